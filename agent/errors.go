@@ -1,0 +1,43 @@
+package agent
+
+import "errors"
+
+// Facts a caller may branch on, with errors.Is.
+var (
+	// ErrUnknownAgent is returned when a state names an agent that the given agent graph does not have.
+	ErrUnknownAgent = errors.New("unknown agent")
+	// ErrUnknownTool is returned when a state holds an open call of a tool that its agent does not have.
+	ErrUnknownTool = errors.New("unknown tool")
+	// ErrUnknownInterruption is returned when an answer names no open interruption of the state.
+	ErrUnknownInterruption = errors.New("unknown interruption")
+	// ErrStale is returned when what was decided is no longer what would run. Nothing has run.
+	ErrStale = errors.New("stale decision")
+	// ErrOutcomeUnknown is returned by a Journal when an earlier execution may or may not have happened.
+	ErrOutcomeUnknown = errors.New("outcome unknown")
+	// ErrModelBehavior is returned when a model's response breaks the protocol, for instance a call without an id.
+	ErrModelBehavior = errors.New("model behavior")
+	// ErrMaxTurns is returned when a run has used up its turns.
+	ErrMaxTurns = errors.New("max turns exceeded")
+	// ErrFatal, wrapped by a tool's error, ends the run instead of telling the model.
+	ErrFatal = errors.New("fatal tool error")
+	// ErrConfig is returned when an agent, tool or runner is set up wrongly; the text says what to change.
+	ErrConfig = errors.New("configuration")
+)
+
+// SchemaError says that a saved state cannot be read. Its text never contains data of the state.
+type SchemaError struct {
+	Version string // the version the data claims, if any
+	Path    string // where in the document
+	Reason  string
+}
+
+func (e *SchemaError) Error() string {
+	s := "run state"
+	if e.Version != "" {
+		s += " version " + e.Version
+	}
+	if e.Path != "" {
+		s += " at " + e.Path
+	}
+	return s + ": " + e.Reason
+}

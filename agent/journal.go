@@ -1,0 +1,31 @@
+package agent
+
+import "context"
+
+// Effect describes one execution of a tool before it happens.
+type Effect struct {
+	ID           string // ToolCall.EffectID
+	Interruption string // Interruption.ID the call has, or would have had
+	Call         ToolCall
+	Definition   Digest
+	Digest       Digest
+	Idempotent   bool
+	// Decided says that people decided the call (an exact decision), Always that a decision with Always covers it.
+	// With neither, the gate let the call through.
+	Decided, Always bool
+	// Retry says that a person asked to run it again although an earlier execution has an unknown outcome.
+	Retry bool
+}
+
+// Journal records executions around the moment they happen, so that a crash cannot repeat them. The runner calls
+// Intent right before and Done right after Tool.Invoke, possibly from several goroutines at once.
+type Journal interface {
+	// Intent records that the effect is about to happen. (nil, nil) means go ahead. A non-nil output means that the
+	// effect is done already: the output is used and nothing runs. ErrOutcomeUnknown means that an earlier intent
+	// has no output and must not be repeated: the runner interrupts with OutcomeUnknown. ErrStale means that the
+	// decision no longer holds: the runner drops it and asks again. Any other error ends the run before anything
+	// happened.
+	Intent(ctx context.Context, e Effect) (*ToolOutput, error)
+	// Done records the output. An error ends the run; the effect has happened.
+	Done(ctx context.Context, e Effect, out ToolOutput) error
+}
