@@ -1,0 +1,32 @@
+package approvals
+
+import "errors"
+
+// Facts a caller may branch on, with errors.Is.
+var (
+	// ErrNotFound is returned when no such record exists in the workspace.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict is returned when a request was settled before, or the person has answered before. The request that
+	// comes with it says who decided what.
+	ErrConflict = errors.New("already decided")
+	// ErrUnauthorized is returned when the person may not do this.
+	ErrUnauthorized = errors.New("not authorized")
+	// ErrUnavailable is returned when it cannot be found out whether the person may do this. Trying again may help.
+	ErrUnavailable = errors.New("authorization unavailable")
+	// ErrExpired is returned when the time for an answer has passed.
+	ErrExpired = errors.New("expired")
+	// ErrStale is returned when what was shown is not what the request holds, or the request has become stale.
+	ErrStale = errors.New("stale")
+	// ErrInvalid is returned when the call itself is unusable; the text says why.
+	ErrInvalid = errors.New("invalid")
+	// ErrLimit is returned when a person or channel has too much under way.
+	ErrLimit = errors.New("limit reached")
+	// ErrEnded is returned when a run has ended already.
+	ErrEnded = errors.New("run has ended")
+	// ErrFenced is returned when a write carries an epoch that is not the run's: somebody else has claimed it.
+	ErrFenced = errors.New("fenced")
+	// ErrUndeliverable is wrapped by a Notifier when no attempt can succeed.
+	ErrUndeliverable = errors.New("undeliverable")
+	// ErrClosed is returned by a store that has been closed.
+	ErrClosed = errors.New("store is closed")
+)

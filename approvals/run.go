@@ -1,0 +1,70 @@
+package approvals
+
+import (
+	"time"
+
+	"countersign/agent"
+)
+
+// Place is a conversation on a surface: where a run was asked for and where it is answered.
+type Place struct {
+	Surface string `json:"surface"` // "slack"
+	Channel string `json:"channel"`
+	Thread  string `json:"thread"` // id of the thread's first message
+	// Direct says that the channel is a conversation of the requester with the bot alone.
+	Direct bool `json:"direct,omitempty"`
+}
+
+// RunStatus is where a run stands.
+type RunStatus string
+
+// The statuses of runs. docs/state-machine.md shows the moves between them; runMoves is the same table.
+const (
+	RunQueued    RunStatus = "queued"
+	RunRunning   RunStatus = "running"
+	RunWaiting   RunStatus = "waiting"
+	RunDone      RunStatus = "done"
+	RunFailed    RunStatus = "failed"
+	RunCancelled RunStatus = "cancelled"
+)
+
+// Ended reports whether the status is final.
+func (s RunStatus) Ended() bool { return s == RunDone || s == RunFailed || s == RunCancelled }
+
+// Run is one execution of an agent for a person in a place. At most one run of a place has not ended.
+type Run struct {
+	Workspace WorkspaceID `json:"workspace"`
+	ID        RunID       `json:"id"`
+	Place     Place       `json:"place"`
+	Agent     string      `json:"agent"`
+	Requester UserID      `json:"requester"`
+	Input     string      `json:"input"` // what the person wrote
+	Status    RunStatus   `json:"status"`
+	// Version grows with every write of the record.
+	Version int64 `json:"version"`
+	// Epoch grows with every claim. A write that carries an older epoch is refused.
+	Epoch int64 `json:"epoch"`
+	// Owner holds the lease until LeaseUntil; empty when nobody works on the run.
+	Owner      string    `json:"owner,omitempty"`
+	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	// StateItems is how many items of the conversation are stored; 0 before the first checkpoint.
+	StateItems int         `json:"state_items,omitempty"`
+	Turns      int         `json:"turns,omitempty"`
+	Usage      agent.Usage `json:"usage,omitzero"`
+	// Queue holds what people wrote in the place meanwhile; the next run starts with it.
+	Queue []QueuedInput `json:"queue,omitempty"`
+	// Output is the answer of a done run; Failure tells people why a run failed or was cancelled.
+	Output  string    `json:"output,omitempty"`
+	Failure string    `json:"failure,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+// QueuedInput is a message that arrived while a run of its place was under way.
+type QueuedInput struct {
+	By      UserID    `json:"by"`
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
+	Message string    `json:"message"` // the surface's id of the message
+}
