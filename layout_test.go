@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "countersign"
+
+// arrows lists, for each package or tree of packages (a trailing "/..."), what of this module it may import. A package
+// is judged by the first entry that matches it. Tests are judged with testArrows added.
+var arrows = []struct {
+	pkg string
+	may []string
+}{
+	{"countersign", []string{"internal/app", "agent"}},
+	{"agent", []string{"agent/internal/canon"}},
+	{"agent/internal/canon", nil},
+	{"agent/scripted", []string{"agent"}},
+	{"agent/...", []string{"agent"}},
+	{"approvals", []string{"agent", "internal/fault"}},
+	{"approvals/celpolicy", []string{"approvals", "agent"}},
+	{"store", []string{"approvals", "store/boltstore"}},
+	{"store/storetest", []string{"approvals", "agent"}},
+	{"store/...", []string{"approvals", "agent", "internal/fault"}},
+	{"bot", []string{"approvals", "agent", "internal/fault"}},
+	{"internal/fault", nil},
+	{"internal/slackdev/...", nil},
+	{"internal/openaidev/...", nil},
+	{"internal/app/...", []string{"..."}},
+	{"bench/...", []string{"..."}},
+}
+
+// testArrows is what the tests of every package may import on top.
+var testArrows = []string{"internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+
+// stdlibOnly lists the packages that import nothing but the standard library and themselves.
+var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/scripted", "internal/fault", "internal/openaidev"}
+
+type listed struct {
+	ImportPath                         string
+	Standard                           bool
+	Imports, TestImports, XTestImports []string
+}
+
+func list(t *testing.T, args ...string) []listed {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...).Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("go list: %s", exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// short returns the path inside the module and whether it is one.
+func short(path string) (string, bool) {
+	if path == module {
+		return module, true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+func matches(pattern, pkg string) bool {
+	tree, ok := strings.CutSuffix(pattern, "...")
+	if !ok {
+		return pattern == pkg
+	}
+	tree = strings.TrimSuffix(tree, "/")
+	return tree == "" || pkg == tree || strings.HasPrefix(pkg, tree+"/")
+}
+
+// allowed reports whether pkg may import dep, and whether pkg has an entry at all.
+func allowed(pkg, dep string, test bool) (may, known bool) {
+	for _, a := range arrows {
+		if !matches(a.pkg, pkg) {
+			continue
+		}
+		list := a.may
+		if test {
+			list = slices.Concat(list, testArrows)
+		}
+		return dep == pkg || slices.ContainsFunc(list, func(p string) bool { return matches(p, dep) }), true
+	}
+	return false, false
+}
+
+// TestLayout keeps the arrows between the rooms: what is not listed above does not exist.
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "./...") {
+		pkg, _ := short(p.ImportPath)
+		check := func(imports []string, test bool) {
+			for _, path := range imports {
+				dep, ours := short(path)
+				if !ours {
+					continue
+				}
+				may, known := allowed(pkg, dep, test)
+				switch {
+				case !known:
+					t.Errorf("%s has no place in the layout; give it an entry in arrows", pkg)
+				case !may:
+					t.Errorf("%s imports %s (test: %v), which the layout does not allow", pkg, dep, test)
+				}
+			}
+		}
+		check(p.Imports, false)
+		check(p.TestImports, true)
+		check(p.XTestImports, true)
+	}
+}
+
+// TestLayoutControl proves that the rules can say no.
+func TestLayoutControl(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ pkg, dep string }{
+		{"agent", "approvals"}, {"approvals", "bot"}, {"approvals", "store/boltstore"}, {"bot", "store/boltstore"},
+		{"store/boltstore", "bot"}, {"agent/openaimodel", "approvals"}, {"internal/slackdev", "bot"}, {"countersign", "bot"},
+	} {
+		if may, _ := allowed(c.pkg, c.dep, false); may {
+			t.Errorf("%s may import %s", c.pkg, c.dep)
+		}
+	}
+}
+
+// TestStdlibOnly keeps the runtime's core free of dependencies.
+func TestStdlibOnly(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range stdlibOnly {
+		for _, dep := range list(t, "-deps", "./"+pkg) {
+			if _, ours := short(dep.ImportPath); !dep.Standard && !ours {
+				t.Errorf("%s depends on %s", pkg, dep.ImportPath)
+			}
+		}
+	}
+}
+
+// TestNoTestCodeInBinary keeps fakes' and tests' dependencies out of what people run.
+func TestNoTestCodeInBinary(t *testing.T) {
+	t.Parallel()
+	for _, dep := range list(t, "-deps", ".") {
+		for _, banned := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "github.com/chromedp", "github.com/anishathalye", module + "/store/storetest"} {
+			if dep.ImportPath == banned || strings.HasPrefix(dep.ImportPath, banned+"/") && banned != "testing" {
+				t.Errorf("the program links %s", dep.ImportPath)
+			}
+		}
+	}
+}
