@@ -1,0 +1,230 @@
+package slackdev
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The two ways a Slack app receives what happens.
+const (
+	ModeSocket = "socket"
+	ModeHTTP   = "http"
+)
+
+// Config describes a workspace. The zero Config is a usable one: Socket Mode,
+// four people and one channel in which the bot is a member.
+type Config struct {
+	Addr string // listen address; empty means a free port on 127.0.0.1
+	Team Team
+
+	BotToken      string // xoxb-…; default "xoxb-dev-0000"
+	AppToken      string // xapp-…; default "xapp-dev-0000"
+	SigningSecret string // default "dev-signing-secret"
+	App           App
+
+	Scopes    []string   // granted bot scopes; nil grants all
+	Events    []string   // subscribed bot events such as "app_mention" or "message.im"; nil subscribes to all
+	Commands  []string   // registered slash commands such as "/approvals"; nil accepts any
+	Shortcuts []Shortcut // global shortcuts offered by the page
+
+	Users      []User      // nil gives four people, one of them a guest
+	Channels   []Channel   // nil gives #general with everybody and the bot
+	UserGroups []UserGroup // nil gives none
+
+	Mode       string // ModeSocket (default) or ModeHTTP
+	RequestURL RequestURLs
+
+	AckTimeout  time.Duration   // default 3 s
+	TriggerLife time.Duration   // default 3 s
+	PingEvery   time.Duration   // WebSocket PING interval; default 5 s
+	RetryAfter  []time.Duration // waits before redeliveries of an event; default 0, 1 min, 5 min
+
+	// LingerAfterClose leaves the TCP connection open after the closing
+	// handshake of a WebSocket, as Slack does. The default closes it.
+	LingerAfterClose bool
+	// RateLimits applies Slack's published tiers to the Web API.
+	RateLimits bool
+	// EscapeCommands rewrites @name and #channel in slash command text to
+	// <@U…|name> and <#C…|name>, as should_escape in a manifest does.
+	EscapeCommands bool
+
+	Hint   string // text offered on the page as something to try
+	Logger *slog.Logger
+}
+
+// Team is the workspace itself.
+type Team struct {
+	ID           string // T…
+	Domain       string
+	Name         string
+	EnterpriseID string // E…; empty outside an organisation
+}
+
+// App is the one app installed in the workspace.
+type App struct {
+	ID        string // A…
+	BotUserID string // U…
+	BotID     string // B…
+	Name      string
+}
+
+// RequestURLs are the targets of deliveries in HTTP mode. An empty
+// Interactions or Commands falls back to Events.
+type RequestURLs struct {
+	Events       string
+	Interactions string
+	Commands     string
+}
+
+// Shortcut is a global shortcut of the app.
+type Shortcut struct {
+	Name       string
+	CallbackID string
+}
+
+// User is a person, or another app's bot.
+type User struct {
+	ID       string // U…
+	Name     string // handle, unique
+	RealName string
+	Email    string
+	TZ       string // IANA name; default Etc/UTC
+	TeamID   string // home workspace; empty means Config.Team
+
+	Guest           bool // is_restricted
+	UltraRestricted bool // single-channel guest
+	Stranger        bool // from another workspace, met in a shared channel
+	Bot             bool // another app's bot
+	WorkflowBot     bool
+	Admin           bool
+	Deleted         bool
+}
+
+// Channel is a public or private channel. Direct messages exist by themselves,
+// see [Workspace.DM].
+type Channel struct {
+	ID        string // C…
+	Name      string
+	Topic     string
+	Private   bool
+	ExtShared bool // shared with another workspace (Slack Connect)
+	Archived  bool
+	Members   []string // user ids, without the bot
+	BotMember bool
+}
+
+// UserGroup is a user group such as @approvers.
+type UserGroup struct {
+	ID       string // S…
+	Handle   string
+	Name     string
+	Users    []string
+	Disabled bool
+}
+
+// DefaultUsers are the people of a workspace whose Config names none: Ann, Ben,
+// Cleo, and the guest Gus.
+func DefaultUsers() []User {
+	return []User{
+		{ID: "U0ANN", Name: "ann", RealName: "Ann Arden"},
+		{ID: "U0BEN", Name: "ben", RealName: "Ben Brook"},
+		{ID: "U0CLEO", Name: "cleo", RealName: "Cleo Croft"},
+		{ID: "U0GUS", Name: "gus", RealName: "Gus Gray", Guest: true},
+	}
+}
+
+// DefaultChannels is #general with the given people and the bot.
+func DefaultChannels(users []User) []Channel {
+	ids := make([]string, len(users))
+	for i, u := range users {
+		ids[i] = u.ID
+	}
+	return []Channel{{ID: "C0GENERAL", Name: "general", Topic: "Everybody", Members: ids, BotMember: true}}
+}
+
+// withDefaults fills what was left empty.
+func (c Config) withDefaults() Config {
+	setDefault(&c.Addr, "127.0.0.1:0")
+	setDefault(&c.Team.ID, "T0DEV")
+	setDefault(&c.Team.Domain, "dev")
+	setDefault(&c.Team.Name, "Dev workspace")
+	setDefault(&c.BotToken, "xoxb-dev-0000")
+	setDefault(&c.AppToken, "xapp-dev-0000")
+	setDefault(&c.SigningSecret, "dev-signing-secret")
+	setDefault(&c.App.ID, "A0DEV")
+	setDefault(&c.App.BotUserID, "U0BOT")
+	setDefault(&c.App.BotID, "B0BOT")
+	setDefault(&c.App.Name, "countersign")
+	setDefault(&c.Mode, ModeSocket)
+	setDefault(&c.AckTimeout, 3*time.Second)
+	setDefault(&c.TriggerLife, 3*time.Second)
+	setDefault(&c.PingEvery, 5*time.Second)
+	if c.RetryAfter == nil {
+		c.RetryAfter = []time.Duration{0, time.Minute, 5 * time.Minute}
+	}
+	if c.Users == nil {
+		c.Users = DefaultUsers()
+	}
+	if c.Channels == nil {
+		c.Channels = DefaultChannels(c.Users)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// validate reports every mistake a test author could make at once.
+func (c Config) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.Mode != ModeSocket && c.Mode != ModeHTTP {
+		bad("mode %q: want %q or %q", c.Mode, ModeSocket, ModeHTTP)
+	}
+	if !strings.HasPrefix(c.BotToken, "xoxb-") {
+		bad("bot token must start with xoxb-")
+	}
+	if !strings.HasPrefix(c.AppToken, "xapp-") {
+		bad("app token must start with xapp-")
+	}
+	users := []string{c.App.BotUserID}
+	for _, u := range c.Users {
+		if !isID(u.ID, "UW") {
+			bad("user id %q: want U followed by capitals and digits", u.ID)
+		}
+		if slices.Contains(users, u.ID) {
+			bad("user id %q is used twice", u.ID)
+		}
+		users = append(users, u.ID)
+	}
+	for _, ch := range c.Channels {
+		if !isID(ch.ID, "CG") {
+			bad("channel id %q: want C followed by capitals and digits", ch.ID)
+		}
+		for _, m := range ch.Members {
+			if !slices.Contains(users, m) {
+				bad("channel %s: member %q is no user", ch.ID, m)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// isID reports whether id is one of the letters followed by capitals and digits.
+func isID(id, letters string) bool {
+	if len(id) < 3 || !strings.Contains(letters, id[:1]) {
+		return false
+	}
+	return strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+}

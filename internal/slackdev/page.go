@@ -1,0 +1,5 @@
+package slackdev
+
+import "net/http"
+
+func (w *Workspace) pageRoutes(mux *http.ServeMux) {}
