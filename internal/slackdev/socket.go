@@ -207,10 +207,10 @@ func (w *Workspace) acknowledge(envelopeID string, payload json.RawMessage) {
 	if !ok {
 		return
 	}
-	w.settle(p.flight, payload, nil)
 	if !p.accepts {
-		p.flight.ack = nil
+		payload = nil
 	}
+	w.settle(p.flight, payload, nil)
 }
 
 // launchSocket hands an envelope to one connection, in turn. w.mu is held.
