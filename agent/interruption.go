@@ -12,9 +12,6 @@ const (
 	OutcomeUnknown InterruptionKind = "outcome_unknown"
 )
 
-// Digest is a SHA-256 sum.
-type Digest [32]byte
-
 // Interruption is a call that waits for an answer.
 type Interruption struct {
 	// ID is unique in the run: path, turn and call id, because providers reuse call ids.

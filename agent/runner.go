@@ -2,28 +2,42 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"log/slog"
+	"strings"
 )
 
 // DefaultMaxTurns bounds a run when Runner.MaxTurns is zero.
 const DefaultMaxTurns = 10
 
-// Runner executes agents. The zero value is usable; a Runner may run many agents at once.
+// Runner executes agents. The zero value is usable; a Runner may run many agents at once. It must not be copied after
+// first use.
 type Runner struct {
 	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume.
-	// Negative: no limit.
+	// Negative: no limit. The calls of a response that no further model call could follow do not run and nobody is
+	// asked about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
 	MaxTurns int
+	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound.
+	MaxParallelCalls int
 	// Session is the conversation's memory; nil means none.
 	Session Session
-	// Journal makes effects happen at most once. Nil: kept in memory, inside the RunState's lineage in this process.
+	// Journal makes effects happen at most once. Nil: kept in memory for the lifetime of the Runner, so that a state
+	// which is resumed twice through the same Runner does not repeat what it did; it remembers the last 65,536 effects.
 	Journal Journal
 	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of it
-	// runs, and when outputs arrive. It is called from one goroutine at a time; its error ends the run.
+	// runs, and when outputs arrive. It is called from one goroutine at a time; its error ends the run. The first delta
+	// of a Run starts at zero, the first of a Resume at the number of items the state had.
 	Checkpoint func(ctx context.Context, d Delta) error
-	// Context is handed to gates and tools; nil means an empty one with a random id.
+	// RejectionMessage words what the model reads when a call was rejected without a message. Nil, an empty text, an
+	// error or a panic mean DefaultRejection.
+	RejectionMessage func(ctx context.Context, call *ToolCall) (string, error)
+	// Context is handed to gates and tools; nil means an empty one with a random id. On Resume the state's id stands.
 	Context *RunContext
 	// Logger receives operational messages, never arguments or outputs. Nil: none.
 	Logger *slog.Logger
+
+	memory memoryJournal
 }
 
 // Result is where a run stands when Run or Resume returns.
@@ -41,12 +55,103 @@ type Result struct {
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the
 // result, if not nil, holds the state as far as it got.
 func (r *Runner) Run(ctx context.Context, a *Agent, input ...Item) (*Result, error) {
-	return nil, ErrConfig
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	s := &RunState{id: r.runID(), root: a, path: []string{a.Name}, maxTurns: r.turnLimit(DefaultMaxTurns)}
+	if err := r.open(ctx, s, input); err != nil {
+		return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
+	}
+	x := r.execution(s, a)
+	x.delta = 0
+	return x.finish(x.run(ctx))
 }
 
 // Resume continues s with the decisions recorded in it. a is the agent the run was started with. Calls without a
 // decision stay open; when any is left, the result is interrupted again and the model was not called. A finished
-// state returns its output again, without a model call.
+// state returns its output again, without a model call. Resume advances s itself; Result.State is s.
+//
+// It returns ErrStale before anything runs when an open call's tool is no longer the one that was asked about; see
+// RunState.Rebind.
 func (r *Runner) Resume(ctx context.Context, a *Agent, s *RunState) (*Result, error) {
-	return nil, ErrConfig
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	if s == nil || s.root == nil {
+		return nil, fmt.Errorf("%w: resume needs a state from Run or DecodeRunState", ErrConfig)
+	}
+	if !s.busy.CompareAndSwap(false, true) {
+		return nil, fmt.Errorf("%w: the state of run %s is being resumed already", ErrConfig, s.id)
+	}
+	defer s.busy.Store(false)
+	if r.Context != nil && r.Context.ID != "" && r.Context.ID != s.id {
+		return nil, fmt.Errorf("%w: the state belongs to another run than Runner.Context", ErrConfig)
+	}
+	if err := s.bind(a); err != nil {
+		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
+	}
+	s.maxTurns = r.turnLimit(s.maxTurns)
+	x := r.execution(s, a)
+	return x.finish(x.run(ctx))
+}
+
+// open fills a new state with the session's items and the input.
+func (r *Runner) open(ctx context.Context, s *RunState, input []Item) error {
+	if r.Session != nil {
+		history, err := r.Session.Items(ctx)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		s.items = append(s.items, history...)
+	}
+	s.session.Saved = len(s.items)
+	s.items = append(s.items, input...)
+	for i := range s.items {
+		clean, err := cleanItem(s.items[i])
+		if err != nil {
+			return fmt.Errorf("%w: input item %d: %w", ErrConfig, i, err)
+		}
+		s.items[i] = clean
+	}
+	s.input = len(s.items)
+	return nil
+}
+
+func (r *Runner) runID() string {
+	if r.Context != nil && r.Context.ID != "" {
+		return validText(r.Context.ID)
+	}
+	return "run_" + strings.ToLower(rand.Text())
+}
+
+func (r *Runner) turnLimit(inherited int) int {
+	switch {
+	case r.MaxTurns == 0:
+		return inherited
+	case r.MaxTurns < 0:
+		return noTurnLimit
+	}
+	return r.MaxTurns
+}
+
+func (r *Runner) execution(s *RunState, a *Agent) *execution {
+	x := &execution{
+		Runner: r, state: s, agent: a,
+		journal: r.Journal,
+		log:     r.Logger,
+		shared:  &RunContext{ID: s.id},
+		start:   len(s.items),
+		delta:   len(s.items),
+	}
+	if x.journal == nil {
+		x.journal = &r.memory
+	}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	x.log = x.log.With("run", s.id, "agent", a.Name)
+	if r.Context != nil {
+		x.shared.Value = r.Context.Value
+	}
+	return x
 }

@@ -1,6 +1,11 @@
 package agent
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
 
 // Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new:
 // the input and finished items, at every pause and at the end, each exactly once. Calls that wait are saved with their
@@ -8,4 +13,84 @@ import "context"
 type Session interface {
 	Items(ctx context.Context) ([]Item, error)
 	Append(ctx context.Context, items ...Item) error
+}
+
+// MemorySession is a Session in memory. The zero value is empty and ready for use, also from several goroutines.
+type MemorySession struct {
+	mu    sync.Mutex
+	items []Item
+}
+
+var _ Session = (*MemorySession)(nil)
+
+// Items returns a copy of what the session holds, oldest first. It never fails.
+func (m *MemorySession) Items(context.Context) ([]Item, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.items), nil
+}
+
+// Append adds the items. It never fails.
+func (m *MemorySession) Append(_ context.Context, items ...Item) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.items = append(m.items, items...)
+	return nil
+}
+
+// sessionMark is what a state knows about the session: all items before Saved are in it, but for those at the indexes
+// in Held, which wait there for the outputs of their calls.
+type sessionMark struct {
+	Saved int   `json:"saved"`
+	Held  []int `json:"held,omitempty"`
+}
+
+// save appends to the session what it does not hold yet and may hold now.
+func (x *execution) save(ctx context.Context) error {
+	if x.Session == nil {
+		return nil
+	}
+	ready, mark := x.state.unsaved()
+	if len(ready) > 0 {
+		if err := x.Session.Append(ctx, ready...); err != nil {
+			return fmt.Errorf("append to session: %w", err)
+		}
+	}
+	x.state.session = mark
+	return nil
+}
+
+// unsaved returns the items to append to the session and the mark that holds afterwards.
+func (s *RunState) unsaved() ([]Item, sessionMark) {
+	mark := sessionMark{Saved: len(s.items)}
+	candidates := slices.Clone(s.session.Held)
+	for i := s.session.Saved; i < len(s.items); i++ {
+		candidates = append(candidates, i)
+	}
+	var ready []Item
+	for n, i := range candidates {
+		if s.held(candidates[n:]) {
+			mark.Held = append(mark.Held, i)
+		} else {
+			ready = append(ready, s.items[i])
+		}
+	}
+	return ready, mark
+}
+
+// held reports whether the first of the items must wait: a call without its output, or the reasoning that directly
+// precedes such a call.
+func (s *RunState) held(indexes []int) bool {
+	for n, i := range indexes {
+		it := &s.items[i]
+		switch {
+		case i != indexes[0]+n:
+			return false
+		case it.Type == ItemFunctionCall && i >= s.input:
+			return !s.ledger[it.CallID].answered
+		case it.Type != ItemReasoning:
+			return false
+		}
+	}
+	return false
 }

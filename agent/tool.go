@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -46,6 +47,8 @@ type Tool struct {
 	// Invoke runs the call. Its error is told to the model as the call's output; wrap [ErrFatal] to end the run
 	// instead. It must honour ctx.
 	Invoke func(ctx context.Context, call *ToolCall) (ToolOutput, error)
+
+	err error // why the tool cannot be used; found by NewTool, reported by the runner
 }
 
 // ApprovalFunc decides whether a call needs approval. An error counts as true.
@@ -82,4 +85,13 @@ type RunContext struct {
 // ToolOutput is the result of a call as the model reads it.
 type ToolOutput struct {
 	Text string `json:"text"`
+}
+
+// clone returns a copy that shares nothing with c but the run's context, so that code which is handed a call cannot
+// change what was decided.
+func (c *ToolCall) clone() ToolCall {
+	own := *c
+	own.Arguments = slices.Clone(c.Arguments)
+	own.Path = slices.Clone(c.Path)
+	return own
 }

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+)
+
+// Digest is a SHA-256 sum. There are two kinds, and this file is where they are defined.
+//
+// The definition digest binds what a tool is: the parts below, in this order, each preceded by its length as eight
+// bytes, big endian, so that no two lists of parts share an encoding.
+//
+//	"countersign.tool/1", kind, name, description, schema as written, version, number of bindings, bindings…
+//
+// The call digest binds a tool's definition and the canonical arguments of one call, encoded the same way:
+//
+//	"countersign.call/1", definition digest, canonical arguments
+//
+// Gates, timeouts and code are not in it: they may change without making a decision stale.
+type Digest [sha256.Size]byte
+
+// String returns the digest in hexadecimal.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// MarshalText writes the digest in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads 64 hexadecimal digits in lower case.
+func (d *Digest) UnmarshalText(text []byte) error {
+	var got Digest
+	if n, err := hex.Decode(got[:], limit(text, hex.EncodedLen(len(got)))); err != nil || n != len(got) {
+		return fmt.Errorf("digest: want %d hexadecimal digits", hex.EncodedLen(len(got)))
+	}
+	if !bytes.Equal(hex.AppendEncode(nil, got[:]), text) {
+		return fmt.Errorf("digest: want %d hexadecimal digits in lower case", hex.EncodedLen(len(got)))
+	}
+	*d = got
+	return nil
+}
+
+// limit cuts off what is beyond max, so that a too long text cannot overrun the array it is decoded into.
+func limit(text []byte, max int) []byte { return text[:min(len(text), max)] }
+
+// Digest returns the digest of the tool's definition.
+func (t Tool) Digest() Digest {
+	h := newParts("countersign.tool/1")
+	h.add(string(t.kind()))
+	h.add(t.Name)
+	h.add(t.Description)
+	h.add(string(t.Parameters))
+	h.add(t.Version)
+	h.count(len(t.Binding))
+	for _, part := range t.Binding {
+		h.add(part)
+	}
+	return h.sum()
+}
+
+// CallDigest returns the digest of a call with canonical arguments of a tool with the definition.
+func CallDigest(definition Digest, canonical []byte) Digest {
+	h := newParts("countersign.call/1")
+	h.add(string(definition[:]))
+	h.add(string(canonical))
+	return h.sum()
+}
+
+// parts hashes a list of texts, each preceded by its length, under a name for the kind of list.
+type parts struct{ hash.Hash }
+
+func newParts(domain string) parts {
+	p := parts{sha256.New()}
+	p.add(domain)
+	return p
+}
+
+func (p parts) count(n int) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	p.Write(b[:])
+}
+
+func (p parts) add(s string) {
+	p.count(len(s))
+	p.Write([]byte(s))
+}
+
+func (p parts) sum() (d Digest) {
+	p.Sum(d[:0])
+	return d
+}

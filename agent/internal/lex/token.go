@@ -1,0 +1,187 @@
+package lex
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// plain marks the bytes that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// escapeLen returns the length of the escape sequence b starts with, or 0.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if hex4(b[2:]) >= 0 {
+			return 6
+		}
+	}
+	return 0
+}
+
+// hex4 returns the value of the four hexadecimal digits b starts with, or -1.
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var v rune
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			v = v<<4 | rune(c-'0')
+		case c >= 'a' && c <= 'f':
+			v = v<<4 | rune(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			v = v<<4 | rune(c-'A'+10)
+		default:
+			return -1
+		}
+	}
+	return v
+}
+
+// numberLen returns the length of the JSON number b starts with, or 0.
+func numberLen(b []byte) int {
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	n := digits(b[i:])
+	if n == 0 || n > 1 && b[i] == '0' {
+		return 0
+	}
+	i += n
+	if i < len(b) && b[i] == '.' {
+		if n = digits(b[i+1:]); n == 0 {
+			return 0
+		}
+		i += 1 + n
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if n = digits(b[i:]); n == 0 {
+			return 0
+		}
+		i += n
+	}
+	return i
+}
+
+func digits(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// AppendUnquoted appends the text of a string token read by Reader.String. ok is false when the token holds half of a
+// surrogate pair; such a half is written as three bytes that are not valid UTF-8, so that it cannot be mistaken for
+// any real text.
+func AppendUnquoted(dst, tok []byte) (text []byte, ok bool) {
+	ok = true
+	body := tok[1 : len(tok)-1]
+	for i := 0; i < len(body); {
+		if body[i] != '\\' {
+			dst = append(dst, body[i])
+			i++
+			continue
+		}
+		if body[i+1] != 'u' {
+			dst = append(dst, unescaped(body[i+1]))
+			i += 2
+			continue
+		}
+		r := hex4(body[i+2:])
+		i += 6
+		if utf16.IsSurrogate(r) {
+			pair := utf8.RuneError
+			if i+6 <= len(body) && body[i] == '\\' && body[i+1] == 'u' {
+				pair = utf16.DecodeRune(r, hex4(body[i+2:]))
+			}
+			if pair == utf8.RuneError {
+				ok = false
+				dst = append(dst, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F|0x80, 0x80|byte(r)&0x3F)
+				continue
+			}
+			r = pair
+			i += 6
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst, ok
+}
+
+func unescaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
+}
+
+// AppendQuoted appends text as a JSON string with the escapes RFC 8785 demands and no others. The text must be valid
+// UTF-8.
+func AppendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := range len(text) {
+		if plain[text[i]] {
+			continue
+		}
+		dst = append(dst, text[start:i]...)
+		dst = appendEscape(dst, text[i])
+		start = i + 1
+	}
+	dst = append(dst, text[start:]...)
+	return append(dst, '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\t':
+		return append(dst, '\\', 't')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\r':
+		return append(dst, '\\', 'r')
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+}
+
+// Unquote returns the text of a string token read by Reader.String.
+func Unquote(tok []byte, escaped bool) string {
+	if !escaped {
+		return string(tok[1 : len(tok)-1])
+	}
+	text, _ := AppendUnquoted(make([]byte, 0, len(tok)), tok)
+	return string(text)
+}

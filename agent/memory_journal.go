@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// memoryEffects bounds how many effects a memoryJournal remembers; the oldest are forgotten first.
+const memoryEffects = 1 << 16
+
+// memoryJournal is the journal of a Runner without one. It knows what happened through this Runner in this process,
+// and nothing after a crash. The zero value is ready for use.
+type memoryJournal struct {
+	mu      sync.Mutex
+	effects map[string]*memoryEffect
+	order   []string // ids in the order of their first intent, as a ring once it is full
+	oldest  int
+}
+
+type memoryEffect struct {
+	digest Digest
+	output *ToolOutput // nil until done
+}
+
+// Intent implements Journal.
+func (m *memoryJournal) Intent(_ context.Context, e Effect) (*ToolOutput, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.effects[e.ID]
+	switch {
+	case known == nil:
+		m.remember(e)
+		return nil, nil
+	case known.digest != e.Digest:
+		return nil, fmt.Errorf("%w: the effect was begun with another definition or arguments", ErrOutcomeUnknown)
+	case known.output != nil:
+		output := *known.output
+		return &output, nil
+	case e.Idempotent, e.Retry:
+		return nil, nil
+	}
+	return nil, ErrOutcomeUnknown
+}
+
+// Done implements Journal.
+func (m *memoryJournal) Done(_ context.Context, e Effect, out ToolOutput) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.effects[e.ID]; known != nil {
+		known.output = &out
+	}
+	return nil
+}
+
+func (m *memoryJournal) remember(e Effect) {
+	if m.effects == nil {
+		m.effects = make(map[string]*memoryEffect)
+	}
+	m.effects[e.ID] = &memoryEffect{digest: e.Digest}
+	if len(m.order) < memoryEffects {
+		m.order = append(m.order, e.ID)
+		return
+	}
+	delete(m.effects, m.order[m.oldest])
+	m.order[m.oldest] = e.ID
+	m.oldest = (m.oldest + 1) % memoryEffects
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxCallID bounds the ids that providers give to calls.
+const maxCallID = 512
+
+// accept adds the model's answer to the state: all of it, or nothing when it breaks the protocol.
+func (s *RunState) accept(a *Agent, resp *ModelResponse) error {
+	if resp == nil {
+		return fmt.Errorf("%w: no response", ErrModelBehavior)
+	}
+	answer := response{state: s, agent: a}
+	for i := range resp.Items {
+		if err := answer.add(resp.Items[i]); err != nil {
+			return fmt.Errorf("%w: item %d of the response: %w", ErrModelBehavior, i, err)
+		}
+	}
+	s.turn++
+	s.addUsage(resp.Usage)
+	for _, it := range answer.items {
+		s.append(it)
+	}
+	s.calls = answer.calls
+	if !answer.called {
+		text := answer.text()
+		s.final = &text
+	}
+	return nil
+}
+
+func (s *RunState) addUsage(u Usage) {
+	if u.Requests == 0 {
+		u.Requests = 1
+	}
+	s.usage.Add(u)
+}
+
+// response is a model's answer while it is checked. It changes nothing of the state.
+type response struct {
+	state  *RunState
+	agent  *Agent
+	items  []Item
+	calls  []*call
+	called bool // it held a call, even if only one that was made before
+}
+
+func (r *response) add(it Item) error {
+	clean, err := cleanItem(it)
+	if err != nil {
+		return err
+	}
+	clean.Agent = r.agent.Name
+	switch clean.Type {
+	case ItemFunctionCall:
+		// What the model wrote is judged as it is, before anything that cannot be saved is replaced in it.
+		return r.addCall(clean, it.Arguments)
+	case ItemFunctionCallOutput:
+		return errForgedOutput
+	}
+	if needsClient[clean.Type] {
+		return fmt.Errorf("%q calls are not supported", clean.Type)
+	}
+	r.items = append(r.items, clean)
+	return nil
+}
+
+func (r *response) addCall(it Item, written string) error {
+	switch {
+	case it.CallID == "":
+		return errNoCallID
+	case len(it.CallID) > maxCallID:
+		return fmt.Errorf("call id longer than %d bytes", maxCallID)
+	}
+	r.called = true
+	if earlier := r.earlier(it.CallID); earlier != nil {
+		if !sameCall(earlier, &it) {
+			return fmt.Errorf("call id %q is used again for another call", excerpt(it.CallID))
+		}
+		r.dropReasoning()
+		return nil
+	}
+	r.items = append(r.items, it)
+	if it.Raw != nil {
+		written = it.Arguments
+	}
+	r.calls = append(r.calls, newCall(r.agent, &it, written))
+	return nil
+}
+
+// earlier returns the call of this run that has the id already.
+func (r *response) earlier(callID string) *Item {
+	if e, ok := r.state.ledger[callID]; ok {
+		return &r.state.items[e.item]
+	}
+	for i := range r.items {
+		if r.items[i].Type == ItemFunctionCall && r.items[i].CallID == callID {
+			return &r.items[i]
+		}
+	}
+	return nil
+}
+
+// dropReasoning leaves out the reasoning that led to a call which is left out itself: providers refuse one without
+// the other.
+func (r *response) dropReasoning() {
+	if n := len(r.items); n > 0 && r.items[n-1].Type == ItemReasoning {
+		r.items = r.items[:n-1]
+	}
+}
+
+// text returns what the last message says.
+func (r *response) text() string {
+	for _, it := range slices.Backward(r.items) {
+		if it.Type == ItemMessage {
+			return it.Text
+		}
+	}
+	return ""
+}
+
+// sameCall reports whether two calls mean the same, however their arguments are written.
+func sameCall(a, b *Item) bool {
+	if a.Name != b.Name {
+		return false
+	}
+	if a.Arguments == b.Arguments {
+		return true
+	}
+	x, errX := CanonicalArguments([]byte(a.Arguments))
+	y, errY := CanonicalArguments([]byte(b.Arguments))
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// needsClient lists the items of the Responses API that ask the client to do something and that no tool here can
+// answer. To go on as if they were not there would lose a call.
+var needsClient = map[ItemType]bool{
+	"apply_patch_call":     true,
+	"computer_call":        true,
+	"custom_tool_call":     true,
+	"local_shell_call":     true,
+	"mcp_approval_request": true,
+	"shell_call":           true,
+}
