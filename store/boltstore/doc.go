@@ -1,0 +1,2 @@
+// Package boltstore keeps the records of approvals in one file, with go.etcd.io/bbolt.
+package boltstore

@@ -1,0 +1,153 @@
+package boltstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/approvals"
+)
+
+// runIndex is what the indexes of runs are made of.
+type runIndex struct {
+	Place     approvals.Place     `json:"place"`
+	Requester approvals.UserID    `json:"requester"`
+	Status    approvals.RunStatus `json:"status"`
+}
+
+type indexEntry struct{ bucket, key []byte }
+
+// entries returns the index entries of the run: none when it has ended.
+func (x runIndex) entries(ws approvals.WorkspaceID, id approvals.RunID) []indexEntry {
+	if x.Status.Ended() {
+		return nil
+	}
+	return []indexEntry{
+		{bucketPlaces, appendPart(placeKey(ws, x.Place), string(id))},
+		{bucketRequesters, key(string(ws), string(x.Requester), string(id))},
+		{bucketChannels, key(string(ws), x.Place.Channel, string(id))},
+	}
+}
+
+func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (r *approvals.Run, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return nil, err
+	}
+	r = new(approvals.Run)
+	if err := t.get(bucketRuns, key(string(ws), string(id)), r); err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	return r, nil
+}
+
+func (t *tx) PutRun(r *approvals.Run) (err error) {
+	defer t.end(t.begin(), &err)
+	if err := errors.Join(t.usable(true), identified("run", string(r.Workspace), string(r.ID))); err != nil {
+		return err
+	}
+	k := key(string(r.Workspace), string(r.ID))
+	var old []indexEntry
+	var was runIndex
+	switch err := t.get(bucketRuns, k, &was); {
+	case err == nil:
+		old = was.entries(r.Workspace, r.ID)
+	case !errors.Is(err, approvals.ErrNotFound):
+		return fmt.Errorf("put run %s: %w", r.ID, err)
+	}
+	if err := t.put(bucketRuns, k, r); err != nil {
+		return fmt.Errorf("put run %s: %w", r.ID, err)
+	}
+	is := runIndex{Place: r.Place, Requester: r.Requester, Status: r.Status}
+	return t.reindex(old, is.entries(r.Workspace, r.ID))
+}
+
+func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (r *approvals.Run, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return nil, err
+	}
+	err = t.scan(bucketPlaces, placeKey(ws, p), nil, func(k, _ []byte) (bool, error) {
+		r = new(approvals.Run)
+		return false, t.indexed(bucketRuns, key(string(ws), lastPart(k)), r)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
+		return nil, fmt.Errorf("active run of %s: %w", p.Channel, approvals.ErrNotFound)
+	}
+	return r, nil
+}
+
+func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, channel string) (n int, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return 0, err
+	}
+	bucket, prefix := bucketRequesters, key(string(ws), string(requester))
+	if requester == "" {
+		bucket, prefix = bucketChannels, key(string(ws), channel)
+	}
+	byBoth := requester != "" && channel != ""
+	err = t.scan(bucket, prefix, nil, func(k, _ []byte) (bool, error) {
+		if !byBoth || t.has(bucketChannels, key(string(ws), channel, lastPart(k))) {
+			n++
+		}
+		return true, nil
+	})
+	return n, err
+}
+
+func (t *tx) Once(ws approvals.WorkspaceID, event string, now time.Time) (fresh bool, err error) {
+	defer t.end(t.begin(), &err)
+	if err := errors.Join(t.usable(true), identified("event", string(ws), event)); err != nil {
+		return false, err
+	}
+	k := key(string(ws), event)
+	if t.has(bucketOnce, k) {
+		return false, nil
+	}
+	return true, t.putRaw(bucketOnce, k, appendNumber(nil, instant(now)))
+}
+
+func (t *tx) has(bucket, k []byte) bool { return t.btx.Bucket(bucket).Get(k) != nil }
+
+// indexed reads the record that an index names; that it is missing means damage.
+func (t *tx) indexed(bucket, k []byte, record any) error {
+	err := t.get(bucket, k, record)
+	if errors.Is(err, approvals.ErrNotFound) {
+		return t.damaged(fmt.Errorf("%s %q is in an index but missing", bucket, k))
+	}
+	return err
+}
+
+// reindex replaces the index entries of a record's old form by those of its new one, touching only what differs.
+func (t *tx) reindex(old, now []indexEntry) error {
+	for _, e := range old {
+		if contains(now, e) {
+			continue
+		}
+		if err := t.drop(e.bucket, e.key); err != nil {
+			return err
+		}
+	}
+	for _, e := range now {
+		if contains(old, e) {
+			continue
+		}
+		if err := t.mark(e.bucket, e.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func contains(entries []indexEntry, e indexEntry) bool {
+	for _, x := range entries {
+		if string(x.bucket) == string(e.bucket) && string(x.key) == string(e.key) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+package boltstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	bolt "go.etcd.io/bbolt"
+
+	"countersign/approvals"
+)
+
+var (
+	errEnded    = errors.New("transaction has ended")
+	errReadOnly = errors.New("read-only transaction")
+)
+
+// tx is one caller's view of a bbolt transaction, which in a group commit it shares with others.
+type tx struct {
+	btx   *bolt.Tx
+	write bool
+	dirty bool  // something was written through this view
+	hurt  error // damage met on the way; the transaction must not be committed
+	jobs  bool  // jobs were enqueued
+	ended atomic.Bool
+
+	damaged func(detail any) error // names the file
+}
+
+var _ approvals.Tx = (*tx)(nil)
+
+// begin is called first by every method; its results go to a deferred end. Pages that cannot be read or make no sense
+// make bbolt panic or fault within the map: both become an error of the method, and no panic of a caller's function is
+// ever mistaken for one of them.
+func (t *tx) begin() bool { return debug.SetPanicOnFault(true) }
+
+func (t *tx) end(onFault bool, err *error) {
+	debug.SetPanicOnFault(onFault)
+	if r := recover(); r != nil {
+		t.hurt = t.damaged(r)
+		*err = t.hurt
+	}
+}
+
+// usable returns why the view cannot be used any more, or not for writing.
+func (t *tx) usable(write bool) error {
+	switch {
+	case t.ended.Load():
+		return errEnded
+	case write && !t.write:
+		return errReadOnly
+	}
+	return t.hurt
+}
+
+// get reads the record under k into record: approvals.ErrNotFound when there is none.
+func (t *tx) get(bucket, k []byte, record any) error {
+	v := t.btx.Bucket(bucket).Get(k)
+	if v == nil {
+		return approvals.ErrNotFound
+	}
+	return t.decode(bucket, k, v, record)
+}
+
+func (t *tx) decode(bucket, k, v []byte, record any) error {
+	if err := decode(k, v, record); err != nil {
+		return t.damaged(fmt.Errorf("%s %q: %w", bucket, k, err))
+	}
+	return nil
+}
+
+// raw returns a copy of the bytes stored under k by putRaw.
+func (t *tx) raw(bucket, k, v []byte) ([]byte, error) {
+	payload, err := unseal(k, v)
+	if err != nil {
+		return nil, t.damaged(fmt.Errorf("%s %q: %w", bucket, k, err))
+	}
+	return bytes.Clone(payload), nil
+}
+
+func (t *tx) put(bucket, k []byte, record any) error {
+	v, err := encode(k, record)
+	if err != nil {
+		return err
+	}
+	return t.store(bucket, k, v)
+}
+
+func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k, seal(k, payload)) }
+
+// mark puts an index entry: a key without a value. (bbolt reports a nil value of this transaction as missing.)
+func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, []byte{}) }
+
+func (t *tx) store(bucket, k, v []byte) error {
+	t.dirty = true
+	b := t.btx.Bucket(bucket)
+	b.FillPercent = fillPercent
+	return b.Put(k, v)
+}
+
+// drop deletes k, if it is there.
+func (t *tx) drop(bucket, k []byte) error {
+	t.dirty = true
+	return t.btx.Bucket(bucket).Delete(k)
+}
+
+// scan calls fn for the entries whose keys start with prefix, from the key from on (nil: from the first), in order,
+// until fn returns false or an error.
+func (t *tx) scan(bucket, prefix, from []byte, fn func(k, v []byte) (bool, error)) error {
+	c := t.btx.Bucket(bucket).Cursor()
+	if from == nil {
+		from = prefix
+	}
+	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if more, err := fn(k, v); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// last returns the entry with the greatest key that starts with prefix, or nil.
+func (t *tx) last(bucket, prefix []byte) (k, v []byte) {
+	c := t.btx.Bucket(bucket).Cursor()
+	past := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xff}, 9)...)
+	if k, _ = c.Seek(past); k == nil {
+		k, v = c.Last()
+	} else {
+		k, v = c.Prev()
+	}
+	if !bytes.HasPrefix(k, prefix) {
+		return nil, nil
+	}
+	return k, v
+}
+
+// identified refuses records that lack a part of their key.
+func identified(what string, parts ...string) error {
+	for _, p := range parts {
+		if p == "" {
+			return fmt.Errorf("put %s: incomplete key %q: %w", what, parts, approvals.ErrInvalid)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+// Package store opens the records of package approvals, wherever they are kept.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"countersign/approvals"
+	"countersign/store/boltstore"
+)
+
+// Config configures a store of any kind. The zero value is usable.
+type Config struct {
+	// Logger receives what an operator should know; nil discards it.
+	Logger *slog.Logger
+	// Workers bounds how many jobs of a kind Dispatch handles at once; the store's default when zero.
+	Workers int
+	// ReadOnly opens the store for reading only.
+	ReadOnly bool
+}
+
+// Errors of Open that say that the URL itself is unusable.
+var (
+	// ErrURL is returned for a URL that names no store.
+	ErrURL = errors.New("unusable store URL")
+	// ErrUnsupported is returned for a kind of store that this program was built without.
+	ErrUnsupported = errors.New("unsupported store")
+)
+
+const forms = "use bolt:PATH for a file, for instance bolt:countersign.db"
+
+// Open opens the store that url names: "bolt:PATH" is a file in the local file system, which is created when it is not
+// there. Its errors never repeat the URL, which may hold a password; of a bolt URL they name the path.
+func Open(ctx context.Context, url string, cfg Config) (approvals.Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	scheme, rest, ok := strings.Cut(url, ":")
+	switch {
+	case url == "":
+		return nil, fmt.Errorf("%w: it is empty: %s", ErrURL, forms)
+	case !ok:
+		return nil, fmt.Errorf("%w: it has no scheme: %s", ErrURL, forms)
+	}
+	switch strings.ToLower(scheme) {
+	case "bolt":
+		return openBolt(rest, cfg)
+	case "postgres", "postgresql":
+		return nil, fmt.Errorf("%w: this program was built without support for PostgreSQL: %s", ErrUnsupported, forms)
+	}
+	return nil, fmt.Errorf("%w: unknown scheme: %s", ErrURL, forms)
+}
+
+func openBolt(path string, cfg Config) (approvals.Store, error) {
+	switch {
+	case path == "":
+		return nil, fmt.Errorf("%w: no path behind bolt: %s", ErrURL, forms)
+	case strings.HasPrefix(path, "//"):
+		return nil, fmt.Errorf("%w: bolt takes a path, not //: %s", ErrURL, forms)
+	}
+	s, err := boltstore.Open(path, boltstore.Config{Logger: cfg.Logger, Workers: cfg.Workers, ReadOnly: cfg.ReadOnly})
+	if err != nil {
+		return nil, err // never a typed nil
+	}
+	return s, nil
+}
