@@ -1,0 +1,94 @@
+package agentsfile
+
+import "countersign/agent"
+
+// The defaults of an agent, and how far a file may go.
+const (
+	defaultMaxTurns      = 20
+	mostTurns            = 1000
+	defaultHistoryTokens = 100_000
+	leastHistoryTokens   = 1000
+	mostTokens           = 10_000_000
+)
+
+// Agent is one agent of the file.
+type Agent struct {
+	Position
+	Name          string
+	Instructions  Text
+	Model         Text
+	MaxTurns      int
+	HistoryTokens int
+	Settings      agent.ModelSettings
+	Tools         []*Tool
+}
+
+func (d *decoder) decodeAgents(file *object) []*Agent {
+	n := file.of("agents", kindMapping)
+	if n == nil || len(n.entries) == 0 {
+		if file.values["agents"] == nil || n != nil {
+			d.problem(file.pos, "the file needs at least one agent under `agents`")
+		}
+		return nil
+	}
+	agents := make([]*Agent, 0, len(n.entries))
+	for _, e := range n.entries {
+		if !isName(e.key) {
+			d.problem(e.pos, "agent name %q: use 1 to 64 letters, digits, underscores and hyphens", e.key)
+		}
+		agents = append(agents, d.decodeAgent(e))
+	}
+	return agents
+}
+
+func (d *decoder) decodeAgent(e entry) *Agent {
+	o := d.object(e.value, "agent "+e.key, agentKeys)
+	o.pos = e.pos
+	o.choice("api", apiWords)
+	a := &Agent{
+		Position:      e.pos,
+		Name:          e.key,
+		Instructions:  o.text("instructions"),
+		Model:         o.text("model"),
+		MaxTurns:      o.integer("max_turns", 1, mostTurns, defaultMaxTurns),
+		HistoryTokens: o.integer("history_tokens", leastHistoryTokens, mostTokens, defaultHistoryTokens),
+		Settings: agent.ModelSettings{
+			Temperature:       o.number("temperature", 0, 2),
+			MaxOutputTokens:   o.integer("max_output_tokens", 1, mostTokens, 0),
+			ReasoningEffort:   o.choice("reasoning_effort", effortWords),
+			ParallelToolCalls: o.boolean("parallel_tool_calls"),
+		},
+	}
+	if e.value.kind == kindMapping {
+		o.require("agent "+e.key, "instructions", "model")
+	}
+	a.Tools = o.decodeTools()
+	return a
+}
+
+func (o *object) decodeTools() []*Tool {
+	var tools []*Tool
+	lines := make(map[string]int)
+	for _, n := range o.list("tools") {
+		t := o.decodeTool(n)
+		if t == nil {
+			continue
+		}
+		if line, twice := lines[t.Name]; twice && t.Name != "" {
+			o.problem(n.pos, "the agent has two tools called %q; the first is on line %d", t.Name, line)
+		}
+		lines[t.Name] = n.pos.Line
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+// isName reports whether s can name an agent or a tool.
+func isName(s string) bool {
+	for _, r := range s {
+		if r != '_' && r != '-' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}

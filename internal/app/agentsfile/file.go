@@ -1,0 +1,166 @@
+package agentsfile
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// File is a valid agents file.
+type File struct {
+	Path         string
+	Digest       [sha256.Size]byte // of the file's bytes
+	DefaultAgent string
+	Channels     map[string]string // channel id to agent name
+	Requesters   People
+	Limits       Limits
+	Agents       []*Agent // in the order of the file
+	// DefaultPolicy is nil when the file has none; then no tool may be gated.
+	DefaultPolicy *Policy
+}
+
+// Limits bound how much may be under way.
+type Limits struct{ RunsPerPerson, RunsPerChannel, PendingPerPerson int }
+
+// Agent returns the agent with the name, or nil.
+func (f *File) Agent(name string) *Agent {
+	for _, a := range f.Agents {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// AgentFor returns the name of the agent that answers in the channel.
+func (f *File) AgentFor(channel string) string {
+	if name, ok := f.Channels[channel]; ok {
+		return name
+	}
+	return f.DefaultAgent
+}
+
+// Read reads the file at path; lookup finds environment variables. A file that cannot be used is a Problems.
+func Read(path string, lookup func(string) (string, bool)) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("agents file: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("agents file: %w", err)
+	}
+	return Parse(path, data, lookup)
+}
+
+// Parse reads the file's bytes; path is what problems call it.
+func Parse(path string, data []byte, lookup func(string) (string, bool)) (*File, error) {
+	d := &decoder{file: path, lookup: lookup}
+	root := d.parse(data)
+	if root == nil {
+		return nil, d.problems.sorted()
+	}
+	f := d.decodeFile(root)
+	if len(d.problems) > 0 {
+		return nil, d.problems.sorted()
+	}
+	f.Path, f.Digest = path, sha256.Sum256(data)
+	return f, nil
+}
+
+func (d *decoder) decodeFile(root *node) *File {
+	o := d.object(root, "the agents file", fileKeys)
+	if root.kind != kindMapping {
+		return nil
+	}
+	o.version()
+	f := &File{
+		DefaultAgent: o.literal("default_agent"),
+		Limits:       d.decodeLimits(o.values["limits"]),
+		Requesters:   d.decodeRequesters(o.values["requesters"]),
+		Agents:       d.decodeAgents(o),
+	}
+	f.Channels = d.decodeChannels(o.of("channels", kindMapping), f)
+	if n := o.values["default_policy"]; n != nil {
+		f.DefaultPolicy = d.decodePolicy(n)
+	}
+	o.chooseDefault(f)
+	return f
+}
+
+// version insists on the one version that exists, so that a file of a later one is not misread.
+func (o *object) version() {
+	n := o.values["version"]
+	switch {
+	case n == nil:
+		o.problem(o.pos, "the file needs `version: 1`")
+	case n.kind != kindInteger || n.text != strconv.Itoa(1):
+		o.problem(n.pos, "version %s is not supported; this program reads version 1", n.text)
+	}
+}
+
+// chooseDefault settles which agent answers where nothing else is said.
+func (o *object) chooseDefault(f *File) {
+	n := o.values["default_agent"]
+	switch {
+	case n == nil && len(f.Agents) == 1:
+		f.DefaultAgent = f.Agents[0].Name
+	case n == nil && len(f.Agents) > 1:
+		o.problem(o.pos, "the file has several agents and needs `default_agent`")
+	case n != nil:
+		o.knownAgent(f, n)
+	}
+}
+
+// knownAgent notes a name that no agent of the file has.
+func (d *decoder) knownAgent(f *File, n *node) {
+	if n.kind != kindString || len(f.Agents) == 0 || f.Agent(n.text) != nil {
+		return
+	}
+	names := make([]string, len(f.Agents))
+	for i, a := range f.Agents {
+		names[i] = a.Name
+	}
+	if near := Nearest(n.text, names); near != "" {
+		d.problem(n.pos, "no agent is called %q; did you mean %q?", n.text, near)
+		return
+	}
+	d.problem(n.pos, "no agent is called %q; the file has %q", n.text, names)
+}
+
+func (d *decoder) decodeChannels(n *node, f *File) map[string]string {
+	channels := make(map[string]string)
+	if n == nil {
+		return channels
+	}
+	for _, e := range n.entries {
+		if !isSlackID(e.key, "CGD") {
+			d.problem(e.pos, "channels are named by their id, such as C0123456789, not %q", e.key)
+		}
+		if e.value.kind != kindString {
+			d.wrongType(e.value, "the agent of a channel", kindString)
+			continue
+		}
+		d.knownAgent(f, e.value)
+		channels[e.key] = e.value.text
+	}
+	return channels
+}
+
+func (d *decoder) decodeLimits(n *node) Limits {
+	const most = 1_000_000
+	o := d.object(n, "limits", limitKeys)
+	return Limits{
+		RunsPerPerson:    o.integer("runs_per_person", 1, most, 5),
+		RunsPerChannel:   o.integer("runs_per_channel", 1, most, 20),
+		PendingPerPerson: o.integer("pending_per_person", 1, most, 50),
+	}
+}
+
+// ChannelIDs returns the channels with an agent of their own, in order.
+func (f *File) ChannelIDs() []string { return slices.Sorted(maps.Keys(f.Channels)) }

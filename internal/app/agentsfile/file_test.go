@@ -1,0 +1,119 @@
+package agentsfile
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const secret = "canary-secret-value"
+
+func env(name string) (string, bool) {
+	switch name {
+	case "TOKEN":
+		return secret, true
+	case "HOST":
+		return "payments.example", true
+	case "EMPTY":
+		return "", true
+	}
+	return "", false
+}
+
+func parse(t *testing.T, text string) (*File, error) {
+	t.Helper()
+	f, err := Parse("agents.yaml", []byte(text), env)
+	if err == nil && f == nil {
+		t.Fatal("neither a file nor an error")
+	}
+	return f, err
+}
+
+// TestParse reads a file that uses every key.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parse(t, string(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	temperature, no := 0.5, false
+	ops := f.Agent("ops")
+	if ops == nil || len(ops.Tools) != 3 {
+		t.Fatalf("agent ops: %+v", ops)
+	}
+	if got := ops.Settings; *got.Temperature != temperature || got.ReasoningEffort != "low" || *got.ParallelToolCalls || got.MaxOutputTokens != 4096 {
+		t.Errorf("settings: %+v", got)
+	}
+	transfer := ops.Tools[1]
+	want := &Tool{
+		Type: HTTP, Name: "transfer_funds", Version: "2", Description: "Move money between two accounts.",
+		Gate:       Gate{Ask: AskIf, Expression: "args.amount > 100"},
+		Idempotent: &no, Timeout: 10 * time.Second, Method: "POST",
+		Parameters: json.RawMessage(`{"type":"object","required":["amount","to"],"properties":{"amount":{"type":"number","minimum":0.01},"to":{"type":"string"}}}`),
+		URL:        Text{Written: "https://${HOST}/transfer", Value: "https://payments.example/transfer"},
+		Headers:    []Header{{"Authorization", Text{Written: "Bearer ${TOKEN}", Value: "Bearer " + secret}}},
+	}
+	if diff := cmp.Diff(want, transfer, cmpopts.IgnoreUnexported(Gate{}), cmpopts.IgnoreTypes(Position{}), cmpopts.IgnoreFields(Tool{}, "AllowAddresses")); diff != "" {
+		t.Error(diff)
+	}
+	if len(transfer.AllowAddresses) != 1 || transfer.AllowAddresses[0].String() != "10.0.0.0/8" {
+		t.Errorf("addresses: %v", transfer.AllowAddresses)
+	}
+	policy := &Policy{
+		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
+		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute, AlwaysScopes: []string{},
+	}
+	if diff := cmp.Diff(policy, f.DefaultPolicy, cmpopts.IgnoreTypes(Position{})); diff != "" {
+		t.Error(diff)
+	}
+	if f.AgentFor("C0123456789") != "billing" || f.AgentFor("C9") != "ops" {
+		t.Error("channels do not choose the agent")
+	}
+}
+
+// TestDefaults shows that what is left out is the strict thing.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	f, err := parse(t, `
+version: 1
+agents:
+  ops: { instructions: Help., model: gpt-5.2 }
+default_policy: { approvers: { channel_members: true } }
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.DefaultAgent != "ops" || !f.Requesters.ChannelMembers || f.Limits != (Limits{5, 20, 50}) {
+		t.Errorf("file: %+v", f)
+	}
+	if a := f.Agents[0]; a.MaxTurns != 20 || a.HistoryTokens != 100_000 {
+		t.Errorf("agent: %+v", a)
+	}
+	want := &Policy{
+		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour, OnExpiry: "reject",
+		ValidFor: time.Hour, AlwaysScopes: []string{"run"},
+	}
+	if diff := cmp.Diff(want, f.DefaultPolicy, cmpopts.IgnoreTypes(Position{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRead covers the file system's part.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	if _, err := Read(t.TempDir()+"/absent.yaml", env); err == nil || !strings.Contains(err.Error(), "absent.yaml") {
+		t.Errorf("absent file: %v", err)
+	}
+	if _, err := Read(t.TempDir(), env); err == nil {
+		t.Error("a folder was read")
+	}
+}

@@ -1,0 +1,207 @@
+package agentsfile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// agentWith is a file with one agent that has the further lines, indented by four spaces from line 6 on.
+func agentWith(lines string) string {
+	return "version: 1\nagents:\n  ops:\n    instructions: Help.\n    model: gpt-5.2\n" + lines
+}
+
+// toolWith is a file with one http tool that has the further lines, indented by eight spaces from line 10 on.
+func toolWith(lines string) string {
+	return agentWith("    tools:\n      - type: http\n        name: pay\n        description: Pay.\n" + lines)
+}
+
+func policyWith(lines string) string { return agentWith("default_policy:\n" + lines) }
+
+// TestProblems says of every wrong file where it is wrong and what to do.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	call := "        method: POST\n        url: https://example.com/\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "agents.yaml:1:1: the file is empty"},
+		{"only a comment", "# nothing\n", "agents.yaml:1:1: the file is empty"},
+		{"a list", "- 1\n", "agents.yaml:1:1: the agents file is a mapping, not a list"},
+		{"syntax", "version: 1\nagents: [a, b\nlimits: 2\n", "agents.yaml:3:1: not valid YAML"},
+		{"unclosed quote", "version: 1\nagents: \"x\n", "agents.yaml:2:9: not valid YAML"},
+		{"two documents", "version: 1\n---\nversion: 1\n", "agents.yaml:3:8: a second document starts here"},
+		{"tab", "version: 1\nagents:\n\tops: {}\n", "agents.yaml:3:1: the line is indented with a tab"},
+		{"encoding", "version: 1\nagents: \xff\n", "agents.yaml:2:1: the line is not valid UTF-8"},
+		{"control character", "version: 1\nagents: \x00\n", "agents.yaml:2:1: the line holds a control character"},
+		{"deep", "version: 1\nagents: " + strings.Repeat("[", 80) + strings.Repeat("]", 80), "nested deeper than 64 levels"},
+		{"large", strings.Repeat("#", 1<<20+1), "agents.yaml: the file is larger than 1 MiB"},
+		{"anchor", agentWith("    tools: &t []\n"), "agents.yaml:6:12: anchors and aliases are not supported"},
+		{"alias", agentWith("    tools: *t\n"), "agents.yaml:6:12: anchors and aliases are not supported"},
+		{"merge key", agentWith("    <<: {max_turns: 1}\n"), "agents.yaml:6:5: merge keys (<<) are not supported"},
+		{"tag", agentWith("    max_turns: !!int 3\n"), "agents.yaml:6:16: tags are not supported; leave !!int away"},
+		{"duplicate key", agentWith("    model: other\n"), `agents.yaml:6:5: key "model" is there twice; the first is on line 5`},
+		{"number as key", "version: 1\n1: x\n", "agents.yaml:2:1: keys are text; put 1 in quotes"},
+
+		{"no version", "agents: {a: {instructions: x, model: y}}\n", "agents.yaml:1:1: the file needs `version: 1`"},
+		{"later version", "version: 2\n", "agents.yaml:1:10: version 2 is not supported"},
+		{"version as text", "version: \"1\"\nagents: {a: {instructions: x, model: y}}\n", "agents.yaml:1:10: version 1 is not supported"},
+		{"unknown key", "version: 1\nagnets: {}\n", `agents.yaml:2:1: unknown key "agnets" in the agents file; did you mean "agents"?`},
+		{"hopeless key", "version: 1\nfoo: {}\n", `agents.yaml:2:1: unknown key "foo" in the agents file; known are version, default_agent`},
+		{"later key", "version: 1\npolicies: []\n", "agents.yaml:2:1: policies is not supported by this version; leave it out"},
+		{"no agents", "version: 1\n", "agents.yaml:1:1: the file needs at least one agent"},
+		{"agents empty", "version: 1\nagents: {}\n", "agents.yaml:1:1: the file needs at least one agent"},
+		{"agents as list", "version: 1\nagents: []\n", "agents.yaml:2:9: agents is a mapping, not a list"},
+		{"no value", "version: 1\nagents:\n", "agents.yaml:2:1: agents has no value"},
+		{"which agent", "version: 1\nagents: {a: {instructions: x, model: y}, b: {instructions: x, model: y}}\n", "agents.yaml:1:1: the file has several agents and needs `default_agent`"},
+		{"unknown default agent", agentWith("default_agent: opps\n"), `agents.yaml:6:16: no agent is called "opps"; did you mean "ops"?`},
+		{"channel name", agentWith("channels: {general: ops}\n"), "agents.yaml:6:12: channels are named by their id"},
+		{"channel agent", agentWith("channels: {C123: zzz}\n"), `agents.yaml:6:18: no agent is called "zzz"`},
+		{"limit of zero", agentWith("limits: {runs_per_person: 0}\n"), "agents.yaml:6:27: runs_per_person is between 1 and 1000000"},
+		{"limit as text", agentWith("limits: {runs_per_person: many}\n"), "agents.yaml:6:27: runs_per_person is a whole number, not text"},
+		{"requesters nobody", agentWith("requesters: {channel_members: false}\n"), "agents.yaml:6:13: requesters names nobody"},
+
+		{"agent name", "version: 1\nagents: {\"a b\": {instructions: x, model: y}}\n", `agents.yaml:2:10: agent name "a b"`},
+		{"no model", "version: 1\nagents: {a: {instructions: x}}\n", `agents.yaml:2:10: agent a needs "model"`},
+		{"blank instructions", "version: 1\nagents: {a: {instructions: \" \", model: y}}\n", `agents.yaml:2:10: agent a needs "instructions"`},
+		{"later api", agentWith("    api: chat_completions\n"), "agents.yaml:6:10: api: chat_completions is not supported by this version; supported: responses"},
+		{"unknown api", agentWith("    api: rest\n"), `agents.yaml:6:10: api is one of responses, not "rest"`},
+		{"turns", agentWith("    max_turns: 1.5\n"), "agents.yaml:6:16: max_turns is a whole number, not a number"},
+		{"huge number", agentWith("    max_turns: 99999999999999999999\n"), "agents.yaml:6:16: max_turns is"},
+		{"temperature", agentWith("    temperature: 3\n"), "agents.yaml:6:18: temperature is between 0 and 2"},
+		{"handoffs", agentWith("    handoffs: [a]\n"), "agents.yaml:6:5: handoffs is not supported by this version"},
+		{"missing variable", agentWith("    max_turns: 3\n") + "channels: {C1: ops}\nrequesters: {users: [\"${WHO}\"]}\n", "agents.yaml:8:22: environment variable WHO is not set"},
+		{"empty variable", "version: 1\nagents: {a: {instructions: \"${EMPTY}\", model: y}}\n", "agents.yaml:2:28: environment variable EMPTY is not set, or empty"},
+		{"open variable", "version: 1\nagents: {a: {instructions: \"${TOKEN\", model: y}}\n", "agents.yaml:2:28: ${ starts the name of an environment variable"},
+		{"odd variable", "version: 1\nagents: {a: {instructions: \"${TOK-EN}\", model: y}}\n", "agents.yaml:2:28: ${ starts the name of an environment variable"},
+
+		{"tool as text", agentWith("    tools: [pay]\n"), "agents.yaml:6:13: a tool is a mapping, not text"},
+		{"no type", agentWith("    tools: [{name: pay}]\n"), "agents.yaml:6:13: a tool needs `type`: function or http"},
+		{"later type", agentWith("    tools: [{type: shell}]\n"), "agents.yaml:6:20: type: shell is not supported by this version"},
+		{"unknown type", agentWith("    tools: [{type: htpp}]\n"), `agents.yaml:6:20: type is one of function, http, not "htpp"`},
+		{"function with url", agentWith("    tools: [{type: function, name: x, url: y}]\n"), `agents.yaml:6:39: unknown key "url" in a function tool`},
+		{"two tools", agentWith("    tools: [{type: function, name: x}, {type: function, name: x}]\n"), `agents.yaml:6:40: the agent has two tools called "x"`},
+		{"tool name", agentWith("    tools: [{type: function, name: \"x y\"}]\n"), `agents.yaml:6:36: tool name "x y"`},
+		{"no method", toolWith("        url: https://example.com/\n"), `an http tool needs "method"`},
+		{"method", toolWith("        method: post\n        url: https://example.com/\n"), `agents.yaml:10:17: method is one of GET, HEAD, POST, PUT, PATCH, DELETE, not "post"`},
+		{"relative url", toolWith("        method: GET\n        url: /x\n"), `agents.yaml:11:14: url "/x" does not start with http:// or https://`},
+		{"url with password", toolWith("        method: GET\n        url: https://u:${TOKEN}@h/\n"), `agents.yaml:11:14: url "https://u:${TOKEN}@h/" holds a user`},
+		{"own header", toolWith(call + "        headers: {idempotency-key: x}\n"), "agents.yaml:12:19: header idempotency-key is set by the program"},
+		{"header twice", toolWith(call + "        headers: {X-A: x, x-a: y}\n"), "agents.yaml:12:27: header x-a is there twice"},
+		{"header number", toolWith(call + "        headers: {X-A: 3}\n"), "agents.yaml:12:24: header X-A is text, not a whole number; put it in quotes"},
+		{"version number", toolWith(call + "        version: 3\n"), "agents.yaml:12:18: version is text, not a whole number; put it in quotes"},
+		{"gate", toolWith(call + "        needs_approval: [x]\n"), "agents.yaml:12:25: needs_approval is true, false, or an expression"},
+		{"gate with variable", toolWith(call + "        needs_approval: args.to != \"${TOKEN}\"\n"), "agents.yaml:12:25: ${…} is not expanded in needs_approval"},
+		{"description with variable", agentWith("    tools:\n      - type: http\n        name: pay\n        description: Pay ${TOKEN}.\n" + call), "agents.yaml:9:22: ${…} is not expanded in description"},
+		{"audit mode", toolWith(call + "        approval: audit\n"), "agents.yaml:12:9: approval is not supported by this version"},
+		{"secret fields", toolWith(call + "        secret: [memo]\n"), "agents.yaml:12:9: secret is not supported by this version"},
+		{"user input", toolWith(call + "        requires_user_input: [date]\n"), "agents.yaml:12:9: requires_user_input is not supported by this version"},
+		{"timeout without unit", toolWith(call + "        timeout: 30\n"), "agents.yaml:12:18: timeout is a duration with its unit"},
+		{"negative timeout", toolWith(call + "        timeout: -3s\n"), "agents.yaml:12:18: timeout: \"-3s\" is not between 0 and 10 years"},
+		{"parameters of a list", toolWith(call + "        parameters: {type: array}\n"), "agents.yaml:12:21: parameters are the schema of an object"},
+		{"wrong schema", toolWith(call + "        parameters: {type: object, properties: 3}\n"), "agents.yaml:12:21: parameters are no JSON Schema"},
+		{"bad pattern", toolWith(call + "        parameters: {type: object, properties: {a: {type: string, pattern: '('}}}\n"), "agents.yaml:12:21: parameters are no usable JSON Schema"},
+		{"required unknown", toolWith(call + "        parameters: {type: object, required: [a]}\n"), `agents.yaml:12:21: parameters require "a"`},
+		{"infinite schema", toolWith(call + "        parameters: {type: object, maximum: .inf}\n"), "agents.yaml:12:45: .inf cannot be used here"},
+		{"addresses", toolWith(call + "        allow_addresses: [10.0.0.1]\n"), `agents.yaml:12:27: "10.0.0.1" is no range of addresses`},
+
+		{"no approvers", policyWith("  quorum: 1\n"), `agents.yaml:7:3: default_policy needs "approvers"`},
+		{"empty approvers", policyWith("  approvers: {users: []}\n"), "agents.yaml:7:14: approvers names nobody"},
+		{"user by name", policyWith("  approvers: {users: [\"@ann\"]}\n"), "agents.yaml:7:23: users are named by their Slack id"},
+		{"user twice", policyWith("  approvers: {users: [U1, U1]}\n"), "agents.yaml:7:27: U1 is there twice"},
+		{"quorum of zero", policyWith("  approvers: {users: [U1]}\n  quorum: 0\n"), "agents.yaml:8:11: quorum is between 1 and 100"},
+		{"quorum out of reach", policyWith("  approvers: {users: [U1]}\n  quorum: 2\n"), "agents.yaml:8:11: quorum is 2, but only 1 people may decide"},
+		{"yes", policyWith("  approvers: {users: [U1]}\n  self_approval: yes\n"), "agents.yaml:8:18: self_approval is true or false, not text"},
+		{"wide scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [thread]}\n"), "agents.yaml:8:21: scopes: thread is not supported by this version"},
+		{"all_of", policyWith("  approvers: {all_of: []}\n"), "agents.yaml:7:15: all_of is not supported by this version"},
+		{"misspelled", policyWith("  aprovers: {users: [U1]}\n"), `unknown key "aprovers" in default_policy; did you mean "approvers"?`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, err := parse(t, c.text)
+			if err == nil {
+				t.Fatalf("accepted: %+v", f)
+			}
+			if _, ok := errors.AsType[Problems](err); !ok {
+				t.Errorf("error is %T", err)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want %q in:\n%v", c.want, err)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("a value of the environment is shown:\n%v", err)
+			}
+		})
+	}
+}
+
+// TestControls accepts the frames that TestProblems puts its mistakes into.
+func TestControls(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		agentWith(""),
+		"\uFEFF" + agentWith(""),
+		strings.ReplaceAll(agentWith(""), "\n", "\r\n"),
+		toolWith("        method: POST\n        url: https://example.com/\n"),
+		policyWith("  approvers: {users: [U1]}\n"),
+	} {
+		if _, err := parse(t, text); err != nil {
+			t.Errorf("%v in:\n%s", err, text)
+		}
+	}
+}
+
+// TestAllProblemsAtOnce reports every problem, in the order of the file.
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := parse(t, agentWith("    max_turns: no\n    api: rest\ndefault_policy: {quorum: 0}\nfoo: 1\n"))
+	problems, ok := errors.AsType[Problems](err)
+	if !ok || len(problems) != 5 {
+		t.Fatalf("want 5 problems, have: %v", err)
+	}
+	for i := 1; i < len(problems); i++ {
+		if problems[i].Line < problems[i-1].Line {
+			t.Errorf("not in order:\n%v", err)
+		}
+	}
+}
+
+// TestExpressionPosition maps places in an expression to the file.
+func TestExpressionPosition(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, gate, at string
+		line, column   int
+	}{
+		{"plain", "args.amount > 100", "agents.yaml:12:30", 1, 6},
+		{"quoted", `"args.amount > 100"`, "agents.yaml:12:31", 1, 6},
+		{"escapes", `"args.to == \"x\""`, "agents.yaml:12:25", 1, 6},
+		{"block", "|\n          args.amount > 100 &&\n            args.to == 'x'", "agents.yaml:14:13", 2, 3},
+		{"folded", ">\n          args.amount > 100 &&\n          args.to == 'x'", "agents.yaml:12:25", 1, 30},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, err := parse(t, toolWith("        method: POST\n        url: https://example.com/\n        needs_approval: "+c.gate+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Agents[0].Tools[0].Gate.At(c.line, c.column).String(); got != c.at {
+				t.Errorf("position %s, want %s", got, c.at)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(agentWith(""))
+	f.Add(toolWith("        method: POST\n        url: https://example.com/\n"))
+	f.Add(policyWith("  approvers: {users: [U1]}\n"))
+	f.Add("a: [[{b: &c *d}]]")
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := Parse("agents.yaml", []byte(text), env)
+		if (file == nil) == (err == nil) {
+			t.Fatalf("file %v, error %v", file, err)
+		}
+		if err != nil && strings.Contains(err.Error(), secret) {
+			t.Fatal("a value of the environment is shown")
+		}
+	})
+}

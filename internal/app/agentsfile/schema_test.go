@@ -1,0 +1,122 @@
+package agentsfile
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+func schema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	var s jsonschema.Schema
+	if err := json.Unmarshal(Schema, &s); err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+// TestSchemaKeys compares the schema's keys and words with the reader's, in both directions.
+func TestSchemaKeys(t *testing.T) {
+	t.Parallel()
+	s := schema(t)
+	def := func(name string) *jsonschema.Schema { return s.Defs[name] }
+	for _, c := range []struct {
+		name string
+		at   *jsonschema.Schema
+		want keys
+	}{
+		{"file", s, fileKeys},
+		{"limits", s.Properties["limits"], limitKeys},
+		{"agent", def("agent"), agentKeys},
+		{"function", def("function"), functionKeys},
+		{"http", def("http"), httpKeys},
+		{"people", def("people"), peopleKeys},
+		{"policy", def("policy"), policyKeys},
+		{"always", def("policy").Properties["always"], alwaysKeys},
+	} {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(c.want.now)), slices.Sorted(maps.Keys(c.at.Properties))); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if c.at.AdditionalProperties == nil {
+			t.Errorf("%s: the schema lets unknown keys pass", c.name)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		enum []any
+		want keys
+	}{
+		{"api", def("agent").Properties["api"].Enum, apiWords},
+		{"effort", def("agent").Properties["reasoning_effort"].Enum, effortWords},
+		{"method", def("http").Properties["method"].Enum, methodWords},
+		{"on_expiry", def("policy").Properties["on_expiry"].Enum, expiryWords},
+		{"scopes", def("policy").Properties["always"].Properties["scopes"].Items.Enum, scopeWords},
+	} {
+		var words []string
+		for _, w := range c.enum {
+			words = append(words, w.(string))
+		}
+		if diff := cmp.Diff(c.want.now, words); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// TestSchemaAgrees gives files to the reader and to the schema.
+func TestSchemaAgrees(t *testing.T) {
+	t.Parallel()
+	resolved, err := schema(t).Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := "        method: POST\n        url: https://example.com/\n"
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"full", string(full), true},
+		{"least", agentWith(""), true},
+		{"gate as text", toolWith(call + "        needs_approval: args.amount > 1\n"), true},
+		{"unknown key", agentWith("foo: 1\n"), false},
+		{"unknown key of an agent", agentWith("    modle: x\n"), false},
+		{"later key", agentWith("policies: []\n"), false},
+		{"later type", agentWith("    tools: [{type: shell, name: x}]\n"), false},
+		{"function with url", agentWith("    tools: [{type: function, name: x, url: y}]\n"), false},
+		{"http without url", toolWith("        method: POST\n"), false},
+		{"number for text", toolWith(call + "        headers: {X: 1}\n"), false},
+		{"duration without unit", toolWith(call + "        timeout: 30\n"), false},
+		{"duration in words", toolWith(call + "        timeout: soon\n"), false},
+		{"no approvers", policyWith("  quorum: 1\n"), false},
+		{"quorum of zero", policyWith("  approvers: {users: [U1]}\n  quorum: 0\n"), false},
+		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), false},
+		{"version 2", "version: 2\nagents: {a: {instructions: x, model: y}}\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := parse(t, c.text); (err == nil) != c.want {
+				t.Errorf("reader: %v", err)
+			}
+			asJSON, err := yaml.YAMLToJSON([]byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v any
+			if err := json.Unmarshal(asJSON, &v); err != nil {
+				t.Fatal(err)
+			}
+			if err := resolved.Validate(v); (err == nil) != c.want {
+				t.Errorf("schema: %v", err)
+			}
+		})
+	}
+}
