@@ -32,13 +32,18 @@ type envelope struct {
 	reason  string
 }
 
-// flight is one attempt under way. Its result is valid once done is closed.
+// flight is one attempt under way. Its outcome is valid once done is closed.
 type flight struct {
-	record  *Delivery
-	done    chan struct{}
+	record *Delivery
+	done   chan struct{}
+	outcome
+}
+
+// outcome is how an attempt ended.
+type outcome struct {
 	ack     json.RawMessage
 	err     error
-	noRetry bool
+	noRetry bool // the app does not want the event again
 }
 
 // launch starts an attempt. w.mu is held, so attempts reach the wire in the
@@ -75,22 +80,22 @@ func (w *Workspace) await(ctx context.Context, f *flight) (json.RawMessage, erro
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(f, nil, cause)
+	w.settle(f, outcome{err: cause})
 	return f.ack, f.err
 }
 
 // settle ends an attempt once; later calls change nothing. w.mu is held.
-func (w *Workspace) settle(f *flight, ack json.RawMessage, err error) {
+func (w *Workspace) settle(f *flight, o outcome) {
 	select {
 	case <-f.done:
 		return
 	default:
 	}
-	f.ack, f.err = ack, err
-	if err != nil {
-		f.record.Error = err.Error()
+	f.outcome = o
+	if o.err != nil {
+		f.record.Error = o.err.Error()
 	} else {
-		f.record.Acked, f.record.AckPayload = time.Now(), ack
+		f.record.Acked, f.record.AckPayload = time.Now(), o.ack
 	}
 	delete(w.sock.pending, f.record.ID)
 	close(f.done)

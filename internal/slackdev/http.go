@@ -85,8 +85,7 @@ func (w *Workspace) launchHTTP(env envelope, f *flight) {
 		answer, err := w.post(w.life, target, contentType, body, header)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		f.noRetry = answer.noRetry
-		w.settle(f, answer.payload(), err)
+		w.settle(f, outcome{ack: answer.payload(), err: err, noRetry: answer.noRetry})
 	})
 }
 

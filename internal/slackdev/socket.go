@@ -210,14 +210,14 @@ func (w *Workspace) acknowledge(envelopeID string, payload json.RawMessage) {
 	if !p.accepts {
 		payload = nil
 	}
-	w.settle(p.flight, payload, nil)
+	w.settle(p.flight, outcome{ack: payload})
 }
 
 // launchSocket hands an envelope to one connection, in turn. w.mu is held.
 func (w *Workspace) launchSocket(env envelope, f *flight) {
 	conn := w.pick()
 	if conn == nil {
-		w.settle(f, nil, errNoConnection)
+		w.settle(f, outcome{err: errNoConnection})
 		return
 	}
 	f.record.Conn = conn.id

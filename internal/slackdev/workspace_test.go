@@ -46,6 +46,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 func serve(t *testing.T, w *slackdev.Workspace, handle func(*socketmode.Client, socketmode.Event)) *slack.Client {
 	t.Helper()
 	api := client(w)
+	before := w.Connections()
 	sock := socketmode.New(api)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -64,7 +65,6 @@ func serve(t *testing.T, w *slackdev.Workspace, handle func(*socketmode.Client, 
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	before := w.Connections()
 	if err := w.WaitFor(within(t, 5*time.Second), func() bool { return w.Connections() > before }); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,96 @@
+// A small app on Slack's own framework. The Go test beside it plays the people
+// and judges the workspace by what this app receives and is told.
+import bolt from '@slack/bolt';
+
+const { App, LogLevel } = bolt;
+const { MODE, API_URL, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET } = process.env;
+
+const app = new App({
+  token: BOT_TOKEN,
+  logLevel: LogLevel.ERROR,
+  clientOptions: { slackApiUrl: API_URL },
+  ...(MODE === 'socket' ? { appToken: APP_TOKEN, socketMode: true } : { signingSecret: SIGNING_SECRET }),
+});
+
+const text = (t) => ({ type: 'plain_text', text: t });
+const button = (id, label) => ({ type: 'button', action_id: id, value: 'req_1', text: text(label) });
+
+app.event('app_mention', async ({ event, say }) => {
+  await say({
+    text: 'Approval needed',
+    thread_ts: event.ts,
+    blocks: [
+      { type: 'section', text: text(event.text) },
+      { type: 'actions', block_id: 'buttons', elements: [button('approve', 'Approve'), button('reject', 'Reject')] },
+    ],
+  });
+});
+
+app.action('approve', async ({ ack, body, client }) => {
+  await ack();
+  await client.chat.update({
+    channel: body.channel.id,
+    ts: body.message.ts,
+    text: `approved by ${body.user.id}`,
+    blocks: [{ type: 'section', text: text(`approved ${body.actions[0].value}`) }],
+  });
+});
+
+app.action('reject', async ({ ack, body, client, respond }) => {
+  await ack();
+  await client.views.open({
+    trigger_id: body.trigger_id,
+    view: {
+      type: 'modal',
+      callback_id: 'reason',
+      title: text('Reject'),
+      submit: text('Reject'),
+      notify_on_close: true,
+      blocks: [{ type: 'input', block_id: 'reason', label: text('Reason'), element: { type: 'plain_text_input', action_id: 'text' } }],
+    },
+  });
+  await respond({ text: 'the form is open', response_type: 'ephemeral', replace_original: false });
+});
+
+app.view('reason', async ({ ack, view, body, client }) => {
+  const reason = view.state.values.reason.text.value;
+  if (reason.length < 5) {
+    await ack({ response_action: 'errors', errors: { reason: 'too short' } });
+    return;
+  }
+  await ack();
+  await client.chat.postMessage({ channel: body.user.id, text: `rejected: ${reason}` });
+});
+
+app.view({ callback_id: 'reason', type: 'view_closed' }, async ({ ack, body, client }) => {
+  await ack();
+  await client.chat.postMessage({ channel: body.user.id, text: 'closed' });
+});
+
+app.command('/approvals', async ({ ack, command }) => {
+  await ack({ response_type: 'ephemeral', text: `nothing pending for ${command.user_id}: ${command.text}` });
+});
+
+app.shortcut('approvals_list', async ({ ack, shortcut, client }) => {
+  await ack();
+  await client.views.open({
+    trigger_id: shortcut.trigger_id,
+    view: { type: 'modal', title: text('Pending'), blocks: [{ type: 'section', text: text('none') }] },
+  });
+});
+
+app.event('app_home_opened', async ({ event, client }) => {
+  await client.views.publish({ user_id: event.user, view: { type: 'home', blocks: [{ type: 'header', text: text('Home') }] } });
+});
+
+app.message('hello', async ({ message, say }) => {
+  await say(`hello <@${message.user}>`);
+});
+
+app.error(async (error) => {
+  console.log(`error ${error}`);
+});
+
+const server = await app.start(MODE === 'socket' ? undefined : { port: 0, host: '127.0.0.1' });
+console.log(MODE === 'socket' ? 'ready' : `ready ${server.address().port}`);
+process.stdin.resume().on('end', () => process.exit(0)); // the parent is gone
