@@ -11,9 +11,9 @@ const noParameters = `{"type":"object","properties":{},"required":[],"additional
 
 var (
 	errToolName     = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
-	errNoInvoke     = errors.New("Invoke is missing")
+	errNoInvoke     = errors.New("it has no Invoke function")
 	errNoValidate   = errors.New("a tool with NeedsApproval and Parameters needs Validate: what people are asked about must be valid")
-	errSchema       = errors.New("Parameters must be a JSON object")
+	errSchema       = errors.New("its Parameters are not a JSON object")
 	errNoParameters = errors.New("this tool takes no arguments; write {}")
 	errValidator    = errors.New("the arguments could not be checked")
 )
@@ -35,7 +35,7 @@ func (t *Tool) check() error {
 	case t.Invoke == nil:
 		return errNoInvoke
 	case t.Timeout < 0:
-		return fmt.Errorf("Timeout %v is negative", t.Timeout)
+		return fmt.Errorf("the Timeout %v is negative", t.Timeout)
 	case len(t.Parameters) == 0:
 		return nil
 	case !json.Valid(t.Parameters) || firstByte(t.Parameters) != '{':

@@ -1,0 +1,232 @@
+package openaimodel
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3/responses"
+
+	"countersign/agent"
+)
+
+// Error is a model call that failed for good. Its text can be shown to people: it has no keys in it and nothing of the
+// conversation. Find it with [errors.AsType].
+type Error struct {
+	Status    int    // HTTP status; 0 when there was no answer, or a broken one
+	Code      string // the provider's code, for instance "insufficient_quota"; or the reason of an incomplete answer
+	Message   string // what happened, in a sentence without a full stop
+	Attempts  int    // how often it was tried
+	RequestID string // the provider's id of the last attempt, for its support
+
+	server string
+	hint   string
+	param  string
+	cause  error
+	retry  bool
+	after  time.Duration
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.server)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " answered %d:", e.Status)
+	}
+	b.WriteString(" " + e.Message)
+	if e.hint != "" {
+		b.WriteString("; " + e.hint)
+	}
+	if e.Attempts > 1 {
+		fmt.Fprintf(&b, " (tried %d times)", e.Attempts)
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&b, " [%s]", e.RequestID)
+	}
+	return b.String()
+}
+
+// Unwrap returns what lies beneath, for instance [agent.ErrModelBehavior]. Its text is not fit to be shown.
+func (e *Error) Unwrap() error { return e.cause }
+
+// serverName is what people know the server by.
+func serverName(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Hostname() == "api.openai.com" {
+		return "OpenAI"
+	}
+	return "the model server " + u.Host
+}
+
+// failure says what an attempt failed of.
+func (m *Model) failure(req *agent.ModelRequest, res *http.Response, err error) *Error {
+	e := &Error{server: m.server, cause: err}
+	if res != nil {
+		e.RequestID = identifier(res.Header.Get("X-Request-Id"))
+	}
+	if cut, ok := errors.AsType[*ended](err); ok {
+		e.ended(cut, newRedactor(m.cfg.APIKey, req))
+		return e
+	}
+	if res != nil && res.StatusCode >= 400 {
+		e.refused(res, newRedactor(m.cfg.APIKey, req))
+		return e
+	}
+	e.broken(res, err, newRedactor(m.cfg.APIKey, req))
+	return e
+}
+
+// refused fills in an answer with an error status.
+func (e *Error) refused(res *http.Response, clean *redactor) {
+	e.Status = res.StatusCode
+	data, _ := io.ReadAll(res.Body)
+	var body struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  string          `json:"detail"`
+	}
+	_ = json.Unmarshal(data, &body)
+	code, message, ok := readError(body.Error)
+	if !ok {
+		message = body.Message + body.Detail
+	}
+	var param struct {
+		Param string `json:"param"`
+	}
+	_ = json.Unmarshal(body.Error, &param)
+	e.Code, e.param = identifier(code), param.Param
+	if e.Message = clean.text(message); e.Message == "" {
+		e.Message = strings.ToLower(http.StatusText(e.Status))
+	}
+	e.hint = hint(e.Status, e.Code, clean.key == "")
+	e.retry = retryable(res, e.Code)
+	e.after = retryAfter(res.Header)
+	if e.retry && e.after > maxWait {
+		e.hint = strings.TrimPrefix(e.hint+"; it asks to wait "+e.after.Round(time.Second).String(), "; ")
+	}
+}
+
+// retryable reports whether a refusal may pass by itself.
+func retryable(res *http.Response, code string) bool {
+	switch res.Header.Get("X-Should-Retry") {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	switch code {
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active":
+		return false
+	}
+	switch res.StatusCode {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return true
+	}
+	return res.StatusCode >= 500
+}
+
+func hint(status int, code string, noKey bool) string {
+	switch {
+	case code == "insufficient_quota", code == "billing_hard_limit_reached", code == "billing_not_active":
+		return "check the plan and the billing of the account"
+	case code == "context_length_exceeded":
+		return "the conversation is too long for the model"
+	case code == "model_not_found":
+		return "check the model's name in the agents file"
+	case status == http.StatusUnauthorized && noKey:
+		return "set OPENAI_API_KEY"
+	case status == http.StatusUnauthorized:
+		return "check OPENAI_API_KEY"
+	case status == http.StatusForbidden:
+		return "check what the key in OPENAI_API_KEY may use"
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return "check OPENAI_BASE_URL and the model's name"
+	}
+	return ""
+}
+
+// ended fills in a response that the provider ended early.
+func (e *Error) ended(cut *ended, clean *redactor) {
+	e.Code = identifier(cut.code)
+	switch {
+	case cut.status == string(responses.ResponseStatusIncomplete) && cut.code == "max_output_tokens":
+		e.Message = "stopped the answer at the token limit"
+		if cut.tokens > 0 {
+			e.Message += fmt.Sprintf(", after %d tokens", cut.tokens)
+		}
+		e.hint = "raise max_output_tokens"
+	case cut.status == string(responses.ResponseStatusIncomplete) && cut.code == "content_filter":
+		e.Message = "stopped the answer in its content filter"
+	case cut.status == string(responses.ResponseStatusIncomplete):
+		e.Message = "did not finish the answer"
+	case cut.status == string(responses.ResponseStatusFailed):
+		e.Message = "could not finish the answer"
+		if text := clean.text(cut.message); text != "" {
+			e.Message += ": " + text
+		}
+		switch responses.ResponseErrorCode(cut.code) {
+		case responses.ResponseErrorCodeServerError, responses.ResponseErrorCodeRateLimitExceeded, "overloaded", "":
+			e.retry = true
+		}
+		e.hint = hint(0, e.Code, false)
+	default:
+		e.Message = "gave an unfinished answer"
+	}
+	if e.Code != "" && !strings.Contains(e.Message, e.Code) && cut.status == string(responses.ResponseStatusFailed) {
+		e.Message += " (" + e.Code + ")"
+	}
+}
+
+// broken fills in an attempt without an answer, or with one that is no answer.
+func (e *Error) broken(res *http.Response, err error, clean *redactor) {
+	switch {
+	case errors.Is(err, errSilent):
+		e.Message, e.retry = "gave "+err.Error(), true
+	case errors.Is(err, errTooLarge):
+		e.Message = "gave an answer that is too large"
+	case errors.Is(err, errNotJSON):
+		e.Message, e.hint = "gave an answer that is not JSON", "check OPENAI_BASE_URL"
+		if t := mediaType(res); t != "" {
+			e.Message += " but " + identifier(t)
+		}
+	case errors.Is(err, agent.ErrModelBehavior):
+		e.Message = "gave an answer that is not one of the Responses API"
+	case errors.Is(err, errCut), res != nil:
+		e.Message, e.retry = "gave an answer that was cut short or garbled", true
+	case errors.Is(err, agent.ErrConfig):
+		e.server, e.Message = "the request was not sent:", err.Error()
+	default:
+		e.Message, e.retry = "cannot be reached: "+clean.text(network(err)), retryableNetwork(err)
+		e.hint = "check OPENAI_BASE_URL and the network"
+	}
+}
+
+// network is the text of a network error without the URL that net/http puts in front.
+func network(err error) string {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return err.Error()
+}
+
+// retryableNetwork reports whether a connection may come about later. A certificate that does not fit will not change
+// in two minutes, nor will a server that redirects to another one.
+func retryableNetwork(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return false
+	}
+	return !strings.HasPrefix(network(err), "requestconfig:")
+}

@@ -1,0 +1,120 @@
+package openaimodel
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"countersign/agent"
+)
+
+const (
+	firstWait = 500 * time.Millisecond
+	maxWait   = 8 * time.Second
+)
+
+// attempt asks once. It calls alive when something arrives, if silence rather than length should end it.
+type attempt func(ctx context.Context, alive func()) (*agent.ModelResponse, *http.Response, error)
+
+// retry repeats try while its fault may pass and the budget lasts. Nothing of a failed attempt is kept, so repeating one
+// is harmless: the runner records a turn when it has the whole of it.
+func (m *Model) retry(ctx context.Context, req *agent.ModelRequest, try attempt) (*agent.ModelResponse, error) {
+	start := time.Now()
+	for n := 1; ; n++ {
+		answer, failure := m.once(ctx, req, min(m.cfg.Timeout, m.cfg.Budget-time.Since(start)), try)
+		if failure == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("ask the model: %w", context.Cause(ctx))
+		}
+		failure.Attempts = n
+		if m.withoutEncryption(failure) {
+			continue
+		}
+		wait := backoff(n, failure.after)
+		if !failure.retry || n >= m.cfg.MaxAttempts || time.Since(start)+wait >= m.cfg.Budget {
+			return nil, failure
+		}
+		if err := m.pause(ctx, n, wait, failure); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// once makes one attempt that lasts no longer than limit without a sign of life.
+func (m *Model) once(ctx context.Context, req *agent.ModelRequest, limit time.Duration, try attempt) (*agent.ModelResponse, *Error) {
+	watched, dog, stop := newWatchdog(ctx, limit)
+	defer stop()
+	answer, res, err := try(watched, dog.feed)
+	if err == nil {
+		return answer, nil
+	}
+	if context.Cause(watched) == errSilent {
+		err = fmt.Errorf("%w (%s)", errSilent, limit.Round(time.Millisecond))
+	}
+	return nil, m.failure(req, res, err)
+}
+
+// withoutEncryption reports whether the server refuses to encrypt reasoning, for the first time: models that do not
+// reason refuse it. Then the request is worth repeating without.
+func (m *Model) withoutEncryption(e *Error) bool {
+	if e.Status != http.StatusBadRequest {
+		return false
+	}
+	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") || strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
+	return refused && m.plain.CompareAndSwap(false, true)
+}
+
+func (m *Model) pause(ctx context.Context, n int, wait time.Duration, failure *Error) error {
+	m.cfg.Logger.WarnContext(ctx, "model call failed, trying again",
+		"attempt", n, "wait", wait, "status", failure.Status, "code", failure.Code, "error", failure)
+	if m.cfg.OnRetry != nil {
+		m.cfg.OnRetry(n, wait, failure)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("ask the model: %w", context.Cause(ctx))
+	}
+}
+
+// backoff is the wait after the n-th attempt: what the server asked for, or half a second doubling to eight, less up
+// to a quarter so that many runs do not come back at the same moment.
+func backoff(n int, after time.Duration) time.Duration {
+	if after > 0 {
+		return after
+	}
+	wait := maxWait
+	if n < 10 {
+		wait = min(firstWait<<(n-1), maxWait)
+	}
+	return wait - rand.N(wait/4)
+}
+
+// retryAfter reads how long the server wants to be left alone; zero when it does not say.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	text := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+// seconds converts without overflowing: more than a day is a day.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, 86_400) * float64(time.Second))
+}
