@@ -1,0 +1,197 @@
+package celpolicy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+const parameters = `{"type":"object","required":["amount","to"],"properties":{
+	"amount":{"type":"number"},"count":{"type":"integer"},"to":{"type":"string"},"memo":{"type":"string"},
+	"any":{},"either":{"type":["string","null"]},"urgent":{"type":"boolean"},
+	"tags":{"type":"array","items":{"type":"string"}},
+	"address":{"type":"object","properties":{"city":{"type":"string"},"zip":{"type":"integer"}}},
+	"labels":{"type":"object","additionalProperties":{"type":"string"}}}}`
+
+func call(args string) *agent.ToolCall {
+	return &agent.ToolCall{
+		ID: "call_1", Tool: "transfer_funds", Agent: "ops", Arguments: json.RawMessage(args),
+		Run: &agent.RunContext{Value: &approvals.Run{Requester: "T1/U1", Place: approvals.Place{Channel: "C1"}}},
+	}
+}
+
+// TestGate evaluates expressions over arguments.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, expression, args string
+		want                   bool
+	}{
+		{"above", "args.amount > 100", `{"amount":100.01,"to":"x"}`, true},
+		{"not above", "args.amount > 100", `{"amount":100,"to":"x"}`, false},
+		{"whole number for a number", "args.amount > 99.5", `{"amount":100,"to":"x"}`, true},
+		{"arithmetic on a number", "args.amount * 2.0 > 150.0", `{"amount":80,"to":"x"}`, true},
+		{"integer", "args.count == 3", `{"amount":1,"to":"x","count":3}`, true},
+		{"large integer", "args.count > 9007199254740991", `{"amount":1,"to":"x","count":9007199254740993}`, true},
+		{"text", "args.to.startsWith('acct_')", `{"amount":1,"to":"acct_9"}`, true},
+		{"list", "args.tags.exists(t, t == 'vip')", `{"amount":1,"to":"x","tags":["a","vip"]}`, true},
+		{"nested", "args.address.zip > 10", `{"amount":1,"to":"x","address":{"city":"a","zip":11}}`, true},
+		{"map", "args.labels['env'] == 'prod'", `{"amount":1,"to":"x","labels":{"env":"prod"}}`, true},
+		{"untyped", "args.any > 1", `{"amount":1,"to":"x","any":1.5}`, true},
+		{"null", "args.either == null", `{"amount":1,"to":"x","either":null}`, true},
+		{"boolean", "args.urgent", `{"amount":1,"to":"x","urgent":false}`, false},
+		{"present", "has(args.memo) && args.memo != ''", `{"amount":1,"to":"x","memo":"m"}`, true},
+		{"absent", "has(args.memo) && args.memo != ''", `{"amount":1,"to":"x"}`, false},
+		{"who and where", "requester == 'U1' && channel == 'C1'", `{"amount":1,"to":"x"}`, true},
+		{"somebody else", "requester == 'U2'", `{"amount":1,"to":"x"}`, false},
+		{"names", "tool == 'transfer_funds' && agent == 'ops' && call_id == 'call_1'", `{"amount":1,"to":"x"}`, true},
+		{"constant", "false", `{"amount":1,"to":"x"}`, false},
+		{"pattern", "args.to.matches('^[a-z]+$')", `{"amount":1,"to":"abc"}`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			gate, err := CompileGate(GateConfig{Expression: c.expression, Parameters: json.RawMessage(parameters)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := gate(t.Context(), call(c.args))
+			if err != nil || got != c.want {
+				t.Errorf("%v, %v; want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestGateAsksOnError shows that what cannot be evaluated asks, and that the error quotes no argument.
+func TestGateAsksOnError(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-4711"
+	big := `{"amount":1,"to":"x","tags":[` + strings.Repeat(`"`+canary+`",`, 2000) + `"z"]}`
+	withoutRun := call(`{"amount":1,"to":"x"}`)
+	withoutRun.Run = nil
+	otherValue := call(`{"amount":1,"to":"x"}`)
+	otherValue.Run.Value = "something"
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name, expression string
+		ctx              context.Context
+		call             *agent.ToolCall
+	}{
+		{"absent argument", "args.memo == 'x'", t.Context(), call(`{"amount":1,"to":"x"}`)},
+		{"absent argument, negated", "args.memo != 'x'", t.Context(), call(`{"amount":1,"to":"x"}`)},
+		{"wrong dynamic type", "args.any > 1", t.Context(), call(`{"amount":1,"to":"x","any":"` + canary + `"}`)},
+		{"no conversion", "int(args.to) > 1", t.Context(), call(`{"amount":1,"to":"` + canary + `"}`)},
+		{"division by zero", "1 / args.count > 0", t.Context(), call(`{"amount":1,"to":"x","count":0}`)},
+		{"not a boolean", "args.any", t.Context(), call(`{"amount":1,"to":"x","any":"` + canary + `"}`)},
+		{"too costly", "args.tags.exists(a, args.tags.exists(b, a + b == 'zzz'))", t.Context(), call(big)},
+		{"cancelled", "args.tags.all(a, a != 'q')", cancelled, call(big)},
+		{"integer out of range", "args.count > 0", t.Context(), call(`{"amount":1,"to":"x","count":99999999999999999999}`)},
+		{"no object", "args.amount > 1", t.Context(), call(`[1]`)},
+		{"no JSON", "args.amount > 1", t.Context(), call(`{"amount":`)},
+		{"requester unknown", "requester == 'U2'", t.Context(), withoutRun},
+		{"channel unknown", "channel == 'C2'", t.Context(), otherValue},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			gate, err := CompileGate(GateConfig{Expression: c.expression, Parameters: json.RawMessage(parameters)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := gate(c.ctx, c.call)
+			if err == nil || !got {
+				t.Fatalf("%v, %v; want true and an error", got, err)
+			}
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("the error quotes an argument: %v", err)
+			}
+		})
+	}
+}
+
+// TestGateUnknownRunNotNeeded lets expressions that do not need the run decide without it.
+func TestGateUnknownRunNotNeeded(t *testing.T) {
+	t.Parallel()
+	gate, err := CompileGate(GateConfig{Expression: "args.amount > 100", Parameters: json.RawMessage(parameters)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := call(`{"amount":1,"to":"x"}`)
+	c.Run = nil
+	if got, err := gate(t.Context(), c); got || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestCompileErrors says where an expression is wrong.
+func TestCompileErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, expression, parameters string
+		line, column                 int
+		message                      string
+	}{
+		{"syntax", "args.amount >", parameters, 1, 14, "Syntax error"},
+		{"empty", "", parameters, 1, 1, "Syntax error"},
+		{"misspelled argument", "args.amout > 100", parameters, 1, 5, "the tool's parameters have no 'amout'"},
+		{"misspelled nested argument", "args.address.ctiy == 'x'", parameters, 1, 13, "no 'ctiy'"},
+		{"unknown name", "arg.amount > 100", parameters, 1, 1, "nothing is called 'arg'"},
+		{"wrong type", "args.to > 100", parameters, 1, 9, "no matching overload"},
+		{"number", "args.amount", parameters, 1, 1, "the expression gives double"},
+		{"second line", "args.amount > 100 &&\n  args.tto == 'x'", parameters, 2, 7, "no 'tto'"},
+		{"long", strings.Repeat("true || ", 2000) + "true", parameters, 1, 1, "longer than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := CompileGate(GateConfig{Expression: c.expression, Parameters: json.RawMessage(c.parameters)})
+			e, ok := errors.AsType[*Error](err)
+			if !ok {
+				t.Fatalf("error is %T: %v", err, err)
+			}
+			m := e.Mistakes[0]
+			if m.Line != c.line || m.Column != c.column || !strings.Contains(m.Message, c.message) {
+				t.Errorf("%v; want %d:%d %s", err, c.line, c.column, c.message)
+			}
+		})
+	}
+}
+
+// TestUntyped leaves arguments unchecked where the schema leaves them open.
+func TestUntyped(t *testing.T) {
+	t.Parallel()
+	for _, open := range []string{"", `{}`, `{"type":"object"}`, `{"type":"object","properties":{"a":{}},"additionalProperties":true}`} {
+		gate, err := CompileGate(GateConfig{Expression: "args.whatever == 1", Parameters: json.RawMessage(open)})
+		if err != nil {
+			t.Errorf("%s: %v", open, err)
+			continue
+		}
+		if got, err := gate(t.Context(), call(`{"whatever":1}`)); !got || err != nil {
+			t.Errorf("%s: %v, %v", open, got, err)
+		}
+		if got, err := gate(t.Context(), call(`{"whatever":2}`)); got || err != nil {
+			t.Errorf("%s: %v, %v", open, got, err)
+		}
+	}
+}
+
+// FuzzGate feeds expressions and arguments: whatever happens, there is an answer, and an error never says no.
+func FuzzGate(f *testing.F) {
+	f.Add("args.amount > 100", `{"amount":1,"to":"x"}`)
+	f.Add("args.tags.exists(t, t == 'vip')", `{"tags":["a"]}`)
+	f.Add("requester == 'U1' || channel.matches('C.*')", `{}`)
+	f.Add("args.any.map(x, x * 2)[0] > 1", `{"any":[1]}`)
+	f.Fuzz(func(t *testing.T, expression, args string) {
+		gate, err := CompileGate(GateConfig{Expression: expression, Parameters: json.RawMessage(parameters)})
+		if err != nil {
+			return
+		}
+		if ask, err := gate(t.Context(), call(args)); err != nil && !ask {
+			t.Fatal("an error said no")
+		}
+	})
+}
