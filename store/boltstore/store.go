@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
 	"sync"
+	"syscall"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"countersign/approvals"
 )
@@ -16,24 +22,31 @@ import (
 type Config struct {
 	// Logger receives what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Workers bounds how many handlers Dispatch runs at once for each kind of job; 16 when zero.
+	// Workers bounds how many handlers Dispatch runs at once, for each kind of job; 16 when zero.
 	Workers int
-	// ReadOnly opens the file for reading only. It still needs the file to itself: it must not be open for writing
-	// anywhere else.
+	// ReadOnly opens the file for reading only. The file must be there, and nobody may have it open for writing.
 	ReadOnly bool
+	// AcceptOlder opens a file even when one of the two copies of its head is damaged. The newest commit may then be
+	// missing, and with it the record that something was done: only for when there is no backup.
+	AcceptOlder bool
 }
 
-// Store keeps the records in one file.
+// Store keeps the records in one file. It is safe for concurrent use.
 type Store struct {
-	cfg  Config
-	path string
-	db   *bolt.DB
-	wake chan struct{} // 1 deep: jobs were enqueued
+	cfg    Config
+	path   string
+	file   *os.File // also db's
+	db     *bolt.DB
+	commit *committer
+	ledger *ledger
+	wake   chan struct{} // 1 deep: jobs were enqueued
 
-	mu     sync.Mutex
-	closed bool
-	failed error
-	active sync.WaitGroup
+	mu          sync.Mutex
+	closed      bool
+	failed      error // why nothing can be trusted any more
+	stuck       bool  // bbolt panicked and may hold its locks for ever
+	dispatching bool
+	active      sync.WaitGroup // transactions under way
 }
 
 var (
@@ -41,44 +54,61 @@ var (
 	_ approvals.Exclusive = (*Store)(nil)
 )
 
-// Exclusive returns true: while the store is open, no other process has the file open for writing.
-func (s *Store) Exclusive() bool { return true }
+var (
+	// ErrDamaged is returned when the file holds what it cannot hold: it was cut short or overwritten, or the disk is
+	// bad. What to do is to restore a backup.
+	ErrDamaged = errors.New("store file is damaged")
+	// ErrFailed is returned by every call after the operating system reported that it could not keep what it was
+	// given. Whether the last commit is on disk is then unknown until the store is opened again.
+	ErrFailed = errors.New("store has failed and must be opened again")
+	// ErrReadOnly is returned by Update and Dispatch of a store opened for reading only.
+	ErrReadOnly = errors.New("store is open for reading only")
+)
 
-// View runs fn in a snapshot. See approvals.Store.
+// Path returns the file's path.
+func (s *Store) Path() string { return s.path }
+
+// Exclusive returns true: while the store is open for writing, no other process has the file open.
+func (s *Store) Exclusive() bool { return !s.cfg.ReadOnly }
+
+// View runs fn in a snapshot. A long one keeps the space of what it sees from being used again, and nothing else.
 func (s *Store) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.view(ctx, func(t *tx) error { return fn(t) })
+}
+
+func (s *Store) view(ctx context.Context, fn func(*tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.active.Done()
-	return s.db.View(func(btx *bolt.Tx) error {
-		t := s.tx(btx, false)
-		defer t.ended.Store(true)
-		return fn(t)
-	})
+	btx, err := s.begin(false)
+	if err != nil {
+		return fmt.Errorf("read store %s: %w", s.path, err)
+	}
+	t := s.tx(btx, false)
+	defer s.rollback(btx)
+	defer t.ended.Store(true)
+	return fn(t)
 }
 
-// Update runs fn in a serializable transaction. See approvals.Store.
+// Update runs fn in a serializable transaction, which is on disk when Update returns nil. Callers that wait at the same
+// time share one write to the disk. fn runs on the caller's goroutine, and once.
 func (s *Store) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.update(ctx, func(t *tx) error { return fn(t) })
+}
+
+func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
+	if s.cfg.ReadOnly {
+		return fmt.Errorf("write store %s: %w", s.path, ErrReadOnly)
+	}
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.active.Done()
-	var t *tx
-	err := s.db.Update(func(btx *bolt.Tx) error {
-		t = s.tx(btx, true)
-		defer t.ended.Store(true)
-		if err := fn(t); err != nil {
-			return err
-		}
-		return t.hurt
-	})
-	if err == nil && t.jobs {
-		s.wakeUp()
-	}
-	return err
+	return s.commit.update(ctx, fn)
 }
 
-// Close releases the file. See approvals.Store.
+// Close waits for the transactions under way and releases the file. Closing again does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -87,7 +117,11 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.wakeUp() // ends Dispatch
 	s.active.Wait()
+	if s.stuck {
+		return s.file.Close() // releases the lock; db.Close would wait for ever
+	}
 	return s.db.Close()
 }
 
@@ -108,15 +142,81 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
+// fail makes every later call return err.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+		s.cfg.Logger.Error("store has failed", "path", s.path, "error", err)
+		s.wakeUp() // ends Dispatch
+	}
+}
+
+func (s *Store) usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+func (s *Store) begin(write bool) (btx *bolt.Tx, err error) {
+	defer s.guard(&err)()
+	return s.db.Begin(write)
+}
+
+func (s *Store) rollback(btx *bolt.Tx) {
+	var err error
+	defer s.guard(&err)()
+	err = btx.Rollback()
+}
+
+// guard makes bbolt's panics and faults within the map errors of the function that defers guard's result. They leave
+// bbolt's locks in an unknown state, so the store has failed then.
+func (s *Store) guard(err *error) func() {
+	onFault := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(onFault)
+		if r := recover(); r != nil {
+			*err = s.damaged(r)
+			s.fail(*err)
+			s.mu.Lock()
+			s.stuck = true
+			s.mu.Unlock()
+		}
+	}
+}
+
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
 	return &tx{btx: btx, write: write, damaged: s.damaged}
 }
 
-// ErrDamaged is returned when the file holds what it cannot hold: it was cut short, overwritten, or the disk is bad.
-var ErrDamaged = errors.New("store file is damaged")
+func (s *Store) damaged(detail any) error { return damaged(s.path, detail) }
 
-func (s *Store) damaged(detail any) error {
-	return fmt.Errorf("%w: %s: %v", ErrDamaged, s.path, detail)
+func damaged(path string, detail any) error {
+	return fmt.Errorf("%w: %s: %v; keep the file aside and put the newest backup in its place", ErrDamaged, path, detail)
+}
+
+// commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on; after
+// anything else, above all after a failed sync, the kernel may have dropped what it was given while later syncs succeed.
+func (s *Store) commitFailed(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return err
+	}
+	if outOfSpace(err) {
+		return fmt.Errorf("write store %s: nothing was changed: %w", s.path, err)
+	}
+	s.fail(fmt.Errorf("%w: %s: %w", ErrFailed, s.path, err))
+	return s.usable()
+}
+
+// outOfSpace reports whether bbolt gave up before it changed the head of the file, for want of space.
+func outOfSpace(err error) bool {
+	if errors.Is(err, bolterrors.ErrMaxSizeReached) || strings.HasPrefix(err.Error(), "file resize error") {
+		return true
+	}
+	write, ok := errors.AsType[*fs.PathError](err)
+	return ok && write.Op == "write" &&
+		(errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG))
 }
 
 func (s *Store) wakeUp() {

@@ -25,6 +25,7 @@ type tx struct {
 	hurt  error // damage met on the way; the transaction must not be committed
 	jobs  bool  // jobs were enqueued
 	ended atomic.Bool
+	log   []change // what was written, for undo
 
 	damaged func(detail any) error // names the file
 }
@@ -94,16 +95,43 @@ func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k,
 func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, []byte{}) }
 
 func (t *tx) store(bucket, k, v []byte) error {
-	t.dirty = true
-	b := t.btx.Bucket(bucket)
+	b := t.writable(bucket, k)
 	b.FillPercent = fillPercent
 	return b.Put(k, v)
 }
 
 // drop deletes k, if it is there.
-func (t *tx) drop(bucket, k []byte) error {
+func (t *tx) drop(bucket, k []byte) error { return t.writable(bucket, k).Delete(k) }
+
+// change is the value that a key had before a write; nil when it had none.
+type change struct {
+	bucket *bolt.Bucket
+	k, old []byte
+}
+
+// writable returns the bucket and notes what it holds under k, which is about to change.
+func (t *tx) writable(bucket, k []byte) *bolt.Bucket {
+	b := t.btx.Bucket(bucket)
+	t.log = append(t.log, change{b, k, b.Get(k)})
 	t.dirty = true
-	return t.btx.Bucket(bucket).Delete(k)
+	return b
+}
+
+// undo takes back everything that was written through this view. When that is impossible the view is hurt, and with it
+// the transaction it shares.
+func (t *tx) undo() {
+	var err error
+	defer func() { t.hurt = errors.Join(t.hurt, err) }()
+	defer t.end(t.begin(), &err)
+	for i := len(t.log) - 1; i >= 0 && err == nil; i-- {
+		c := t.log[i]
+		if c.old == nil {
+			err = c.bucket.Delete(c.k)
+		} else {
+			err = c.bucket.Put(c.k, c.old)
+		}
+	}
+	t.log, t.dirty, t.jobs = nil, false, false
 }
 
 // scan calls fn for the entries whose keys start with prefix, from the key from on (nil: from the first), in order,

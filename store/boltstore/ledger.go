@@ -1,0 +1,102 @@
+package boltstore
+
+import (
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"countersign/approvals"
+)
+
+// ledger holds the jobs that were handled well and are still in the file. Writing them out rides on the next commit:
+// losing the ledger only repeats jobs.
+type ledger struct {
+	mu   sync.Mutex
+	gens map[string]uint64 // by job key: handled up to this generation
+}
+
+func newLedger() *ledger { return &ledger{gens: make(map[string]uint64)} }
+
+func (l *ledger) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.gens)
+}
+
+func (l *ledger) add(key string, gen uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gens[key] = gen
+}
+
+func (l *ledger) drop(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.gens, key)
+}
+
+func (l *ledger) answered(key string) (gen uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	gen, ok = l.gens[key]
+	return gen, ok
+}
+
+// ride writes the ledger in t. The result is told whether t was committed. An entry that cannot be written stays.
+func (l *ledger) ride(t *tx) func(committed bool) {
+	l.mu.Lock()
+	list := maps.Clone(l.gens)
+	l.mu.Unlock()
+	for key, gen := range list {
+		if err := t.answerJob([]byte(key), gen); err != nil {
+			delete(list, key)
+		}
+	}
+	return func(committed bool) {
+		if !committed {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for key, gen := range list {
+			if l.gens[key] == gen {
+				delete(l.gens, key)
+			}
+		}
+	}
+}
+
+// answerJob removes the wants of a job up to gen, and the job when none is left.
+func (t *tx) answerJob(k []byte, gen uint64) (err error) {
+	defer t.end(t.begin(), &err)
+	rec, oldDue, err := t.job(k)
+	switch {
+	case errors.Is(err, approvals.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !rec.answer(gen):
+		rec = nil
+	}
+	return t.putJob(k, oldDue, rec)
+}
+
+// retryJob plans to handle again what failed at generation gen.
+func (t *tx) retryJob(k []byte, gen uint64, cause error, now time.Time) (err error) {
+	defer t.end(t.begin(), &err)
+	rec, oldDue, err := t.job(k)
+	if errors.Is(err, approvals.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if asked, ok := errors.AsType[*approvals.RetryError](cause); ok {
+		rec.retry(gen, now.Add(asked.After), true)
+	} else {
+		rec.retry(gen, now.Add(pause(rec.Attempts)), false)
+	}
+	t.jobs = true
+	return t.putJob(k, oldDue, rec)
+}
