@@ -174,9 +174,12 @@ func (r *Reader) String() (tok []byte, escaped bool, err *Error) {
 
 // Number reads a number.
 func (r *Reader) Number() ([]byte, *Error) {
-	r.Peek()
+	c := r.Peek()
 	n := numberLen(r.data[r.pos:])
-	if n == 0 {
+	switch {
+	case n == 0 && (c == '-' || c >= '0' && c <= '9'):
+		return nil, r.Fail("invalid number")
+	case n == 0:
 		return nil, r.Fail("expected a value")
 	}
 	tok := r.data[r.pos : r.pos+n]
