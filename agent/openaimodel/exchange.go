@@ -16,7 +16,7 @@ import (
 )
 
 // maxAnswer bounds what is read of one answer, an event stream included.
-const maxAnswer = 64 << 20
+const maxAnswer = 32 << 20
 
 var (
 	errTooLarge = errors.New("the answer is too large")

@@ -2,7 +2,6 @@ package openaidev
 
 import (
 	"encoding/json"
-	"fmt"
 )
 
 // Turn is a conversation seen from the answer that is due.
@@ -65,7 +64,7 @@ func member(object, name string) string {
 	if json.Unmarshal(m[name], &s) == nil {
 		return s
 	}
-	return fmt.Sprintf("%s", m[name])
+	return string(m[name])
 }
 
 // newTurn reads the conversation. Consecutive function calls are one round.
