@@ -39,23 +39,24 @@ type (
 
 var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// newID returns prefix and 26 characters: 48 bits of milliseconds, 80 random bits. Ids made in one process within a
-// millisecond are in no particular order.
-func newID(prefix string, now time.Time) string {
+// newID returns prefix and 26 characters: 56 bits of microseconds, 16 bits of seq, 56 random bits. Ids of one instant
+// sort by seq.
+func newID(prefix string, now time.Time, seq uint16) string {
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
-	rand.Read(b[6:])
+	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMicro())<<8)
+	binary.BigEndian.PutUint16(b[7:], seq)
+	rand.Read(b[9:])
 	return prefix + idEncoding.EncodeToString(b[:])
 }
 
 // NewRunID returns a fresh id that sorts by now.
-func NewRunID(now time.Time) RunID { return RunID(newID("run_", now)) }
+func NewRunID(now time.Time) RunID { return RunID(newID("run_", now, 0)) }
 
 // NewRequestID returns a fresh id that sorts by now.
-func NewRequestID(now time.Time) RequestID { return RequestID(newID("req_", now)) }
+func NewRequestID(now time.Time) RequestID { return RequestID(newID("req_", now, 0)) }
 
 // NewDecisionID returns a fresh id that sorts by now.
-func NewDecisionID(now time.Time) DecisionID { return DecisionID(newID("dec_", now)) }
+func NewDecisionID(now time.Time) DecisionID { return DecisionID(newID("dec_", now, 0)) }
 
 // NewNotificationID returns a fresh id that sorts by now.
-func NewNotificationID(now time.Time) NotificationID { return NotificationID(newID("ntf_", now)) }
+func NewNotificationID(now time.Time) NotificationID { return NotificationID(newID("ntf_", now, 0)) }

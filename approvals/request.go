@@ -44,6 +44,8 @@ type Request struct {
 	Decisions   []Decision    `json:"decisions,omitempty"` // in order of commit; one per person
 	// Note says why a request ended without the people's decision.
 	Note string `json:"note,omitempty"`
+	// CancelledBy is the person who cancelled the request's run, if one did.
+	CancelledBy UserID `json:"cancelled_by,omitempty"`
 	// Applied says that the run has taken over how the request ended.
 	Applied bool      `json:"applied,omitempty"`
 	Created time.Time `json:"created"`

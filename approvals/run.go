@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"net/url"
 	"time"
 
 	"countersign/agent"
@@ -13,6 +14,11 @@ type Place struct {
 	Thread  string `json:"thread"` // id of the thread's first message
 	// Direct says that the channel is a conversation of the requester with the bot alone.
 	Direct bool `json:"direct,omitempty"`
+}
+
+// Key names the place in one string. Different places have different keys.
+func (p Place) Key() string {
+	return url.PathEscape(p.Surface) + "/" + url.PathEscape(p.Channel) + "/" + url.PathEscape(p.Thread)
 }
 
 // RunStatus is where a run stands.
@@ -48,17 +54,21 @@ type Run struct {
 	Owner      string    `json:"owner,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 	// StateItems is how many items of the conversation are stored; 0 before the first checkpoint.
-	StateItems int         `json:"state_items,omitempty"`
-	Turns      int         `json:"turns,omitempty"`
-	Usage      agent.Usage `json:"usage,omitzero"`
+	StateItems int `json:"state_items,omitempty"`
+	// HistoryItems is how many of them are the memory of earlier runs of the place.
+	HistoryItems int         `json:"history_items,omitempty"`
+	Turns        int         `json:"turns,omitempty"`
+	Usage        agent.Usage `json:"usage,omitzero"`
 	// Queue holds what people wrote in the place meanwhile; the next run starts with it.
 	Queue []QueuedInput `json:"queue,omitempty"`
 	// Output is the answer of a done run; Failure tells people why a run failed or was cancelled.
-	Output  string    `json:"output,omitempty"`
-	Failure string    `json:"failure,omitempty"`
-	Created time.Time `json:"created"`
-	Updated time.Time `json:"updated"`
-	Ended   time.Time `json:"ended,omitzero"`
+	Output  string `json:"output,omitempty"`
+	Failure string `json:"failure,omitempty"`
+	// CancelledBy is the person who cancelled the run, if one did.
+	CancelledBy UserID    `json:"cancelled_by,omitempty"`
+	Created     time.Time `json:"created"`
+	Updated     time.Time `json:"updated"`
+	Ended       time.Time `json:"ended,omitzero"`
 }
 
 // QueuedInput is a message that arrived while a run of its place was under way.

@@ -1,0 +1,198 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"countersign/agent"
+	"countersign/internal/fault"
+)
+
+// settleTimeout bounds the transaction that ends an execution, which a stopping worker still makes.
+const settleTimeout = 10 * time.Second
+
+// execute claims the run of the job and takes it as far as it gets: to its answer, to questions, or to an error.
+func (w *Worker) execute(ctx context.Context, job Job) error {
+	x, err := w.claim(ctx, job)
+	if x == nil || err != nil {
+		return err
+	}
+	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
+	run, release := x.hold(ctx)
+	defer release()
+	err = x.load(run)
+	if err == nil {
+		x.agent = x.listening(ctx)
+		err = x.advance(run)
+	}
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return x.settle(settle, err)
+}
+
+func at(resuming bool, resume, fresh string) string {
+	if resuming {
+		return resume
+	}
+	return fresh
+}
+
+// listening returns the agent with a model that stops when ctx ends.
+func (x *execution) listening(ctx context.Context) *agent.Agent {
+	a := *x.config.Agent
+	a.Model = interruptible(ctx, a.Model)
+	return &a
+}
+
+// load reads what the execution starts from: the saved state, or the agent alone.
+func (x *execution) load(ctx context.Context) error {
+	var err error
+	x.config, err = x.agents.Agent(x.run.Agent)
+	if err != nil {
+		return fmt.Errorf("%w: agent %q: %w", agent.ErrConfig, x.run.Agent, err)
+	}
+	x.journal = newJournal(x)
+	x.runner = &agent.Runner{
+		Journal:    x.journal,
+		Checkpoint: x.journal.checkpoint,
+		Context:    &agent.RunContext{ID: string(x.run.ID)},
+		Logger:     x.log,
+	}
+	if x.run.StateItems == 0 {
+		return nil
+	}
+	var head json.RawMessage
+	var chunks []json.RawMessage
+	err = x.store.View(ctx, func(tx Tx) (err error) {
+		head, chunks, err = tx.State(x.run.Workspace, x.run.ID)
+		return err
+	})
+	if err != nil {
+		return &storeError{err}
+	}
+	x.state, err = agent.AssembleRunState(head, chunks, x.config.Agent)
+	fault.Point("resume.loaded")
+	return err
+}
+
+// advance runs the agent until it answers or every open call waits for people. Calls that nobody can be asked about
+// are refused on the way.
+func (x *execution) advance(ctx context.Context) error {
+	result, err := x.begin(ctx)
+	for {
+		if result != nil {
+			x.state = result.State
+		}
+		if err != nil || len(result.Interruptions) == 0 {
+			return err
+		}
+		var unmet []unmet
+		if unmet, err = x.question(ctx, result.Interruptions); err != nil || len(unmet) == 0 {
+			return err
+		}
+		if err = x.refuse(ctx, unmet); err != nil {
+			return err
+		}
+		result, err = x.runner.Resume(ctx, x.agent, x.state)
+	}
+}
+
+// begin starts the run, or goes on with what people decided.
+func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
+	if x.state != nil {
+		x.state.Rebind()
+		if err := x.apply(); err != nil {
+			return nil, err
+		}
+		return x.runner.Resume(ctx, x.agent, x.state)
+	}
+	history, err := x.memory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x.history = len(history)
+	x.runner.MaxTurns = x.config.MaxTurns
+	return x.runner.Run(ctx, x.agent, append(history, agent.UserMessage(x.run.Input))...)
+}
+
+// apply tells the state how requests ended that the run has not taken over yet. Doing it again changes nothing.
+func (x *execution) apply() error {
+	open := x.state.Interruptions()
+	for _, r := range x.requests {
+		if r.Status == RequestPending || r.Applied {
+			continue
+		}
+		x.applied = append(x.applied, r)
+		i := slices.IndexFunc(open, r.asks)
+		if i < 0 {
+			continue // taken over before a crash, or withdrawn
+		}
+		if err := r.answer(x.state, open[i]); err != nil {
+			return fmt.Errorf("apply request %s: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+// asks reports whether the request is about the interruption.
+func (r *Request) asks(in agent.Interruption) bool {
+	return r.Interruption == in.ID && r.Kind == in.Kind
+}
+
+// answer gives the state the answer that the request came to. An approval of something else than what would run is
+// none: the call is asked about again.
+func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
+	switch r.Status {
+	case RequestApproved:
+		if !sameDigest(in.Digest, r.Digest) {
+			return nil
+		}
+		opts := agent.ApproveOptions{Always: r.Kind == agent.Confirm && r.standing()}
+		if d := r.Settler(); d.Verdict == MarkDone {
+			opts.Output = &agent.ToolOutput{Text: foundOut(d.Reason)}
+		}
+		return s.Approve(in, opts)
+	case RequestRejected:
+		return s.Reject(in, agent.RejectOptions{Always: r.Kind == agent.Confirm && r.standing(), Message: r.rejection()})
+	case RequestExpired:
+		text := expiredText(r.Kind)
+		return s.Reject(in, agent.RejectOptions{Message: &text})
+	}
+	return nil
+}
+
+// memory returns what the run is told of the place's earlier runs.
+func (x *execution) memory(ctx context.Context) ([]agent.Item, error) {
+	var chunks []json.RawMessage
+	err := x.store.View(ctx, func(tx Tx) (err error) {
+		chunks, err = tx.Session(x.run.Workspace, x.run.Place)
+		return err
+	})
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	items, err := recall(chunks, x.config.HistoryTokens)
+	if err != nil {
+		return nil, fmt.Errorf("session of %s: %w", x.run.Place.Key(), err)
+	}
+	return items, nil
+}
+
+// storeError marks an error of the store: the job is tried again.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+
+func (e *storeError) Unwrap() error { return e.err }
+
+// transient reports whether trying the job again may help.
+func transient(err error) bool {
+	if _, ok := errors.AsType[*storeError](err); ok {
+		return true
+	}
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost)
+}

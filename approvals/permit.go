@@ -1,0 +1,159 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"countersign/agent"
+	"countersign/internal/fault"
+)
+
+// permit is what allows one effect: the request that people approved, and what the policy demands now. Policy and
+// directory are asked before the transaction, the records are read inside it.
+type permit struct {
+	x       *execution
+	effect  agent.Effect
+	request RequestID // empty: the gate let the call through
+	current Requirement
+	denied  error // why nothing can allow the effect
+}
+
+// permit finds out what allows e.
+func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
+	p := &permit{x: j.x, effect: e}
+	if !e.Decided && !e.Always {
+		return p, nil
+	}
+	r := j.x.granted(e)
+	if r == nil {
+		p.denied = fmt.Errorf("%w: no request allows it", agent.ErrStale)
+		return p, nil
+	}
+	p.request = r.ID
+	asked := r
+	if e.Always {
+		asked = j.x.request(agent.Interruption{ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest})
+	}
+	var err error
+	if p.current, err = requirement(ctx, j.x.policy, asked); err != nil {
+		p.denied = fmt.Errorf("%w: %w", agent.ErrStale, err)
+		return p, nil
+	}
+	if e.Always && !slices.Contains(p.current.Always, ScopeRun) {
+		p.denied = fmt.Errorf("%w: %s allows no standing answers", agent.ErrStale, p.current.name())
+		return p, nil
+	}
+	ok, err := newPeople(j.x.directory).approves(ctx, r, p.current)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		p.denied = fmt.Errorf("%w: %s asks for more now", agent.ErrStale, p.current.name())
+	}
+	return p, nil
+}
+
+// granted returns the newest approved request that covers the effect: the one about this very call, or the one with
+// a standing answer for its tool.
+func (x *execution) granted(e agent.Effect) *Request {
+	for _, r := range slices.Backward(x.requests) {
+		if r.Status != RequestApproved {
+			continue
+		}
+		kind := agent.Confirm
+		if e.Retry {
+			kind = agent.OutcomeUnknown
+		}
+		if e.Decided && r.Interruption == e.Interruption && r.Kind == kind {
+			return r
+		}
+		if e.Always && r.Kind == agent.Confirm && r.standing() && r.Agent == e.Call.Agent && r.Tool.Name == e.Call.Tool &&
+			sameDigest(r.Definition, e.Definition) {
+			return r
+		}
+	}
+	return nil
+}
+
+// begin allows the effect and records its intent. It returns the output of an effect that is done already.
+func (p *permit) begin(c *change, run *Run) (*agent.ToolOutput, int, error) {
+	rec, err := c.Effect(run.Workspace, run.ID, p.effect.ID)
+	fresh := errors.Is(err, ErrNotFound)
+	if err != nil && !fresh {
+		return nil, 0, err
+	}
+	if !fresh && !rec.Done.IsZero() {
+		return rec.Output, rec.Attempt, nil
+	}
+	r, err := p.allowing(c)
+	if err != nil && !errors.Is(err, agent.ErrStale) {
+		return nil, 0, err
+	}
+	if !fresh && !p.repeatable(r) {
+		return nil, 0, agent.ErrOutcomeUnknown
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if fresh {
+		rec = &EffectRecord{Workspace: run.Workspace, Run: run.ID, ID: p.effect.ID}
+	}
+	rec.Attempt++
+	return nil, rec.Attempt, p.intend(c, run, rec, r)
+}
+
+// repeatable reports whether an effect that was begun before may be begun again.
+func (p *permit) repeatable(r *Request) bool {
+	return p.effect.Idempotent || p.effect.Retry && r != nil && !r.Applied
+}
+
+// intend records the intent. The permission to repeat an effect is used up by it.
+func (p *permit) intend(c *change, run *Run, rec *EffectRecord, r *Request) error {
+	rec.Tool, rec.Digest, rec.Request = p.effect.Call.Tool, p.effect.Digest, p.request
+	rec.Epoch, rec.Intent = run.Epoch, c.now
+	if p.effect.Retry && r != nil {
+		r.Applied = true
+		if err := c.putRequest(r); err != nil {
+			return err
+		}
+	}
+	if err := c.audit(rec.entry(AuditEffectIntent)); err != nil || fault.NoIntent {
+		return err
+	}
+	return c.PutEffect(rec)
+}
+
+// allowing returns the request that allows the effect, nil when none is needed; agent.ErrStale when it no longer does.
+func (p *permit) allowing(c *change) (*Request, error) {
+	if p.denied != nil {
+		return nil, p.denied
+	}
+	if p.request == "" {
+		return nil, nil
+	}
+	r, err := c.Request(c.ws, p.request)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Status != RequestApproved:
+		return nil, fmt.Errorf("%w: request %s is %s", agent.ErrStale, r.ID, r.Status)
+	case p.effect.Decided && !sameDigest(r.Digest, p.effect.Digest):
+		return nil, fmt.Errorf("%w: request %s was about another call", agent.ErrStale, r.ID)
+	case p.effect.Decided && p.lapsed(r, c.now):
+		return nil, fmt.Errorf("%w: request %s was approved too long ago", agent.ErrStale, r.ID)
+	}
+	return r, nil
+}
+
+// lapsed reports whether the approval is older than both requirements let it become.
+func (p *permit) lapsed(r *Request, now time.Time) bool {
+	for _, q := range []Requirement{r.Requirement, p.current} {
+		if q.ValidFor > 0 && now.Sub(r.Settled) > q.ValidFor {
+			return true
+		}
+	}
+	return false
+}

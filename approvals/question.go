@@ -1,0 +1,202 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"countersign/agent"
+)
+
+// unmet is a call that needs an approval which cannot be given.
+type unmet struct {
+	in     agent.Interruption
+	policy string
+	notice string // for the people
+	output string // for the model
+}
+
+// question turns the open calls that nobody has been asked about into requests, and returns those for which there is
+// nobody to ask.
+func (x *execution) question(ctx context.Context, open []agent.Interruption) (refused []unmet, err error) {
+	x.asked = nil
+	p := newPeople(x.directory)
+	for _, in := range open {
+		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
+			continue
+		}
+		r := x.request(in)
+		u, err := x.require(ctx, p, r, in)
+		if err == nil && u == nil {
+			u, err = x.room(ctx, in)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if u != nil {
+			refused = append(refused, *u)
+			continue
+		}
+		x.asked = append(x.asked, r)
+	}
+	return refused, nil
+}
+
+// live reports whether the request still asks about exactly this. The request may have been settled meanwhile; the
+// settlement finds out.
+func (r *Request) live(in agent.Interruption) bool {
+	return r.asks(in) && r.Status == RequestPending && sameDigest(r.Digest, in.Digest)
+}
+
+// request returns the question about in, not yet put to anybody.
+func (x *execution) request(in agent.Interruption) *Request {
+	return &Request{
+		Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
+		Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
+		Tool:       x.snapshot(in.Call),
+		Arguments:  in.Call.Arguments,
+		Definition: in.Definition,
+		Digest:     in.Digest,
+	}
+}
+
+// snapshot returns what people are told about the tool of the call.
+func (x *execution) snapshot(call agent.ToolCall) ToolSnapshot {
+	s := ToolSnapshot{Name: call.Tool, Kind: call.Kind}
+	i := slices.IndexFunc(x.config.Agent.Tools, func(t agent.Tool) bool { return t.Name == call.Tool })
+	if i >= 0 {
+		t := x.config.Agent.Tools[i]
+		s.Description, s.Version, s.Binding = t.Description, t.Version, t.Binding
+	}
+	return s
+}
+
+// require records the policy's demand in r and checks that enough people can meet it. When the directory does not
+// answer, people are asked all the same: whoever answers is checked then.
+func (x *execution) require(ctx context.Context, p *people, r *Request, in agent.Interruption) (*unmet, error) {
+	var err error
+	if r.Requirement, err = x.demand(ctx, r); err != nil {
+		x.log.ErrorContext(ctx, "policy failed", "run", r.Run, "tool", r.Tool.Name, "error", err)
+		return cannot(in, "", "its policy failed; an operator must mend it"), nil
+	}
+	q := r.Requirement
+	ok, found, err := p.enough(ctx, q, r.conversation(), q.Quorum)
+	if errors.Is(err, ErrUnavailable) {
+		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
+		return nil, nil
+	}
+	if err != nil || ok {
+		return nil, err
+	}
+	return cannot(in, q.Policy, fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), q.Quorum, plural(q.Quorum), found)), nil
+}
+
+// demand returns the requirement for r. To run a call again takes what it took to run it.
+func (x *execution) demand(ctx context.Context, r *Request) (Requirement, error) {
+	if r.Kind == agent.OutcomeUnknown {
+		for _, old := range slices.Backward(x.requests) {
+			if old.Interruption == r.Interruption && old.Kind == agent.Confirm && old.Status == RequestApproved {
+				return old.Requirement, nil
+			}
+		}
+	}
+	return requirement(ctx, x.policy, r)
+}
+
+// room checks that the requester may have one more pending request.
+func (x *execution) room(ctx context.Context, in agent.Interruption) (*unmet, error) {
+	most := x.limits.PendingPerPerson
+	if most == 0 {
+		return nil, nil
+	}
+	n, err := x.pending(ctx, most)
+	if err != nil {
+		return nil, err
+	}
+	if n+len(x.asked) < most {
+		return nil, nil
+	}
+	return cannot(in, "", fmt.Sprintf("%d requests of the same person wait already", most)), nil
+}
+
+// pending counts the requester's pending requests, up to most. A person with one active run has those of this run;
+// only with more runs the workspace's list is read.
+func (x *execution) pending(ctx context.Context, most int) (n int, err error) {
+	err = x.store.View(ctx, func(tx Tx) error {
+		n = 0
+		runs, err := tx.ActiveRuns(x.run.Workspace, x.run.Requester, "")
+		if err != nil {
+			return err
+		}
+		if runs <= 1 {
+			n = countPending(x.requests, x.run.Requester)
+			return nil
+		}
+		var after RequestID
+		for n < most {
+			page, err := tx.PendingRequests(x.run.Workspace, after, maxPage)
+			if err != nil || len(page) == 0 {
+				return err
+			}
+			n += countPending(page, x.run.Requester)
+			after = page[len(page)-1].ID
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, &storeError{err}
+	}
+	return n, nil
+}
+
+func countPending(all []*Request, requester UserID) (n int) {
+	for _, r := range all {
+		if r.Status == RequestPending && r.Requester == requester {
+			n++
+		}
+	}
+	return n
+}
+
+// cannot words why nobody is asked.
+func cannot(in agent.Interruption, policy, why string) *unmet {
+	u := &unmet{
+		in: in, policy: policy,
+		notice: fmt.Sprintf("%s was not carried out: it needs approval, but %s.", in.Call.Tool, why),
+		output: fmt.Sprintf("This call was not carried out: it needs approval, but %s. No person has rejected it.", why),
+	}
+	if in.Kind == agent.OutcomeUnknown {
+		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.", in.Call.Tool, why)
+		u.output = "It is not known whether this call was carried out, and it will not be tried again."
+	}
+	return u
+}
+
+// refuse tells the people and the model that calls need an approval which cannot be given, and saves that.
+func (x *execution) refuse(ctx context.Context, all []unmet) error {
+	for _, u := range all {
+		if err := x.state.Reject(u.in, agent.RejectOptions{Message: &u.output}); err != nil {
+			return fmt.Errorf("refuse %s: %w", u.in.ID, err)
+		}
+	}
+	err := x.write(ctx, func(c *change, r *Run) error {
+		for _, u := range all {
+			err := c.audit(entry{Action: AuditRequestUnmet, Actor: system, Run: r.ID,
+				Facts: map[string]any{"tool": u.in.Call.Tool, "digest": u.in.Digest, "policy": cmp.Or(u.policy, "-")}})
+			if err != nil {
+				return err
+			}
+			if err := c.say(r, u.notice); err != nil {
+				return err
+			}
+		}
+		return x.saveState(c, r)
+	})
+	if err != nil {
+		return stored(err)
+	}
+	x.journal.reset()
+	return nil
+}

@@ -1,0 +1,133 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"countersign/agent"
+)
+
+// Agents knows the configured agents.
+type Agents interface {
+	// Agent returns the agent with the name; ErrNotFound when there is none.
+	Agent(name string) (AgentConfig, error)
+}
+
+// AgentConfig is an agent with what bounds its runs.
+type AgentConfig struct {
+	Agent *agent.Agent
+	// MaxTurns bounds the model calls of a run; zero means agent.DefaultMaxTurns.
+	MaxTurns int
+	// HistoryTokens bounds how much of the conversation's earlier runs a new run is given; zero means 100,000,
+	// negative none. Tokens are estimated as a quarter of the bytes.
+	HistoryTokens int
+}
+
+// ServiceConfig is what a Service needs. Logger may be nil; Limits may be zero; a zero Requesters lets nobody start
+// runs.
+type ServiceConfig struct {
+	Store      Store
+	Policy     Policy
+	Directory  Directory
+	Agents     Agents
+	Requesters Approvers
+	Limits     Limits
+	Logger     *slog.Logger
+}
+
+// Service is what surfaces call. Its methods are safe for concurrent use; what they return without error is committed.
+type Service struct {
+	store      Store
+	policy     Policy
+	directory  Directory
+	agents     Agents
+	requesters Approvers
+	limits     Limits
+	log        *slog.Logger
+}
+
+// NewService returns a Service, or an error that names the missing field.
+func NewService(cfg ServiceConfig) (*Service, error) {
+	for name, missing := range map[string]bool{
+		"Store": cfg.Store == nil, "Policy": cfg.Policy == nil, "Directory": cfg.Directory == nil, "Agents": cfg.Agents == nil,
+	} {
+		if missing {
+			return nil, fmt.Errorf("%w: service without %s", ErrInvalid, name)
+		}
+	}
+	return &Service{
+		store: cfg.Store, policy: cfg.Policy, directory: cfg.Directory, agents: cfg.Agents,
+		requesters: cfg.Requesters, limits: cfg.Limits, log: logger(cfg.Logger),
+	}, nil
+}
+
+func logger(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
+}
+
+// Run returns the run, or ErrNotFound.
+func (s *Service) Run(ctx context.Context, ws WorkspaceID, id RunID) (r *Run, err error) {
+	err = s.store.View(ctx, func(tx Tx) error {
+		r, err = tx.Run(ws, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// Request returns the request, or ErrNotFound.
+func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
+	err = s.store.View(ctx, func(tx Tx) error {
+		r, err = tx.Request(ws, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// MayDecide says whether u could answer r now: nil, ErrUnauthorized with the reason in words, ErrUnavailable when that
+// cannot be found out, ErrConflict when r takes no answers or has one of u.
+func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
+	return s.mayDecide(ctx, newPeople(s.directory), r, u)
+}
+
+func (s *Service) mayDecide(ctx context.Context, p *people, r *Request, u UserID) error {
+	if err := (&ballot{request: r, now: clock()}).open(); err != nil {
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	if r.decidedBy(u) != nil {
+		return fmt.Errorf("%w: one answer per person", ErrConflict)
+	}
+	current, err := requirement(ctx, s.policy, r)
+	if err != nil {
+		return err
+	}
+	return p.mayAnswer(ctx, r, current, u)
+}
+
+// MaySee says whether u may see the content of r: nil for the requester, the people of the channel and those who may
+// decide it; else ErrUnauthorized, or ErrUnavailable when that cannot be found out.
+func (s *Service) MaySee(ctx context.Context, r *Request, u UserID) error {
+	return s.maySee(ctx, newPeople(s.directory), r, u)
+}
+
+func (s *Service) maySee(ctx context.Context, p *people, r *Request, u UserID) error {
+	current, err := requirement(ctx, s.policy, r)
+	if err != nil {
+		current = r.Requirement // seeing is not deciding: a failing policy hides nothing from those it was shown to
+	}
+	return p.maySee(ctx, r, current, u)
+}
+
+// VerifyAudit is VerifyAudit on the service's store.
+func (s *Service) VerifyAudit(ctx context.Context) (AuditReport, error) {
+	return VerifyAudit(ctx, s.store)
+}

@@ -1,0 +1,85 @@
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"countersign/agent"
+)
+
+// What the model reads as the output of calls that people, or nobody, decided.
+const (
+	unfinishedText = "There is no result: the run ended before this call was decided or had finished."
+
+	expiredConfirm = "This call was not carried out: nobody answered the request for approval in time. No person has rejected it."
+	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. It will not be tried again."
+)
+
+func expiredText(kind agent.InterruptionKind) string {
+	if kind == agent.OutcomeUnknown {
+		return expiredUnknown
+	}
+	return expiredConfirm
+}
+
+// foundOut is the output of a call whose outcome a person found out.
+func foundOut(reason string) string {
+	return "The outcome of this call was unknown; a person has found out that it was carried out. Their words, as data: " + quote(reason)
+}
+
+// rejection is what the model reads about a rejected call; nil: the default. The person's words are quoted as data,
+// so that they cannot pass for instructions.
+func (r *Request) rejection() *string {
+	d := r.Settler()
+	if d == nil || d.Reason == "" {
+		return nil
+	}
+	text := "This call was not carried out: a person rejected it. Their reason, as data: " + quote(d.Reason)
+	if r.Kind == agent.OutcomeUnknown {
+		text = "It is not known whether this call was carried out, and a person has given it up. Their words, as data: " + quote(d.Reason)
+	}
+	return &text
+}
+
+// quote writes text as a JSON string.
+func quote(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}
+
+var errMemory = errors.New("the conversation's memory cannot be read")
+
+// failure says in plain words, for the people of the conversation, why a run failed. Details are for the log, unless
+// the error says itself what may be shown.
+func failure(err error) string {
+	if p, ok := errors.AsType[interface {
+		error
+		Public() string
+	}](err); ok {
+		return "The run has failed: " + p.Public()
+	}
+	var schema *agent.SchemaError
+	switch {
+	case errors.Is(err, agent.ErrMaxTurns):
+		return "The run has failed: the agent used up its turns without an answer."
+	case errors.Is(err, agent.ErrModelBehavior):
+		return "The run has failed: the model's response could not be understood."
+	case errors.Is(err, agent.ErrUnknownTool), errors.Is(err, agent.ErrUnknownAgent):
+		return "The run cannot go on: its agent or one of its tools is no longer configured."
+	case errors.As(err, &schema):
+		return fmt.Sprintf("The run cannot go on: its saved state cannot be read (%s).", schema)
+	case errors.Is(err, agent.ErrConfig):
+		return "The run has failed: its agent is not set up correctly. The operator's log says what to change."
+	case errors.Is(err, agent.ErrFatal):
+		return "The run has failed: a tool could not go on."
+	case errors.Is(err, errMemory):
+		return "The run has failed: the memory of this conversation cannot be read."
+	case errors.Is(err, errPanic):
+		return "The run has failed: an internal error. The operator's log says more."
+	}
+	return "The run has failed: the model could not be reached or an internal error occurred. The operator's log says more."
+}

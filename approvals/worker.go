@@ -1,0 +1,118 @@
+package approvals
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// What a WorkerConfig leaves out.
+const (
+	defaultLease = 15 * time.Second
+	defaultRenew = 5 * time.Second
+	defaultDrain = 5 * time.Second
+)
+
+// WorkerConfig is what a Worker needs. Zero durations have defaults; Logger may be nil.
+type WorkerConfig struct {
+	Store     Store
+	Agents    Agents
+	Notifier  Notifier
+	Policy    Policy
+	Directory Directory
+	Limits    Limits
+	Lease     time.Duration // how long a claim holds without renewal; 15 s
+	Renew     time.Duration // how often it is renewed; 5 s
+	Drain     time.Duration // how long tools that run when the worker stops may go on; 5 s
+	Logger    *slog.Logger
+}
+
+// Worker executes what is due: runs, deliveries and expiries. It keeps nothing in memory between jobs; any number of
+// workers may share a store.
+type Worker struct {
+	store     Store
+	agents    Agents
+	notifier  Notifier
+	policy    Policy
+	directory Directory
+	limits    Limits
+	lease     time.Duration
+	renew     time.Duration
+	drain     time.Duration
+	log       *slog.Logger
+	owner     string // names this start of the worker
+}
+
+// NewWorker returns a Worker, or an error that names the missing field.
+func NewWorker(cfg WorkerConfig) (*Worker, error) {
+	for name, missing := range map[string]bool{
+		"Store": cfg.Store == nil, "Agents": cfg.Agents == nil, "Notifier": cfg.Notifier == nil,
+		"Policy": cfg.Policy == nil, "Directory": cfg.Directory == nil,
+	} {
+		if missing {
+			return nil, fmt.Errorf("%w: worker without %s", ErrInvalid, name)
+		}
+	}
+	w := &Worker{
+		store: cfg.Store, agents: cfg.Agents, notifier: cfg.Notifier, policy: cfg.Policy, directory: cfg.Directory,
+		limits: cfg.Limits,
+		lease:  orDefault(cfg.Lease, defaultLease),
+		renew:  orDefault(cfg.Renew, defaultRenew),
+		drain:  orDefault(cfg.Drain, defaultDrain),
+		log:    logger(cfg.Logger),
+		owner:  rand.Text(),
+	}
+	if w.renew >= w.lease {
+		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)
+	}
+	return w, nil
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
+
+// Run executes jobs until ctx ends. Then nothing new begins, models are not called any more, running tools have
+// WorkerConfig.Drain to finish, and Run returns; what was begun goes on with the next start.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.store.Dispatch(ctx, w.handle); err != nil {
+		return fmt.Errorf("work: %w", err)
+	}
+	return nil
+}
+
+var errPanic = errors.New("handler panicked")
+
+// handle does one job. A panic ends the run it happened in, or fails the job, and nothing else.
+func (w *Worker) handle(ctx context.Context, job Job) (err error) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		// The value may hold arguments; its type and the stack do not.
+		w.log.ErrorContext(ctx, "handler panicked", "kind", job.Kind, "id", job.ID,
+			"type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+		err = errPanic
+		if job.Kind == JobRun {
+			err = w.failAfterPanic(context.WithoutCancel(ctx), job)
+		}
+	}()
+	switch job.Kind {
+	case JobRun:
+		return w.execute(ctx, job)
+	case JobDeliver:
+		return w.deliver(ctx, job)
+	case JobExpire:
+		return w.expireJob(ctx, job)
+	}
+	w.log.ErrorContext(ctx, "unknown kind of job", "kind", job.Kind, "id", job.ID)
+	return nil
+}
