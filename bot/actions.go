@@ -1,0 +1,361 @@
+package bot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// decideBudget is how long a person's click waits for the commit before they are told that it takes longer;
+// decideLimit is when we stop waiting ourselves.
+const (
+	decideBudget = 2 * time.Second
+	decideLimit  = 15 * time.Second
+)
+
+// click is a button that somebody pressed.
+type click struct {
+	interaction
+	act     action
+	request approvals.RequestID
+	press   pressed
+	id      identity
+	by      approvals.UserID
+}
+
+// decodeInteraction reads clicks, forms and shortcuts. Anything else is nothing to do.
+func (b *Bot) decodeInteraction(payload json.RawMessage) (delivery, error) {
+	var i interaction
+	if err := decode(payload, &i); err != nil {
+		return delivery{}, err
+	}
+	if !isUserID(i.User.ID) {
+		return delivery{}, fmt.Errorf("an interaction of nobody: %w", errUnreadable)
+	}
+	switch i.Type {
+	case "block_actions":
+		return b.decodeClick(i)
+	case "view_submission":
+		return b.decodeForm(i)
+	case "shortcut":
+		if i.CallbackID == shortcutPending {
+			return b.shortcutDelivery(i), nil
+		}
+	}
+	return delivery{}, nil
+}
+
+// decodeClick accepts exactly one button that we know, with the id of a request.
+func (b *Bot) decodeClick(i interaction) (delivery, error) {
+	if len(i.Actions) != 1 {
+		return delivery{}, fmt.Errorf("a click on %d elements: %w", len(i.Actions), errUnreadable)
+	}
+	c := click{interaction: i, press: i.Actions[0], act: action(i.Actions[0].ActionID)}
+	handle, ok := b.handlers()[c.act]
+	if !ok {
+		return delivery{}, fmt.Errorf("a click on an unknown button: %w", errUnreadable)
+	}
+	if c.request, ok = parseRequestID(c.press.Value); !ok {
+		return delivery{}, fmt.Errorf("a click on a button without a request: %w", errUnreadable)
+	}
+	return delivery{
+		what: "click " + string(c.act), key: "request " + string(c.request), click: true,
+		handle: b.checked(i.origin(), func(ctx context.Context, id identity) (answer, error) {
+			c.id, c.by = id, approvals.NewUserID(id.workspace, i.User.ID)
+			return handle(ctx, c)
+		}),
+	}, nil
+}
+
+// handlers is the list of buttons that exist.
+func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error) {
+	return map[action]func(context.Context, click) (answer, error){
+		actApprove: b.decide, actReject: b.decide, actAlwaysYes: b.decide, actAlwaysNo: b.decide, actRetry: b.decide,
+		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm,
+		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
+		actCancelRun: b.cancelRun,
+	}
+}
+
+// decide records the answer of a button.
+func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
+	r, err := b.service.Request(ctx, c.id.workspace, c.request)
+	if errors.Is(err, approvals.ErrNotFound) {
+		return b.reply(c, phrase{"I do not know this request any more."}), nil
+	}
+	if err != nil {
+		return b.reply(c, unrecorded()), err
+	}
+	if refusal := misplaced(c, r); refusal != nil {
+		return b.reply(c, refusal), nil
+	}
+	if c.act.runsCall() && !shownWhole(c, r) {
+		return b.reply(c, phrase{"This call is larger than what you were shown here. Press ", strong("Show details"),
+			" and read to the end; approving is offered there."}), nil
+	}
+	d := approvals.Decision{
+		ID: decisionID(c.request, c.by, c.moment()), Workspace: c.id.workspace, Request: c.request, By: c.by,
+		Verdict: verdicts[c.act], Digest: c.shown(r), Via: c.via(),
+	}
+	res := b.record(ctx, d)
+	if res.late != nil {
+		return answer{then: func(ctx context.Context) {
+			b.tell(ctx, c, unconfirmed())
+			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) { b.tell(ctx, c, res.words(d)) })
+		}}, nil
+	}
+	return b.conclude(c, d, res)
+}
+
+// conclude turns a result into an acknowledgement and words. A click without a result is not acknowledged.
+func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error) {
+	words, known := res.refusal(d)
+	switch {
+	case res.err == nil && c.View != nil:
+		return b.reply(c, res.words(d)), nil
+	case res.err == nil:
+		return answer{}, nil // the card itself tells
+	case !known:
+		return b.reply(c, unrecorded()), fmt.Errorf("decide: %w", res.err)
+	}
+	return answer{then: func(ctx context.Context) {
+		b.tell(ctx, c, words)
+		b.refresh(ctx, c, res)
+	}}, nil
+}
+
+// result is what the service made of a decision. late is set instead when it has not answered in time.
+type result struct {
+	request *approvals.Request
+	err     error
+	late    <-chan result
+}
+
+// record calls the service and waits for decideBudget.
+func (b *Bot) record(ctx context.Context, d approvals.Decision) result {
+	done := make(chan result, 1)
+	b.work.aside(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, decideLimit)
+		defer cancel()
+		r, err := b.service.Decide(ctx, d)
+		done <- b.settle(ctx, d, r, err)
+	}, func() { done <- result{err: errors.New("the handler gave up")} })
+	timer := time.NewTimer(decideBudget)
+	defer timer.Stop()
+	select {
+	case res := <-done:
+		return res
+	case <-timer.C:
+		return result{late: done}
+	}
+}
+
+// settle finds out what an unclear error means by reading the request again: when it holds the decision, it was
+// recorded after all.
+func (b *Bot) settle(ctx context.Context, d approvals.Decision, r *approvals.Request, err error) result {
+	if _, known := refusedDecision(err, r, d.By); err == nil || known {
+		return result{request: r, err: err}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decideBudget)
+	defer cancel()
+	again, readErr := b.service.Request(ctx, d.Workspace, d.Request)
+	if readErr != nil {
+		return result{err: errors.Join(err, readErr)}
+	}
+	for _, have := range again.Decisions {
+		if have.ID == d.ID {
+			return result{request: again}
+		}
+	}
+	return result{request: again, err: err}
+}
+
+// follow tells how a late decision went.
+func (b *Bot) follow(ctx context.Context, d approvals.Decision, res result, tell func(context.Context, result)) {
+	if res.err != nil {
+		b.log.Error("a late decision was not recorded", "request", d.Request, "error", res.err)
+	}
+	tell(ctx, res)
+}
+
+// refusal returns the words for an error with a known meaning.
+func (res result) refusal(d approvals.Decision) (phrase, bool) {
+	return refusedDecision(res.err, res.request, d.By)
+}
+
+// words says how a decision went.
+func (res result) words(d approvals.Decision) phrase {
+	if res.err != nil {
+		if p, known := res.refusal(d); known {
+			return p
+		}
+		return unrecorded()
+	}
+	if res.request != nil && res.request.Status == approvals.RequestPending {
+		return phrase{"Recorded: ", verdictWord(d.Verdict), ". Others still have to answer."}
+	}
+	return phrase{"Recorded: ", verdictWord(d.Verdict), "."}
+}
+
+// refresh brings a card up to date whose reader pressed a button that it should not show any more.
+func (b *Bot) refresh(ctx context.Context, c click, res result) {
+	r := res.request
+	if r == nil || c.View != nil || c.Container.Ephemeral || !messageTS.MatchString(c.Container.Message) {
+		return
+	}
+	if !errors.Is(res.err, approvals.ErrStale) && r.Status == approvals.RequestPending {
+		return
+	}
+	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
+	if err := b.update(ctx, at, newCard(r), r); err != nil {
+		b.log.Warn("a card could not be brought up to date", "request", r.ID, "error", err)
+	}
+}
+
+// misplaced refuses a click on a message that is not one of the request's cards: a copy, or one of another
+// conversation. A card whose place is not recorded yet is accepted in the request's channel.
+func misplaced(c click, r *approvals.Request) phrase {
+	if c.View != nil || c.Container.Ephemeral {
+		return nil
+	}
+	for _, at := range r.Cards {
+		if at.Channel == c.channel() && at.Message == c.Container.Message {
+			return nil
+		}
+	}
+	if len(r.Cards) == 0 && c.channel() == r.Place.Channel {
+		return nil
+	}
+	return phrase{"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
+		code("/approvals show " + string(r.ID)), "."}
+}
+
+// shownWhole reports whether the person was shown the complete call where they pressed the button.
+func shownWhole(c click, r *approvals.Request) bool {
+	switch {
+	case c.View == nil:
+		return showsWhole(r)
+	case c.View.Type == "home" || c.View.Callback == viewList:
+		return brief(r)
+	case c.View.Callback == viewDetails:
+		n, ok := readNote(c.View.Private)
+		return ok && n.Request == r.ID && n.Page == len(pages(r))-1
+	}
+	return false
+}
+
+// shown returns the digest of what the person was shown: of the block that holds the button, of the modal, of the
+// message's metadata. A card that carries none of them showed what is stored.
+func (c click) shown(r *approvals.Request) agent.Digest {
+	if d, ok := shownDigest(c.press.BlockID); ok {
+		return d
+	}
+	if c.View != nil {
+		if n, ok := readNote(c.View.Private); ok {
+			return n.Digest
+		}
+	}
+	if meta := c.Message.Metadata; meta.EventType == cardEvent {
+		hexed, _ := meta.EventPayload["digest"].(string)
+		d, _ := parseDigest(hexed) // unreadable: compared as zero, and found stale
+		return d
+	}
+	return r.Digest
+}
+
+func (c click) via() string {
+	switch {
+	case c.View == nil:
+		return "button"
+	case c.View.Type == "home":
+		return "home"
+	}
+	return "modal"
+}
+
+func (c click) channel() string {
+	if c.Container.Channel != "" {
+		return c.Container.Channel
+	}
+	return c.Channel.ID
+}
+
+func (c click) thread() string {
+	if c.Container.Thread != "" {
+		return c.Container.Thread
+	}
+	return c.Message.ThreadTS
+}
+
+// moment tells two clicks of a person apart.
+func (c click) moment() string {
+	if c.press.ActionTS != "" {
+		return c.press.ActionTS
+	}
+	return c.Trigger
+}
+
+var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// decisionID names one press of a button by one person, the same however often it is delivered.
+func decisionID(request approvals.RequestID, by approvals.UserID, moment string) approvals.DecisionID {
+	h := sha256.New()
+	for _, part := range []string{"countersign.decision/1", string(request), string(by), moment} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return approvals.DecisionID("dec_" + idEncoding.EncodeToString(h.Sum(nil)[:16]))
+}
+
+// reply tells the person something once their click is acknowledged.
+func (b *Bot) reply(c click, p phrase) answer {
+	return answer{then: func(ctx context.Context) { b.tell(ctx, c, p) }}
+}
+
+// tell shows words where the person clicked: in the modal, else only to them in the conversation.
+func (b *Bot) tell(ctx context.Context, c click, p phrase) {
+	var err error
+	switch {
+	case c.View != nil && c.View.Type == "modal":
+		if err = b.updateView(ctx, c.View.ID, wordsView(p)); err == nil {
+			return
+		}
+	case c.View != nil:
+		b.publishHome(ctx, c.id, c.User.ID)
+	default:
+		if err = b.ephemeral(ctx, c.channel(), c.thread(), c.User.ID, p, paragraphs(p)); err == nil {
+			return
+		}
+		if err = b.hooks.send(ctx, c.ResponseURL, hookMessage{Text: p.fallback(), Blocks: paragraphs(p)}); err == nil {
+			return
+		}
+	}
+	if direct := b.direct(ctx, c.User.ID, p); direct != nil {
+		b.log.Warn("could not tell a person", "user", c.User.ID, "error", errors.Join(err, direct))
+	}
+}
+
+// cancelRun ends the run that a request belongs to.
+func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
+	r, err := b.service.Request(ctx, c.id.workspace, c.request)
+	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
+		return b.reply(c, unrecorded()), err
+	}
+	if err == nil {
+		_, err = b.service.CancelRun(ctx, c.id.workspace, r.Run, c.by, "")
+	}
+	if err == nil {
+		return b.reply(c, phrase{"The run is cancelled."}), nil
+	}
+	words, known := refusedDecision(err, nil, c.by)
+	if !known {
+		return b.reply(c, unrecorded()), fmt.Errorf("cancel run: %w", err)
+	}
+	return b.reply(c, words), nil
+}

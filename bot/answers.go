@@ -1,0 +1,87 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+const (
+	answerPart  = 8_000 // characters of an answer in one message
+	mostParts   = 25
+	answerLead  = 2_900 // characters of an answer in a message's fallback text
+	emptyAnswer = "The agent finished without an answer."
+)
+
+// answerPosts renders what an agent answered: plain text, never markup, because a model may write mentions, links and
+// look-alikes of our own words. Long answers become several messages.
+func answerPosts(n *approvals.Notification) []post {
+	text := readable(n.Text)
+	if strings.TrimSpace(text) == "" {
+		return []post{newPost(n, answerEvent, phrase{emptyAnswer}, 1, 1)}
+	}
+	parts := pieces(text, answerPart)
+	if len(parts) > mostParts {
+		left := 0
+		for _, part := range parts[mostParts:] {
+			left += units(part)
+		}
+		parts = parts[:mostParts]
+		parts[mostParts-1] += fmt.Sprintf("\n[%d more characters were left out]", left)
+	}
+	posts := make([]post, len(parts))
+	for i, part := range parts {
+		posts[i] = newPost(n, answerEvent, phrase{part}, i+1, len(parts))
+	}
+	return posts
+}
+
+func noticePosts(n *approvals.Notification) []post {
+	text := pieces(readable(n.Text), answerPart)[0]
+	return []post{newPost(n, noticeEvent, phrase{text}, 1, 1)}
+}
+
+// newPost is a message of plain text that is found again by its notification and part.
+func newPost(n *approvals.Notification, event string, text phrase, part, parts int) post {
+	id := string(n.ID)
+	return post{
+		text:   phrase{pieces(fmt.Sprint(text...), answerLead)[0]},
+		blocks: stamp(textBlocks(fmt.Sprint(text...)), fmt.Sprintf("%s.%d", id, part)),
+		metadata: slack.SlackMetadata{EventType: event, EventPayload: map[string]any{
+			"notification": id, "run": string(n.Run), "part": part, "parts": parts,
+		}},
+		same: func(m postedMessage) bool {
+			number, _ := m.Metadata.EventPayload["part"].(float64)
+			return m.Metadata.EventType == event && m.Metadata.EventPayload["notification"] == id && int(number) == part
+		},
+	}
+}
+
+func textBlocks(text string) []slack.Block {
+	var blocks []slack.Block
+	for _, piece := range pieces(text, maxElement) {
+		blocks = append(blocks, paragraph(phrase{piece}))
+	}
+	return blocks
+}
+
+// readable renders prose: white space of all kinds becomes spaces, the joiners and selectors of emoji are left out,
+// everything else that cannot be seen is written out.
+func readable(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || unicode.Is(unicode.Zs, r):
+			return ' '
+		case r == 0x200D || r == 0xFE0E || r == 0xFE0F:
+			return -1
+		}
+		return r
+	}, s)
+	out, _ := visible(s, prose)
+	return out
+}

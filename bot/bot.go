@@ -1,0 +1,174 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"countersign/approvals"
+)
+
+// Service is what the bot needs of approvals.Service.
+type Service interface {
+	Submit(ctx context.Context, in approvals.Submission) (approvals.Receipt, error)
+	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	CancelRun(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, reason string) (*approvals.Run, error)
+	Run(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error)
+	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
+	Pending(ctx context.Context, q approvals.PendingQuery) (page []*approvals.Request, more bool, err error)
+	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
+	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
+}
+
+// Mode is the way Slack delivers events, clicks and commands.
+type Mode string
+
+// The modes.
+const (
+	ModeSocket Mode = "socket" // over WebSockets that the bot opens
+	ModeHTTP   Mode = "http"   // as signed requests to Handler
+)
+
+// Config says what a Bot works with.
+type Config struct {
+	// Client calls the Web API; required.
+	Client *Client
+	// Service records and answers; required.
+	Service Service
+	// Mode is ModeSocket when empty.
+	Mode Mode
+	// AppToken opens Socket Mode connections (SLACK_APP_TOKEN); required in ModeSocket.
+	AppToken string
+	// SigningSecret proves that requests come from Slack (SLACK_SIGNING_SECRET); required in ModeHTTP.
+	SigningSecret string
+	// DefaultAgent runs where ChannelAgents names no other; required.
+	DefaultAgent string
+	// ChannelAgents maps channel ids to agents.
+	ChannelAgents map[string]string
+	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
+	Logger *slog.Logger
+}
+
+// Bot takes what people do in Slack to the service, and shows them what comes of it.
+type Bot struct {
+	client  *Client
+	service Service
+	mode    Mode
+	app     string
+	secret  string
+	agent   string
+	agents  map[string]string
+	log     *slog.Logger
+
+	hooks   *hookSender
+	pace    *pacing
+	doubts  doubts
+	started time.Time
+	work    *work
+	socket  *socket
+	ended   chan error  // why intake cannot go on, at most one
+	ready   atomic.Bool // HTTP mode
+}
+
+// New checks the configuration and returns a bot. It makes no request: see Check and Run.
+func New(cfg Config) (*Bot, error) {
+	switch {
+	case cfg.Client == nil:
+		return nil, errors.New("bot: Client is missing")
+	case cfg.Service == nil:
+		return nil, errors.New("bot: Service is missing")
+	case cfg.DefaultAgent == "":
+		return nil, errors.New("bot: DefaultAgent is missing")
+	}
+	if cfg.Mode == "" {
+		cfg.Mode = ModeSocket
+	}
+	if err := checkMode(cfg); err != nil {
+		return nil, err
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	api, err := url.Parse(cfg.Client.apiURL)
+	if err != nil {
+		return nil, fmt.Errorf("bot: %w", err)
+	}
+	b := &Bot{
+		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
+		agent: cfg.DefaultAgent, agents: cfg.ChannelAgents, log: cfg.Logger,
+		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), started: time.Now(),
+		work: newWork(cfg.Logger), ended: make(chan error, 1),
+	}
+	b.socket = newSocket(b)
+	return b, nil
+}
+
+func checkMode(cfg Config) error {
+	switch cfg.Mode {
+	case ModeSocket:
+		if cfg.AppToken == "" {
+			return errors.New("bot: SLACK_APP_TOKEN is not set; Socket Mode needs it")
+		}
+		if !strings.HasPrefix(cfg.AppToken, "xapp-") {
+			return errors.New("bot: SLACK_APP_TOKEN must be an app-level token, which starts with xapp-")
+		}
+	case ModeHTTP:
+		if cfg.SigningSecret == "" {
+			return errors.New("bot: SLACK_SIGNING_SECRET is not set; HTTP mode needs it")
+		}
+	default:
+		return fmt.Errorf("bot: mode %q: want %q or %q", cfg.Mode, ModeSocket, ModeHTTP)
+	}
+	return nil
+}
+
+// Ready reports whether the bot can hear Slack: in Socket Mode a connection has said hello and is open, in HTTP mode
+// Run is at work.
+func (b *Bot) Ready() bool {
+	if b.mode == ModeHTTP {
+		return b.ready.Load()
+	}
+	return b.socket.ready.Load()
+}
+
+// Check asks Slack within five seconds whether the tokens are good: auth.test for the bot token and, in Socket Mode,
+// one apps.connections.open for the app token. A refused token is a *TokenError that names the variable to mend, a
+// lack of scopes a *ScopeError; everything else means that Slack could not be asked.
+func (b *Bot) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	id, err := b.client.identify(ctx)
+	if err != nil {
+		return fmt.Errorf("check Slack: %w", err)
+	}
+	if b.mode == ModeSocket {
+		if _, err := b.client.openSocket(ctx, b.app); err != nil {
+			return fmt.Errorf("check Slack: %w", err)
+		}
+	}
+	if err := missingScopes(id.scopes); err != nil {
+		return fmt.Errorf("check Slack: %w", err)
+	}
+	return nil
+}
+
+// agentFor returns the name of the agent that serves the channel.
+func (b *Bot) agentFor(channel string) string {
+	if name, ok := b.agents[channel]; ok {
+		return name
+	}
+	return b.agent
+}
+
+// end stops Run with the reason; later reasons are dropped.
+func (b *Bot) end(reason error) {
+	select {
+	case b.ended <- reason:
+	default:
+	}
+}

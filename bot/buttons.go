@@ -1,0 +1,97 @@
+package bot
+
+import (
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// action is the action_id of a button.
+type action string
+
+// The buttons. Their value is the id of the request, nothing else.
+const (
+	actApprove      action = "approve"
+	actReject       action = "reject"
+	actAlwaysYes    action = "always_approve"
+	actAlwaysNo     action = "always_reject"
+	actRejectReason action = "reject_with_reason"
+	actDetails      action = "show_details"
+	actDetailsNext  action = "details_next"
+	actDetailsPrev  action = "details_prev"
+	actMarkDone     action = "mark_done"
+	actRetry        action = "retry"
+	actGiveUp       action = "give_up"
+	actCancelRun    action = "cancel_run"
+)
+
+// verdicts are the buttons that decide at once.
+var verdicts = map[action]approvals.Verdict{
+	actApprove: approvals.Approve, actReject: approvals.Reject,
+	actAlwaysYes: approvals.AlwaysApprove, actAlwaysNo: approvals.AlwaysReject,
+	actRetry: approvals.Retry,
+}
+
+// runsCall reports whether pressing the button may make the call run, which only somebody may ask for who was shown
+// all of it.
+func (a action) runsCall() bool { return a == actApprove || a == actAlwaysYes || a == actRetry }
+
+// cardButtons returns the rows of buttons under a pending request. Without the whole call above them, none of them
+// makes it run.
+func cardButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+	rows := decideButtons(r, whole)
+	rows[0] = append(rows[0], button(r, actDetails, "Show details", slack.StyleDefault))
+	return rows
+}
+
+// decideButtons returns the buttons that answer the question.
+func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+	if r.Kind == agent.OutcomeUnknown {
+		return unknownButtons(r, whole)
+	}
+	var first, second []slack.BlockElement
+	if whole {
+		first = append(first, button(r, actApprove, "Approve", slack.StylePrimary))
+	}
+	first = append(first,
+		button(r, actReject, "Reject", slack.StyleDanger),
+		button(r, actRejectReason, "Reject with reason", slack.StyleDefault))
+	if whole && mayAlways(r) {
+		second = append(second, confirmed(button(r, actAlwaysYes, "Always approve", slack.StyleDefault), slack.StylePrimary,
+			"Always approve?", alwaysScope("Approves", r)))
+	}
+	if mayAlways(r) {
+		second = append(second, confirmed(button(r, actAlwaysNo, "Always reject", slack.StyleDefault), slack.StyleDanger,
+			"Always reject?", alwaysScope("Rejects", r)))
+	}
+	if len(second) == 0 {
+		return [][]slack.BlockElement{first}
+	}
+	return [][]slack.BlockElement{first, second}
+}
+
+func unknownButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+	row := []slack.BlockElement{button(r, actMarkDone, "It happened", slack.StyleDefault)}
+	if whole {
+		row = append(row, confirmed(button(r, actRetry, "Run it again", slack.StyleDefault), slack.StyleDanger,
+			"Run it again?", "If the call did happen before, it happens twice. Run it again only if you know that it did not."))
+	}
+	return [][]slack.BlockElement{append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))}
+}
+
+// alwaysScope says how far a standing answer reaches.
+func alwaysScope(verb string, r *approvals.Request) string {
+	return verb + " this call and every later call of the tool " + label(r.Tool.Name, 64) + " by the agent " +
+		label(r.Agent, 64) + ", with any arguments, until this run ends. Other runs ask again."
+}
+
+func button(r *approvals.Request, a action, text string, style slack.Style) *slack.ButtonBlockElement {
+	b := slack.NewButtonBlockElement(string(a), string(r.ID), plain(text))
+	return b.WithStyle(style)
+}
+
+func confirmed(b *slack.ButtonBlockElement, style slack.Style, title, text string) *slack.ButtonBlockElement {
+	c := slack.NewConfirmationBlockObject(plain(title), plain(text), plain(b.Text.Text), plain("Cancel"))
+	return b.WithConfirm(c.WithStyle(style))
+}

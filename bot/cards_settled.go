@@ -1,0 +1,155 @@
+package bot
+
+import (
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
+func settledCard(r *approvals.Request) card {
+	c := card{text: outcome(r), blocks: settledBlocks(r, true), whole: true}
+	if !fits(c.blocks) {
+		c.blocks, c.whole = settledBlocks(r, false), false
+	}
+	return c
+}
+
+// settledBlocks renders an outcome; when whole is false without the call and with shortened reasons.
+func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
+	reason, most := maxElement, len(r.Decisions)
+	if !whole {
+		reason, most = 300, min(10, most)
+	}
+	blocks := []slack.Block{header(statusWord(r.Status)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
+	for _, d := range r.Decisions[:most] {
+		if d.Reason != "" {
+			blocks = append(blocks, paragraph(phrase{d.By, " wrote:"}), quote(d.Reason, reason))
+		}
+	}
+	blocks = append(blocks, paragraph(aboutCall(r)...))
+	if whole {
+		blocks = append(blocks, callBlocks(r)...)
+	}
+	return stamp(append(blocks, paragraph(fingerprint(r))), blockPrefix(r))
+}
+
+// outcome is the sentence that ends a request.
+func outcome(r *approvals.Request) phrase {
+	p := phrase{strong(statusWord(r.Status))}
+	deciders := deciding(r)
+	for i, d := range deciders {
+		p = append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))], d.By)
+	}
+	if s := r.Settler(); s != nil {
+		p = append(p, afterword(s.Verdict))
+	}
+	return append(p, ": ", toolName(r))
+}
+
+// joint picks the word before the i-th of n names.
+func joint(i, n int) int {
+	switch {
+	case i == 0:
+		return 0
+	case i < n-1:
+		return 1
+	}
+	return 2
+}
+
+// aboutOutcome says when it was decided, how long that took, and why nobody decided.
+func aboutOutcome(r *approvals.Request) []phrase {
+	var lines []phrase
+	if !r.Settled.IsZero() {
+		lines = append(lines, phrase{r.Settled, ", after " + span(r.Settled.Sub(r.Created))})
+	}
+	if r.Status == approvals.RequestExpired {
+		lines = append(lines, phrase{"Nobody decided in time. The call has not run."})
+	}
+	if r.Status == approvals.RequestStale {
+		lines = append(lines, phrase{"What was shown is not what would run any more. The call has not run."})
+	}
+	if r.Note != "" {
+		lines = append(lines, phrase{label(r.Note, 500)})
+	}
+	return lines
+}
+
+// deciding returns the decisions that count toward the outcome.
+func deciding(r *approvals.Request) []approvals.Decision {
+	if r.Settler() == nil {
+		return nil
+	}
+	var out []approvals.Decision
+	for _, d := range r.Decisions {
+		if d.Verdict.Affirms() == (r.Status == approvals.RequestApproved) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func statusWord(s approvals.RequestStatus) string {
+	switch s {
+	case approvals.RequestPending:
+		return "Pending"
+	case approvals.RequestApproved:
+		return "Approved"
+	case approvals.RequestRejected:
+		return "Rejected"
+	case approvals.RequestExpired:
+		return "Expired"
+	case approvals.RequestCancelled:
+		return "Cancelled"
+	case approvals.RequestStale:
+		return "Stale"
+	}
+	return label(string(s), 40)
+}
+
+// verdictWord is the past tense of a verdict.
+func verdictWord(v approvals.Verdict) string {
+	switch v {
+	case approvals.Approve, approvals.AlwaysApprove:
+		return "approved"
+	case approvals.Reject, approvals.AlwaysReject:
+		return "rejected"
+	case approvals.Retry:
+		return "approved to run again"
+	case approvals.MarkDone:
+		return "marked as done"
+	case approvals.GiveUp:
+		return "given up"
+	}
+	return label(string(v), 40)
+}
+
+// afterword says what a verdict adds to the outcome.
+func afterword(v approvals.Verdict) string {
+	switch v {
+	case approvals.AlwaysApprove, approvals.AlwaysReject:
+		return ", always, until this run ends"
+	case approvals.Retry:
+		return ", to run again"
+	case approvals.MarkDone:
+		return ", as having happened"
+	case approvals.GiveUp:
+		return ", given up"
+	}
+	return ""
+}
+
+// outcomeFor is the sentence for somebody who came too late.
+func outcomeFor(r *approvals.Request) phrase {
+	p := phrase{"Already decided. "}
+	if r.Kind == agent.OutcomeUnknown {
+		p = phrase{"Already settled. "}
+	}
+	p = append(p, outcome(r)...)
+	if !r.Settled.IsZero() {
+		p = append(p, ", ", r.Settled)
+	}
+	return append(p, ".")
+}

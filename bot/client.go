@@ -1,0 +1,171 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
+	"golang.org/x/sync/singleflight"
+
+	"countersign/approvals"
+)
+
+// ClientConfig says how to reach Slack's Web API.
+type ClientConfig struct {
+	// Token is the bot token (SLACK_BOT_TOKEN).
+	Token string
+	// APIURL is the base of the Web API and ends in a slash; empty means Slack's own (SLACK_API_URL).
+	APIURL string
+	// HTTPClient makes the requests. It must have a timeout; nil means one with ten seconds.
+	HTTPClient *http.Client
+	// Logger may be nil.
+	Logger *slog.Logger
+}
+
+// Client calls Slack's Web API as the bot. It is an approvals.Directory, and safe for concurrent use.
+type Client struct {
+	token  string
+	apiURL string
+	http   *http.Client
+	api    *slack.Client
+	log    *slog.Logger
+
+	people  *cache[string, approvals.Person]
+	groups  *cache[string, []string]
+	members *cache[string, []string]
+
+	mu       sync.Mutex
+	identity *identity
+	asking   singleflight.Group
+}
+
+var _ approvals.Directory = (*Client)(nil)
+
+// identity is who the bot token belongs to.
+type identity struct {
+	workspace  approvals.WorkspaceID
+	team       string
+	enterprise string // set for installations in a whole organisation
+	botUser    string
+	botID      string
+	appID      string // empty when Slack does not tell
+	scopes     []string
+}
+
+// NewClient returns a client. It makes no request.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	if cfg.Token == "" {
+		return nil, errors.New("slack client: SLACK_BOT_TOKEN is not set")
+	}
+	if !strings.HasPrefix(cfg.Token, "xoxb-") && !strings.HasPrefix(cfg.Token, "xoxe.xoxb-") {
+		return nil, errors.New("slack client: SLACK_BOT_TOKEN must be a bot token, which starts with xoxb-")
+	}
+	if cfg.APIURL == "" {
+		cfg.APIURL = slack.APIURL
+	}
+	base, err := url.Parse(cfg.APIURL)
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" || !strings.HasSuffix(base.Path, "/") {
+		return nil, errors.New("slack client: SLACK_API_URL must be an http or https URL that ends in a slash")
+	}
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = &http.Client{Timeout: 10 * time.Second}
+	}
+	if cfg.HTTPClient.Timeout <= 0 {
+		return nil, errors.New("slack client: the HTTP client needs a timeout")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Client{
+		token: cfg.Token, apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
+		api:     slack.New(cfg.Token, slack.OptionAPIURL(cfg.APIURL), slack.OptionHTTPClient(cfg.HTTPClient)),
+		people:  newCache[string, approvals.Person](directoryAge, 20_000),
+		groups:  newCache[string, []string](directoryAge, 1_000),
+		members: newCache[string, []string](directoryAge, 1_000),
+	}, nil
+}
+
+// identify asks Slack once who the bot is and remembers the answer.
+func (c *Client) identify(ctx context.Context) (identity, error) {
+	c.mu.Lock()
+	known := c.identity
+	c.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	got, err, _ := c.asking.Do("auth.test", func() (any, error) { return c.authTest(ctx) })
+	if err != nil {
+		return identity{}, err
+	}
+	id := got.(identity)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.identity = &id
+	return id, nil
+}
+
+// Workspace returns the workspace that the bot token belongs to. It asks Slack the first time.
+func (c *Client) Workspace(ctx context.Context) (approvals.WorkspaceID, error) {
+	id, err := c.identify(ctx)
+	return id.workspace, err
+}
+
+func (c *Client) authTest(ctx context.Context) (identity, error) {
+	var who struct {
+		TeamID       string `json:"team_id"`
+		EnterpriseID string `json:"enterprise_id"`
+		UserID       string `json:"user_id"`
+		BotID        string `json:"bot_id"`
+		AppID        string `json:"app_id"`
+		OrgWide      bool   `json:"is_enterprise_install"`
+	}
+	header, err := c.call(ctx, methodAuthTest, c.token, url.Values{}, &who)
+	if err != nil {
+		return identity{}, tokenError("SLACK_BOT_TOKEN", err)
+	}
+	id := identity{
+		workspace: approvals.WorkspaceID(who.TeamID), team: who.TeamID,
+		botUser: who.UserID, botID: who.BotID, appID: who.AppID, scopes: splitScopes(header.Get("X-OAuth-Scopes")),
+	}
+	if who.OrgWide {
+		id.workspace, id.enterprise = approvals.WorkspaceID(who.EnterpriseID), who.EnterpriseID
+	}
+	if id.workspace == "" || id.botUser == "" {
+		return identity{}, fmt.Errorf("call %s: the answer names no workspace or no bot user", methodAuthTest)
+	}
+	return id, nil
+}
+
+func splitScopes(header string) []string {
+	return strings.FieldsFunc(header, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// TokenError says that Slack refuses a token.
+type TokenError struct {
+	Variable string // the environment variable to mend
+	Word     string // Slack's error word
+}
+
+func (e *TokenError) Error() string { return e.Variable + ": Slack refuses the token: " + e.Word }
+
+// tokenError turns a refusal of the token itself into a *TokenError.
+func tokenError(variable string, err error) error {
+	word, refused := refusal(err)
+	if !refused {
+		return err
+	}
+	switch word {
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type",
+		"missing_scope", "no_permission", "access_denied", "forbidden_team", "team_disabled", "user_removed_from_team",
+		"org_login_required", "enterprise_is_restricted", "is_bot", "invalid_app_id", "app_not_installed":
+		return &TokenError{Variable: variable, Word: word}
+	}
+	return err
+}

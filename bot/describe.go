@@ -1,0 +1,57 @@
+package bot
+
+import (
+	"fmt"
+
+	"countersign/approvals"
+)
+
+// whoDecides says in plain words what a policy asks for. The people and groups it names are mentioned, so that they
+// learn of the question.
+func whoDecides(req approvals.Requirement) phrase {
+	var p phrase
+	if len(req.Approvers.Users)+len(req.Approvers.Groups) == 0 {
+		p = phrase{req.Describe()}
+	} else {
+		p = phrase{fmt.Sprintf("%d of ", max(1, req.Quorum))}
+		p = append(p, named(req.Approvers)...)
+		if !req.SelfApproval {
+			p = append(p, ", not the requester")
+		}
+	}
+	if req.DenyQuorum > 1 {
+		p = append(p, fmt.Sprintf("; %d reject", req.DenyQuorum))
+	}
+	if req.Policy != "" {
+		p = append(p, " (policy "+label(req.Policy, 80)+")")
+	}
+	return p
+}
+
+// named lists an approver set; more than a handful are counted.
+func named(a approvals.Approvers) phrase {
+	const most = 10
+	var all []any
+	for _, u := range a.Users {
+		all = append(all, u)
+	}
+	for _, g := range a.Groups {
+		all = append(all, group(g))
+	}
+	more := len(all) - most
+	all = all[:min(len(all), most)]
+	if a.ChannelMembers {
+		all = append(all, "the members of this channel")
+	}
+	var p phrase
+	for i, who := range all {
+		if i > 0 {
+			p = append(p, ", ")
+		}
+		p = append(p, who)
+	}
+	if more > 0 {
+		p = append(p, fmt.Sprintf(" and %d more", more))
+	}
+	return p
+}

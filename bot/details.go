@@ -1,0 +1,132 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// pagePieces is how many pieces of a call one page of the details shows; a view may have 250 KB.
+const pagePieces = 10
+
+// piece is a part of the call's text with the heading it belongs under.
+type piece struct {
+	heading string // set on the first piece under it
+	text    string
+}
+
+// pages cuts the whole call into pages of a modal. Joined, the pieces under each heading are exactly the text.
+func pages(r *approvals.Request) [][]piece {
+	t := newCallText(r)
+	var all []piece
+	add := func(heading, text string) {
+		for i, p := range pieces(text, maxElement) {
+			if i > 0 {
+				heading = ""
+			}
+			all = append(all, piece{heading, p})
+		}
+	}
+	if t.binding != "" {
+		add("Sends to", t.binding)
+	}
+	add("Arguments", t.arguments)
+	var out [][]piece
+	for len(all) > pagePieces {
+		out = append(out, all[:pagePieces])
+		all = all[pagePieces:]
+	}
+	return append(out, all)
+}
+
+// detailsView shows one page of a call. Only on the last one, when everything has been shown, may the call be made to
+// run, and only by somebody who may decide.
+func detailsView(r *approvals.Request, page int, mayDecide bool) slack.ModalViewRequest {
+	all := pages(r)
+	page = min(max(page, 0), len(all)-1)
+	last := page == len(all)-1
+	blocks := []slack.Block{paragraph(append(aboutCall(r), fingerprint(r))...)}
+	if newCallText(r).escaped {
+		blocks = append(blocks, paragraph(hiddenWarning()))
+	}
+	for _, p := range all[page] {
+		if p.heading != "" {
+			blocks = append(blocks, paragraph(phrase{strong(p.heading)}))
+		}
+		blocks = append(blocks, verbatim(p.text))
+	}
+	if len(all) > 1 {
+		blocks = append(blocks, paragraph(phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}), pageButtons(r, page, len(all)))
+	}
+	blocks = append(blocks, detailsEnd(r, last, mayDecide)...)
+	v := modal(viewDetails, "Call details", stamp(blocks, blockPrefix(r)+".p")...)
+	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Page: page}.String()
+	return v
+}
+
+func pageButtons(r *approvals.Request, page, pages int) slack.Block {
+	var row []slack.BlockElement
+	if page > 0 {
+		row = append(row, button(r, actDetailsPrev, "Previous page", slack.StyleDefault))
+	}
+	if page < pages-1 {
+		row = append(row, button(r, actDetailsNext, "Next page", slack.StyleDefault))
+	}
+	return slack.NewActionBlock("", row...)
+}
+
+// detailsEnd is what stands under the call: the outcome, or who decides and the buttons.
+func detailsEnd(r *approvals.Request, last, mayDecide bool) []slack.Block {
+	if r.Status != approvals.RequestPending {
+		return []slack.Block{paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
+	}
+	blocks := []slack.Block{paragraph(terms(r)...)}
+	if !mayDecide {
+		return blocks
+	}
+	if !last {
+		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
+	}
+	for _, row := range decideButtons(r, last) {
+		blocks = append(blocks, slack.NewActionBlock("", row...))
+	}
+	end := confirmed(button(r, actCancelRun, "Cancel the whole run", slack.StyleDefault), slack.StyleDanger,
+		"Cancel the run?", "The agent stops, and everything it still waits for is withdrawn.")
+	return append(blocks, slack.NewActionBlock("", end))
+}
+
+// openDetails shows the first page of a call.
+func (b *Bot) openDetails(_ context.Context, c click) (answer, error) {
+	return b.showPage(c, 0), nil
+}
+
+// turnPage shows the next or the page before.
+func (b *Bot) turnPage(_ context.Context, c click) (answer, error) {
+	n, ok := note{}, false
+	if c.View != nil && c.View.Callback == viewDetails {
+		n, ok = readNote(c.View.Private)
+	}
+	if !ok || n.Request != c.request {
+		return answer{}, nil
+	}
+	if c.act == actDetailsPrev {
+		return b.showPage(c, n.Page-1), nil
+	}
+	return b.showPage(c, n.Page+1), nil
+}
+
+func (b *Bot) showPage(c click, page int) answer {
+	return answer{then: func(ctx context.Context) {
+		b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
+			r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by)
+			if err != nil {
+				return slack.ModalViewRequest{}, err
+			}
+			may := r.Status == approvals.RequestPending && b.service.MayDecide(ctx, r, c.by) == nil
+			return detailsView(r, page, may), nil
+		})
+	}}
+}

@@ -1,0 +1,36 @@
+package bot
+
+import (
+	"sync"
+
+	"countersign/approvals"
+)
+
+// doubts are the notifications of which it is not known whether a post went through. They are looked for before they
+// are posted again.
+type doubts struct {
+	mu  sync.Mutex
+	ids map[approvals.NotificationID]bool
+}
+
+func (d *doubts) add(id approvals.NotificationID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	const most = 10_000 // what is forgotten has Attempts to tell
+	if d.ids == nil || len(d.ids) >= most {
+		d.ids = map[approvals.NotificationID]bool{}
+	}
+	d.ids[id] = true
+}
+
+func (d *doubts) has(id approvals.NotificationID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ids[id]
+}
+
+func (d *doubts) settle(id approvals.NotificationID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.ids, id)
+}

@@ -1,0 +1,144 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"countersign/approvals"
+)
+
+// decodeEvent reads an event. Redeliveries are handled like first deliveries: the service knows what it has seen.
+func (b *Bot) decodeEvent(payload json.RawMessage) (delivery, error) {
+	var p eventPayload
+	if err := decode(payload, &p); err != nil {
+		return delivery{}, err
+	}
+	switch {
+	case p.Type == "app_rate_limited":
+		b.log.Error("Slack holds back events: more than 30,000 in an hour")
+		return delivery{}, nil
+	case p.Type != "event_callback":
+		return delivery{}, fmt.Errorf("event of an unknown type: %w", errUnreadable)
+	}
+	d := delivery{what: "event " + label(p.Event.Type, 40), key: "event " + p.Event.Channel + " " + p.Event.ThreadTS + p.Event.User}
+	switch p.Event.Type {
+	case "app_mention", "message":
+		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) { return b.message(ctx, id, p) })
+	case "app_home_opened":
+		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) { return b.homeOpened(id, p.Event) })
+	case "app_uninstalled", "tokens_revoked":
+		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) { return b.removed(id, p.Event) })
+	}
+	return d, nil
+}
+
+// removed stops the bot when its token is gone.
+func (b *Bot) removed(id identity, e event) (answer, error) {
+	if e.Type == "tokens_revoked" && !slices.Contains(e.Tokens.Bot, id.botUser) {
+		return answer{}, nil
+	}
+	b.log.Error("the app was removed from the workspace or its token revoked; stopping", "event", e.Type)
+	return answer{then: func(context.Context) { b.end(ErrUninstalled) }}, nil
+}
+
+// message hands a mention or a direct message to the service.
+func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer, error) {
+	e := p.Event
+	if !spoken(e, id) {
+		return answer{}, nil
+	}
+	if !channelID.MatchString(e.Channel) || !messageTS.MatchString(e.TS) || e.ThreadTS != "" && !messageTS.MatchString(e.ThreadTS) {
+		b.log.Warn("a message was dropped", "reason", errUnreadable)
+		return answer{}, nil
+	}
+	at := place(e)
+	asker := approvals.NewUserID(id.workspace, e.User)
+	tell := func(p phrase) answer {
+		return answer{then: func(ctx context.Context) { b.whisper(ctx, at.Channel, at.Thread, e.User, p) }}
+	}
+	if p.Shared {
+		return tell(phrase{"This channel is shared with another organisation, and what an agent asks may not be for them. " +
+			"Ask me in a direct message or in a channel of this workspace."}), nil
+	}
+	text := withoutMention(e.Text, id.botUser)
+	if text == "" {
+		return tell(mentionHelp()), nil
+	}
+	got, err := b.service.Submit(ctx, approvals.Submission{
+		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agentFor(e.Channel), Text: text, Message: e.TS,
+		Keys: []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},
+	})
+	switch {
+	case err != nil:
+		words, known := refusedSubmission(err)
+		if !known {
+			return answer{}, fmt.Errorf("submit: %w", err)
+		}
+		return tell(words), nil
+	case got.Outcome == approvals.SubmitQueued:
+		return tell(phrase{"I am still busy with the request before this one in this thread. Yours comes next, once that has ended."}), nil
+	}
+	return answer{}, nil
+}
+
+// spoken reports whether a person said something to the bot.
+func spoken(e event, id identity) bool {
+	if e.BotID != "" || e.User == "" || e.User == id.botUser || e.User == "USLACKBOT" {
+		return false
+	}
+	switch e.Subtype {
+	case "", "file_share", "thread_broadcast":
+	default:
+		return false // edits, joins and the like
+	}
+	return e.Type == "app_mention" || e.ChannelType == "im"
+}
+
+// place is the thread that the message is in, or begins.
+func place(e event) approvals.Place {
+	thread := e.ThreadTS
+	if thread == "" {
+		thread = e.TS
+	}
+	direct := e.ChannelType == "im" || strings.HasPrefix(e.Channel, "D")
+	return approvals.Place{Surface: "slack", Channel: e.Channel, Thread: thread, Direct: direct}
+}
+
+var (
+	mention   = regexp.MustCompile(`<@([UW][A-Z0-9]+)(?:\|[^>]*)?>`)
+	hyperlink = regexp.MustCompile(`<((?:https?|mailto):[^|>]+)(?:\|([^>]*))?>`)
+)
+
+// withoutMention returns what the person typed: without the bot's mention, links as they were written, and without
+// Slack's escapes.
+func withoutMention(text, botUser string) string {
+	text = mention.ReplaceAllStringFunc(text, func(m string) string {
+		if mention.FindStringSubmatch(m)[1] == botUser {
+			return ""
+		}
+		return m
+	})
+	text = hyperlink.ReplaceAllStringFunc(text, func(m string) string {
+		parts := hyperlink.FindStringSubmatch(m)
+		address, shown := parts[1], parts[2]
+		bare := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(address, "mailto:"), "https://"), "http://")
+		switch shown {
+		case "", address:
+			return address
+		case bare, strings.TrimSuffix(bare, "/"):
+			return shown
+		}
+		return shown + " (" + address + ")"
+	})
+	text = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
+	return strings.TrimSpace(text)
+}
+
+func mentionHelp() phrase {
+	return phrase{"Tell me what to do, in the same message as the mention. I run an agent for you, and people here approve " +
+		"what matters before it happens. ", code("/approvals"), " lists what waits."}
+}

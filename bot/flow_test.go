@@ -1,0 +1,283 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// stage is a workspace with a running bot.
+type stage struct {
+	t       *testing.T
+	slack   *slackdev.Workspace
+	service *fakeService
+	bot     *Bot
+	logs    *logs
+	stop    func() error
+}
+
+// setUp changes the parts of a stage before it starts.
+type setUp struct {
+	slack  slackdev.Config
+	mode   Mode
+	agents map[string]string
+	tune   func(*Bot)
+	http   *http.Client
+}
+
+// newStage starts a workspace and a bot, and stops both at the end of the test.
+func newStage(t *testing.T, with setUp) *stage {
+	t.Helper()
+	if with.slack.Mode == "" {
+		with.slack.Mode = slackdev.ModeSocket
+	}
+	with.slack.Scopes = neededScopes()
+	if with.slack.RetryAfter == nil {
+		with.slack.RetryAfter = []time.Duration{0}
+	}
+	ws, err := slackdev.Start(with.slack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	s := &stage{t: t, slack: ws, service: newFakeService(), logs: &logs{}}
+	logger := slog.New(slog.NewTextHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	client, err := NewClient(ClientConfig{Token: ws.Config().BotToken, APIURL: ws.APIURL(), HTTPClient: with.http, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.service.directory = client
+	s.bot, err = New(Config{
+		Client: client, Service: s.service, Mode: with.mode, AppToken: ws.Config().AppToken,
+		SigningSecret: ws.Config().SigningSecret, DefaultAgent: "ops", ChannelAgents: with.agents, Logger: logger,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with.tune != nil {
+		with.tune(s.bot)
+	}
+	s.start()
+	return s
+}
+
+// start runs the bot until stop.
+func (s *stage) start() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.bot.Run(ctx) }()
+	var once sync.Once
+	var result error
+	s.stop = func() error {
+		once.Do(func() { cancel(); result = <-done })
+		return result
+	}
+	s.t.Cleanup(func() { s.stop() })
+	s.eventually("the bot is ready", s.bot.Ready)
+}
+
+// ctx bounds everything a test waits for.
+func (s *stage) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	s.t.Cleanup(cancel)
+	return ctx
+}
+
+func (s *stage) eventually(what string, cond func() bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain: %s\n%s", what, s.logs)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// mention posts as the user and returns the ts.
+func (s *stage) mention(user, text, thread string) string {
+	s.t.Helper()
+	ts, err := s.slack.Post(s.ctx(), user, "C0GENERAL", "<@U0BOT> "+text, thread)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return ts
+}
+
+// show posts the card of the request in a thread of Ann's and records where it is.
+func (s *stage) show(r *approvals.Request) slackdev.Message {
+	s.t.Helper()
+	ts := s.mention("U0ANN", "pay the invoice", "")
+	s.eventually("the run is submitted", func() bool { return len(s.service.submitted()) > 0 })
+	r.Place.Thread = ts
+	s.service.put(r)
+	d, err := s.bot.Notify(s.ctx(), cardNotification(r))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.service.edit(r.ID, func(r *approvals.Request) { r.Cards = []approvals.Card{{Channel: d.Channel, Message: d.Message}} })
+	m, ok := s.slack.Message(d.Channel, d.Message)
+	if !ok {
+		s.t.Fatalf("the card is not where the delivery says: %+v", d)
+	}
+	return m
+}
+
+func cardNotification(r *approvals.Request) *approvals.Notification {
+	return &approvals.Notification{
+		Workspace: r.Workspace, ID: approvals.NotificationID("ntf_" + string(r.ID)), Kind: approvals.NotifyCard, Place: r.Place,
+		Run: r.Run, Request: r.ID, Created: time.Now(), Card: r,
+	}
+}
+
+func (s *stage) click(user string, card slackdev.Message, action string) error {
+	return s.slack.Click(s.ctx(), slackdev.Click{User: user, Channel: card.Channel, TS: card.TS, ActionID: action})
+}
+
+// whispered waits for an ephemeral message to the user that holds the words.
+func (s *stage) whispered(user, words string) {
+	s.t.Helper()
+	s.eventually("an ephemeral to "+user+" with "+words, func() bool {
+		for _, m := range s.slack.Ephemerals(user) {
+			if strings.Contains(m.Text, words) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// modalOf waits for the user's modal with the callback id.
+func (s *stage) modalOf(user, callback string) slackdev.View {
+	s.t.Helper()
+	var found slackdev.View
+	s.eventually("a modal "+callback, func() bool {
+		for _, v := range s.slack.Views(user) {
+			if v.CallbackID == callback {
+				found = v
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// logs collects log lines.
+type logs struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// texts joins every text in blocks, in order.
+func texts(t *testing.T, blocks json.RawMessage) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(blocks, &v); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			if text, ok := v["text"].(string); ok {
+				b.WriteString(text)
+			}
+			for _, key := range []string{"text", "elements"} {
+				if _, plain := v[key].(string); !plain {
+					walk(v[key])
+				}
+			}
+			if v["type"] == "user" {
+				b.WriteString("@" + v["user_id"].(string))
+			}
+		}
+	}
+	walk(v)
+	return b.String()
+}
+
+func TestMentionCardClickAnswer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(`{"amount":1200,"to":"acme"}`)
+	card := s.show(r)
+
+	in := s.service.submitted()[0]
+	if in.Text != "pay the invoice" || in.Requester != user("U0ANN") || in.Agent != "ops" || in.Place.Thread != r.Place.Thread {
+		t.Errorf("submission: %+v", in)
+	}
+	if card.ThreadTS != r.Place.Thread || card.Metadata == nil || card.Metadata.EventType != cardEvent {
+		t.Errorf("card is not in the thread or has no metadata: %+v", card)
+	}
+	if got := texts(t, card.Blocks); !strings.Contains(got, `{"amount":1200,"to":"acme"}`) {
+		t.Errorf("the card does not show the arguments: %s", got)
+	}
+	if strings.Contains(card.Text, "acme") {
+		t.Errorf("the fallback text shows argument values: %s", card.Text)
+	}
+
+	if err := s.click("U0BEN", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	decided := s.service.get(r.ID)
+	if decided.Status != approvals.RequestApproved || decided.Decisions[0].By != user("U0BEN") || decided.Decisions[0].Digest != r.Digest {
+		t.Fatalf("after the click: %+v", decided)
+	}
+	if _, err := s.bot.Notify(s.ctx(), cardNotification(&decided)); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := s.slack.Message(card.Channel, card.TS)
+	if len(after.Buttons()) != 0 || !strings.Contains(texts(t, after.Blocks), "Approved by @U0BEN") {
+		t.Errorf("the decided card: %s", after.Blocks)
+	}
+
+	n := &approvals.Notification{
+		Workspace: testWorkspace, ID: "ntf_answer", Kind: approvals.NotifyAnswer, Place: r.Place, Run: r.Run, Text: "Paid. <!channel>",
+		Created: time.Now(),
+	}
+	for range 2 {
+		n.Attempts++ // as after a crash: it may be there already
+		if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers := 0
+	for _, m := range s.slack.Thread("C0GENERAL", r.Place.Thread) {
+		if strings.Contains(m.Text, "Paid.") {
+			answers++
+			if strings.Contains(m.Text, "<!channel>") {
+				t.Errorf("the answer's fallback has markup: %s", m.Text)
+			}
+		}
+	}
+	if answers != 1 {
+		t.Errorf("%d answers, want 1", answers)
+	}
+}

@@ -1,0 +1,135 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// The input of every form.
+const (
+	inputBlock  = "reason"
+	inputAction = "text"
+)
+
+// form asks for the text that goes with an answer.
+type form struct {
+	verdict approvals.Verdict
+	title   string
+	label   string
+	hint    string
+	submit  string
+}
+
+var forms = map[action]form{
+	actRejectReason: {approvals.Reject, "Reject with reason", "Why not?", "The agent is told.", "Reject"},
+	actMarkDone:     {approvals.MarkDone, "It happened", "What came of it?", "The agent reads this as the result of the call.", "Mark as done"},
+	actGiveUp:       {approvals.GiveUp, "Give up", "What should the agent know?", "The call is left as it is. The agent is told.", "Give up"},
+}
+
+func formView(a action, r *approvals.Request) slack.ModalViewRequest {
+	f := forms[a]
+	text := slack.NewPlainTextInputBlockElement(nil, inputAction)
+	text.Multiline, text.MinLength, text.MaxLength = true, 1, maxReason
+	input := slack.NewInputBlock(inputBlock, plain(f.label), plain(f.hint), text)
+	v := modal(string(a), f.title, paragraph(append(aboutCall(r), fingerprint(r))...), input)
+	v.Submit, v.Close = plain(f.submit), plain("Cancel")
+	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest}.String()
+	return v
+}
+
+// openForm opens the form that belongs to a button.
+func (b *Bot) openForm(_ context.Context, c click) (answer, error) {
+	return answer{then: func(ctx context.Context) {
+		b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
+			r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by)
+			if err != nil {
+				return slack.ModalViewRequest{}, err
+			}
+			if words := misplaced(c, r); words != nil {
+				return wordsView(words), nil
+			}
+			if r.Status != approvals.RequestPending {
+				return wordsView(outcomeFor(r)), nil
+			}
+			return formView(c.act, r), nil
+		})
+	}}, nil
+}
+
+// decodeForm accepts a submitted form that we know.
+func (b *Bot) decodeForm(i interaction) (delivery, error) {
+	if i.View == nil {
+		return delivery{}, errUnreadable
+	}
+	f, ok := forms[action(i.View.Callback)]
+	if !ok {
+		return delivery{}, nil // a modal without a form
+	}
+	n, ok := readNote(i.View.Private)
+	if !ok {
+		return delivery{}, fmt.Errorf("a form without a request: %w", errUnreadable)
+	}
+	return delivery{
+		what: "form " + i.View.Callback, key: "request " + string(n.Request), click: true,
+		handle: b.checked(i.origin(), func(ctx context.Context, id identity) (answer, error) {
+			return b.submitForm(ctx, i, f, approvals.Decision{
+				ID:        decisionID(n.Request, approvals.NewUserID(id.workspace, i.User.ID), i.View.ID+i.View.Hash),
+				Workspace: id.workspace, Request: n.Request, By: approvals.NewUserID(id.workspace, i.User.ID),
+				Verdict: f.verdict, Digest: n.Digest, Via: "modal", Reason: strings.TrimSpace(typed(i.View)),
+			})
+		}),
+	}, nil
+}
+
+func typed(v *view) string { return v.State.Values[inputBlock][inputAction].Value }
+
+// viewAnswer is what the acknowledgement of a form carries.
+type viewAnswer struct {
+	Action string                  `json:"response_action"`
+	Errors map[string]string       `json:"errors,omitempty"`
+	View   *slack.ModalViewRequest `json:"view,omitempty"`
+}
+
+func fieldError(words string) viewAnswer {
+	return viewAnswer{Action: "errors", Errors: map[string]string{inputBlock: words}}
+}
+
+func becomes(v slack.ModalViewRequest) viewAnswer { return viewAnswer{Action: "update", View: &v} }
+
+// submitForm records the answer of a form. Success closes it; what can be mended is said at the field, what cannot
+// takes the form's place.
+func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals.Decision) (answer, error) {
+	switch n := utf8.RuneCountInString(d.Reason); {
+	case n == 0:
+		return answer{payload: fieldError("Please write something.")}, nil
+	case n > maxReason:
+		return answer{payload: fieldError(fmt.Sprintf("At most %d characters, please; these are %d.", maxReason, n))}, nil
+	}
+	res := b.record(ctx, d)
+	if res.late != nil {
+		return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
+			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
+				if err := b.updateView(ctx, i.View.ID, wordsView(res.words(d))); err != nil {
+					b.whisper(ctx, "", "", i.User.ID, res.words(d))
+				}
+			})
+		}}, nil
+	}
+	words, known := res.refusal(d)
+	switch {
+	case res.err == nil:
+		return answer{}, nil
+	case !known:
+		b.log.Error("a form was not recorded", "request", d.Request, "error", res.err)
+		return answer{payload: fieldError(unrecorded().fallback())}, nil
+	case mendableByHand(res.err):
+		return answer{payload: fieldError(words.fallback())}, nil
+	}
+	return answer{payload: becomes(wordsView(words))}, nil
+}

@@ -1,0 +1,158 @@
+package bot
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The paths of HTTP mode.
+const (
+	PathEvents       = "/slack/events"
+	PathInteractions = "/slack/interactions"
+	PathCommands     = "/slack/commands"
+)
+
+const (
+	maxBody   = 4 << 20         // of a request
+	maxSkew   = 5 * time.Minute // between Slack's clock and ours
+	ackWithin = 2900 * time.Millisecond
+)
+
+// Handler serves Slack's requests in HTTP mode. Requests that Slack did not sign within the last five minutes get 401
+// and nothing happens. 200 is written after the service has committed.
+func (b *Bot) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+PathEvents, b.signed(b.httpEvent))
+	mux.HandleFunc("POST "+PathInteractions, b.signed(b.httpInteraction))
+	mux.HandleFunc("POST "+PathCommands, b.signed(b.httpCommand))
+	return mux
+}
+
+// signed passes on requests that carry Slack's signature over their body.
+func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		var large *http.MaxBytesError
+		switch {
+		case errors.As(err, &large):
+			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+		case err != nil:
+			http.Error(w, "unreadable", http.StatusBadRequest)
+		case !authentic(b.secret, r.Header, body, time.Now()):
+			b.log.Warn("a request was refused: not signed by Slack, or not now", "path", r.URL.Path)
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+		default:
+			next(w, r, body)
+		}
+	}
+}
+
+// authentic reports whether the header holds Slack's signature of the body, made with the secret within maxSkew of now.
+func authentic(secret string, h http.Header, body []byte, now time.Time) bool {
+	stamp := h.Get("X-Slack-Request-Timestamp")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if secret == "" || err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > maxSkew {
+		return false
+	}
+	sum, ok := strings.CutPrefix(h.Get("X-Slack-Signature"), "v0=")
+	got, err := hex.DecodeString(sum)
+	if !ok || err != nil {
+		return false
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("v0:" + stamp + ":"))
+	mac.Write(body)
+	return hmac.Equal(got, mac.Sum(nil))
+}
+
+func (b *Bot) httpEvent(w http.ResponseWriter, r *http.Request, body []byte) {
+	var p struct {
+		Type      string `json:"type"`
+		Challenge string `json:"challenge"`
+	}
+	if json.Unmarshal(body, &p) == nil && p.Type == "url_verification" {
+		writeJSON(w, map[string]string{"challenge": p.Challenge})
+		return
+	}
+	b.await(w, r, kindEvent, body)
+}
+
+func (b *Bot) httpInteraction(w http.ResponseWriter, r *http.Request, body []byte) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	if form.Get("ssl_check") == "1" {
+		return
+	}
+	b.await(w, r, kindInteractive, []byte(form.Get("payload")))
+}
+
+func (b *Bot) httpCommand(w http.ResponseWriter, r *http.Request, body []byte) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	if form.Get("ssl_check") == "1" {
+		return
+	}
+	fields := map[string]string{}
+	for name := range form {
+		fields[name] = form.Get(name)
+	}
+	payload, err := json.Marshal(fields)
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	b.await(w, r, kindCommand, payload)
+}
+
+// await hands a payload over and writes the answer when its handler has acknowledged it. What is not acknowledged in
+// time is a 503: Slack delivers events again.
+func (b *Bot) await(w http.ResponseWriter, r *http.Request, kind string, payload []byte) {
+	type outcome struct {
+		payload any
+		err     error
+	}
+	done := make(chan outcome, 1)
+	b.take(kind, payload, receipts{
+		ack:    func(payload any) error { done <- outcome{payload: payload}; return nil },
+		refuse: func(reason error) { done <- outcome{err: reason} },
+	})
+	timer := time.NewTimer(ackWithin)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		switch {
+		case o.err != nil:
+			http.Error(w, "try again", http.StatusServiceUnavailable)
+		case o.payload != nil:
+			writeJSON(w, o.payload)
+		}
+	case <-timer.C:
+		http.Error(w, "try again", http.StatusServiceUnavailable)
+	case <-r.Context().Done():
+	}
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(raw)
+}

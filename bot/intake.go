@@ -1,0 +1,135 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/internal/fault"
+)
+
+// answer is what a handler sends back with the acknowledgement, and what it does afterwards.
+type answer struct {
+	payload any
+	then    func(context.Context)
+}
+
+// delivery is something Slack handed over, decoded and checked, ready to be handled.
+type delivery struct {
+	what   string // for the log
+	key    string // deliveries of one key are handled in order
+	click  bool   // somebody waits at a button or form
+	handle func(context.Context) (answer, error)
+}
+
+// receipts answer a delivery: exactly one of them is called, once. ack acknowledges; refuse leaves the delivery
+// unacknowledged, so that Slack delivers an event again and warns a person who clicked.
+type receipts struct {
+	ack    func(payload any) error
+	refuse func(reason error)
+}
+
+// fromSocket takes an envelope. It does not wait for its handling.
+func (b *Bot) fromSocket(e envelope) {
+	back := receipts{
+		ack:    func(payload any) error { return b.socket.ack(e.by, e.ID, payload) },
+		refuse: func(error) {},
+	}
+	b.take(e.Type, e.Payload, back)
+}
+
+// take decodes a payload and queues its handling. What cannot be read or belongs to others is acknowledged, so that
+// Slack does not deliver it again, and logged without its content.
+func (b *Bot) take(kind string, payload json.RawMessage, back receipts) {
+	d, err := b.decode(kind, payload)
+	if err != nil || d.handle == nil {
+		if err != nil {
+			b.log.Warn("a delivery was dropped", "kind", label(kind, 40), "reason", err)
+		}
+		b.acknowledge(back, nil)
+		return
+	}
+	err = b.work.add(d.key, func(ctx context.Context) { b.serve(ctx, d, back) })
+	if err != nil {
+		b.log.Warn("a delivery was not taken", "what", d.what, "reason", err)
+		back.refuse(err)
+	}
+}
+
+// decode turns a payload into a delivery; without a handle there is nothing to do.
+func (b *Bot) decode(kind string, payload json.RawMessage) (delivery, error) {
+	switch kind {
+	case kindEvent:
+		return b.decodeEvent(payload)
+	case kindInteractive:
+		return b.decodeInteraction(payload)
+	case kindCommand:
+		var c command
+		if err := decode(payload, &c); err != nil {
+			return delivery{}, err
+		}
+		return b.commandDelivery(c), nil
+	}
+	return delivery{}, fmt.Errorf("unknown kind: %w", errUnreadable)
+}
+
+// serve handles a delivery and then acknowledges it. When the handler fails, and also when it panics, it is not
+// acknowledged.
+func (b *Bot) serve(ctx context.Context, d delivery, back receipts) {
+	answered := false
+	defer func() {
+		if !answered {
+			back.refuse(errors.New("the handler gave up"))
+		}
+	}()
+	if fault.AckBeforeCommit {
+		answered = true
+		b.acknowledge(back, nil)
+	}
+	began := time.Now()
+	a, err := d.handle(ctx)
+	if a.then != nil {
+		defer b.work.after(ctx, a.then)
+	}
+	if err != nil {
+		b.log.Error("a delivery was not handled", "what", d.what, "error", err)
+		return
+	}
+	if answered {
+		return
+	}
+	answered = true
+	if d.click {
+		fault.Point("click.after_commit_before_ack")
+	}
+	fault.Point("ack.before")
+	b.acknowledge(back, a.payload)
+	fault.Point("ack.after")
+	if d.click {
+		fault.Point("click.after_ack")
+	}
+	b.log.Debug("handled", "what", d.what, "took", time.Since(began))
+}
+
+func (b *Bot) acknowledge(back receipts, payload any) {
+	if err := back.ack(payload); err != nil {
+		b.log.Warn("an acknowledgement did not reach Slack", "error", err)
+	}
+}
+
+// checked wraps a handler so that it runs only for payloads of this app and workspace.
+func (b *Bot) checked(from origin, handle func(context.Context, identity) (answer, error)) func(context.Context) (answer, error) {
+	return func(ctx context.Context) (answer, error) {
+		id, err := b.client.identify(ctx)
+		if err != nil {
+			return answer{}, err
+		}
+		if err := id.admit(from); err != nil {
+			b.log.Warn("a delivery was dropped", "reason", err)
+			return answer{}, nil
+		}
+		return handle(ctx, id)
+	}
+}

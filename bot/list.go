@@ -1,0 +1,82 @@
+package bot
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// listPage is how many requests a list shows at once.
+const listPage = 10
+
+// brief reports whether a request is small enough to be shown whole in a list.
+func brief(r *approvals.Request) bool {
+	t := newCallText(r)
+	return utf8.RuneCountInString(t.binding)+utf8.RuneCountInString(t.arguments) <= 400
+}
+
+// listItem shows one request in a list.
+func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
+	about := aboutCall(r)
+	about = append(about, fingerprint(r))
+	if !r.Expires.IsZero() {
+		about = append(about, phrase{"Deadline: ", r.Expires})
+	}
+	blocks := []slack.Block{paragraph(about...)}
+	whole := brief(r)
+	if whole {
+		blocks = append(blocks, callBlocks(r)...)
+	}
+	var rows [][]slack.BlockElement
+	if mayDecide {
+		rows = decideButtons(r, whole)
+	} else {
+		rows = [][]slack.BlockElement{nil}
+	}
+	rows[0] = append(rows[0], button(r, actDetails, "Show details", slack.StyleDefault))
+	for _, row := range rows {
+		blocks = append(blocks, slack.NewActionBlock("", row...))
+	}
+	return stamp(append(blocks, slack.NewDividerBlock()), blockPrefix(r)+"."+string(r.ID))
+}
+
+// list is a page of requests.
+type list struct {
+	blocks []slack.Block
+	shown  int
+	// more is the last request shown when others follow.
+	more approvals.RequestID
+}
+
+// pendingList renders the first requests of the query that the viewer may see, as many as fit.
+func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, fits func([]slack.Block) bool) (list, error) {
+	q.Limit = listPage
+	page, more, err := b.service.Pending(ctx, q)
+	if err != nil {
+		return list{}, err
+	}
+	var l list
+	for _, r := range page {
+		item := listItem(r, b.service.MayDecide(ctx, r, q.Viewer) == nil)
+		if l.shown > 0 && !fits(append(l.blocks[:len(l.blocks):len(l.blocks)], item...)) {
+			more = true
+			break
+		}
+		l.blocks = append(l.blocks, item...)
+		l.shown++
+		q.After = r.ID
+	}
+	if more && l.shown > 0 {
+		l.more = q.After
+	}
+	return l, nil
+}
+
+// fitsView is the measure for lists in modals and home tabs.
+func fitsView(blocks []slack.Block) bool { return len(blocks) <= 95 }
+
+// fitsReply leaves room for the lines around a list in a message.
+func fitsReply(blocks []slack.Block) bool { return len(blocks) <= maxBlocks-4 && fits(blocks) }

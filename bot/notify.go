@@ -1,0 +1,298 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+	"countersign/internal/fault"
+)
+
+// Metadata types of what the bot posts besides cards.
+const (
+	answerEvent = "countersign_answer"
+	noticeEvent = "countersign_notice"
+)
+
+// fresh is how old a notification may be for its first delivery to be certainly the first. An older one may have been
+// posted by a process that died before it could say so.
+const fresh = 10 * time.Second
+
+var _ approvals.Notifier = (*Bot)(nil)
+
+// Notify posts a card, an answer or a notice, or brings the messages of a card up to date. See approvals.Notifier.
+func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	if _, err := b.client.inWorkspace(ctx, n.Workspace); errors.Is(err, approvals.ErrNotFound) {
+		return approvals.Delivery{}, fmt.Errorf("notify %s: %w: %w", n.ID, err, approvals.ErrUndeliverable)
+	} else if err != nil {
+		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
+	}
+	var d approvals.Delivery
+	var err error
+	switch {
+	case n.Kind == approvals.NotifyCard && n.Card != nil:
+		d, err = b.showCard(ctx, n)
+	case n.Kind == approvals.NotifyAnswer:
+		d, err = b.deliver(ctx, n, answerPosts(n))
+	case n.Kind == approvals.NotifyNotice:
+		d, err = b.deliver(ctx, n, noticePosts(n))
+	default:
+		err = fmt.Errorf("no way to show kind %q: %w", n.Kind, approvals.ErrUndeliverable)
+	}
+	if err != nil {
+		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
+	}
+	return d, nil
+}
+
+// showCard updates the messages that show the request, or posts the first one. A message that has disappeared is
+// posted anew.
+func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	shown := newCard(n.Card)
+	var last approvals.Delivery
+	for _, at := range n.Card.Cards {
+		err := b.update(ctx, at, shown, n.Card)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return approvals.Delivery{}, err
+		}
+		last = approvals.Delivery{Channel: at.Channel, Message: at.Message}
+	}
+	if last.Message != "" {
+		return last, nil
+	}
+	return b.deliver(ctx, n, []post{{
+		text: shown.text, blocks: shown.blocks, metadata: shown.metadata(n.Card),
+		same: func(m postedMessage) bool {
+			return m.Metadata.EventType == cardEvent && m.Metadata.EventPayload["request"] == string(n.Card.ID) &&
+				!recorded(n.Card, m.TS)
+		},
+	}})
+}
+
+// recorded reports whether the message is one the request's record knows.
+func recorded(r *approvals.Request, ts string) bool {
+	for _, at := range r.Cards {
+		if at.Message == ts {
+			return true
+		}
+	}
+	return false
+}
+
+// gone reports whether an update found that there is nothing to update any more.
+func gone(err error) bool {
+	switch word, _ := refusal(err); word {
+	case "message_not_found", "cant_update_message", "edit_window_closed", "channel_not_found", "is_inactive", "not_in_channel",
+		"is_archived":
+		return true
+	}
+	return false
+}
+
+// update replaces a message by the card.
+func (b *Bot) update(ctx context.Context, at approvals.Card, shown card, r *approvals.Request) error {
+	return b.paced(methodUpdate, at.Channel, func() error {
+		_, _, _, err := b.client.api.UpdateMessageContext(ctx, at.Channel, at.Message, shown.options(r)...)
+		return err
+	})
+}
+
+func (c card) options(r *approvals.Request) []slack.MsgOption {
+	return []slack.MsgOption{
+		slack.MsgOptionText(c.text.fallback(), false), slack.MsgOptionBlocks(c.blocks...), slack.MsgOptionMetadata(c.metadata(r)),
+	}
+}
+
+// paced makes a call when its turn has come. A call that has to wait, or that Slack sends away, is a
+// *approvals.RetryError.
+func (b *Bot) paced(method, channel string, call func() error) error {
+	if wait := b.pace.wait(method, channel); wait > 0 {
+		return &approvals.RetryError{After: wait, Err: fmt.Errorf("%s in %s: slowed down", method, channel)}
+	}
+	err := call()
+	after, limit := limited(err)
+	if err == nil || limit {
+		b.pace.done(method, channel, after)
+	}
+	switch {
+	case limit:
+		return &approvals.RetryError{After: after, Err: fmt.Errorf("%s in %s: %w", method, channel, err)}
+	case err != nil:
+		return fmt.Errorf("%s in %s: %w", method, channel, err)
+	}
+	return nil
+}
+
+// post is one message to be posted, and how to recognise it when it is there already.
+type post struct {
+	text     phrase
+	blocks   []slack.Block
+	metadata slack.SlackMetadata
+	same     func(postedMessage) bool
+}
+
+// deliver posts the messages in order where the run was asked for, or to the requester when that place is closed to
+// the bot. It returns where the first one is.
+func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []post) (approvals.Delivery, error) {
+	d, err := b.postAll(ctx, n, n.Place.Channel, n.Place.Thread, posts)
+	word, refused := refusal(err)
+	if !refused || mendable(word) {
+		return d, err
+	}
+	if n.Place.Direct || !elsewhere(word) {
+		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	}
+	b.log.Warn("cannot post in the conversation, writing to the requester", "run", n.Run, "channel", n.Place.Channel, "reason", word)
+	return b.deliverDirect(ctx, n, posts)
+}
+
+// mendable reports whether an operator can make the same call succeed, so that it is worth repeating.
+func mendable(word string) bool {
+	switch word {
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission",
+		"access_denied", "org_login_required", "ekm_access_denied", "accesslimited", "team_added_to_org":
+		return true
+	}
+	return false
+}
+
+// elsewhere reports whether the place is the reason for a refusal, rather than the message.
+func elsewhere(word string) bool {
+	switch word {
+	case "channel_not_found", "not_in_channel", "is_archived", "restricted_action", "restricted_action_read_only_channel",
+		"restricted_action_thread_only_channel", "restricted_action_non_threadable_channel", "restricted_action_thread_locked",
+		"cannot_reply_to_message", "thread_not_found", "message_limit_exceeded", "messages_tab_disabled":
+		return true
+	}
+	return false
+}
+
+// deliverDirect posts to the requester's conversation with the bot.
+func (b *Bot) deliverDirect(ctx context.Context, n *approvals.Notification, posts []post) (approvals.Delivery, error) {
+	requester, err := b.requester(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	if !isUserID(requester.Local()) {
+		return approvals.Delivery{}, fmt.Errorf("requester %s is not in Slack: %w", requester, approvals.ErrUndeliverable)
+	}
+	channel, err := b.client.openDM(ctx, requester.Local())
+	if word, refused := refusal(err); refused && !mendable(word) {
+		return approvals.Delivery{}, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	} else if err != nil {
+		return approvals.Delivery{}, err
+	}
+	d, err := b.postAll(ctx, n, channel, "", posts)
+	if word, refused := refusal(err); refused && !mendable(word) {
+		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	}
+	return d, err
+}
+
+func (b *Bot) requester(ctx context.Context, n *approvals.Notification) (approvals.UserID, error) {
+	if n.Card != nil {
+		return n.Card.Requester, nil
+	}
+	run, err := b.service.Run(ctx, n.Workspace, n.Run)
+	if errors.Is(err, approvals.ErrNotFound) {
+		return "", fmt.Errorf("no requester: %w: %w", err, approvals.ErrUndeliverable)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find requester: %w", err)
+	}
+	return run.Requester, nil
+}
+
+func (c *Client) openDM(ctx context.Context, user string) (string, error) {
+	channel, _, _, err := c.api.OpenConversationContext(ctx, &slack.OpenConversationParameters{Users: []string{user}, ReturnIM: false})
+	if after, limit := limited(err); limit {
+		return "", &approvals.RetryError{After: after, Err: fmt.Errorf("%s: %w", methodOpenDM, err)}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", methodOpenDM, err)
+	}
+	return channel.ID, nil
+}
+
+// postAll posts the messages that are not there yet, in order.
+func (b *Bot) postAll(ctx context.Context, n *approvals.Notification, channel, thread string, posts []post) (approvals.Delivery, error) {
+	there, err := b.earlier(ctx, n, channel, thread)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	var first approvals.Delivery
+	for i, p := range posts {
+		ts := find(there, p)
+		if ts == "" {
+			if ts, err = b.postOne(ctx, n, channel, thread, p); err != nil {
+				return approvals.Delivery{}, err
+			}
+		}
+		if i == 0 {
+			first = approvals.Delivery{Channel: channel, Message: ts}
+		}
+	}
+	b.doubts.settle(n.ID)
+	return first, nil
+}
+
+// earlier lists the bot's messages in the place when an earlier attempt may have posted there.
+func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, thread string) ([]postedMessage, error) {
+	first := n.Attempts == 0 && !b.doubts.has(n.ID) && n.Created.After(b.started) && time.Since(n.Created) < fresh
+	if first {
+		return nil, nil
+	}
+	const slack = 2 * time.Minute // between Slack's clock and ours
+	there, err := b.client.own(ctx, channel, thread, n.Created.Add(-slack))
+	if after, limit := limited(err); limit {
+		return nil, &approvals.RetryError{After: after, Err: err}
+	}
+	if word, refused := refusal(err); refused {
+		// Without the right to read back, a doubled message is the lesser harm.
+		b.log.Warn("cannot look for an earlier post", "run", n.Run, "channel", channel, "reason", word)
+		return nil, nil
+	}
+	return there, err
+}
+
+func find(there []postedMessage, p post) string {
+	for _, m := range there {
+		if p.same(m) {
+			return m.TS
+		}
+	}
+	return ""
+}
+
+func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, thread string, p post) (string, error) {
+	options := []slack.MsgOption{
+		slack.MsgOptionText(p.text.fallback(), false), slack.MsgOptionBlocks(p.blocks...), slack.MsgOptionMetadata(p.metadata),
+		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
+	}
+	if thread != "" {
+		options = append(options, slack.MsgOptionTS(thread))
+	}
+	var ts string
+	err := b.paced(methodPost, channel, func() error {
+		if n.Kind == approvals.NotifyCard {
+			fault.Point("card.before_post")
+		}
+		var err error
+		_, ts, err = b.client.api.PostMessageContext(ctx, channel, options...)
+		if uncertain(err) {
+			b.doubts.add(n.ID)
+		}
+		return err
+	})
+	if err == nil && n.Kind == approvals.NotifyCard {
+		fault.Point("card.after_post_before_ts")
+	}
+	return ts, err
+}

@@ -1,0 +1,221 @@
+package bot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"countersign/approvals"
+)
+
+// The kinds of deliveries; in Socket Mode the type of the envelope.
+const (
+	kindEvent       = "events_api"
+	kindInteractive = "interactive"
+	kindCommand     = "slash_commands"
+)
+
+// What follows reads of each payload what the bot uses and nothing more: unknown blocks and fields are no error.
+
+// eventPayload is the outer form of an event.
+type eventPayload struct {
+	Type       string `json:"type"`
+	TeamID     string `json:"team_id"`
+	Enterprise string `json:"enterprise_id"`
+	AppID      string `json:"api_app_id"`
+	EventID    string `json:"event_id"`
+	Challenge  string `json:"challenge"` // url_verification
+	Shared     bool   `json:"is_ext_shared_channel"`
+	Event      event  `json:"event"`
+
+	Authorizations []struct {
+		TeamID       string `json:"team_id"`
+		EnterpriseID string `json:"enterprise_id"`
+	} `json:"authorizations"`
+}
+
+// event is what happened.
+type event struct {
+	Type        string `json:"type"`
+	Subtype     string `json:"subtype"`
+	User        string `json:"user"`
+	BotID       string `json:"bot_id"`
+	Text        string `json:"text"`
+	TS          string `json:"ts"`
+	ThreadTS    string `json:"thread_ts"`
+	Channel     string `json:"channel"`
+	ChannelType string `json:"channel_type"`
+	Tab         string `json:"tab"` // app_home_opened
+	Tokens      struct {
+		Bot []string `json:"bot"`
+	} `json:"tokens"` // tokens_revoked
+}
+
+// interaction is a click, a submitted form or a shortcut.
+type interaction struct {
+	Type    string `json:"type"`
+	AppID   string `json:"api_app_id"`
+	Trigger string `json:"trigger_id"`
+	Team    *struct {
+		ID           string `json:"id"`
+		EnterpriseID string `json:"enterprise_id"`
+	} `json:"team"`
+	Enterprise *struct {
+		ID string `json:"id"`
+	} `json:"enterprise"`
+	User struct {
+		ID string `json:"id"`
+	} `json:"user"`
+	Container struct {
+		Type      string `json:"type"`
+		Channel   string `json:"channel_id"`
+		Message   string `json:"message_ts"`
+		Thread    string `json:"thread_ts"`
+		Ephemeral bool   `json:"is_ephemeral"`
+	} `json:"container"`
+	Channel struct {
+		ID string `json:"id"`
+	} `json:"channel"`
+	Message struct {
+		ThreadTS string `json:"thread_ts"`
+		Metadata struct {
+			EventType    string         `json:"event_type"`
+			EventPayload map[string]any `json:"event_payload"`
+		} `json:"metadata"`
+	} `json:"message"`
+	Actions     []pressed `json:"actions"`
+	View        *view     `json:"view"`
+	ResponseURL secretURL `json:"response_url"`
+	CallbackID  string    `json:"callback_id"` // shortcuts
+}
+
+// pressed is a button somebody pressed.
+type pressed struct {
+	ActionID string `json:"action_id"`
+	BlockID  string `json:"block_id"`
+	Value    string `json:"value"`
+	ActionTS string `json:"action_ts"`
+}
+
+// view is a modal or a home tab.
+type view struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Hash     string `json:"hash"`
+	Callback string `json:"callback_id"`
+	Private  string `json:"private_metadata"`
+	State    struct {
+		Values map[string]map[string]struct {
+			Value string `json:"value"`
+		} `json:"values"`
+	} `json:"state"`
+}
+
+// command is a slash command.
+type command struct {
+	AppID       string    `json:"api_app_id"`
+	TeamID      string    `json:"team_id"`
+	Enterprise  string    `json:"enterprise_id"`
+	Channel     string    `json:"channel_id"`
+	User        string    `json:"user_id"`
+	Command     string    `json:"command"`
+	Text        string    `json:"text"`
+	ResponseURL secretURL `json:"response_url"`
+	SSLCheck    string    `json:"ssl_check"`
+}
+
+// secretURL is an address that lets whoever has it speak as the app. It never prints itself.
+type secretURL string
+
+// String hides the address.
+func (secretURL) String() string { return "(secret address)" }
+
+// GoString hides the address.
+func (secretURL) GoString() string { return "(secret address)" }
+
+// MarshalText hides the address.
+func (secretURL) MarshalText() ([]byte, error) { return []byte("(secret address)"), nil }
+
+var (
+	errUnreadable = errors.New("unreadable payload")
+	errForeign    = errors.New("payload of another app or workspace")
+)
+
+// decode reads a payload. Its error never quotes it.
+func decode(raw json.RawMessage, into any) error {
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("%w of %d bytes", errUnreadable, len(raw))
+	}
+	return nil
+}
+
+// origin is where a payload says it comes from.
+type origin struct {
+	app         string
+	teams       []string
+	enterprises []string
+}
+
+func (p *eventPayload) origin() origin {
+	o := origin{app: p.AppID, teams: []string{p.TeamID}, enterprises: []string{p.Enterprise}}
+	if len(p.Authorizations) > 0 { // in shared channels team_id may be the other side's
+		o.teams, o.enterprises = nil, nil
+	}
+	for _, a := range p.Authorizations {
+		o.teams, o.enterprises = append(o.teams, a.TeamID), append(o.enterprises, a.EnterpriseID)
+	}
+	return o
+}
+
+func (i *interaction) origin() origin {
+	o := origin{app: i.AppID}
+	if i.Team != nil {
+		o.teams, o.enterprises = append(o.teams, i.Team.ID), append(o.enterprises, i.Team.EnterpriseID)
+	}
+	if i.Enterprise != nil {
+		o.enterprises = append(o.enterprises, i.Enterprise.ID)
+	}
+	return o
+}
+
+func (c *command) origin() origin {
+	return origin{app: c.AppID, teams: []string{c.TeamID}, enterprises: []string{c.Enterprise}}
+}
+
+// admit refuses payloads of another app or workspace.
+func (id identity) admit(o origin) error {
+	if id.appID != "" && o.app != id.appID {
+		return errForeign
+	}
+	if id.enterprise != "" && slices.Contains(o.enterprises, id.enterprise) {
+		return nil
+	}
+	if id.enterprise == "" && slices.Contains(o.teams, id.team) {
+		return nil
+	}
+	return errForeign
+}
+
+// learnApp remembers the app's id when auth.test did not tell it.
+func (c *Client) learnApp(appID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.identity != nil && c.identity.appID == "" && appID != "" {
+		known := *c.identity
+		known.appID = appID
+		c.identity = &known
+	}
+}
+
+var (
+	channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{2,20}$`)
+	messageTS = regexp.MustCompile(`^[0-9]{1,12}\.[0-9]{1,9}$`)
+	requestID = regexp.MustCompile(`^req_[0-9a-z]{26}$`)
+)
+
+// parseRequestID accepts what may be the id of a request.
+func parseRequestID(s string) (approvals.RequestID, bool) {
+	return approvals.RequestID(s), requestID.MatchString(s)
+}

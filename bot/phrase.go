@@ -1,0 +1,92 @@
+package bot
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/slackutilsx"
+
+	"countersign/approvals"
+)
+
+// phrase is a sentence for people: strings, people and points in time in order. It becomes rich_text elements, where
+// nothing is markup, and a fallback for notifications and screen readers, where markup is escaped.
+type phrase []any
+
+// strong is a part of a phrase in bold, code one in a fixed-width font.
+type (
+	strong string
+	code   string
+	group  string // a user group's id
+)
+
+// elements returns the phrase for a rich_text section.
+func (p phrase) elements() []slack.RichTextSectionElement {
+	out := make([]slack.RichTextSectionElement, 0, len(p))
+	for _, part := range p {
+		switch v := part.(type) {
+		case string:
+			if v != "" {
+				out = append(out, slack.NewRichTextSectionTextElement(v, nil))
+			}
+		case strong:
+			out = append(out, slack.NewRichTextSectionTextElement(string(v), &slack.RichTextSectionTextStyle{Bold: true}))
+		case code:
+			out = append(out, slack.NewRichTextSectionTextElement(string(v), &slack.RichTextSectionTextStyle{Code: true}))
+		case approvals.UserID:
+			out = append(out, person(v))
+		case group:
+			out = append(out, slack.NewRichTextSectionUserGroupElement(string(v)))
+		case time.Time:
+			out = append(out, date(v))
+		default:
+			panic(fmt.Sprintf("phrase: no element for %T", part))
+		}
+	}
+	return out
+}
+
+// fallback returns the phrase as text in which only mentions of people are markup.
+func (p phrase) fallback() string {
+	var b strings.Builder
+	for _, part := range p {
+		switch v := part.(type) {
+		case approvals.UserID:
+			if isUserID(v.Local()) {
+				b.WriteString("<@" + v.Local() + ">")
+			} else {
+				b.WriteString(escape(label(v.Local(), 80)))
+			}
+		case time.Time:
+			b.WriteString(fallbackTime(v))
+		default:
+			b.WriteString(escape(fmt.Sprint(v)))
+		}
+	}
+	return b.String()
+}
+
+func fallbackTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// escape makes text harmless where Slack reads markup.
+func escape(s string) string { return slackutilsx.EscapeMessage(s) }
+
+var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
+
+func isUserID(s string) bool { return userID.MatchString(s) }
+
+// person mentions somebody. Those who did not come from Slack, for instance the command line's user, are named.
+func person(u approvals.UserID) slack.RichTextSectionElement {
+	if isUserID(u.Local()) {
+		return slack.NewRichTextSectionUserElement(u.Local(), nil)
+	}
+	return slack.NewRichTextSectionTextElement(label(u.Local(), 80), &slack.RichTextSectionTextStyle{Bold: true})
+}
+
+func date(t time.Time) slack.RichTextSectionElement {
+	fallback := fallbackTime(t)
+	return slack.NewRichTextSectionDateElement(t.Unix(), "{date_short_pretty} at {time}", nil, &fallback)
+}

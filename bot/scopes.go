@@ -1,0 +1,107 @@
+package bot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The methods of the Web API that the bot calls. Every method in use is in methodScopes, and every scope of
+// manifest.yaml comes from there, from eventScopes or from featureScopes; a test compares them.
+const (
+	methodAuthTest    = "auth.test"
+	methodOpenSocket  = "apps.connections.open"
+	methodPost        = "chat.postMessage"
+	methodUpdate      = "chat.update"
+	methodEphemeral   = "chat.postEphemeral"
+	methodOpenView    = "views.open"
+	methodUpdateView  = "views.update"
+	methodPublishView = "views.publish"
+	methodUserInfo    = "users.info"
+	methodGroupUsers  = "usergroups.users.list"
+	methodMembers     = "conversations.members"
+	methodOpenDM      = "conversations.open"
+	methodReplies     = "conversations.replies"
+	methodHistory     = "conversations.history"
+)
+
+// methodScopes are the bot scopes each method needs. A scope of channels, groups and im is needed for the kind of
+// conversation at hand.
+var methodScopes = map[string][]string{
+	methodAuthTest:    nil,
+	methodOpenSocket:  nil, // the app token's connections:write
+	methodPost:        {"chat:write"},
+	methodUpdate:      {"chat:write"},
+	methodEphemeral:   {"chat:write"},
+	methodOpenView:    nil,
+	methodUpdateView:  nil,
+	methodPublishView: nil,
+	methodUserInfo:    {"users:read"},
+	methodGroupUsers:  {"usergroups:read"},
+	methodMembers:     {"channels:read", "groups:read"},
+	methodOpenDM:      {"im:write"},
+	methodReplies:     {"channels:history", "groups:history", "im:history"},
+	methodHistory:     {"im:history"},
+}
+
+// eventScopes are the events the bot subscribes to and the bot scopes that each needs.
+var eventScopes = map[string][]string{
+	"app_mention":     {"app_mentions:read"},
+	"message.im":      {"im:history"},
+	"app_home_opened": nil,
+	"app_uninstalled": nil,
+	"tokens_revoked":  nil,
+}
+
+// featureScopes are needed by slash commands and shortcuts.
+var featureScopes = []string{"commands"}
+
+// neededScopes lists every bot scope the bot uses, sorted.
+func neededScopes() []string {
+	set := map[string]bool{}
+	add := func(scopes []string) {
+		for _, s := range scopes {
+			set[s] = true
+		}
+	}
+	add(featureScopes)
+	for _, scopes := range methodScopes {
+		add(scopes)
+	}
+	for _, scopes := range eventScopes {
+		add(scopes)
+	}
+	var out []string
+	for s := range set {
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ScopeError says that the installed app lacks scopes. What needs them does not work until it is installed anew.
+type ScopeError struct {
+	Missing []string
+}
+
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("the Slack app lacks the scopes %s: update it from manifest.yaml and install it again",
+		strings.Join(e.Missing, ", "))
+}
+
+// missingScopes compares what was granted with what is needed. An unknown grant says nothing.
+func missingScopes(granted []string) error {
+	if len(granted) == 0 {
+		return nil
+	}
+	var missing []string
+	for _, s := range neededScopes() {
+		if !slices.Contains(granted, s) {
+			missing = append(missing, s)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return &ScopeError{Missing: missing}
+}

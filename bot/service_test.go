@@ -1,0 +1,219 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+const testWorkspace = approvals.WorkspaceID("T0DEV")
+
+func user(id string) approvals.UserID { return approvals.NewUserID(testWorkspace, id) }
+
+// fakeService is a Service in memory with the rules that the surface depends on, and a directory's opinion about
+// people. hold lets a test stop calls of Decide or Submit before they commit.
+type fakeService struct {
+	directory approvals.Directory
+
+	mu          sync.Mutex
+	submissions []approvals.Submission
+	busy        map[approvals.Place]bool
+	seen        map[string]bool
+	requests    map[approvals.RequestID]*approvals.Request
+	order       []approvals.RequestID
+	cancelled   []approvals.RunID
+	decided     int
+	fail        error              // answer of every call that writes
+	forget      bool               // the next Decide commits and then reports an error
+	unseeable   []approvals.UserID // may see nothing
+
+	hold func(what string) // called outside the lock, before a commit
+}
+
+func newFakeService() *fakeService {
+	return &fakeService{
+		busy: map[approvals.Place]bool{}, seen: map[string]bool{}, requests: map[approvals.RequestID]*approvals.Request{},
+		hold: func(string) {},
+	}
+}
+
+func (f *fakeService) put(r *approvals.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests[r.ID] = r
+	f.order = append(f.order, r.ID)
+}
+
+func (f *fakeService) get(id approvals.RequestID) approvals.Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return *f.requests[id]
+}
+
+func (f *fakeService) edit(id approvals.RequestID, fn func(*approvals.Request)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := *f.requests[id]
+	fn(&r)
+	r.Version++
+	f.requests[id] = &r
+}
+
+func (f *fakeService) submitted() []approvals.Submission {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.submissions)
+}
+
+func (f *fakeService) Submit(_ context.Context, in approvals.Submission) (approvals.Receipt, error) {
+	f.hold("submit")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail != nil {
+		return approvals.Receipt{}, f.fail
+	}
+	for _, key := range in.Keys {
+		if f.seen[key] {
+			return approvals.Receipt{Outcome: approvals.SubmitDuplicate}, nil
+		}
+	}
+	for _, key := range in.Keys {
+		f.seen[key] = true
+	}
+	f.submissions = append(f.submissions, in)
+	if f.busy[in.Place] {
+		return approvals.Receipt{Run: "run_1", Outcome: approvals.SubmitQueued}, nil
+	}
+	f.busy[in.Place] = true
+	return approvals.Receipt{Run: "run_1", Outcome: approvals.SubmitStarted}, nil
+}
+
+func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+	f.mu.Lock()
+	r, ok := f.requests[d.Request]
+	f.mu.Unlock()
+	if !ok {
+		return nil, approvals.ErrNotFound
+	}
+	if err := f.MayDecide(ctx, r, d.By); err != nil {
+		return r, err
+	}
+	f.hold("decide")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail != nil {
+		return nil, f.fail
+	}
+	next := *f.requests[d.Request]
+	switch {
+	case slices.ContainsFunc(next.Decisions, func(have approvals.Decision) bool { return have.ID == d.ID }):
+		return &next, nil
+	case next.Status != approvals.RequestPending:
+		return &next, approvals.ErrConflict
+	case d.Digest != next.Digest:
+		return &next, approvals.ErrStale
+	}
+	d.At = time.Now()
+	next.Decisions = append(slices.Clone(next.Decisions), d)
+	next.Status, next.Settled, next.Version = approvals.RequestRejected, d.At, next.Version+1
+	if d.Verdict.Affirms() {
+		next.Status = approvals.RequestApproved
+	}
+	f.requests[d.Request] = &next
+	f.decided++
+	if f.forget {
+		f.forget = false
+		return nil, errors.New("the connection broke")
+	}
+	return &next, nil
+}
+
+func (f *fakeService) CancelRun(_ context.Context, _ approvals.WorkspaceID, id approvals.RunID, _ approvals.UserID, _ string) (*approvals.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cancelled = append(f.cancelled, id)
+	return &approvals.Run{ID: id}, nil
+}
+
+func (f *fakeService) Run(_ context.Context, ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error) {
+	return &approvals.Run{Workspace: ws, ID: id, Requester: user("U0ANN")}, nil
+}
+
+func (f *fakeService) Request(_ context.Context, _ approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.requests[id]
+	if !ok {
+		return nil, approvals.ErrNotFound
+	}
+	copied := *r
+	return &copied, nil
+}
+
+func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*approvals.Request, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []*approvals.Request
+	for _, id := range f.order {
+		r := *f.requests[id]
+		if id <= q.After || r.Status != approvals.RequestPending {
+			continue
+		}
+		if len(out) == q.Limit {
+			return out, true, nil
+		}
+		out = append(out, &r)
+	}
+	return out, false, nil
+}
+
+func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error {
+	who, err := f.directory.Person(ctx, u)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", approvals.ErrUnavailable, err)
+	case !who.Regular:
+		return fmt.Errorf("%w: %s", approvals.ErrUnauthorized, who.Why)
+	case u == r.Requester && !r.Requirement.SelfApproval:
+		return fmt.Errorf("%w: the requester does not decide about their own request", approvals.ErrUnauthorized)
+	}
+	return nil
+}
+
+func (f *fakeService) MaySee(_ context.Context, _ *approvals.Request, u approvals.UserID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if slices.Contains(f.unseeable, u) {
+		return approvals.ErrUnauthorized
+	}
+	return nil
+}
+
+// transfer is a request to move money, asked for by Ann.
+func transfer(args string) *approvals.Request {
+	created := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	r := &approvals.Request{
+		Workspace: testWorkspace, ID: "req_01arz3ndektsv4rrffq69g5fav", Run: "run_01arz3ndektsv4rrffq69g5fav",
+		Place:     approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1700000000.000100"},
+		Requester: user("U0ANN"), Kind: agent.Confirm, Interruption: "ops/1/call_1", Agent: "ops", Path: []string{"ops"},
+		Tool: approvals.ToolSnapshot{
+			Name: "transfer_funds", Kind: agent.KindHTTP, Description: "Move money between two accounts.",
+			Binding: []string{"POST", "https://bank.example/transfer", "Authorization"},
+		},
+		Arguments: json.RawMessage(args), Status: approvals.RequestPending, Version: 1,
+		Requirement: approvals.Requirement{
+			Policy: "money", Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1,
+			Always: []approvals.Scope{approvals.ScopeRun},
+		},
+		Created: created, Expires: created.Add(24 * time.Hour),
+	}
+	copy(r.Digest[:], "a digest of thirty-two bytes....")
+	return r
+}

@@ -1,0 +1,105 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// The callback ids of modals.
+const (
+	viewDetails = "details"
+	viewList    = "list"
+	viewWords   = "words"
+	// The forms have the action id of the button that opens them.
+)
+
+// note is what a modal remembers between clicks. Slack keeps it and hands it back unchanged.
+type note struct {
+	Request approvals.RequestID `json:"request"`
+	Digest  agent.Digest        `json:"digest"`
+	Page    int                 `json:"page,omitempty"`
+}
+
+func readNote(private string) (note, bool) {
+	var n note
+	if json.Unmarshal([]byte(private), &n) != nil {
+		return note{}, false
+	}
+	_, ok := parseRequestID(string(n.Request))
+	return n, ok
+}
+
+func (n note) String() string {
+	raw, err := json.Marshal(n)
+	if err != nil {
+		panic(fmt.Sprintf("encode note: %v", err)) // strings and a number
+	}
+	return string(raw)
+}
+
+func modal(callback, title string, blocks ...slack.Block) slack.ModalViewRequest {
+	return slack.ModalViewRequest{
+		Type: slack.VTModal, CallbackID: callback, Title: plain(title), Close: plain("Close"),
+		Blocks: slack.Blocks{BlockSet: blocks},
+	}
+}
+
+// loadingView is shown while the store is asked: a trigger lives three seconds.
+func loadingView() slack.ModalViewRequest {
+	return modal(viewWords, "Countersign", paragraph(phrase{"One moment…"}))
+}
+
+// wordsView says something and offers nothing.
+func wordsView(p phrase) slack.ModalViewRequest {
+	return modal(viewWords, "Countersign", paragraph(p))
+}
+
+// openModal opens a modal at once and fills it with what make returns, or with words when that fails.
+func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context) (slack.ModalViewRequest, error)) {
+	at := ""
+	if c.View != nil && c.View.Type == "modal" {
+		at = c.View.ID // the modal that the button is in becomes the next one
+	} else {
+		opened, err := b.client.api.OpenViewContext(ctx, c.Trigger, loadingView())
+		if err != nil {
+			b.log.Warn("a modal did not open", "error", err)
+			b.tell(ctx, c, phrase{"Slack did not let me open the window in time. Please press the button again."})
+			return
+		}
+		at = opened.View.ID
+	}
+	view, err := make(ctx)
+	if err != nil {
+		words, known := refusedDecision(err, nil, c.by)
+		if !known {
+			b.log.Error("a modal could not be filled", "request", c.request, "error", err)
+			words = phrase{"Something went wrong on my side. Please try again."}
+		}
+		view = wordsView(words)
+	}
+	if err := b.updateView(ctx, at, view); err != nil {
+		b.log.Warn("a modal could not be filled", "request", c.request, "error", err)
+	}
+}
+
+func (b *Bot) updateView(ctx context.Context, id string, view slack.ModalViewRequest) error {
+	return b.patiently(ctx, func() error {
+		_, err := b.client.api.UpdateViewContext(ctx, view, "", "", id)
+		return err
+	})
+}
+
+// visibleRequest returns the request if the person may see what it holds.
+func (b *Bot) visibleRequest(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, by approvals.UserID) (*approvals.Request, error) {
+	r, err := b.service.Request(ctx, ws, id)
+	if err != nil {
+		return nil, err
+	}
+	return r, b.service.MaySee(ctx, r, by)
+}

@@ -1,0 +1,164 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+)
+
+// maxAnswer bounds what is read of one answer of the Web API.
+const maxAnswer = 16 << 20
+
+// call makes one request that slack-go cannot make for us: it decodes every block of every message it reads, and an
+// element it does not know makes the whole answer unreadable. out receives the answer; the header comes back for the
+// scopes in it. Errors are of the kinds slack-go returns.
+func (c *Client) call(ctx context.Context, method, token string, form url.Values, out any) (http.Header, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	}
+	defer resp.Body.Close()
+	if err := statusError(resp); err != nil {
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", method, err)
+	}
+	var status struct {
+		OK     bool   `json:"ok"`
+		Error  string `json:"error"`
+		Needed string `json:"needed"`
+	}
+	if err := json.Unmarshal(body, &status); err != nil {
+		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
+	}
+	if !status.OK {
+		return nil, fmt.Errorf("call %s: %w", method, slack.SlackErrorResponse{Err: status.Error, Needed: status.Needed})
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
+	}
+	return resp.Header, nil
+}
+
+func statusError(resp *http.Response) error {
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests:
+		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if err != nil || seconds < 1 {
+			seconds = 1
+		}
+		return &slack.RateLimitedError{RetryAfter: time.Duration(seconds) * time.Second}
+	case resp.StatusCode != http.StatusOK:
+		return slack.StatusCodeError{Code: resp.StatusCode, Status: resp.Status}
+	}
+	return nil
+}
+
+// refusal returns Slack's error word when err is an answer of Slack that says nothing was done.
+func refusal(err error) (string, bool) {
+	var e slack.SlackErrorResponse
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	switch e.Err {
+	case "", "fatal_error", "internal_error", "request_timeout", "service_unavailable", "ratelimited", "rate_limited":
+		return "", false
+	}
+	return e.Err, true
+}
+
+// limited returns how long Slack asks to wait when err says that there were too many calls.
+func limited(err error) (time.Duration, bool) {
+	var r *slack.RateLimitedError
+	if errors.As(err, &r) {
+		return max(r.RetryAfter, time.Second), true
+	}
+	var status slack.StatusCodeError
+	if errors.As(err, &status) && status.Code == http.StatusTooManyRequests {
+		return time.Second, true
+	}
+	var e slack.SlackErrorResponse
+	if errors.As(err, &e) && (e.Err == "ratelimited" || e.Err == "rate_limited") {
+		return time.Second, true
+	}
+	return 0, false
+}
+
+// uncertain reports whether the call may have been carried out although it failed.
+func uncertain(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, refused := refusal(err)
+	_, waits := limited(err)
+	return !refused && !waits
+}
+
+// postedMessage is what is read of a message that is already in a conversation.
+type postedMessage struct {
+	TS       string `json:"ts"`
+	User     string `json:"user"`
+	BotID    string `json:"bot_id"`
+	Metadata struct {
+		EventType    string         `json:"event_type"`
+		EventPayload map[string]any `json:"event_payload"`
+	} `json:"metadata"`
+}
+
+// own lists the bot's own messages in a thread, or in a conversation when thread is empty, that are not older than
+// since.
+func (c *Client) own(ctx context.Context, channel, thread string, since time.Time) ([]postedMessage, error) {
+	const mostPages = 20
+	id, err := c.identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{
+		"channel": {channel}, "include_all_metadata": {"true"}, "limit": {"200"},
+		"oldest": {strconv.FormatInt(since.Unix(), 10) + ".000000"},
+	}
+	method := methodHistory
+	if thread != "" {
+		method = methodReplies
+		form.Set("ts", thread)
+	}
+	var found []postedMessage
+	for range mostPages {
+		var page struct {
+			Messages []postedMessage `json:"messages"`
+			Metadata struct {
+				NextCursor string `json:"next_cursor"`
+			} `json:"response_metadata"`
+		}
+		if _, err := c.call(ctx, method, c.token, form, &page); err != nil {
+			return nil, err
+		}
+		for _, m := range page.Messages {
+			if m.User == id.botUser || m.BotID != "" && m.BotID == id.botID {
+				found = append(found, m)
+			}
+		}
+		if page.Metadata.NextCursor == "" {
+			return found, nil
+		}
+		form.Set("cursor", page.Metadata.NextCursor)
+	}
+	return found, nil
+}
