@@ -59,7 +59,7 @@ func (x *execution) load(ctx context.Context) error {
 	x.runner = &agent.Runner{
 		Journal:    x.journal,
 		Checkpoint: x.journal.checkpoint,
-		Context:    &agent.RunContext{ID: string(x.run.ID)},
+		Context:    &agent.RunContext{ID: string(x.run.ID), Value: x.run}, // gates read requester and place
 		Logger:     x.log,
 	}
 	if x.run.StateItems == 0 {
