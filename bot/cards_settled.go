@@ -9,7 +9,7 @@ import (
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
 func settledCard(r *approvals.Request) card {
-	c := card{text: outcome(r), blocks: settledBlocks(r, true), whole: true}
+	c := card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}
 	if !fits(c.blocks) {
 		c.blocks, c.whole = settledBlocks(r, false), false
 	}

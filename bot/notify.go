@@ -62,7 +62,7 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 		if err != nil {
 			return approvals.Delivery{}, err
 		}
-		last = approvals.Delivery{Channel: at.Channel, Message: at.Message}
+		last = approvals.Delivery(at)
 	}
 	if last.Message != "" {
 		return last, nil

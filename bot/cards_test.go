@@ -1,0 +1,335 @@
+package bot
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/slack-go/slack"
+	"pgregory.net/rapid"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files anew")
+
+// surface is something the bot shows, as a golden file holds it.
+type surface struct {
+	Text   string        `json:"text,omitempty"`
+	Blocks []slack.Block `json:"blocks"`
+}
+
+// surfaces are one of each thing that is shown.
+func surfaces() map[string]surface {
+	args := `{"amount":1200,"memo":"invoice 17","to":"acme"}`
+	decided := func(status approvals.RequestStatus, edit func(*approvals.Request), answers ...approvals.Decision) *approvals.Request {
+		r := transfer(args)
+		r.Status, r.Version, r.Settled = status, 2, r.Created.Add(4*time.Minute)
+		for i := range answers {
+			answers[i].At = r.Settled
+		}
+		r.Decisions = answers
+		if edit != nil {
+			edit(r)
+		}
+		return r
+	}
+	by := func(id string, v approvals.Verdict, reason string) approvals.Decision {
+		return approvals.Decision{By: user(id), Verdict: v, Reason: reason}
+	}
+	quorum := transfer(args)
+	quorum.Requirement.Quorum, quorum.Requirement.Always = 2, nil
+	quorum.Requirement.Approvers = approvals.Approvers{Users: []approvals.UserID{user("U0BEN"), user("U0CLEO")}, Groups: []string{"S0FINANCE"}}
+	quorum.Decisions = []approvals.Decision{by("U0BEN", approvals.Approve, "")}
+	quorum.Path = []string{"ops", "finance"}
+	hidden := transfer("{\"memo\":\"ok\u202E\u200B" + strings.Repeat(" ", 200) + "\",\"to\":\"acme\"}")
+	large := transfer(`{"text":"` + strings.Repeat("all work and no play ", 900) + `"}`)
+	unknown := transfer(args)
+	unknown.Kind = agent.OutcomeUnknown
+	forever := transfer(args)
+	forever.Expires = time.Time{}
+
+	cards := map[string]*approvals.Request{
+		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
+		"pending_unknown": unknown, "pending_forever": forever,
+		"approved":        decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
+		"approved_always": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, "")),
+		"approved_two":    decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
+		"approved_cli":    decided(approvals.RequestApproved, nil, by("uid:1000", approvals.Approve, "")),
+		"rejected":        decided(approvals.RequestRejected, nil, by("U0BEN", approvals.Reject, "Too *much* <!channel>\nask again")),
+		"expired":         decided(approvals.RequestExpired, nil),
+		"cancelled":       decided(approvals.RequestCancelled, func(r *approvals.Request) { r.Note = "The run was cancelled." }),
+		"stale":           decided(approvals.RequestStale, nil),
+		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) { r.Kind = agent.OutcomeUnknown },
+			by("U0BEN", approvals.MarkDone, "The bank shows it.")),
+	}
+	out := map[string]surface{}
+	for name, r := range cards {
+		c := newCard(r)
+		out["card_"+name] = surface{c.text.fallback(), c.blocks}
+	}
+	n := &approvals.Notification{ID: "ntf_1", Run: "run_1", Text: "Paid *1,200* to <https://evil.example|acme>.\n\nAnything else?"}
+	for i, p := range answerPosts(n) {
+		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
+	}
+	for page := range pages(large) {
+		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, true).Blocks.BlockSet}
+	}
+	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
+	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
+	return out
+}
+
+func TestGoldenCards(t *testing.T) {
+	t.Parallel()
+	for name, s := range surfaces() {
+		got, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", name+".json")
+		if *updateGolden {
+			if err := os.WriteFile(path, append(got, '\n'), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatalf("%v (run with -update)", err)
+		}
+		if diff := cmp.Diff(strings.TrimSpace(string(want)), string(got)); diff != "" {
+			t.Errorf("%s differs (-want +got), run with -update if that is meant:\n%s", name, diff)
+		}
+	}
+	files, _ := filepath.Glob("testdata/*.json")
+	if !*updateGolden && len(files) != len(surfaces()) {
+		t.Errorf("%d golden files for %d surfaces", len(files), len(surfaces()))
+	}
+}
+
+// seenBlock is a block as Slack receives it.
+type seenBlock map[string]any
+
+func decoded(t interface{ Fatalf(string, ...any) }, blocks []slack.Block) []seenBlock {
+	raw, err := json.Marshal(blocks)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	var out []seenBlock
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return out
+}
+
+// boxes joins the fixed-width boxes that follow the heading.
+func boxes(blocks []seenBlock, heading string) string {
+	var b strings.Builder
+	under := false
+	for _, block := range blocks {
+		elements, _ := block["elements"].([]any)
+		if len(elements) == 0 {
+			continue
+		}
+		first := elements[0].(map[string]any)
+		inner, _ := first["elements"].([]any)
+		if len(inner) == 0 {
+			continue
+		}
+		text, _ := inner[0].(map[string]any)["text"].(string)
+		if first["type"] == "rich_text_preformatted" {
+			if under {
+				b.WriteString(text)
+			}
+			continue
+		}
+		under = text == heading
+	}
+	return b.String()
+}
+
+func actions(blocks []seenBlock) map[string]bool {
+	found := map[string]bool{}
+	for _, block := range blocks {
+		if block["type"] != "actions" {
+			continue
+		}
+		for _, e := range block["elements"].([]any) {
+			found[e.(map[string]any)["action_id"].(string)] = true
+		}
+	}
+	return found
+}
+
+// TestApproveOnlyWhereAllIsShown is the rule against hidden endings: on every surface, for arguments of every size,
+// either every byte can be read back or nothing offers to run the call.
+func TestApproveOnlyWhereAllIsShown(t *testing.T) {
+	t.Parallel()
+	offered, withheld := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(0, 200<<10).Draw(t, "size")
+		unit := rapid.OneOf(hostile(), rapid.Just("plain words and "), rapid.Just("x")).Draw(t, "unit")
+		if unit == "" {
+			unit = "-"
+		}
+		text, err := json.Marshal(map[string]string{"a": strings.Repeat(unit, size/len(unit)+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := transfer(string(text))
+
+		blocks := decoded(t, newCard(r).blocks)
+		acts := actions(blocks)
+		if runs := acts["approve"] || acts["always_approve"] || acts["retry"]; runs {
+			offered++
+			if got := unvisible(t, boxes(blocks, "Arguments")); got != string(r.Arguments) {
+				t.Fatalf("a card offers to approve but shows %d of %d bytes", len(got), len(r.Arguments))
+			}
+		} else {
+			withheld++
+		}
+		if !acts["reject"] || !acts["reject_with_reason"] || !acts["show_details"] {
+			t.Fatalf("a card lacks a button: %v", acts)
+		}
+		checkPages(t, r)
+	})
+	if offered == 0 || withheld == 0 {
+		t.Errorf("the sizes tried say nothing: approve offered %d times, withheld %d times", offered, withheld)
+	}
+}
+
+func checkPages(t *rapid.T, r *approvals.Request) {
+	all := pages(r)
+	var arguments string
+	for i := range all {
+		v := detailsView(r, i, true)
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > 250_000 || len(v.Blocks.BlockSet) > 100 || len(v.PrivateMetadata) > 3000 {
+			t.Fatalf("page %d is too large: %d bytes, %d blocks", i, len(raw), len(v.Blocks.BlockSet))
+		}
+		blocks := decoded(t, v.Blocks.BlockSet)
+		if acts := actions(blocks); acts["approve"] != (i == len(all)-1) {
+			t.Fatalf("page %d of %d: approve offered is %v", i+1, len(all), acts["approve"])
+		}
+		for _, p := range all[i] {
+			arguments += p.text
+		}
+	}
+	binding := newCallText(r).binding
+	if got := unvisible(t, strings.TrimPrefix(arguments, binding)); got != string(r.Arguments) {
+		t.Fatalf("the pages show %d of %d bytes", len(got), len(r.Arguments))
+	}
+}
+
+// TestUntrustedTextIsNeverMarkup puts a marker into every field somebody else writes and looks where it comes out.
+func TestUntrustedTextIsNeverMarkup(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		evil := "MARK <!channel> <@U0ANN> <https://evil.example|Approve> *bold* `x` :white_check_mark: " + hostile().Draw(t, "evil")
+		args, _ := json.Marshal(map[string]string{"memo": evil})
+		r := transfer(string(args))
+		r.Tool.Name, r.Tool.Description, r.Tool.Binding, r.Agent = evil, evil, []string{evil}, evil
+		r.Path, r.Note, r.Requirement.Policy = []string{evil}, evil, evil
+		r.Status = rapid.SampledFrom([]approvals.RequestStatus{
+			approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired,
+		}).Draw(t, "status")
+		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, Reason: evil}}
+		n := &approvals.Notification{ID: "ntf_1", Text: evil}
+		shown := map[string][]slack.Block{
+			"card": newCard(r).blocks, "answer": answerPosts(n)[0].blocks, "notice": noticePosts(n)[0].blocks,
+			"details": detailsView(r, 0, true).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
+			"list": listItem(r, true),
+		}
+		for where, blocks := range shown {
+			found := 0
+			walkText(decoded(t, blocks), func(kind, text string) {
+				if !strings.Contains(text, "MARK") {
+					return
+				}
+				found++
+				if kind != "text" && kind != "plain_text" {
+					t.Fatalf("%s: untrusted text in a %s", where, kind)
+				}
+			})
+			if found == 0 {
+				t.Fatalf("%s: the marker is nowhere; the test proves nothing", where)
+			}
+		}
+		for _, text := range []string{newCard(r).text.fallback(), answerPosts(n)[0].text.fallback()} {
+			rest := strings.NewReplacer("<@U0ANN>", "", "<@U0BEN>", "").Replace(text)
+			if strings.ContainsAny(rest, "<>") {
+				t.Fatalf("markup in a fallback text: %q", text)
+			}
+		}
+		if strings.Contains(newCard(r).text.fallback(), "memo") {
+			t.Fatalf("argument values in a fallback text")
+		}
+	})
+}
+
+// walkText calls visit with every text and the type of the object that holds it, and checks emoji and links on the way.
+func walkText(v any, visit func(kind, text string)) {
+	switch v := v.(type) {
+	case []seenBlock:
+		for _, e := range v {
+			walkText(map[string]any(e), visit)
+		}
+	case []any:
+		for _, e := range v {
+			walkText(e, visit)
+		}
+	case map[string]any:
+		kind, _ := v["type"].(string)
+		if kind == "plain_text" && v["emoji"] != false {
+			kind = "plain_text with emoji"
+		}
+		for key, e := range v {
+			if text, ok := e.(string); ok {
+				switch key {
+				case "text":
+					visit(kind, text)
+				case "url", "value", "action_id", "block_id", "user_id", "usergroup_id", "fallback":
+					visit(kind+" "+key, text)
+				}
+				continue
+			}
+			walkText(e, visit)
+		}
+	}
+}
+
+func TestShownDigestComesBack(t *testing.T) {
+	t.Parallel()
+	r := transfer(`{}`)
+	for _, block := range newCard(r).blocks {
+		if d, ok := shownDigest(block.ID()); !ok || d != r.Digest {
+			t.Fatalf("block %q brings back %v, %v", block.ID(), d, ok)
+		}
+	}
+	for _, bad := range []string{"", "shown.", "shown.12.1", "other." + r.Digest.String()} {
+		if _, ok := shownDigest(bad); ok {
+			t.Errorf("%q was taken for a digest", bad)
+		}
+	}
+	seen := map[string]bool{}
+	for _, version := range []int64{1, 2} {
+		r.Version = version
+		for _, block := range newCard(r).blocks {
+			if seen[block.ID()] {
+				t.Errorf("block id %q is used twice", block.ID())
+			}
+			seen[block.ID()] = true
+		}
+	}
+}
