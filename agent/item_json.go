@@ -112,7 +112,12 @@ func readText(r *lex.Reader, s *string) error {
 }
 
 // validText replaces what is not UTF-8. Whatever is saved goes through it, so that a saved text comes back the same.
-func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
 
 // readParts reads text that is either a string or a list of parts, and joins the parts that are text.
 func readParts(r *lex.Reader, s *string) error {

@@ -102,7 +102,7 @@ func unreadable(path string, err error) error {
 	if e, ok := errors.AsType[*lex.Error](err); ok {
 		return &SchemaError{Path: path, Reason: e.Reason + " at byte " + strconv.Itoa(e.Offset)}
 	}
-	return &SchemaError{Path: path, Reason: "it is not readable"}
+	return &SchemaError{Path: path, Reason: errNotItem.Error()}
 }
 
 func readItems(r *lex.Reader, items []Item) ([]Item, error) {
@@ -144,7 +144,7 @@ func decodeState(data []byte, items []Item, root *Agent, whole bool) (*RunState,
 func decodeHead(data []byte) (*stateHead, error) {
 	canonical, err := canon.TransformLarge(data)
 	if err != nil {
-		return nil, unreadable("", err)
+		return nil, &SchemaError{Reason: "its head is not JSON that has one meaning only"}
 	}
 	var claim struct {
 		Version json.Number `json:"version"`

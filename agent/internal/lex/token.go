@@ -1,6 +1,7 @@
 package lex
 
 import (
+	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -93,36 +94,39 @@ func digits(b []byte) int {
 // any real text.
 func AppendUnquoted(dst, tok []byte) (text []byte, ok bool) {
 	ok = true
-	body := tok[1 : len(tok)-1]
-	for i := 0; i < len(body); {
-		if body[i] != '\\' {
-			dst = append(dst, body[i])
-			i++
+	for body := tok[1 : len(tok)-1]; ; {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 {
+			return append(dst, body...), ok
+		}
+		dst = append(dst, body[:i]...)
+		body = body[i:]
+		if body[1] != 'u' {
+			dst = append(dst, unescaped(body[1]))
+			body = body[2:]
 			continue
 		}
-		if body[i+1] != 'u' {
-			dst = append(dst, unescaped(body[i+1]))
-			i += 2
-			continue
-		}
-		r := hex4(body[i+2:])
-		i += 6
+		r, n := unescapedRune(body)
+		body = body[n:]
 		if utf16.IsSurrogate(r) {
-			pair := utf8.RuneError
-			if i+6 <= len(body) && body[i] == '\\' && body[i+1] == 'u' {
-				pair = utf16.DecodeRune(r, hex4(body[i+2:]))
-			}
-			if pair == utf8.RuneError {
-				ok = false
-				dst = append(dst, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F|0x80, 0x80|byte(r)&0x3F)
-				continue
-			}
-			r = pair
-			i += 6
+			ok = false
+			dst = append(dst, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)
+			continue
 		}
 		dst = utf8.AppendRune(dst, r)
 	}
-	return dst, ok
+}
+
+// unescapedRune returns the character of the \u escape, or pair of them, that b starts with, and its length. Half of a
+// pair is returned as it is.
+func unescapedRune(b []byte) (r rune, n int) {
+	r = hex4(b[2:])
+	if utf16.IsSurrogate(r) && len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(b[8:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return r, 6
 }
 
 func unescaped(c byte) byte {

@@ -1,0 +1,342 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+)
+
+// TestCrashes plays random scripts with random decisions twice: undisturbed, and with the process dying at random
+// moments and coming back with what was stored. Whatever happens, every effect happens at most once, every call gets
+// exactly one output, and the conversation ends the same.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		plot := drawPlot(t)
+		calm := &world{plot: plot}
+		want := calm.live(t)
+		stormy := &world{plot: plot, crashes: rapid.SliceOfN(rapid.IntRange(1, 40), 1, 6).Draw(t, "crashes")}
+		got := stormy.live(t)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("the conversation is another one after %d crashes:\n%s", stormy.died, diff)
+		}
+		for _, w := range []*world{calm, stormy} {
+			for effect, n := range w.effects {
+				if n > 1 && !strings.HasPrefix(effect, "idem ") {
+					t.Errorf("effect happened %d times: %s", n, effect)
+				}
+			}
+		}
+	})
+}
+
+// TestCrashesControl proves that TestCrashes can fail: with a journal that forgets, effects are repeated.
+func TestCrashesControl(t *testing.T) {
+	t.Parallel()
+	w := &world{crashes: []int{7}, forgetful: true, plot: plot{
+		steps: []scripted.Step{scripted.Calls(scripted.Call("c1", "free", `{"amount":1}`)), scripted.Say("Done.")},
+	}}
+	w.live(t)
+	if len(w.effects) != 1 {
+		t.Errorf("effects %v, want one", w.effects)
+	}
+	for effect, n := range w.effects {
+		if n != 2 {
+			t.Errorf("%s happened %d times, want 2", effect, n)
+		}
+	}
+}
+
+// plot is a script and what people will answer, by call id.
+type plot struct {
+	steps   []scripted.Step
+	answers map[string]string
+	hold    bool // answer one question at a time
+}
+
+func drawPlot(t *rapid.T) plot {
+	s := plot{answers: make(map[string]string), hold: rapid.Bool().Draw(t, "hold")}
+	verdicts := []string{"approve", "reject"}
+	if !s.hold {
+		verdicts = append(verdicts, "approve always", "reject always")
+	}
+	for turn := range rapid.IntRange(1, 3).Draw(t, "turns") {
+		var items []agent.Item
+		for n := range rapid.IntRange(1, 4).Draw(t, "calls") {
+			id := fmt.Sprintf("c%d_%d", turn, n)
+			tool := rapid.SampledFrom([]string{"free", "idem", "ask", "dyn", "nope"}).Draw(t, "tool")
+			arguments := rapid.SampledFrom([]string{`{"amount":1}`, `{"amount":200}`, `{"amount":"x"}`, `{"amount":1,"amount":2}`}).Draw(t, "arguments")
+			items = append(items, scripted.Call(id, tool, arguments))
+			s.answers[id] = rapid.SampledFrom(verdicts).Draw(t, "verdict")
+		}
+		s.steps = append(s.steps, scripted.Calls(items...))
+	}
+	s.steps = append(s.steps, scripted.Say("Done."))
+	return s
+}
+
+// world is everything that outlives a process: stored state, journal, effects.
+type world struct {
+	plot      plot
+	crashes   []int // after so many events a process dies
+	forgetful bool  // the journal does not remember
+
+	mu      sync.Mutex
+	dead    bool
+	events  int
+	died    int
+	kill    context.CancelFunc
+	head    json.RawMessage
+	chunks  []json.RawMessage
+	stored  int
+	journal map[string]*agent.ToolOutput
+	effects map[string]int
+	outputs map[string]agent.ToolOutput // what really happened, by effect id
+}
+
+var errDied = errors.New("the process died")
+
+// event is a moment at which the process may die. It reports whether it is dead.
+func (w *world) event() bool {
+	if w.dead {
+		return true
+	}
+	w.events++
+	if len(w.crashes) > 0 && w.events >= w.crashes[0] {
+		w.crashes, w.events = w.crashes[1:], 0
+		w.dead = true
+		w.died++
+		w.kill()
+	}
+	return w.dead
+}
+
+func (w *world) agent() *agent.Agent {
+	a := &agent.Agent{Name: "ops", Model: scripted.New(w.plot.steps...)}
+	for _, name := range []string{"free", "idem", "ask", "dyn"} {
+		tool := agent.NewTool(name, "", func(context.Context, amountArgs) (string, error) { return "", nil })
+		tool.Idempotent = name == "idem"
+		switch name {
+		case "ask":
+			tool.NeedsApproval = agent.AlwaysAsk
+		case "dyn":
+			tool.NeedsApproval = func(_ context.Context, c *agent.ToolCall) (bool, error) {
+				return string(c.Arguments) == `{"amount":200}`, nil
+			}
+		}
+		tool.Invoke = w.invoke
+		a.Tools = append(a.Tools, tool)
+	}
+	return a
+}
+
+func (w *world) invoke(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.event() {
+		return agent.ToolOutput{}, errDied
+	}
+	if w.effects == nil {
+		w.effects, w.outputs = make(map[string]int), make(map[string]agent.ToolOutput)
+	}
+	w.effects[c.Tool+" "+c.EffectID]++
+	out := agent.ToolOutput{Text: c.Tool + string(c.Arguments) + c.EffectID}
+	w.outputs[c.EffectID] = out
+	if w.event() {
+		return agent.ToolOutput{}, errDied
+	}
+	return out, nil
+}
+
+func (w *world) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.event() {
+		return nil, errDied
+	}
+	if w.journal == nil {
+		w.journal = make(map[string]*agent.ToolOutput)
+	}
+	out, begun := w.journal[e.ID]
+	switch {
+	case out != nil:
+		return out, nil
+	case begun && !e.Retry && !e.Idempotent && !w.forgetful:
+		return nil, agent.ErrOutcomeUnknown
+	}
+	w.journal[e.ID] = nil
+	if w.event() {
+		return nil, errDied
+	}
+	return nil, nil
+}
+
+func (w *world) Done(_ context.Context, e agent.Effect, out agent.ToolOutput) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.event() {
+		return errDied
+	}
+	w.journal[e.ID] = &out
+	if w.event() {
+		return errDied
+	}
+	return nil
+}
+
+func (w *world) store(_ context.Context, d agent.Delta) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.event() {
+		return errDied
+	}
+	if d.From > w.stored {
+		return fmt.Errorf("delta from %d, but only %d items are stored", d.From, w.stored)
+	}
+	w.head = d.Head
+	if d.From < w.stored {
+		w.chunks = nil // a run that began again
+	}
+	if d.Count > 0 {
+		w.chunks = append(w.chunks, d.Items)
+	}
+	w.stored = d.From + d.Count
+	if w.event() {
+		return errDied
+	}
+	return nil
+}
+
+// live starts processes until one of them finishes the run, and returns the conversation.
+func (w *world) live(t rapid.TB) []string {
+	for range 100 {
+		s, err := w.process(t)
+		if err == nil {
+			return w.conversation(t, s)
+		}
+		if !errors.Is(err, errDied) && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the run does not end")
+	return nil
+}
+
+// process does what a worker does: reads the state, applies what people answered, resumes, stores.
+func (w *world) process(t rapid.TB) (*agent.RunState, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w.dead, w.kill = false, cancel
+	a := w.agent()
+	r := &agent.Runner{Journal: w, Checkpoint: w.store, Context: &agent.RunContext{ID: "run_1"}, MaxTurns: -1}
+	var s *agent.RunState
+	if w.head == nil {
+		res, err := r.Run(ctx, a, agent.UserMessage("go"))
+		if err != nil {
+			return nil, err
+		}
+		s = res.State
+	} else {
+		var err error
+		if s, err = agent.AssembleRunState(w.head, w.chunks, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for !s.Finished() {
+		w.answer(t, s)
+		if _, err := r.Resume(ctx, a, s); err != nil {
+			return nil, err
+		}
+		d, err := s.Delta(w.stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (w *world) answer(t rapid.TB, s *agent.RunState) {
+	for _, in := range s.Undecided() {
+		var err error
+		verdict := w.plot.answers[in.Call.ID]
+		out, happened := w.outputs[in.Call.EffectID]
+		switch {
+		case in.Kind == agent.OutcomeUnknown && happened:
+			err = s.Approve(in, agent.ApproveOptions{Output: &out})
+		case in.Kind == agent.OutcomeUnknown:
+			err = s.Approve(in, agent.ApproveOptions{})
+		case strings.HasPrefix(verdict, "approve"):
+			err = s.Approve(in, agent.ApproveOptions{Always: strings.HasSuffix(verdict, "always")})
+		default:
+			err = s.Reject(in, agent.RejectOptions{Always: strings.HasSuffix(verdict, "always")})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.plot.hold {
+			return
+		}
+	}
+}
+
+// conversation describes the items, outputs of a turn in the order of their ids: when people answer bit by bit, or
+// are asked what happened, the order depends on when they do. It fails when a call has not exactly one output.
+func (w *world) conversation(t rapid.TB, s *agent.RunState) []string {
+	var lines []string
+	start := 0
+	open := make(map[string]bool)
+	for _, it := range s.Items() {
+		switch it.Type {
+		case agent.ItemFunctionCall:
+			if len(lines) > 0 && strings.HasPrefix(lines[len(lines)-1], "output") {
+				start = len(lines)
+			}
+			open[it.CallID] = true
+		case agent.ItemFunctionCallOutput:
+			if !open[it.CallID] {
+				t.Errorf("output %s without an open call", it.CallID)
+			}
+			delete(open, it.CallID)
+		}
+		lines = append(lines, strings.Replace(strings.TrimSpace(describe([]agent.Item{it})), "function_call", "", 1))
+		if it.Type == agent.ItemFunctionCallOutput {
+			i := start + slices.IndexFunc(lines[start:], func(l string) bool { return strings.HasPrefix(l, "output") })
+			slices.Sort(lines[i:])
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("calls without output: %v", open)
+	}
+	return lines
+}
+
+var _ agent.Journal = (*world)(nil)
+
+// TestCrashesHappen proves that the moments of TestCrashes are really reached.
+func TestCrashesHappen(t *testing.T) {
+	t.Parallel()
+	for at := 1; at <= 8; at++ {
+		w := &world{crashes: []int{at}, plot: plot{
+			steps:   []scripted.Step{scripted.Calls(scripted.Call("c1", "ask", `{"amount":1}`)), scripted.Say("Done.")},
+			answers: map[string]string{"c1": "approve"},
+		}}
+		w.live(t)
+		if w.died != 1 {
+			t.Errorf("crash %d did not happen", at)
+		}
+	}
+}
