@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -26,7 +27,8 @@ type committer struct {
 	mu      sync.Mutex
 	leading bool
 	queue   []*call
-	crowded bool          // the last batch was shared
+	crowded bool // the last batch was shared
+	stats   struct{ commits, updates atomic.Uint64 }
 	ran     chan struct{} // a follower hands the transaction back
 }
 
@@ -262,6 +264,8 @@ func (b *batch) commit() error {
 		return b.c.store.commitFailed(err)
 	}
 	b.btx = nil
+	b.c.stats.commits.Add(1)
+	b.c.stats.updates.Add(uint64(len(b.calls)))
 	b.tellRider(true)
 	if b.jobs {
 		b.c.store.wakeUp()

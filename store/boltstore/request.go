@@ -7,20 +7,6 @@ import (
 	"countersign/approvals"
 )
 
-// requestIndex is what the indexes of requests are made of.
-type requestIndex struct {
-	Run    approvals.RunID         `json:"run"`
-	Status approvals.RequestStatus `json:"status"`
-}
-
-func (x requestIndex) entries(ws approvals.WorkspaceID, id approvals.RequestID) []indexEntry {
-	list := []indexEntry{{bucketOfRun, key(string(ws), string(x.Run), string(id))}}
-	if x.Status == approvals.RequestPending {
-		list = append(list, indexEntry{bucketPending, key(string(ws), string(id))})
-	}
-	return list
-}
-
 func (t *tx) Request(ws approvals.WorkspaceID, id approvals.RequestID) (r *approvals.Request, err error) {
 	defer t.end(t.begin(), &err)
 	if err := t.usable(false); err != nil {

@@ -8,27 +8,6 @@ import (
 	"countersign/approvals"
 )
 
-// runIndex is what the indexes of runs are made of.
-type runIndex struct {
-	Place     approvals.Place     `json:"place"`
-	Requester approvals.UserID    `json:"requester"`
-	Status    approvals.RunStatus `json:"status"`
-}
-
-type indexEntry struct{ bucket, key []byte }
-
-// entries returns the index entries of the run: none when it has ended.
-func (x runIndex) entries(ws approvals.WorkspaceID, id approvals.RunID) []indexEntry {
-	if x.Status.Ended() {
-		return nil
-	}
-	return []indexEntry{
-		{bucketPlaces, appendPart(placeKey(ws, x.Place), string(id))},
-		{bucketRequesters, key(string(ws), string(x.Requester), string(id))},
-		{bucketChannels, key(string(ws), x.Place.Channel, string(id))},
-	}
-}
-
 func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (r *approvals.Run, err error) {
 	defer t.end(t.begin(), &err)
 	if err := t.usable(false); err != nil {
@@ -120,34 +99,4 @@ func (t *tx) indexed(bucket, k []byte, record any) error {
 		return t.damaged(fmt.Errorf("%s %q is in an index but missing", bucket, k))
 	}
 	return err
-}
-
-// reindex replaces the index entries of a record's old form by those of its new one, touching only what differs.
-func (t *tx) reindex(old, now []indexEntry) error {
-	for _, e := range old {
-		if contains(now, e) {
-			continue
-		}
-		if err := t.drop(e.bucket, e.key); err != nil {
-			return err
-		}
-	}
-	for _, e := range now {
-		if contains(old, e) {
-			continue
-		}
-		if err := t.mark(e.bucket, e.key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func contains(entries []indexEntry, e indexEntry) bool {
-	for _, x := range entries {
-		if string(x.bucket) == string(e.bucket) && string(x.key) == string(e.key) {
-			return true
-		}
-	}
-	return false
 }

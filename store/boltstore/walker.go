@@ -200,10 +200,9 @@ func (w *walker) visit(s subtree) ([]subtree, error) {
 
 // element is an entry of a page.
 type element struct {
-	flags  uint32
-	page   uint64 // of branches
-	k, v   []byte
-	offset int
+	flags uint32
+	page  uint64 // of branches
+	k, v  []byte
 }
 
 // parse returns element i of a page.

@@ -1,0 +1,387 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"countersign/approvals"
+)
+
+func jobs() []promise {
+	return []promise{
+		{"JobTransactional", "work is planned exactly when what makes it due is committed", testJobTransactional},
+		{"JobWakes", "a click must not wait for somebody to look", testJobWakes},
+		{"JobWhole", "the handler learns which record to look at", testJobWhole},
+		{"JobDue", "a request expires when its time is up, not before", testJobDue},
+		{"JobRetry", "what failed is tried again, and not at once", testJobRetry},
+		{"JobRetryError", "a surface that asks for a pause gets it, whatever else happens meanwhile", testJobRetryError},
+		{"JobPanic", "a bug in one job must not end the others", testJobPanic},
+		{"JobKey", "ten reasons to look at a run are one look", testJobKey},
+		{"JobAgain", "what happens while a run is looked at must be looked at too", testJobAgain},
+		{"JobLater", "a job that plans its own next time must not lose it", testJobLater},
+		{"JobExclusive", "a run is never executed twice at once", testJobExclusive},
+		{"JobParallel", "one slow run must not hold up the others", testJobParallel},
+		{"JobKindsApart", "cards are delivered however many runs are busy", testJobKindsApart},
+		{"JobSurvives", "what was promised before a crash is done after it", testJobSurvives},
+		{"JobInterrupted", "a job cut off by the end of the program is done after the next start", testJobInterrupted},
+		{"DispatchEnds", "a program that is told to stop stops, after what is under way", testDispatchEnds},
+	}
+}
+
+func job(id string) approvals.Job {
+	return approvals.Job{Workspace: ws, Kind: approvals.JobRun, ID: id}
+}
+
+func (s *suite) enqueue(list ...approvals.Job) {
+	s.Helper()
+	s.update(func(tx approvals.Tx) error {
+		for _, j := range list {
+			if err := tx.Enqueue(j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// dispatch hands jobs to handle until the subtest or stop ends it.
+func (s *suite) dispatch(handle func(context.Context, approvals.Job) error) (stop func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	done := make(chan error, 1)
+	go func() { done <- s.store.Dispatch(ctx, handle) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			select {
+			case err := <-done:
+				if err != nil {
+					s.Errorf("dispatch: %v", err)
+				}
+			case <-time.After(patience):
+				s.Error("dispatch does not end")
+			}
+		})
+	}
+	s.Cleanup(stop)
+	return stop
+}
+
+// quiet checks that nothing more arrives for a while.
+func quiet[T any](s *suite, what string, c <-chan T) {
+	s.Helper()
+	select {
+	case v := <-c:
+		s.Errorf("%s: %v", what, v)
+	case <-time.After(60 * time.Millisecond):
+	}
+}
+
+// handled returns a handler that reports the ids of its jobs.
+func handled() (chan string, func(context.Context, approvals.Job) error) {
+	ids := make(chan string, 1000)
+	return ids, func(_ context.Context, j approvals.Job) error {
+		ids <- j.ID
+		return nil
+	}
+}
+
+func testJobTransactional(s *suite) {
+	refused := errors.New("refused")
+	err := s.store.Update(s.ctx, func(tx approvals.Tx) error { return errors.Join(tx.Enqueue(job("no")), refused) })
+	if !errors.Is(err, refused) {
+		s.Errorf("update: %v", err)
+	}
+	s.enqueue(job("yes"))
+	ids, handle := handled()
+	defer s.dispatch(handle)()
+	if id := await(s, "the committed job", ids); id != "yes" {
+		s.Errorf("%q was handled, which was rolled back", id)
+	}
+	quiet(s, "a job nobody committed", ids)
+}
+
+func testJobWakes(s *suite) {
+	ids, handle := handled()
+	defer s.dispatch(handle)()
+	for i := range 10 {
+		begin := time.Now()
+		s.enqueue(job(fmt.Sprint(i)))
+		await(s, "the job", ids)
+		if took := time.Since(begin); took > time.Second {
+			s.Errorf("job %d was handled after %v", i, took)
+		}
+	}
+}
+
+func testJobWhole(s *suite) {
+	jobs := make(chan approvals.Job, 10)
+	want := approvals.Job{Workspace: other, Kind: approvals.JobDeliver, ID: "a\x00b|ä", Due: now().Add(-time.Hour), Place: &place}
+	s.enqueue(want)
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		jobs <- j
+		return nil
+	})()
+	got := await(s, "the job", jobs)
+	want.Due = got.Due
+	if d := diff(want, got); d != "" {
+		s.Errorf("job (-enqueued +handled):\n%s", d)
+	}
+}
+
+func testJobDue(s *suite) {
+	times := make(chan time.Time, 10)
+	defer s.dispatch(func(context.Context, approvals.Job) error {
+		times <- time.Now()
+		return nil
+	})()
+	j := job("later")
+	j.Due = time.Now().Add(150 * time.Millisecond)
+	s.enqueue(j)
+	if at := await(s, "the job", times); at.Before(j.Due) {
+		s.Errorf("handled %v too early", j.Due.Sub(at))
+	} else if late := at.Sub(j.Due); late > time.Second {
+		s.Errorf("handled %v too late", late)
+	}
+}
+
+func testJobRetry(s *suite) {
+	type try struct {
+		at       time.Time
+		attempts int
+	}
+	tries := make(chan try, 10)
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		tries <- try{time.Now(), j.Attempts}
+		if j.Attempts < 2 {
+			return errors.New("failed")
+		}
+		return nil
+	})()
+	s.enqueue(job("fails"))
+	var last time.Time
+	for want := range 3 {
+		got := await(s, "the next try", tries)
+		if got.attempts != want {
+			s.Errorf("try %d says %d attempts failed", want, got.attempts)
+		}
+		if gap := got.at.Sub(last); gap < 20*time.Millisecond {
+			s.Errorf("try %d came only %v after the one before", want, gap)
+		}
+		last = got.at
+	}
+	quiet(s, "a job that had succeeded was handled again", tries)
+}
+
+func testJobRetryError(s *suite) {
+	const pause = 300 * time.Millisecond
+	times := make(chan time.Time, 10)
+	first := true
+	defer s.dispatch(func(context.Context, approvals.Job) error {
+		times <- time.Now()
+		if first {
+			first = false
+			return fmt.Errorf("deliver: %w", &approvals.RetryError{After: pause, Err: errors.New("rate limited")})
+		}
+		return nil
+	})()
+	s.enqueue(job("limited"))
+	begin := await(s, "the first try", times)
+	for range 3 {
+		s.enqueue(job("limited"))
+	}
+	if gap := await(s, "the second try", times).Sub(begin); gap < pause {
+		s.Errorf("tried again after %v, asked for %v", gap, pause)
+	}
+}
+
+func testJobPanic(s *suite) {
+	ids := make(chan string, 10)
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		if j.ID == "bad" && j.Attempts == 0 {
+			panic("boom")
+		}
+		ids <- j.ID
+		return nil
+	})()
+	s.enqueue(job("bad"), job("good"))
+	seen := map[string]bool{await(s, "a job", ids): true, await(s, "the other job", ids): true}
+	if !seen["bad"] || !seen["good"] {
+		s.Errorf("handled: %v", seen)
+	}
+}
+
+func testJobKey(s *suite) {
+	late, soon := job("one"), job("one")
+	late.Due, soon.Due = time.Now().Add(time.Hour), time.Now().Add(100*time.Millisecond)
+	s.enqueue(late, soon, late)
+	s.enqueue(late)
+	ids, handle := handled()
+	defer s.dispatch(handle)()
+	await(s, "the job at the earlier time", ids)
+	quiet(s, "one job was handled twice", ids)
+	s.enqueue(job("one"), job("one"))
+	await(s, "the job when enqueued anew", ids)
+}
+
+func testJobAgain(s *suite) {
+	calls, release := make(chan int, 10), make(chan struct{})
+	n := 0
+	defer s.dispatch(func(ctx context.Context, _ approvals.Job) error {
+		n++
+		calls <- n
+		if n == 1 {
+			<-release
+		}
+		return nil
+	})()
+	s.enqueue(job("one"))
+	await(s, "the first handler", calls)
+	s.enqueue(job("one"))
+	s.enqueue(job("one"))
+	close(release)
+	await(s, "the second handler", calls)
+	quiet(s, "handled once more than needed", calls)
+}
+
+func testJobLater(s *suite) {
+	times := make(chan time.Time, 10)
+	var due time.Time
+	defer s.dispatch(func(context.Context, approvals.Job) error {
+		times <- time.Now()
+		if due.IsZero() {
+			j := job("one")
+			due = time.Now().Add(200 * time.Millisecond)
+			j.Due = due
+			s.enqueue(j)
+		}
+		return nil
+	})()
+	s.enqueue(job("one"))
+	await(s, "the first handler", times)
+	if at := await(s, "the handler that was planned meanwhile", times); at.Before(due) {
+		s.Errorf("handled again %v before it was due", due.Sub(at))
+	}
+}
+
+func testJobExclusive(s *suite) {
+	entered, release := make(chan struct{}, 100), make(chan struct{})
+	defer s.dispatch(func(ctx context.Context, _ approvals.Job) error {
+		entered <- struct{}{}
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return nil
+	})()
+	s.enqueue(job("one"))
+	await(s, "the handler", entered)
+	for range 3 {
+		s.enqueue(job("one"))
+	}
+	quiet(s, "a second handler of the same job", entered)
+	close(release)
+}
+
+func testJobParallel(s *suite) {
+	both := make(chan struct{})
+	met := make(chan struct{}, 2)
+	defer s.dispatch(func(ctx context.Context, _ approvals.Job) error {
+		select {
+		case both <- struct{}{}:
+		case <-both:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		met <- struct{}{}
+		return nil
+	})()
+	s.enqueue(job("a"), job("b"))
+	await(s, "two handlers to meet", met)
+	await(s, "two handlers to meet", met)
+}
+
+func testJobKindsApart(s *suite) {
+	delivered := make(chan struct{}, 1)
+	stop := s.dispatch(func(ctx context.Context, j approvals.Job) error {
+		if j.Kind == approvals.JobDeliver {
+			delivered <- struct{}{}
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	defer stop()
+	var busy []approvals.Job
+	for i := range 200 {
+		busy = append(busy, job(fmt.Sprint(i)))
+	}
+	s.enqueue(busy...)
+	s.enqueue(approvals.Job{Workspace: ws, Kind: approvals.JobDeliver, ID: "card", Due: time.Now()})
+	await(s, "a delivery beside 200 busy runs", delivered)
+}
+
+func testJobSurvives(s *suite) {
+	s.enqueue(job("before"))
+	s.reopen()
+	ids, handle := handled()
+	stop := s.dispatch(handle)
+	begin := time.Now()
+	await(s, "a job from before the restart", ids)
+	if took := time.Since(begin); took > time.Second {
+		s.Errorf("handled %v after the restart", took)
+	}
+	stop()
+	s.reopen()
+	defer s.dispatch(handle)()
+	quiet(s, "a job that was done before the restart", ids)
+}
+
+func testJobInterrupted(s *suite) {
+	started := make(chan struct{}, 1)
+	stop := s.dispatch(func(ctx context.Context, _ approvals.Job) error {
+		started <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	s.enqueue(job("long"))
+	await(s, "the handler", started)
+	stop()
+	s.reopen()
+	jobs := make(chan approvals.Job, 10)
+	begin := time.Now()
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		jobs <- j
+		return nil
+	})()
+	if j := await(s, "the job after the restart", jobs); j.Attempts != 0 {
+		s.Errorf("being interrupted counts as %d failed attempts", j.Attempts)
+	}
+	if took := time.Since(begin); took > time.Second {
+		s.Errorf("handled %v after the restart", took)
+	}
+}
+
+func testDispatchEnds(s *suite) {
+	started, release := make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(s.ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.store.Dispatch(ctx, func(context.Context, approvals.Job) error {
+			close(started)
+			<-release
+			return nil
+		})
+	}()
+	s.enqueue(job("slow"))
+	await(s, "the handler", started)
+	cancel()
+	quiet(s, "dispatch ended before its handler", ended)
+	close(release)
+	if err := await(s, "dispatch to end", ended); err != nil {
+		s.Errorf("dispatch: %v", err)
+	}
+}

@@ -1,0 +1,135 @@
+// Package storetest is the contract of approvals.Store as a test suite. Every store runs it:
+//
+//	func TestConformance(t *testing.T) {
+//		storetest.Run(t, func(t testing.TB) storetest.Harness { … })
+//	}
+//
+// Each subtest stands for one promise and says why somebody relies on it. [Memory] is a store that does nothing but
+// keep the promises; [Compare] drives a store and Memory with the same random operations and compares what they say.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+)
+
+// Harness gives a test a store of its own.
+type Harness struct {
+	// Open opens the store, and after Close opens it again on the same data. It fails the test when it cannot.
+	Open func() approvals.Store
+	// Scans says that the store does not promise that listing pending requests is cheap.
+	Scans bool
+}
+
+// promise is one subtest.
+type promise struct {
+	name string
+	why  string
+	test func(*suite)
+}
+
+// promises returns the whole contract.
+func promises() []promise {
+	var all []promise
+	for _, part := range [][]promise{transactions(), isolation(), records(), lists(), trail(), jobs(), lifecycle()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// Run runs the suite. open is called once for every subtest.
+func Run(t *testing.T, open func(t testing.TB) Harness) {
+	for _, p := range promises() {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			t.Log("why: " + p.why)
+			p.run(t, open)
+		})
+	}
+}
+
+// patience is how long a subtest waits for what must happen.
+const patience = 10 * time.Second
+
+func (p promise) run(t testing.TB, open func(testing.TB) Harness) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	h := open(t)
+	s := &suite{TB: t, ctx: ctx, harness: h, store: h.Open()}
+	defer func() { s.store.Close() }()
+	p.test(s)
+}
+
+// suite is what a subtest works with.
+type suite struct {
+	testing.TB
+	ctx     context.Context
+	harness Harness
+	store   approvals.Store
+}
+
+// reopen closes the store and opens it again.
+func (s *suite) reopen() {
+	s.Helper()
+	if err := s.store.Close(); err != nil {
+		s.Fatalf("close: %v", err)
+	}
+	s.store = s.harness.Open()
+}
+
+// update commits fn.
+func (s *suite) update(fn func(tx approvals.Tx) error) {
+	s.Helper()
+	if err := s.store.Update(s.ctx, fn); err != nil {
+		s.Fatalf("update: %v", err)
+	}
+}
+
+// view runs fn in a snapshot.
+func (s *suite) view(fn func(tx approvals.Tx) error) {
+	s.Helper()
+	if err := s.store.View(s.ctx, fn); err != nil {
+		s.Fatalf("view: %v", err)
+	}
+}
+
+// must stops the subtest unless err is nil.
+func (s *suite) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// await returns what arrives on c, or stops the subtest.
+func await[T any](s *suite, what string, c <-chan T) T {
+	s.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-s.ctx.Done():
+		s.Fatalf("waited in vain for %s", what)
+		panic("unreachable")
+	}
+}
+
+// settle waits for c, but not for long: the other side may rightly be kept waiting.
+func settle(c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-time.After(30 * time.Millisecond):
+	}
+}
+
+const (
+	ws    approvals.WorkspaceID = "T1"
+	other approvals.WorkspaceID = "T11" // ws is a prefix of it
+)
+
+var place = approvals.Place{Surface: "slack", Channel: "C1", Thread: "1700000000.000100"}
+
+// now is a time that every store can keep: whole microseconds, UTC.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
