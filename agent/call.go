@@ -21,6 +21,7 @@ type callState string
 const (
 	callNew     callState = "new"     // read from the response; nobody has asked its gate
 	callWaiting callState = "waiting" // open: people have been asked, or will be when the run returns
+	callCleared callState = "cleared" // may run, and may have begun: no later decision can undo that
 	callDone    callState = "done"    // its output is among the items
 )
 
@@ -35,8 +36,12 @@ type call struct {
 	// Definition and Digest are what a decision is bound to; nil where there is a problem.
 	Definition *Digest `json:"definition,omitempty"`
 	Digest     *Digest `json:"digest,omitempty"`
-	// Question is what a waiting call waits for.
+	// Question is what a waiting call waits for, and what a cleared one waited for.
 	Question InterruptionKind `json:"question,omitempty"`
+	// Attempt counts how often it was asked what became of the call.
+	Attempt int `json:"attempt,omitempty"`
+	// Always says that a standing decision cleared the call.
+	Always bool `json:"always,omitempty"`
 	// Renew says that only an answer to this very question counts, no standing one.
 	Renew    bool      `json:"renew,omitempty"`
 	Decision *decision `json:"decision,omitempty"`
@@ -82,7 +87,13 @@ func (c *call) fail(problem string) {
 
 // ask makes the call wait for an answer to the question and forgets any it had.
 func (c *call) ask(question InterruptionKind) {
-	c.State, c.Question, c.Decision = callWaiting, question, nil
+	c.State, c.Question, c.Decision, c.Always = callWaiting, question, nil, false
+}
+
+// clear lets the call run.
+func (c *call) clear(how ruling) {
+	c.State, c.Renew = callCleared, false
+	c.Always = how.verdict == approved && !how.exact
 }
 
 // wait makes the call wait for approval, unless it waits for something already.

@@ -19,35 +19,48 @@ type standing struct {
 	Message    *string `json:"message,omitempty"`
 }
 
-// ruling is what the recorded decisions say about a call. An exact decision goes before a standing one.
+// ruling is what is known about whether a call may run.
 type ruling struct {
-	decided bool
-	approve bool
-	exact   bool
-	wait    bool        // nothing decides the call and its gate asks
+	verdict verdict
+	exact   bool        // by a decision for this very call; such a one goes before a standing one
 	message *string     // for the model, when rejected
-	output  *ToolOutput // what people found out, when approved
+	output  *ToolOutput // what people found out, when approved: nothing has to run
 }
 
-func (r ruling) open() bool      { return !r.decided }
-func (r ruling) approved() bool  { return r.decided && r.approve }
-func (r ruling) rejected() bool  { return r.decided && !r.approve }
-func (r ruling) marksDone() bool { return r.approved() && r.output != nil }
+type verdict int
+
+const (
+	undecided verdict = iota
+	free              // its gate let it through
+	approved
+	rejected
+)
+
+func verdictOf(approve bool) verdict {
+	if approve {
+		return approved
+	}
+	return rejected
+}
 
 // ruling looks up what decides c.
 func (s *RunState) ruling(c *call) ruling {
 	always := s.standing(c)
-	if d := c.Decision; d != nil {
-		r := ruling{decided: true, approve: d.Approve, exact: true, message: d.Message, output: d.Output}
-		if r.rejected() && r.message == nil && always != nil && !always.Approve {
+	switch d := c.Decision; {
+	case d != nil:
+		r := ruling{verdict: verdictOf(d.Approve), exact: true, message: d.Message, output: d.Output}
+		if r.verdict == rejected && r.message == nil && always != nil && !always.Approve {
 			r.message = always.Message
 		}
 		return r
-	}
-	if always == nil || c.Renew {
+	case c.State == callCleared && c.Always:
+		return ruling{verdict: approved}
+	case c.State == callCleared:
+		return ruling{verdict: free}
+	case always == nil || c.Renew:
 		return ruling{}
 	}
-	return ruling{decided: true, approve: always.Approve, message: always.Message}
+	return ruling{verdict: verdictOf(always.Approve), message: always.Message}
 }
 
 // standing returns the decision with Always that covers c.
@@ -117,7 +130,7 @@ func (s *RunState) question(in Interruption) (*call, error) {
 		if c.State != callWaiting || interruptionID(s.path, s.turn, c.ID) != in.ID {
 			continue
 		}
-		if in.Digest != *c.Digest || in.Kind != c.Question {
+		if in.Digest != *c.Digest || in.Kind != c.Question || in.Attempt != c.Attempt {
 			return nil, ErrStale
 		}
 		return c, nil

@@ -451,7 +451,7 @@ func describe(items []agent.Item) string {
 type faultyJournal struct {
 	next string
 	mu   sync.Mutex
-	log  map[string]*agent.ToolOutput
+	log  map[string]record
 }
 
 func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
@@ -465,16 +465,16 @@ func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOu
 		}[next]
 	}
 	if j.log == nil {
-		j.log = make(map[string]*agent.ToolOutput)
+		j.log = make(map[string]record)
 	}
-	out, begun := j.log[e.ID]
+	known, begun := j.log[e.ID]
 	switch {
-	case out != nil:
-		return out, nil
-	case begun && !e.Idempotent && !e.Retry:
+	case known.output != nil:
+		return known.output, nil
+	case begun && !e.Idempotent && !(e.Retry && e.Attempt > known.attempt):
 		return nil, agent.ErrOutcomeUnknown
 	}
-	j.log[e.ID] = nil
+	j.log[e.ID] = record{attempt: e.Attempt}
 	return nil, nil
 }
 
@@ -485,6 +485,6 @@ func (j *faultyJournal) Done(_ context.Context, e agent.Effect, out agent.ToolOu
 		j.next = ""
 		return errors.New("disk full")
 	}
-	j.log[e.ID] = &out
+	j.log[e.ID] = record{output: &out}
 	return nil
 }

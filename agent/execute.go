@@ -19,6 +19,7 @@ type outcome struct {
 	call     *call
 	output   *ToolOutput
 	question InterruptionKind
+	attempt  int
 	err      error
 }
 
@@ -76,6 +77,7 @@ func (x *execution) record(r *round, o outcome) {
 	case o.question != "":
 		o.call.ask(o.question)
 		o.call.Renew = true
+		o.call.Attempt = o.attempt
 		r.calls = slices.DeleteFunc(r.calls, func(c *call) bool { return c == o.call })
 	default:
 		o.call.Output = o.output
@@ -94,9 +96,9 @@ func (x *execution) perform(ctx context.Context, j *job) outcome {
 	}
 	switch known, err := x.journal.Intent(ctx, effect); {
 	case errors.Is(err, ErrOutcomeUnknown):
-		return outcome{call: j.call, question: OutcomeUnknown}
+		return outcome{call: j.call, question: OutcomeUnknown, attempt: effect.Attempt + 1}
 	case errors.Is(err, ErrStale):
-		return outcome{call: j.call, question: cmp.Or(j.call.Question, Confirm)}
+		return outcome{call: j.call, question: cmp.Or(j.call.Question, Confirm), attempt: effect.Attempt}
 	case err != nil:
 		return outcome{call: j.call, err: fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)}
 	case known != nil:
@@ -130,9 +132,10 @@ func (x *execution) effect(j *job) (Effect, error) {
 		Definition:   definition,
 		Digest:       digest,
 		Idempotent:   j.tool.Idempotent,
-		Decided:      j.how.approved() && j.how.exact,
-		Always:       j.how.approved() && !j.how.exact,
+		Decided:      j.how.verdict == approved && j.how.exact,
+		Always:       j.how.verdict == approved && !j.how.exact,
 		Retry:        j.call.Question == OutcomeUnknown,
+		Attempt:      j.call.Attempt,
 	}, nil
 }
 

@@ -17,7 +17,9 @@ type Interruption struct {
 	// ID is unique in the run: path, turn and call id, because providers reuse call ids.
 	ID   string           `json:"id"`
 	Kind InterruptionKind `json:"kind"`
-	Call ToolCall         `json:"call"`
+	// Attempt tells questions about the outcome of one call apart: it counts them, from 1. Zero for other kinds.
+	Attempt int      `json:"attempt,omitempty"`
+	Call    ToolCall `json:"call"`
 	// Definition is the digest of the tool's definition when the call was made.
 	Definition Digest `json:"definition"`
 	// Digest binds the definition and the canonical arguments together: what was shown is what runs.

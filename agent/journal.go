@@ -13,8 +13,12 @@ type Effect struct {
 	// Decided says that people decided the call (an exact decision), Always that a decision with Always covers it.
 	// With neither, the gate let the call through.
 	Decided, Always bool
-	// Retry says that a person asked to run it again although an earlier execution has an unknown outcome.
-	Retry bool
+	// Retry says that a person asked to run it again although an earlier execution has an unknown outcome. Attempt
+	// counts how often that was asked; it is zero for the first execution. A retry may itself be cut off by a crash:
+	// when an intent with the same Attempt is recorded already, the permission is used up, and the answer is
+	// ErrOutcomeUnknown again.
+	Retry   bool
+	Attempt int
 }
 
 // Journal records executions around the moment they happen, so that a crash cannot repeat them. The runner calls

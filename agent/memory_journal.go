@@ -19,8 +19,9 @@ type memoryJournal struct {
 }
 
 type memoryEffect struct {
-	digest Digest
-	output *ToolOutput // nil until done
+	digest  Digest
+	attempt int
+	output  *ToolOutput // nil until done
 }
 
 // Intent implements Journal.
@@ -37,7 +38,8 @@ func (m *memoryJournal) Intent(_ context.Context, e Effect) (*ToolOutput, error)
 	case known.output != nil:
 		output := *known.output
 		return &output, nil
-	case e.Idempotent, e.Retry:
+	case e.Idempotent, e.Retry && e.Attempt > known.attempt:
+		known.attempt = e.Attempt
 		return nil, nil
 	}
 	return nil, ErrOutcomeUnknown

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -57,7 +58,7 @@ func (s *RunState) Interruptions() []Interruption {
 
 // Undecided returns the open questions without an answer. A question that a decision with Always answers has one.
 func (s *RunState) Undecided() []Interruption {
-	return s.questions(func(c *call) bool { return s.ruling(c).open() })
+	return s.questions(func(c *call) bool { return s.ruling(c).verdict == undecided })
 }
 
 func (s *RunState) questions(include func(*call) bool) []Interruption {
@@ -74,6 +75,7 @@ func (s *RunState) interruption(c *call) Interruption {
 	return Interruption{
 		ID:         interruptionID(s.path, s.turn, c.ID),
 		Kind:       c.Question,
+		Attempt:    c.Attempt,
 		Call:       s.toolCall(c),
 		Definition: *c.Definition,
 		Digest:     *c.Digest,
@@ -103,8 +105,11 @@ func (s *RunState) bindCall(a *Agent, c *call) error {
 	switch {
 	case tool == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
-	case c.State == callNew:
-		c.rebind(tool) // nobody has seen it yet
+	case c.State == callNew, s.ruling(c).verdict == free:
+		if tool.Digest() != *c.Definition {
+			c.State = callNew // nobody has seen it; what the tool is now decides whether somebody must
+			c.rebind(tool)
+		}
 	case tool.Digest() != *c.Definition:
 		return fmt.Errorf("%w: tool %q has changed since it was asked about", ErrStale, c.Tool)
 	}
@@ -117,7 +122,7 @@ func (s *RunState) needsTool(c *call) bool {
 		return false
 	}
 	how := s.ruling(c)
-	return !how.rejected() && !how.marksDone()
+	return how.verdict != rejected && how.output == nil
 }
 
 // Rebind compares the open calls with the tools that the agents have now. Calls whose definition changed lose their
@@ -131,7 +136,7 @@ func (s *RunState) Rebind() []Interruption {
 			continue
 		}
 		tool := s.root.tool(c.Tool)
-		if tool == nil || c.State != callWaiting {
+		if tool == nil || c.State == callNew || s.ruling(c).verdict == free {
 			continue // Resume says so, or takes the tool as it is
 		}
 		if err := tool.validate(c.arguments); err != nil {
@@ -142,8 +147,8 @@ func (s *RunState) Rebind() []Interruption {
 			continue
 		}
 		c.rebind(tool)
-		c.ask(c.Question)
-		if s.ruling(c).open() {
+		c.ask(cmp.Or(c.Question, Confirm))
+		if s.ruling(c).verdict == undecided {
 			changed = append(changed, s.interruption(c))
 		}
 	}

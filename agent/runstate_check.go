@@ -117,7 +117,7 @@ func (s *RunState) checkCalls() error {
 func (s *RunState) checkCall(c *call, e entry) string {
 	it := &s.items[e.item]
 	bound := c.Definition != nil && c.Digest != nil
-	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && !c.Renew && c.Decision == nil
+	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && c.Attempt == 0 && !c.Renew && !c.Always && c.Decision == nil
 	switch {
 	case c.Tool != it.Name || it.Agent != s.agentName():
 		return "it is not what the item says"
@@ -142,22 +142,29 @@ func (s *RunState) checkCall(c *call, e entry) string {
 	return c.checkDigest(it)
 }
 
+// checkQuestion returns what is wrong with the state of a call that can run, or nothing.
 func (c *call) checkQuestion() string {
-	waiting := c.State == callWaiting
+	d := c.Decision
 	switch {
-	case c.State != callNew && !waiting:
+	case c.State != callNew && c.State != callWaiting && c.State != callCleared:
 		return "its state is unknown"
 	case c.Kind == "":
 		return "its kind is missing"
-	case waiting != (c.Question == Confirm || c.Question == OutcomeUnknown) || !waiting && c.Question != "":
+	case c.Question != "" && c.Question != Confirm && c.Question != OutcomeUnknown:
+		return "its question is unknown"
+	case (c.State == callNew) != (c.Question == "") && c.State != callCleared:
 		return "its question does not fit its state"
-	case !waiting && (c.Renew || c.Decision != nil):
-		return "nobody was asked about it"
-	case c.Decision == nil:
+	case c.Attempt < 0, (c.Attempt > 0) != (c.Question == OutcomeUnknown):
+		return "its attempt does not fit its question"
+	case c.Always && (c.State != callCleared || d != nil), c.Renew && c.State != callWaiting:
+		return "what cleared it does not fit its state"
+	case d == nil:
 		return ""
-	case c.Decision.Output != nil && (!c.Decision.Approve || c.Question != OutcomeUnknown):
+	case c.Question == "" || c.State == callCleared && (!d.Approve || d.Output != nil):
+		return "nobody was asked about it"
+	case d.Output != nil && (!d.Approve || c.Question != OutcomeUnknown):
 		return "its decision does not fit its question"
-	case c.Decision.Approve && c.Decision.Message != nil:
+	case d.Approve && d.Message != nil:
 		return "an approval has no message"
 	}
 	return ""

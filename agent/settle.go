@@ -63,36 +63,44 @@ func (x *execution) prepare(ctx context.Context, c *call) (*job, error) {
 	input.Run = x.shared
 	how := x.state.ruling(c)
 	var tool *Tool
-	if c.Problem == "" && !how.rejected() && !how.marksDone() {
+	if x.state.needsTool(c) {
 		var err error
 		if tool, err = x.usable(c); err != nil {
 			return nil, err
 		}
 	}
-	if tool != nil && how.open() && (c.State == callWaiting || x.asks(ctx, tool, input)) {
-		how = x.state.ruling(c) // the gate may have recorded an answer
-		how.wait = how.open()
+	if tool != nil && how.verdict == undecided && c.State == callNew {
+		if !x.asks(ctx, tool, input) {
+			how = ruling{verdict: free}
+		} else {
+			how = x.state.ruling(c) // the gate may have recorded an answer
+		}
 	}
 	switch {
 	case c.Problem != "":
 		c.Output = &ToolOutput{Text: c.Problem}
-	case how.rejected():
+	case how.verdict == rejected:
 		c.Output = &ToolOutput{Text: x.rejection(ctx, c, how, input)}
-	case how.marksDone():
+	case how.output != nil:
 		c.Output = how.output
-	case how.wait:
+	case how.verdict == undecided:
 		c.wait()
 	default:
+		c.clear(how)
 		return &job{call: c, tool: tool, input: input, how: how}, nil
 	}
 	return nil, nil
 }
 
-// usable returns the tool of a call, or gives the call a problem when the tool no longer takes its arguments.
+// usable returns the tool of a call, or gives the call a problem when the tool no longer takes its arguments. A call
+// that may have begun keeps going: the journal knows what became of it.
 func (x *execution) usable(c *call) (*Tool, error) {
 	tool := x.agent.tool(c.Tool)
 	if tool == nil {
 		return nil, fmt.Errorf("%w: %q of agent %q", ErrUnknownTool, c.Tool, x.agent.Name)
+	}
+	if c.State == callCleared {
+		return tool, nil
 	}
 	if err := tool.validate(c.arguments); err != nil {
 		c.fail(unusableArguments(err))
