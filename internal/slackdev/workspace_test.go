@@ -178,7 +178,7 @@ func interact(ctx context.Context, t *testing.T, api *slack.Client, sock *socket
 		}
 		sock.Ack(*ev.Request)
 		channel, ts := data.View.PrivateMetadata[:9], data.View.PrivateMetadata[10:]
-		if _, _, _, err := api.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText("rejected: "+reason, false)); err != nil && ctx.Err() == nil {
+		if _, _, _, err := api.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText("rejected: "+reason, true)); err != nil && ctx.Err() == nil {
 			t.Errorf("update: %v", err)
 		}
 	}

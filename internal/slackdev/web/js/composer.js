@@ -15,6 +15,7 @@ export class Composer {
     this.input = h('textarea', {
       class: 'composer-input', rows: '1', 'aria-label': 'Message', 'aria-autocomplete': 'list', 'aria-controls': listID,
       data: { composer: '' }, oninput: () => { this.grow(); this.suggest(); }, onkeydown: (ev) => this.key(ev),
+      onbeforeinput: (ev) => { if (ev.inputType === 'insertLineBreak' && !this.input.value) ev.preventDefault(); }, // no message begins with one
       onblur: () => setTimeout(() => this.hide(), 150),
     });
     this.button = h('button', { type: 'button', class: 'send', 'aria-label': 'Send', title: 'Send', data: { send: '' }, onclick: () => this.send() }, '➤');

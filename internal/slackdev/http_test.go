@@ -1,0 +1,177 @@
+package slackdev_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/internal/slackdev"
+)
+
+// postURL posts JSON to an address that is no API method.
+func postURL(t *testing.T, target string, args object) answer {
+	t.Helper()
+	body, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return do(t, req)
+}
+
+// httpApp is an app in HTTP mode; answer decides what it returns.
+type httpApp struct {
+	mu       sync.Mutex
+	requests []*http.Request
+	bodies   []string
+	answer   func(rw http.ResponseWriter, r *http.Request, body string)
+}
+
+func (a *httpApp) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(rw, "", http.StatusBadRequest)
+		return
+	}
+	a.mu.Lock()
+	a.requests, a.bodies = append(a.requests, r), append(a.bodies, string(raw))
+	a.mu.Unlock()
+	var v struct{ Challenge string }
+	if json.Unmarshal(raw, &v) == nil && v.Challenge != "" {
+		io.WriteString(rw, v.Challenge)
+		return
+	}
+	a.answer(rw, r, string(raw))
+}
+
+func (a *httpApp) seen() ([]*http.Request, []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]*http.Request(nil), a.requests...), append([]string(nil), a.bodies...)
+}
+
+func startHTTP(t *testing.T, cfg slackdev.Config, answer func(http.ResponseWriter, *http.Request, string)) (*slackdev.Workspace, *httpApp) {
+	t.Helper()
+	cfg.Mode = slackdev.ModeHTTP
+	app := &httpApp{answer: answer}
+	server := httptest.NewServer(app)
+	t.Cleanup(server.Close)
+	w := start(t, cfg)
+	urls := slackdev.RequestURLs{Events: server.URL + "/events", Interactions: server.URL + "/interactions", Commands: server.URL + "/commands"}
+	if err := w.SetRequestURL(within(t, 5*time.Second), urls); err != nil {
+		t.Fatal(err)
+	}
+	return w, app
+}
+
+func TestHTTPSignatureAndPaths(t *testing.T) {
+	t.Parallel()
+	w, app := startHTTP(t, slackdev.Config{}, func(rw http.ResponseWriter, r *http.Request, body string) {
+		if r.URL.Path == "/commands" {
+			io.WriteString(rw, "plain answer")
+		}
+	})
+	ctx := within(t, 5*time.Second)
+	mention(t, w)
+	if err := w.Command(ctx, "U0ANN", "C0GENERAL", "/approvals", "mine"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Shortcut(ctx, "U0ANN", "list"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, w, func() bool { _, b := app.seen(); return len(b) == 5 }) // challenge, two events, command, shortcut
+	if e := w.Ephemerals("U0ANN"); len(e) != 1 || e[0].Text != "plain answer" {
+		t.Errorf("command answer %v", e)
+	}
+	requests, bodies := app.seen()
+	for i, r := range requests {
+		v, err := slack.NewSecretsVerifier(r.Header, w.Config().SigningSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(&v, bodies[i])
+		if err := v.Ensure(); err != nil {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		form, _ := url.ParseQuery(bodies[i])
+		switch r.URL.Path {
+		case "/commands":
+			if form.Get("command") != "/approvals" || form.Get("is_enterprise_install") != "false" {
+				t.Errorf("command %v", form)
+			}
+		case "/interactions":
+			if form.Get("payload") == "" {
+				t.Errorf("interaction %q", bodies[i])
+			}
+		}
+	}
+	old := w.Sign([]byte("x"), time.Now().Add(-time.Hour))
+	if v, err := slack.NewSecretsVerifier(old, w.Config().SigningSecret); err == nil {
+		t.Errorf("an hour-old signature is taken for fresh: %v", v)
+	}
+}
+
+func TestHTTPRedelivery(t *testing.T) {
+	t.Parallel()
+	cfg := quick()
+	calls := 0
+	w, app := startHTTP(t, cfg, func(rw http.ResponseWriter, r *http.Request, body string) {
+		calls++ // one attempt at a time
+		switch calls {
+		case 1:
+			http.Error(rw, "", http.StatusInternalServerError)
+		case 2:
+			<-r.Context().Done()
+		}
+	})
+	mention(t, w)
+	await(t, w, func() bool { d := w.Deliveries(); return len(d) == 3 && !d[2].Acked.IsZero() })
+	requests, _ := app.seen()
+	for i, want := range []string{"", "http_error", "http_timeout"} {
+		h := requests[i+1].Header
+		if h.Get("X-Slack-Retry-Reason") != want {
+			t.Errorf("attempt %d: reason %q, want %q", i, h.Get("X-Slack-Retry-Reason"), want)
+		}
+	}
+	if n := requests[3].Header.Get("X-Slack-Retry-Num"); n != "2" {
+		t.Errorf("retry number %q", n)
+	}
+}
+
+func TestHTTPNoRetry(t *testing.T) {
+	t.Parallel()
+	w, app := startHTTP(t, quick(), func(rw http.ResponseWriter, _ *http.Request, body string) {
+		rw.Header().Set("X-Slack-No-Retry", "1")
+		rw.WriteHeader(http.StatusInternalServerError)
+	})
+	mention(t, w)
+	await(t, w, func() bool { d := w.Deliveries(); return len(d) == 1 && d[0].Error == "http_error" })
+	if err := w.Shortcut(t.Context(), "U0ANN", "x"); err == nil {
+		t.Error("a shortcut that failed looks well")
+	}
+	if r, _ := app.seen(); len(r) != 3 {
+		t.Errorf("%d requests, want the challenge, one event, one shortcut", len(r))
+	}
+}
+
+func TestChallengeMustBeRepeated(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, "no") }))
+	t.Cleanup(server.Close)
+	w := start(t, slackdev.Config{Mode: slackdev.ModeHTTP})
+	if err := w.SetRequestURL(t.Context(), slackdev.RequestURLs{Events: server.URL}); err == nil {
+		t.Error("an app that does not repeat the challenge was accepted")
+	}
+}
