@@ -1,0 +1,491 @@
+package bot
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+const small = `{"amount":1200,"to":"acme"}`
+
+func TestButtonsDecide(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		action  string
+		verdict approvals.Verdict
+	}{
+		{"approve", approvals.Approve}, {"reject", approvals.Reject},
+		{"always_approve", approvals.AlwaysApprove}, {"always_reject", approvals.AlwaysReject},
+	} {
+		t.Run(c.action, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, setUp{})
+			r := transfer(small)
+			if err := s.click("U0BEN", s.show(r), c.action); err != nil {
+				t.Fatal(err)
+			}
+			got := s.service.get(r.ID).Decisions
+			if len(got) != 1 || got[0].Verdict != c.verdict || got[0].Via != "button" || got[0].By != user("U0BEN") {
+				t.Errorf("decisions: %+v", got)
+			}
+		})
+	}
+}
+
+func TestRefusedClicksAreExplained(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	for _, c := range []struct{ user, words, why string }{
+		{"U0GUS", "a guest", "guests never decide"},
+		{"U0ANN", "the requester does not decide", "no self-approval"},
+	} {
+		if err := s.click(c.user, card, "approve"); err != nil {
+			t.Errorf("%s: %v", c.why, err)
+		}
+		s.whispered(c.user, c.words)
+	}
+	if got := s.service.get(r.ID); len(got.Decisions) != 0 {
+		t.Fatalf("somebody decided: %+v", got.Decisions)
+	}
+	if err := s.click("U0BEN", card, "reject"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.click("U0CLEO", card, "approve"); err != nil { // the card is not brought up to date yet
+		t.Fatal(err)
+	}
+	s.whispered("U0CLEO", "Rejected by <@U0BEN>")
+	s.eventually("the late click brings the card up to date", func() bool {
+		m, _ := s.slack.Message(card.Channel, card.TS)
+		return len(m.Buttons()) == 0
+	})
+	if got := s.service.get(r.ID).Status; got != approvals.RequestRejected {
+		t.Errorf("status %s", got)
+	}
+}
+
+func TestTwoClickAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	var both sync.WaitGroup
+	for _, c := range [][2]string{{"U0BEN", "approve"}, {"U0CLEO", "reject"}} {
+		both.Go(func() {
+			if err := s.click(c[0], card, c[1]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	decided := s.service.get(r.ID)
+	if len(decided.Decisions) != 1 {
+		t.Fatalf("%d decisions", len(decided.Decisions))
+	}
+	loser := map[approvals.UserID]string{user("U0BEN"): "U0CLEO", user("U0CLEO"): "U0BEN"}[decided.Decisions[0].By]
+	s.whispered(loser, "<@"+decided.Decisions[0].By.Local()+">")
+}
+
+// TestClickIsAcknowledgedAfterTheCommit stops the service before it commits. Nothing may be acknowledged meanwhile.
+// The build tag plant_ack_early is the control: with it this test must fail.
+func TestClickIsAcknowledgedAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	reached, release := make(chan struct{}), make(chan struct{})
+	s.service.hold = func(what string) {
+		if what == "decide" {
+			close(reached)
+			<-release
+		}
+	}
+	clicked := make(chan error, 1)
+	go func() { clicked <- s.click("U0BEN", card, "approve") }()
+	<-reached
+	select {
+	case err := <-clicked:
+		t.Errorf("acknowledged before the commit (%v)", err)
+		close(release)
+		return
+	case <-time.After(300 * time.Millisecond):
+	}
+	close(release)
+	if err := <-clicked; err != nil {
+		t.Fatal(err)
+	}
+	if got := s.service.get(r.ID).Status; got != approvals.RequestApproved {
+		t.Errorf("status %s", got)
+	}
+}
+
+func TestSlowDecisionIsConfirmedLater(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	release := make(chan struct{})
+	s.service.hold = func(what string) {
+		if what == "decide" {
+			<-release
+		}
+	}
+	began := time.Now()
+	if err := s.click("U0BEN", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < decideBudget || took > 3*time.Second {
+		t.Errorf("acknowledged after %s", took)
+	}
+	s.whispered("U0BEN", "Not confirmed yet")
+	close(release)
+	s.whispered("U0BEN", "Recorded: approved")
+}
+
+func TestLostAnswerIsFoundByReadingAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	s.service.forget = true
+	if err := s.click("U0BEN", card, "approve"); err != nil {
+		t.Fatalf("the decision was recorded, but the click was not acknowledged: %v", err)
+	}
+}
+
+func TestFailingStoreLeavesTheClickUnacknowledged(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: 500 * time.Millisecond}})
+	r := transfer(small)
+	card := s.show(r)
+	s.service.mu.Lock()
+	s.service.fail = errors.New("disk full")
+	s.service.mu.Unlock()
+	if err := s.click("U0BEN", card, "approve"); !errors.Is(err, slackdev.ErrTrouble) {
+		t.Errorf("a decision that was not recorded was acknowledged: %v", err)
+	}
+	s.whispered("U0BEN", "was not recorded")
+	if strings.Contains(s.logs.String(), "acme") {
+		t.Error("arguments in the log")
+	}
+}
+
+func TestRejectWithReason(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	if err := s.click("U0BEN", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	form := s.modalOf("U0BEN", "reject_with_reason")
+	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "  "}})
+	if err != nil || answer["response_action"] != "errors" {
+		t.Errorf("an empty reason: %v, %v", answer, err)
+	}
+	answer, err = s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "too much"}})
+	if err != nil || answer != nil {
+		t.Fatalf("submit: %v, %v", answer, err)
+	}
+	got := s.service.get(r.ID).Decisions
+	if len(got) != 1 || got[0].Reason != "too much" || got[0].Verdict != approvals.Reject || got[0].Via != "modal" || got[0].Digest != r.Digest {
+		t.Errorf("decisions: %+v", got)
+	}
+	if err := s.click("U0CLEO", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	late := s.modalOf("U0CLEO", viewWords)
+	s.eventually("the late one reads who decided", func() bool {
+		late = s.modalOf("U0CLEO", viewWords)
+		return strings.Contains(string(late.Blocks), "U0BEN")
+	})
+}
+
+func TestFormFindsARequestDecidedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	if err := s.click("U0BEN", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	form := s.modalOf("U0BEN", "reject_with_reason")
+	if err := s.click("U0CLEO", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "no"}})
+	if err != nil || answer["response_action"] != "update" {
+		t.Errorf("submit: %v, %v", answer, err)
+	}
+	if raw, _ := json.Marshal(answer); !strings.Contains(string(raw), "U0CLEO") {
+		t.Errorf("the form does not say who decided: %s", raw)
+	}
+}
+
+func TestOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		action  string
+		verdict approvals.Verdict
+		text    string
+	}{
+		{"retry", approvals.Retry, ""}, {"mark_done", approvals.MarkDone, "it is in the ledger"}, {"give_up", approvals.GiveUp, "leave it"},
+	} {
+		t.Run(c.action, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, setUp{})
+			r := transfer(small)
+			r.Kind = agent.OutcomeUnknown
+			card := s.show(r)
+			if err := s.click("U0BEN", card, c.action); err != nil {
+				t.Fatal(err)
+			}
+			if c.text != "" {
+				form := s.modalOf("U0BEN", c.action)
+				if _, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": c.text}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := s.service.get(r.ID).Decisions
+			if len(got) != 1 || got[0].Verdict != c.verdict || got[0].Reason != c.text {
+				t.Errorf("decisions: %+v", got)
+			}
+		})
+	}
+}
+
+func TestLargeCallIsApprovedOnTheLastPage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(`{"text":"` + strings.Repeat("all work and no play ", 3200) + `"}`)
+	card := s.show(r)
+	if _, ok := card.Button("approve"); ok {
+		t.Fatal("the card offers to approve what it does not show")
+	}
+	if err := s.click("U0BEN", card, "show_details"); err != nil {
+		t.Fatal(err)
+	}
+	last := len(pages(r)) - 1
+	if last < 2 {
+		t.Fatalf("only %d pages; the test proves nothing", last+1)
+	}
+	read := ""
+	for page := 0; ; page++ {
+		view := s.modalOf("U0BEN", viewDetails)
+		s.eventually("page", func() bool {
+			view = s.modalOf("U0BEN", viewDetails)
+			n, _ := readNote(view.PrivateMetadata)
+			return n.Page == page
+		})
+		var blocks []seenBlock
+		if err := json.Unmarshal(view.Blocks, &blocks); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pages(r)[page] {
+			if !strings.Contains(texts(t, view.Blocks), p.text) {
+				t.Fatalf("page %d does not show its text", page)
+			}
+			read += p.text
+		}
+		if page == last {
+			if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "approve"}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if actions(blocks)["approve"] {
+			t.Fatalf("page %d of %d offers to approve", page+1, last+1)
+		}
+		if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "details_next"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.HasSuffix(read, string(r.Arguments)) {
+		t.Error("the pages do not join to the arguments")
+	}
+	got := s.service.get(r.ID).Decisions
+	if len(got) != 1 || got[0].Verdict != approvals.Approve || got[0].Via != "modal" || got[0].Digest != r.Digest {
+		t.Errorf("decisions: %+v", got)
+	}
+}
+
+// TestForgedClicksDecideNothing sends what Slack's own client would never send.
+func TestForgedClicksDecideNothing(t *testing.T) {
+	t.Parallel()
+	type payload = map[string]any
+	button := func(p payload) payload { return p["actions"].([]any)[0].(payload) }
+	other := `{"text":"` + strings.Repeat("all work and no play ", 3200) + `"}`
+	for _, c := range []struct {
+		why   string
+		args  string
+		forge func(payload)
+	}{
+		{"another app", small, func(p payload) { p["api_app_id"] = "A0OTHER" }},
+		{"another workspace", small, func(p payload) { p["team"] = payload{"id": "T0OTHER"} }},
+		{"no workspace", small, func(p payload) { p["team"] = nil }},
+		{"another message", small, func(p payload) { p["container"].(payload)["message_ts"] = "1.000001" }},
+		{"another channel", small, func(p payload) {
+			p["container"].(payload)["channel_id"] = "C0OTHER"
+			p["channel"].(payload)["id"] = "C0OTHER"
+		}},
+		{"an unknown button", small, func(p payload) { button(p)["action_id"] = "approve_everything" }},
+		{"no id of a request", small, func(p payload) { button(p)["value"] = "../../etc" }},
+		{"two buttons at once", small, func(p payload) { p["actions"] = append(p["actions"].([]any), button(p)) }},
+		{"no button", small, func(p payload) { p["actions"] = []any{} }},
+		{"what was shown had another digest", small, func(p payload) {
+			button(p)["block_id"] = shownPrefix + strings.Repeat("00", 32) + ".1.3"
+		}},
+		{"approve on a card that did not offer it", other, func(p payload) { button(p)["action_id"] = "approve" }},
+		{"a details page that was not the last", other, func(p payload) {
+			button(p)["action_id"] = "approve"
+			p["container"] = payload{"type": "view", "view_id": "V1"}
+			p["view"] = payload{"id": "V1", "type": "modal", "callback_id": viewDetails, "private_metadata": note{Request: transfer(other).ID, Digest: transfer(other).Digest}.String()}
+		}},
+		{"a view that is no view of ours", small, func(p payload) {
+			p["view"] = payload{"id": "V1", "type": "modal", "callback_id": "else"}
+		}},
+		{"nobody", small, func(p payload) { p["user"].(payload)["id"] = "" }},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: 2 * time.Second}})
+			r := transfer(c.args)
+			card := s.show(r)
+			act := "reject"
+			if c.args == small {
+				act = "approve"
+			}
+			p, err := s.slack.Payload(slackdev.Click{User: "U0BEN", Channel: card.Channel, TS: card.TS, ActionID: act})
+			if err != nil {
+				t.Fatal(err)
+			}
+			genuine, _ := json.Marshal(p)
+			c.forge(p)
+			if err := s.slack.ClickRaw(s.ctx(), p); err != nil {
+				t.Errorf("not acknowledged: %v", err)
+			}
+			if got := s.service.get(r.ID).Decisions; len(got) != 0 {
+				t.Fatalf("a decision was recorded: %+v", got)
+			}
+			// The control: the same payload as it was.
+			var again payload
+			if err := json.Unmarshal(genuine, &again); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.slack.ClickRaw(s.ctx(), again); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.service.get(r.ID).Decisions; len(got) != 1 {
+				t.Errorf("the genuine click recorded %d decisions", len(got))
+			}
+		})
+	}
+}
+
+func TestRedeliveredClickIsTheSameDecision(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	p, err := s.slack.Payload(slackdev.Click{User: "U0BEN", Channel: card.Channel, TS: card.TS, ActionID: "approve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.slack.ClickRaw(s.ctx(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(s.service.get(r.ID).Decisions); got != 1 || s.service.decided != 1 {
+		t.Errorf("%d decisions, %d commits", got, s.service.decided)
+	}
+	if got := s.slack.Ephemerals("U0BEN"); len(got) != 0 {
+		t.Errorf("the person was told something: %q", got[0].Text)
+	}
+}
+
+// TestClickWithUnknownBlocks is the regression against decoders that know every block: Slack adds kinds all the time.
+func TestClickWithUnknownBlocks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	p, err := s.slack.Payload(slackdev.Click{User: "U0BEN", Channel: card.Channel, TS: card.TS, ActionID: "approve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := p["message"].(map[string]any)
+	message["blocks"] = []any{map[string]any{"type": "hologram", "elements": []any{map[string]any{"type": "dial"}}}}
+	if err := s.slack.ClickRaw(s.ctx(), p); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(s.service.get(r.ID).Decisions); got != 1 {
+		t.Errorf("%d decisions", got)
+	}
+}
+
+func TestClickBeforeTheCardIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	s.service.edit(r.ID, func(r *approvals.Request) { r.Cards = nil })
+	if err := s.click("U0BEN", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(s.service.get(r.ID).Decisions); got != 1 {
+		t.Errorf("%d decisions", got)
+	}
+}
+
+func TestCancelRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	if err := s.click("U0BEN", card, "show_details"); err != nil {
+		t.Fatal(err)
+	}
+	view := s.modalOf("U0BEN", viewDetails)
+	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "cancel_run"}); err != nil {
+		t.Fatal(err)
+	}
+	s.service.mu.Lock()
+	defer s.service.mu.Unlock()
+	if len(s.service.cancelled) != 1 || s.service.cancelled[0] != r.Run {
+		t.Errorf("cancelled: %v", s.service.cancelled)
+	}
+}
+
+func TestDetailsAreForThoseWhoMaySee(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(`{"memo":"a secret plan"}`)
+	card := s.show(r)
+	s.service.mu.Lock()
+	s.service.unseeable = []approvals.UserID{user("U0CLEO")}
+	s.service.mu.Unlock()
+	for _, who := range []string{"U0CLEO", "U0BEN"} {
+		if err := s.click(who, card, "show_details"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.modalOf("U0BEN", viewDetails)
+	s.eventually("a refusal", func() bool {
+		v := s.modalOf("U0CLEO", viewWords)
+		return strings.Contains(string(v.Blocks), "You cannot")
+	})
+	for _, v := range s.slack.Views("U0CLEO") {
+		if strings.Contains(string(v.Blocks), "secret plan") {
+			t.Error("the details were shown to somebody who may not see them")
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// cards lists the messages in the thread that show a request.
+func (s *stage) cards(r *approvals.Request) []slackdev.Message {
+	var out []slackdev.Message
+	for _, m := range s.slack.Thread(r.Place.Channel, r.Place.Thread) {
+		if m.Metadata != nil && m.Metadata.EventType == cardEvent {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// waiting is a stage with a request whose card is not posted yet.
+func waitingCard(t *testing.T, with setUp) (*stage, *approvals.Request) {
+	s := newStage(t, with)
+	r := transfer(small)
+	r.Place.Thread = s.mention("U0ANN", "pay", "")
+	s.service.put(r)
+	return s, r
+}
+
+// TestUncertainPostIsNotRepeated breaks the answer of a post that Slack has carried out.
+func TestUncertainPostIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]slackdev.Fault{
+		"reset":         {Reset: true},
+		"timeout":       {Delay: 5 * time.Second},
+		"HTTP 500":      {Status: http.StatusInternalServerError},
+		"half a body":   {Status: http.StatusOK, Body: `{"ok":true,"ts":"17`},
+		"internal word": {Error: "internal_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, r := waitingCard(t, setUp{http: &http.Client{Timeout: time.Second}})
+			fault.Method, fault.AfterEffect = methodPost, true
+			s.slack.Fail(fault)
+			n := cardNotification(r)
+			if d, err := s.bot.Notify(s.ctx(), n); err == nil {
+				t.Fatalf("the fault did not show: %+v", d)
+			}
+			d, err := s.bot.Notify(s.ctx(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.cards(r); len(got) != 1 || got[0].TS != d.Message {
+				t.Errorf("%d cards; delivered %+v", len(got), d)
+			}
+		})
+	}
+}
+
+func TestCardOfADeadProcessIsFound(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	n := cardNotification(r)
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	// The next process knows nothing but that the notification is older than itself.
+	s.bot.started = time.Now()
+	d, err := s.bot.Notify(s.ctx(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.cards(r); len(got) != 1 || got[0].TS != d.Message {
+		t.Errorf("%d cards; delivered %+v", len(got), d)
+	}
+	// The control: without the search there are two.
+	n.Created, s.bot.started = time.Now(), time.Now().Add(-time.Hour)
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.cards(r); len(got) != 2 {
+		t.Errorf("%d cards: the search is not what prevented the second one", len(got))
+	}
+}
+
+func TestRateLimitIsHandedOn(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	s.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: 7 * time.Second})
+	n := cardNotification(r)
+	for range 2 { // the second is not even sent
+		_, err := s.bot.Notify(s.ctx(), n)
+		var retry *approvals.RetryError
+		if !errors.As(err, &retry) || retry.After < 6*time.Second || retry.After > 7*time.Second {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if got := calls(s, methodPost); got != 1 {
+		t.Errorf("%d posts while Slack asked to wait", got)
+	}
+}
+
+func calls(s *stage, method string) int {
+	n := 0
+	for _, c := range s.slack.Calls() {
+		if c.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
+func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"channel_not_found", "not_in_channel", "is_archived"} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			s, r := waitingCard(t, setUp{})
+			s.slack.Fail(slackdev.Fault{Method: methodPost, Error: word, Times: -1, Match: func(args map[string]any) bool { return args["channel"] == "C0GENERAL" }})
+			d, err := s.bot.Notify(s.ctx(), cardNotification(r))
+			if err != nil || d.Channel != s.slack.DM("U0ANN") {
+				t.Fatalf("card: %+v, %v", d, err)
+			}
+			answer := &approvals.Notification{Workspace: testWorkspace, ID: "ntf_a", Kind: approvals.NotifyAnswer, Place: r.Place, Text: "Paid.", Created: time.Now()}
+			if d, err = s.bot.Notify(s.ctx(), answer); err != nil || d.Channel != s.slack.DM("U0ANN") {
+				t.Fatalf("answer: %+v, %v", d, err)
+			}
+			s.slack.Fail(slackdev.Fault{Method: methodOpenDM, Error: "user_disabled", Times: -1})
+			answer.ID = "ntf_b"
+			if _, err = s.bot.Notify(s.ctx(), answer); !errors.Is(err, approvals.ErrUndeliverable) {
+				t.Errorf("nobody to write to: %v", err)
+			}
+		})
+	}
+}
+
+func TestRevokedTokenIsWorthRepeating(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	s.slack.Fail(slackdev.Fault{Method: methodPost, Error: "token_revoked"})
+	if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err == nil || errors.Is(err, approvals.ErrUndeliverable) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err != nil {
+		t.Errorf("after the token was mended: %v", err)
+	}
+}
+
+func TestUpdateOfALostCardPostsItAnew(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	r.Cards = []approvals.Card{{Channel: "C0GENERAL", Message: "1.000001"}}
+	d, err := s.bot.Notify(s.ctx(), cardNotification(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.cards(r); len(got) != 1 || got[0].TS != d.Message {
+		t.Errorf("%d cards; delivered %+v", len(got), d)
+	}
+}
+
+func TestEveryCopyIsUpdatedAndRepeatsAreHarmless(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	for range 2 {
+		n := cardNotification(r)
+		n.ID = approvals.NotificationID(fmt.Sprint("ntf_", len(r.Cards)))
+		held := r.Cards
+		r.Cards = nil
+		d, err := s.bot.Notify(s.ctx(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Cards = append(held, approvals.Card(d))
+	}
+	r.Status, r.Settled, r.Version = approvals.RequestExpired, time.Now(), 2
+	for range 3 {
+		if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := s.cards(r)
+	if len(got) != 2 {
+		t.Fatalf("%d cards", len(got))
+	}
+	for _, m := range got {
+		if len(m.Buttons()) != 0 || !strings.Contains(texts(t, m.Blocks), "Expired") || m.UnfurlLinks || m.UnfurlMedia {
+			t.Errorf("card %s: %s", m.TS, m.Text)
+		}
+	}
+}
+
+func TestLongAnswerIsPostedOnceInOrder(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	var want strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&want, "line %d of the answer\n", i)
+	}
+	n := &approvals.Notification{Workspace: testWorkspace, ID: "ntf_long", Kind: approvals.NotifyAnswer, Place: r.Place, Text: want.String(), Created: time.Now()}
+	posts := 0
+	s.slack.Fail(slackdev.Fault{Method: methodPost, Status: 500, AfterEffect: true, Match: func(map[string]any) bool { posts++; return posts == 4 }})
+	if _, err := s.bot.Notify(s.ctx(), n); err == nil {
+		t.Fatal("the fault did not show")
+	}
+	for range 2 {
+		n.Attempts++
+		if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got strings.Builder
+	for _, m := range s.slack.Thread("C0GENERAL", r.Place.Thread) {
+		if m.Metadata != nil && m.Metadata.EventType == answerEvent {
+			got.WriteString(texts(t, m.Blocks))
+		}
+	}
+	if got.String() != want.String() {
+		t.Errorf("the parts are not the answer: %d of %d characters", got.Len(), want.Len())
+	}
+}
+
+func TestNotificationsOfOthersAreUndeliverable(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	foreign := *r
+	foreign.Workspace = "T0OTHER"
+	for name, n := range map[string]*approvals.Notification{
+		"another workspace": cardNotification(&foreign),
+		"no request":        {Workspace: testWorkspace, ID: "ntf_x", Kind: approvals.NotifyCard, Place: r.Place},
+		"unknown kind":      {Workspace: testWorkspace, ID: "ntf_y", Kind: "song", Place: r.Place},
+	} {
+		if _, err := s.bot.Notify(s.ctx(), n); !errors.Is(err, approvals.ErrUndeliverable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPacingRecovers(t *testing.T) {
+	t.Parallel()
+	p := newPacing()
+	if d := p.wait("m", "c"); d != 0 {
+		t.Fatalf("slowed down before Slack asked for it: %s", d)
+	}
+	p.done("m", "c", time.Hour)
+	if d := p.wait("m", "c"); d < 59*time.Minute {
+		t.Errorf("waits %s of an hour", d)
+	}
+	if d := p.wait("m", "other"); d != 0 {
+		t.Errorf("another channel waits %s", d)
+	}
+	for range 8 {
+		p.done("m", "c", 0)
+	}
+	if d := p.wait("m", "c"); d != 0 || len(p.lanes) != 0 {
+		t.Errorf("still slow after eight successes: %s", d)
+	}
+}
