@@ -43,9 +43,6 @@ func TestMessageLimits(t *testing.T) {
 	sel := object{"type": "static_select", "action_id": "s", "options": []any{option}}
 	confirm := object{"title": plain(100), "text": plain(300), "confirm": plain(30), "deny": plain(30)}
 	field := object{"type": "input", "label": plain(5), "element": object{"type": "plain_text_input", "action_id": "t"}}
-	rich := func(el object) object {
-		return object{"type": "rich_text", "elements": []any{object{"type": "rich_text_section", "elements": []any{el}}}}
-	}
 	sized := func(n int) any { return strings.Repeat("x", n) }
 	for _, tc := range []struct {
 		why  string
@@ -97,6 +94,27 @@ func TestMessageLimits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMessageShapes tries blocks that no length makes right.
+func TestMessageShapes(t *testing.T) {
+	t.Parallel()
+	w := start(t, slackdev.Config{})
+	button := object{"type": "button", "action_id": "a", "text": plain(5)}
+	in := func(el any) object { return object{"type": "actions", "elements": []any{el}} }
+	sel := object{"type": "static_select", "action_id": "s", "options": []any{object{"text": plain(3), "value": "v"}}}
+	field := object{"type": "input", "label": plain(5), "element": object{"type": "plain_text_input", "action_id": "t"}}
+	rich := func(kind string, el object) object {
+		return object{"type": "rich_text", "elements": []any{object{"type": kind, "elements": []any{el}}}}
+	}
+	post := func(block any) answer {
+		return call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "text": "x", "blocks": []any{block}})
+	}
+	for _, good := range []any{in(button), in(sel), field, rich("rich_text_section", object{"type": "user", "user_id": "U0ANN"})} {
+		if got := post(good); !got.OK {
+			t.Errorf("control %v: %v", good, got.Metadata.Messages)
+		}
+	}
 	for _, tc := range []struct {
 		why   string
 		block any
@@ -115,11 +133,11 @@ func TestMessageLimits(t *testing.T) {
 		{"same action_id twice", object{"type": "actions", "elements": []any{button, button}}},
 		{"script address", in(with(button, "url", "javascript:alert(1)"))},
 		{"not an object", "x"},
-		{"rich text user", rich(object{"type": "user", "user_id": "ann"})},
-		{"rich text style", rich(object{"type": "text", "text": "x", "style": object{"bald": true}})},
-		{"user in preformatted", object{"type": "rich_text", "elements": []any{object{"type": "rich_text_preformatted", "elements": []any{object{"type": "user", "user_id": "U0ANN"}}}}}},
+		{"rich text user", rich("rich_text_section", object{"type": "user", "user_id": "ann"})},
+		{"rich text style", rich("rich_text_section", object{"type": "text", "text": "x", "style": object{"bald": true}})},
+		{"user in preformatted", rich("rich_text_preformatted", object{"type": "user", "user_id": "U0ANN"})},
 	} {
-		if got := call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "text": "x", "blocks": []any{tc.block}}); got.Error != "invalid_blocks" {
+		if got := post(tc.block); got.Error != "invalid_blocks" {
 			t.Errorf("%s: %q", tc.why, got.Error)
 		}
 	}

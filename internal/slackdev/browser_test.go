@@ -2,6 +2,7 @@ package slackdev_test
 
 import (
 	"context"
+	"encoding/json"
 	"os/exec"
 	"strings"
 	"testing"
@@ -82,5 +83,44 @@ func TestPage(t *testing.T) {
 	}
 	if title, err := chromedp.Run(ctx, chromedp.Title()); err != nil || strings.Contains(title, "owned") {
 		t.Errorf("title %q, %v: markup in a text was run", title, err)
+	}
+}
+
+// TestMarkup renders texts in the browser: what is markup becomes elements,
+// what people and models wrote as text stays text.
+func TestMarkup(t *testing.T) {
+	t.Parallel()
+	w := start(t, slackdev.Config{})
+	ctx := browser(t)
+	if err := chromedp.Do(ctx, chromedp.Navigate(w.URL()), chromedp.WaitReady(`body[data-me]`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ how, text, want string }{
+		{"mrkdwn", "*b* _i_ ~s~ `c`", "<strong>b</strong> <em>i</em> <del>s</del> <code>c</code>"},
+		{"mrkdwn", "2*3*4 a_b_c", "2*3*4 a_b_c"},
+		{"mrkdwn", "<@U0BEN> &lt;@U0BEN&gt;", `<span class="mention" data-user="U0BEN">@ben</span> &lt;@U0BEN&gt;`},
+		{"mrkdwn", "<https://a.example|Approve>", `<a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">Approve</a>`},
+		{"mrkdwn", "<javascript:alert(1)|x>", "x"},
+		{"mrkdwn", "```*a*\n<b>```", "<pre>*a*\n&lt;b&gt;</pre>"},
+		{"mrkdwn", "&gt; q\nr", "<blockquote>q</blockquote>r"},
+		{"mrkdwn", "<!channel>", `<span class="mention wide">@channel</span>`},
+		{"plain", "*b* <@U0BEN> <!channel> `c`", "*b* &lt;@U0BEN&gt; &lt;!channel&gt; `c`"},
+		{"rich", "*b* <@U0BEN> <img src=x>", "*b* &lt;@U0BEN&gt; &lt;img src=x&gt;"},
+		{"markdown", "**b** `<i>` [x](javascript:alert)", "<strong>b</strong> <code>&lt;i&gt;</code> x"},
+	} {
+		raw, err := json.Marshal(tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := `Promise.all(['mrkdwn', 'richtext', 'markdown'].map((m) => import('/js/' + m + '.js'))).then(([s, r, m]) => {
+			const text = ` + string(raw) + `, d = document.createElement('div');
+			const rich = () => r.richText({ elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }] }).querySelector('span');
+			d.append(...{ mrkdwn: () => s.mrkdwn(text), plain: () => s.plain({ text }), rich: () => rich().childNodes, markdown: () => m.markdown(text).firstChild.childNodes }['` + tc.how + `']());
+			return d.innerHTML;
+		})`
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
+		if err != nil || got != tc.want {
+			t.Errorf("%s %q\n got %s\nwant %s (%v)", tc.how, tc.text, got, tc.want, err)
+		}
 	}
 }

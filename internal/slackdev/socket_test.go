@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,30 @@ func TestTenConnections(t *testing.T) {
 	await(t, w, func() bool { return w.Connections() == 0 })
 }
 
+// TestLinger checks the two ways in which a connection ends after the closing
+// handshake; Slack's own leaves the rest to the client.
+func TestLinger(t *testing.T) {
+	t.Parallel()
+	for _, linger := range []bool{true, false} {
+		cfg := quick()
+		cfg.LingerAfterClose, cfg.PingEvery = linger, time.Hour
+		w := start(t, cfg)
+		s := dial(t, w)
+		s.want(t, "hello")
+		if err := s.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if frame, open := s.next(t); open {
+			t.Errorf("frame %v after the closing handshake", frame)
+		}
+		s.ws.NetConn().SetReadDeadline(time.Now().Add(150 * time.Millisecond))
+		_, err := s.ws.NetConn().Read(make([]byte, 1))
+		if open := errors.Is(err, os.ErrDeadlineExceeded); open != linger {
+			t.Errorf("linger %v: reading gave %v", linger, err)
+		}
+	}
+}
+
 func TestAckPayload(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{AckTimeout: 300 * time.Millisecond, Commands: []string{"/approvals"}, Events: []string{"app_mention"}})
@@ -330,7 +355,7 @@ func TestResponseURL(t *testing.T) {
 
 func TestClickErrors(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{AckTimeout: 80 * time.Millisecond, Channels: []slackdev.Channel{{ID: "C0A", BotMember: true, Members: []string{"U0ANN"}}}})
+	w := start(t, slackdev.Config{AckTimeout: 80 * time.Millisecond, Events: []string{"app_mention"}, Channels: []slackdev.Channel{{ID: "C0A", BotMember: true, Members: []string{"U0ANN"}}}})
 	s := dial(t, w)
 	s.want(t, "hello")
 	card := call(t, w, "chat.postMessage", object{"channel": "C0A", "text": "card", "blocks": []any{
