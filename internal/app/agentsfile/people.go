@@ -1,6 +1,9 @@
 package agentsfile
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // People is a set of people as the file names them. Guests, strangers and bots are never in it.
 type People struct {
@@ -11,6 +14,18 @@ type People struct {
 
 // Empty reports whether nobody is named.
 func (p People) Empty() bool { return len(p.Users) == 0 && len(p.Groups) == 0 && !p.ChannelMembers }
+
+// String lists the set in plain words.
+func (p People) String() string {
+	words := slices.Clone(p.Users)
+	for _, g := range p.Groups {
+		words = append(words, "group "+g)
+	}
+	if p.ChannelMembers {
+		words = append(words, "the members of the channel")
+	}
+	return strings.Join(words, ", ")
+}
 
 func (d *decoder) decodeRequesters(n *node) People {
 	if n == nil {

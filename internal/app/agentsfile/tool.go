@@ -131,7 +131,7 @@ func (o *object) decodeURL() Text {
 }
 
 // ownHeaders are set by the program.
-var ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Idempotency-Key"}
+var ownHeaders = []string{"Content-Length", "Transfer-Encoding", "Connection", "Idempotency-Key"}
 
 func (o *object) decodeHeaders() []Header {
 	n := o.of("headers", kindMapping)

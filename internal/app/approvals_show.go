@@ -1,0 +1,111 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"countersign/approvals"
+)
+
+type showCommand struct {
+	ID   string `arg:"" help:"The request's id, as on the card and in the list."`
+	JSON bool   `help:"Print the whole record as JSON."`
+}
+
+// Help is the text below the usage line.
+func (showCommand) Help() string {
+	return "Example:\n\n    countersign approvals show req_06f1k8…\n"
+}
+
+// Run prints one request.
+func (c *showCommand) Run(ctx context.Context, p *Program) error {
+	cfg, err := ReadConfig()
+	if err != nil {
+		return err
+	}
+	desk, done, err := p.desk(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, err := desk.Request(ctx, approvals.RequestID(c.ID))
+	if err != nil {
+		return err
+	}
+	return c.print(p, r)
+}
+
+func (c *showCommand) print(p *Program, r *approvals.Request) error {
+	if c.JSON {
+		e := json.NewEncoder(p.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return printRequest(p.Stdout, r)
+}
+
+// printRequest writes what people decide on. All of it: what was shown is what is decided.
+func printRequest(w io.Writer, r *approvals.Request) error {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, visible(value)) }
+	line("request", string(r.ID))
+	line("status", statusLine(r))
+	line("tool", r.Tool.Name+" ("+string(r.Tool.Kind)+")")
+	if r.Tool.Description != "" {
+		line("description", r.Tool.Description)
+	}
+	for _, part := range r.Tool.Binding {
+		line("", part)
+	}
+	line("agent", strings.Join(r.Path, " > "))
+	line("requester", r.Requester.Local())
+	line("channel", r.Place.Channel)
+	line("run", string(r.Run))
+	line("needs", r.Requirement.Describe())
+	line("created", r.Created.UTC().Format(time.RFC3339))
+	if !r.Expires.IsZero() {
+		line("expires", r.Expires.UTC().Format(time.RFC3339))
+	}
+	line("digest", r.Digest.String())
+	for _, d := range r.Decisions {
+		line("decision", decisionLine(d))
+	}
+	line("arguments", "")
+	b.WriteString(indentArguments(r.Arguments))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func statusLine(r *approvals.Request) string {
+	if r.Note != "" {
+		return string(r.Status) + ": " + r.Note
+	}
+	return string(r.Status)
+}
+
+func decisionLine(d approvals.Decision) string {
+	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, d.By.Local(), d.Via, d.At.UTC().Format(time.RFC3339))
+	if d.Reason != "" {
+		s += ": " + d.Reason
+	}
+	return s
+}
+
+// indentArguments spreads canonical JSON over lines; nothing of it is left out.
+func indentArguments(arguments json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, arguments, "  ", "  ") != nil {
+		b.Reset()
+		b.Write(arguments)
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i := range lines {
+		lines[i] = visible(lines[i])
+	}
+	return "  " + strings.Join(lines, "\n") + "\n"
+}

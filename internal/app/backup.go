@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"countersign/approvals"
+	"countersign/store"
+)
+
+type backupCommand struct {
+	File string `arg:"" help:"The file to make. It must not exist."`
+}
+
+// Help is the text below the usage line.
+func (backupCommand) Help() string {
+	return `The copy is consistent, and is verified before the command ends. To restore it, stop the bot and put the copy in
+the place of the store's file.
+
+Example:
+
+    countersign backup /backups/countersign-$(date +%F).db
+`
+}
+
+// Run copies the store and verifies the copy.
+func (c *backupCommand) Run(ctx context.Context, p *Program) error {
+	cfg, err := ReadConfig()
+	if err != nil {
+		return err
+	}
+	desk, done, err := p.desk(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var report approvals.AuditReport
+	err = writeNew(c.File, func(f *os.File) error {
+		if err := desk.Backup(ctx, f); err != nil {
+			return err
+		}
+		report, err = verifyCopy(ctx, f.Name())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	info, err := os.Stat(c.File)
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	var entries uint64
+	for _, ws := range report.Workspaces {
+		entries += ws.Entries
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s: %d bytes, %d audit entries verified\n", c.File, info.Size(), entries)
+	return err
+}
+
+func verifyCopy(ctx context.Context, path string) (approvals.AuditReport, error) {
+	st, err := store.Open(ctx, "bolt:"+path, store.Config{ReadOnly: true})
+	if err != nil {
+		return approvals.AuditReport{}, fmt.Errorf("the copy cannot be opened: %w", err)
+	}
+	defer st.Close()
+	return approvals.VerifyAudit(ctx, st)
+}
+
+// writeNew makes the file at path with what write writes: whole and on disk, or not at all. It replaces nothing.
+func writeNew(path string, write func(*os.File) error) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return misconfigured(fmt.Errorf("%s exists already; choose another name", path))
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil { // unlike a rename, a link replaces nothing
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/celpolicy"
+	"countersign/internal/app/agentsfile"
+)
+
+// catalog is an agents file made ready to run: its agents and its policy.
+type catalog struct {
+	file   *agentsfile.File
+	agents map[string]approvals.AgentConfig
+	policy approvals.Policy
+	tools  []toolRow
+}
+
+// toolRow is what check says about a tool.
+type toolRow struct {
+	Agent string `json:"agent"`
+	Tool  string `json:"tool"`
+	Type  string `json:"type"`
+	Gate  string `json:"gate"`
+	Call  string `json:"call,omitempty"`
+}
+
+var (
+	_ approvals.Agents = (*catalog)(nil)
+	_ approvals.Policy = (*catalog)(nil)
+)
+
+// Agent is part of approvals.Agents.
+func (c *catalog) Agent(name string) (approvals.AgentConfig, error) {
+	a, ok := c.agents[name]
+	if !ok {
+		return approvals.AgentConfig{}, fmt.Errorf("agent %q: %w", name, approvals.ErrNotFound)
+	}
+	return a, nil
+}
+
+// Requirement is part of approvals.Policy.
+func (c *catalog) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
+	return c.policy.Requirement(ctx, r)
+}
+
+// requesters are the people who may start runs in the workspace.
+func (c *catalog) requesters(ws approvals.WorkspaceID) approvals.Approvers {
+	p := c.file.Requesters
+	return celpolicy.People(ws, p.Users, p.Groups, p.ChannelMembers)
+}
+
+func (c *catalog) limits() approvals.Limits {
+	l := c.file.Limits
+	return approvals.Limits{RunsPerPerson: l.RunsPerPerson, RunsPerChannel: l.RunsPerChannel, PendingPerPerson: l.PendingPerPerson}
+}
+
+// builder makes a catalog of a file.
+type builder struct {
+	functions []agent.Tool
+	model     func(*agentsfile.Agent) (agent.Model, error)
+
+	problems agentsfile.Problems
+	gated    *agentsfile.Tool // the first gated tool
+	rows     []toolRow
+}
+
+// build returns the catalog, or agentsfile.Problems.
+func (b *builder) build(f *agentsfile.File) (*catalog, error) {
+	c := &catalog{file: f, agents: make(map[string]approvals.AgentConfig), policy: policyOf(f.DefaultPolicy)}
+	for _, a := range f.Agents {
+		built := b.agent(a)
+		c.agents[a.Name] = approvals.AgentConfig{Agent: built, MaxTurns: a.MaxTurns, HistoryTokens: a.HistoryTokens}
+	}
+	if b.gated != nil && f.DefaultPolicy == nil {
+		b.problem(b.gated.Position, "tool %q needs approval and the file has no `default_policy`: nobody could approve. "+
+			"Add one, for instance\n  default_policy: { approvers: { channel_members: true } }", b.gated.Name)
+	}
+	if len(b.problems) > 0 {
+		return nil, b.problems
+	}
+	c.tools = b.rows
+	return c, nil
+}
+
+func (b *builder) problem(at agentsfile.Position, format string, args ...any) {
+	b.problems = append(b.problems, &agentsfile.Problem{Position: at, Message: fmt.Sprintf(format, args...)})
+}
+
+func (b *builder) agent(a *agentsfile.Agent) *agent.Agent {
+	built := &agent.Agent{Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings}
+	var err error
+	if built.Model, err = b.model(a); err != nil {
+		b.problem(a.Position, "model %s: %v", a.Model, err)
+	}
+	for _, t := range a.Tools {
+		tool, ok := b.tool(t)
+		if !ok || !b.gate(t, &tool) {
+			continue
+		}
+		built.Tools = append(built.Tools, tool)
+		b.row(a, t, &tool)
+	}
+	return built
+}
+
+func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
+	if t.Type == agentsfile.Function {
+		return b.function(t)
+	}
+	tool, err := newHTTPTool(t)
+	if err != nil {
+		b.problem(t.Position, "tool %q: %v", t.Name, err)
+		return tool, false
+	}
+	return tool, true
+}
+
+// function finds the registered function and lays the file's wishes over it.
+func (b *builder) function(t *agentsfile.Tool) (agent.Tool, bool) {
+	i := slices.IndexFunc(b.functions, func(f agent.Tool) bool { return f.Name == t.Name })
+	if i < 0 {
+		b.problem(t.Position, "no function called %q is registered in this program%s", t.Name, b.suggest(t.Name))
+		return agent.Tool{}, false
+	}
+	tool := b.functions[i]
+	if t.Version != "" {
+		tool.Version = t.Version
+	}
+	if t.Timeout > 0 {
+		tool.Timeout = t.Timeout
+	}
+	if t.Idempotent != nil {
+		tool.Idempotent = *t.Idempotent
+	}
+	return tool, true
+}
+
+func (b *builder) suggest(name string) string {
+	names := make([]string, len(b.functions))
+	for i, f := range b.functions {
+		names[i] = f.Name
+	}
+	if near := agentsfile.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+// gate sets when the tool asks. Without a word in the file, functions keep the gate they were registered with, and
+// HTTP calls that can change something ask.
+func (b *builder) gate(t *agentsfile.Tool, tool *agent.Tool) bool {
+	switch t.Gate.Ask {
+	case agentsfile.AskAlways:
+		tool.NeedsApproval = agent.AlwaysAsk
+	case agentsfile.AskNever:
+		tool.NeedsApproval = nil
+	case agentsfile.AskIf:
+		gate, err := celpolicy.CompileGate(celpolicy.GateConfig{Expression: t.Gate.Expression, Parameters: tool.Parameters})
+		if err != nil {
+			b.expression(t, err)
+			return false
+		}
+		tool.NeedsApproval = gate
+	default:
+		if t.Type == agentsfile.HTTP && !safeMethod(t.Method) {
+			tool.NeedsApproval = agent.AlwaysAsk
+		}
+	}
+	if tool.NeedsApproval != nil && b.gated == nil {
+		b.gated = t
+	}
+	return true
+}
+
+func safeMethod(method string) bool { return method == "GET" || method == "HEAD" }
+
+// expression notes where in the file an expression is wrong.
+func (b *builder) expression(t *agentsfile.Tool, err error) {
+	e, ok := errors.AsType[*celpolicy.Error](err)
+	if !ok {
+		b.problem(t.Gate.At(1, 1), "needs_approval of %s: %v", t.Name, err)
+		return
+	}
+	for _, m := range e.Mistakes {
+		b.problem(t.Gate.At(m.Line, m.Column), "needs_approval of %s: %s", t.Name, m.Message)
+	}
+}
+
+func (b *builder) row(a *agentsfile.Agent, t *agentsfile.Tool, tool *agent.Tool) {
+	r := toolRow{Agent: a.Name, Tool: t.Name, Type: string(t.Type), Gate: gateWords(t, tool)}
+	if t.Type == agentsfile.HTTP {
+		r.Call = t.Method + " " + t.URL.Written
+	}
+	b.rows = append(b.rows, r)
+}
+
+func gateWords(t *agentsfile.Tool, tool *agent.Tool) string {
+	switch {
+	case t.Gate.Ask == agentsfile.AskIf:
+		return "asks if " + t.Gate.Expression
+	case t.Gate.Ask == agentsfile.AskDefault && t.Type == agentsfile.Function && tool.NeedsApproval != nil:
+		return "asks as the function says"
+	case tool.NeedsApproval != nil:
+		return "always asks"
+	}
+	return "never asks"
+}
+
+// policyOf makes the policy of the file's words.
+func policyOf(p *agentsfile.Policy) approvals.Policy {
+	if p == nil {
+		return celpolicy.None{}
+	}
+	s := &celpolicy.Static{
+		Name: "default_policy", Users: p.Approvers.Users, Groups: p.Approvers.Groups, ChannelMembers: p.Approvers.ChannelMembers,
+		Quorum: p.Quorum, DenyQuorum: p.DenyQuorum, SelfApproval: p.SelfApproval,
+		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
+	}
+	for _, scope := range p.AlwaysScopes {
+		s.Always = append(s.Always, approvals.Scope(scope))
+	}
+	return s
+}

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"countersign/approvals"
+	"countersign/bot"
+	"countersign/internal/app/agentsfile"
+)
+
+type checkCommand struct {
+	Offline bool   `help:"Do not ask Slack, and accept that tokens and keys are not set."`
+	Schema  bool   `help:"Print the JSON Schema of the agents file, for editors."`
+	JSON    bool   `help:"Print JSON."`
+	File    string `arg:"" optional:"" help:"The agents file; COUNTERSIGN_AGENTS when left out."`
+}
+
+// Help is the text below the usage line.
+func (checkCommand) Help() string {
+	return `Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
+
+Example:
+
+    countersign check --offline countersign.yaml
+`
+}
+
+// report is what check found in order.
+type report struct {
+	File       string      `json:"file"`
+	SHA256     string      `json:"sha256"`
+	Tools      []toolRow   `json:"tools"`
+	Policy     string      `json:"policy,omitempty"`
+	Requesters string      `json:"requesters"`
+	Slack      string      `json:"slack"`
+	catalog    *catalog    // what the words come from
+	missing    []string    // what is not set, and not needed offline
+	channels   [][2]string // channel and agent
+}
+
+// Run prints what would run, or what is wrong.
+func (c *checkCommand) Run(ctx context.Context, p *Program) error {
+	if c.Schema {
+		_, err := p.Stdout.Write(agentsfile.Schema)
+		return err
+	}
+	cfg, err := ReadConfig()
+	if err != nil {
+		return err
+	}
+	if c.File != "" {
+		cfg.Agents = c.File
+	}
+	rep, err := c.inspect(ctx, p, cfg)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		e := json.NewEncoder(p.Stdout)
+		e.SetEscapeHTML(false)
+		return e.Encode(rep)
+	}
+	return rep.print(p.Stdout)
+}
+
+// inspect checks the environment and the file together, so that one look shows everything that is wrong.
+func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *Config) (*report, error) {
+	environment := cfg.CheckRun()
+	rep := &report{Slack: "not asked"}
+	if c.Offline {
+		environment = cfg.Check()
+		rep.missing = cfg.missing()
+	}
+	rules, err := p.loadCatalog(cfg, withoutModel)
+	if err := errors.Join(environment, err); err != nil {
+		return nil, misconfigured(err)
+	}
+	if err := rep.describe(ctx, rules); err != nil {
+		return nil, err
+	}
+	if c.Offline {
+		return rep, nil
+	}
+	rep.Slack, err = askSlack(ctx, cfg, rules)
+	return rep, err
+}
+
+// missing are the variables without which the bot does not run.
+func (c *Config) missing() []string {
+	var names []string
+	for name, value := range map[string]Secret{"SLACK_BOT_TOKEN": c.BotToken, "OPENAI_API_KEY": c.OpenAIKey} {
+		if !value.IsSet() {
+			names = append(names, name)
+		}
+	}
+	if c.SlackMode == modeSocket && !c.AppToken.IsSet() {
+		names = append(names, "SLACK_APP_TOKEN")
+	}
+	if c.SlackMode == modeHTTP && !c.SigningSecret.IsSet() {
+		names = append(names, "SLACK_SIGNING_SECRET")
+	}
+	return names
+}
+
+// askSlack checks tokens and scopes.
+func askSlack(ctx context.Context, cfg *Config, rules *catalog) (string, error) {
+	client, err := bot.NewClient(bot.ClientConfig{Token: cfg.BotToken.Reveal(), APIURL: cfg.SlackAPIURL})
+	if err != nil {
+		return "", misconfigured(err)
+	}
+	b, err := bot.New(bot.Config{
+		Client: client, Service: &front{}, Mode: bot.Mode(cfg.SlackMode), AppToken: cfg.AppToken.Reveal(),
+		SigningSecret: cfg.SigningSecret.Reveal(), DefaultAgent: rules.file.DefaultAgent,
+	})
+	if err != nil {
+		return "", misconfigured(err)
+	}
+	if err := b.Check(ctx); err != nil {
+		return "", explainSlack(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	ws, err := client.Workspace(ctx)
+	if err != nil {
+		return "", explainSlack(err)
+	}
+	return fmt.Sprintf("workspace %s, tokens and scopes are good", ws), nil
+}
+
+// describe puts the catalog into words. Texts are shown as they are written.
+func (rep *report) describe(ctx context.Context, c *catalog) error {
+	rep.catalog = c
+	rep.File, rep.SHA256, rep.Tools = c.file.Path, hex.EncodeToString(c.file.Digest[:]), c.tools
+	rep.Requesters = c.file.Requesters.String()
+	for _, id := range c.file.ChannelIDs() {
+		rep.channels = append(rep.channels, [2]string{id, c.file.Channels[id]})
+	}
+	if c.file.DefaultPolicy == nil {
+		return nil
+	}
+	r, err := c.policy.Requirement(ctx, &approvals.Request{})
+	rep.Policy = r.Describe()
+	return err
+}
+
+func (rep *report) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s is in order (sha256 %s)\n\n", rep.File, rep.SHA256[:16])
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "AGENT\tTOOL\tTYPE\tGATE\tCALL")
+	for _, r := range rep.Tools {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Agent, r.Tool, r.Type, visible(strings.Join(strings.Fields(r.Gate), " ")), visible(r.Call))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nanswers     %s\n", rep.answers())
+	fmt.Fprintf(w, "may ask     %s\n", rep.Requesters)
+	if rep.Policy != "" {
+		fmt.Fprintf(w, "must agree  %s\n", rep.Policy)
+	}
+	fmt.Fprintf(w, "Slack       %s\n", rep.Slack)
+	if len(rep.missing) > 0 {
+		fmt.Fprintf(w, "not set     %s: the bot needs them to run\n", strings.Join(rep.missing, ", "))
+	}
+	return nil
+}
+
+func (rep *report) answers() string {
+	words := []string{rep.catalog.file.DefaultAgent}
+	for _, c := range rep.channels {
+		words = append(words, c[1]+" in "+c[0])
+	}
+	return strings.Join(words, ", ")
+}

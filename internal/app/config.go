@@ -1,0 +1,229 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kelseyhightower/envconfig"
+
+	"countersign/internal/app/agentsfile"
+)
+
+// Config is the environment of the program. Every field takes any text, so that reading never stops at the first
+// problem; Check judges them together.
+type Config struct {
+	BotToken      Secret `envconfig:"SLACK_BOT_TOKEN"`
+	AppToken      Secret `envconfig:"SLACK_APP_TOKEN"`
+	SigningSecret Secret `envconfig:"SLACK_SIGNING_SECRET"`
+	ClientID      string `envconfig:"SLACK_CLIENT_ID"`
+	ClientSecret  Secret `envconfig:"SLACK_CLIENT_SECRET"`
+	SlackAPIURL   string `envconfig:"SLACK_API_URL"`
+
+	OpenAIKey     Secret `envconfig:"OPENAI_API_KEY"`
+	OpenAIBaseURL string `envconfig:"OPENAI_BASE_URL"`
+
+	Agents           string `envconfig:"COUNTERSIGN_AGENTS" default:"countersign.yaml"`
+	Store            Secret `envconfig:"COUNTERSIGN_STORE" default:"bolt:countersign.db"`
+	SlackMode        string `envconfig:"COUNTERSIGN_SLACK_MODE" default:"socket"`
+	Listen           string `envconfig:"COUNTERSIGN_LISTEN" default:"127.0.0.1:8080"`
+	PublicURL        string `envconfig:"COUNTERSIGN_PUBLIC_URL"`
+	EncryptionKeys   Secret `envconfig:"COUNTERSIGN_ENCRYPTION_KEYS"`
+	AuditKey         string `envconfig:"COUNTERSIGN_AUDIT_KEY"`
+	AuditCheckpoints string `envconfig:"COUNTERSIGN_AUDIT_CHECKPOINTS"`
+	LogLevel         string `envconfig:"COUNTERSIGN_LOG_LEVEL" default:"info"`
+	LogFormat        string `envconfig:"COUNTERSIGN_LOG_FORMAT" default:"text"`
+}
+
+// The two ways to receive what happens in Slack.
+const (
+	modeSocket = "socket"
+	modeHTTP   = "http"
+)
+
+// ErrConfig is wrapped by every error that a person mends in the environment, the agents file or the command line.
+var ErrConfig = errors.New("configuration")
+
+// configError is what is wrong, without the word "configuration" in front.
+type configError struct{ error }
+
+func (e configError) Unwrap() []error { return []error{ErrConfig, e.error} }
+
+// misconfigured marks err as one that a person mends.
+func misconfigured(err error) error {
+	if err == nil {
+		return nil
+	}
+	return configError{err}
+}
+
+// ReadConfig reads the environment. It does not judge the values.
+func ReadConfig() (*Config, error) {
+	var c Config
+	if err := envconfig.Process("", &c); err != nil {
+		return nil, fmt.Errorf("read the environment: %w", err)
+	}
+	return &c, nil
+}
+
+// problems collects what is wrong with the environment. No message holds a value that may be a secret.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+// Check judges what every command needs. All problems are reported together.
+func (c *Config) Check() error {
+	var p problems
+	c.checkStore(&p)
+	c.checkLog(&p)
+	c.checkLater(&p)
+	p = append(p, unknownVariables(os.Environ())...)
+	return misconfigured(errors.Join(p...))
+}
+
+// CheckRun judges what the bot needs to run, besides Check.
+func (c *Config) CheckRun() error {
+	var p problems
+	if err := c.Check(); err != nil {
+		p = append(p, err)
+	}
+	c.checkSlack(&p)
+	c.checkURLs(&p)
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
+		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
+	}
+	if !c.OpenAIKey.IsSet() && c.OpenAIBaseURL == "" {
+		p.add("OPENAI_API_KEY is not set; create a key at the provider, or set OPENAI_BASE_URL to a server that needs none")
+	}
+	return misconfigured(errors.Join(p...))
+}
+
+func (c *Config) checkStore(p *problems) {
+	switch scheme, rest, ok := strings.Cut(c.Store.Reveal(), ":"); {
+	case scheme == "postgres" || scheme == "postgresql":
+		p.add("COUNTERSIGN_STORE: PostgreSQL is not supported by this version; use bolt:PATH")
+	case !ok || scheme != "bolt":
+		p.add("COUNTERSIGN_STORE does not name a store; use bolt:PATH, such as bolt:countersign.db")
+	case rest == "":
+		p.add("COUNTERSIGN_STORE names no path behind bolt:")
+	}
+}
+
+func (c *Config) checkLog(p *problems) {
+	if _, err := c.level(); err != nil {
+		p.add("COUNTERSIGN_LOG_LEVEL: %q is none of debug, info, warn, error", c.LogLevel)
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		p.add("COUNTERSIGN_LOG_FORMAT: %q is neither text nor json", c.LogFormat)
+	}
+}
+
+// checkLater refuses what only later versions do: ignoring it would promise something that does not happen.
+func (c *Config) checkLater(p *problems) {
+	for _, v := range []struct {
+		name string
+		set  bool
+		what string
+	}{
+		{"SLACK_CLIENT_ID", c.ClientID != "", "several workspaces are"},
+		{"SLACK_CLIENT_SECRET", c.ClientSecret.IsSet(), "several workspaces are"},
+		{"COUNTERSIGN_PUBLIC_URL", c.PublicURL != "", "callbacks are"},
+		{"COUNTERSIGN_ENCRYPTION_KEYS", c.EncryptionKeys.IsSet(), "encryption at rest is"},
+		{"COUNTERSIGN_AUDIT_KEY", c.AuditKey != "", "signed checkpoints are"},
+		{"COUNTERSIGN_AUDIT_CHECKPOINTS", c.AuditCheckpoints != "", "signed checkpoints are"},
+	} {
+		if v.set {
+			p.add("%s is set, but %s not supported by this version; unset it", v.name, v.what)
+		}
+	}
+}
+
+func (c *Config) checkSlack(p *problems) {
+	if c.SlackMode != modeSocket && c.SlackMode != modeHTTP {
+		p.add("COUNTERSIGN_SLACK_MODE: %q is neither socket nor http", c.SlackMode)
+	}
+	token(p, "SLACK_BOT_TOKEN", c.BotToken, "a bot token", "xoxb-", "xoxe.xoxb-")
+	if c.SlackMode == modeSocket {
+		token(p, "SLACK_APP_TOKEN", c.AppToken, "an app-level token with connections:write; Socket Mode needs it", "xapp-")
+	}
+	if c.SlackMode == modeHTTP && !c.SigningSecret.IsSet() {
+		p.add("SLACK_SIGNING_SECRET is not set; HTTP mode needs the signing secret from the app's Basic Information page")
+	}
+}
+
+// token notes a token that is missing or of another kind.
+func token(p *problems, name string, value Secret, what string, prefixes ...string) {
+	if !value.IsSet() {
+		p.add("%s is not set; it is %s", name, what)
+		return
+	}
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(value.Reveal(), prefix) {
+			return
+		}
+	}
+	p.add("%s holds something else: it is %s and starts with %s", name, what, prefixes[0])
+}
+
+func (c *Config) checkURLs(p *problems) {
+	for _, v := range []struct{ name, value, suffix string }{
+		{"SLACK_API_URL", c.SlackAPIURL, "/"}, {"OPENAI_BASE_URL", c.OpenAIBaseURL, ""},
+	} {
+		if v.value == "" {
+			continue
+		}
+		u, err := url.Parse(v.value)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			p.add("%s is no http or https URL", v.name)
+		case u.User != nil:
+			p.add("%s holds a user; leave it out", v.name)
+		case !strings.HasSuffix(u.Path, v.suffix):
+			p.add("%s does not end in %s; Slack's own is https://slack.com/api/", v.name, v.suffix)
+		}
+	}
+}
+
+// variables are the names with the program's own prefix. The last two belong to tests.
+var variables = []string{
+	"COUNTERSIGN_AGENTS", "COUNTERSIGN_STORE", "COUNTERSIGN_SLACK_MODE", "COUNTERSIGN_LISTEN", "COUNTERSIGN_PUBLIC_URL",
+	"COUNTERSIGN_ENCRYPTION_KEYS", "COUNTERSIGN_AUDIT_KEY", "COUNTERSIGN_AUDIT_CHECKPOINTS", "COUNTERSIGN_LOG_LEVEL",
+	"COUNTERSIGN_LOG_FORMAT", "COUNTERSIGN_FAULT", "COUNTERSIGN_TEST_REQUIRE",
+}
+
+// unknownVariables finds misspelled names. Names that resemble none are somebody else's, for instance an
+// orchestrator's.
+func unknownVariables(environ []string) []error {
+	var errs []error
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "COUNTERSIGN_") || slices.Contains(variables, name) {
+			continue
+		}
+		suffixes := make([]string, len(variables))
+		for i, v := range variables {
+			suffixes[i] = strings.TrimPrefix(v, "COUNTERSIGN_")
+		}
+		if near := agentsfile.Nearest(strings.TrimPrefix(name, "COUNTERSIGN_"), suffixes); near != "" {
+			errs = append(errs, fmt.Errorf("%s is not known; did you mean COUNTERSIGN_%s?", name, near))
+		}
+	}
+	return errs
+}
+
+// StorePath is the path of the bolt file. Check has made sure that there is one.
+func (c *Config) StorePath() string { return strings.TrimPrefix(c.Store.Reveal(), "bolt:") }
+
+func (c *Config) level() (slog.Level, error) {
+	var l slog.Level
+	switch c.LogLevel {
+	case "debug", "info", "warn", "error":
+		return l, l.UnmarshalText([]byte(c.LogLevel))
+	}
+	return l, ErrConfig
+}

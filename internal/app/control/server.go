@@ -1,0 +1,139 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"countersign/approvals"
+)
+
+// Serve answers on the listener until ctx ends, and then for as long as answers under way take, at most two seconds.
+func Serve(ctx context.Context, l net.Listener, desk Desk, log *slog.Logger) error {
+	s := &server{desk: desk, log: log}
+	srv := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if srv.Shutdown(grace) != nil {
+			srv.Close()
+		}
+	})
+	err := srv.Serve(l)
+	if !stop() {
+		<-done
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("control socket: %w", err)
+}
+
+type server struct {
+	desk Desk
+	log  *slog.Logger
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/requests", s.pending)
+	mux.HandleFunc("GET /v1/requests/{id}", s.request)
+	mux.HandleFunc("POST /v1/decisions", s.decide)
+	mux.HandleFunc("GET /v1/audit/report", s.verify)
+	mux.HandleFunc("GET /v1/audit/entries", s.export)
+	mux.HandleFunc("GET /v1/backup", s.backup)
+	return mux
+}
+
+// pendingPage is the answer to a list.
+type pendingPage struct {
+	Requests []*approvals.Request `json:"requests"`
+	More     bool                 `json:"more"`
+}
+
+// result is the answer to everything that has one: the request as it stands, and what went wrong.
+type result struct {
+	Request *approvals.Request     `json:"request,omitempty"`
+	Report  *approvals.AuditReport `json:"report,omitempty"`
+	Error   *failure               `json:"error,omitempty"`
+}
+
+const mostPending = 100
+
+func (s *server) pending(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || limit < 1 || limit > mostPending {
+		limit = mostPending
+	}
+	after := Cursor{approvals.WorkspaceID(q.Get("workspace")), approvals.RequestID(q.Get("after"))}
+	page, more, err := s.desk.Pending(r.Context(), after, limit)
+	if err != nil {
+		s.answer(w, result{Error: newFailure(err)})
+		return
+	}
+	s.answer(w, pendingPage{page, more})
+}
+
+func (s *server) request(w http.ResponseWriter, r *http.Request) {
+	req, err := s.desk.Request(r.Context(), approvals.RequestID(r.PathValue("id")))
+	s.answer(w, result{Request: req, Error: newFailure(err)})
+}
+
+func (s *server) decide(w http.ResponseWriter, r *http.Request) {
+	var d approvals.Decision
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&d); err != nil {
+		s.answer(w, result{Error: newFailure(fmt.Errorf("%w: decision cannot be read", approvals.ErrInvalid))})
+		return
+	}
+	req, err := s.desk.Decide(r.Context(), d)
+	s.answer(w, result{Request: req, Error: newFailure(err)})
+}
+
+func (s *server) verify(w http.ResponseWriter, r *http.Request) {
+	report, err := s.desk.VerifyAudit(r.Context())
+	s.answer(w, result{Report: &report, Error: newFailure(err)})
+}
+
+// export streams the entries. An error cuts the connection, so that a part is never taken for the whole.
+func (s *server) export(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/jsonl")
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	s.stream(s.desk.ExportAudit(r.Context(), func(entry *approvals.AuditEntry) error { return e.Encode(entry) }))
+}
+
+func (s *server) backup(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	s.stream(s.desk.Backup(r.Context(), writer{w}))
+}
+
+// writer hides what else a ResponseWriter can do: a store's copy is written in order.
+type writer struct{ io.Writer }
+
+func (s *server) stream(err error) {
+	if err != nil {
+		s.log.Error("control stream broken off", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (s *server) answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		s.log.Warn("control answer not delivered", "error", err)
+	}
+}

@@ -1,0 +1,233 @@
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/openaidev"
+	"countersign/internal/slackdev"
+)
+
+//go:embed agents.yaml
+var agentsFile []byte
+
+// Config says how to set the stage.
+type Config struct {
+	// Executable is the program itself.
+	Executable string
+	// Environ is what the bot's environment starts from. OPENAI_API_KEY in it makes the bot use the real model.
+	Environ []string
+	// Listen is where the workspace's page is; empty means a free port.
+	Listen string
+	// Keep is a folder to work in and leave behind; empty means a temporary one that is removed.
+	Keep string
+	// Scripted uses the script even when there is a key.
+	Scripted bool
+	// Out receives what people should read.
+	Out io.Writer
+}
+
+// The people and the channel of the demo.
+const (
+	ann     = "U0ANN"  // asks
+	ben     = "U0BEN"  // may decide
+	cleo    = "U0CLEO" // may decide
+	gus     = "U0GUS"  // a guest: may not
+	channel = "C0PAYMENTS"
+)
+
+// Stage is everything the demo needs, running.
+type Stage struct {
+	cfg       Config
+	dir       string
+	workspace *slackdev.Workspace
+	payments  *Payments
+	model     *openaidev.Server // nil with the real model
+	bot       *process
+}
+
+// New sets the stage and starts the bot. Close takes it down.
+func New(ctx context.Context, cfg Config) (*Stage, error) {
+	s := &Stage{cfg: cfg}
+	if err := s.set(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Stage) set(ctx context.Context) error {
+	if err := s.makeFolder(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "countersign.yaml"), agentsFile, 0o600); err != nil {
+		return fmt.Errorf("agents file of the demo: %w", err)
+	}
+	var err error
+	if s.payments, err = StartPayments(); err != nil {
+		return err
+	}
+	if s.cfg.Scripted || s.key() == "" {
+		if s.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Demo(), Pace: 5 * time.Millisecond}); err != nil {
+			return err
+		}
+	}
+	users := slackdev.DefaultUsers()
+	s.workspace, err = slackdev.Start(slackdev.Config{
+		Addr:  s.cfg.Listen,
+		Users: users,
+		Channels: []slackdev.Channel{{
+			ID: channel, Name: "payments", Topic: "Bills, and who pays them", Members: []string{ann, ben, cleo, gus}, BotMember: true,
+		}},
+		Hint: "pay invoice 1042",
+	})
+	if err != nil {
+		return err
+	}
+	return s.startBot(ctx)
+}
+
+func (s *Stage) makeFolder() error {
+	if s.cfg.Keep == "" {
+		dir, err := os.MkdirTemp("", "countersign-demo-")
+		if err != nil {
+			return fmt.Errorf("folder of the demo: %w", err)
+		}
+		s.dir = dir
+		return nil
+	}
+	dir, err := filepath.Abs(s.cfg.Keep)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("folder of the demo: %w", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		return fmt.Errorf("folder of the demo: %s is not empty; choose another one", dir)
+	}
+	s.dir = dir
+	return nil
+}
+
+// startBot starts the bot and waits until it is connected to the workspace.
+func (s *Stage) startBot(ctx context.Context) error {
+	var err error
+	if s.bot, err = s.start("run"); err != nil {
+		return err
+	}
+	bot := s.bot
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	connected := make(chan error, 1)
+	go func() { connected <- s.workspace.WaitFor(ctx, func() bool { return s.workspace.Connections() > 0 }) }()
+	select {
+	case err = <-connected:
+	case <-bot.exited:
+		err = fmt.Errorf("the bot has ended: %w", bot.err)
+		cancel()
+		<-connected
+	}
+	if err != nil {
+		return fmt.Errorf("the bot does not connect: %w\n%s", err, s.logTail())
+	}
+	return nil
+}
+
+// ownVariables are the names that the demo sets itself, and so takes out of the environment it was started with.
+var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "PAYMENTS_", "OPENAI_"}
+
+// environ is the environment of the bot.
+func (s *Stage) environ() []string {
+	env := slices.DeleteFunc(slices.Clone(s.cfg.Environ), func(e string) bool {
+		return slices.ContainsFunc(ownVariables, func(prefix string) bool { return strings.HasPrefix(e, prefix) })
+	})
+	c := s.workspace.Config()
+	env = append(env,
+		"SLACK_BOT_TOKEN="+c.BotToken,
+		"SLACK_APP_TOKEN="+c.AppToken,
+		"SLACK_API_URL="+s.workspace.APIURL(),
+		"COUNTERSIGN_AGENTS=countersign.yaml",
+		"COUNTERSIGN_STORE=bolt:countersign.db",
+		"COUNTERSIGN_LISTEN=127.0.0.1:0",
+		"PAYMENTS_URL="+s.payments.URL(),
+		"PAYMENTS_TOKEN="+s.payments.Token(),
+	)
+	if s.model != nil {
+		return append(env, "OPENAI_API_KEY=sk-demo", "OPENAI_BASE_URL="+s.model.URL())
+	}
+	for _, e := range s.cfg.Environ {
+		if strings.HasPrefix(e, "OPENAI_") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// key returns the key for the real model, if the environment has one.
+func (s *Stage) key() string {
+	for _, e := range s.cfg.Environ {
+		if value, ok := strings.CutPrefix(e, "OPENAI_API_KEY="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Wait tells people where to look and what to try, and returns when ctx ends, or with an error when the bot does.
+func (s *Stage) Wait(ctx context.Context) error {
+	model := "a scripted model"
+	if s.model == nil {
+		model = "the real model"
+	}
+	fmt.Fprintf(s.cfg.Out, `A workspace with the bot in it: %s
+The bot is real, its store is real, the model is %s. The ledger of the payments service: %s/
+
+Try:  as Ann, write "@countersign pay invoice 1042" in #payments; then switch to Ben and click Approve
+      ask for both invoices, reject one, stop the bot with kill -9 %d meanwhile: this program starts it again
+Stop: Ctrl-C; nothing is left behind
+`, s.workspace.URL(), model, s.payments.URL(), s.bot.cmd.Process.Pid)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.bot.exited:
+		}
+		if s.bot.cmd.ProcessState.Exited() { // by itself, not by a signal
+			return fmt.Errorf("the bot has ended: %w\n%s", s.bot.err, s.logTail())
+		}
+		fmt.Fprintln(s.cfg.Out, "The bot was killed; starting it again.")
+		if err := s.startBot(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.cfg.Out, "It is back, as process %d.\n", s.bot.cmd.Process.Pid)
+	}
+}
+
+// Close stops everything and removes the temporary folder.
+func (s *Stage) Close() error {
+	var errs []error
+	if s.bot != nil {
+		s.bot.stop() // how it ends no longer matters
+	}
+	if s.workspace != nil {
+		errs = append(errs, s.workspace.Close())
+	}
+	if s.model != nil {
+		errs = append(errs, s.model.Close())
+	}
+	if s.payments != nil {
+		errs = append(errs, s.payments.Close())
+	}
+	if s.dir != "" && s.cfg.Keep == "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"countersign/approvals"
+)
+
+// serveHTTP answers on COUNTERSIGN_LISTEN until ctx ends.
+func (s *server) serveHTTP(ctx context.Context) error {
+	srv := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	closed := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(closed)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout-time.Second)
+		defer cancel()
+		if srv.Shutdown(grace) != nil {
+			srv.Close()
+		}
+	})
+	s.log.Info("listening", "address", s.listener.Addr().String())
+	err := srv.Serve(s.listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-closed
+		return nil
+	}
+	return fmt.Errorf("COUNTERSIGN_LISTEN: %w", err)
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	if s.cfg.SlackMode == modeHTTP {
+		mux.Handle("/slack/", s.bot.Handler())
+	}
+	return mux
+}
+
+// health says whether the process can do its work: whether the store answers.
+func (s *server) health(w http.ResponseWriter, r *http.Request) {
+	if err := s.store.View(r.Context(), func(approvals.Tx) error { return nil }); err != nil {
+		s.log.Error("store does not answer", "error", err)
+		http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// ready says whether the bot hears Slack.
+func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
+	if !s.bot.Ready() {
+		http.Error(w, "not connected to Slack", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
+// sayWhenReady logs the moment from which the bot hears Slack.
+func (s *server) sayWhenReady(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for said := false; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if !said && s.bot.Ready() {
+			said = true
+			s.log.Info("ready")
+			tick.Reset(time.Hour)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// metrics are what /metrics shows, besides what Go and the process say of themselves. Labels never hold what people or
+// models wrote.
+type metrics struct {
+	registry     *prometheus.Registry
+	submissions  *prometheus.CounterVec
+	decisions    *prometheus.HistogramVec
+	deliveries   *prometheus.HistogramVec
+	modelCalls   *prometheus.HistogramVec
+	modelRetries prometheus.Counter
+	reloads      *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	// From a commit on a fast disk to what Slack still waits for.
+	quick := []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 3}
+	slow := []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		submissions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "countersign_submissions_total", Help: "Mentions by what became of them.",
+		}, []string{"outcome"}),
+		decisions:  histogram("countersign_decide_seconds", "Time from a click to its commit, by way and outcome.", quick, "via", "outcome"),
+		deliveries: histogram("countersign_delivery_seconds", "Time to show a notification in Slack; outcome retry means it will be tried again.", slow, "kind", "outcome"),
+		modelCalls: histogram("countersign_model_call_seconds", "Time of a model turn, retries included.", slow, "outcome"),
+		modelRetries: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "countersign_model_retries_total", Help: "Attempts at a model turn that were tried again.",
+		}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "countersign_reloads_total", Help: "Reloads of the agents file.",
+		}, []string{"outcome"}),
+	}
+	m.registry.MustRegister(m.submissions, m.decisions, m.deliveries, m.modelCalls, m.modelRetries, m.reloads,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) submitted(r approvals.Receipt, err error) {
+	if err != nil {
+		m.submissions.WithLabelValues(outcome(err)).Inc()
+		return
+	}
+	m.submissions.WithLabelValues(string(r.Outcome)).Inc()
+}
+
+// deciding starts the clock of a decision.
+func (m *metrics) deciding(d approvals.Decision) (done func(error)) {
+	started, via := time.Now(), d.Via
+	switch via {
+	case "button", "modal", "home", "cli":
+	default:
+		via = "other"
+	}
+	return func(err error) {
+		m.decisions.WithLabelValues(via, outcome(err)).Observe(time.Since(started).Seconds())
+	}
+}
+
+// measuredNotifier measures a notifier.
+type measuredNotifier struct {
+	approvals.Notifier
+	metrics *metrics
+}
+
+// Notify is part of approvals.Notifier.
+func (n measuredNotifier) Notify(ctx context.Context, note *approvals.Notification) (approvals.Delivery, error) {
+	started := time.Now()
+	d, err := n.Notifier.Notify(ctx, note)
+	word := outcome(err)
+	if _, later := errors.AsType[*approvals.RetryError](err); later || word == "error" {
+		word = "retry"
+	}
+	n.metrics.deliveries.WithLabelValues(string(note.Kind), word).Observe(time.Since(started).Seconds())
+	return d, err
+}
+
+// measuredModel measures a model.
+type measuredModel struct {
+	agent.Model
+	metrics *metrics
+}
+
+// Respond is part of agent.Model.
+func (m measuredModel) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	started := time.Now()
+	resp, err := m.Model.Respond(ctx, req)
+	m.metrics.modelCalls.WithLabelValues(outcome(err)).Observe(time.Since(started).Seconds())
+	return resp, err
+}

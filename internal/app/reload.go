@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"countersign/internal/app/agentsfile"
+)
+
+// reloadOnSignal reads the agents file again at every SIGHUP.
+func (s *server) reloadOnSignal(ctx context.Context) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hup:
+			s.reload()
+		}
+	}
+}
+
+// reload puts the file in force, or leaves everything as it is and says so.
+func (s *server) reload() {
+	next, err := s.loadCatalog()
+	if err == nil {
+		err = s.adopt(next)
+	}
+	if err != nil {
+		s.metrics.reloads.WithLabelValues("refused").Inc()
+		s.log.Error("ALERT: the agents file was not reloaded; the one read before stays in force", "problems", problemLines(err))
+		return
+	}
+	s.metrics.reloads.WithLabelValues("ok").Inc()
+	s.log.Info("agents file reloaded", "sha256", hex.EncodeToString(next.file.Digest[:]))
+}
+
+func problemLines(err error) []string {
+	problems, ok := errors.AsType[agentsfile.Problems](err)
+	if !ok {
+		return []string{err.Error()}
+	}
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.Error()
+	}
+	return lines
+}

@@ -1,0 +1,27 @@
+package app
+
+import (
+	"errors"
+	"strings"
+
+	"countersign/agent"
+	"countersign/agent/httptool"
+	"countersign/internal/app/agentsfile"
+)
+
+// newHTTPTool makes the tool that the file declares, without a gate.
+func newHTTPTool(t *agentsfile.Tool) (agent.Tool, error) {
+	headers := make(map[string]string, len(t.Headers))
+	for _, h := range t.Headers {
+		headers[h.Name] = h.Value.Value
+	}
+	tool, err := httptool.New(httptool.Config{
+		Name: t.Name, Description: t.Description, Version: t.Version, Parameters: t.Parameters,
+		Method: t.Method, URL: t.URL.Value, WrittenURL: t.URL.Written, Headers: headers,
+		Idempotent: t.Idempotent != nil && *t.Idempotent, Timeout: t.Timeout, AllowAddresses: t.AllowAddresses,
+	})
+	if err != nil {
+		return tool, errors.New(strings.TrimPrefix(err.Error(), agent.ErrConfig.Error()+": "))
+	}
+	return tool, nil
+}
