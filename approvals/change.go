@@ -19,7 +19,8 @@ var noTime time.Time
 type change struct {
 	Tx
 	ws   WorkspaceID
-	now  time.Time
+	now  time.Time   // later than everything the chain holds
+	wall time.Time   // what the clock says: for what happens outside, such as jobs
 	head *AuditEntry // the newest entry of the chain, this transaction's included
 	ids  uint16      // how many ids were made
 }
@@ -28,7 +29,7 @@ type change struct {
 func update(ctx context.Context, st Store, ws WorkspaceID, fn func(c *change) error) error {
 	now := clock()
 	return st.Update(ctx, func(tx Tx) error {
-		c := &change{Tx: tx, ws: ws, now: now}
+		c := &change{Tx: tx, ws: ws, now: now, wall: now}
 		if err := c.readHead(); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (c *change) putRequest(r *Request) error {
 
 // wake queues the job that executes the run.
 func (c *change) wake(r *Run) error {
-	return c.Enqueue(Job{Workspace: r.Workspace, Kind: JobRun, ID: string(r.ID), Due: c.now})
+	return c.Enqueue(Job{Workspace: r.Workspace, Kind: JobRun, ID: string(r.ID), Due: c.wall})
 }
 
 // requeue wakes the run because one of its requests has been settled. A run that somebody works on stays with them:
@@ -101,7 +102,7 @@ func (c *change) notify(n *Notification) error {
 	if err := c.PutNotification(n); err != nil {
 		return err
 	}
-	return c.Enqueue(deliverJob(c.ws, n.Place, c.now))
+	return c.Enqueue(deliverJob(c.ws, n.Place, c.wall))
 }
 
 func deliverJob(ws WorkspaceID, p Place, due time.Time) Job {

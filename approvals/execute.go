@@ -29,6 +29,9 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 		x.agent = x.listening(ctx)
 		err = x.advance(run)
 	}
+	if cause := context.Cause(run); err != nil && cause != nil {
+		err = errors.Join(cause, err) // whoever noticed first: the run was cut off, and this is why
+	}
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	return x.settle(settle, err)
@@ -161,6 +164,10 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 	case RequestExpired:
 		text := expiredText(r.Kind)
 		return s.Reject(in, agent.RejectOptions{Message: &text})
+	case RequestStale:
+		if r.Kind == agent.OutcomeUnknown { // the journal has the output, or asks again
+			return s.Approve(in, agent.ApproveOptions{})
+		}
 	}
 	return nil
 }

@@ -287,6 +287,7 @@ type bench struct {
 	testing.TB
 	path    string
 	store   *boltstore.Store
+	mortal  *mortal // store, as the service and the worker see it
 	people  *directory
 	policy  *policy
 	agents  *agents
@@ -324,7 +325,8 @@ func (b *bench) open() {
 	if b.store, err = boltstore.Open(b.path, boltstore.Config{Logger: b.log}); err != nil {
 		b.Fatal(err)
 	}
-	b.serve(b.store)
+	b.mortal = &mortal{Store: b.store}
+	b.serve(b.mortal)
 }
 
 // serve makes service and worker configuration on a store.
@@ -361,6 +363,7 @@ func (b *bench) start() {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(b.Context())
+	b.mortal.onDie = cancel
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	b.stop = func() {
@@ -370,6 +373,42 @@ func (b *bench) start() {
 		}
 		b.stop = func() {}
 	}
+}
+
+// step makes a worker that does only what the test tells it to: one job at a time.
+func (b *bench) step() func(approvals.Job) error {
+	b.Helper()
+	st := &stepped{mortal: b.mortal, handlers: make(chan func(context.Context, approvals.Job) error)}
+	cfg := b.worker
+	cfg.Store = st
+	w, err := approvals.NewWorker(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	b.mortal.onDie = cancel
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	b.stop = func() {
+		cancel()
+		<-done
+		b.stop = func() {}
+	}
+	handle := <-st.handlers
+	return func(j approvals.Job) error { return handle(ctx, j) }
+}
+
+// runJob, deliverJob and expireJob are the jobs of things.
+func runJob(id approvals.RunID) approvals.Job {
+	return approvals.Job{Workspace: ws, Kind: approvals.JobRun, ID: string(id)}
+}
+
+func deliverJob(p approvals.Place) approvals.Job {
+	return approvals.Job{Workspace: ws, Kind: approvals.JobDeliver, ID: p.Key(), Place: &p}
+}
+
+func expireJob(id approvals.RequestID) approvals.Job {
+	return approvals.Job{Workspace: ws, Kind: approvals.JobExpire, ID: string(id)}
 }
 
 // tools returns the tools of the test agent: pay waits for people, note does not, look is idempotent and does not.
@@ -462,7 +501,7 @@ func (b *bench) pending(run approvals.RunID) (all []*approvals.Request) {
 // until waits for the condition.
 func (b *bench) until(what string, ok func() bool) {
 	b.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(10 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
 			b.Fatalf("waited in vain: %s", what)
@@ -534,4 +573,13 @@ func (b *bench) count(action approvals.AuditAction) (n int) {
 		}
 	}
 	return n
+}
+
+// fact returns one fact of an audit entry.
+func fact(e *approvals.AuditEntry, name string) string {
+	var facts map[string]any
+	if len(e.Data) == 0 || json.Unmarshal(e.Data, &facts) != nil {
+		return ""
+	}
+	return fmt.Sprint(facts[name])
 }

@@ -181,12 +181,38 @@ func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		if err := c.PutEffect(rec); err != nil {
 			return err
 		}
-		return c.audit(rec.entry(AuditEffectDone))
+		if err := c.audit(rec.entry(AuditEffectDone)); err != nil {
+			return err
+		}
+		return c.foundOut(x.run, rec, e.Interruption)
 	})
 	if err != nil {
 		return stored(fmt.Errorf("record output of effect %s: %w", e.ID, err))
 	}
 	fault.Point("effect.after_commit")
+	return nil
+}
+
+// foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had
+// it was given up too early. The run goes on with the output.
+func (c *change) foundOut(claimed *Run, rec *EffectRecord, interruption string) error {
+	r, err := c.Run(claimed.Workspace, claimed.ID)
+	if err != nil || r.Epoch == rec.Epoch || r.Status.Ended() {
+		return err
+	}
+	requests, err := c.RequestsOfRun(r.Workspace, r.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range requests {
+		if q.Status != RequestPending || q.Kind != agent.OutcomeUnknown || q.Interruption != interruption {
+			continue
+		}
+		if err := c.drop(q, RequestStale, "The call has finished after all."); err != nil {
+			return err
+		}
+		return c.requeue(r.ID, q.ID)
+	}
 	return nil
 }
 

@@ -115,8 +115,10 @@ func (x *execution) reconcile(c *change, requests []*Request, open []agent.Inter
 		i := slices.IndexFunc(open, r.asks)
 		switch {
 		case r.Status == RequestPending && i < 0:
+			r.Applied = true
 			err = c.drop(r, RequestCancelled, "The question no longer arises.")
 		case r.Status == RequestPending && !sameDigest(r.Digest, open[i].Digest):
+			r.Applied = true
 			err = c.drop(r, RequestStale, "The tool was changed after this was asked; it is asked again.")
 		case r.Status == RequestPending || r.Applied:
 		case !x.took(r):

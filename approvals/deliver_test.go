@@ -1,0 +1,187 @@
+package approvals_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/approvals"
+)
+
+// TestOutboxKeepsTheOrderOfAPlace has the first deliveries fail: nothing behind them is shown before them.
+func TestOutboxKeepsTheOrderOfAPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.policy.always(approvals.Requirement{Policy: "nobody"})
+		b.model(asks(call("c1", "pay", `{}`), call("c2", "pay", `{"amount":2}`)))
+		failures := 2
+		begin := time.Now()
+		var at time.Duration
+		b.surface.intercept = func(*approvals.Notification) error {
+			if failures > 0 {
+				failures--
+				return &approvals.RetryError{After: 30 * time.Second, Err: errors.New("slow down")}
+			}
+			at = time.Since(begin)
+			return nil
+		}
+		b.start()
+		id := b.submit()
+		time.Sleep(2 * time.Minute)
+		if got := b.run(id); got.Status != approvals.RunDone {
+			t.Fatalf("run is %s: %s", got.Status, got.Failure)
+		}
+		var kinds []approvals.NotificationKind
+		for _, p := range b.surface.all() {
+			kinds = append(kinds, p.kind)
+		}
+		if want := []approvals.NotificationKind{approvals.NotifyNotice, approvals.NotifyNotice, approvals.NotifyAnswer}; !slices.Equal(kinds, want) {
+			t.Errorf("shown %v", kinds)
+		}
+		if at < time.Minute || at > 62*time.Second {
+			t.Errorf("delivered after %s, two pauses of 30 s were asked for", at)
+		}
+		b.stop()
+		b.store.Close()
+	})
+}
+
+// TestCardsOfOneRequestAreCoalesced lets several changes of a request pile up.
+func TestCardsOfOneRequestAreCoalesced(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum = 2 }))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	r := b.pending(id)[0]
+	b.must(r, bob, approvals.Approve, "")
+	b.must(r, cara, approvals.Approve, "")
+	if err := step(deliverJob(place)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.surface.all(); len(got) != 1 || got[0].status != approvals.RequestApproved {
+		t.Errorf("shown %+v", got)
+	}
+	if !b.delivered() {
+		t.Error("something is left in the outbox")
+	}
+	if got := b.request(r.ID).Cards; len(got) != 1 || got[0] != (approvals.Card{Channel: "C1", Message: "m1"}) {
+		t.Errorf("cards %v", got)
+	}
+}
+
+// TestCardFollowsTheRequest delivers between the changes: the card is brought up to date, and is one card.
+func TestCardFollowsTheRequest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	step := b.step()
+	id := b.submit()
+	deliver := func() {
+		t.Helper()
+		if err := errors.Join(step(runJob(id)), step(deliverJob(place))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver()
+	r := b.pending(id)[0]
+	b.must(r, bob, approvals.Reject, "no")
+	deliver()
+	var shown []string
+	for _, p := range b.surface.all() {
+		shown = append(shown, fmt.Sprintf("%s %s %s", p.kind, p.status, p.message))
+	}
+	if got := strings.Join(shown, ", "); got != "card pending m1, card rejected m1, answer  m3" {
+		t.Errorf("shown: %s", got)
+	}
+	if n := len(b.request(r.ID).Cards); n != 1 {
+		t.Errorf("%d cards", n)
+	}
+}
+
+// TestDeliveryIsRepeatedAfterACrash dies between the delivery and its record.
+func TestDeliveryIsRepeatedAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var ids []approvals.NotificationID
+	b.surface.intercept = func(n *approvals.Notification) error {
+		if ids = append(ids, n.ID); len(ids) == 1 {
+			b.mortal.dieAt(1, false)
+		}
+		return nil
+	}
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if err := step(deliverJob(place)); err == nil {
+		t.Fatal("delivered by a dead process")
+	}
+	b.reopen()
+	if err := b.step()(deliverJob(place)); err != nil {
+		t.Fatal(err)
+	}
+	if len(ids) != 2 || ids[0] != ids[1] {
+		t.Errorf("notified with %v", ids)
+	}
+}
+
+func TestUndeliverableCardLeavesTheRequestDecidable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.surface.intercept = func(n *approvals.Notification) error {
+		if n.Kind == approvals.NotifyCard {
+			return fmt.Errorf("channel is archived: %w", approvals.ErrUndeliverable)
+		}
+		return nil
+	}
+	b.start()
+	id := b.submit()
+	r := b.question(id)
+	b.until("the notice", func() bool { return len(b.surface.texts(approvals.NotifyNotice)) == 1 })
+	if got := b.surface.texts(approvals.NotifyNotice)[0]; !strings.Contains(got, "countersign approvals decide "+string(r.ID)) {
+		t.Errorf("people were told %q", got)
+	}
+	b.must(r, bob, approvals.Approve, "")
+	b.reaches(id, approvals.RunDone)
+	b.until("the answer", func() bool { return len(b.surface.texts(approvals.NotifyAnswer)) == 1 })
+	if n := b.count(approvals.AuditUndeliverable); n != 2 {
+		t.Errorf("%d undeliverable audited, want the card and its update", n)
+	}
+}
+
+// TestOnePlaceDoesNotHoldUpAnother has one place fail for ever, another panic, and a third work.
+func TestOnePlaceDoesNotHoldUpAnother(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	at := func(thread string) approvals.Place {
+		return approvals.Place{Surface: "slack", Channel: "C1", Thread: thread}
+	}
+	b.surface.intercept = func(n *approvals.Notification) error {
+		switch {
+		case n.Place.Thread == "down":
+			return errors.New("no answer")
+		case n.Place.Thread == "poison" && n.Kind == approvals.NotifyCard:
+			panic("cannot render this")
+		}
+		return nil
+	}
+	b.start()
+	for _, thread := range []string{"down", "poison", "fine"} {
+		b.submitAt(at(thread))
+	}
+	b.until("the healthy place", func() bool {
+		return slices.ContainsFunc(b.surface.all(), func(p post) bool { return p.place == at("fine") })
+	})
+	b.until("the place behind the panic", func() bool {
+		return slices.ContainsFunc(b.surface.all(), func(p post) bool { return p.place == at("poison") && p.kind == approvals.NotifyNotice })
+	})
+}

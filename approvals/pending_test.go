@@ -1,0 +1,128 @@
+package approvals_test
+
+import (
+	"testing"
+
+	"countersign/approvals"
+)
+
+// crowd puts pending requests into the store: n of ann in C1, then n of bob in C2, alternating.
+func crowd(t *testing.T, n int) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.people.channels["C2"] = []approvals.UserID{bob}
+	all := b.waiting(2 * n)
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+		for i, r := range all {
+			if i%2 == 1 {
+				r.Place.Channel, r.Requester = "C2", bob
+				if err := tx.PutRequest(r); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// walk pages through the list and returns what it holds, and how many pages that took.
+func (b *bench) walk(q approvals.PendingQuery) (all []*approvals.Request, pages int) {
+	b.Helper()
+	q.Workspace = ws
+	for {
+		page, more, err := b.service.Pending(b.Context(), q)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all, pages = append(all, page...), pages+1
+		if !more || len(page) == 0 {
+			return all, pages
+		}
+		q.After = page[len(page)-1].ID
+	}
+}
+
+func TestPendingShowsWhatTheViewerMaySee(t *testing.T) {
+	t.Parallel()
+	b := crowd(t, 30)
+	b.policy.always(with(func(q *approvals.Requirement) { q.SelfApproval = false }))
+	for _, tt := range []struct {
+		viewer approvals.UserID
+		mine   bool
+		want   int
+	}{
+		{"", false, 60},
+		{ann, false, 30},
+		{bob, false, 60},
+		{cara, false, 30},
+		{guest, false, 0},
+		{out, false, 0},
+		{ann, true, 30},  // asked for them
+		{bob, true, 60},  // decides ann's, asked for his own
+		{cara, true, 30}, // decides ann's
+		{guest, true, 0},
+	} {
+		got, pages := b.walk(approvals.PendingQuery{Viewer: tt.viewer, Mine: tt.mine, Limit: 7})
+		if len(got) != tt.want || pages > tt.want/7+1 {
+			t.Errorf("%q, mine %v: %d requests in %d pages, want %d", tt.viewer, tt.mine, len(got), pages, tt.want)
+		}
+		for i := 1; i < len(got); i++ {
+			if got[i].ID <= got[i-1].ID {
+				t.Errorf("%q: out of order", tt.viewer)
+			}
+		}
+	}
+}
+
+func TestPendingPages(t *testing.T) {
+	t.Parallel()
+	b := crowd(t, 60)
+	for _, tt := range []struct{ limit, want int }{{0, 20}, {5, 5}, {1000, 100}} {
+		page, more, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: tt.limit})
+		if err != nil || len(page) != tt.want || !more {
+			t.Errorf("limit %d: %d, more %v, %v", tt.limit, len(page), more, err)
+		}
+	}
+	if page, _, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: "T2"}); err != nil || len(page) != 0 {
+		t.Errorf("another workspace sees %d, %v", len(page), err)
+	}
+}
+
+// TestPendingAsksTheDirectoryOnce counts the questions that a page of many requests takes.
+func TestPendingAsksTheDirectoryOnce(t *testing.T) {
+	t.Parallel()
+	b := crowd(t, 50)
+	b.walk(approvals.PendingQuery{Viewer: cara, Limit: 100})
+	if b.people.asked > 5 {
+		t.Errorf("the directory was asked %d times", b.people.asked)
+	}
+}
+
+func TestMaySee(t *testing.T) {
+	t.Parallel()
+	b, r := asked(t, with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Users: []approvals.UserID{out, bob}} }))
+	for u, want := range map[approvals.UserID]bool{ann: true, bob: true, cara: true, out: true, guest: false, user("ghost"): false, "T2/bob": false} {
+		if err := b.service.MaySee(t.Context(), r, u); (err == nil) != want {
+			t.Errorf("%s: %v", u, err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for want, q := range map[string]approvals.Requirement{
+		"1 member of this channel":                     {Approvers: approvals.Approvers{ChannelMembers: true}, SelfApproval: true},
+		"2 members of this channel, not the requester": {Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 2},
+		"1 of bob, group S1, not the requester":        {Approvers: approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}}},
+		"2 of bob, the members of this channel":        {Approvers: approvals.Approvers{Users: []approvals.UserID{bob}, ChannelMembers: true}, Quorum: 2, SelfApproval: true},
+		"nobody can approve this":                      {},
+	} {
+		if got := q.Describe(); got != want {
+			t.Errorf("have %q, want %q", got, want)
+		}
+	}
+}
