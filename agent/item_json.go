@@ -264,16 +264,16 @@ func appendField(b []byte, name, value string, always bool) []byte {
 
 // cleanItem returns the item as it will be after it was saved and read again.
 func cleanItem(it Item) (Item, error) {
+	var clean Item
+	var err error
 	if it.Raw != nil {
-		parsed, err := ParseItem(it.Raw)
-		parsed.Agent = validText(it.Agent)
-		return parsed, err
+		clean, err = ParseItem(it.Raw)
+	} else {
+		if it.Type == "" && it.Role != "" {
+			it.Type = ItemMessage
+		}
+		clean, err = readWire(lex.New(it.appendWire(nil), maxItemDepth))
 	}
-	for _, s := range []*string{
-		(*string)(&it.Type), (*string)(&it.Role), &it.ID, &it.Text, &it.CallID, &it.Name, &it.Arguments, &it.Output, &it.Agent,
-	} {
-		*s = validText(*s)
-	}
-	err := it.settleType()
-	return it, err
+	clean.Agent = validText(it.Agent)
+	return clean, err
 }

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+)
+
+func TestMemoryJournal(t *testing.T) {
+	t.Parallel()
+	var j memoryJournal
+	intent := func(e Effect) (*ToolOutput, error) { return j.Intent(t.Context(), e) }
+	e := Effect{ID: "e1", Digest: Digest{1}}
+	if out, err := intent(e); out != nil || err != nil {
+		t.Fatal("the first intent goes ahead", out, err)
+	}
+	if _, err := intent(e); !errors.Is(err, ErrOutcomeUnknown) {
+		t.Error("a second one must not", err)
+	}
+	retry := e
+	retry.Retry, retry.Attempt = true, 1
+	if _, err := intent(retry); err != nil {
+		t.Error("a retry goes ahead", err)
+	}
+	if _, err := intent(retry); !errors.Is(err, ErrOutcomeUnknown) {
+		t.Error("but once", err)
+	}
+	changed := retry
+	changed.Attempt, changed.Digest = 2, Digest{2}
+	if _, err := intent(changed); !errors.Is(err, ErrOutcomeUnknown) {
+		t.Error("another call under the same id must not run", err)
+	}
+	if err := j.Done(t.Context(), e, ToolOutput{Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := intent(e); err != nil || out == nil || out.Text != "x" {
+		t.Error("what is done is not done again", out, err)
+	}
+	idempotent := Effect{ID: "e2", Idempotent: true}
+	for range 2 {
+		if out, err := intent(idempotent); out != nil || err != nil {
+			t.Error("an idempotent effect may be repeated", out, err)
+		}
+	}
+}
+
+func TestMemoryJournalIsBounded(t *testing.T) {
+	t.Parallel()
+	var j memoryJournal
+	const more = 10
+	for i := range memoryEffects + more {
+		if _, err := j.Intent(t.Context(), Effect{ID: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(j.effects) != memoryEffects || len(j.order) != memoryEffects {
+		t.Errorf("%d effects", len(j.effects))
+	}
+	if _, err := j.Intent(t.Context(), Effect{ID: strconv.Itoa(more)}); !errors.Is(err, ErrOutcomeUnknown) {
+		t.Error("the oldest that must be remembered is forgotten", err)
+	}
+	if _, err := j.Intent(t.Context(), Effect{ID: "0"}); err != nil {
+		t.Error("the oldest are forgotten first", err)
+	}
+}

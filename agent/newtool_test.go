@@ -1,0 +1,249 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+)
+
+type address struct {
+	Street string `json:"street"`
+	Zip    *int   `json:"zip" doc:"Digits only."`
+}
+
+type audit struct {
+	Reason string `json:"reason,omitempty"`
+	Level  uint8  `json:"level"`
+}
+
+type order struct {
+	audit
+	Currency string            `json:"currency" enum:"EUR, USD" doc:"\"Iso\" code."`
+	Kinds    []string          `json:"kinds,omitempty" enum:"a,b"`
+	Amount   float64           `json:"amount"`
+	Count    int32             `json:"count"`
+	Urgent   bool              `json:"urgent"`
+	When     time.Time         `json:"when"`
+	Host     *netip.Addr       `json:"host"`
+	Blob     []byte            `json:"blob"`
+	To       address           `json:"to"`
+	Also     *address          `json:"also"`
+	Pair     [2]int            `json:"pair"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Extra    json.RawMessage   `json:"extra"`
+	Free     any               `json:"free"`
+	Number   json.Number       `json:"number"`
+	Untagged string
+	Skipped  chan int `json:"-"`
+	_        chan int
+}
+
+const orderSchema = `{"type":"object","properties":{
+"reason":{"type":["string","null"]},
+"level":{"type":"integer"},
+"currency":{"type":"string","description":"\"Iso\" code.","enum":["EUR","USD"]},
+"kinds":{"type":["array","null"],"items":{"type":"string","enum":["a","b"]}},
+"amount":{"type":"number"},
+"count":{"type":"integer"},
+"urgent":{"type":"boolean"},
+"when":{"type":"string","format":"date-time"},
+"host":{"type":["string","null"]},
+"blob":{"type":"string"},
+"to":{"type":"object","properties":{"street":{"type":"string"},"zip":{"type":["integer","null"],"description":"Digits only."}},"required":["street","zip"],"additionalProperties":false},
+"also":{"type":["object","null"],"properties":{"street":{"type":"string"},"zip":{"type":["integer","null"],"description":"Digits only."}},"required":["street","zip"],"additionalProperties":false},
+"pair":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},
+"labels":{"type":["object","null"],"additionalProperties":{"type":"string"}},
+"extra":{},
+"free":{},
+"number":{"type":"number"},
+"Untagged":{"type":"string"}
+},"required":["reason","level","currency","kinds","amount","count","urgent","when","host","blob","to","also","pair","labels","extra","free","number","Untagged"],"additionalProperties":false}`
+
+const goodOrder = `{"reason":null,"level":3,"currency":"EUR","kinds":["a"],"amount":1.5,"count":-7,"urgent":true,` +
+	`"when":"2026-11-21T10:00:00Z","host":"10.0.0.1","blob":"aGk=","to":{"street":"x","zip":null},"also":null,` +
+	`"pair":[1,2],"labels":{"k":"v"},"extra":{"any":[1]},"free":"x","number":12.5,"Untagged":"u"}`
+
+func orderTool() agent.Tool {
+	return agent.NewTool("order", "Order something.", func(_ context.Context, in order) (order, error) { return in, nil })
+}
+
+func TestNewToolSchema(t *testing.T) {
+	t.Parallel()
+	got := string(orderTool().Parameters)
+	if diff := gocmp.Diff(strings.ReplaceAll(orderSchema, "\n", ""), got); diff != "" {
+		t.Error(diff)
+	}
+	type nothing struct{}
+	empty := agent.NewTool("ping", "", func(context.Context, nothing) (string, error) { return "", nil })
+	if want := `{"type":"object","properties":{},"required":[],"additionalProperties":false}`; string(empty.Parameters) != want {
+		t.Errorf("got %s", empty.Parameters)
+	}
+	if err := empty.Validate(json.RawMessage(`{}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewToolValidates(t *testing.T) {
+	t.Parallel()
+	tool := orderTool()
+	if err := tool.Validate(json.RawMessage(goodOrder)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ why, old, new, want string }{
+		{"a nullable property may be left out", `"reason":null,`, ``, ""},
+		{"a required one may not", `"urgent":true,`, ``, `missing property "urgent"`},
+		{"a property nobody knows", `"urgent":true`, `"urgent":true,"urgently":1`, `unknown property "urgently"`},
+		{"a property in another case", `"urgent"`, `"Urgent"`, `unknown property "Urgent"`},
+		{"wrong type", `"urgent":true`, `"urgent":"yes"`, "must be of type boolean, not string at /urgent"},
+		{"null where null is not allowed", `"urgent":true`, `"urgent":null`, "not null at /urgent"},
+		{"value outside the enum", `"EUR"`, `"GBP"`, `must be one of ["EUR" "USD"] at /currency`},
+		{"element outside the enum", `["a"]`, `["a","c"]`, `at /kinds/1`},
+		{"no integer", `"count":-7`, `"count":1.5`, "integer of at most 32 bits at /count"},
+		{"an integer that does not fit", `"count":-7`, `"count":3000000000`, "integer of at most 32 bits"},
+		{"a negative number where none may be", `"level":3`, `"level":-1`, "from 0 to 255 at /level"},
+		{"a bad time", `2026-11-21T10`, `2026-13-21T10`, "must be a date-time at /when"},
+		{"a text its type refuses", `10.0.0.1`, `10.0.0.256`, "at /host"},
+		{"no base64", `aGk=`, `!`, "at /blob"},
+		{"something missing inside", `"street":"x",`, ``, `missing property "street" at /to`},
+		{"an array too long", `[1,2]`, `[1,2,3]`, "must have 2 elements, not 3 at /pair"},
+		{"an array too short", `[1,2]`, `[1]`, "must have 2 elements, not 1"},
+		{"wrong value in a map", `{"k":"v"}`, `{"k":1}`, "not number at /labels/k"},
+		{"an object where a list is wanted", `["a"]`, `{}`, "must be of type array, not object at /kinds"},
+		{"a scalar where an object is wanted", `{"street":"x","zip":null}`, `5`, "must be of type object, not number at /to"},
+		{"anything where anything goes", `{"any":[1]}`, `null`, ""},
+	} {
+		in := strings.Replace(goodOrder, tt.old, tt.new, 1)
+		if in == goodOrder {
+			t.Fatalf("%s: nothing to replace", tt.why)
+		}
+		err := tool.Validate(json.RawMessage(in))
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
+		}
+	}
+	for _, in := range []string{`[]`, `null`, `5`, `{`, ``} {
+		if tool.Validate(json.RawMessage(in)) == nil {
+			t.Errorf("%q was accepted", in)
+		}
+	}
+}
+
+type recursive struct {
+	Next *recursive `json:"next"`
+}
+
+type embedsPointer struct{ *audit }
+
+type celsius float64
+
+func (c *celsius) UnmarshalJSON([]byte) error { return errors.New("too cold") }
+
+func noop[In any](context.Context, In) (string, error) { return "", nil }
+
+func TestNewToolRefusesTypes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		tool agent.Tool
+		want string
+	}{
+		{agent.NewTool("x", "", noop[string]), "must be a struct, not string"},
+		{agent.NewTool("x", "", noop[time.Time]), "must be a plain struct"},
+		{agent.NewTool("x", "", noop[struct{ A chan int }]), "field .A: chan int"},
+		{agent.NewTool("x", "", noop[struct{ A []struct{ B func() } }]), "field .A.[].B: func()"},
+		{agent.NewTool("x", "", noop[struct{ A map[int]string }]), "field .A: map[int]string"},
+		{agent.NewTool("x", "", noop[struct{ A map[string]complex64 }]), "field .A.{}: complex64"},
+		{agent.NewTool("x", "", noop[struct{ A error }]), "field .A: error"},
+		{agent.NewTool("x", "", noop[struct{ A time.Duration }]), "nanoseconds"},
+		{agent.NewTool("x", "", noop[recursive]), "field recursive.Next: agent_test.recursive contains itself"},
+		{agent.NewTool("x", "", noop[embedsPointer]), "embedded pointer"},
+		{agent.NewTool("x", "", noop[struct {
+			A int `json:"a"`
+			B int `json:"A"`
+		}]), `"A" is there already`},
+		{agent.NewTool("x", "", noop[struct {
+			A int `json:",string"`
+		}]), "option string"},
+		{agent.NewTool("x", "", noop[struct {
+			A int `enum:"1,2"`
+		}]), "enum is for strings"},
+		{agent.NewTool("x", "", noop[struct {
+			A string `enum:"a,,b"`
+		}]), "empty or repeated"},
+		{agent.NewTool[order, string]("x", "", nil), "no Invoke"},
+	} {
+		a := &agent.Agent{Name: "ops", Model: scripted.New(), Tools: []agent.Tool{tt.tool}}
+		_, err := (&agent.Runner{}).Run(t.Context(), a)
+		if !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+}
+
+func TestNewToolOutputs(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Text string `json:"text"`
+	}
+	for _, tt := range []struct {
+		tool agent.Tool
+		want string
+	}{
+		{returns("plain <text>"), "plain <text>"},
+		{returns(agent.ToolOutput{Text: "as is"}), "as is"},
+		{returns(result{"<b>"}), `{"text":"<b>"}`},
+		{returns([]int{1, 2}), `[1,2]`},
+		{returns[any](nil), `null`},
+		{returns(math.NaN()), "The tool succeeded, but its result of type float64 cannot be written as JSON."},
+	} {
+		out, err := tt.tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)})
+		if err != nil || out.Text != tt.want {
+			t.Errorf("got %q, %v; want %q", out.Text, err, tt.want)
+		}
+	}
+	failing := agent.NewTool("x", "", func(context.Context, struct{}) (int, error) { return 1, errors.ErrUnsupported })
+	if _, err := failing.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v", err)
+	}
+	cold := agent.NewTool("x", "", noop[struct{ C celsius }])
+	if err := cold.Validate(json.RawMessage(`{"C":1}`)); err == nil || !strings.Contains(err.Error(), "too cold") {
+		t.Errorf("a type that decodes itself was not asked: %v", err)
+	}
+}
+
+func returns[Out any](out Out) agent.Tool {
+	return agent.NewTool("x", "", func(context.Context, struct{}) (Out, error) { return out, nil })
+}
+
+// FuzzNewTool checks that what Validate accepts, Invoke decodes without loss, and that it accepts its own output.
+func FuzzNewTool(f *testing.F) {
+	f.Add([]byte(goodOrder))
+	f.Add([]byte(`{"reason":"x","level":256}`))
+	f.Add([]byte(`{"to":{"to":{}},"pair":[1e2,"2"],"kinds":null}`))
+	tool := orderTool()
+	f.Fuzz(func(t *testing.T, in []byte) {
+		arguments, err := agent.CanonicalArguments(in)
+		if err != nil || tool.Validate(arguments) != nil {
+			return
+		}
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Arguments: arguments})
+		if err != nil {
+			t.Fatalf("%s is valid, but cannot be decoded: %v", arguments, err)
+		}
+		if strings.HasPrefix(out.Text, "The tool succeeded") {
+			return // a time that Go reads but does not write
+		}
+		if again, err := agent.CanonicalArguments([]byte(out.Text)); err == nil && tool.Validate(again) != nil {
+			t.Fatalf("%s is valid, but becomes %s, which is not: %v", arguments, again, tool.Validate(again))
+		}
+	})
+}

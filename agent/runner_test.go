@@ -1,0 +1,325 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+)
+
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"type":"object"}`)
+	invoke := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil }).Invoke
+	good := agent.Agent{Name: "ops", Model: scripted.New(scripted.Say("Hi."))}
+	with := func(tools ...agent.Tool) *agent.Agent {
+		a := good
+		a.Tools = tools
+		return &a
+	}
+	for _, tt := range []struct {
+		why   string
+		agent *agent.Agent
+		want  string
+	}{
+		{"control: nothing is wrong", with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "b", Invoke: invoke, Parameters: schema}), ""},
+		{"no agent", nil, "no agent"},
+		{"no name", &agent.Agent{Model: good.Model}, "without a name"},
+		{"no model", &agent.Agent{Name: "ops"}, "no model"},
+		{"a bad tool name", with(agent.Tool{Name: "a b", Invoke: invoke}), "letters"},
+		{"a long tool name", with(agent.Tool{Name: strings.Repeat("a", 65), Invoke: invoke}), "64"},
+		{"two tools of one name", with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "a", Invoke: invoke}), "two tools"},
+		{"nothing to run", with(agent.Tool{Name: "a"}), "Invoke"},
+		{"a schema that is no JSON", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`{`)}), "Parameters"},
+		{"a schema that is no object", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`[]`)}), "Parameters"},
+		{"a negative timeout", with(agent.Tool{Name: "a", Invoke: invoke, Timeout: -1}), "negative"},
+		{"a gate before arguments nobody validates", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema, NeedsApproval: agent.AlwaysAsk}), "needs Validate"},
+	} {
+		_, err := (&agent.Runner{}).Run(t.Context(), tt.agent)
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
+		}
+	}
+	if _, err := (&agent.Runner{}).Run(t.Context(), &good, agent.Item{Text: "?"}); !errors.Is(err, agent.ErrConfig) {
+		t.Errorf("input without a type: got %v", err)
+	}
+	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, nil); !errors.Is(err, agent.ErrConfig) {
+		t.Errorf("no state: got %v", err)
+	}
+	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, new(agent.RunState)); !errors.Is(err, agent.ErrConfig) {
+		t.Errorf("an empty state: got %v", err)
+	}
+}
+
+func TestResumeChecksWhoseStateItIs(t *testing.T) {
+	t.Parallel()
+	a := corpusAgent()
+	r := &agent.Runner{Context: &agent.RunContext{ID: "run_1"}}
+	s := begin(t, a, r)
+	other := *a
+	other.Name = "finance"
+	if _, err := r.Resume(t.Context(), &other, s); !errors.Is(err, agent.ErrUnknownAgent) {
+		t.Errorf("another agent: got %v", err)
+	}
+	if _, err := (&agent.Runner{Context: &agent.RunContext{ID: "run_2"}}).Resume(t.Context(), a, s); !errors.Is(err, agent.ErrConfig) {
+		t.Errorf("another run: got %v", err)
+	}
+	if s.RunID() != "run_1" {
+		t.Errorf("got %q", s.RunID())
+	}
+}
+
+// A state is not resumed by two goroutines at once.
+func TestResumeTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	a := corpusAgent()
+	r := new(agent.Runner)
+	s := begin(t, a, r)
+	must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{}))
+	r.Checkpoint = func(ctx context.Context, _ agent.Delta) error {
+		if _, err := new(agent.Runner).Resume(ctx, a, s); !errors.Is(err, agent.ErrConfig) {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	}
+	_, err := r.Resume(t.Context(), a, s)
+	must(t, err)
+}
+
+// requests records what a model is asked.
+type requests struct {
+	mu   sync.Mutex
+	seen []agent.ModelRequest
+	next agent.Model
+}
+
+func (r *requests) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, *req)
+	return r.next.Respond(ctx, req)
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	a := corpusAgent()
+	a.Instructions, a.Settings = "Be careful.", agent.ModelSettings{ToolChoice: "required", MaxOutputTokens: 9}
+	a.Tools = append(a.Tools, agent.Tool{Name: "ping", Invoke: a.Tools[0].Invoke})
+	model := &requests{next: a.Model}
+	a.Model = model
+	s := begin(t, a, new(agent.Runner))
+	for !s.Finished() {
+		for _, in := range s.Undecided() {
+			must(t, s.Reject(in, agent.RejectOptions{}))
+		}
+		_, err := new(agent.Runner).Resume(t.Context(), a, s)
+		must(t, err)
+	}
+	if len(model.seen) != 3 {
+		t.Fatalf("%d requests", len(model.seen))
+	}
+	first, second := model.seen[0], model.seen[1]
+	if first.Instructions != "Be careful." || first.Settings.ToolChoice != "required" || first.Settings.MaxOutputTokens != 9 {
+		t.Errorf("got %+v", first)
+	}
+	if len(first.Tools) != 3 || string(first.Tools[0].Parameters) != string(a.Tools[0].Parameters) {
+		t.Errorf("the schema is not sent as written: %s", first.Tools[0].Parameters)
+	}
+	if !json.Valid(first.Tools[2].Parameters) || !strings.Contains(string(first.Tools[2].Parameters), `"additionalProperties":false`) {
+		t.Errorf("a tool without parameters: %s", first.Tools[2].Parameters)
+	}
+	// hitl H21: a choice that is forced is forced once.
+	if second.Settings.ToolChoice != "" || second.Settings.MaxOutputTokens != 9 {
+		t.Errorf("got %+v", second.Settings)
+	}
+	for i, req := range model.seen {
+		if cap(req.Items) != len(req.Items) {
+			t.Errorf("request %d: a model that appends would write into the state", i)
+		}
+	}
+	// hitl H24: usage adds up over pauses.
+	if want := (agent.Usage{Requests: 3, InputTokens: 11, CachedTokens: 7, OutputTokens: 5, ReasoningTokens: 3, TotalTokens: 16}); s.Usage() != want {
+		t.Errorf("got %+v", s.Usage())
+	}
+}
+
+func TestModelFails(t *testing.T) {
+	t.Parallel()
+	down := errors.New("model is down")
+	a := &agent.Agent{Name: "ops", Model: scripted.New(scripted.Fail(down), scripted.Say("Back."))}
+	r := new(agent.Runner)
+	res, err := r.Run(t.Context(), a, agent.UserMessage("hi"))
+	if !errors.Is(err, down) || res == nil || res.State.Turn() != 0 {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	res, err = r.Resume(t.Context(), a, res.State)
+	if err != nil || res.FinalOutput != "Back." || res.State.Turn() != 1 {
+		t.Errorf("got %+v, %v", res, err)
+	}
+	a.Model = modelFunc(func(*agent.ModelRequest) (*agent.ModelResponse, error) { return nil, nil })
+	if _, err = r.Run(t.Context(), a); !errors.Is(err, agent.ErrModelBehavior) {
+		t.Errorf("no response: got %v", err)
+	}
+}
+
+type modelFunc func(*agent.ModelRequest) (*agent.ModelResponse, error)
+
+func (f modelFunc) Respond(_ context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	return f(req)
+}
+
+// The session sees nothing of a run that fails, and everything of it once it goes on.
+func TestSessionFails(t *testing.T) {
+	t.Parallel()
+	full := errors.New("session is full")
+	session := &brokenSession{err: full}
+	a := corpusAgent()
+	r := &agent.Runner{Session: session}
+	if _, err := r.Run(t.Context(), a, agent.UserMessage("x")); !errors.Is(err, full) {
+		t.Fatalf("got %v", err)
+	}
+	session.read = true
+	res, err := r.Run(t.Context(), a, agent.UserMessage("x"))
+	if !errors.Is(err, full) || res == nil {
+		t.Fatalf("got %v", err)
+	}
+	session.err = nil
+	_, err = r.Resume(t.Context(), a, res.State)
+	must(t, err)
+	items, _ := session.Items(t.Context())
+	want := "user: x\ncall c3 look {\"amount\":3}\ncall c4 look {}\n" + describe(res.State.Items()[6:])
+	if diff := gocmp.Diff(want, describe(items)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type brokenSession struct {
+	agent.MemorySession
+	err  error
+	read bool
+}
+
+func (b *brokenSession) Items(ctx context.Context) ([]agent.Item, error) {
+	items, err := b.MemorySession.Items(ctx)
+	if !b.read {
+		err = b.err
+	}
+	return items, err
+}
+
+func (b *brokenSession) Append(ctx context.Context, items ...agent.Item) error {
+	if b.err != nil {
+		return b.err
+	}
+	return b.MemorySession.Append(ctx, items...)
+}
+
+// A second run of a session sees the first, and call ids of the first mean nothing to it.
+func TestSessionOfTwoRuns(t *testing.T) {
+	t.Parallel()
+	session := new(agent.MemorySession)
+	ran := 0
+	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		ran++
+		return agent.ToolOutput{}, nil
+	})
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "work", `{}`)), scripted.Say("One."),
+		scripted.Calls(scripted.Call("c1", "work", `{}`)), scripted.Say("Two."),
+	)}
+	r := &agent.Runner{Session: session}
+	for _, want := range []string{"One.", "Two."} {
+		res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+		if err != nil || res.FinalOutput != want {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	}
+	items, _ := session.Items(t.Context())
+	turn := "user: go\ncall c1 work {}\noutput c1: \nassistant: "
+	if diff := gocmp.Diff(turn+"One.\n"+turn+"Two.\n", describe(items)); diff != "" || ran != 2 {
+		t.Error(diff, ran)
+	}
+}
+
+// One Runner and one Agent serve many runs at once.
+func TestConcurrentRuns(t *testing.T) {
+	t.Parallel()
+	a := corpusAgent()
+	var r agent.Runner
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+			for err == nil && !res.State.Finished() {
+				for _, in := range res.Interruptions {
+					err = errors.Join(err, res.State.Approve(in, agent.ApproveOptions{Always: true}))
+				}
+				if err == nil {
+					res, err = r.Resume(t.Context(), a, res.State)
+				}
+			}
+			if err != nil || res.FinalOutput != "Done." {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// FuzzRun checks that no answer of a model makes the runner panic, run a gated tool, or leave a state that cannot be
+// saved and read again.
+func FuzzRun(f *testing.F) {
+	f.Add("function_call", "c1", "pay", `{"amount":1}`, `{"type":"function_call","call_id":"c1","name":"pay","arguments":"{\"amount\":1}"}`)
+	f.Add("message", "\xff", "\x00", "\xed\xa0\x80", `{"type":"function_call","call_id":"c2","name":"look","arguments":"\ud800"}`)
+	f.Add("reasoning", "", "look", `{"amount":1,"Amount":2}`, `{"role":"assistant","content":[{"type":"output_text","text":"hi"},5,{"refusal":"no"}]}`)
+	f.Add("", "c1", "", "", "{}")
+	f.Fuzz(func(t *testing.T, kind, callID, name, arguments, raw string) {
+		gated := false
+		a := corpusAgent()
+		a.Tools[0].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			gated = true
+			return agent.ToolOutput{}, nil
+		}
+		turns := 0
+		a.Model = modelFunc(func(*agent.ModelRequest) (*agent.ModelResponse, error) {
+			if turns++; turns > 1 {
+				return &agent.ModelResponse{Items: []agent.Item{agent.AssistantMessage("Done.")}}, nil
+			}
+			return &agent.ModelResponse{Items: []agent.Item{
+				{Type: agent.ItemType(kind), CallID: callID, Name: name, Arguments: arguments, Text: arguments, Output: name},
+				{Raw: json.RawMessage(raw)},
+			}}, nil
+		})
+		res, err := new(agent.Runner).Run(t.Context(), a, agent.UserMessage(arguments))
+		if gated {
+			t.Fatal("a gated tool ran")
+		}
+		data, encodeErr := res.State.MarshalJSON()
+		must(t, encodeErr)
+		s, decodeErr := agent.DecodeRunState(data, a)
+		must(t, decodeErr)
+		if diff := gocmp.Diff(res.State.Items(), s.Items()); diff != "" && utf8Arguments(res.State.Items()) {
+			t.Error(diff)
+		}
+		if err != nil && !errors.Is(err, agent.ErrModelBehavior) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// utf8Arguments reports whether no arguments hold what is not text: only they keep it, so that it can be refused.
+func utf8Arguments(items []agent.Item) bool {
+	for _, it := range items {
+		if it.Arguments != strings.ToValidUTF8(it.Arguments, "") {
+			return false
+		}
+	}
+	return true
+}
