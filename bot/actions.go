@@ -246,7 +246,7 @@ func shownWhole(c click, r *approvals.Request) bool {
 		return brief(r)
 	case c.View.Callback == viewDetails:
 		n, ok := readNote(c.View.Private)
-		return ok && n.Request == r.ID && n.Page == len(pages(r))-1
+		return ok && n.Request == r.ID && n.Page == len(newCallText(r).pages())-1
 	}
 	return false
 }

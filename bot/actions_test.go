@@ -273,7 +273,7 @@ func TestLargeCallIsApprovedOnTheLastPage(t *testing.T) {
 	if err := s.click("U0BEN", card, "show_details"); err != nil {
 		t.Fatal(err)
 	}
-	last := len(pages(r)) - 1
+	last := len(newCallText(r).pages()) - 1
 	if last < 2 {
 		t.Fatalf("only %d pages; the test proves nothing", last+1)
 	}
@@ -289,7 +289,7 @@ func TestLargeCallIsApprovedOnTheLastPage(t *testing.T) {
 		if err := json.Unmarshal(view.Blocks, &blocks); err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range pages(r)[page] {
+		for _, p := range newCallText(r).pages()[page] {
 			if !strings.Contains(texts(t, view.Blocks), p.text) {
 				t.Fatalf("page %d does not show its text", page)
 			}

@@ -79,7 +79,7 @@ func surfaces() map[string]surface {
 	for i, p := range answerPosts(n) {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
 	}
-	for page := range pages(large) {
+	for page := range newCallText(large).pages() {
 		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, true).Blocks.BlockSet}
 	}
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
@@ -175,7 +175,7 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 	t.Parallel()
 	offered, withheld := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(0, 200<<10).Draw(t, "size")
+		size := rapid.OneOf(rapid.IntRange(0, 4<<10), rapid.IntRange(4<<10, 16<<10), rapid.IntRange(16<<10, 200<<10)).Draw(t, "size")
 		unit := rapid.OneOf(hostile(), rapid.Just("plain words and "), rapid.Just("x")).Draw(t, "unit")
 		if unit == "" {
 			unit = "-"
@@ -207,7 +207,7 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 }
 
 func checkPages(t *rapid.T, r *approvals.Request) {
-	all := pages(r)
+	all := newCallText(r).pages()
 	var arguments string
 	for i := range all {
 		v := detailsView(r, i, true)

@@ -19,8 +19,7 @@ type piece struct {
 }
 
 // pages cuts the whole call into pages of a modal. Joined, the pieces under each heading are exactly the text.
-func pages(r *approvals.Request) [][]piece {
-	t := newCallText(r)
+func (t callText) pages() [][]piece {
 	var all []piece
 	add := func(heading, text string) {
 		for i, p := range pieces(text, maxElement) {
@@ -45,11 +44,12 @@ func pages(r *approvals.Request) [][]piece {
 // detailsView shows one page of a call. Only on the last one, when everything has been shown, may the call be made to
 // run, and only by somebody who may decide.
 func detailsView(r *approvals.Request, page int, mayDecide bool) slack.ModalViewRequest {
-	all := pages(r)
+	t := newCallText(r)
+	all := t.pages()
 	page = min(max(page, 0), len(all)-1)
 	last := page == len(all)-1
 	blocks := []slack.Block{paragraph(append(aboutCall(r), fingerprint(r))...)}
-	if newCallText(r).escaped {
+	if t.escaped {
 		blocks = append(blocks, paragraph(hiddenWarning()))
 	}
 	for _, p := range all[page] {

@@ -11,8 +11,8 @@ import (
 // and never between a letter and its mark.
 func pieces(text string, limit int) []string {
 	var out []string
-	for units(text) > limit {
-		cut := cutAt(text, limit)
+	for end := prefix(text, limit); end < len(text); end = prefix(text, limit) {
+		cut := cutAt(text, end)
 		out = append(out, text[:cut])
 		text = text[cut:]
 	}
@@ -31,9 +31,9 @@ func units(s string) int {
 	return n
 }
 
-// cutAt returns where to cut a text that is longer than limit.
-func cutAt(text string, limit int) int {
-	window := text[:prefix(text, limit)]
+// cutAt returns where to cut a text, at end at the latest.
+func cutAt(text string, end int) int {
+	window := text[:end]
 	for _, sep := range []string{"\n", " "} {
 		if i := strings.LastIndex(window, sep); i >= len(window)/2 {
 			return i + len(sep)

@@ -40,6 +40,9 @@ func visible(s string, mode lines) (out string, escaped bool) {
 			continue
 		}
 		switch {
+		case r > ' ' && r < 0x7F && r != '\\': // most of every text
+			b.WriteByte(byte(r))
+			marks = 0
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\u{#%02X}`, s[i]) // a byte that is no text
 			escaped, marks = true, maxMarks

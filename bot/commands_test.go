@@ -1,0 +1,138 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// listed fills the service with n small requests.
+func listed(s *stage, n int) []*approvals.Request {
+	out := make([]*approvals.Request, n)
+	for i := range out {
+		r := transfer(fmt.Sprintf(`{"amount":%d,"to":"acme"}`, i))
+		r.ID = approvals.RequestID(fmt.Sprintf("req_%026d", i+1))
+		r.Place.Thread = "1700000000.000100"
+		s.service.put(r)
+		out[i] = r
+	}
+	return out
+}
+
+// lastEphemeral waits for a new private message to the user.
+func (s *stage) command(user, text string) slackdev.Message {
+	s.t.Helper()
+	before := len(s.slack.Ephemerals(user))
+	if err := s.slack.Command(s.ctx(), user, "C0GENERAL", slashCommand, text); err != nil {
+		s.t.Fatal(err)
+	}
+	s.eventually("an answer to "+text, func() bool { return len(s.slack.Ephemerals(user)) > before })
+	all := s.slack.Ephemerals(user)
+	return all[len(all)-1]
+}
+
+func TestCommandListsAndDecides(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	if m := s.command("U0BEN", ""); !strings.Contains(m.Text, "Nothing waits for you") {
+		t.Errorf("an empty list: %s", m.Text)
+	}
+	all := listed(s, 25)
+	seen := map[string]bool{}
+	text := "all"
+	for page := 0; text != "" && page < 30; page++ {
+		m := s.command("U0BEN", text)
+		for _, b := range m.Buttons() {
+			if b.ActionID == "approve" {
+				seen[b.Value] = true
+			}
+		}
+		_, after, more := strings.Cut(m.Text, " after ")
+		text = ""
+		if more {
+			text = "all after " + strings.Fields(after)[0]
+		}
+	}
+	if len(seen) != len(all) {
+		t.Errorf("the pages list %d of %d requests", len(seen), len(all))
+	}
+
+	m := s.command("U0BEN", "")
+	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve", Value: string(all[0].ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.service.get(all[0].ID); got.Status != approvals.RequestApproved || got.Decisions[0].Digest != all[0].Digest {
+		t.Errorf("after a click in the list: %+v", got)
+	}
+}
+
+func TestCommandShowsOnlyWhatTheViewerMayDo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := listed(s, 1)[0]
+	may := s.command("U0BEN", "show "+string(r.ID))
+	if _, ok := may.Button("approve"); !ok || !strings.Contains(texts(t, may.Blocks), `{"amount":0,"to":"acme"}`) {
+		t.Errorf("an approver sees %s", may.Blocks)
+	}
+	mayNot := s.command("U0ANN", "show "+string(r.ID))
+	if got := mayNot.Buttons(); len(got) != 1 || got[0].ActionID != "show_details" {
+		t.Errorf("the requester has the buttons %v", got)
+	}
+	s.service.mu.Lock()
+	s.service.unseeable = []approvals.UserID{user("U0CLEO")}
+	s.service.mu.Unlock()
+	hidden := s.command("U0CLEO", "show "+string(r.ID))
+	missing := s.command("U0CLEO", "show req_"+strings.Repeat("9", 26))
+	if strings.ReplaceAll(hidden.Text, string(r.ID), "ID") != strings.ReplaceAll(missing.Text, "req_"+strings.Repeat("9", 26), "ID") {
+		t.Errorf("what one may not see differs from what is not there: %q, %q", hidden.Text, missing.Text)
+	}
+}
+
+func TestCommandWords(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	for text, words := range map[string]string{
+		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "does not have /approvals grants",
+		"revoke x": "does not have", "history": "does not have", "dance <!channel>": "I do not know dance", "show": "/approvals show ID",
+		"show x": "no id of a request", "all after x": "no id of a request", "mine please": "/approvals show ID",
+	} {
+		if m := s.command("U0BEN", text); !strings.Contains(m.Text, words) || strings.Contains(m.Text, "<!") {
+			t.Errorf("%q answers %q", text, m.Text)
+		}
+	}
+}
+
+func TestHomeAndShortcut(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{slack: slackdev.Config{Shortcuts: []slackdev.Shortcut{{Name: "Pending approvals", CallbackID: shortcutPending}}}})
+	all := listed(s, 3)
+	if err := s.slack.OpenHome(s.ctx(), "U0BEN"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("a home tab", func() bool { return s.slack.HomeView("U0BEN") != nil })
+	home := s.slack.HomeView("U0BEN")
+	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: home.ID, ActionID: "approve", Value: string(all[0].ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.service.get(all[0].ID); got.Status != approvals.RequestApproved || got.Decisions[0].Via != "home" {
+		t.Errorf("after a click at home: %+v", got)
+	}
+	s.eventually("the home tab no longer lists it", func() bool {
+		return !strings.Contains(string(s.slack.HomeView("U0BEN").Blocks), string(all[0].ID))
+	})
+
+	if err := s.slack.Shortcut(s.ctx(), "U0BEN", shortcutPending); err != nil {
+		t.Fatal(err)
+	}
+	view := s.modalOf("U0BEN", viewList)
+	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "reject", Value: string(all[1].ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.service.get(all[1].ID); got.Status != approvals.RequestRejected {
+		t.Errorf("after a click in the shortcut's list: %+v", got)
+	}
+	s.modalOf("U0BEN", viewWords)
+}

@@ -1,0 +1,144 @@
+package bot
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// newHTTPStage is a stage in HTTP mode.
+func newHTTPStage(t *testing.T, with setUp) (*stage, string) {
+	t.Helper()
+	with.mode, with.slack.Mode = ModeHTTP, slackdev.ModeHTTP
+	s := newStage(t, with)
+	server := httptest.NewServer(s.bot.Handler())
+	t.Cleanup(server.Close)
+	err := s.slack.SetRequestURL(s.ctx(), slackdev.RequestURLs{
+		Events: server.URL + PathEvents, Interactions: server.URL + PathInteractions, Commands: server.URL + PathCommands,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, server.URL
+}
+
+func TestHTTPModeDoesEverything(t *testing.T) {
+	t.Parallel()
+	s, _ := newHTTPStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	if err := s.slack.Command(s.ctx(), "U0BEN", "C0GENERAL", "/approvals", "help"); err != nil {
+		t.Fatal(err)
+	}
+	s.whispered("U0BEN", "one request in full")
+	if err := s.click("U0BEN", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	form := s.modalOf("U0BEN", "reject_with_reason")
+	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": " "}})
+	if err != nil || answer["response_action"] != "errors" {
+		t.Errorf("an empty reason: %v, %v", answer, err)
+	}
+	if err := s.click("U0BEN", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.service.get(r.ID).Status; got != approvals.RequestApproved {
+		t.Errorf("status %s", got)
+	}
+}
+
+func TestUnsignedRequestsDoNothing(t *testing.T) {
+	t.Parallel()
+	s, base := newHTTPStage(t, setUp{})
+	event := `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1","event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","ts":"1700000000.000100","channel":"C0GENERAL"}}`
+	now := time.Now()
+	bodies := map[string]string{
+		PathEvents: event, PathInteractions: url.Values{"payload": {"{}"}}.Encode(), PathCommands: "command=%2Fapprovals",
+	}
+	send := func(path, body string, h http.Header) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range h {
+			req.Header[k] = v
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	for path, body := range bodies {
+		signed := s.slack.Sign([]byte(body), now)
+		tampered := signed.Clone()
+		tampered.Set("X-Slack-Signature", "v0="+strings.Repeat("0", 64))
+		half := signed.Clone()
+		half.Set("X-Slack-Signature", signed.Get("X-Slack-Signature")[:20])
+		garbage := signed.Clone()
+		garbage.Set("X-Slack-Request-Timestamp", "now")
+		for why, h := range map[string]http.Header{
+			"no headers": {}, "a wrong signature": tampered, "half a signature": half, "an unreadable time": garbage,
+			"too old":           s.slack.Sign([]byte(body), now.Add(-maxSkew-5*time.Second)),
+			"from the future":   s.slack.Sign([]byte(body), now.Add(maxSkew+5*time.Second)),
+			"of another body":   s.slack.Sign([]byte(body+" "), now),
+			"without a version": {"X-Slack-Request-Timestamp": signed["X-Slack-Request-Timestamp"], "X-Slack-Signature": {strings.TrimPrefix(signed.Get("X-Slack-Signature"), "v0=")}},
+		} {
+			if got := send(path, body, h); got != http.StatusUnauthorized {
+				t.Errorf("%s %s: HTTP %d", path, why, got)
+			}
+		}
+	}
+	if got := send(PathEvents, strings.Repeat("x", maxBody+1), nil); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("a huge body: HTTP %d", got)
+	}
+	if got := len(s.service.submitted()); got != 0 {
+		t.Fatalf("%d submissions", got)
+	}
+	if got := send(PathEvents, event, s.slack.Sign([]byte(event), now)); got != http.StatusOK || len(s.service.submitted()) != 1 {
+		t.Errorf("the control, a signed request: HTTP %d, %d submissions", got, len(s.service.submitted()))
+	}
+	probe := "ssl_check=1&token=x"
+	if got := send(PathCommands, probe, s.slack.Sign([]byte(probe), now)); got != http.StatusOK {
+		t.Errorf("ssl_check: HTTP %d", got)
+	}
+}
+
+func TestEmptySecretProvesNothing(t *testing.T) {
+	t.Parallel()
+	if authentic("", http.Header{"X-Slack-Request-Timestamp": {"1"}, "X-Slack-Signature": {"v0="}}, nil, time.Unix(1, 0)) {
+		t.Error("an empty secret was accepted")
+	}
+}
+
+func TestHTTPWithoutRunAsksToTryAgain(t *testing.T) {
+	t.Parallel()
+	s, base := newHTTPStage(t, setUp{})
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1","event":{"type":"app_mention","user":"U0ANN","text":"pay","ts":"1700000000.000100","channel":"C0GENERAL"}}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+PathEvents, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = s.slack.Sign([]byte(body), time.Now())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("HTTP %d", resp.StatusCode)
+	}
+}
