@@ -230,10 +230,14 @@ func (b *Bot) postAll(ctx context.Context, n *approvals.Notification, channel, t
 	var first approvals.Delivery
 	for i, p := range posts {
 		ts := find(there, p)
-		if ts == "" {
-			if ts, err = b.postOne(ctx, n, channel, thread, p); err != nil {
-				return approvals.Delivery{}, err
-			}
+		switch {
+		case ts == "":
+			ts, err = b.postOne(ctx, n, channel, thread, p)
+		case n.Card != nil: // what it shows may have been decided since
+			err = b.update(ctx, approvals.Card{Channel: channel, Message: ts}, newCard(n.Card), n.Card)
+		}
+		if err != nil {
+			return approvals.Delivery{}, err
 		}
 		if i == 0 {
 			first = approvals.Delivery{Channel: channel, Message: ts}

@@ -1,0 +1,295 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+	"countersign/store/boltstore"
+)
+
+// everybody lets the people of a channel decide about what others ask for.
+type everybody struct{}
+
+func (everybody) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
+	return approvals.Requirement{
+		Policy: "default", Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, SelfApproval: true,
+		ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryReject, Always: []approvals.Scope{approvals.ScopeRun},
+	}, nil
+}
+
+// bank is a tool that remembers how often it ran.
+type bank struct {
+	mu   sync.Mutex
+	paid []string
+}
+
+func (b *bank) tool() agent.Tool {
+	return agent.Tool{
+		Name: "transfer_funds", Description: "Moves money.", NeedsApproval: agent.AlwaysAsk,
+		Parameters: json.RawMessage(`{"type":"object"}`), Validate: func(json.RawMessage) error { return nil },
+		Invoke: func(_ context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.paid = append(b.paid, string(call.Arguments))
+			return agent.ToolOutput{Text: "paid"}, nil
+		},
+	}
+}
+
+func (b *bank) payments() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.paid...)
+}
+
+type oneAgent struct{ agent *agent.Agent }
+
+func (o oneAgent) Agent(name string) (approvals.AgentConfig, error) {
+	if name != o.agent.Name {
+		return approvals.AgentConfig{}, approvals.ErrNotFound
+	}
+	return approvals.AgentConfig{Agent: o.agent, MaxTurns: 10}, nil
+}
+
+// world is a workspace with the real service, worker, store and bot.
+type world struct {
+	*stage
+	bank *bank
+	file string
+	script
+}
+
+type script []scripted.Step
+
+// newWorld starts everything; restart does so again on the same workspace and store.
+func newWorld(t *testing.T, steps ...scripted.Step) *world {
+	t.Helper()
+	ws, err := slackdev.Start(slackdev.Config{Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	w := &world{stage: &stage{t: t, slack: ws, logs: &logs{}}, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), script: steps}
+	w.restart()
+	return w
+}
+
+func (w *world) restart() {
+	t := w.t
+	t.Helper()
+	if w.stop != nil {
+		if err := w.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := boltstore.Open(w.file, boltstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(ClientConfig{Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := oneAgent{&agent.Agent{Name: "ops", Model: scripted.New(w.script...), Tools: []agent.Tool{w.bank.tool()}}}
+	service, err := approvals.NewService(approvals.ServiceConfig{
+		Store: store, Policy: everybody{}, Directory: client, Agents: known, Requesters: approvals.Approvers{ChannelMembers: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.bot, err = New(Config{Client: client, Service: service, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := approvals.NewWorker(approvals.WorkerConfig{Store: store, Agents: known, Notifier: w.bot, Policy: everybody{}, Directory: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- w.bot.Run(ctx) }()
+	go func() { ended <- worker.Run(ctx) }()
+	var once sync.Once
+	var result error
+	w.stop = func() error {
+		once.Do(func() {
+			cancel()
+			result = errors.Join(<-ended, <-ended, store.Close())
+		})
+		return result
+	}
+	t.Cleanup(func() { w.stop() })
+	w.eventually("the bot is ready", w.bot.Ready)
+}
+
+// card waits for the n-th card in the thread.
+func (w *world) card(thread string, n int) slackdev.Message {
+	w.t.Helper()
+	var found []slackdev.Message
+	w.eventually(fmt.Sprintf("card %d", n), func() bool {
+		found = nil
+		for _, m := range w.slack.Thread("C0GENERAL", thread) {
+			if m.Metadata != nil && m.Metadata.EventType == cardEvent {
+				found = append(found, m)
+			}
+		}
+		return len(found) >= n
+	})
+	return found[n-1]
+}
+
+func (w *world) said(thread, words string) {
+	w.t.Helper()
+	w.eventually("an answer with "+words, func() bool {
+		for _, m := range w.slack.Thread("C0GENERAL", thread) {
+			if m.User == "U0BOT" && strings.Contains(m.Text, words) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func pay(id string) scripted.Step {
+	return scripted.Calls(scripted.Call(id, "transfer_funds", `{"to":"acme","amount":1200}`))
+}
+
+func TestWholeStory(t *testing.T) {
+	t.Parallel()
+	for _, restarted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarted=%v", restarted), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, pay("call_1"), scripted.Say("Acme has its money."))
+			thread := w.mention("U0ANN", "pay acme", "")
+			card := w.card(thread, 1)
+			if !strings.Contains(texts(t, card.Blocks), `{"amount":1200,"to":"acme"}`) {
+				t.Errorf("the card shows %s", card.Blocks)
+			}
+			if restarted {
+				w.restart()
+			}
+			if err := w.click("U0GUS", card, "approve"); err != nil {
+				t.Fatal(err)
+			}
+			w.whispered("U0GUS", "You cannot decide this")
+			if got := w.bank.payments(); len(got) != 0 {
+				t.Fatalf("ran before anybody approved: %v", got)
+			}
+			if err := w.click("U0BEN", card, "approve"); err != nil {
+				t.Fatal(err)
+			}
+			w.said(thread, "Acme has its money.")
+			if got := w.bank.payments(); len(got) != 1 || got[0] != `{"amount":1200,"to":"acme"}` {
+				t.Errorf("payments: %v", got)
+			}
+			w.eventually("the card shows the decision", func() bool {
+				m, _ := w.slack.Message(card.Channel, card.TS)
+				return len(m.Buttons()) == 0 && strings.Contains(texts(t, m.Blocks), "Approved by @U0BEN")
+			})
+			if again, _ := w.slack.Message(card.Channel, card.TS); strings.Contains(again.Text, "acme") {
+				t.Errorf("the fallback text shows arguments: %s", again.Text)
+			}
+		})
+	}
+}
+
+func TestRejectedCallNeverRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pay("call_1"), scripted.Say("Then not."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	card := w.card(thread, 1)
+	if err := w.click("U0BEN", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	form := w.modalOf("U0BEN", "reject_with_reason")
+	if _, err := w.slack.Submit(w.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "wrong account"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.said(thread, "Then not.")
+	if got := w.bank.payments(); len(got) != 0 {
+		t.Errorf("a rejected call ran: %v", got)
+	}
+	w.eventually("the card quotes the reason", func() bool {
+		m, _ := w.slack.Message(card.Channel, card.TS)
+		return strings.Contains(texts(t, m.Blocks), "wrong account")
+	})
+}
+
+func TestAlwaysHoldsForOneRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pay("call_1"), pay("call_2"), scripted.Say("Paid twice."))
+	first := w.mention("U0ANN", "pay acme twice", "")
+	if err := w.click("U0BEN", w.card(first, 1), "always_approve"); err != nil {
+		t.Fatal(err)
+	}
+	w.said(first, "Paid twice.")
+	if got := len(w.bank.payments()); got != 2 {
+		t.Errorf("%d payments", got)
+	}
+	second := w.mention("U0ANN", "pay acme twice", "")
+	w.card(second, 1)
+	if got := len(w.bank.payments()); got != 2 {
+		t.Errorf("another run did not ask: %d payments", got)
+	}
+}
+
+// TestConvergesUnderFaults breaks the Web API while a run is under way. There is one effect, one card and one answer.
+func TestConvergesUnderFaults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pay("call_1"), scripted.Say("Acme has its money."))
+	for _, f := range []slackdev.Fault{
+		{Method: methodPost, Reset: true, AfterEffect: true}, {Method: methodPost, RetryAfter: time.Second},
+		{Method: methodUpdate, Status: 500}, {Method: methodUpdate, Reset: true, AfterEffect: true},
+	} {
+		w.slack.Fail(f)
+	}
+	thread := w.mention("U0ANN", "pay acme", "")
+	card := w.card(thread, 1)
+	if err := w.click("U0BEN", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	w.slack.DropConnections()
+	w.said(thread, "Acme has its money.")
+	w.eventually("the card shows the decision", func() bool {
+		m, _ := w.slack.Message(card.Channel, card.TS)
+		return len(m.Buttons()) == 0
+	})
+	answers, cards := 0, 0
+	for _, m := range w.slack.Thread("C0GENERAL", thread) {
+		if m.Metadata != nil && m.Metadata.EventType == answerEvent {
+			answers++
+		}
+		if m.Metadata != nil && m.Metadata.EventType == cardEvent {
+			cards++
+		}
+	}
+	if answers != 1 || cards != 1 || len(w.bank.payments()) != 1 {
+		t.Errorf("%d answers, %d cards, payments %v", answers, cards, w.bank.payments())
+	}
+}
+
+func TestPendingIsListedByTheRealService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pay("call_1"), scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	w.card(thread, 1)
+	m := w.command("U0BEN", "")
+	if err := w.slack.Click(w.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve"}); err != nil {
+		t.Fatal(err)
+	}
+	w.said(thread, "Done.")
+	if m := w.command("U0BEN", "all"); !strings.Contains(m.Text, "Nothing waits") {
+		t.Errorf("afterwards: %s", m.Text)
+	}
+}
