@@ -1,0 +1,436 @@
+package httptool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"countersign/agent"
+	"countersign/agent/httptool"
+)
+
+func newTool(t testing.TB, cfg httptool.Config) agent.Tool {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name = "probe"
+	}
+	tool, err := httptool.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}
+
+// invoke runs a call and returns its output.
+func invoke(t testing.TB, tool agent.Tool, arguments string) string {
+	t.Helper()
+	out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, Arguments: json.RawMessage(arguments), EffectID: "eff_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Text
+}
+
+// open is a schema that allows any object.
+const open = `{"type":"object"}`
+
+type seen struct {
+	method, uri, body, host string
+	header                  http.Header
+}
+
+// recorder answers with handle and remembers the requests.
+func recorder(t testing.TB, handle http.HandlerFunc) (url string, requests func() []seen) {
+	t.Helper()
+	var mu sync.Mutex
+	var all []seen
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		all = append(all, seen{r.Method, r.RequestURI, string(body), r.Host, r.Header.Clone()})
+		mu.Unlock()
+		handle(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []seen {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
+}
+
+func says(status int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestBodyIsTheArguments(t *testing.T) {
+	t.Parallel()
+	const arguments = `{"amount":1250.5,"memo":"<b> & ü\u2028","to":"Acme"}`
+	for _, method := range []string{"POST", "put", "PATCH"} {
+		url, requests := recorder(t, says(200, `{"reference":"TR-1"}`))
+		tool := newTool(t, httptool.Config{
+			Method: method, URL: url + "/transfer?tenant=7", Parameters: json.RawMessage(open),
+			Headers: map[string]string{"authorization": "Bearer s3cret", "X-Team": "ops", "User-Agent": "ops/1"},
+		})
+		if text := invoke(t, tool, arguments); text != `{"reference":"TR-1"}` {
+			t.Errorf("output %q", text)
+		}
+		all := requests()
+		if len(all) != 1 {
+			t.Fatalf("%d requests", len(all))
+		}
+		r := all[0]
+		if r.method != strings.ToUpper(method) || r.uri != "/transfer?tenant=7" || r.body != arguments {
+			t.Errorf("request %+v", r)
+		}
+		for name, want := range map[string]string{
+			"Content-Type": "application/json", "Authorization": "Bearer s3cret", "X-Team": "ops", "User-Agent": "ops/1",
+			"Idempotency-Key": "eff_1", "Content-Length": fmt.Sprint(len(arguments)),
+		} {
+			if got := r.header.Get(name); got != want {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+func TestArgumentsInTheQuery(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ query, arguments, want string }{
+		{"", `{}`, "/x"},
+		{"", ``, "/x"},
+		{"", `{"a":"b c","n":1e+21,"t":true}`, "/x?a=b+c&n=1e%2B21&t=true"},
+		{"?api-version=2&q=a%20b", `{"z":"&=?#","l":[1,"x"],"o":{"k":null}}`, "/x?api-version=2&q=a%20b&z=%26%3D%3F%23&l=%5B1%2C%22x%22%5D&o=%7B%22k%22%3Anull%7D"},
+		{"", `{"gone":null,"empty":"","ü":"é"}`, "/x?empty=&%C3%BC=%C3%A9"},
+	} {
+		for _, method := range []string{"GET", "HEAD", "DELETE"} {
+			url, requests := recorder(t, says(200, "fine"))
+			tool := newTool(t, httptool.Config{Method: method, URL: url + "/x" + tt.query, Parameters: json.RawMessage(open)})
+			invoke(t, tool, tt.arguments)
+			if all := requests(); len(all) != 1 || all[0].uri != tt.want || all[0].body != "" || all[0].header.Get("Idempotency-Key") != "eff_1" || all[0].header.Get("User-Agent") != "countersign" {
+				t.Errorf("%s %s: %+v, want %s", method, tt.arguments, all, tt.want)
+			}
+		}
+	}
+}
+
+// What the operator fixed in the query cannot be said twice.
+func TestFixedQueryWins(t *testing.T) {
+	t.Parallel()
+	url, requests := recorder(t, says(200, ""))
+	tool := newTool(t, httptool.Config{Method: "GET", URL: url + "?account=1", Parameters: json.RawMessage(open)})
+	if text := invoke(t, tool, `{"account":"2"}`); !strings.Contains(text, `"account" is fixed`) || len(requests()) != 0 {
+		t.Errorf("output %q, requests %v", text, requests())
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä", 100)
+	for _, tt := range []struct {
+		why    string
+		handle http.HandlerFunc
+		want   string
+	}{
+		{"text", says(200, "hello"), "hello"},
+		{"nothing", says(204, ""), "HTTP 204 No Content"},
+		{"empty", says(200, ""), "HTTP 200 OK"},
+		{"not found", says(404, `{"error":"no such account"}`), "HTTP 404 Not Found\n{\"error\":\"no such account\"}"},
+		{"server error", says(503, "later"), "HTTP 503 Service Unavailable\nlater"},
+		{"unknown status", says(599, "x"), "HTTP 599 status code 599\nx"},
+		{"not modified", says(304, ""), "HTTP 304 Not Modified"},
+		{"long, length known", says(200, long, "Content-Length", "200"), strings.Repeat("ä", 32) + "\n[truncated: 64 bytes shown of 200 bytes]"},
+		{"long, cut in a character", says(200, "x"+long, "Content-Length", "201"), "x" + strings.Repeat("ä", 31) + "\n[truncated: 63 bytes shown of 201 bytes]"},
+		{"long, length unknown", func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, long)
+		}, strings.Repeat("ä", 32) + "\n[truncated: 64 bytes shown of more than 64 bytes]"},
+		{"exactly the limit", says(200, strings.Repeat("x", 64)), strings.Repeat("x", 64)},
+		{"some invalid UTF-8", says(200, "caf\xe9 and plenty of other text", "Content-Type", "text/plain"), "caf\uFFFD and plenty of other text"},
+		{"Latin-1", says(200, "caf\xe9", "Content-Type", "text/plain; charset=ISO-8859-1"), "café"},
+		{"an image", says(200, "\x89PNG\r\n", "Content-Type", "image/png"), "[a body that is not text: image/png, 6 bytes]"},
+		{"bytes without a name", says(200, "\x00\x01\x02", "Content-Type", ""), "[a body that is not text: unknown type, 3 bytes]"},
+		{"many bytes", says(200, strings.Repeat("\xff\x01", 300), "Content-Type", "application/octet-stream", "Content-Length", "600"), "[a body that is not text: application/octet-stream, 600 bytes]"},
+		{"an error with bytes", says(500, "\x00"), "HTTP 500 Internal Server Error\n[a body that is not text: text/plain, 1 bytes]"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			t.Parallel()
+			url, _ := recorder(t, tt.handle)
+			for _, method := range []string{"GET", "POST"} {
+				tool := newTool(t, httptool.Config{Method: method, URL: url, MaxBytes: 64})
+				got := invoke(t, tool, `{}`)
+				if tt.why == "an error with bytes" {
+					got = strings.Replace(got, "application/octet-stream", "text/plain", 1)
+				}
+				if got != tt.want {
+					t.Errorf("%s: got %q, want %q", method, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestLargeAnswerIsNotRead(t *testing.T) {
+	t.Parallel()
+	var wrote atomic.Int64
+	url, _ := recorder(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range 64 << 10 {
+			n, err := w.Write(make([]byte, 1<<10))
+			wrote.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	})
+	invoke(t, newTool(t, httptool.Config{Method: "GET", URL: url}), `{}`)
+	if n := wrote.Load(); n > 32<<20 {
+		t.Errorf("%d bytes were taken", n)
+	}
+}
+
+// What is known about a call without an answer depends on how far it got, and on whether it may be repeated.
+func TestCallsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-hunter2"
+	hang := make(chan struct{})
+	hanging, _ := recorder(t, func(http.ResponseWriter, *http.Request) { <-hang })
+	cutting, _ := recorder(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	half, _ := recorder(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "half of it")
+	})
+	stalling, _ := recorder(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "a bit")
+		_ = http.NewResponseController(w).Flush()
+		<-hang
+	})
+	t.Cleanup(func() { close(hang) }) // before the servers wait for their handlers
+	garbage := rawServer(t, "SMTP ready "+secret+"\r\n\r\n")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusing := "http://" + closed.Addr().String()
+	_ = closed.Close()
+
+	const unknown = "Whether it took effect is unknown"
+	for _, tt := range []struct {
+		why, url, method string
+		idempotent       bool
+		want, not        string
+	}{
+		{"no server", refusing, "POST", false, "Nothing was sent", unknown},
+		{"no such name", "http://no-such-host.invalid", "POST", false, "Nothing was sent", unknown},
+		{"no answer", hanging, "POST", false, unknown, "Nothing was sent"},
+		{"no answer to DELETE", hanging, "DELETE", false, unknown, "Nothing was sent"},
+		{"no answer, repeatable", hanging, "POST", true, "may be repeated", unknown},
+		{"no answer to GET", hanging, "GET", false, "may be repeated", unknown},
+		{"cut off", cutting, "POST", false, unknown, "Nothing was sent"},
+		{"cut off GET", cutting, "GET", false, "may be repeated", unknown},
+		{"not HTTP", garbage, "POST", false, unknown, "Nothing was sent"},
+		{"cut in the body", half, "POST", false, "half of it\n[truncated: 10 bytes shown of 100 bytes]\n[HTTP 200 OK; the connection broke", unknown},
+		{"stalled in the body", stalling, "POST", false, "[HTTP 200 OK; the rest of the body did not come within 100ms]", unknown},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			t.Parallel()
+			timeout := 100 * time.Millisecond
+			if tt.why == "no server" || tt.why == "no such name" {
+				timeout = 5 * time.Second
+			}
+			tool := newTool(t, httptool.Config{
+				Method: tt.method, URL: tt.url + "/p?token=" + secret, Idempotent: tt.idempotent, Timeout: timeout,
+				Headers: map[string]string{"X-Key": secret},
+			})
+			text := invoke(t, tool, `{}`)
+			if !strings.Contains(text, tt.want) || strings.Contains(text, tt.not) || strings.Contains(text, secret) || strings.Contains(text, "/p") {
+				t.Errorf("output %q", text)
+			}
+			if host := strings.TrimPrefix(tt.url, "http://"); !strings.Contains(tt.want, "HTTP 200") && !strings.Contains(text, host) {
+				t.Errorf("output %q does not name the host %s", text, host)
+			}
+		})
+	}
+}
+
+// rawServer answers every connection with the same bytes, whatever it is sent.
+func rawServer(t *testing.T, answer string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, answer)
+			_, _ = c.Read(make([]byte, 4096))
+			_ = c.Close()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// The end of the caller's context is an error and not an output: nothing may be recorded as done.
+func TestContextEnds(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("lease lost")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	release := make(chan struct{})
+	url, _ := recorder(t, func(http.ResponseWriter, *http.Request) {
+		cancel(lost)
+		<-release
+	})
+	t.Cleanup(func() { close(release) })
+	tool := newTool(t, httptool.Config{Method: "POST", URL: url})
+	out, err := tool.Invoke(ctx, &agent.ToolCall{Arguments: json.RawMessage(`{}`), EffectID: "e"})
+	if !errors.Is(err, lost) || out.Text != "" {
+		t.Errorf("output %+v, error %v", out, err)
+	}
+}
+
+// flaky answers the first request of each connection and drops the connection at the second, having read it.
+func flaky(t *testing.T) (url string, received *atomic.Int64) {
+	t.Helper()
+	received = new(atomic.Int64)
+	var mu sync.Mutex
+	served := make(map[string]bool)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		received.Add(1)
+		mu.Lock()
+		again := served[r.RemoteAddr]
+		served[r.RemoteAddr] = true
+		mu.Unlock()
+		if again {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, "ok")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, received
+}
+
+// The transport takes an Idempotency-Key for permission to repeat a request; only idempotent tools give it.
+func TestNothingIsRepeatedBehindOurBack(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method     string
+		idempotent bool
+		want       int64 // requests received in two calls
+	}{
+		{"POST", false, 2},
+		{"DELETE", false, 2},
+		{"PATCH", false, 2},
+		{"GET", false, 3}, // control: kept connection, dropped, repeated
+		{"POST", true, 3},
+		{"DELETE", true, 3},
+	} {
+		url, received := flaky(t)
+		tool := newTool(t, httptool.Config{Method: tt.method, URL: url, Idempotent: tt.idempotent})
+		for range 2 {
+			if text := invoke(t, tool, `{}`); text != "ok" {
+				t.Errorf("%s: output %q", tt.method, text)
+			}
+		}
+		if got := received.Load(); got != tt.want {
+			t.Errorf("%s, idempotent %t: the server received %d requests, want %d", tt.method, tt.idempotent, got, tt.want)
+		}
+	}
+}
+
+func TestDefinition(t *testing.T) {
+	t.Parallel()
+	tool := newTool(t, httptool.Config{
+		Name: "transfer", Description: "Moves money.", Version: "3", Method: "post", URL: "http://h/x?key=s3cret", WrittenURL: "http://h/x?key=${KEY}",
+		Headers:    map[string]string{"x-b": "s3cret", "Authorization": "Bearer s3cret"},
+		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`),
+	})
+	if want := []string{"POST", "http://h/x?key=${KEY}", "Authorization", "X-B"}; !slices.Equal(tool.Binding, want) {
+		t.Errorf("binding %q, want %q", tool.Binding, want)
+	}
+	if tool.Kind != agent.KindHTTP || tool.Version != "3" || tool.Idempotent || tool.NeedsApproval != nil {
+		t.Errorf("tool %+v", tool)
+	}
+	if err := tool.Validate(json.RawMessage(`{"a":1}`)); err == nil {
+		t.Error("invalid arguments passed")
+	}
+	if err := tool.Validate(json.RawMessage(`{"a":"x"}`)); err != nil {
+		t.Error(err)
+	}
+	for method, want := range map[string]bool{"GET": true, "HEAD": true, "DELETE": false, "PUT": false} {
+		if got := newTool(t, httptool.Config{Method: method, URL: "http://h"}).Idempotent; got != want {
+			t.Errorf("%s: idempotent %t", method, got)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		why, want string
+		cfg       httptool.Config
+	}{
+		{"no method", "method", httptool.Config{URL: "http://h"}},
+		{"strange method", "method", httptool.Config{Method: "TRACE", URL: "http://h"}},
+		{"no URL", "url", httptool.Config{Method: "GET"}},
+		{"no scheme", "url", httptool.Config{Method: "GET", URL: "example.com/x"}},
+		{"a file", "url", httptool.Config{Method: "GET", URL: "file:///etc/passwd"}},
+		{"no host", "url has no host", httptool.Config{Method: "GET", URL: "http:///x"}},
+		{"a password in the URL", "user", httptool.Config{Method: "GET", URL: "http://u:s3cret@h"}},
+		{"a URL that cannot be read", "url", httptool.Config{Method: "GET", URL: "http://h/%zz?s3cret"}},
+		{"a fragment", "fragment", httptool.Config{Method: "GET", URL: "http://h/#s3cret"}},
+		{"a host outside ASCII", "xn--", httptool.Config{Method: "GET", URL: "http://bücher.example"}},
+		{"a header's name", "header", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X Y": "s3cret"}}},
+		{"a header's value", "header X-Y", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X-Y": "s3cret\r\nEvil: 1"}}},
+		{"a header twice", "twice", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X-Y": "s3cret", "x-y": "s3cret"}}},
+		{"our header", "Idempotency-Key", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"idempotency-key": "s3cret"}}},
+		{"a negative timeout", "negative", httptool.Config{Method: "GET", URL: "http://h", Timeout: -1}},
+		{"parameters that are no object", "parameters", httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type":"array"}`)}},
+		{"parameters that are no JSON", "parameters", httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type"`)}},
+		{"a bad schema", `schema at /properties/a/type`, httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"strng"}}}`)}},
+		{"a parameter that is fixed", "/properties/a", httptool.Config{Method: "GET", URL: "http://h?a=s3cret", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}},
+	} {
+		tt.cfg.Name = "probe"
+		_, err := httptool.New(tt.cfg)
+		if err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), `"probe"`) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", tt.why, err)
+		}
+	}
+	own := httptool.Config{
+		Name: "probe", Method: "POST", URL: "http://h?a=1", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"strng"}}}`),
+		Validate: func(json.RawMessage) error { return nil },
+	}
+	if _, err := httptool.New(own); err != nil {
+		t.Errorf("control: with a check of the caller's own: %v", err)
+	}
+}
+
+func TestHostHeader(t *testing.T) {
+	t.Parallel()
+	url, requests := recorder(t, says(200, "x"))
+	invoke(t, newTool(t, httptool.Config{Method: "GET", URL: url, Headers: map[string]string{"host": "virtual.example"}}), `{}`)
+	if got := requests()[0].host; got != "virtual.example" {
+		t.Errorf("host %q", got)
+	}
+}

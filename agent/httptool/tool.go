@@ -1,0 +1,65 @@
+package httptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"countersign/agent"
+)
+
+// tool makes the calls of one declaration.
+type tool struct {
+	*declared
+	transport http.RoundTripper
+}
+
+// New returns the tool that cfg declares, without a gate: the caller sets NeedsApproval. Its error wraps
+// [agent.ErrConfig] and names the place. The tool bounds itself by cfg.Timeout, so that its output can tell what is
+// known; [agent.Tool] has no timeout of its own then.
+func New(cfg Config) (agent.Tool, error) {
+	d, err := cfg.check()
+	if err != nil {
+		return agent.Tool{}, err
+	}
+	validate := cfg.Validate
+	if validate == nil {
+		if validate, err = Validator(cfg.Parameters); err != nil {
+			return agent.Tool{}, fmt.Errorf("%w: http tool %q: parameters: %w", agent.ErrConfig, cfg.Name, err)
+		}
+	}
+	t := &tool{declared: d, transport: newTransport(d)}
+	return agent.Tool{
+		Name: cfg.Name, Description: cfg.Description, Version: cfg.Version, Kind: agent.KindHTTP,
+		Parameters: cfg.Parameters, Validate: validate, Binding: d.binding(), Idempotent: d.Idempotent, Invoke: t.invoke,
+	}, nil
+}
+
+var errTimeout = errors.New("timed out")
+
+// invoke makes one call. Its error is the context's, and nothing else.
+func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
+	defer cancel()
+	text := t.run(bounded, call)
+	if ctx.Err() != nil {
+		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, context.Cause(ctx))
+	}
+	return agent.ToolOutput{Text: text}, nil
+}
+
+// run makes the call and says how it went.
+func (t *tool) run(ctx context.Context, call *agent.ToolCall) string {
+	first, err := t.request(call)
+	if err != nil {
+		return "The call was not made: " + err.Error() + "."
+	}
+	x := &exchange{tool: t, trusted: true}
+	res, err := x.follow(ctx, first)
+	if err != nil {
+		return x.unanswered(ctx, err)
+	}
+	defer res.Body.Close()
+	return t.text(ctx, res, x.note)
+}
