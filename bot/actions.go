@@ -36,6 +36,7 @@ func (b *Bot) decodeInteraction(payload json.RawMessage) (delivery, error) {
 	if err := decode(payload, &i); err != nil {
 		return delivery{}, err
 	}
+	i.arrived = time.Now()
 	if !isUserID(i.User.ID) {
 		return delivery{}, fmt.Errorf("an interaction of nobody: %w", errUnreadable)
 	}
@@ -104,7 +105,7 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 		ID: decisionID(c.request, c.by, c.moment()), Workspace: c.id.workspace, Request: c.request, By: c.by,
 		Verdict: verdicts[c.act], Digest: c.shown(r), Via: c.via(),
 	}
-	res := b.record(ctx, d)
+	res := b.record(ctx, d, c.arrived)
 	if res.late != nil {
 		return answer{then: func(ctx context.Context) {
 			b.tell(ctx, c, unconfirmed())
@@ -138,8 +139,9 @@ type result struct {
 	late    <-chan result
 }
 
-// record calls the service and waits for decideBudget.
-func (b *Bot) record(ctx context.Context, d approvals.Decision) result {
+// record calls the service and waits until decideBudget has passed since the click arrived: it may have waited behind
+// other clicks on the same request.
+func (b *Bot) record(ctx context.Context, d approvals.Decision, arrived time.Time) result {
 	done := make(chan result, 1)
 	b.work.aside(ctx, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, decideLimit)
@@ -147,7 +149,7 @@ func (b *Bot) record(ctx context.Context, d approvals.Decision) result {
 		r, err := b.service.Decide(ctx, d)
 		done <- b.settle(ctx, d, r, err)
 	}, func() { done <- result{err: errors.New("the handler gave up")} })
-	timer := time.NewTimer(decideBudget)
+	timer := time.NewTimer(time.Until(arrived.Add(decideBudget)))
 	defer timer.Stop()
 	select {
 	case res := <-done:

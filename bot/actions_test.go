@@ -150,6 +150,54 @@ func TestSlowDecisionIsConfirmedLater(t *testing.T) {
 	s.whispered("U0BEN", "Recorded: approved")
 }
 
+// TestClicksBehindASlowOneAreAcknowledgedInTime has three people click while the store hangs. They wait for each other
+// in here, but none of them beyond Slack's three seconds.
+func TestClicksBehindASlowOneAreAcknowledgedInTime(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	r.Requirement.SelfApproval = true
+	card := s.show(r)
+	release := make(chan struct{})
+	s.service.hold = func(what string) {
+		if what == "decide" {
+			<-release
+		}
+	}
+	var all sync.WaitGroup
+	for _, who := range []string{"U0ANN", "U0BEN", "U0CLEO"} {
+		all.Go(func() {
+			if err := s.click(who, card, "approve"); err != nil {
+				t.Errorf("%s: %v", who, err)
+			}
+		})
+	}
+	all.Wait()
+	close(release)
+	for _, who := range []string{"U0ANN", "U0BEN", "U0CLEO"} {
+		s.eventually(who+" is told how it went", func() bool {
+			for _, m := range s.slack.Ephemerals(who) {
+				if strings.Contains(m.Text, "Recorded: approved") || strings.Contains(m.Text, "Already decided") {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+func TestFormIsOnlyForThoseWhoMayDecide(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	card := s.show(transfer(small))
+	if err := s.click("U0ANN", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("words", func() bool {
+		return strings.Contains(string(s.modalOf("U0ANN", viewWords).Blocks), "the requester does not decide")
+	})
+}
+
 func TestLostAnswerIsFoundByReadingAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})
@@ -202,9 +250,8 @@ func TestRejectWithReason(t *testing.T) {
 	if err := s.click("U0CLEO", card, "reject_with_reason"); err != nil {
 		t.Fatal(err)
 	}
-	late := s.modalOf("U0CLEO", viewWords)
 	s.eventually("the late one reads who decided", func() bool {
-		late = s.modalOf("U0CLEO", viewWords)
+		late := s.modalOf("U0CLEO", viewWords)
 		return strings.Contains(string(late.Blocks), "U0BEN")
 	})
 }

@@ -72,9 +72,9 @@ func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 }
 
 func unknownButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
-	row := []slack.BlockElement{button(r, actMarkDone, "It happened", slack.StyleDefault)}
+	row := []slack.BlockElement{button(r, actMarkDone, "Mark done", slack.StyleDefault)}
 	if whole {
-		row = append(row, confirmed(button(r, actRetry, "Run it again", slack.StyleDefault), slack.StyleDanger,
+		row = append(row, confirmed(button(r, actRetry, "Retry", slack.StyleDefault), slack.StyleDanger,
 			"Run it again?", "If the call did happen before, it happens twice. Run it again only if you know that it did not."))
 	}
 	return [][]slack.BlockElement{append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))}

@@ -28,7 +28,7 @@ type form struct {
 
 var forms = map[action]form{
 	actRejectReason: {approvals.Reject, "Reject with reason", "Why not?", "The agent is told.", "Reject"},
-	actMarkDone:     {approvals.MarkDone, "It happened", "What came of it?", "The agent reads this as the result of the call.", "Mark as done"},
+	actMarkDone:     {approvals.MarkDone, "Mark done", "What came of it?", "The agent reads this as the result of the call.", "Mark done"},
 	actGiveUp:       {approvals.GiveUp, "Give up", "What should the agent know?", "The call is left as it is. The agent is told.", "Give up"},
 }
 
@@ -54,8 +54,12 @@ func (b *Bot) openForm(_ context.Context, c click) (answer, error) {
 			if words := misplaced(c, r); words != nil {
 				return wordsView(words), nil
 			}
-			if r.Status != approvals.RequestPending {
-				return wordsView(outcomeFor(r)), nil
+			if err := b.service.MayDecide(ctx, r, c.by); err != nil {
+				words, known := refusedDecision(err, r, c.by)
+				if !known {
+					return slack.ModalViewRequest{}, err
+				}
+				return wordsView(words), nil
 			}
 			return formView(c.act, r), nil
 		})
@@ -111,7 +115,7 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 	case n > maxReason:
 		return answer{payload: fieldError(fmt.Sprintf("At most %d characters, please; these are %d.", maxReason, n))}, nil
 	}
-	res := b.record(ctx, d)
+	res := b.record(ctx, d, i.arrived)
 	if res.late != nil {
 		return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"time"
 
 	"countersign/approvals"
 )
@@ -89,6 +90,8 @@ type interaction struct {
 	View        *view     `json:"view"`
 	ResponseURL secretURL `json:"response_url"`
 	CallbackID  string    `json:"callback_id"` // shortcuts
+
+	arrived time.Time
 }
 
 // pressed is a button somebody pressed.
@@ -210,7 +213,7 @@ func (c *Client) learnApp(appID string) {
 }
 
 var (
-	channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{2,20}$`)
+	channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{1,30}$`)
 	messageTS = regexp.MustCompile(`^[0-9]{1,12}\.[0-9]{1,9}$`)
 	requestID = regexp.MustCompile(`^req_[0-9a-z]{26}$`)
 )

@@ -74,7 +74,7 @@ func fallbackTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 
 // escape makes text harmless where Slack reads markup.
 func escape(s string) string { return slackutilsx.EscapeMessage(s) }
 
-var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
+var userID = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
 
 func isUserID(s string) bool { return userID.MatchString(s) }
 

@@ -102,7 +102,7 @@ func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approv
 	if !ok {
 		return nil, approvals.ErrNotFound
 	}
-	if err := f.MayDecide(ctx, r, d.By); err != nil {
+	if err := f.MayDecide(ctx, r, d.By); err != nil && !errors.Is(err, approvals.ErrConflict) {
 		return r, err
 	}
 	f.hold("decide")
@@ -177,6 +177,8 @@ func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*a
 func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error {
 	who, err := f.directory.Person(ctx, u)
 	switch {
+	case r.Status != approvals.RequestPending:
+		return approvals.ErrConflict
 	case err != nil:
 		return fmt.Errorf("%w: %w", approvals.ErrUnavailable, err)
 	case !who.Regular:
