@@ -1,5 +1,7 @@
 package approvals
 
+import "context"
+
 // What the tests compare with the documentation and the audit trail.
 var (
 	RunMoves       = runMoves
@@ -13,4 +15,18 @@ func invert[K, V comparable](m map[K]V, into map[V]K) map[V]K {
 		into[v] = k
 	}
 	return into
+}
+
+// TryRunMove tries to move a run that stands at from.
+func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatus) error {
+	return update(ctx, st, ws, func(c *change) error {
+		return c.moveRun(&Run{Workspace: ws, ID: "run_x", Status: from}, to, system, nil)
+	})
+}
+
+// TryRequestMove tries to move a request that stands at from.
+func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to RequestStatus) error {
+	return update(ctx, st, ws, func(c *change) error {
+		return c.moveRequest(&Request{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}, to, system, nil)
+	})
 }

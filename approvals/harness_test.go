@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -18,8 +17,6 @@ import (
 	"countersign/approvals"
 	"countersign/store/boltstore"
 )
-
-var long = flag.Bool("long", false, "run the slow tests too")
 
 const ws = approvals.WorkspaceID("T1")
 
