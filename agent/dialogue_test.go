@@ -138,6 +138,11 @@ func (d *dialogue) setup(w []string) {
 	switch w[0] {
 	case "tool": // tool NAME [gate] [options]
 		d.tool(w[1], w[2:])
+	case "tool-without-arguments":
+		d.drop(w[1])
+		tool := agent.NewTool(w[1], "Test tool.", noop[struct{}])
+		tool.NeedsApproval = agent.AlwaysAsk
+		d.agent.Tools = append(d.agent.Tools, tool)
 	case "limit":
 		d.runner.MaxTurns = d.number(w[1])
 	case "parallel":
@@ -478,9 +483,12 @@ func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOu
 	return nil, nil
 }
 
-func (j *faultyJournal) Done(_ context.Context, e agent.Effect, out agent.ToolOutput) error {
+func (j *faultyJournal) Done(ctx context.Context, e agent.Effect, out agent.ToolOutput) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if j.next == "done-error" {
 		j.next = ""
 		return errors.New("disk full")

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -258,6 +259,59 @@ func (spoiler) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, err
 }
 
 func (spoiler) Done(_ context.Context, e agent.Effect, _ agent.ToolOutput) error { return nil }
+
+// invariant I9: what runs is compared with what was decided once more, right before it runs.
+func TestToolChangesDuringResume(t *testing.T) {
+	t.Parallel()
+	ran := false
+	pay := agent.NewTool("pay", "", noop[amountArgs])
+	pay.NeedsApproval = agent.AlwaysAsk
+	pay.Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		ran = true
+		return agent.ToolOutput{}, nil
+	}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"to":"a"}`), scripted.Call("c2", "pay", `{"to":"b"}`)),
+	)}
+	var r agent.Runner
+	res, err := r.Run(t.Context(), a)
+	must(t, err)
+	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+	must(t, res.State.Reject(res.Interruptions[1], agent.RejectOptions{}))
+	r.RejectionMessage = func(context.Context, *agent.ToolCall) (string, error) {
+		a.Tools[0].Version = "2" // between the check at the start of Resume and the execution
+		return "", nil
+	}
+	if _, err = r.Resume(t.Context(), a, res.State); !errors.Is(err, agent.ErrStale) || ran {
+		t.Errorf("got %v, ran %v", err, ran)
+	}
+}
+
+// What became of a call that has begun is for the journal to say, also when its tool would not take it any more.
+func TestValidatorChangesAfterBeginning(t *testing.T) {
+	t.Parallel()
+	refuse := false
+	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		return agent.ToolOutput{}, agent.ErrFatal
+	})
+	tool.Validate = func(json.RawMessage) error {
+		if refuse {
+			return errors.New("never heard of it")
+		}
+		return nil
+	}
+	a := fleet(1, tool)
+	var r agent.Runner
+	res, err := r.Run(t.Context(), a)
+	if !errors.Is(err, agent.ErrFatal) {
+		t.Fatal(err)
+	}
+	refuse = true
+	res, err = r.Resume(t.Context(), a, res.State)
+	if err != nil || len(res.Interruptions) != 1 || res.Interruptions[0].Kind != agent.OutcomeUnknown {
+		t.Errorf("got %+v, %v", res.Interruptions, err)
+	}
+}
 
 // What the journal is told: the effect's identity, and who let it through.
 func TestEffects(t *testing.T) {
