@@ -23,3 +23,8 @@ func harness(t testing.TB) storetest.Harness {
 		return s
 	}}
 }
+
+func TestAgainstModel(t *testing.T) {
+	t.Parallel()
+	storetest.Compare(t, harness)
+}

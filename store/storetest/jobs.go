@@ -62,7 +62,7 @@ func (s *suite) dispatch(handle func(context.Context, approvals.Job) error) (sto
 					s.Errorf("dispatch: %v", err)
 				}
 			case <-time.After(patience):
-				s.Error("dispatch does not end")
+				s.Errorf("dispatch does not end")
 			}
 		})
 	}
@@ -234,7 +234,7 @@ func testJobAgain(s *suite) {
 		n++
 		calls <- n
 		if n == 1 {
-			<-release
+			s.hold(release)
 		}
 		return nil
 	})()
@@ -372,7 +372,7 @@ func testDispatchEnds(s *suite) {
 	go func() {
 		ended <- s.store.Dispatch(ctx, func(context.Context, approvals.Job) error {
 			close(started)
-			<-release
+			s.hold(release)
 			return nil
 		})
 	}()

@@ -63,7 +63,7 @@ func testCloseWaits(s *suite) {
 	go func() {
 		updated <- s.store.Update(s.ctx, func(tx approvals.Tx) error {
 			close(inside)
-			<-release
+			s.hold(release)
 			return everything(tx)
 		})
 	}()

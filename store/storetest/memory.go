@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"countersign/approvals"
 )
@@ -16,8 +17,8 @@ import (
 // Memory is the data of a store in memory that keeps every promise in the plainest way: one writer at a time on a copy
 // of everything. It says what a store must do, and nothing about how.
 type Memory struct {
-	mu      sync.Mutex // held by the writer
-	current tables     // replaced, never changed
+	writer  sync.Mutex             // held while a transaction writes
+	current atomic.Pointer[tables] // replaced, never changed
 }
 
 // tables holds the records by kind and key.
@@ -38,7 +39,13 @@ func (r row) compare(o row) int {
 }
 
 // NewMemory returns empty data.
-func NewMemory() *Memory { return &Memory{current: tables{}} }
+func NewMemory() *Memory { return newMemory(tables{}) }
+
+func newMemory(content tables) *Memory {
+	m := new(Memory)
+	m.current.Store(&content)
+	return m
+}
 
 // Open returns a store on the data. One store may be open at a time.
 func (m *Memory) Open() approvals.Store {
@@ -74,9 +81,7 @@ func (s *memoryStore) View(ctx context.Context, fn func(approvals.Tx) error) err
 		return err
 	}
 	defer s.active.Done()
-	s.data.mu.Lock()
-	t := &memoryTx{store: s, tables: s.data.current}
-	s.data.mu.Unlock()
+	t := &memoryTx{store: s, tables: *s.data.current.Load()}
 	defer func() { t.ended = true }()
 	return fn(t)
 }
@@ -86,9 +91,9 @@ func (s *memoryStore) Update(ctx context.Context, fn func(approvals.Tx) error) e
 		return err
 	}
 	defer s.active.Done()
-	s.data.mu.Lock()
-	defer s.data.mu.Unlock()
-	t := &memoryTx{store: s, write: true, tables: maps.Clone(s.data.current)}
+	s.data.writer.Lock()
+	defer s.data.writer.Unlock()
+	t := &memoryTx{store: s, write: true, tables: maps.Clone(*s.data.current.Load())}
 	for kind, rows := range t.tables {
 		t.tables[kind] = maps.Clone(rows)
 	}
@@ -96,7 +101,7 @@ func (s *memoryStore) Update(ctx context.Context, fn func(approvals.Tx) error) e
 	if err := fn(t); err != nil {
 		return err
 	}
-	s.data.current = t.tables
+	s.data.current.Store(&t.tables)
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -68,25 +68,26 @@ func (s *memoryStore) Dispatch(ctx context.Context, handle func(context.Context,
 // due marks the due jobs as running and returns them, and when the next will be due.
 func (s *memoryStore) due(ctx context.Context) (jobs []memoryJob, next time.Time, err error) {
 	next = time.Now().Add(time.Hour)
-	err = s.View(ctx, func(tx approvals.Tx) error {
-		s.data.mu.Lock() // the marks belong to the writer
-		defer s.data.mu.Unlock()
-		t := &memoryTx{store: s, tables: s.data.current}
-		for _, at := range t.rows("job", func(at row) bool { return !s.running[at] }) {
-			var m memoryJob
-			if err := t.get("job", at, &m); err != nil {
-				return err
-			}
-			if due := latest(m.Due, m.NotBefore); due.After(time.Now()) {
-				next = earliest(next, due)
-				continue
-			}
-			s.running[at] = true
-			jobs = append(jobs, m)
+	if err := s.enter(ctx); err != nil {
+		return nil, next, err
+	}
+	defer s.active.Done()
+	s.data.writer.Lock() // the marks belong to the writer
+	defer s.data.writer.Unlock()
+	t := &memoryTx{store: s, tables: *s.data.current.Load()}
+	for _, at := range t.rows("job", func(at row) bool { return !s.running[at] }) {
+		var m memoryJob
+		if err := t.get("job", at, &m); err != nil {
+			return nil, next, err
 		}
-		return nil
-	})
-	return jobs, next, err
+		if due := latest(m.Due, m.NotBefore); due.After(time.Now()) {
+			next = earliest(next, due)
+			continue
+		}
+		s.running[at] = true
+		jobs = append(jobs, m)
+	}
+	return jobs, next, nil
 }
 
 func latest(a, b time.Time) time.Time {

@@ -46,16 +46,16 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			t.Log("why: " + p.why)
-			p.run(t, open)
+			p.run(t, open, patience)
 		})
 	}
 }
 
 // patience is how long a subtest waits for what must happen.
-const patience = 10 * time.Second
+const patience = 20 * time.Second
 
-func (p promise) run(t testing.TB, open func(testing.TB) Harness) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func (p promise) run(t testing.TB, open func(testing.TB) Harness, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	h := open(t)
 	s := &suite{TB: t, ctx: ctx, harness: h, store: h.Open()}
@@ -113,6 +113,14 @@ func await[T any](s *suite, what string, c <-chan T) T {
 	case <-s.ctx.Done():
 		s.Fatalf("waited in vain for %s", what)
 		panic("unreachable")
+	}
+}
+
+// hold waits for c, or for the subtest to end, so that a failure leaves nobody behind.
+func (s *suite) hold(c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-s.ctx.Done():
 	}
 }
 
