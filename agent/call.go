@@ -12,6 +12,7 @@ import (
 
 var (
 	errForgedOutput = errors.New("a model cannot write the output of a call")
+	errForeignRole  = errors.New("a model cannot speak in another role than its own")
 	errNoCallID     = errors.New("a call without an id")
 )
 

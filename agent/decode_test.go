@@ -135,8 +135,17 @@ func TestDecodeOfOtherAgents(t *testing.T) {
 	}
 	without := corpusAgent()
 	without.Tools = without.Tools[1:]
-	if _, err := agent.DecodeRunState(data, without); !errors.Is(err, agent.ErrUnknownTool) {
-		t.Errorf("without the tool: got %v", err)
+	s, err := agent.DecodeRunState(data, without)
+	if !errors.Is(err, agent.ErrUnknownTool) || s == nil {
+		t.Fatalf("without the tool: got %v", err)
+	}
+	// What nobody can run any more can still be rejected.
+	for _, in := range s.Undecided() {
+		must(t, s.Reject(in, agent.RejectOptions{}))
+	}
+	res, err := new(agent.Runner).Resume(t.Context(), without, s)
+	if err != nil || res.FinalOutput != "Done." {
+		t.Errorf("got %v", err)
 	}
 	if _, err := agent.DecodeRunState(data, nil); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("without an agent: got %v", err)

@@ -85,8 +85,8 @@ func (s *RunState) interruption(c *call) Interruption {
 // bind takes a, the agent the run was started with, as it is now. It refuses open calls that would no longer do what
 // people were asked about.
 func (s *RunState) bind(a *Agent) error {
-	if a.Name != s.root.Name || len(s.path) != 1 || s.path[0] != a.Name {
-		return fmt.Errorf("%w: the run belongs to agent %q, not %q", ErrUnknownAgent, s.agentName(), a.Name)
+	if err := s.checkPath(a); err != nil {
+		return err
 	}
 	for _, c := range s.calls {
 		if err := s.bindCall(a, c); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // check refuses numbers that no run can have.
@@ -183,19 +184,19 @@ func (c *call) checkDigest(it *Item) string {
 	return ""
 }
 
-// checkAgents looks for what the state needs of the agents.
-func (s *RunState) checkAgents(root *Agent) error {
-	for _, name := range s.path {
-		if name != root.Name {
-			return fmt.Errorf("%w: the run belongs to agent %q", ErrUnknownAgent, excerpt(name))
-		}
+// checkPath looks for the agents that the state names.
+func (s *RunState) checkPath(root *Agent) error {
+	if len(s.path) != 1 || s.path[0] != root.Name {
+		return fmt.Errorf("%w: the run was with %q, not with %q", ErrUnknownAgent, excerpt(strings.Join(s.path, "/")), root.Name)
 	}
-	if len(s.path) != 1 {
-		return fmt.Errorf("%w: the run was with an agent inside %q", ErrUnknownAgent, root.Name)
-	}
+	return nil
+}
+
+// checkTools looks for the tools of the calls that may still run.
+func (s *RunState) checkTools(root *Agent) error {
 	for _, c := range s.calls {
 		if s.needsTool(c) && root.tool(c.Tool) == nil {
-			return fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, c.Tool, root.Name)
+			return fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, excerpt(c.Tool), root.Name)
 		}
 	}
 	return nil

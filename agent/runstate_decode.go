@@ -18,7 +18,10 @@ const (
 )
 
 // DecodeRunState reads a state of any released schema version. root is the agent the run was started with. It
-// returns a *SchemaError for data it cannot trust, ErrUnknownAgent and ErrUnknownTool when the agents have changed.
+// returns a *SchemaError for data it cannot trust, and ErrUnknownAgent when the run belongs to another agent.
+//
+// ErrUnknownTool means that the agent no longer has the tool of a call that may still run. The state is returned with
+// it: once such calls are rejected, it can be resumed.
 func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 	if err := root.check(); err != nil {
 		return nil, err
@@ -137,7 +140,10 @@ func decodeState(data []byte, items []Item, root *Agent, whole bool) (*RunState,
 	if err := s.checkCalls(); err != nil {
 		return nil, err
 	}
-	return s, s.checkAgents(root)
+	if err := s.checkPath(root); err != nil {
+		return nil, err
+	}
+	return s, s.checkTools(root)
 }
 
 // decodeHead reads a head strictly: after reading it, it must be what this version writes, member for member.
@@ -146,20 +152,11 @@ func decodeHead(data []byte) (*stateHead, error) {
 	if err != nil {
 		return nil, &SchemaError{Reason: "its head is not JSON that has one meaning only"}
 	}
-	var claim struct {
-		Version json.Number `json:"version"`
-	}
-	if json.Unmarshal(canonical, &claim) != nil || claim.Version == "" {
-		return nil, &SchemaError{Path: "/version", Reason: "it has no version"}
-	}
-	if claim.Version != "1" {
-		return nil, &SchemaError{Version: excerpt(claim.Version.String()), Path: "/version", Reason: "the version is not known to this program"}
-	}
 	var head stateHead
 	dec := json.NewDecoder(bytes.NewReader(canonical))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&head); err != nil {
-		return nil, head.mismatch(err)
+	if err := dec.Decode(&head); err != nil || head.Version != stateVersion {
+		return nil, mismatch(canonical, err)
 	}
 	again, err := json.Marshal(&head)
 	if err == nil {
@@ -171,12 +168,22 @@ func decodeHead(data []byte) (*stateHead, error) {
 	return &head, nil
 }
 
-// mismatch says what does not fit without repeating what the data says.
-func (h *stateHead) mismatch(err error) error {
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return h.bad("/"+e.Field, "it has the wrong type")
+// mismatch says why a head does not fit, the version first, without repeating what the data says.
+func mismatch(head []byte, err error) error {
+	var claim struct {
+		Version json.Number `json:"version"`
 	}
-	return h.bad("", "it holds members or values that this version does not know")
+	if json.Unmarshal(head, &claim) != nil || claim.Version == "" {
+		return &SchemaError{Path: "/version", Reason: "it has no version"}
+	}
+	version := excerpt(claim.Version.String())
+	if version != strconv.Itoa(stateVersion) {
+		return &SchemaError{Version: version, Path: "/version", Reason: "the version is not known to this program"}
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return &SchemaError{Version: version, Path: "/" + e.Field, Reason: "it has the wrong type"}
+	}
+	return &SchemaError{Version: version, Reason: "it holds members or values that this version does not know"}
 }
 
 func (h *stateHead) bad(path, reason string) error {

@@ -64,6 +64,9 @@ func (r *response) add(it Item) error {
 	if needsClient[clean.Type] {
 		return fmt.Errorf("%q calls are not supported", clean.Type)
 	}
+	if clean.Type == ItemMessage && clean.Role != RoleAssistant && clean.Role != "" {
+		return errForeignRole
+	}
 	r.items = append(r.items, clean)
 	return nil
 }
