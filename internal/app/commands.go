@@ -12,6 +12,11 @@ type commands struct {
 	Healthcheck healthcheckCommand `cmd:"" hidden:"" help:"Exit with 0 when the bot on this machine is ready."`
 }
 
+// Help is the text below the usage line.
+func (commands) Help() string {
+	return "Example:\n\n    countersign check && countersign\n"
+}
+
 type approvalsCommands struct {
 	List   listCommand   `cmd:"" help:"List pending requests, oldest first."`
 	Show   showCommand   `cmd:"" help:"Show one request with its arguments and decisions."`
@@ -21,4 +26,14 @@ type approvalsCommands struct {
 type auditCommands struct {
 	Verify verifyCommand `cmd:"" help:"Recompute the audit chain and compare."`
 	Export exportCommand `cmd:"" help:"Write the audit trail as one JSON object per line."`
+}
+
+// Help is the text below the usage line.
+func (approvalsCommands) Help() string {
+	return "Example:\n\n    countersign approvals list\n"
+}
+
+// Help is the text below the usage line.
+func (auditCommands) Help() string {
+	return "Example:\n\n    countersign audit verify\n"
 }

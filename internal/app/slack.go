@@ -28,7 +28,7 @@ func explainSlack(err error) error {
 		return misconfigured(fmt.Errorf("%w; copy the token again from the app's settings", refused))
 	}
 	if unreachable, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("Slack cannot be reached at SLACK_API_URL: %w", unreachable.Err)
+		return fmt.Errorf("reach Slack (SLACK_API_URL): %w", unreachable.Err)
 	}
 	return err
 }

@@ -1,0 +1,54 @@
+package app_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+var long = flag.Bool("long", false, "also kill the program at every crash point, and at random moments")
+
+// binaries are the program, built once as it is and once with crash points.
+var binaries struct{ plain, faults func() (string, error) }
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(withBinaries(m.Run))
+}
+
+func withBinaries(run func() int) int {
+	dir, err := os.MkdirTemp("", "countersign-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binaries.plain = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "plain")) })
+	binaries.faults = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "faults"), "-tags", "faults") })
+	return run()
+}
+
+// build builds the program of this module. Under the race detector the program is built with it too.
+func build(path string, flags ...string) (string, error) {
+	args := append([]string{"build", "-o", path}, flags...)
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, "countersign")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := binaries.plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,43 @@
+package app_test
+
+import (
+	"net"
+	"testing"
+
+	"countersign/internal/openaidev"
+)
+
+// rules are what the model of the tests answers. An answer quotes the outputs it was given.
+func rules() []openaidev.Rule {
+	pay := func(arguments string) []openaidev.Call { return []openaidev.Call{{Name: "pay", Arguments: arguments}} }
+	say := "answer:{{range .Outputs}} [{{.Text}}]{{end}}"
+	calls := func(user string, round int, calls []openaidev.Call) openaidev.Rule {
+		return openaidev.Rule{User: user, Round: round, Reply: openaidev.Reply{Calls: calls}}
+	}
+	both := append(pay(`{"amount":{{index .Match 1}}}`), pay(`{"amount":{{index .Match 2}}}`)...)
+	return []openaidev.Rule{
+		calls(`pay (\d+) and (\d+)`, 0, both),
+		calls(`pay (\d+) then (\d+)`, 0, pay(`{"amount":{{index .Match 1}}}`)),
+		calls(`pay (\d+) then (\d+)`, 1, pay(`{"amount":{{index .Match 2}}}`)),
+		{User: `pay (\d+) reasonably`, Round: 0, Reply: openaidev.Reply{Reasoning: "Better to ask.", Calls: pay(`{"amount":{{index .Match 1}},"to":"acct"}`)}},
+		calls(`pay (\d+)`, 0, pay(`{"amount":{{index .Match 1}},"to":"acct"}`)),
+		calls(`pay twofold`, 0, pay(`{"amount":2,"amount":3}`)),
+		calls(`pay brokenly`, 0, pay(`{"amount":`)),
+		calls(`pay words`, 0, pay(`{"amount":"a lot"}`)),
+		calls(`use magic`, 0, []openaidev.Call{{Name: "magic", Arguments: `{}`}}),
+		calls(`what time`, 0, []openaidev.Call{{Name: "current_time", Arguments: `{"zone":"Europe/Berlin"}`}}),
+		{User: `stumble`, Round: 0, Reply: openaidev.Reply{Incomplete: "content_filter"}},
+		{Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: say}},
+	}
+}
+
+// freeAddress is an address that nobody listens on right now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
