@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"countersign/internal/fault"
 )
@@ -104,7 +105,20 @@ func (w *Worker) notify(ctx context.Context, n *Notification) (d Delivery, err e
 			err = fmt.Errorf("%w: %w", ErrUndeliverable, errPanic)
 		}
 	}()
+	ctx, cancel := w.lingering(ctx)
+	defer cancel()
 	return w.notifier.Notify(ctx, n)
+}
+
+// lingering returns a context that ends the drain time after ctx: a message that is on its way when the worker stops
+// should arrive and be recorded rather than be sent again.
+func (w *Worker) lingering(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(w.drain, cancel) })
+	return longer, func() {
+		stop()
+		cancel()
+	}
 }
 
 // shown records the message that shows the request.

@@ -74,6 +74,9 @@ func (x *execution) load(ctx context.Context) error {
 		head, chunks, err = tx.State(x.run.Workspace, x.run.ID)
 		return err
 	})
+	if errors.Is(err, ErrNotFound) {
+		return &agent.SchemaError{Reason: "it is missing"}
+	}
 	if err != nil {
 		return &storeError{err}
 	}

@@ -482,11 +482,46 @@ func TestMemoryLeavesOutTheOldest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := last.Items[0]; got.Text != "The 1 oldest turns of this conversation were left out because it has become long." || len(last.Items) != 6 {
+	if got := last.Items[0]; got.Text != "The 1 oldest turns of this conversation were left out or shortened because it has become long." || len(last.Items) != 6 {
 		t.Errorf("%d items, first %q", len(last.Items), got.Text)
 	}
 	if got := last.Items[len(last.Items)-1].Text; got != "please" {
 		t.Errorf("last item %q", got)
+	}
+}
+
+// TestMemoryKeepsTheGistOfATooLongRun has one run alone fill the memory.
+func TestMemoryKeepsTheGistOfATooLongRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var last *agent.ModelRequest
+	tools := b.tools()
+	tools[1].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		return agent.ToolOutput{Text: strings.Repeat("z", 5000)}, nil
+	}
+	m := model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		last = req
+		if len(outputs(req)) == 0 {
+			return []agent.Item{call("c1", "note", `{}`)}, nil
+		}
+		return []agent.Item{agent.AssistantMessage("noted")}, nil
+	})
+	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{Name: "ops", Model: m, Tools: tools}, HistoryTokens: 300})
+	step := b.step()
+	var first []agent.Item
+	for range 2 {
+		if err := step(runJob(b.submit())); err != nil {
+			t.Fatal(err)
+		}
+		first = last.Items
+	}
+	var got []string
+	for _, it := range first[:4] {
+		got = append(got, string(it.Role)+" "+it.Text)
+	}
+	want := "developer The 1 oldest turns of this conversation were left out or shortened because it has become long.\nuser please\nassistant noted\nuser please"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("the second run starts with\n%s", strings.Join(got, "\n"))
 	}
 }
 

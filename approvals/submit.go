@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"countersign/internal/fault"
 )
 
 const (
@@ -24,6 +26,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	if refusal != nil && !errors.Is(refusal, ErrUnauthorized) {
 		return Receipt{}, fmt.Errorf("submit: %w", refusal)
 	}
+	fault.Point("event.before_store")
 	var receipt Receipt
 	var refused error
 	err := update(ctx, s.store, in.Workspace, func(c *change) error {
@@ -50,6 +53,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fmt.Errorf("submit: %w", err)
 	}
+	fault.Point("event.after_store")
 	return receipt, nil
 }
 
