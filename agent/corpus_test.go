@@ -103,6 +103,14 @@ var corpusStates = map[string]func(t *testing.T, a *agent.Agent, r *agent.Runner
 	"v1-after-response": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
 		return interrupted(t, a, r, 1)
 	},
+	"v1-no-turns-left": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+		r.MaxTurns = 1
+		res, err := r.Run(t.Context(), a, agent.UserMessage("Pay."))
+		if !errors.Is(err, agent.ErrMaxTurns) {
+			t.Fatal(err)
+		}
+		return res.State
+	},
 	"v1-held-output": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
 		s := begin(t, a, r)
 		for _, in := range s.Interruptions() {

@@ -59,7 +59,7 @@ func repeats(t *testing.T, journal forgets) bool {
 	for first := 1; first <= 12; first++ {
 		for second := 1; second <= 25; second++ {
 			w := &world{
-				crashes: []int{first, second}, forgets: journal,
+				crashes: []int{first, second}, forgets: journal, parallel: 1,
 				plot: plot{answers: map[string]string{"c1": "approve"}, steps: []scripted.Step{
 					scripted.Calls(scripted.Call("c1", "ask", `{"amount":1}`), scripted.Call("c2", "free", `{"amount":2}`)),
 					scripted.Say("Done."),
@@ -270,7 +270,7 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 	defer cancel()
 	w.dead, w.kill = false, cancel
 	a := w.agent()
-	r := &agent.Runner{Journal: w, Checkpoint: w.store, Context: &agent.RunContext{ID: "run_1"}, MaxTurns: -1}
+	r := &agent.Runner{Journal: w, Checkpoint: w.store, Context: &agent.RunContext{ID: "run_1"}, MaxTurns: -1, MaxParallelCalls: w.parallel}
 	var s *agent.RunState
 	if w.head == nil {
 		res, err := r.Run(ctx, a, agent.UserMessage("go"))

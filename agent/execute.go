@@ -14,6 +14,11 @@ import (
 // recordTimeout bounds how long a finished effect may take to be recorded after the run was cancelled.
 const recordTimeout = 10 * time.Second
 
+var (
+	errPanic  = errors.New("panic")
+	errGoexit = errors.New("the tool ended its goroutine")
+)
+
 // outcome is what became of a job: an output, a question, or an error that ends the run.
 type outcome struct {
 	call     *call
@@ -31,7 +36,7 @@ func (x *execution) execute(ctx context.Context, r *round) error {
 	for range x.parallel(len(r.jobs)) {
 		workers.Go(func() {
 			for j := range work {
-				outcomes <- x.perform(ctx, j)
+				x.report(ctx, j, outcomes)
 			}
 		})
 	}
@@ -85,11 +90,18 @@ func (x *execution) record(r *round, o outcome) {
 	x.state.flush(r)
 }
 
+// report performs a job and sends its outcome, also when the tool ends its goroutine.
+func (x *execution) report(ctx context.Context, j *job, outcomes chan<- outcome) {
+	o := outcome{call: j.call, err: fmt.Errorf("call of tool %q: %w", j.tool.Name, errGoexit)}
+	defer func() { outcomes <- o }()
+	o = x.perform(ctx, j)
+}
+
 // perform runs one job between its two journal entries.
 func (x *execution) perform(ctx context.Context, j *job) outcome {
 	effect, err := x.effect(j)
 	if err == nil {
-		err = context.Cause(ctx)
+		err = stopped(ctx)
 	}
 	if err != nil {
 		return outcome{call: j.call, err: err}
@@ -154,7 +166,7 @@ func (x *execution) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	case errors.Is(err, ErrFatal):
 		return ToolOutput{}, err
 	case ctx.Err() != nil:
-		return ToolOutput{}, context.Cause(ctx)
+		return ToolOutput{}, stopped(ctx)
 	case errors.Is(err, errPanic):
 		return ToolOutput{Text: textPanic}, nil
 	case toolCtx.Err() != nil:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -85,7 +86,7 @@ func TestCancel(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { cancel(lost) })
 		a := fleet(2, tool)
 		res, err := r.Run(ctx, a)
-		if !errors.Is(err, lost) {
+		if !errors.Is(err, lost) || !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 		if got := outputs(res); len(got) != 0 || len(journal.log) != 2 {
@@ -112,6 +113,18 @@ func TestCancelBeforeIntent(t *testing.T) {
 	r := &agent.Runner{Journal: &journal, Checkpoint: func(context.Context, agent.Delta) error { cancel(); return nil }}
 	if _, err := r.Run(ctx, fleet(3, tool)); !errors.Is(err, context.Canceled) || len(journal.log) != 0 {
 		t.Errorf("got %v, journal %v", err, journal.log)
+	}
+}
+
+// A tool that ends its goroutine ends the run, not the program.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		runtime.Goexit()
+		return agent.ToolOutput{}, nil
+	})
+	if _, err := (&agent.Runner{MaxParallelCalls: 1}).Run(t.Context(), fleet(3, tool)); err == nil {
+		t.Error("nobody noticed")
 	}
 }
 

@@ -23,19 +23,25 @@ type execution struct {
 func (x *execution) run(ctx context.Context) error {
 	s := x.state
 	for s.final == nil {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+		if err := stopped(ctx); err != nil {
+			return err
 		}
-		if s.turn >= s.maxTurns && s.maxTurns != noTurnLimit {
+		if !s.turnsLeft() {
 			return fmt.Errorf("%w: %d", ErrMaxTurns, s.maxTurns)
 		}
-		if len(s.calls) == 0 {
+		fresh := len(s.calls) == 0
+		if fresh {
 			if err := x.turn(ctx); err != nil {
 				return err
 			}
-			continue
 		}
-		if err := x.settle(ctx); err != nil {
+		if len(s.calls) == 0 || !s.turnsLeft() {
+			if err := x.checkpoint(ctx); err != nil {
+				return err
+			}
+			continue // the answer is there, or nothing more may happen
+		}
+		if err := x.settle(ctx, fresh); err != nil {
 			return err
 		}
 		if len(s.calls) > 0 {
@@ -45,7 +51,16 @@ func (x *execution) run(ctx context.Context) error {
 	return x.save(ctx)
 }
 
-// turn calls the model and records what it answers. Nothing of the answer has run when it returns.
+// stopped returns why the context has ended, if it has: both that it has and the cause.
+func stopped(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); err != nil && cause != err {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// turn calls the model and takes its answer into the state. Nothing of it has been asked or run.
 func (x *execution) turn(ctx context.Context) error {
 	s := x.state
 	x.log.DebugContext(ctx, "calling model", "turn", s.turn+1)
@@ -56,7 +71,7 @@ func (x *execution) turn(ctx context.Context) error {
 	if err := s.accept(x.agent, resp); err != nil {
 		return fmt.Errorf("turn %d: %w", s.turn+1, err)
 	}
-	return x.checkpoint(ctx)
+	return nil
 }
 
 func (x *execution) request() *ModelRequest {

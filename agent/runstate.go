@@ -169,6 +169,9 @@ func (s *RunState) FinalOutput() string {
 	return *s.final
 }
 
+// turnsLeft reports whether the model may be called again.
+func (s *RunState) turnsLeft() bool { return s.maxTurns == noTurnLimit || s.turn < s.maxTurns }
+
 // Turn returns the number of model calls made so far.
 func (s *RunState) Turn() int { return s.turn }
 

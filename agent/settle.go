@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -27,8 +26,23 @@ type round struct {
 }
 
 // settle brings the calls of the turn as far as they get without another decision. Afterwards the turn has ended, or
-// every call that is left waits.
-func (x *execution) settle(ctx context.Context) error {
+// every call that is left waits. What was found out about fresh calls is in a checkpoint before any of them runs: after
+// a crash no gate is asked again about a call that may have begun.
+func (x *execution) settle(ctx context.Context, fresh bool) error {
+	r, err := x.plan(ctx)
+	if err != nil {
+		return err
+	}
+	if moved := x.state.flush(r); moved || fresh {
+		if err := x.checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	return x.execute(ctx, r)
+}
+
+// plan decides about every call that has no output yet.
+func (x *execution) plan(ctx context.Context) (*round, error) {
 	var r round
 	for _, c := range x.state.calls {
 		if c.State == callDone {
@@ -36,7 +50,7 @@ func (x *execution) settle(ctx context.Context) error {
 		}
 		j, err := x.prepare(ctx, c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if j != nil {
 			r.jobs = append(r.jobs, j)
@@ -45,12 +59,7 @@ func (x *execution) settle(ctx context.Context) error {
 			r.calls = append(r.calls, c)
 		}
 	}
-	if x.state.flush(&r) {
-		if err := x.checkpoint(ctx); err != nil {
-			return err
-		}
-	}
-	return x.execute(ctx, &r)
+	return &r, nil
 }
 
 // prepare decides what happens to a call that has no output yet: a job says that it may run; with neither a job nor
@@ -148,8 +157,6 @@ func (x *execution) rejection(ctx context.Context, c *call, how ruling, input To
 	}
 	return validText(text)
 }
-
-var errPanic = errors.New("panic")
 
 func (x *execution) wordRejection(ctx context.Context, input ToolCall) (text string, err error) {
 	defer func() {
