@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"countersign/approvals"
+)
+
+const benchSecret = "bench-signing-secret"
+
+// clicker sends signed block_actions over HTTP, as Slack does.
+type clicker struct {
+	url    string
+	client *http.Client
+	next   atomic.Int64
+}
+
+func newClicker(url string, width int) *clicker {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost, t.MaxConnsPerHost = width, width
+	return &clicker{url: url, client: &http.Client{Transport: t, Timeout: 10 * time.Second}}
+}
+
+// click presses Approve on the card of the request and waits for the acknowledgement.
+func (c *clicker) click(ctx context.Context, r *approvals.Request) error {
+	n := strconv.FormatInt(c.next.Add(1), 10)
+	payload, err := json.Marshal(map[string]any{
+		"type": "block_actions", "api_app_id": "ADEV", "trigger_id": "1." + n + ".x", "token": "legacy",
+		"team": map[string]any{"id": string(benchWorkspace), "domain": "bench"},
+		"user": map[string]any{"id": benchApprover.Local(), "username": "ann", "team_id": string(benchWorkspace)},
+		"container": map[string]any{
+			"type": "message", "message_ts": r.Cards[0].Message, "channel_id": r.Cards[0].Channel, "is_ephemeral": false,
+		},
+		"channel":      map[string]any{"id": r.Cards[0].Channel, "name": "ops"},
+		"message":      map[string]any{"type": "message", "ts": r.Cards[0].Message, "text": "Approval needed", "blocks": filler},
+		"response_url": "http://127.0.0.1:1/response",
+		"actions": []map[string]any{{
+			"type": "button", "action_id": "approve", "block_id": "shown." + r.Digest.String() + ".2", "value": string(r.ID),
+			"action_ts": "1." + n, "text": map[string]any{"type": "plain_text", "text": "Approve"}, "style": "primary",
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, []byte(url.Values{"payload": {string(payload)}}.Encode()))
+}
+
+// filler makes the payload as long as that of a real card.
+var filler = func() (blocks []map[string]any) {
+	for range 6 {
+		blocks = append(blocks, map[string]any{"type": "section", "text": map[string]any{"type": "plain_text", "text": string(make3k()[:300])}})
+	}
+	return blocks
+}()
+
+func (c *clicker) post(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(benchSecret))
+	fmt.Fprintf(mac, "v0:%s:%s", stamp, body)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("X-Slack-Request-Timestamp", stamp)
+	req.Header.Set("X-Slack-Signature", "v0="+hex.EncodeToString(mac.Sum(nil)))
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("click: %s: %s", resp.Status, said)
+	}
+	return err
+}
+
+// benchClick measures a click from the request to its acknowledgement, which follows the commit, on the whole program.
+// The policy wants two people, so that each click is a complete decision with its audit entry and its card update, but
+// no run goes on and competes for the processor.
+func benchClick(ctx context.Context, o options) error {
+	pending, clicks := o.scale(10000, 1000), o.scale(4000, 200)
+	p, err := startProgram(ctx, filepath.Join(o.dir, "click"), pending)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	c := newClicker(p.url+"/slack/interactions", 64)
+	fmt.Printf("%d requests pending, program ready %.0f ms after its start\n\n", pending, ms(p.started))
+	var next atomic.Int64
+	one := func(ctx context.Context, _ int) error { return c.click(ctx, p.requests[next.Add(1)-1]) }
+	var rows [][]Figures
+	for _, width := range []int{1, 64} {
+		before := p.cpu()
+		f, err := measure(ctx, fmt.Sprintf("countersign, %d at once, commit before ack", width), clicks/(1+3/width), width, one)
+		if err != nil {
+			return err
+		}
+		f.PerCPUSecond = float64(f.Total) / (p.cpu() - before).Seconds()
+		f.RSS = p.rss()
+		rows = append(rows, []Figures{f})
+	}
+	if o.peers != "" {
+		f, err := peerClicks(ctx, o, p.requests, clicks, 64)
+		if err != nil {
+			return err
+		}
+		rows = append([][]Figures{rows[1], {f}}, rows[0])
+	}
+	printFigures("clicks", rows...)
+	return nil
+}
+
+// peerClicks sends the same clicks to Bolt, which acknowledges and does nothing else.
+func peerClicks(ctx context.Context, o options, requests []*approvals.Request, total, width int) (Figures, error) {
+	p, err := startBolt(ctx, o)
+	if err != nil {
+		return Figures{}, err
+	}
+	defer p.stop()
+	c := newClicker(p.url+"/slack/events", width)
+	var next atomic.Int64
+	before := p.cpu()
+	f, err := measure(ctx, fmt.Sprintf("@slack/bolt, %d at once, ack only", width), total, width, func(ctx context.Context, _ int) error {
+		return c.click(ctx, requests[int(next.Add(1)-1)%len(requests)])
+	})
+	f.PerCPUSecond = float64(total) / (p.cpu() - before).Seconds()
+	f.RSS = p.rss()
+	return f, err
+}
+
+// benchMemory measures what an idle program takes, and what a pending request adds.
+func benchMemory(ctx context.Context, o options) error {
+	many := o.scale(10000, 300)
+	fmt.Println("| | ready after ms | resident MB | anonymous MB |\n|---|--:|--:|--:|")
+	for _, n := range []int{0, many} {
+		p, err := startProgram(ctx, filepath.Join(o.dir, "memory-"+strconv.Itoa(n)), n)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| countersign, %d pending | %.0f | %.1f | %.1f |\n", n, ms(p.started), p.resident("VmRSS"), p.resident("RssAnon"))
+		p.stop()
+	}
+	if o.peers != "" {
+		p, err := startBolt(ctx, o)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| @slack/bolt | %.0f | %.1f | %.1f |\n", ms(p.started), p.resident("VmRSS"), p.resident("RssAnon"))
+		p.stop()
+	}
+	fmt.Println()
+	return nil
+}

@@ -1,0 +1,88 @@
+// Command bench measures Countersign against its peers and against what the machine allows, in one run, and prints
+// ratios. See README.md; bench/run installs the peers and calls it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+// options are what every measurement is told.
+type options struct {
+	quick bool   // a fraction of the work: shows that everything runs, not how fast
+	peers string // folder of the installed npm peers; empty leaves them out
+	dir   string // scratch folder
+}
+
+// scale returns full, or a small share of it in a quick run.
+func (o options) scale(full, quick int) int {
+	if o.quick {
+		return quick
+	}
+	return full
+}
+
+var measurements = []struct {
+	name, about string
+	run         func(context.Context, options) error
+}{
+	{"state", "RunState encode and decode against conversation length", benchState},
+	{"checkpoint", "bytes written per item by turn checkpoints, against the length of the run", benchCheckpoint},
+	{"cycle", "run, interrupt, save, load, approve, resume, answer", benchCycle},
+	{"decide", "durable decisions against raw bbolt commits", benchDecide},
+	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
+	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
+	{"memory", "start, idle memory, memory per pending request", benchMemory},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) > 0 && args[0] == "serve":
+		return serve(ctx)
+	case len(args) > 0 && args[0] == "program":
+		os.Exit(program(ctx))
+	}
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.BoolVar(&o.quick, "quick", false, "a fraction of the work")
+	flags.StringVar(&o.peers, "peers", "", "folder with the installed npm peers")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: bench [flags] [measurement...]")
+		for _, m := range measurements {
+			fmt.Fprintf(flags.Output(), "  %-11s %s\n", m.name, m.about)
+		}
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	var err error
+	if o.dir, err = os.MkdirTemp("", "countersign-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(o.dir)
+	wanted := strings.Join(flags.Args(), " ")
+	for _, m := range measurements {
+		if wanted != "" && !strings.Contains(" "+wanted+" ", " "+m.name+" ") {
+			continue
+		}
+		fmt.Printf("\n## %s: %s\n\n", m.name, m.about)
+		if err := m.run(ctx, o); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/app"
+	"countersign/internal/slackdev"
+)
+
+// agentsFile is what the measured program runs with. Two people must agree, see benchClick.
+const agentsFile = `version: 1
+default_agent: bench
+requesters: { channel_members: true }
+agents:
+  bench:
+    instructions: You move money.
+    model: bench-model
+    tools:
+      - type: http
+        name: transfer
+        description: Move money between two accounts.
+        parameters: { type: object, properties: { amount: { type: number }, to: { type: string } }, required: [amount, to] }
+        method: POST
+        url: http://127.0.0.1:1/transfer
+        needs_approval: true
+default_policy:
+  approvers: { users: [UAPPROVER, UANOTHER] }
+  quorum: 2
+`
+
+// process is a measured program in a process of its own.
+type process struct {
+	cmd      *exec.Cmd
+	url      string
+	started  time.Duration
+	requests []*approvals.Request
+	ended    func()
+}
+
+// program is what the child process does that startProgram starts: the real program, nothing else.
+func program(ctx context.Context) int {
+	return app.Main(ctx, app.Program{Args: []string{"run"}, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()})
+}
+
+// startProgram starts the program in HTTP mode on a store with that many pending requests, against a local workspace.
+func startProgram(ctx context.Context, dir string, pending int) (*process, error) {
+	rig, err := newServiceRig(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := rig.seed(ctx, pending)
+	rig.close()
+	if err != nil {
+		return nil, err
+	}
+	listen, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	ws, err := slackdev.Start(benchConfig(listen))
+	if err != nil {
+		return nil, err
+	}
+	agents := filepath.Join(dir, "countersign.yaml")
+	if err := os.WriteFile(agents, []byte(agentsFile), 0o600); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "program")
+	cmd.Env = append(os.Environ(),
+		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
+		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "COUNTERSIGN_AGENTS="+agents,
+		"COUNTERSIGN_STORE=bolt:"+filepath.Join(dir, "countersign.db"), "COUNTERSIGN_SLACK_MODE=http", "COUNTERSIGN_LISTEN="+listen,
+		"COUNTERSIGN_LOG_LEVEL=error")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, ended: func() { ws.Close() }}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := p.awaitReady(ctx); err != nil {
+		p.stop()
+		return nil, err
+	}
+	p.started = time.Since(start)
+	return p, nil
+}
+
+func benchConfig(listen string) slackdev.Config {
+	users := []slackdev.User{
+		{ID: benchRequester.Local(), Name: "rita"}, {ID: benchApprover.Local(), Name: "ann"}, {ID: "UANOTHER", Name: "ben"},
+	}
+	var channels []slackdev.Channel
+	for i := range 100 {
+		channels = append(channels, slackdev.Channel{
+			ID: channelID(i), Name: "ops-" + strconv.Itoa(i), BotMember: true,
+			Members: []string{benchRequester.Local(), benchApprover.Local(), "UANOTHER"},
+		})
+	}
+	base := "http://" + listen + "/slack/"
+	return slackdev.Config{
+		Team: slackdev.Team{ID: string(benchWorkspace), Domain: "bench", Name: "Bench"}, App: slackdev.App{ID: "ADEV", BotUserID: "UBOT", BotID: "BBOT", Name: "countersign"},
+		SigningSecret: benchSecret, Users: users, Channels: channels, Mode: slackdev.ModeHTTP,
+		RequestURL: slackdev.RequestURLs{Events: base + "events", Interactions: base + "interactions", Commands: base + "commands"},
+	}
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// awaitReady asks until the program says that it is ready.
+func (p *process) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return fmt.Errorf("the program is not ready: %w", context.Cause(ctx))
+}
+
+// startBolt starts the Bolt app that acknowledges clicks.
+func startBolt(ctx context.Context, o options) (*process, error) {
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(o.peers, "click.mjs"), benchSecret, "http://127.0.0.1:1/api/")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	fields := strings.Fields(line)
+	if err != nil || len(fields) < 2 || fields[0] != "ready" {
+		cmd.Process.Kill()
+		return nil, errors.Join(fmt.Errorf("bolt said %q", line), err)
+	}
+	return &process{cmd: cmd, url: "http://127.0.0.1:" + fields[1], started: time.Since(start), ended: func() {}}, nil
+}
+
+// cpu returns the processor time of the process so far.
+func (p *process) cpu() time.Duration {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * (time.Second / 100)
+}
+
+func (p *process) rss() float64 { return p.resident("VmHWM") }
+
+// resident returns a memory figure of the process in MB: VmRSS, VmHWM (the peak) or RssAnon.
+func (p *process) resident(key string) float64 {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, key+":"); ok {
+			kb, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return float64(kb) / 1024
+		}
+	}
+	return 0
+}
+
+func (p *process) stop() {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.cmd.Wait()
+	p.ended()
+}
+
+func channelID(i int) string { return fmt.Sprintf("CBENCH%03d", i) }
