@@ -178,6 +178,29 @@ func TestUngatedToolIsJournalledToo(t *testing.T) {
 	b.reaches(id, approvals.RunDone)
 }
 
+// TestTurnOfAnEffectIsSaved crashes in the first call of a run: the turn that made the call is not asked for again, so
+// that the model cannot make it once more under another id.
+func TestTurnOfAnEffectIsSaved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	turns := 0
+	b.dying(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		if len(outputs(req)) > 0 {
+			return []agent.Item{agent.AssistantMessage("done")}, nil
+		}
+		turns++
+		return []agent.Item{call(fmt.Sprintf("c%d", turns), "note", `{}`)}, nil
+	}), "note", 1)
+	b.start()
+	id := b.submit()
+	b.crashed()
+	b.must(b.question(id), bob, approvals.MarkDone, "it is there")
+	b.reaches(id, approvals.RunDone)
+	if turns != 1 || len(b.effects.all()) != 1 {
+		t.Errorf("the first turn was asked for %d times, effects %v", turns, b.effects.all())
+	}
+}
+
 // TestCrashEverywhere kills the process before and behind every single write of a run's life, one at a time, and has
 // people answer whatever they are asked afterwards.
 func TestCrashEverywhere(t *testing.T) {
@@ -225,11 +248,13 @@ func crashAt(t *testing.T, n int, behind bool) (died bool) {
 		return id != "" && b.answerAll(id)
 	})
 	b.until("the outbox", func() bool { return b.mortal.dead.Load() || b.delivered() })
+	b.stop()
 	if b.mortal.dead.Load() {
 		died = true
 		b.reopen()
 		b.start()
 		b.until("the outbox", b.delivered)
+		b.stop()
 	}
 	b.invariants(name)
 	if got := b.run(id); !strings.Contains(got.Output, "c3: look done") {

@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -131,6 +132,48 @@ func TestDeliveryIsRepeatedAfterACrash(t *testing.T) {
 	}
 	if len(ids) != 2 || ids[0] != ids[1] {
 		t.Errorf("notified with %v", ids)
+	}
+}
+
+// TestMessageOnItsWayOutlastsTheStop stops the worker while a message is being sent.
+func TestMessageOnItsWayOutlastsTheStop(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		takes     time.Duration
+		delivered bool
+	}{{3 * time.Second, true}, {time.Minute, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			step := b.step()
+			if err := step(runJob(b.submit())); err != nil {
+				t.Fatal(err)
+			}
+			b.stop()
+			b.worker.Notifier = sending(tt.takes)
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- b.handler(ctx, b.store)(deliverJob(place)) }()
+			synctest.Wait()
+			begin := time.Now()
+			stop()
+			<-done
+			if got := b.delivered(); got != tt.delivered || time.Since(begin) != min(tt.takes, 5*time.Second) {
+				t.Errorf("a message that takes %s: delivered %v after %s", tt.takes, got, time.Since(begin))
+			}
+			b.store.Close()
+		})
+	}
+}
+
+// sending is a Notifier that takes its time.
+type sending time.Duration
+
+func (d sending) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	select {
+	case <-time.After(time.Duration(d)):
+		return approvals.Delivery{Channel: n.Place.Channel, Message: "m"}, nil
+	case <-ctx.Done():
+		return approvals.Delivery{}, ctx.Err()
 	}
 }
 

@@ -92,6 +92,25 @@ func TestAlwaysDoesNotOutvoteAStricterPolicy(t *testing.T) {
 	}
 }
 
+// TestStandingAnswerEndsWithItsPermission takes back, in the middle of a run, that answers may be standing.
+func TestStandingAnswerEndsWithItsPermission(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.model(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		if len(outputs(req)) == 1 {
+			b.policy.always(with(func(q *approvals.Requirement) { q.Always = nil }))
+		}
+		return twice(req)
+	}))
+	b.start()
+	id := b.submit()
+	b.must(b.question(id), bob, approvals.AlwaysApprove, "")
+	b.until("the second question", func() bool { return len(b.requests(id)) == 2 && len(b.pending(id)) == 1 })
+	if n := len(b.effects.all()); n != 1 {
+		t.Errorf("%d effects", n)
+	}
+}
+
 // TestSiblingsProceedOneByOne decides two of three calls; what is decided runs while the last waits.
 func TestSiblingsProceedOneByOne(t *testing.T) {
 	t.Parallel()
