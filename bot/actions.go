@@ -95,7 +95,10 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 		return b.reply(c, unrecorded()), err
 	}
 	if refusal := misplaced(c, r); refusal != nil {
-		return b.reply(c, refusal), nil
+		return answer{then: func(ctx context.Context) {
+			b.tell(ctx, c, refusal)
+			b.retire(ctx, c, r)
+		}}, nil
 	}
 	if c.act.runsCall() && !shownWhole(c, r) {
 		return b.reply(c, phrase{"This call is larger than what you were shown here. Press ", strong("Show details"),
@@ -237,6 +240,18 @@ func misplaced(c click, r *approvals.Request) phrase {
 	}
 	return phrase{"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
 		code("/approvals show " + string(r.ID)), "."}
+}
+
+// retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind.
+func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
+	if c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
+		return
+	}
+	words := phrase{"A copy of a card that is no longer in use. The request is ", code(string(r.ID)), "."}
+	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
+	if err := b.update(ctx, at, card{text: words, blocks: paragraphs(words)}, r); err != nil && !gone(err) {
+		b.log.Warn("a copy of a card could not be retired", "request", r.ID, "error", err)
+	}
 }
 
 // shownWhole reports whether the person was shown the complete call where they pressed the button.

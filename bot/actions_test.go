@@ -3,6 +3,7 @@ package bot
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -274,6 +275,31 @@ func TestFormFindsARequestDecidedMeanwhile(t *testing.T) {
 	}
 	if raw, _ := json.Marshal(answer); !strings.Contains(string(raw), "U0CLEO") {
 		t.Errorf("the form does not say who decided: %s", raw)
+	}
+}
+
+func TestFormSaysAtTheFieldWhatCanBeMended(t *testing.T) {
+	t.Parallel()
+	for err, words := range map[error]string{
+		fmt.Errorf("decide: %w: users.info answered 500", approvals.ErrUnavailable): "try again in a minute",
+		fmt.Errorf("decide: %w: the reason is not UTF-8", approvals.ErrInvalid):     "the reason is not UTF-8",
+		errors.New("disk full"): "was not recorded",
+	} {
+		s := newStage(t, setUp{})
+		if err := s.click("U0BEN", s.show(transfer(small)), "reject_with_reason"); err != nil {
+			t.Fatal(err)
+		}
+		form := s.modalOf("U0BEN", "reject_with_reason")
+		s.service.mu.Lock()
+		s.service.fail = err
+		s.service.mu.Unlock()
+		answer, bad := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "no"}})
+		if bad != nil || answer["response_action"] != "errors" {
+			t.Errorf("%v: %v, %v", err, answer, bad)
+		}
+		if raw, _ := json.Marshal(answer); !strings.Contains(string(raw), words) || strings.Contains(string(raw), "users.info") {
+			t.Errorf("%v: the field says %s", err, raw)
+		}
 	}
 }
 

@@ -33,7 +33,18 @@ func newCard(r *approvals.Request) card {
 	}
 	c := card{text: cardText(r), blocks: pendingBlocks(r, true), whole: true}
 	if !fits(c.blocks) {
-		c.blocks, c.whole = pendingBlocks(r, false), false
+		return c.shortened(r)
+	}
+	return c
+}
+
+// shortened returns the card with less of the call, for when Slack does not take all of it.
+func (c card) shortened(r *approvals.Request) card {
+	c.whole = false
+	if r.Status == approvals.RequestPending {
+		c.blocks = pendingBlocks(r, false)
+	} else {
+		c.blocks = settledBlocks(r, false)
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 func settledCard(r *approvals.Request) card {
 	c := card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}
 	if !fits(c.blocks) {
-		c.blocks, c.whole = settledBlocks(r, false), false
+		return c.shortened(r)
 	}
 	return c
 }

@@ -50,9 +50,27 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 }
 
 // showCard updates the messages that show the request, or posts the first one. A message that has disappeared is
-// posted anew.
+// posted anew. When Slack finds the card too large after all, one with only the beginning of the call takes its place.
 func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	shown := newCard(n.Card)
+	d, err := b.showAs(ctx, n, shown)
+	if shown.whole && tooLarge(err) {
+		b.log.Warn("Slack refuses a card as too large, showing a shorter one", "request", n.Card.ID)
+		return b.showAs(ctx, n, shown.shortened(n.Card))
+	}
+	return d, err
+}
+
+// tooLarge reports whether Slack refused the blocks of a message.
+func tooLarge(err error) bool {
+	switch word, _ := refusal(err); word {
+	case "msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format":
+		return true
+	}
+	return false
+}
+
+func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
 	var last approvals.Delivery
 	for _, at := range n.Card.Cards {
 		err := b.update(ctx, at, shown, n.Card)

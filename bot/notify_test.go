@@ -195,6 +195,58 @@ func TestEveryCopyIsUpdatedAndRepeatsAreHarmless(t *testing.T) {
 	}
 }
 
+func TestCardThatSlackFindsTooLargeIsShortened(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"msg_blocks_too_long", "invalid_blocks"} {
+		s, r := waitingCard(t, setUp{})
+		s.slack.Fail(slackdev.Fault{Method: methodPost, Error: word})
+		if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err != nil {
+			t.Fatal(err)
+		}
+		got := s.cards(r)
+		if len(got) != 1 {
+			t.Fatalf("%d cards", len(got))
+		}
+		_, approve := got[0].Button("approve")
+		if _, details := got[0].Button("show_details"); approve || !details {
+			t.Errorf("%s: the shorter card has the buttons %v", word, got[0].Buttons())
+		}
+		s.slack.Fail(slackdev.Fault{Method: methodPost, Error: word, Times: -1})
+		n := cardNotification(r)
+		n.ID = "ntf_again"
+		if _, err := s.bot.Notify(s.ctx(), n); !errors.Is(err, approvals.ErrUndeliverable) {
+			t.Errorf("%s for good: %v", word, err)
+		}
+	}
+}
+
+func TestSecondCardLosesItsButtons(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	for i := range 2 {
+		n := cardNotification(r)
+		n.ID = approvals.NotificationID(fmt.Sprint("ntf_", i))
+		if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := s.cards(r)
+	if len(both) != 2 {
+		t.Fatalf("%d cards", len(both))
+	}
+	s.service.edit(r.ID, func(r *approvals.Request) {
+		r.Cards = []approvals.Card{{Channel: both[0].Channel, Message: both[0].TS}}
+	})
+	if err := s.click("U0BEN", both[1], "approve"); err != nil {
+		t.Fatal(err)
+	}
+	s.whispered("U0BEN", "but a copy")
+	s.eventually("the copy has no buttons", func() bool { return len(s.cards(r)[1].Buttons()) == 0 })
+	if got := s.service.get(r.ID); len(got.Decisions) != 0 || len(s.cards(r)[0].Buttons()) == 0 {
+		t.Errorf("the copy counted: %+v", got.Decisions)
+	}
+}
+
 func TestLongAnswerIsPostedOnceInOrder(t *testing.T) {
 	t.Parallel()
 	s, r := waitingCard(t, setUp{})

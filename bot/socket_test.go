@@ -234,6 +234,22 @@ func TestStoppingLetsHandlersFinish(t *testing.T) {
 	}
 }
 
+// TestLargeAnswerStillAcknowledges: Slack drops acknowledgements of 20 KiB and more without a word.
+func TestLargeAnswerStillAcknowledges(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan envelope, 1)
+	s := newStage(t, setUp{tune: func(b *Bot) { b.socket.deliver = func(e envelope) { arrived <- e } }})
+	clicked := make(chan error, 1)
+	go func() { clicked <- s.slack.ClickRaw(s.ctx(), map[string]any{"type": "view_submission"}) }()
+	e := <-arrived
+	if err := s.bot.socket.ack(e.by, e.ID, map[string]string{"text": strings.Repeat("x", 20<<10)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-clicked; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCheckNamesTheVariable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ method, word, variable string }{
