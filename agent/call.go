@@ -74,11 +74,33 @@ func newCall(a *Agent, it *Item, written string) *call {
 	return c
 }
 
-// rebind binds the call to what the tool is now.
+// rebind binds the call to what the tool is now. Whether a call has begun that was cleared for the tool as it was,
+// somebody has to find out, unless it does not matter.
 func (c *call) rebind(tool *Tool) {
 	definition := tool.Digest()
 	digest := CallDigest(definition, c.arguments)
 	c.Kind, c.Definition, c.Digest = tool.kind(), &definition, &digest
+	switch {
+	case c.State == callCleared && tool.Idempotent:
+		*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Definition: c.Definition, Digest: c.Digest, arguments: c.arguments}
+	case c.State == callCleared:
+		c.doubt(c.Attempt + 1)
+	}
+}
+
+// doubt asks what became of the call.
+func (c *call) doubt(attempt int) {
+	c.ask(OutcomeUnknown)
+	c.Renew, c.Attempt = true, attempt
+}
+
+// refuse gives up on a call because of its arguments.
+func (c *call) refuse(err error) {
+	if c.State == callCleared || c.Question == OutcomeUnknown {
+		c.fail(textGaveUp)
+		return
+	}
+	c.fail(unusableArguments(err))
 }
 
 // fail gives the call a problem instead of whatever it was.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -105,15 +104,13 @@ func (s *RunState) bindCall(a *Agent, c *call) error {
 	switch {
 	case tool == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
-	case c.State == callNew, s.ruling(c).verdict == free:
-		if tool.Digest() != *c.Definition {
-			c.State = callNew // nobody has seen it; what the tool is now decides whether somebody must
-			c.rebind(tool)
-		}
-	case tool.Digest() != *c.Definition:
-		return fmt.Errorf("%w: tool %q has changed since it was asked about", ErrStale, c.Tool)
+	case tool.Digest() == *c.Definition:
+		return nil
+	case c.State == callNew, s.ruling(c).verdict == free: // nobody has seen it
+		c.rebind(tool)
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: tool %q has changed since it was asked about", ErrStale, c.Tool)
 }
 
 // needsTool reports whether the tool of c may still have to run.
@@ -126,9 +123,9 @@ func (s *RunState) needsTool(c *call) bool {
 }
 
 // Rebind compares the open calls with the tools that the agents have now. Calls whose definition changed lose their
-// decision and get a new digest; they are returned. A call whose arguments the tool no longer takes is no longer a
-// question: the model will read why. A rejection stands, because nothing runs. Without Rebind, Resume refuses such a
-// state with ErrStale.
+// decision and get a new digest; they are returned. When such a call may have begun already, the question about it is
+// OutcomeUnknown. A call whose arguments the tool no longer takes is no longer a question: the model will read why. A
+// rejection stands, because nothing runs. Without Rebind, Resume refuses such a state with ErrStale.
 func (s *RunState) Rebind() []Interruption {
 	var changed []Interruption
 	for _, c := range s.calls {
@@ -139,15 +136,17 @@ func (s *RunState) Rebind() []Interruption {
 		if tool == nil || c.State == callNew || s.ruling(c).verdict == free {
 			continue // Resume says so, or takes the tool as it is
 		}
-		if err := tool.validate(c.arguments); err != nil {
-			c.fail(unusableArguments(err))
-			continue
-		}
 		if tool.Digest() == *c.Definition {
 			continue
 		}
+		if err := tool.validate(c.arguments); err != nil {
+			c.refuse(err)
+			continue
+		}
 		c.rebind(tool)
-		c.ask(cmp.Or(c.Question, Confirm))
+		if c.State == callWaiting {
+			c.ask(c.Question)
+		}
 		if s.ruling(c).verdict == undecided {
 			changed = append(changed, s.interruption(c))
 		}

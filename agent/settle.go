@@ -112,7 +112,7 @@ func (x *execution) usable(c *call) (*Tool, error) {
 		return tool, nil
 	}
 	if err := tool.validate(c.arguments); err != nil {
-		c.fail(unusableArguments(err))
+		c.refuse(err)
 		return nil, nil
 	}
 	return tool, nil
