@@ -242,6 +242,28 @@ func TestDecideNeedsThePolicyOfThenAndNow(t *testing.T) {
 			t.Errorf("%s", got.Status)
 		}
 	})
+	t.Run("the quorum has shrunk", func(t *testing.T) {
+		t.Parallel()
+		b, r := asked(t, with(func(q *approvals.Requirement) { q.Quorum = 2 }))
+		b.policy.always(lenient())
+		if got := b.must(r, bob, approvals.Approve, ""); got.Status != approvals.RequestPending {
+			t.Fatalf("settled by one of the two that were asked for: %s", got.Status)
+		}
+		if got := b.must(r, cara, approvals.Approve, ""); got.Status != approvals.RequestApproved {
+			t.Errorf("%s", got.Status)
+		}
+	})
+	t.Run("the smaller deny quorum rejects", func(t *testing.T) {
+		t.Parallel()
+		two := with(func(q *approvals.Requirement) { q.DenyQuorum = 2 })
+		for _, policies := range [][2]approvals.Requirement{{two, lenient()}, {lenient(), two}} {
+			b, r := asked(t, policies[0])
+			b.policy.always(policies[1])
+			if got := b.must(r, bob, approvals.Reject, ""); got.Status != approvals.RequestRejected {
+				t.Errorf("%s", got.Status)
+			}
+		}
+	})
 	t.Run("an earlier voice no longer counts", func(t *testing.T) {
 		t.Parallel()
 		two := with(func(q *approvals.Requirement) { q.Quorum = 2 })
