@@ -76,6 +76,26 @@ func TestResumeChecksWhoseStateItIs(t *testing.T) {
 	}
 }
 
+// A question may travel as JSON; the answer is then given with what came back.
+func TestInterruptionTravels(t *testing.T) {
+	t.Parallel()
+	a := corpusAgent()
+	s := begin(t, a, &agent.Runner{Context: &agent.RunContext{ID: "run_1"}})
+	in := s.Interruptions()[0]
+	data, err := json.Marshal(in)
+	must(t, err)
+	var back agent.Interruption
+	must(t, json.Unmarshal(data, &back))
+	if diff := gocmp.Diff(in, back); diff != "" {
+		t.Error(diff)
+	}
+	must(t, s.Approve(back, agent.ApproveOptions{}))
+	const want = `"id":"ops/1/c1","kind":"confirm","call":{"id":"c1","tool":"pay","kind":"function","arguments":{"amount":1.5},"agent":"ops","path":["ops"],"turn":1,`
+	if !strings.Contains(string(data), want) {
+		t.Errorf("got %s", data)
+	}
+}
+
 // A state is not resumed by two goroutines at once.
 func TestResumeTwiceAtOnce(t *testing.T) {
 	t.Parallel()
