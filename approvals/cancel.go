@@ -86,8 +86,8 @@ func (s *Service) cancellable(ctx context.Context, tx Tx, p *people, ws Workspac
 	return nil, refused
 }
 
-// cancel ends the run before its answer. by is empty when no person did it. The claim of whoever works on the run is
-// void from here on.
+// cancel ends the run before its answer. by is empty when no person did it. Whoever works on the run is refused from
+// here on, because the run is no longer running.
 func (c *change) cancel(r *Run, by UserID, why string) error {
 	actor := system
 	if by != "" {
@@ -96,7 +96,6 @@ func (c *change) cancel(r *Run, by UserID, why string) error {
 	if err := c.moveRun(r, RunCancelled, actor, nil); err != nil {
 		return err
 	}
-	r.Epoch++
 	r.CancelledBy = by
 	r.Failure = "The run was cancelled."
 	if why != "" {
@@ -110,6 +109,9 @@ func (c *change) cancel(r *Run, by UserID, why string) error {
 	}
 	items, err := c.storedItems(r)
 	if err != nil {
+		return c.quarantine(r)
+	}
+	if err := c.forget(r); err != nil {
 		return err
 	}
 	return c.conclude(r, items)

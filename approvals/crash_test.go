@@ -121,6 +121,27 @@ func TestRetryTakesWhatTheCallTook(t *testing.T) {
 	})
 }
 
+// TestUnknownOutcomeIsAskedWithoutAQuorum has people leave between the approval and the crash: one is left, who cannot
+// have the call repeated, but can say what happened.
+func TestUnknownOutcomeIsAskedWithoutAQuorum(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.people.setGroup("S1", bob, cara)
+	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum, q.Approvers = 2, approvals.Approvers{Groups: []string{"S1"}} }))
+	b.dying(asks(call("c1", "pay", `{"amount":5}`)), "pay", 1)
+	b.start()
+	r := b.question(b.submit())
+	b.must(r, bob, approvals.Approve, "")
+	b.must(r, cara, approvals.Approve, "")
+	b.until("the crash", func() bool { return b.mortal.dead.Load() })
+	b.people.setGroup("S1", bob)
+	b.reopen()
+	b.start()
+	r = b.question(r.Run)
+	b.must(r, bob, approvals.MarkDone, "receipt 7")
+	b.reaches(r.Run, approvals.RunDone)
+}
+
 // TestRetryIsGoodForOneAttempt crashes in the repeated attempt too.
 func TestRetryIsGoodForOneAttempt(t *testing.T) {
 	t.Parallel()

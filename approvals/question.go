@@ -29,7 +29,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		}
 		r := x.request(in)
 		u, err := x.require(ctx, p, r, in)
-		if err == nil && u == nil {
+		if err == nil && u == nil && in.Kind == agent.Confirm {
 			u, err = x.room(ctx, in)
 		}
 		if err != nil {
@@ -82,7 +82,11 @@ func (x *execution) require(ctx context.Context, p *people, r *Request, in agent
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
 	q := r.Requirement
-	ok, found, err := p.enough(ctx, q, r.conversation(), q.Quorum)
+	need := q.Quorum
+	if in.Kind == agent.OutcomeUnknown {
+		need = 1 // who can at least say what happened, or give up
+	}
+	ok, found, err := p.enough(ctx, q, r.conversation(), need)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
@@ -90,7 +94,7 @@ func (x *execution) require(ctx context.Context, p *people, r *Request, in agent
 	if err != nil || ok {
 		return nil, err
 	}
-	return cannot(in, q.Policy, fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), q.Quorum, plural(q.Quorum), found)), nil
+	return cannot(in, q.Policy, fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), need, plural(need), found)), nil
 }
 
 // demand returns the requirement for r. To run a call again takes what it took to run it.

@@ -570,6 +570,33 @@ func TestStateOfEndedRunsIsDeleted(t *testing.T) {
 	}
 }
 
+// TestUnreadableStateIsKept damages the saved state of a waiting run.
+func TestUnreadableStateIsKept(t *testing.T) {
+	t.Parallel()
+	b, r := asked(t, lenient())
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+		return tx.PutState(ws, r.Run, agent.Delta{Head: json.RawMessage(`{"version":99}`), From: 2})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(r, bob, approvals.Approve, "")
+	b.start()
+	got := b.reaches(r.Run, approvals.RunFailed)
+	if !strings.HasPrefix(got.Failure, "The run cannot go on: its saved state cannot be read") || len(b.effects.all()) != 0 {
+		t.Errorf("people were told %q; effects %v", got.Failure, b.effects.all())
+	}
+	err = b.store.View(t.Context(), func(tx approvals.Tx) error {
+		_, _, err := tx.State(ws, r.Run)
+		return err
+	})
+	if err != nil {
+		t.Errorf("the state is gone: %v", err)
+	}
+	b.model(asks(call("c1", "note", `{}`)))
+	b.reaches(b.submit(), approvals.RunDone) // the place is not lost
+}
+
 func TestCancelRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -220,10 +220,6 @@ func (c *change) fail(r *Run, text string) error {
 
 // end is the settlement of a run that goes no further.
 func (x *execution) end(ctx context.Context, how func(c *change, r *Run) error) error {
-	items := []agent.Item{agent.UserMessage(x.run.Input)}
-	if x.state != nil {
-		items = x.state.Items()[x.history:]
-	}
 	return x.ended(x.write(ctx, func(c *change, r *Run) error {
 		if err := how(c, r); err != nil {
 			return err
@@ -235,12 +231,36 @@ func (x *execution) end(ctx context.Context, how func(c *change, r *Run) error) 
 		if _, err := x.reconcile(c, requests, nil); err != nil {
 			return err
 		}
-		return c.conclude(r, items)
+		if x.state == nil {
+			return c.quarantine(r)
+		}
+		if err := c.forget(r); err != nil {
+			return err
+		}
+		return c.conclude(r, x.state.Items()[x.history:])
 	}))
 }
 
-// conclude writes an ended run: what it said goes to the memory of the place, its saved state is no longer needed,
-// and the next run starts with what people wrote meanwhile.
+// forget deletes the saved state of an ended run: the conversation goes to the memory of the place.
+func (c *change) forget(r *Run) error {
+	if r.StateItems == 0 {
+		return nil
+	}
+	r.StateItems = 0
+	return c.DeleteState(r.Workspace, r.ID)
+}
+
+// quarantine concludes a run whose state could not be used, and keeps that state for whoever finds out why.
+func (c *change) quarantine(r *Run) error {
+	items, err := c.storedItems(r)
+	if err != nil {
+		items = []agent.Item{agent.UserMessage(r.Input)}
+	}
+	return c.conclude(r, items)
+}
+
+// conclude writes an ended run: what was said goes to the memory of the place, and the next run starts with what
+// people wrote meanwhile.
 func (c *change) conclude(r *Run, items []agent.Item) error {
 	chunk, err := json.Marshal(closeCalls(items))
 	if err != nil {
@@ -249,12 +269,6 @@ func (c *change) conclude(r *Run, items []agent.Item) error {
 	if err := c.AppendSession(r.Workspace, r.Place, string(r.ID), chunk); err != nil {
 		return err
 	}
-	if r.StateItems > 0 {
-		if err := c.DeleteState(r.Workspace, r.ID); err != nil {
-			return err
-		}
-	}
-	r.StateItems = 0
 	next := r.successor()
 	if next != nil {
 		r.Queue = nil
@@ -315,16 +329,12 @@ func (w *Worker) failAfterPanic(ctx context.Context, job Job) error {
 		if r.Status != RunRunning || r.Owner != w.owner {
 			return nil
 		}
-		items, err := c.storedItems(r)
-		if err != nil {
-			items = []agent.Item{agent.UserMessage(r.Input)}
-		}
 		if err := c.fail(r, failure(errPanic)); err != nil {
 			return err
 		}
 		if err := c.withdraw(r, system, ""); err != nil {
 			return err
 		}
-		return c.conclude(r, items)
+		return c.quarantine(r)
 	})
 }
