@@ -17,12 +17,12 @@ const (
 	emptyAnswer = "The agent finished without an answer."
 )
 
-// answerPosts renders what an agent answered: plain text, never markup, because a model may write mentions, links and
-// look-alikes of our own words. Long answers become several messages.
-func answerPosts(n *approvals.Notification) []post {
+// textPosts renders what an agent answered or what there is to say: plain text, never markup, because a model may
+// write mentions, links and look-alikes of our own words. Long texts become several messages.
+func textPosts(n *approvals.Notification, event, empty string) []post {
 	text := readable(n.Text)
 	if strings.TrimSpace(text) == "" {
-		return []post{newPost(n, answerEvent, phrase{emptyAnswer}, 1, 1)}
+		text = empty
 	}
 	parts := pieces(text, answerPart)
 	if len(parts) > mostParts {
@@ -35,22 +35,17 @@ func answerPosts(n *approvals.Notification) []post {
 	}
 	posts := make([]post, len(parts))
 	for i, part := range parts {
-		posts[i] = newPost(n, answerEvent, phrase{part}, i+1, len(parts))
+		posts[i] = newPost(n, event, part, i+1, len(parts))
 	}
 	return posts
 }
 
-func noticePosts(n *approvals.Notification) []post {
-	text := pieces(readable(n.Text), answerPart)[0]
-	return []post{newPost(n, noticeEvent, phrase{text}, 1, 1)}
-}
-
 // newPost is a message of plain text that is found again by its notification and part.
-func newPost(n *approvals.Notification, event string, text phrase, part, parts int) post {
+func newPost(n *approvals.Notification, event, text string, part, parts int) post {
 	id := string(n.ID)
 	return post{
-		text:   phrase{pieces(fmt.Sprint(text...), answerLead)[0]},
-		blocks: stamp(textBlocks(fmt.Sprint(text...)), fmt.Sprintf("%s.%d", id, part)),
+		text:   phrase{pieces(text, answerLead)[0]},
+		blocks: stamp(textBlocks(text), fmt.Sprintf("%s.%d", id, part)),
 		metadata: slack.SlackMetadata{EventType: event, EventPayload: map[string]any{
 			"notification": id, "run": string(n.Run), "part": part, "parts": parts,
 		}},

@@ -11,7 +11,6 @@ const (
 	maxElement  = 2900   // characters of one text; Slack: 3,000
 	maxMessage  = 12_500 // bytes of a message's blocks as JSON; Slack refuses somewhere above 13,000 characters
 	maxBlocks   = 50     // blocks of a message
-	maxViewJSON = 100_000
 	maxReason   = 2000 // characters a person may write
 )
 

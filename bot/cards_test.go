@@ -76,7 +76,7 @@ func surfaces() map[string]surface {
 		out["card_"+name] = surface{c.text.fallback(), c.blocks}
 	}
 	n := &approvals.Notification{ID: "ntf_1", Run: "run_1", Text: "Paid *1,200* to <https://evil.example|acme>.\n\nAnything else?"}
-	for i, p := range answerPosts(n) {
+	for i, p := range textPosts(n, answerEvent, emptyAnswer) {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
 	}
 	for page := range newCallText(large).pages() {
@@ -175,7 +175,7 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 	t.Parallel()
 	offered, withheld := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.OneOf(rapid.IntRange(0, 4<<10), rapid.IntRange(4<<10, 16<<10), rapid.IntRange(16<<10, 200<<10)).Draw(t, "size")
+		size := rapid.OneOf(rapid.IntRange(0, 4<<10), rapid.IntRange(4<<10, 16<<10)).Draw(t, "size")
 		unit := rapid.OneOf(hostile(), rapid.Just("plain words and "), rapid.Just("x")).Draw(t, "unit")
 		if unit == "" {
 			unit = "-"
@@ -206,14 +206,27 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 	}
 }
 
-func checkPages(t *rapid.T, r *approvals.Request) {
+func TestPagesOfLargeCalls(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{29_000, 64 << 10, 64<<10 + 1, 200 << 10} {
+		for _, unit := range []string{"plain words and ", "x", "\u202e", "<&>", "\U000E0041"} {
+			text, err := json.Marshal(map[string]string{"a": strings.Repeat(unit, size/len(unit))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPages(t, transfer(string(text)))
+		}
+	}
+}
+
+func checkPages(t interface{ Fatalf(string, ...any) }, r *approvals.Request) {
 	all := newCallText(r).pages()
 	var arguments string
 	for i := range all {
 		v := detailsView(r, i, true)
 		raw, err := json.Marshal(v)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v", err)
 		}
 		if len(raw) > 250_000 || len(v.Blocks.BlockSet) > 100 || len(v.PrivateMetadata) > 3000 {
 			t.Fatalf("page %d is too large: %d bytes, %d blocks", i, len(raw), len(v.Blocks.BlockSet))
@@ -247,7 +260,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, Reason: evil}}
 		n := &approvals.Notification{ID: "ntf_1", Text: evil}
 		shown := map[string][]slack.Block{
-			"card": newCard(r).blocks, "answer": answerPosts(n)[0].blocks, "notice": noticePosts(n)[0].blocks,
+			"card": newCard(r).blocks, "answer": textPosts(n, answerEvent, emptyAnswer)[0].blocks, "notice": textPosts(n, noticeEvent, "…")[0].blocks,
 			"details": detailsView(r, 0, true).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
 			"list": listItem(r, true),
 		}
@@ -266,7 +279,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 				t.Fatalf("%s: the marker is nowhere; the test proves nothing", where)
 			}
 		}
-		for _, text := range []string{newCard(r).text.fallback(), answerPosts(n)[0].text.fallback()} {
+		for _, text := range []string{newCard(r).text.fallback(), textPosts(n, answerEvent, emptyAnswer)[0].text.fallback()} {
 			rest := strings.NewReplacer("<@U0ANN>", "", "<@U0BEN>", "").Replace(text)
 			if strings.ContainsAny(rest, "<>") {
 				t.Fatalf("markup in a fallback text: %q", text)

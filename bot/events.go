@@ -24,7 +24,7 @@ func (b *Bot) decodeEvent(payload json.RawMessage) (delivery, error) {
 	case p.Type != "event_callback":
 		return delivery{}, fmt.Errorf("event of an unknown type: %w", errUnreadable)
 	}
-	d := delivery{what: "event " + label(p.Event.Type, 40), key: "event " + p.Event.Channel + " " + p.Event.ThreadTS + p.Event.User}
+	d := delivery{what: "event " + label(p.Event.Type, 40), key: "event " + p.Event.Channel + " " + place(p.Event).Thread}
 	switch p.Event.Type {
 	case "app_mention", "message":
 		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) { return b.message(ctx, id, p) })

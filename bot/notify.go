@@ -37,9 +37,9 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyCard && n.Card != nil:
 		d, err = b.showCard(ctx, n)
 	case n.Kind == approvals.NotifyAnswer:
-		d, err = b.deliver(ctx, n, answerPosts(n))
+		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
 	case n.Kind == approvals.NotifyNotice:
-		d, err = b.deliver(ctx, n, noticePosts(n))
+		d, err = b.deliver(ctx, n, textPosts(n, noticeEvent, "…"))
 	default:
 		err = fmt.Errorf("no way to show kind %q: %w", n.Kind, approvals.ErrUndeliverable)
 	}
@@ -85,13 +85,7 @@ func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card)
 	if last.Message != "" {
 		return last, nil
 	}
-	return b.deliver(ctx, n, []post{{
-		text: shown.text, blocks: shown.blocks, metadata: shown.metadata(n.Card),
-		same: func(m postedMessage) bool {
-			return m.Metadata.EventType == cardEvent && m.Metadata.EventPayload["request"] == string(n.Card.ID) &&
-				!recorded(n.Card, m.TS)
-		},
-	}})
+	return b.deliver(ctx, n, []post{shown.post(n.Card)})
 }
 
 // recorded reports whether the message is one the request's record knows.
@@ -116,15 +110,27 @@ func gone(err error) bool {
 
 // update replaces a message by the card.
 func (b *Bot) update(ctx context.Context, at approvals.Card, shown card, r *approvals.Request) error {
-	return b.paced(methodUpdate, at.Channel, func() error {
-		_, _, _, err := b.client.api.UpdateMessageContext(ctx, at.Channel, at.Message, shown.options(r)...)
+	return b.repost(ctx, at.Channel, at.Message, shown.post(r))
+}
+
+// repost replaces a message.
+func (b *Bot) repost(ctx context.Context, channel, ts string, p post) error {
+	return b.paced(methodUpdate, channel, func() error {
+		_, _, _, err := b.client.api.UpdateMessageContext(ctx, channel, ts, p.options()...)
 		return err
 	})
 }
 
-func (c card) options(r *approvals.Request) []slack.MsgOption {
+// post returns the card as a message, and how to find it again: the request's card that its record does not know yet.
+func (c card) post(r *approvals.Request) post {
+	return post{text: c.text, blocks: c.blocks, metadata: c.metadata(r), same: func(m postedMessage) bool {
+		return m.Metadata.EventType == cardEvent && m.Metadata.EventPayload["request"] == string(r.ID) && !recorded(r, m.TS)
+	}}
+}
+
+func (p post) options() []slack.MsgOption {
 	return []slack.MsgOption{
-		slack.MsgOptionText(c.text.fallback(), false), slack.MsgOptionBlocks(c.blocks...), slack.MsgOptionMetadata(c.metadata(r)),
+		slack.MsgOptionText(p.text.fallback(), false), slack.MsgOptionBlocks(p.blocks...), slack.MsgOptionMetadata(p.metadata),
 	}
 }
 
@@ -294,10 +300,7 @@ func find(there []postedMessage, p post) string {
 }
 
 func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, thread string, p post) (string, error) {
-	options := []slack.MsgOption{
-		slack.MsgOptionText(p.text.fallback(), false), slack.MsgOptionBlocks(p.blocks...), slack.MsgOptionMetadata(p.metadata),
-		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
-	}
+	options := append(p.options(), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
 	if thread != "" {
 		options = append(options, slack.MsgOptionTS(thread))
 	}

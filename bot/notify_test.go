@@ -78,6 +78,14 @@ func TestCardOfADeadProcessIsFound(t *testing.T) {
 	if got := s.cards(r); len(got) != 1 || got[0].TS != d.Message {
 		t.Errorf("%d cards; delivered %+v", len(got), d)
 	}
+	// What is found is brought up to date: meanwhile the request may have ended.
+	r.Status, r.Settled, r.Version = approvals.RequestCancelled, time.Now(), 2
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.cards(r); len(got) != 1 || len(got[0].Buttons()) != 0 {
+		t.Errorf("%d cards with the buttons %v", len(got), got[0].Buttons())
+	}
 	// The control: without the search there are two.
 	n.Created, s.bot.started = time.Now(), time.Now().Add(-time.Hour)
 	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
