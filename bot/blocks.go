@@ -8,10 +8,10 @@ import (
 
 // Slack's limits, and ours below them.
 const (
-	maxElement  = 2900   // characters of one text; Slack: 3,000
-	maxMessage  = 12_500 // bytes of a message's blocks as JSON; Slack refuses somewhere above 13,000 characters
-	maxBlocks   = 50     // blocks of a message
-	maxReason   = 2000 // characters a person may write
+	maxElement = 2900   // characters of one text; Slack: 3,000
+	maxMessage = 12_500 // bytes of a message's blocks as JSON; Slack refuses somewhere above 13,000 characters
+	maxBlocks  = 50     // blocks of a message
+	maxReason  = 2000   // characters a person may write
 )
 
 // plain returns text that Slack shows as it is.
