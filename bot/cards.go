@@ -126,10 +126,22 @@ func newCallText(r *approvals.Request) callText {
 		rendered[i] = out
 		t.escaped = t.escaped || escaped
 	}
-	t.binding = strings.Join(rendered, "\n")
+	t.binding = strings.Join(bindingLines(r.Tool.Kind, rendered), "\n")
 	out, escaped := visible(string(r.Arguments), oneLine)
 	t.arguments, t.escaped = out, t.escaped || escaped
 	return t
+}
+
+// bindingLines puts a tool's binding on lines. That of an HTTP tool is method, URL, and the names of headers.
+func bindingLines(kind agent.ToolKind, parts []string) []string {
+	if kind != agent.KindHTTP || len(parts) < 2 {
+		return parts
+	}
+	lines := []string{parts[0] + " " + parts[1]}
+	for _, name := range parts[2:] {
+		lines = append(lines, "Header "+name)
+	}
+	return lines
 }
 
 // callBlocks shows the whole call.
