@@ -156,16 +156,19 @@ func (c *Config) checkSlack(p *problems) {
 	}
 }
 
-// token notes a token that is missing or of another kind.
+// tokenPrefixes begin Slack's kinds of tokens.
+var tokenPrefixes = []string{"xoxb-", "xapp-", "xoxp-", "xoxe.xoxb-", "xoxe.xoxp-", "xoxe-", "xoxc-", "xoxd-", "xoxs-", "xwfp-"}
+
+// token notes a token that is missing, or plainly of another kind. What is no known kind is for Slack to judge: its own
+// word about it says more.
 func token(p *problems, name string, value Secret, what string, prefixes ...string) {
 	if !value.IsSet() {
 		p.add("%s is not set; it is %s", name, what)
 		return
 	}
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(value.Reveal(), prefix) {
-			return
-		}
+	starts := func(prefix string) bool { return strings.HasPrefix(value.Reveal(), prefix) }
+	if slices.ContainsFunc(prefixes, starts) || !slices.ContainsFunc(tokenPrefixes, starts) {
+		return
 	}
 	p.add("%s holds something else: it is %s and starts with %s", name, what, prefixes[0])
 }
