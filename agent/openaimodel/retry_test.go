@@ -188,7 +188,15 @@ func TestContext(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(3*time.Second, func() { cancel(reason) })
 			start := time.Now()
-			_, err := newModel(t, tt.rt, func(c *openaimodel.Config) { c.MaxAttempts = 9 }).Respond(ctx, &agent.ModelRequest{})
+			m := newModel(t, tt.rt, func(c *openaimodel.Config) {
+				c.MaxAttempts = 2
+				c.OnRetry = func(attempt int, _ time.Duration, err error) {
+					if errors.Is(err, context.Canceled) {
+						t.Errorf("%s: the end of the context counts as a failed attempt", tt.why)
+					}
+				}
+			})
+			_, err := m.Respond(ctx, &agent.ModelRequest{})
 			if !errors.Is(err, reason) || time.Since(start) != 3*time.Second {
 				t.Errorf("%s: %v after %v", tt.why, err, time.Since(start))
 			}

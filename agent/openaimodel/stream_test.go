@@ -219,15 +219,17 @@ func FuzzStream(f *testing.F) {
 	for _, file := range []string{"text.json", "reasoning_and_calls.json", "failed.json", "error_401.json"} {
 		f.Add(recorded(f, file), false)
 	}
-	f.Fuzz(func(t *testing.T, data string, stream bool) {
-		contentType := "application/json"
-		if stream {
-			contentType = "text/event-stream"
-		}
-		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
-			return answer(200, data, "Content-Type", contentType), nil
+	var body string // inputs are run one after the other
+	contentType := map[bool]string{false: "application/json", true: "text/event-stream"}
+	models := make(map[bool]*openaimodel.Model)
+	for _, stream := range []bool{false, true} {
+		models[stream] = newModel(f, roundTripper(func(*http.Request) (*http.Response, error) {
+			return answer(200, body, "Content-Type", contentType[stream]), nil
 		}), func(c *openaimodel.Config) { c.Streaming = stream })
-		res, err := m.Respond(t.Context(), &agent.ModelRequest{})
+	}
+	f.Fuzz(func(t *testing.T, data string, stream bool) {
+		body = data
+		res, err := models[stream].Respond(t.Context(), &agent.ModelRequest{})
 		if (res == nil) == (err == nil) {
 			t.Fatalf("res %v, err %v", res, err)
 		}
