@@ -58,6 +58,9 @@ func (s *Store) check(ctx context.Context, btx *bolt.Tx, h head) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if !sealed[string(bucket)] && len(v) > 0 {
+			return fmt.Errorf("%s %q: an index entry with a value", bucket, k)
+		}
 		if !sealed[string(bucket)] {
 			return nil
 		}
