@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,11 +99,11 @@ func crashPoints(t *testing.T) []string {
 
 // killAt plays the point's story with a program that stops there, kills it, and goes on with another one.
 func killAt(t *testing.T, point string, nth int) {
-	k := newKilling(t, stories[point])
 	path, err := binaries.faults()
 	if err != nil {
 		t.Fatal(err)
 	}
+	k := newKilling(t, stories[point])
 	bot := k.spawn(path, k.env(fmt.Sprintf("COUNTERSIGN_FAULT=%s:%d", point, nth)), "run")
 	done := k.play(bot)
 	select {
@@ -131,7 +132,6 @@ type killing struct {
 	thread   string
 	accepted bool // Slack saw the approval acknowledged
 	release  func()
-	stop     chan struct{} // closed when the first program is gone
 }
 
 func newKilling(t *testing.T, s story) *killing {
@@ -142,7 +142,7 @@ func newKilling(t *testing.T, s story) *killing {
 	if s == expiring {
 		policy = "default_policy: { approvers: { channel_members: true }, expires_in: 1s }\n"
 	}
-	k := &killing{story: s, release: func() {}, stop: make(chan struct{})}
+	k := &killing{story: s, release: func() {}}
 	k.world = newWorld(t, settings{policy: policy, slack: slackdev.Config{AckTimeout: time.Second}})
 	return k
 }
@@ -189,20 +189,16 @@ var errGone = errors.New("the program is gone")
 
 // wait is until for a program that may be killed meanwhile.
 func (k *killing) wait(bot *process, cond func() bool) error {
-	gone := false
-	err := k.slack.WaitFor(k.ctx, func() bool {
+	ctx, cancel := context.WithCancelCause(k.ctx)
+	defer cancel(nil)
+	go func() {
 		select {
 		case <-bot.exited:
-			gone = true
-			return true
-		default:
-			return cond()
+			cancel(errGone)
+		case <-ctx.Done():
 		}
-	})
-	if gone {
-		return errGone
-	}
-	return err
+	}()
+	return k.slack.WaitFor(ctx, cond)
 }
 
 func (k *killing) answered() bool {
@@ -374,7 +370,6 @@ func TestKillAtRandom(t *testing.T) {
 				// What is tested is the moment itself, so there is no condition to wait for.
 				<-time.After(time.Duration(random.IntN(250)) * time.Millisecond)
 				bot.kill()
-				k.slack.SetUser(slackdev.User{ID: "U0NEW", Name: "new", RealName: "New"}) // wakes who waits
 				<-gone
 			}
 			if k.thread == "" {

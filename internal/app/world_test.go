@@ -86,6 +86,7 @@ type world struct {
 
 func newWorld(t *testing.T, s settings) *world {
 	t.Helper()
+	binary(t) // building takes its time; the clock starts afterwards
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, dir: t.TempDir(), effects: newEffects(t), listen: "127.0.0.1:0", extra: s.env}
