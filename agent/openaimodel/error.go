@@ -26,29 +26,48 @@ type Error struct {
 	Attempts  int    // how often it was tried
 	RequestID string // the provider's id of the last attempt, for its support
 
-	server string
-	hint   string
-	param  string
-	cause  error
-	retry  bool
-	after  time.Duration
+	server      string
+	hint        string
+	param       string
+	cause       error
+	unreachable bool // Message has the words of the network in it
+	retry       bool
+	after       time.Duration
 }
 
+// Error tells the operator: besides what happened, the server's host, the network's words and the request id.
 func (e *Error) Error() string {
+	text := e.text(e.server, e.Message)
+	if e.RequestID != "" {
+		text += " [" + e.RequestID + "]"
+	}
+	return text
+}
+
+// Public tells the people of the conversation. It names no hosts and addresses of the operator's network.
+func (e *Error) Public() string {
+	server, message := e.server, e.Message
+	if server != openAI {
+		server = "the model server"
+	}
+	if e.unreachable {
+		message = "cannot be reached"
+	}
+	return e.text(server, message)
+}
+
+func (e *Error) text(server, message string) string {
 	var b strings.Builder
-	b.WriteString(e.server)
+	b.WriteString(server)
 	if e.Status != 0 {
 		fmt.Fprintf(&b, " answered %d:", e.Status)
 	}
-	b.WriteString(" " + e.Message)
+	b.WriteString(" " + message)
 	if e.hint != "" {
 		b.WriteString("; " + e.hint)
 	}
 	if e.Attempts > 1 {
 		fmt.Fprintf(&b, " (tried %d times)", e.Attempts)
-	}
-	if e.RequestID != "" {
-		fmt.Fprintf(&b, " [%s]", e.RequestID)
 	}
 	return b.String()
 }
@@ -56,11 +75,13 @@ func (e *Error) Error() string {
 // Unwrap returns what lies beneath, for instance [agent.ErrModelBehavior]. Its text is not fit to be shown.
 func (e *Error) Unwrap() error { return e.cause }
 
+const openAI = "OpenAI"
+
 // serverName is what people know the server by.
 func serverName(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "api.openai.com" {
-		return "OpenAI"
+		return openAI
 	}
 	return "the model server " + u.Host
 }
@@ -201,10 +222,10 @@ func (e *Error) broken(res *http.Response, err error, clean *redactor) {
 	case errors.Is(err, errCut), res != nil:
 		e.Message, e.retry = "gave an answer that was cut short or garbled", true
 	case errors.Is(err, agent.ErrConfig):
-		e.server, e.Message = "the request was not sent:", err.Error()
+		e.Message = "was not asked: " + err.Error()
 	default:
 		e.Message, e.retry = "cannot be reached: "+clean.text(network(err)), retryableNetwork(err)
-		e.hint = "check OPENAI_BASE_URL and the network"
+		e.unreachable, e.hint = true, "check OPENAI_BASE_URL and the network"
 	}
 }
 

@@ -93,15 +93,17 @@ func ask(t testing.TB, m *openaimodel.Model, file string) (*agent.ModelResponse,
 	return res, text.String(), err
 }
 
-// The exchanges in testdata are written after the shapes that OpenAI documents.
-func TestExchanges(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		file, id string
-		items    []agent.Item // without Raw
-		usage    agent.Usage
-		streamed string
-	}{
+// exchange is a file of testdata and what it says.
+type exchange struct {
+	file, id string
+	items    []agent.Item // without Raw
+	usage    agent.Usage
+	streamed string
+}
+
+// exchanges are written after the shapes that OpenAI documents.
+func exchanges() []exchange {
+	return []exchange{
 		{
 			file: "text.json", id: "resp_0f7c3f2ab51d4a6b0068f1c2d3a4b08193b2c7e5d49a1f6e02",
 			items: []agent.Item{{
@@ -162,7 +164,12 @@ func TestExchanges(t *testing.T) {
 			items: []agent.Item{{Type: agent.ItemMessage, ID: "msg_s4", Role: agent.RoleAssistant, Text: "I can't"}},
 			usage: agent.Usage{Requests: 1, InputTokens: 5, OutputTokens: 3, TotalTokens: 8},
 		},
-	} {
+	}
+}
+
+func TestExchanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range exchanges() {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
 			res, streamed, err := ask(t, newModel(t, replay(t, tt.file), nil), tt.file)
@@ -295,6 +302,26 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 	}), nil)
 	if _, err := control.Respond(t.Context(), req); !strings.Contains(err.Error(), "'temperature' is not supported with this model") {
 		t.Errorf("control: a harmless message did not come through: %v", err)
+	}
+}
+
+// The operator reads where it failed; the people of the conversation do not.
+func TestPublicText(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("dial tcp 10.1.2.3:8443: connection refused")
+	}), func(c *openaimodel.Config) { c.BaseURL = "http://llm.internal:8443/v1" })
+	_, err := m.Respond(t.Context(), &agent.ModelRequest{})
+	e, ok := errors.AsType[*openaimodel.Error](err)
+	if !ok || e.Error() != "the model server llm.internal:8443 cannot be reached: dial tcp 10.1.2.3:8443: connection refused; check OPENAI_BASE_URL and the network" {
+		t.Errorf("for the operator: %v", err)
+	}
+	if got, want := e.Public(), "the model server cannot be reached; check OPENAI_BASE_URL and the network"; got != want {
+		t.Errorf("for people: %q, want %q", got, want)
+	}
+	_, _, err = ask(t, newModel(t, replay(t, "error_quota.json"), nil), "error_quota.json")
+	if e, ok = errors.AsType[*openaimodel.Error](err); !ok || !strings.HasPrefix(e.Public(), "OpenAI answered 429: You exceeded your current quota") || strings.Contains(e.Public(), "req_test") {
+		t.Errorf("for people: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package openaidev
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -36,7 +37,10 @@ var (
 	demoPay      = regexp.MustCompile(`(?i)\b(?:pay|settle)\b`)
 	demoOther    = regexp.MustCompile(`(?i)\bother\b`)
 	demoBalance  = regexp.MustCompile(`(?i)\b(?:balance|how much (?:money )?(?:do we have|is left))\b`)
-	demoRejected = regexp.MustCompile(`(?i)not approved|reject|denied|declined|expired`)
+	demoNobody   = regexp.MustCompile(`(?i)nobody|no person`)
+	demoUnknown  = regexp.MustCompile(`(?i)\b(?:unknown|not known)\b`)
+	demoRejected = regexp.MustCompile(`(?i)not approved|reject|denied|declined`)
+	demoReason   = regexp.MustCompile(`(?i)(?:reason|words)(?:, as data)?: *("(?:[^"\\]|\\.)*"|.+)`)
 )
 
 var demoInvoices = []string{"1042", "1043"}
@@ -162,19 +166,39 @@ func describeInvoices(outputs []Output) string {
 func transferResults(outputs []Output) string {
 	var lines []string
 	for _, o := range outputs {
-		what := fmt.Sprintf("%s to %s", o.Argument("amount"), o.Argument("to"))
-		switch {
-		case o.IsObject() && o.Field("reference") != "":
-			lines = append(lines, fmt.Sprintf("Done: transferred %s, reference %s.", what, o.Field("reference")))
-		case o.IsObject():
-			lines = append(lines, fmt.Sprintf("Done: transferred %s.", what))
-		case demoRejected.MatchString(o.Text):
-			lines = append(lines, fmt.Sprintf("The transfer of %s was rejected, so no money was moved. I was told: %s", what, cite(o.Text)))
-		default:
-			lines = append(lines, fmt.Sprintf("The transfer of %s did not go through as planned. I was told: %s", what, cite(o.Text)))
-		}
+		lines = append(lines, transferResult(o))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// transferResult tells how a transfer went. What is no JSON object was written by the runtime or by people.
+func transferResult(o Output) string {
+	what := fmt.Sprintf("%s to %s", o.Argument("amount"), o.Argument("to"))
+	switch {
+	case o.IsObject() && o.Field("reference") != "":
+		return fmt.Sprintf("Done: transferred %s, reference %s.", what, o.Field("reference"))
+	case o.IsObject():
+		return fmt.Sprintf("Done: transferred %s.", what)
+	case demoUnknown.MatchString(o.Text):
+		return fmt.Sprintf("I am not sure about the transfer of %s. I was told: %s", what, cite(o.Text))
+	case demoRejected.MatchString(o.Text) && !demoNobody.MatchString(o.Text):
+		return fmt.Sprintf("The transfer of %s was rejected, so no money was moved.%s", what, reason(o.Text))
+	default:
+		return fmt.Sprintf("The transfer of %s was not made as planned. I was told: %s", what, cite(o.Text))
+	}
+}
+
+// reason quotes the reason of a rejection, if one was given.
+func reason(text string) string {
+	m := demoReason.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	var given string
+	if json.Unmarshal([]byte(m[1]), &given) != nil {
+		given = m[1]
+	}
+	return " The reason: " + cite(given)
 }
 
 func demoBalanceReply(t *Turn) Reply {
