@@ -42,6 +42,7 @@ type call struct {
 	t       *tx
 	err     error
 	unwound bool // fn panicked or ended its goroutine: the caller is gone
+	apart   bool // fn wrote nothing and ran before anybody did: the commit does not matter to it
 }
 
 // turn is what a leader tells a follower: lead yourself, run in btx, or (neither) the result.
@@ -183,7 +184,7 @@ func (c *committer) lead(m *call) error {
 
 // result is what the caller is told when the batch ended with err.
 func (m *call) result(err error) error {
-	if err != nil {
+	if err != nil && !m.apart {
 		return err
 	}
 	return m.err
@@ -210,6 +211,7 @@ func (b *batch) begin() (err error) {
 func (b *batch) run(m *call, run func(*call, *bolt.Tx)) {
 	b.calls = append(b.calls, m)
 	run(m, b.btx)
+	m.apart = !b.dirty && !m.t.dirty
 	b.note(m.t)
 }
 

@@ -192,8 +192,10 @@ func (d *dispatcher) drain() {
 // start starts handlers for what is due, as far as there is room, and returns when the next job will be due.
 func (d *dispatcher) start(ctx context.Context) (next time.Time, err error) {
 	var ready []dueJob
+	answered := d.ledger.snapshot() // before the file's: what a commit takes off the ledger is off the file then, too
 	err = d.store.view(ctx, func(t *tx) (err error) {
-		ready, next, err = d.due(t, time.Now())
+		q := queue{d: d, t: t, answered: answered, now: time.Now()}
+		ready, next, err = q.read()
 		return err
 	})
 	if err != nil {
@@ -207,25 +209,25 @@ func (d *dispatcher) start(ctx context.Context) (next time.Time, err error) {
 	return next, nil
 }
 
-// due returns the jobs to start now and when the next one will be due.
-func (d *dispatcher) due(t *tx, now time.Time) (ready []dueJob, next time.Time, err error) {
-	defer t.end(t.begin(), &err)
-	q := queue{d: d, t: t, now: now}
+// queue reads the index of due jobs.
+type queue struct {
+	d        *dispatcher
+	t        *tx
+	answered map[string]uint64 // the ledger
+	now      time.Time
+	ready    []dueJob
+	next     time.Time
+}
+
+// read returns the jobs to start now and when the next one will be due.
+func (q *queue) read() (ready []dueJob, next time.Time, err error) {
+	defer q.t.end(q.t.begin(), &err)
 	for kind, ok := q.kind(nil); ok; kind, ok = q.kind(append(key(kind), 0xff)) {
 		if err := q.collect(approvals.JobKind(kind)); err != nil {
 			return nil, time.Time{}, err
 		}
 	}
 	return q.ready, q.next, nil
-}
-
-// queue reads the index of due jobs.
-type queue struct {
-	d     *dispatcher
-	t     *tx
-	now   time.Time
-	ready []dueJob
-	next  time.Time
 }
 
 // kind returns the first kind of job at or behind the key.
@@ -275,7 +277,7 @@ func (q *queue) take(k []byte) (bool, error) {
 	if err := q.t.indexed(bucketJobs, k, rec); err != nil {
 		return false, err
 	}
-	if gen, ok := q.d.ledger.answered(string(k)); ok {
+	if gen, ok := q.answered[string(k)]; ok {
 		if !rec.answer(gen) {
 			return false, nil
 		}

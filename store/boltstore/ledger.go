@@ -36,18 +36,16 @@ func (l *ledger) drop(key string) {
 	delete(l.gens, key)
 }
 
-func (l *ledger) answered(key string) (gen uint64, ok bool) {
+// snapshot returns a copy of what the ledger holds now.
+func (l *ledger) snapshot() map[string]uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	gen, ok = l.gens[key]
-	return gen, ok
+	return maps.Clone(l.gens)
 }
 
 // ride writes the ledger in t. The result is told whether t was committed. An entry that cannot be written stays.
 func (l *ledger) ride(t *tx) func(committed bool) {
-	l.mu.Lock()
-	list := maps.Clone(l.gens)
-	l.mu.Unlock()
+	list := l.snapshot()
 	for key, gen := range list {
 		if err := t.answerJob([]byte(key), gen); err != nil {
 			delete(list, key)

@@ -1,0 +1,245 @@
+package boltstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/approvals"
+)
+
+// inBubble runs fn with a store whose time is that of the bubble.
+func inBubble(t *testing.T, fn func(t *testing.T, s *Store)) {
+	path := newPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(path, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		fn(t, s)
+	})
+}
+
+// dispatch hands jobs to handle until the returned function is called.
+func dispatch(t *testing.T, s *Store, handle func(context.Context, approvals.Job) error) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Dispatch(ctx, handle) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func enqueue(t *testing.T, s *Store, id string, due time.Time) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		return tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Due: due})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func countJobs(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	err := s.view(t.Context(), func(t *tx) error {
+		return t.scan(bucketJobs, nil, nil, func(_, _ []byte) (bool, error) {
+			n++
+			return true, nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestBackOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		times := make(chan time.Time, 20)
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			times <- time.Now()
+			if j.Attempts == 12 {
+				return nil
+			}
+			return errors.New("failed")
+		})
+		enqueue(t, s, "run_1", time.Now())
+		last := <-times
+		for n := range 12 {
+			longest := min(minPause<<n, maxPause)
+			at := <-times
+			if gap := at.Sub(last); gap < longest*4/5 || gap > longest {
+				t.Errorf("pause %d is %v, want at most %v and a fifth less at least", n+1, gap, longest)
+			}
+			last = at
+		}
+		stop()
+		if n := countJobs(t, s); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+}
+
+// TestDueExactly checks that jobs far in the future are handled on time: nothing polls.
+func TestDueExactly(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		type run struct {
+			id string
+			at time.Time
+		}
+		runs := make(chan run, 10)
+		defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			runs <- run{j.ID, time.Now()}
+			return nil
+		})()
+		start := time.Now()
+		for _, h := range []int{30, 10, 20} {
+			enqueue(t, s, fmt.Sprint(h), start.Add(time.Duration(h)*time.Hour))
+		}
+		for _, h := range []int{10, 20, 30} {
+			if got := <-runs; got.id != fmt.Sprint(h) || !got.at.Equal(start.Add(time.Duration(h)*time.Hour)) {
+				t.Errorf("job %s after %v, want %d after %dh", got.id, got.at.Sub(start), h, h)
+			}
+		}
+	})
+}
+
+func TestWorkersBound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		entered, release := make(chan struct{}, 100), make(chan struct{})
+		stop := dispatch(t, s, func(context.Context, approvals.Job) error {
+			entered <- struct{}{}
+			<-release
+			return nil
+		})
+		for n := range 50 {
+			enqueue(t, s, fmt.Sprint(n), time.Time{})
+		}
+		synctest.Wait()
+		if n := len(entered); n != defaultSlots {
+			t.Errorf("%d handlers at once, want %d", n, defaultSlots)
+		}
+		close(release)
+		for range 50 {
+			<-entered
+		}
+		stop()
+		if n := countJobs(t, s); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+}
+
+// TestCompletionsRide checks that removing jobs that were handled costs no writes of its own while others are written.
+func TestCompletionsRide(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		const chain = 100
+		done := make(chan struct{})
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			if j.Attempts != 0 {
+				t.Errorf("job %s is repeated", j.ID)
+			}
+			var n int
+			fmt.Sscan(j.ID, &n)
+			if n == chain {
+				close(done)
+				return nil
+			}
+			enqueue(t, s, fmt.Sprint(n+1), time.Time{})
+			return nil
+		})
+		enqueue(t, s, "1", time.Time{})
+		<-done
+		if n := s.commit.stats.commits.Load(); n != chain {
+			t.Errorf("%d commits for a chain of %d jobs", n, chain)
+		}
+		synctest.Wait()
+		time.Sleep(2 * flushDelay) // in the bubble
+		synctest.Wait()
+		if n, more := countJobs(t, s), s.commit.stats.commits.Load(); n != 0 || more != chain+1 {
+			t.Errorf("after a pause: %d jobs left and %d commits, want 0 and %d", n, more, chain+1)
+		}
+		stop()
+	})
+}
+
+// TestDispatchNeedsStore ends with the store, without waiting for ctx, and stops its handlers.
+func TestDispatchNeedsStore(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		started, ended := make(chan struct{}), make(chan error)
+		go func() {
+			ended <- s.Dispatch(t.Context(), func(ctx context.Context, _ approvals.Job) error {
+				close(started)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+		}()
+		enqueue(t, s, "run_1", time.Time{})
+		<-started
+		if err := s.Dispatch(t.Context(), nil); err == nil {
+			t.Error("a second Dispatch runs beside the first")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, approvals.ErrClosed) {
+			t.Errorf("dispatch: %v, want ErrClosed", err)
+		}
+	})
+}
+
+// TestWants checks how enqueued due times and handlers meet.
+func TestWants(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	for _, c := range []struct {
+		name string
+		do   func(r *jobRecord)
+		left bool
+		due  int
+		gens int // wants kept
+	}{
+		{"one", func(r *jobRecord) { r.add(at(5), now) }, true, 5, 1},
+		{"earlier covers later", func(r *jobRecord) { r.add(at(5), now); r.add(at(3), now) }, true, 3, 1},
+		{"later stays for a handler under way", func(r *jobRecord) { r.add(at(3), now); r.add(at(5), now) }, true, 3, 2},
+		{"answered with the later", func(r *jobRecord) { r.add(at(3), now); r.add(at(5), now); r.answer(2) }, false, 0, 0},
+		{"answered before the later", func(r *jobRecord) { r.add(at(3), now); r.add(at(5), now); r.answer(1) }, true, 5, 1},
+		{"due ones are one", func(r *jobRecord) { r.add(at(-3), now); r.add(at(-1), now); r.add(at(0), now) }, true, -3, 1},
+		{"due again while handled", func(r *jobRecord) { r.add(at(-3), now); r.add(at(-1), now); r.answer(1) }, true, -3, 1},
+		{"failed", func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), false) }, true, 7, 1},
+		{"failed and enqueued for sooner", func(r *jobRecord) { r.add(at(-3), now); r.add(at(1), now); r.retry(1, at(7), false) }, true, 1, 1},
+		{"failed and enqueued for later", func(r *jobRecord) { r.add(at(-3), now); r.add(at(9), now); r.retry(1, at(7), false) }, true, 7, 2},
+		{"paused", func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), true); r.add(at(1), now) }, true, 7, 1},
+		{"paused, then handled", func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), true); r.answer(1); r.add(at(1), now) }, true, 1, 1},
+	} {
+		r := new(jobRecord)
+		c.do(r)
+		if left := len(r.Wants) > 0; left != c.left || left && (!r.Due.Equal(at(c.due)) || len(r.Wants) != c.gens) {
+			t.Errorf("%s: due %v, wants %v", c.name, r.Due.Sub(now), r.Wants)
+		}
+	}
+	r := new(jobRecord)
+	for n := range 100 {
+		r.add(at(n+1), now)
+	}
+	if len(r.Wants) > maxWants {
+		t.Errorf("%d wants are kept", len(r.Wants))
+	}
+	if r.answer(99); len(r.Wants) != 1 || r.Wants[0].Gen != 100 {
+		t.Errorf("the newest want is lost: %v", r.Wants)
+	}
+}
