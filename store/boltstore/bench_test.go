@@ -3,8 +3,10 @@ package boltstore
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,4 +121,112 @@ func BenchmarkDispatch(b *testing.B) {
 	if err := <-done; err != nil {
 		b.Fatal(err)
 	}
+}
+
+// fillRequests puts n decided requests with an entry of the audit each, in commits of 5,000 that nothing waits for.
+func fillRequests(tb testing.TB, s *Store, prefix string, n int, status approvals.RequestStatus) {
+	tb.Helper()
+	s.db.NoSync = true
+	defer func() { s.db.NoSync = false }()
+	for from := 0; from < n; from += 5000 {
+		err := s.Update(tb.Context(), func(tx approvals.Tx) error {
+			for i := from; i < min(from+5000, n); i++ {
+				id := approvals.RequestID(fmt.Sprintf("req_%s%025d", prefix, i))
+				r := &approvals.Request{Workspace: "T0123456789", ID: id, Run: approvals.RunID("run_" + id[4:]),
+					Place:     approvals.Place{Surface: "slack", Channel: "C0123456789", Thread: "1700000000.000100"},
+					Requester: "T0123456789/U0123456789", Agent: "ops", Interruption: "ops/1/call_0123456789",
+					Arguments: []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`), Status: status,
+					Created: time.Unix(1_700_000_000, 0), Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve}}}
+				if err := tx.PutRequest(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := s.db.Sync(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkPendingPage reads a page of 20 out of 10,000 pending requests beside a growing number of decided ones.
+func BenchmarkPendingPage(b *testing.B) {
+	for _, decided := range decidedCounts() {
+		b.Run(fmt.Sprintf("decided=%d", decided), func(b *testing.B) {
+			s := benchStore(b)
+			fillRequests(b, s, "p", 10_000, approvals.RequestPending)
+			fillRequests(b, s, "a", decided, approvals.RequestApproved)
+			for b.Loop() {
+				err := s.View(b.Context(), func(tx approvals.Tx) error {
+					list, err := tx.PendingRequests("T0123456789", "req_p0000000000000000000005000", 20)
+					if len(list) != 20 {
+						b.Fatalf("%d requests", len(list))
+					}
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOpen opens and closes a store with a growing number of decided requests.
+func BenchmarkOpen(b *testing.B) {
+	for _, decided := range decidedCounts() {
+		b.Run(fmt.Sprintf("decided=%d", decided), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "store.db")
+			s, err := Open(path, Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			fillRequests(b, s, "a", decided, approvals.RequestApproved)
+			stats, err := s.Stats(b.Context())
+			if err := errors.Join(err, s.Close()); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				s, err := Open(path, Config{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(stats.FileBytes)/1e6, "MB/file")
+		})
+	}
+}
+
+// BenchmarkPendingMemory measures what stays in the heap for each pending request, which should be nothing.
+func BenchmarkPendingMemory(b *testing.B) {
+	const pending = 10_000
+	for b.Loop() {
+		s := benchStore(b)
+		before := heapInUse()
+		fillRequests(b, s, "p", pending, approvals.RequestPending)
+		after := heapInUse()
+		b.ReportMetric(float64(after-before)/pending, "heapB/request")
+		runtime.KeepAlive(s)
+	}
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func decidedCounts() []int {
+	if *long {
+		return []int{1000, 10_000, 100_000, 1_000_000}
+	}
+	return []int{1000, 10_000}
 }

@@ -22,7 +22,7 @@ var (
 	bucketJobsDue    = []byte("jobs_due")
 )
 
-// buckets lists all of them; sealed says whether the values carry a checksum (the others are indexes without values).
+// buckets lists all of them; sealed says whether the values carry a checksum; the others are indexes.
 var buckets = []struct {
 	name   []byte
 	sealed bool
@@ -35,7 +35,7 @@ var buckets = []struct {
 	{bucketEffects, true},
 	{bucketAudit, true},
 	{bucketOutbox, true},
-	{bucketSessions, true}, {bucketSessionKey, false},
+	{bucketSessions, true}, {bucketSessionKey, true},
 	{bucketJobs, true}, {bucketJobsDue, false},
 }
 

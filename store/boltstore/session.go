@@ -30,7 +30,7 @@ func (t *tx) AppendSession(ws approvals.WorkspaceID, p approvals.Place, name str
 	if k, _ := t.last(bucketSessions, place); k != nil {
 		next = binary.BigEndian.Uint64(k[len(place):]) + 1
 	}
-	if err := t.mark(bucketSessionKey, seen); err != nil {
+	if err := t.putRaw(bucketSessionKey, seen, nil); err != nil {
 		return err
 	}
 	return t.putRaw(bucketSessions, appendNumber(place, next), items)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"countersign/approvals"
@@ -76,7 +77,7 @@ func quiet[T any](s *suite, what string, c <-chan T) {
 	select {
 	case v := <-c:
 		s.Errorf("%s: %v", what, v)
-	case <-time.After(60 * time.Millisecond):
+	case <-time.After(150 * time.Millisecond):
 	}
 }
 
@@ -139,7 +140,7 @@ func testJobDue(s *suite) {
 		return nil
 	})()
 	j := job("later")
-	j.Due = time.Now().Add(150 * time.Millisecond)
+	j.Due = time.Now().Add(500 * time.Millisecond)
 	s.enqueue(j)
 	if at := await(s, "the job", times); at.Before(j.Due) {
 		s.Errorf("handled %v too early", j.Due.Sub(at))
@@ -179,11 +180,10 @@ func testJobRetry(s *suite) {
 func testJobRetryError(s *suite) {
 	const pause = 300 * time.Millisecond
 	times := make(chan time.Time, 10)
-	first := true
+	var again atomic.Bool
 	defer s.dispatch(func(context.Context, approvals.Job) error {
 		times <- time.Now()
-		if first {
-			first = false
+		if !again.Swap(true) {
 			return fmt.Errorf("deliver: %w", &approvals.RetryError{After: pause, Err: errors.New("rate limited")})
 		}
 		return nil
@@ -228,12 +228,11 @@ func testJobKey(s *suite) {
 }
 
 func testJobAgain(s *suite) {
-	calls, release := make(chan int, 10), make(chan struct{})
-	n := 0
+	calls, release := make(chan struct{}, 10), make(chan struct{})
+	var again atomic.Bool
 	defer s.dispatch(func(ctx context.Context, _ approvals.Job) error {
-		n++
-		calls <- n
-		if n == 1 {
+		calls <- struct{}{}
+		if !again.Swap(true) {
 			s.hold(release)
 		}
 		return nil
@@ -249,21 +248,20 @@ func testJobAgain(s *suite) {
 
 func testJobLater(s *suite) {
 	times := make(chan time.Time, 10)
-	var due time.Time
+	var again atomic.Bool
+	later := job("one")
+	later.Due = time.Now().Add(500 * time.Millisecond)
 	defer s.dispatch(func(context.Context, approvals.Job) error {
 		times <- time.Now()
-		if due.IsZero() {
-			j := job("one")
-			due = time.Now().Add(200 * time.Millisecond)
-			j.Due = due
-			s.enqueue(j)
+		if again.Swap(true) {
+			return nil
 		}
-		return nil
+		return s.store.Update(s.ctx, func(tx approvals.Tx) error { return tx.Enqueue(later) })
 	})()
 	s.enqueue(job("one"))
 	await(s, "the first handler", times)
-	if at := await(s, "the handler that was planned meanwhile", times); at.Before(due) {
-		s.Errorf("handled again %v before it was due", due.Sub(at))
+	if at := await(s, "the handler that was planned meanwhile", times); at.Before(later.Due) {
+		s.Errorf("handled again %v before it was due", later.Due.Sub(at))
 	}
 }
 
@@ -305,21 +303,23 @@ func testJobParallel(s *suite) {
 }
 
 func testJobKindsApart(s *suite) {
-	delivered := make(chan struct{}, 1)
+	busy, delivered := make(chan struct{}, 300), make(chan struct{}, 1)
 	stop := s.dispatch(func(ctx context.Context, j approvals.Job) error {
 		if j.Kind == approvals.JobDeliver {
 			delivered <- struct{}{}
 			return nil
 		}
+		busy <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	defer stop()
-	var busy []approvals.Job
+	var runs []approvals.Job
 	for i := range 200 {
-		busy = append(busy, job(fmt.Sprint(i)))
+		runs = append(runs, job(fmt.Sprint(i)))
 	}
-	s.enqueue(busy...)
+	s.enqueue(runs...)
+	await(s, "a busy run", busy)
 	s.enqueue(approvals.Job{Workspace: ws, Kind: approvals.JobDeliver, ID: "card", Due: time.Now()})
 	await(s, "a delivery beside 200 busy runs", delivered)
 }

@@ -128,7 +128,7 @@ func (s *suite) hold(c <-chan struct{}) {
 func settle(c <-chan struct{}) {
 	select {
 	case <-c:
-	case <-time.After(30 * time.Millisecond):
+	case <-time.After(150 * time.Millisecond):
 	}
 }
 
