@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -328,13 +331,19 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	_, body := get("/metrics")
-	for _, want := range []string{
+	wanted := []string{
 		`countersign_submissions_total{outcome="started"} 1`, `countersign_audit_entries_total{action="run.done"} 1`,
-		"countersign_requests_pending 0", `countersign_model_call_seconds_count{outcome="ok"} 2`, "countersign_delivery_seconds_count", "go_goroutines",
-	} {
-		if !strings.Contains(body, want) {
-			t.Errorf("/metrics does not say %s", want)
+		"countersign_requests_pending 0", `countersign_model_call_seconds_count{outcome="ok"} 2`,
+		`countersign_delivery_seconds_count{kind="answer",outcome="ok"} 1`, "go_goroutines",
+	}
+	for deadline := time.Now().Add(patience); ; { // the answer is seen before its delivery is counted
+		_, body := get("/metrics")
+		missing := slices.DeleteFunc(slices.Clone(wanted), func(line string) bool { return strings.Contains(body, line) })
+		if len(missing) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("/metrics does not say %q:\n%s", missing, body)
 		}
 	}
 	resp, err := http.Post("http://"+w.listen+"/slack/events", "application/json", strings.NewReader(`{"type":"event_callback"}`))
@@ -441,4 +450,74 @@ func TestDemoControl(t *testing.T) {
 	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "is not empty") {
 		t.Errorf("%d\n%s", cmd.ProcessState.ExitCode(), out)
 	}
+}
+
+// TestDemoStays starts a killed bot again, and leaves none behind when it is killed itself.
+func TestDemoStays(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	p := spawn(t, binary(t), home, []string{"TMPDIR=" + home}, "demo")
+	p.says("Stop: Ctrl-C")
+	var first, second int
+	if _, err := fmt.Sscan(regexp.MustCompile(`kill -9 (\d+)`).FindStringSubmatch(p.out.String())[1], &first); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.says("It is back, as process")
+	if _, err := fmt.Sscan(regexp.MustCompile(`as process (\d+)`).FindStringSubmatch(p.out.String())[1], &second); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "linux" {
+		p.kill()
+		for deadline := time.Now().Add(patience); syscall.Kill(second, 0) == nil && !zombie(second); {
+			if time.Now().After(deadline) {
+				t.Fatal("the bot outlives the demo")
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		return
+	}
+	p.signal(os.Interrupt)
+	if code := p.wait(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// zombie reports whether the process has ended and only its parent has not noticed.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+// TestDemoEnds removes everything at an interrupt.
+func TestDemoEnds(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	p := spawn(t, binary(t), home, []string{"TMPDIR=" + home}, "demo")
+	p.says("Stop: Ctrl-C")
+	if entries, _ := os.ReadDir(home); len(entries) != 1 {
+		t.Errorf("the demo works in %v", entries)
+	}
+	p.signal(os.Interrupt)
+	if code := p.wait(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if entries, _ := os.ReadDir(home); len(entries) != 0 {
+		t.Errorf("the demo leaves %v behind", entries)
+	}
+}
+
+// TestUninstalled ends the program when Slack takes the token away.
+func TestUninstalled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	w.answer(w.mention("pay 1"), "R-1")
+	w.slack.RevokeToken()
+	if code := bot.wait(patience); code == 0 || !strings.Contains(bot.out.String(), "countersign: ") {
+		t.Errorf("exit code %d:\n%s", code, bot.out.String())
+	}
+	w.verified()
 }

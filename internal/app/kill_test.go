@@ -109,6 +109,7 @@ func killAt(t *testing.T, point string, nth int) {
 	select {
 	case <-bot.reach:
 		bot.kill()
+		<-done
 	case <-done:
 		select {
 		case <-bot.reach: // behind the last thing the story waits for

@@ -28,6 +28,7 @@ func (s *server) reloadOnSignal(ctx context.Context) error {
 
 // reload puts the file in force, or leaves everything as it is and says so.
 func (s *server) reload() {
+	before := s.front.current.Load()
 	next, err := s.loadCatalog()
 	if err == nil {
 		err = s.adopt(next)
@@ -38,6 +39,9 @@ func (s *server) reload() {
 		return
 	}
 	s.metrics.reloads.WithLabelValues("ok").Inc()
+	if next.limits().PendingPerPerson != before.limits().PendingPerPerson {
+		s.log.Warn("limits.pending_per_person takes effect at the next start")
+	}
 	s.log.Info("agents file reloaded", "sha256", hex.EncodeToString(next.file.Digest[:]))
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net"
@@ -86,7 +87,8 @@ func (s *server) open(ctx context.Context) error {
 		s.store.Close()
 		return err
 	}
-	s.log.Info("starting", "workspace", s.workspace, "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "mode", s.cfg.SlackMode)
+	s.log.Info("starting", "workspace", s.workspace, "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "sha256",
+		hex.EncodeToString(first.file.Digest[:]), "mode", s.cfg.SlackMode)
 	return nil
 }
 
