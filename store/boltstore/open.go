@@ -143,6 +143,18 @@ func (s *Store) start() error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	size := info.Size()
+	if size > 0 && !s.cfg.ReadOnly {
+		fresh, err := unborn(s.file, size)
+		if err != nil {
+			return err
+		}
+		if fresh { // made again from the beginning
+			if err := s.file.Truncate(0); err != nil {
+				return fmt.Errorf("open store %s: %w", s.path, err)
+			}
+			size = 0
+		}
+	}
 	if size > 0 {
 		if err := s.inspect(size); err != nil {
 			return err
