@@ -2,6 +2,7 @@ package agentsfile
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,11 +19,35 @@ func toolWith(lines string) string {
 
 func policyWith(lines string) string { return agentWith("default_policy:\n" + lines) }
 
+// problemCase is a wrong file and what is said about it.
+type problemCase struct{ name, text, want string }
+
 // TestProblems says of every wrong file where it is wrong and what to do.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	call := "        method: POST\n        url: https://example.com/\n"
-	for _, c := range []struct{ name, text, want string }{
+	for _, c := range slices.Concat(formProblems(), fileProblems(), agentProblems(), toolProblems(), policyProblems()) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, err := parse(t, c.text)
+			if err == nil {
+				t.Fatalf("accepted: %+v", f)
+			}
+			if _, ok := errors.AsType[Problems](err); !ok {
+				t.Errorf("error is %T", err)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want %q in:\n%v", c.want, err)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("a value of the environment is shown:\n%v", err)
+			}
+		})
+	}
+}
+
+// formProblems are wrong as YAML.
+func formProblems() []problemCase {
+	return []problemCase{
 		{"empty", "", "agents.yaml:1:1: the file is empty"},
 		{"only a comment", "# nothing\n", "agents.yaml:1:1: the file is empty"},
 		{"a list", "- 1\n", "agents.yaml:1:1: the agents file is a mapping, not a list"},
@@ -40,7 +65,12 @@ func TestProblems(t *testing.T) {
 		{"tag", agentWith("    max_turns: !!int 3\n"), "agents.yaml:6:16: tags are not supported; leave !!int away"},
 		{"duplicate key", agentWith("    model: other\n"), `agents.yaml:6:5: key "model" is there twice; the first is on line 5`},
 		{"number as key", "version: 1\n1: x\n", "agents.yaml:2:1: keys are text; put 1 in quotes"},
+	}
+}
 
+// fileProblems are wrong at the top.
+func fileProblems() []problemCase {
+	return []problemCase{
 		{"no version", "agents: {a: {instructions: x, model: y}}\n", "agents.yaml:1:1: the file needs `version: 1`"},
 		{"later version", "version: 2\n", "agents.yaml:1:10: version 2 is not supported"},
 		{"version as text", "version: \"1\"\nagents: {a: {instructions: x, model: y}}\n", "agents.yaml:1:10: version 1 is not supported"},
@@ -58,7 +88,12 @@ func TestProblems(t *testing.T) {
 		{"limit of zero", agentWith("limits: {runs_per_person: 0}\n"), "agents.yaml:6:27: runs_per_person is between 1 and 1000000"},
 		{"limit as text", agentWith("limits: {runs_per_person: many}\n"), "agents.yaml:6:27: runs_per_person is a whole number, not text"},
 		{"requesters nobody", agentWith("requesters: {channel_members: false}\n"), "agents.yaml:6:13: requesters names nobody"},
+	}
+}
 
+// agentProblems are wrong in an agent.
+func agentProblems() []problemCase {
+	return []problemCase{
 		{"agent name", "version: 1\nagents: {\"a b\": {instructions: x, model: y}}\n", `agents.yaml:2:10: agent name "a b"`},
 		{"no model", "version: 1\nagents: {a: {instructions: x}}\n", `agents.yaml:2:10: agent a needs "model"`},
 		{"blank instructions", "version: 1\nagents: {a: {instructions: \" \", model: y}}\n", `agents.yaml:2:10: agent a needs "instructions"`},
@@ -72,7 +107,13 @@ func TestProblems(t *testing.T) {
 		{"empty variable", "version: 1\nagents: {a: {instructions: \"${EMPTY}\", model: y}}\n", "agents.yaml:2:28: environment variable EMPTY is not set, or empty"},
 		{"open variable", "version: 1\nagents: {a: {instructions: \"${TOKEN\", model: y}}\n", "agents.yaml:2:28: ${ starts the name of an environment variable"},
 		{"odd variable", "version: 1\nagents: {a: {instructions: \"${TOK-EN}\", model: y}}\n", "agents.yaml:2:28: ${ starts the name of an environment variable"},
+	}
+}
 
+// toolProblems are wrong in a tool.
+func toolProblems() []problemCase {
+	call := "        method: POST\n        url: https://example.com/\n"
+	return []problemCase{
 		{"tool as text", agentWith("    tools: [pay]\n"), "agents.yaml:6:13: a tool is a mapping, not text"},
 		{"no type", agentWith("    tools: [{name: pay}]\n"), "agents.yaml:6:13: a tool needs `type`: function or http"},
 		{"later type", agentWith("    tools: [{type: shell}]\n"), "agents.yaml:6:20: type: shell is not supported by this version"},
@@ -102,7 +143,12 @@ func TestProblems(t *testing.T) {
 		{"required unknown", toolWith(call + "        parameters: {type: object, required: [a]}\n"), `agents.yaml:12:21: parameters require "a"`},
 		{"infinite schema", toolWith(call + "        parameters: {type: object, maximum: .inf}\n"), "agents.yaml:12:45: .inf cannot be used here"},
 		{"addresses", toolWith(call + "        allow_addresses: [10.0.0.1]\n"), `agents.yaml:12:27: "10.0.0.1" is no range of addresses`},
+	}
+}
 
+// policyProblems are wrong in the policy.
+func policyProblems() []problemCase {
+	return []problemCase{
 		{"no approvers", policyWith("  quorum: 1\n"), `agents.yaml:7:3: default_policy needs "approvers"`},
 		{"empty approvers", policyWith("  approvers: {users: []}\n"), "agents.yaml:7:14: approvers names nobody"},
 		{"user by name", policyWith("  approvers: {users: [\"@ann\"]}\n"), "agents.yaml:7:23: users are named by their Slack id"},
@@ -113,23 +159,6 @@ func TestProblems(t *testing.T) {
 		{"wide scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [thread]}\n"), "agents.yaml:8:21: scopes: thread is not supported by this version"},
 		{"all_of", policyWith("  approvers: {all_of: []}\n"), "agents.yaml:7:15: all_of is not supported by this version"},
 		{"misspelled", policyWith("  aprovers: {users: [U1]}\n"), `unknown key "aprovers" in default_policy; did you mean "approvers"?`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			f, err := parse(t, c.text)
-			if err == nil {
-				t.Fatalf("accepted: %+v", f)
-			}
-			if _, ok := errors.AsType[Problems](err); !ok {
-				t.Errorf("error is %T", err)
-			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("want %q in:\n%v", c.want, err)
-			}
-			if strings.Contains(err.Error(), secret) {
-				t.Errorf("a value of the environment is shown:\n%v", err)
-			}
-		})
 	}
 }
 

@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestDemo plays the story that the README promises.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "kept")
+	cmd := exec.Command(binary(t), "demo", "--headless", "--keep", dir)
+	cmd.Env = []string{"PATH=/nowhere", "OPENAI_API_KEY=" + canaryModel, "SLACK_BOT_TOKEN=" + canaryBot}
+	started := time.Now()
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err != nil || !strings.HasPrefix(lines[len(lines)-1], "audit: ok") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+	for _, want := range []string{"kill -9", "Rejected", "Approved", "TR-0001", "decision.recorded"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("does not tell of %q", want)
+		}
+	}
+	for _, name := range []string{"countersign.db", "countersign.yaml", "bot.log"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || strings.Contains(string(data), canaryModel) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDemoControl fails where the bot cannot start.
+func TestDemoControl(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary(t), "demo", "--headless", "--keep", dir)
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "is not empty") {
+		t.Errorf("%d\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// TestDemoStays starts a killed bot again, and leaves none behind when it is killed itself.
+func TestDemoStays(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	p := spawn(t, binary(t), home, []string{"TMPDIR=" + home}, "demo")
+	p.says("Stop: Ctrl-C")
+	var first, second int
+	if _, err := fmt.Sscan(regexp.MustCompile(`kill -9 (\d+)`).FindStringSubmatch(p.out.String())[1], &first); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.says("It is back, as process")
+	if _, err := fmt.Sscan(regexp.MustCompile(`as process (\d+)`).FindStringSubmatch(p.out.String())[1], &second); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "linux" {
+		p.kill()
+		for deadline := time.Now().Add(patience); syscall.Kill(second, 0) == nil && !zombie(second); {
+			if time.Now().After(deadline) {
+				t.Fatal("the bot outlives the demo")
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		return
+	}
+	p.signal(os.Interrupt)
+	if code := p.wait(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// zombie reports whether the process has ended and only its parent has not noticed.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+// TestDemoEnds removes everything at an interrupt.
+func TestDemoEnds(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	p := spawn(t, binary(t), home, []string{"TMPDIR=" + home}, "demo")
+	p.says("Stop: Ctrl-C")
+	if entries, _ := os.ReadDir(home); len(entries) != 1 {
+		t.Errorf("the demo works in %v", entries)
+	}
+	p.signal(os.Interrupt)
+	if code := p.wait(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if entries, _ := os.ReadDir(home); len(entries) != 0 {
+		t.Errorf("the demo leaves %v behind", entries)
+	}
+}

@@ -1,0 +1,227 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestBadStart ends quickly with the name of what is wrong and the fix, and shows no secret.
+func TestBadStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		spoil func(w *world) []string // returns further variables
+		code  int
+		want  []string
+	}{
+		{"token missing", func(*world) []string { return []string{"SLACK_BOT_TOKEN="} }, 2, []string{"SLACK_BOT_TOKEN is not set"}},
+		{"token refused", func(w *world) []string { w.slack.RevokeToken(); return nil }, 2, []string{"SLACK_BOT_TOKEN", "token_revoked"}},
+		{"other token", func(*world) []string { return []string{"SLACK_BOT_TOKEN=" + canaryBot + "x"} }, 2, []string{"SLACK_BOT_TOKEN", "invalid_auth"}},
+		{"app token refused", func(*world) []string { return []string{"SLACK_APP_TOKEN=" + canaryApp + "x"} }, 2, []string{"SLACK_APP_TOKEN", "invalid_auth"}},
+		{"Slack away", func(*world) []string { return []string{"SLACK_API_URL=http://127.0.0.1:1/api/"} }, 1, []string{"SLACK_API_URL"}},
+		{"no agents file", func(*world) []string { return []string{"COUNTERSIGN_AGENTS=absent.yaml"} }, 2, []string{"absent.yaml", "COUNTERSIGN_AGENTS"}},
+		{"bad agents file", func(w *world) []string {
+			w.write("countersign.yaml", "version: 1\nagents:\n  ops: { instuctions: x, model: y }\n")
+			return nil
+		}, 2, []string{`countersign.yaml:3:10: unknown key "instuctions"`, `did you mean "instructions"?`}},
+		{"variable missing", func(*world) []string { return []string{"EFFECTS_TOKEN="} }, 2, []string{"countersign.yaml:18:35", "EFFECTS_TOKEN is not set"}},
+		{"no policy", func(w *world) []string { w.write("countersign.yaml", fmt.Sprintf(agentsYAML, "")); return nil }, 2, []string{"countersign.yaml:8:9", "default_policy"}},
+		{"later variable", func(*world) []string { return []string{"COUNTERSIGN_ENCRYPTION_KEYS=a:" + canaryToken} }, 2, []string{"COUNTERSIGN_ENCRYPTION_KEYS", "not supported by this version"}},
+		{"address in use", func(w *world) []string {
+			return []string{"COUNTERSIGN_LISTEN=" + strings.TrimPrefix(w.effects.server.URL, "http://")}
+		}, 1, []string{"COUNTERSIGN_LISTEN", "in use"}},
+		{"no store folder", func(*world) []string { return []string{"COUNTERSIGN_STORE=bolt:absent/x.db"} }, 1, []string{"absent/x.db"}},
+		{"no store", func(w *world) []string { w.write("countersign.db", strings.Repeat("not a store ", 1000)); return nil }, 1, []string{"countersign.db"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, settings{})
+			more := c.spoil(w)
+			started := time.Now()
+			p := w.spawn(binary(t), w.env(more...), "run")
+			if code := p.wait(patience); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			if took := time.Since(started); took > 6*time.Second {
+				t.Errorf("took %s", took)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(p.out.String(), want) {
+					t.Errorf("want %q in:\n%s", want, p.out.String())
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedStore refuses a truncated file with words, and no stack.
+func TestDamagedStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	w.answer(w.mention("pay 1"), "R-1")
+	bot.stop()
+	path := filepath.Join(w.dir, "countersign.db")
+	if err := os.Truncate(path, 3*4096); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run"}, {"audit", "verify"}, {"approvals", "list"}} {
+		out, complaint, code := w.run(args...)
+		if code != 1 || !strings.Contains(complaint, "countersign.db") || !strings.Contains(complaint, "damaged") {
+			t.Errorf("%v: %d\n%s%s", args, code, out, complaint)
+		}
+	}
+}
+
+// TestSecondProcess is refused with the path; the first one does not notice.
+func TestSecondProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	w.start()
+	out, complaint, code := w.run("run")
+	if code != 1 || !strings.Contains(complaint, "countersign.db") || !strings.Contains(complaint, "in use by another process") {
+		t.Errorf("%d\n%s%s", code, out, complaint)
+	}
+	w.answer(w.mention("pay 1"), "R-1")
+}
+
+// TestReload takes a new file at SIGHUP, and keeps the old one when the new one is wrong.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	good, err := os.ReadFile(filepath.Join(w.dir, "countersign.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("countersign.yaml", "version: 1\nfoo: bar\n")
+	bot.signal(syscall.SIGHUP)
+	bot.says("stays in force")
+	bot.says(`countersign.yaml:2:1: unknown key`)
+	w.card(w.mention("pay 2"), 1)
+
+	w.write("countersign.yaml", strings.Replace(string(good), "args.amount > 1", "args.amount > 1000", 1))
+	bot.signal(syscall.SIGHUP)
+	bot.says("agents file reloaded")
+	w.answer(w.mention("pay 2"), "R-1")
+}
+
+// TestHTTP serves health, readiness and metrics, and refuses what Slack did not sign.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{http: true})
+	w.start()
+	w.answer(w.mention("pay 1"), "R-1")
+	get := func(path string) (int, string) {
+		t.Helper()
+		resp, err := http.Get("http://" + w.listen + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode, readAll(t, resp.Body)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code, body := get(path); code != 200 {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	wanted := []string{
+		`countersign_submissions_total{outcome="started"} 1`, `countersign_audit_entries_total{action="run.done"} 1`,
+		"countersign_requests_pending 0", `countersign_model_call_seconds_count{outcome="ok"} 2`,
+		`countersign_delivery_seconds_count{kind="answer",outcome="ok"} 1`, "go_goroutines",
+	}
+	for deadline := time.Now().Add(patience); ; { // the answer is seen before its delivery is counted
+		_, body := get("/metrics")
+		missing := slices.DeleteFunc(slices.Clone(wanted), func(line string) bool { return strings.Contains(body, line) })
+		if len(missing) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("/metrics does not say %q:\n%s", missing, body)
+		}
+	}
+	resp, err := http.Post("http://"+w.listen+"/slack/events", "application/json", strings.NewReader(`{"type":"event_callback"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("an unsigned request got %d", resp.StatusCode)
+	}
+	if _, complaint, code := w.run("healthcheck", "--ready"); code != 0 {
+		t.Errorf("healthcheck: %d %s", code, complaint)
+	}
+	w.listen = freeAddress(t)
+	if _, _, code := w.run("healthcheck"); code != 1 {
+		t.Errorf("healthcheck of nothing: %d", code)
+	}
+}
+
+// TestDrain lets a tool that runs at SIGTERM finish, and goes on with the next start.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	thread := w.mention("pay 5")
+	card := w.card(thread, 1)
+	release := w.effects.holdBack()
+	w.mustClick(ben, card, "approve")
+	<-w.effects.came
+	bot.signal(syscall.SIGTERM)
+	bot.says("msg=stopping")
+	release()
+	if code := bot.wait(6 * time.Second); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	w.start()
+	w.answer(thread, "R-1")
+	w.onlyEffect(`{"amount":5,"to":"acct"}`)
+}
+
+// TestOutcomeUnknown asks a person after a crash in the middle of a call.
+func TestOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	thread := w.mention("pay 5")
+	card := w.card(thread, 1)
+	release := w.effects.holdBack()
+	defer release()
+	w.mustClick(ben, card, "approve")
+	<-w.effects.came
+	bot.kill()
+	w.start()
+	question := w.card(thread, 2)
+	if !strings.Contains(strings.ToLower(question.Shown()), "unknown") {
+		t.Errorf("the question:\n%s", question.Shown())
+	}
+	id := fmt.Sprint(question.Metadata.EventPayload["request"])
+	if _, complaint, code := w.run("approvals", "decide", id, "--mark-done", "--reason", "it was paid", "--as", ben); code != 0 {
+		t.Fatalf("%d %s", code, complaint)
+	}
+	w.answer(thread, "it was paid")
+	w.settled(question, "Approved")
+	w.onlyEffect(`{"amount":5,"to":"acct"}`)
+	w.verified()
+}
+
+// TestUninstalled ends the program when Slack takes the token away.
+func TestUninstalled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	w.answer(w.mention("pay 1"), "R-1")
+	w.slack.RevokeToken()
+	if code := bot.wait(patience); code == 0 || !strings.Contains(bot.out.String(), "countersign: ") {
+		t.Errorf("exit code %d:\n%s", code, bot.out.String())
+	}
+	w.verified()
+}
