@@ -112,6 +112,24 @@ func TestRetryTakesWhatTheCallTook(t *testing.T) {
 			t.Errorf("%d effects", n)
 		}
 	})
+	t.Run("a policy that has become laxer does not help", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.policy.always(two)
+		b.dying(asks(call("c1", "pay", `{"amount":5}`)), "pay", 1)
+		b.start()
+		r := b.question(b.submit())
+		b.must(r, bob, approvals.Approve, "")
+		b.must(r, cara, approvals.Approve, "")
+		b.until("the crash", func() bool { return b.mortal.dead.Load() })
+		b.policy.always(lenient())
+		b.reopen()
+		b.start()
+		r = b.question(r.Run)
+		if got := b.must(r, bob, approvals.Retry, ""); got.Status != approvals.RequestPending {
+			t.Errorf("one of two sufficed: %s", got.Status)
+		}
+	})
 	t.Run("words are needed", func(t *testing.T) {
 		t.Parallel()
 		b, r := unknown(t, lenient(), bob)

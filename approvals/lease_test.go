@@ -265,6 +265,50 @@ func TestLateOutputIsTaken(t *testing.T) {
 	})
 }
 
+// TestLateOutputOfAnEarlierAttemptIsRefused has it arrive while the call is being repeated with permission.
+func TestLateOutputOfAnEarlierAttemptIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		tools := b.tools()
+		work := tools[1].Invoke
+		tools[1].Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			time.Sleep(time.Minute) // heeds no context
+			return work(ctx, c)
+		}
+		b.agent(asks(call("c1", "note", `{}`)), tools...)
+		id := b.submit()
+		a := &replica{Store: b.store}
+		late := make(chan error, 1)
+		go func() { late <- b.handler(t.Context(), a)(runJob(id)) }()
+		synctest.Wait()
+		a.fail(errors.New("no route to host"))
+		time.Sleep(30 * time.Second)
+		other := b.handler(t.Context(), &replica{Store: b.store})
+		if err := other(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		b.must(b.question(id), bob, approvals.Retry, "")
+		again := make(chan error, 1)
+		go func() { again <- other(runJob(id)) }()
+		synctest.Wait()
+		a.fail(nil)
+		if err := <-late; err == nil {
+			t.Error("the earlier attempt was recorded")
+		}
+		if n := b.count(approvals.AuditEffectDone); n != 0 {
+			t.Errorf("%d outputs recorded while the call runs", n)
+		}
+		if err := <-again; err != nil {
+			t.Fatal(err)
+		}
+		if got := b.run(id); got.Status != approvals.RunDone || b.count(approvals.AuditEffectDone) != 1 {
+			t.Errorf("run is %s, %d outputs recorded", got.Status, b.count(approvals.AuditEffectDone))
+		}
+		b.store.Close()
+	})
+}
+
 func TestStoppingWorkerDrains(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -105,7 +105,10 @@ func TestPendingAsksTheDirectoryOnce(t *testing.T) {
 func TestMaySee(t *testing.T) {
 	t.Parallel()
 	b, r := asked(t, with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Users: []approvals.UserID{out, bob}} }))
-	for u, want := range map[approvals.UserID]bool{ann: true, bob: true, cara: true, out: true, guest: false, user("ghost"): false, "T2/bob": false} {
+	foreign := approvals.NewUserID("T2", "bob")
+	b.people.persons[foreign] = approvals.Person{ID: foreign, Regular: true}
+	b.people.channels["C1"] = append(b.people.channels["C1"], foreign)
+	for u, want := range map[approvals.UserID]bool{ann: true, bob: true, cara: true, out: true, guest: false, user("ghost"): false, foreign: false} {
 		if err := b.service.MaySee(t.Context(), r, u); (err == nil) != want {
 			t.Errorf("%s: %v", u, err)
 		}

@@ -24,6 +24,7 @@ func TestSubmitTakesAnEventOnce(t *testing.T) {
 		{"the event id alone", []string{"event-a"}},
 		{"another event id", []string{"event-b", "message-a"}},
 		{"a key learnt on the way", []string{"event-b"}},
+		{"a known key before a new one", []string{"event-b", "event-c"}},
 	} {
 		again := first
 		again.Keys = tt.keys
