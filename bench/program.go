@@ -134,6 +134,8 @@ func freePort() (string, error) {
 func (p *process) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
 	for ctx.Err() == nil {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/readyz", nil)
 		if err != nil {
@@ -146,7 +148,10 @@ func (p *process) awaitReady(ctx context.Context) error {
 				return nil
 			}
 		}
-		time.Sleep(2 * time.Millisecond)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
 	}
 	return fmt.Errorf("the program is not ready: %w", context.Cause(ctx))
 }
