@@ -17,7 +17,8 @@ func unborn(f io.ReaderAt, size int64) (bool, error) {
 	if err == nil {
 		return first.txid == 0 && first.high == bornPages && uint64(size) < bornPages*first.pageSize, nil
 	}
-	if size > bornPages*int64(os.Getpagesize()) {
+	// A piece of a grown file that is shorter than a page can be all zeros too.
+	if page := int64(os.Getpagesize()); size < page || size > bornPages*page {
 		return false, nil
 	}
 	content := make([]byte, size)

@@ -49,6 +49,7 @@ func TestUnborn(t *testing.T) {
 		{"the length was, and no content", make([]byte, 4*page), nil},
 		{"control: the file had been committed to, and was cut to a page", grown[:page], boltstore.ErrDamaged},
 		{"control: cut to two pages", grown[:2*page], boltstore.ErrDamaged},
+		{"control: cut to its first bytes, which are zeros", grown[:4], boltstore.ErrNotStore},
 		{"control: a long file of zeros was never made by us", make([]byte, 64*page), boltstore.ErrNotStore},
 		{"control: something else", bytes.Repeat([]byte("text "), 100), boltstore.ErrNotStore},
 	} {
