@@ -203,6 +203,7 @@ type element struct {
 	flags uint32
 	page  uint64 // of branches
 	k, v  []byte
+	start int // of its key within the page; its value follows
 }
 
 // parse returns element i of a page.
@@ -223,6 +224,7 @@ func parse(page []byte, leaf bool, i int) (element, error) {
 	if pos < elemSize || pos+ksize+vsize > uint64(len(b)) {
 		return element{}, fmt.Errorf("entry %d lies outside", i)
 	}
+	e.start = off + int(pos)
 	e.k, e.v = b[pos:pos+ksize], b[pos+ksize:pos+ksize+vsize]
 	return e, nil
 }
@@ -231,11 +233,18 @@ func parse(page []byte, leaf bool, i int) (element, error) {
 func elements(s subtree, page []byte, leaf bool) ([]element, error) {
 	list := make([]element, 0, pageCount(page))
 	before := s.low
+	// bbolt writes the contents without a gap behind the table of entries: with a wrong count, the first does not
+	// begin where the table ends.
+	next := pageHeader + pageCount(page)*elemSize
 	for i := range pageCount(page) {
 		e, err := parse(page, leaf, i)
 		if err != nil {
 			return nil, err
 		}
+		if e.start != next {
+			return nil, fmt.Errorf("entry %d begins at byte %d, not %d", i, e.start, next)
+		}
+		next += len(e.k) + len(e.v)
 		order := bytes.Compare(before, e.k)
 		if before != nil && (order > 0 || order == 0 && i > 0) || s.high != nil && bytes.Compare(e.k, s.high) >= 0 {
 			return nil, fmt.Errorf("key of entry %d is out of order", i)
@@ -287,6 +296,9 @@ func (w *walker) leaf(s subtree, page []byte) ([]subtree, error) {
 	list, err := elements(s, page, true)
 	if err != nil {
 		return nil, err
+	}
+	if below := s.depth > 1 || s.bucket == nil && s.depth > 0; below && len(list) == 0 {
+		return nil, errors.New("no entries")
 	}
 	var children []subtree
 	for i, e := range list {
