@@ -62,8 +62,8 @@ func (w *Worker) expireJob(ctx context.Context, job Job) error {
 	if err != nil {
 		return err
 	}
-	if left := r.Expires.Sub(clock()); r.Status == RequestPending && left > 0 && !r.Expires.IsZero() {
-		return &RetryError{After: left, Err: errEarly}
+	if r.Status == RequestPending && !r.Expires.IsZero() { // its time may have come since it was looked at
+		return &RetryError{After: max(0, r.Expires.Sub(clock())), Err: errEarly}
 	}
 	return nil
 }

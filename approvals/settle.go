@@ -317,7 +317,8 @@ func (c *change) storedItems(r *Run) ([]agent.Item, error) {
 	return items[min(r.HistoryItems, len(items)):], nil
 }
 
-// failAfterPanic ends a run whose execution panicked.
+// failAfterPanic ends a run whose execution panicked. A run that was not claimed yet, or that somebody else has
+// claimed, keeps its job.
 func (w *Worker) failAfterPanic(ctx context.Context, job Job) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -326,7 +327,10 @@ func (w *Worker) failAfterPanic(ctx context.Context, job Job) error {
 		if err != nil {
 			return err
 		}
-		if r.Status != RunRunning || r.Owner != w.owner {
+		switch {
+		case r.Status == RunQueued, r.Status == RunRunning && r.Owner != w.owner:
+			return errPanic
+		case r.Status != RunRunning:
 			return nil
 		}
 		if err := c.fail(r, failure(errPanic)); err != nil {

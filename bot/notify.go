@@ -74,10 +74,13 @@ func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card)
 	var last approvals.Delivery
 	for _, at := range n.Card.Cards {
 		err := b.update(ctx, at, shown, n.Card)
-		if gone(err) {
+		word, refused := refusal(err)
+		switch {
+		case gone(err):
 			continue
-		}
-		if err != nil {
+		case refused && !mendable(word): // to repeat it would hold up the whole thread
+			return approvals.Delivery{}, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+		case err != nil:
 			return approvals.Delivery{}, err
 		}
 		last = approvals.Delivery(at)

@@ -228,6 +228,25 @@ func TestCardThatSlackFindsTooLargeIsShortened(t *testing.T) {
 	}
 }
 
+// TestUpdateThatSlackRefusesForGood must not hold up what waits behind it in the thread for ever.
+func TestUpdateThatSlackRefusesForGood(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{"invalid_arguments": true, "invalid_blocks": true, "msg_too_long": true, "token_revoked": false, "internal_error": false} {
+		s, r := waitingCard(t, setUp{})
+		d, err := s.bot.Notify(s.ctx(), cardNotification(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Cards = []approvals.Card{approvals.Card(d)}
+		s.slack.Fail(slackdev.Fault{Method: methodUpdate, Error: word, Times: -1})
+		n := cardNotification(r)
+		n.ID = "ntf_again"
+		if _, err := s.bot.Notify(s.ctx(), n); err == nil || errors.Is(err, approvals.ErrUndeliverable) != want {
+			t.Errorf("%s: undeliverable must be %t: %v", word, want, err)
+		}
+	}
+}
+
 func TestSecondCardLosesItsButtons(t *testing.T) {
 	t.Parallel()
 	s, r := waitingCard(t, setUp{})
