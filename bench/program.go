@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,20 +59,23 @@ func program(ctx context.Context) int {
 
 // startProgram starts the program in HTTP mode on a store with that many pending requests, against a local workspace.
 func startProgram(ctx context.Context, dir string, pending int) (*process, error) {
-	rig, err := newServiceRig(dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	requests, err := rig.seed(ctx, pending)
-	rig.close()
-	if err != nil {
-		return nil, err
-	}
 	listen, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	ws, err := slackdev.Start(benchConfig(listen))
+	if err != nil {
+		return nil, err
+	}
+	rig, err := newServiceRig(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := rig.seed(ctx, pending)
+	if err == nil {
+		err = rig.postCards(ctx, ws.APIURL(), requests)
+	}
+	rig.close()
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +121,7 @@ func benchConfig(listen string) slackdev.Config {
 	base := "http://" + listen + "/slack/"
 	return slackdev.Config{
 		Team: slackdev.Team{ID: string(benchWorkspace), Domain: "bench", Name: "Bench"}, App: slackdev.App{ID: "ADEV", BotUserID: "UBOT", BotID: "BBOT", Name: "countersign"},
+		Events:        []string{"app_mention"},
 		SigningSecret: benchSecret, Users: users, Channels: channels, Mode: slackdev.ModeHTTP,
 		RequestURL: slackdev.RequestURLs{Events: base + "events", Interactions: base + "interactions", Commands: base + "commands"},
 	}
@@ -210,6 +216,35 @@ func (p *process) stop() {
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	p.cmd.Wait()
 	p.ended()
+}
+
+// postCards posts a message for every request and records it, so that a decision has a card to update.
+func (r *serviceRig) postCards(ctx context.Context, api string, requests []*approvals.Request) error {
+	_, err := pool(ctx, len(requests), 8, func(ctx context.Context, i int) error {
+		q := requests[i]
+		form := url.Values{"channel": {q.Place.Channel}, "text": {"Approval needed"}}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, api+"chat.postMessage", strings.NewReader(form.Encode()))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Authorization", "Bearer xoxb-dev-0000")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		var posted struct {
+			TS    string `json:"ts"`
+			Error string `json:"error"`
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&posted); err != nil || posted.Error != "" {
+			return fmt.Errorf("post a card: %s %w", posted.Error, err)
+		}
+		q.Cards = []approvals.Card{{Channel: q.Place.Channel, Message: posted.TS}}
+		return r.store.Update(ctx, func(tx approvals.Tx) error { return tx.PutRequest(q) })
+	})
+	return err
 }
 
 func channelID(i int) string { return fmt.Sprintf("CBENCH%03d", i) }
