@@ -25,6 +25,9 @@ type permit struct {
 func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 	p := &permit{x: j.x, effect: e}
 	if !e.Decided && !e.Always {
+		if j.x.asksNow(ctx, e) {
+			p.denied = fmt.Errorf("%w: the gate of %s asks now", agent.ErrStale, e.Call.Tool)
+		}
 		return p, nil
 	}
 	r := j.x.granted(e)
@@ -54,6 +57,22 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 		p.denied = fmt.Errorf("%w: %s asks for more now", agent.ErrStale, p.current.name())
 	}
 	return p, nil
+}
+
+// asksNow asks the gate of a call that it let through again when that may have been in an earlier execution: the
+// gate may have become stricter since. A gate that fails asks.
+func (x *execution) asksNow(ctx context.Context, e agent.Effect) (yes bool) {
+	i := slices.IndexFunc(x.config.Agent.Tools, func(t agent.Tool) bool { return t.Name == e.Call.Tool })
+	if x.run.StateItems == 0 || i < 0 || x.config.Agent.Tools[i].NeedsApproval == nil {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			yes = true
+		}
+	}()
+	yes, err := x.config.Agent.Tools[i].NeedsApproval(ctx, &e.Call)
+	return yes || err != nil
 }
 
 // granted returns the newest approved request that covers the effect: the one about this very call, or the one with
