@@ -116,6 +116,10 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		}
 		return x.runner.Resume(ctx, x.agent, x.state)
 	}
+	// The message may have waited for days behind another run: whoever left since starts nothing.
+	if err := newPeople(x.directory).regular(ctx, x.run.Workspace, x.run.Requester); err != nil {
+		return nil, fmt.Errorf("start for %s: %w", x.run.Requester, err)
+	}
 	history, err := x.memory(ctx)
 	if err != nil {
 		return nil, err
