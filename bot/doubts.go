@@ -16,7 +16,7 @@ type doubts struct {
 func (d *doubts) add(id approvals.NotificationID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	const most = 10_000 // what is forgotten has Attempts to tell
+	const most = 10_000 // what is forgotten is looked for once it is not fresh any more
 	if d.ids == nil || len(d.ids) >= most {
 		d.ids = map[approvals.NotificationID]bool{}
 	}

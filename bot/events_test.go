@@ -103,13 +103,16 @@ func TestPanickingHandlerIsSurvived(t *testing.T) {
 	s.service.hold = func(string) {
 		if first {
 			first = false
-			panic("a bug")
+			panic("what somebody wrote")
 		}
 	}
 	s.mention("U0ANN", "pay", "")
 	s.eventually("the mention arrives with its redelivery", func() bool { return len(s.service.submitted()) == 1 })
 	if !strings.Contains(s.logs.String(), "a handler panicked") {
 		t.Error("nothing about the panic in the log")
+	}
+	if strings.Contains(s.logs.String(), "what somebody wrote") {
+		t.Error("the panic's value is in the log")
 	}
 }
 

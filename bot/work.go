@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -120,11 +121,12 @@ func (w *work) aside(ctx context.Context, f func(context.Context), failed func()
 	})
 }
 
-// guard keeps a panic from ending the program. What panicked is not acknowledged.
+// guard keeps a panic from ending the program. What panicked is not acknowledged, and its value, which may hold what
+// people wrote, is not logged.
 func (w *work) guard(f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			w.log.Error("a handler panicked", "panic", v, "stack", string(debug.Stack()))
+			w.log.Error("a handler panicked", "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
 		}
 	}()
 	f()
