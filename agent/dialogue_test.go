@@ -186,8 +186,9 @@ type amountArgs struct {
 }
 
 // tool adds or replaces a tool. It takes {"amount": number, "to": string}. Words: ask, ask-over-100, gate-error,
-// gate-panic; fails, fatal, panics; idempotent; version=V.
+// gate-panic; fails, fatal, panics, unsure-once; idempotent; version=V.
 func (d *dialogue) tool(name string, options []string) {
+	unsure := false
 	tool := agent.NewTool(name, "Test tool.", func(_ context.Context, in amountArgs) (string, error) {
 		text := "nothing"
 		if in.Amount != nil {
@@ -200,6 +201,9 @@ func (d *dialogue) tool(name string, options []string) {
 			return "", fmt.Errorf("out of money: %w", agent.ErrFatal)
 		case slices.Contains(options, "panics"):
 			panic("secret 4711")
+		case slices.Contains(options, "unsure-once") && !unsure:
+			unsure = true
+			return "", fmt.Errorf("no answer: %w", agent.ErrOutcomeUnknown)
 		}
 		return name + " " + text, nil
 	})
@@ -230,7 +234,7 @@ func (d *dialogue) tool(name string, options []string) {
 			tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { panic("gate broke") })
 		case "idempotent":
 			tool.Idempotent = true
-		case "fails", "fatal", "panics":
+		case "fails", "fatal", "panics", "unsure-once":
 		default:
 			version, ok := strings.CutPrefix(o, "version=")
 			if !ok {

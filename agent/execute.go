@@ -117,7 +117,10 @@ func (x *execution) perform(ctx context.Context, j *job) outcome {
 		return outcome{call: j.call, output: &ToolOutput{Text: validText(known.Text)}}
 	}
 	output, err := x.invoke(ctx, j)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrOutcomeUnknown): // the intent stays open, as after a crash
+		return outcome{call: j.call, question: OutcomeUnknown, attempt: effect.Attempt + 1}
+	case err != nil:
 		return outcome{call: j.call, err: fmt.Errorf("call %s: %w", effect.Interruption, err)}
 	}
 	// The effect has happened. Its record must not be lost because the run was cancelled meanwhile.
@@ -167,6 +170,8 @@ func (x *execution) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 		return ToolOutput{}, err
 	case ctx.Err() != nil:
 		return ToolOutput{}, stopped(ctx)
+	case errors.Is(err, ErrOutcomeUnknown):
+		return ToolOutput{}, err
 	case errors.Is(err, errPanic):
 		return ToolOutput{Text: textPanic}, nil
 	case toolCtx.Err() != nil:

@@ -45,7 +45,7 @@ type Tool struct {
 	// Timeout bounds one execution; zero means none. The wait for people is never bounded by it.
 	Timeout time.Duration
 	// Invoke runs the call. Its error is told to the model as the call's output; wrap [ErrFatal] to end the run
-	// instead. It must honour ctx.
+	// instead, and [ErrOutcomeUnknown] to have people find out whether the call took effect. It must honour ctx.
 	Invoke func(ctx context.Context, call *ToolCall) (ToolOutput, error)
 
 	err error // why the tool cannot be used; found by NewTool, reported by the runner

@@ -71,7 +71,7 @@ func pendingBlocks(r *approvals.Request, whole bool) []slack.Block {
 	blocks := []slack.Block{header(question(r)), paragraph(aboutCall(r)...)}
 	if r.Kind == agent.OutcomeUnknown {
 		blocks = append(blocks, paragraph(phrase{
-			"The bot stopped while this call was under way. It may or may not have happened. Find out first, then choose.",
+			"This call was begun, and no answer to it was recorded: the bot stopped meanwhile, or the other side did not reply. It may or may not have happened. Find out first, then choose.",
 		}))
 	}
 	if whole {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+
+	"countersign/agent"
 )
 
 const maxRedirects = 5
@@ -96,22 +98,21 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// unanswered says what is known about a call without an answer. It names the host and nothing else of the URL.
-func (x *exchange) unanswered(ctx context.Context, err error) string {
+// unanswered says what is known about a call without an answer. It names the host and nothing else of the URL. Its error
+// wraps agent.ErrOutcomeUnknown.
+func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
 	host := printable(x.host, 200)
 	if refused, ok := errors.AsType[*addressError](err); ok {
-		return fmt.Sprintf("The redirect to %s was not followed: %s.", host, refused)
+		return fmt.Sprintf("The redirect to %s was not followed: %s.", host, refused), nil
 	}
 	problem := x.problem(ctx, err)
 	switch {
 	case !x.sent.Load():
-		return fmt.Sprintf("%s could not be reached: %s. Nothing was sent.", host, problem)
+		return fmt.Sprintf("%s could not be reached: %s. Nothing was sent.", host, problem), nil
 	case x.tool.Idempotent:
-		return fmt.Sprintf("%s was called, but no answer came: %s. The call may be repeated.", host, problem)
-	default:
-		return fmt.Sprintf("The request was sent to %s, but no answer came: %s. Whether it took effect is unknown. "+
-			"Do not repeat it before it is known.", host, problem)
+		return fmt.Sprintf("%s was called, but no answer came: %s. The call may be repeated.", host, problem), nil
 	}
+	return "", fmt.Errorf("%w: the request was sent to %s, but no answer came: %s", agent.ErrOutcomeUnknown, host, problem)
 }
 
 // problem is the text of a network error, with no header's value in it.

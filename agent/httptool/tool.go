@@ -38,22 +38,26 @@ func New(cfg Config) (agent.Tool, error) {
 
 var errTimeout = errors.New("timed out")
 
-// invoke makes one call. Its error is the context's, and nothing else.
+// invoke makes one call. Its error is the context's, or wraps agent.ErrOutcomeUnknown: the request was sent and not
+// answered, and must not be repeated.
 func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
-	text := t.run(bounded, call)
-	if ctx.Err() != nil {
+	text, err := t.run(bounded, call)
+	switch {
+	case ctx.Err() != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, context.Cause(ctx))
+	case err != nil:
+		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
 	return agent.ToolOutput{Text: text}, nil
 }
 
-// run makes the call and says how it went.
-func (t *tool) run(ctx context.Context, call *agent.ToolCall) string {
+// run makes the call and says how it went. Its error is that nobody can tell.
+func (t *tool) run(ctx context.Context, call *agent.ToolCall) (string, error) {
 	first, err := t.request(call)
 	if err != nil {
-		return "The call was not made: " + err.Error() + "."
+		return "The call was not made: " + err.Error() + ".", nil
 	}
 	x := &exchange{tool: t, trusted: true}
 	res, err := x.follow(ctx, first)
@@ -61,5 +65,5 @@ func (t *tool) run(ctx context.Context, call *agent.ToolCall) string {
 		return x.unanswered(ctx, err)
 	}
 	defer res.Body.Close()
-	return t.text(ctx, res, x.note)
+	return t.text(ctx, res, x.note), nil
 }
