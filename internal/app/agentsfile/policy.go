@@ -67,7 +67,7 @@ func (o *object) decodeAlways() []string {
 	return scopes
 }
 
-// reachable notes a quorum that the named people can never reach.
+// reachable notes a quorum that the named people can never reach, and two that leave a tie which nobody can break.
 func (o *object) reachable(p *Policy) {
 	if p.Approvers.ChannelMembers || len(p.Approvers.Groups) > 0 || p.Approvers.Empty() {
 		return
@@ -76,6 +76,11 @@ func (o *object) reachable(p *Policy) {
 		needed := map[string]int{"quorum": p.Quorum, "deny_quorum": p.DenyQuorum}[key]
 		if n := o.values[key]; n != nil && needed > len(p.Approvers.Users) {
 			o.problem(n.pos, "%s is %d, but only %d people may decide", key, needed, len(p.Approvers.Users))
+			return
 		}
+	}
+	if most, deny := len(p.Approvers.Users)+1, o.values["deny_quorum"]; deny != nil && p.Quorum+p.DenyQuorum > most {
+		o.problem(deny.pos, "quorum %d and deny_quorum %d of %d people can end in a tie that nobody can break; together they may be %d",
+			p.Quorum, p.DenyQuorum, len(p.Approvers.Users), most)
 	}
 }

@@ -154,6 +154,7 @@ func policyProblems() []problemCase {
 		{"user by name", policyWith("  approvers: {users: [\"@ann\"]}\n"), "agents.yaml:7:23: users are named by their Slack id"},
 		{"user twice", policyWith("  approvers: {users: [U1, U1]}\n"), "agents.yaml:7:27: U1 is there twice"},
 		{"quorum of zero", policyWith("  approvers: {users: [U1]}\n  quorum: 0\n"), "agents.yaml:8:11: quorum is between 1 and 100"},
+		{"a tie nobody breaks", policyWith("  approvers: {users: [U1, U2]}\n  quorum: 2\n  deny_quorum: 2\n"), "agents.yaml:9:16: quorum 2 and deny_quorum 2 of 2 people can end in a tie that nobody can break; together they may be 3"},
 		{"quorum out of reach", policyWith("  approvers: {users: [U1]}\n  quorum: 2\n"), "agents.yaml:8:11: quorum is 2, but only 1 people may decide"},
 		{"yes", policyWith("  approvers: {users: [U1]}\n  self_approval: yes\n"), "agents.yaml:8:18: self_approval is true or false, not text"},
 		{"wide scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [thread]}\n"), "agents.yaml:8:21: scopes: thread is not supported by this version"},
