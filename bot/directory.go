@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,7 +36,8 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID) (approvals.Pers
 	})
 }
 
-// irregular says why somebody is not a full, active member of the bot's workspace; empty for members.
+// irregular says why somebody is not a full, active member of the bot's workspace; empty for members. Slack always says
+// of which workspace somebody is; an answer that names none speaks of the one that was asked.
 func irregular(u *slack.User, id identity) string {
 	switch {
 	case u.Deleted:
@@ -52,7 +54,7 @@ func irregular(u *slack.User, id identity) string {
 		return "invited, but not yet a member"
 	case id.enterprise != "" && u.Enterprise.EnterpriseID != id.enterprise:
 		return "a member of another organisation"
-	case id.enterprise == "" && u.TeamID != id.team && !slices.Contains(u.Enterprise.Teams, id.team):
+	case id.enterprise == "" && cmp.Or(u.TeamID, u.Profile.Team, id.team) != id.team && !slices.Contains(u.Enterprise.Teams, id.team):
 		return "a member of another workspace"
 	}
 	return ""

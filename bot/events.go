@@ -95,7 +95,13 @@ func spoken(e event, id identity) bool {
 	default:
 		return false // edits, joins and the like
 	}
-	return e.Type == "app_mention" || e.ChannelType == "im"
+	return e.Type == "app_mention" || isDirect(e)
+}
+
+// isDirect reports whether the event is of a conversation between one person and the bot; ids beginning with D are of
+// those, also where the type is not said.
+func isDirect(e event) bool {
+	return e.ChannelType == "im" || e.ChannelType == "" && strings.HasPrefix(e.Channel, "D")
 }
 
 // place is the thread that the message is in, or begins.

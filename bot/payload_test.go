@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/slack-go/slack"
 )
 
 // FuzzTake feeds payloads of every kind to a bot that does not run: decoding must not panic, whatever arrives, and
@@ -39,6 +41,49 @@ func FuzzTake(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestWhatIsLeftUnsaidIsOurs: servers that speak Slack's protocols may leave out the app, the home of a person or the type
+// of a conversation. What they do say is held against them, and a click always names a workspace.
+func TestWhatIsLeftUnsaidIsOurs(t *testing.T) {
+	t.Parallel()
+	id := identity{team: "T1", appID: "A1"}
+	for payload, ours := range map[string]bool{
+		`{"api_app_id":"A1","team":{"id":"T1"}}`:                                     true,
+		`{"team":{"id":"T1"}}`:                                                       true,
+		`{"api_app_id":"A1","user":{"id":"U1"}}`:                                     false,
+		`{"team":{"id":"T2"}}`:                                                       false,
+		`{"api_app_id":"A2","team":{"id":"T1"}}`:                                     false,
+		`{"team":{"id":"T2"},"user":{"id":"U1","team_id":"T1"}}`:                     false,
+		`{"team":null,"enterprise":{"id":"E1"},"user":{"id":"U1"}}`:                  false,
+		`{"team":{"id":"T2","enterprise_id":"E1"},"user":{"id":"U","team_id":"T1"}}`: false,
+	} {
+		var i interaction
+		if err := decode(json.RawMessage(payload), &i); err != nil {
+			t.Fatal(err)
+		}
+		if err := id.admit(i.origin()); (err == nil) != ours {
+			t.Errorf("%s: %v, want ours: %v", payload, err, ours)
+		}
+	}
+	for user, regular := range map[*slack.User]bool{
+		{ID: "U1"}:               true,
+		{ID: "U1", TeamID: "T2"}: false,
+		{ID: "U1", Profile: slack.UserProfile{Team: "T2"}}: false,
+		{ID: "U1", IsRestricted: true}:                     false,
+	} {
+		if why := irregular(user, id); (why == "") != regular {
+			t.Errorf("%+v: %q", user, why)
+		}
+	}
+	for _, c := range []struct {
+		channel, kind string
+		heard         bool
+	}{{"D1", "im", true}, {"D1", "", true}, {"D1", "mpim", false}, {"C1", "", false}} {
+		if e := (event{Type: "message", User: "U1", Channel: c.channel, ChannelType: c.kind}); spoken(e, id) != c.heard {
+			t.Errorf("a message in %s %q: heard is not %v", c.channel, c.kind, c.heard)
+		}
+	}
 }
 
 func TestSecretAddressesHideThemselves(t *testing.T) {
