@@ -144,6 +144,8 @@ func (s *socket) asked(reason string) (slow bool) {
 		s.log.Error("socket mode: it is switched off in the app's settings; switch it on, or use COUNTERSIGN_SLACK_MODE=http")
 	case "too_many_websockets":
 		s.log.Error("socket mode: the app has ten connections already; stop other copies of the bot")
+		s.ready.Store(false)
+		return false // the place of one that ends is free at once; the waits grow while there is none
 	default:
 		s.log.Warn("socket mode: Slack ends the connection", "reason", label(reason, 80))
 		return false

@@ -85,6 +85,15 @@ func TestSocketDoesNotStorm(t *testing.T) {
 	}
 }
 
+// TestSocketComesBackSoonWhenCrowded: waiting a minute for a place that is free again at once helps nobody.
+func TestSocketComesBackSoonWhenCrowded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{tune: func(b *Bot) { quick(b); b.socket.clock.slowWait = time.Hour }})
+	s.slack.Disconnect("too_many_websockets")
+	s.eventually("the reason in words", func() bool { return strings.Contains(s.logs.String(), "ten connections already") })
+	s.eventually("another connection", func() bool { return strings.Count(s.logs.String(), "socket mode: connected") >= 2 })
+}
+
 // TestSocketBacksOffFromHelloAndGoodbye is the regression against clients that see a hello, take it for success, and
 // dial again at once, thousands of times a second.
 func TestSocketBacksOffFromHelloAndGoodbye(t *testing.T) {
