@@ -214,7 +214,7 @@ func (e *Error) broken(res *http.Response, err error, clean *redactor) {
 		e.Message = "gave an answer that is too large"
 	case errors.Is(err, errNotJSON):
 		e.Message, e.hint = "gave an answer that is not JSON", "check OPENAI_BASE_URL"
-		if t := mediaType(res); t != "" {
+		if t := mediaType(res); t != "" && t != "application/json" {
 			e.Message += " but " + identifier(t)
 		}
 	case errors.Is(err, agent.ErrModelBehavior):

@@ -229,6 +229,7 @@ func TestErrors(t *testing.T) {
 		{"page of a proxy, streaming", reply(502, "<html>", "Content-Type", "text/html"), true, 502, "", "OpenAI answered 502: bad gateway"},
 		{"login page", reply(200, "<html>log in</html>", "Content-Type", "text/html"), false, 0, "", "not JSON but text/html; check OPENAI_BASE_URL"},
 		{"login page, streaming", reply(200, "<html>log in</html>", "Content-Type", "text/html"), true, 0, "", "not JSON but text/html; check OPENAI_BASE_URL"},
+		{"no JSON under its name", reply(200, "oops", "Content-Type", "application/json"), false, 0, "", "gave an answer that is not JSON; check"},
 		{"empty answer", reply(200, ""), false, 0, "", "not JSON"},
 		{"broken JSON", reply(200, `{"id":"resp_1","output":[{"type"`), false, 0, "", "cut short or garbled"},
 		{"broken event", reply(200, "data: {\"type\":\"response.completed\",\"response\":{\n\n", "Content-Type", "text/event-stream"), true, 0, "", "cut short or garbled"},
