@@ -32,7 +32,7 @@ func defaultTiming() timing {
 	return timing{
 		hello: 15 * time.Second, silence: 40 * time.Second, ping: 10 * time.Second, write: 5 * time.Second,
 		linger: 5 * time.Second, lived: 30 * time.Second,
-		firstWait: 500 * time.Millisecond, mostWait: 30 * time.Second, slowWait: time.Minute,
+		firstWait: 500 * time.Millisecond, mostWait: 10 * time.Second, slowWait: time.Minute,
 	}
 }
 
