@@ -277,6 +277,7 @@ func (b *batch) commit() error {
 
 func (b *batch) write() (err error) {
 	defer b.c.store.guard(&err)()
+	b.c.store.db.AllocSize = max(leastGrowth, int(b.btx.Size())/growthShare) // read by this commit alone
 	return b.btx.Commit()
 }
 

@@ -24,8 +24,10 @@ const (
 	// mapSize is how much address space is mapped at least. Growing the map waits for every reader, a backup too, and
 	// costs nothing when there is no need.
 	mapSize = 1 << 30
-	// growth is how much the file grows at once.
-	growth = 4 << 20
+	// A file grows at once by a growthShare-th of what it holds, and by leastGrowth at least: little, because the unused
+	// end of a file can be cut off without being missed. A file cut in half is always noticed.
+	leastGrowth = 8 << 10
+	growthShare = 16
 )
 
 var (
@@ -214,7 +216,7 @@ func (s *Store) openBolt(size int64) (err error) {
 	if err != nil {
 		return fmt.Errorf("open store %s: %w", s.path, err)
 	}
-	s.db.AllocSize = growth
+	s.db.AllocSize = leastGrowth
 	return nil
 }
 
