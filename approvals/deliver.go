@@ -146,7 +146,7 @@ func (c *change) undeliverable(n *Notification) error {
 	}
 	return c.notify(&Notification{
 		Kind: NotifyNotice, Place: n.Place, Run: n.Run,
-		Text: fmt.Sprintf("The request for approval of %s cannot be shown here. It waits, and can be answered with: countersign approvals decide %s",
+		Text: fmt.Sprintf("The request for approval of %s cannot be shown here. It waits, and can be answered with: countersign approvals decide %s --approve (or --reject) --as USER",
 			r.Tool.Name, r.ID),
 	})
 }
