@@ -11,19 +11,56 @@ type Model interface {
 	Respond(ctx context.Context, req *ModelRequest) (*ModelResponse, error)
 }
 
+// StreamModel is a Model that can tell about an answer while it arrives.
+type StreamModel interface {
+	Model
+	// RespondStream is Respond that also calls emit, from the caller's goroutine, for each piece of text as soon as the
+	// provider has sent it. The response is complete and authoritative: what was emitted is only for display. After an
+	// emit that returned false nothing more is emitted; the response is finished or the context's end awaited.
+	// A model that tries a failed call again does so only while nothing was emitted.
+	RespondStream(ctx context.Context, req *ModelRequest, emit func(ModelDelta) bool) (*ModelResponse, error)
+}
+
+// ModelDelta is a piece of an answer that is still being written.
+type ModelDelta struct {
+	ItemID    string // the provider's id of the item it belongs to, if known
+	Text      string // appended to the text of a message
+	Reasoning string // appended to a reasoning summary
+}
+
 // ModelRequest is everything a model needs for one turn.
 type ModelRequest struct {
 	Instructions string
-	Items        []Item // the whole conversation, oldest first; never modified
-	Tools        []ToolDefinition
-	Settings     ModelSettings
+	// Items is the whole conversation, oldest first; with a Conversation or PreviousResponseID only what the provider
+	// does not have yet. It is never modified.
+	Items    []Item
+	Tools    []ToolDefinition
+	Settings ModelSettings
+	// Output, if set, is what the final answer must look like.
+	Output *OutputSchema
+	// Conversation is the id of a conversation that the provider keeps, PreviousResponseID the response that this request
+	// goes on from. At most one of them is set. A model that cannot do this returns an error wrapping ErrConfig.
+	Conversation       string
+	PreviousResponseID string
+	// Stored asks the provider to keep the response, so that a later request can name it.
+	Stored bool
+}
+
+// OutputSchema asks for an answer that is JSON valid under a schema.
+type OutputSchema struct {
+	Name   string          // 1 to 64 letters, digits, underscores and hyphens
+	Schema json.RawMessage // JSON Schema of an object, sent as written
+	Strict bool            // ask the provider to enforce it; needs a schema within the provider's strict subset
 }
 
 // ToolDefinition is what the model is told about a tool.
 type ToolDefinition struct {
 	Name        string
 	Description string
-	Parameters  json.RawMessage // JSON Schema as written by the author of the tool
+	Parameters  json.RawMessage // JSON Schema as written by the author of the tool; nil for other wire forms than functions
+	// Wire says how the provider is told about it. With WireHosted, Hosted is sent as it is.
+	Wire   WireForm
+	Hosted json.RawMessage
 }
 
 // ModelSettings are passed through to the provider. The zero value leaves everything at the provider's default.

@@ -10,10 +10,19 @@ import (
 // ToolKind says what stands behind a tool. It is part of the tool's definition, and so of every digest.
 type ToolKind string
 
-// The kinds of tools.
+// The kinds of tools. Any other word may be used for tools of one's own; these mean something to the packages here.
 const (
-	KindFunction ToolKind = "function"
-	KindHTTP     ToolKind = "http"
+	KindFunction   ToolKind = "function"
+	KindHTTP       ToolKind = "http"
+	KindShell      ToolKind = "shell"
+	KindApplyPatch ToolKind = "apply_patch"
+	KindMCP        ToolKind = "mcp"        // a tool of an MCP server that this process talks to
+	KindHostedMCP  ToolKind = "hosted_mcp" // an MCP server that the provider talks to
+	KindWebSearch  ToolKind = "web_search" // executed by the provider
+	KindCustom     ToolKind = "custom"     // takes text instead of JSON
+	KindAgent      ToolKind = "agent"      // another agent; see Agent.AsTool
+	KindHandoff    ToolKind = "handoff"    // how a Handoff looks to the model
+	KindExternal   ToolKind = "external"   // somebody else carries it out
 )
 
 // Tool is something the model may call.
@@ -36,9 +45,35 @@ type Tool struct {
 	// Binding holds further parts of the definition that decisions are bound to, in a fixed order, for instance the
 	// method, URL and header names of an HTTP call. Secrets do not belong here: it is stored and shown.
 	Binding []string
+	// Bind, if set, returns facts about the world that a decision about this very call depends on, in a fixed order, for
+	// instance the digests of the files that a patch changes. They are part of the call's digest, are shown with the
+	// question, and are determined again right before the call runs: when they differ, the decision is stale, nothing runs
+	// and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
+	Bind func(ctx context.Context, call *ToolCall) ([]string, error)
+	// Wire says how calls and outputs of the tool look to the provider. The zero value is a function.
+	Wire WireForm
+	// Hosted is the provider's own description of a tool that the provider executes, sent as written. Such a tool has no
+	// Parameters and no Invoke; of a hosted MCP server (KindHostedMCP) the provider may ask for approval of calls, which
+	// are then interruptions like any other.
+	Hosted json.RawMessage
 	// NeedsApproval says whether a call must be decided by people first. Nil means no. It is asked only when no
 	// decision applies to the call yet; an error counts as yes.
 	NeedsApproval ApprovalFunc
+	// OnApproval, if set, is asked when the gate said yes and no decision applies: a program may decide instead of people.
+	// Nil means that people do. An error or a panic means nil.
+	OnApproval func(ctx context.Context, in *Interruption) (*ToolApproval, error)
+	// Audit makes NeedsApproval a matter of record: what it says yes to runs at once, and Effect.Review tells the journal
+	// that somebody should look at it afterwards.
+	Audit bool
+	// Input names the properties of Parameters that a person fills in. The model is shown the schema without them, and a
+	// call interrupts with InputRequired before anything else is decided about it.
+	Input []string
+	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that asks
+	// was answered, and what they report is the output. Such a tool needs no Invoke.
+	External bool
+	// InputGuardrails check a call right before it runs, OutputGuardrails what it returned before the model reads it.
+	InputGuardrails  []ToolInputGuardrail
+	OutputGuardrails []ToolOutputGuardrail
 	// Idempotent says that running a call twice with the same EffectID has the effect of running it once. Only such
 	// calls are repeated when a crash leaves it open whether they ran.
 	Idempotent bool
@@ -48,7 +83,8 @@ type Tool struct {
 	// instead, and [ErrOutcomeUnknown] to have people find out whether the call took effect. It must honour ctx.
 	Invoke func(ctx context.Context, call *ToolCall) (ToolOutput, error)
 
-	err error // why the tool cannot be used; found by NewTool, reported by the runner
+	agent *agentTool // of a tool made by Agent.AsTool
+	err   error      // why the tool cannot be used; found by NewTool, reported by the runner
 }
 
 // ApprovalFunc decides whether a call needs approval. An error counts as true.
@@ -85,6 +121,12 @@ type RunContext struct {
 // ToolOutput is the result of a call as the model reads it.
 type ToolOutput struct {
 	Text string `json:"text"`
+	// Failed says that the call was carried out and did not succeed. Only wire forms that have a word for it tell the
+	// model so beyond Text.
+	Failed bool `json:"failed,omitempty"`
+	// Native, if set, is the output in the form of the tool's Wire, instead of Text: for WireShell the list of
+	// {"stdout","stderr","outcome"} objects. Other forms ignore it.
+	Native json.RawMessage `json:"native,omitempty"`
 }
 
 // clone returns a copy that shares nothing with c but the run's context, so that code which is handed a call cannot
