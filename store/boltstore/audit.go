@@ -23,24 +23,35 @@ func (t *tx) auditHead(ws approvals.WorkspaceID) (*approvals.AuditEntry, error) 
 		return nil, fmt.Errorf("audit of %s: %w", ws, approvals.ErrNotFound)
 	}
 	e := new(approvals.AuditEntry)
-	return e, t.decode(bucketAudit, k, v, e)
+	if err := t.decode(bucketAudit, k, v, e); err != nil {
+		return nil, err
+	}
+	t.chain.ws, t.chain.seq = ws, chainSeq(k)
+	return e, nil
 }
+
+// chainSeq returns the number of an entry, which its key holds.
+func chainSeq(k []byte) uint64 { return binary.BigEndian.Uint64(k[len(k)-8:]) }
 
 func (t *tx) PutAudit(e *approvals.AuditEntry) (err error) {
 	defer t.end(t.begin(), &err)
 	if err := errors.Join(t.usable(true), identified("audit entry", string(e.Workspace))); err != nil {
 		return err
 	}
-	var seq uint64 // of the newest entry, which its key holds
-	if k, _ := t.last(bucketAudit, key(string(e.Workspace))); k != nil {
-		seq = binary.BigEndian.Uint64(k[len(k)-8:])
+	if t.chain.ws != e.Workspace {
+		t.chain.ws, t.chain.seq = e.Workspace, 0
+		if k, _ := t.last(bucketAudit, key(string(e.Workspace))); k != nil {
+			t.chain.seq = chainSeq(k)
+		}
 	}
-	if e.Seq != seq+1 {
-		return fmt.Errorf("put audit entry %d behind %d: %w", e.Seq, seq, approvals.ErrInvalid)
+	if e.Seq != t.chain.seq+1 {
+		return fmt.Errorf("put audit entry %d behind %d: %w", e.Seq, t.chain.seq, approvals.ErrInvalid)
 	}
-	if err := t.put(bucketAudit, appendNumber(key(string(e.Workspace)), e.Seq), e); err != nil {
+	k := appendNumber(key(string(e.Workspace)), e.Seq)
+	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, encode(k, e)); err != nil { // nothing lies behind the newest
 		return fmt.Errorf("put audit entry %d: %w", e.Seq, err)
 	}
+	t.chain.seq = e.Seq
 	return nil
 }
 

@@ -198,6 +198,7 @@ type batch struct {
 	rode  func(committed bool)
 	// What the calls did, taken together.
 	dirty, jobs bool
+	ready       []readyJob
 	hurt        error
 }
 
@@ -218,6 +219,7 @@ func (b *batch) run(m *call, run func(*call, *bolt.Tx)) {
 func (b *batch) note(t *tx) {
 	b.dirty = b.dirty || t.dirty
 	b.jobs = b.jobs || t.jobs
+	b.ready = append(b.ready, t.ready...)
 	if b.hurt == nil {
 		b.hurt = t.hurt
 	}
@@ -270,6 +272,7 @@ func (b *batch) commit() error {
 	b.c.stats.updates.Add(uint64(len(b.calls)))
 	b.tellRider(true)
 	if b.jobs {
+		b.c.store.ready.add(b.ready)
 		b.c.store.wakeUp()
 	}
 	return nil

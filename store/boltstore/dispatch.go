@@ -1,7 +1,6 @@
 package boltstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +48,7 @@ func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, appro
 		handle:   handle,
 		ledger:   s.ledger,
 		busy:     make(map[string]bool),
+		lines:    make(map[approvals.JobKind]*line),
 		running:  make(map[approvals.JobKind]int),
 		finished: make(chan dueJob),
 		flushed:  make(chan error),
@@ -56,6 +56,11 @@ func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, appro
 	defer d.flush(context.WithoutCancel(ctx)) // the handlers have ended: this is the last thing to do
 	defer d.drain()
 	defer cancel()
+	s.ready.listen(true)
+	defer s.ready.listen(false)
+	if err := d.findReady(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("dispatch jobs: %w", err)
+	}
 	return d.run(ctx)
 }
 
@@ -86,7 +91,8 @@ type dispatcher struct {
 	store    *Store
 	handle   func(context.Context, approvals.Job) error
 	ledger   *ledger
-	busy     map[string]bool           // keys of jobs that are being handled
+	busy     map[string]bool // keys of jobs that are being handled
+	lines    map[approvals.JobKind]*line
 	running  map[approvals.JobKind]int // how many of busy
 	finished chan dueJob
 	flushing bool
@@ -172,9 +178,33 @@ func (d *dispatcher) flush(ctx context.Context) error {
 	})
 }
 
+// end notes that a handler has ended. What came meanwhile, or was not answered, may be ready now.
 func (d *dispatcher) end(j dueJob) {
 	delete(d.busy, j.key)
 	d.running[j.Kind]--
+	d.line(j.Kind).add(j.key)
+}
+
+func (d *dispatcher) line(kind approvals.JobKind) *line {
+	l := d.lines[kind]
+	if l == nil {
+		l = &line{in: make(map[string]bool)}
+		d.lines[kind] = l
+	}
+	return l
+}
+
+// findReady puts into the lines what the file has that was due when it was written.
+func (d *dispatcher) findReady(ctx context.Context) error {
+	return d.store.view(ctx, func(t *tx) (err error) {
+		defer t.end(t.begin(), &err)
+		return t.scan(bucketWork, nil, nil, func(k, _ []byte) (bool, error) {
+			if kind, ok := jobOf(k); ok {
+				d.line(kind).add(string(k))
+			}
+			return true, ctx.Err()
+		})
+	})
 }
 
 // drain waits for everything that was started.
@@ -191,11 +221,14 @@ func (d *dispatcher) drain() {
 
 // start starts handlers for what is due, as far as there is room, and returns when the next job will be due.
 func (d *dispatcher) start(ctx context.Context) (next time.Time, err error) {
+	for _, j := range d.store.ready.take() {
+		d.line(j.kind).add(j.key)
+	}
 	var ready []dueJob
 	answered := d.ledger.snapshot() // before the file's: what a commit takes off the ledger is off the file then, too
 	err = d.store.view(ctx, func(t *tx) (err error) {
-		q := queue{d: d, t: t, answered: answered, now: time.Now()}
-		ready, next, err = q.read()
+		p := pass{d: d, t: t, answered: answered, now: time.Now(), took: make(map[approvals.JobKind]int)}
+		ready, next, err = p.run()
 		return err
 	})
 	if err != nil {
@@ -207,87 +240,6 @@ func (d *dispatcher) start(ctx context.Context) (next time.Time, err error) {
 		go d.work(ctx, j)
 	}
 	return next, nil
-}
-
-// queue reads the index of due jobs.
-type queue struct {
-	d        *dispatcher
-	t        *tx
-	answered map[string]uint64 // the ledger
-	now      time.Time
-	ready    []dueJob
-	next     time.Time
-}
-
-// read returns the jobs to start now and when the next one will be due.
-func (q *queue) read() (ready []dueJob, next time.Time, err error) {
-	defer q.t.end(q.t.begin(), &err)
-	for kind, ok := q.kind(nil); ok; kind, ok = q.kind(append(key(kind), 0xff)) {
-		if err := q.collect(approvals.JobKind(kind)); err != nil {
-			return nil, time.Time{}, err
-		}
-	}
-	return q.ready, q.next, nil
-}
-
-// kind returns the first kind of job at or behind the key.
-func (q *queue) kind(from []byte) (string, bool) {
-	k, _ := q.t.btx.Bucket(bucketJobsDue).Cursor().Seek(from)
-	kind, _, ok := cutPart(k)
-	return kind, ok
-}
-
-// collect takes the due jobs of one kind, as many as there are handlers free.
-func (q *queue) collect(kind approvals.JobKind) error {
-	free := q.d.store.cfg.Workers - q.d.running[kind]
-	prefix := key(string(kind))
-	latest := appendNumber(nil, instant(q.now))
-	return q.t.scan(bucketJobsDue, prefix, nil, func(k, _ []byte) (bool, error) {
-		if free == 0 {
-			return false, nil // a handler that ends looks again
-		}
-		at, rest := k[len(prefix):len(prefix)+8], k[len(prefix)+8:]
-		if bytes.Compare(at, latest) > 0 {
-			q.later(dueTime(at))
-			return false, nil
-		}
-		ws, rest, _ := cutPart(rest)
-		took, err := q.take(key(ws, string(kind), lastPart(rest)))
-		if took {
-			free--
-		}
-		return true, err
-	})
-}
-
-// later notes that a job will be due then.
-func (q *queue) later(due time.Time) {
-	if q.next.IsZero() || due.Before(q.next) {
-		q.next = due
-	}
-}
-
-// take adds the job to those that are ready, unless it is being handled or what the index says of it is about to be
-// overtaken by the ledger.
-func (q *queue) take(k []byte) (bool, error) {
-	if q.d.busy[string(k)] {
-		return false, nil
-	}
-	rec := new(jobRecord)
-	if err := q.t.indexed(bucketJobs, k, rec); err != nil {
-		return false, err
-	}
-	if gen, ok := q.answered[string(k)]; ok {
-		if !rec.answer(gen) {
-			return false, nil
-		}
-		if rec.Due.After(q.now) {
-			q.later(rec.Due)
-			return false, nil
-		}
-	}
-	q.ready = append(q.ready, dueJob{key: string(k), Job: rec.Job, gen: rec.Gen})
-	return true, nil
 }
 
 // work handles one job and notes how that ended.

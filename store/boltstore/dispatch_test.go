@@ -50,10 +50,13 @@ func enqueue(t *testing.T, s *Store, id string, due time.Time) {
 func countJobs(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	err := s.view(t.Context(), func(t *tx) error {
-		return t.scan(bucketJobs, nil, nil, func(_, _ []byte) (bool, error) {
-			n++
+		count := func(k, _ []byte) (bool, error) {
+			if _, ok := jobOf(k); ok {
+				n++
+			}
 			return true, nil
-		})
+		}
+		return errors.Join(t.scan(bucketWork, nil, nil, count), t.scan(bucketLater, nil, nil, count))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,31 +16,36 @@
 //
 // Keys are lists of parts, each ended by 0x00 0x01, with 0x00 inside a part written as 0x00 0xff: they compare as the
 // lists do. Numbers (seq, from, n) are eight bytes, the highest first, without an end. Every key starts with the
-// workspace, but for jobs_due, which serves all of them.
+// workspace, but for later_due, which serves all of them.
 //
 //	bucket                  key                                            value
-//	meta                    "format"                                       version of the format
+//	meta                    "format"                                       version of the format, as text
 //	runs                    workspace, run                                 Run
+//	                        workspace, run, request                        Request
 //	runs_active_place       workspace, surface, channel, thread, run       – (runs that have not ended)
 //	runs_active_requester   workspace, requester, run                      –
 //	runs_active_channel     workspace, channel, run                        –
+//	requests                workspace, request, run                        –
+//	requests_pending        workspace, request, run                        –
 //	once                    workspace, event                               time, nanoseconds since 1970
 //	states                  workspace, run                                 head, as given
 //	state_chunks            workspace, run, from                           items, as given
-//	requests                workspace, request                             Request
-//	requests_pending        workspace, request                             –
-//	requests_run            workspace, run, request                        –
 //	effects                 workspace, run, effect                         EffectRecord
 //	audit                   workspace, seq                                 AuditEntry
-//	outbox                  workspace, surface, channel, thread, id        Notification
 //	sessions                workspace, surface, channel, thread, n         items, as given
 //	session_keys            workspace, surface, channel, thread, key       nothing
-//	jobs                    workspace, kind, id                            job with its wants
-//	jobs_due                kind, due, workspace, id                       –
+//	work                    workspace, place, "n", id                      Notification
+//	                        workspace, id, "j", kind                       job with its wants: due when it was written
+//	later                   workspace, id, "j", kind                       job with its wants: put off
+//	later_due               kind, due, workspace, id                       –
 //
-// A value is a CRC-32C over key and payload, then the payload: JSON where a type is named. Buckets with – are indexes;
-// their values are empty, without a checksum, because their keys follow from the records.
+// A value is a CRC-32C over key and payload, then the payload: a record as codec.go describes it where a type is named.
+// Buckets with – are indexes; their values are empty, without a checksum, because their keys follow from the records.
 //
-// The dispatcher keeps in memory only what is being handled. A job that was handled is taken out of the file by the
+// What one decision writes lies close together, because a commit costs what the pages cost that it touches: requests
+// are behind their run, what is to be delivered is beside the job that delivers it, and jobs that are due at once need
+// no index by time. The bucket work is nearly empty while a dispatcher runs.
+//
+// The dispatcher keeps in memory only what is being handled and the keys of jobs that are ready. A job that was handled is taken out of the file by the
 // next commit, whoever makes it; a crash before that repeats the job.
 package boltstore

@@ -18,56 +18,43 @@ type index struct {
 }
 
 var indexes = []index{
-	{bucketRuns, [][]byte{bucketPlaces, bucketRequesters, bucketChannels}, func(t *tx, k, v []byte) ([]indexEntry, error) {
-		var x runIndex
-		ws, _, _ := cutPart(k)
-		err := t.decode(bucketRuns, k, v, &x)
-		return x.entries(approvals.WorkspaceID(ws), approvals.RunID(lastPart(k))), err
-	}},
-	{bucketRequests, [][]byte{bucketPending, bucketOfRun}, func(t *tx, k, v []byte) ([]indexEntry, error) {
-		var x requestIndex
-		ws, _, _ := cutPart(k)
-		err := t.decode(bucketRequests, k, v, &x)
-		return x.entries(approvals.WorkspaceID(ws), approvals.RequestID(lastPart(k))), err
-	}},
-	{bucketJobs, [][]byte{bucketJobsDue}, func(t *tx, k, v []byte) ([]indexEntry, error) {
-		var rec jobRecord
-		err := t.decode(bucketJobs, k, v, &rec)
-		return []indexEntry{{bucketJobsDue, dueKey(&rec.Job)}}, err
+	{bucketRuns, [][]byte{bucketPlaces, bucketRequesters, bucketChannels, bucketRequests, bucketPending},
+		func(t *tx, k, v []byte) ([]indexEntry, error) {
+			if countParts(k) == 2 {
+				r := new(approvals.Run)
+				err := t.decode(bucketRuns, k, v, r)
+				return runEntries(r), err
+			}
+			r := new(approvals.Request)
+			err := t.decode(bucketRuns, k, v, r)
+			return requestEntries(r), err
+		}},
+	{bucketLater, [][]byte{bucketLaterDue}, func(t *tx, k, v []byte) ([]indexEntry, error) {
+		rec := new(jobRecord)
+		err := t.decode(bucketLater, k, v, rec)
+		return []indexEntry{{bucketLaterDue, dueKey(&rec.Job)}}, err
 	}},
 }
 
-// runIndex is what the indexes of runs are made of.
-type runIndex struct {
-	Place     approvals.Place     `json:"place"`
-	Requester approvals.UserID    `json:"requester"`
-	Status    approvals.RunStatus `json:"status"`
-}
-
-// entries returns the index entries of the run: none when it has ended.
-func (x runIndex) entries(ws approvals.WorkspaceID, id approvals.RunID) []indexEntry {
-	if x.Status.Ended() {
+// runEntries returns the index entries of the run: none when it has ended.
+func runEntries(r *approvals.Run) []indexEntry {
+	if r.Status.Ended() {
 		return nil
 	}
 	return []indexEntry{
-		{bucketPlaces, appendPart(placeKey(ws, x.Place), string(id))},
-		{bucketRequesters, key(string(ws), string(x.Requester), string(id))},
-		{bucketChannels, key(string(ws), x.Place.Channel, string(id))},
+		{bucketPlaces, appendPart(placeKey(r.Workspace, r.Place), string(r.ID))},
+		{bucketRequesters, key(string(r.Workspace), string(r.Requester), string(r.ID))},
+		{bucketChannels, key(string(r.Workspace), r.Place.Channel, string(r.ID))},
 	}
 }
 
-// requestIndex is what the indexes of requests are made of.
-type requestIndex struct {
-	Run    approvals.RunID         `json:"run"`
-	Status approvals.RequestStatus `json:"status"`
-}
-
-func (x requestIndex) entries(ws approvals.WorkspaceID, id approvals.RequestID) []indexEntry {
-	list := []indexEntry{{bucketOfRun, key(string(ws), string(x.Run), string(id))}}
-	if x.Status == approvals.RequestPending {
-		list = append(list, indexEntry{bucketPending, key(string(ws), string(id))})
+// requestEntries returns the index entries of the request. Both buckets have the same keys.
+func requestEntries(r *approvals.Request) []indexEntry {
+	k := key(string(r.Workspace), string(r.ID), string(r.Run))
+	if r.Status == approvals.RequestPending {
+		return []indexEntry{{bucketRequests, k}, {bucketPending, k}}
 	}
-	return list
+	return []indexEntry{{bucketRequests, k}}
 }
 
 // reindex replaces the index entries of a record's old form by those of its new one, touching only what differs.

@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -82,7 +83,26 @@ func (r *jobRecord) refresh() {
 	}
 }
 
-func jobKey(j *approvals.Job) []byte { return key(string(j.Workspace), string(j.Kind), j.ID) }
+// A job that is due when it is written lies in the bucket work, and the dispatcher is told of it after the commit. Any
+// other lies in the bucket later, with an entry in an index by time. Both know it by the same key.
+func jobKey(ws approvals.WorkspaceID, kind approvals.JobKind, id string) []byte {
+	return key(string(ws), id, partJob, string(kind))
+}
+
+// In the bucket work, what belongs to a job's id or a place's key is told apart by a part of the key.
+const (
+	partJob          = "j"
+	partNotification = "n"
+)
+
+// jobOf takes a key of the bucket work apart, if it is a job's.
+func jobOf(k []byte) (kind approvals.JobKind, ok bool) {
+	_, rest, _ := cutPart(k)
+	_, rest, _ = cutPart(rest)
+	part, rest, _ := cutPart(rest)
+	name, _, ok := cutPart(rest)
+	return approvals.JobKind(name), ok && part == partJob
+}
 
 // dueKey orders the jobs of a kind by time. It is the one key that does not start with the workspace: the dispatcher
 // serves all of them.
@@ -91,48 +111,82 @@ func dueKey(j *approvals.Job) []byte {
 	return appendPart(appendPart(k, string(j.Workspace)), j.ID)
 }
 
+// storedJob is a job as the file holds it.
+type storedJob struct {
+	jobRecord
+	bucket, raw []byte // where, and what
+	due         []byte // its entry in the index by time, in the bucket later
+}
+
 func (t *tx) Enqueue(j approvals.Job) (err error) {
 	defer t.end(t.begin(), &err)
 	if err := errors.Join(t.usable(true), identified("job", string(j.Workspace), string(j.Kind), j.ID)); err != nil {
 		return err
 	}
-	k := jobKey(&j)
-	rec, oldDue, err := t.job(k)
+	k := jobKey(j.Workspace, j.Kind, j.ID)
+	rec, err := t.job(k)
 	switch {
 	case errors.Is(err, approvals.ErrNotFound):
-		rec = &jobRecord{Job: j}
+		rec = &storedJob{jobRecord: jobRecord{Job: j}}
 		rec.Attempts = 0
 	case err != nil:
 		return fmt.Errorf("enqueue %s %s: %w", j.Kind, j.ID, err)
 	case j.Place != nil:
 		rec.Place = j.Place
 	}
-	rec.add(j.Due, time.Now())
-	t.jobs = true
-	if err := t.putJob(k, oldDue, rec); err != nil {
+	now := time.Now()
+	rec.add(j.Due, now)
+	if err := t.putJob(k, rec, now); err != nil {
 		return fmt.Errorf("enqueue %s %s: %w", j.Kind, j.ID, err)
 	}
 	return nil
 }
 
-// job reads a job and its key in the due index.
-func (t *tx) job(k []byte) (rec *jobRecord, due []byte, err error) {
-	rec = new(jobRecord)
-	if err := t.get(bucketJobs, k, rec); err != nil {
-		return nil, nil, err
+// job reads a job: approvals.ErrNotFound when there is none.
+func (t *tx) job(k []byte) (*storedJob, error) {
+	for _, bucket := range [][]byte{bucketWork, bucketLater} {
+		raw := t.btx.Bucket(bucket).Get(k)
+		if raw == nil {
+			continue
+		}
+		rec := &storedJob{bucket: bucket, raw: raw}
+		if err := t.decode(bucket, k, raw, &rec.jobRecord); err != nil {
+			return nil, err
+		}
+		if bytes.Equal(bucket, bucketLater) {
+			rec.due = dueKey(&rec.Job)
+		}
+		return rec, nil
 	}
-	return rec, dueKey(&rec.Job), nil
+	return nil, approvals.ErrNotFound
 }
 
-// putJob writes the job and moves its entry in the due index; nil removes both.
-func (t *tx) putJob(k, oldDue []byte, rec *jobRecord) error {
-	var old, now []indexEntry
-	if oldDue != nil {
-		old = []indexEntry{{bucketJobsDue, oldDue}}
+// putJob writes a job that job has read, or a new one, where it belongs now. A job without wants is removed.
+func (t *tx) putJob(k []byte, rec *storedJob, now time.Time) error {
+	t.jobs = true
+	var bucket, due []byte
+	switch {
+	case len(rec.Wants) == 0:
+	case rec.Due.After(now):
+		bucket, due = bucketLater, dueKey(&rec.Job)
+	default:
+		bucket = bucketWork
+		t.ready = append(t.ready, readyJob{rec.Kind, string(k)})
 	}
-	if rec == nil {
-		return errors.Join(t.reindex(old, nil), t.drop(bucketJobs, k))
+	var err error
+	if rec.due != nil && !bytes.Equal(rec.due, due) {
+		err = t.drop(bucketLaterDue, rec.due)
 	}
-	now = []indexEntry{{bucketJobsDue, dueKey(&rec.Job)}}
-	return errors.Join(t.reindex(old, now), t.put(bucketJobs, k, rec))
+	if due != nil && !bytes.Equal(rec.due, due) {
+		err = errors.Join(err, t.mark(bucketLaterDue, due))
+	}
+	old := rec.raw
+	if rec.bucket != nil && !bytes.Equal(rec.bucket, bucket) {
+		err = errors.Join(err, t.drop(rec.bucket, k))
+		old = nil
+	}
+	if bucket != nil {
+		err = errors.Join(err, t.replace(t.btx.Bucket(bucket), k, old, encode(k, &rec.jobRecord)))
+	}
+	return err
 }

@@ -40,6 +40,13 @@ func appendPart(k []byte, part string) []byte {
 	return append(k, endPart...)
 }
 
+// behind returns the least key that is greater than all that begin with k, a key made of parts.
+func behind(k []byte) []byte {
+	past := bytes.Clone(k)
+	past[len(past)-1]++ // of endPart
+	return past
+}
+
 // cutPart splits off the first part; ok is false when k does not start with one.
 func cutPart(k []byte) (part string, rest []byte, ok bool) {
 	i := bytes.Index(k, endPart)
@@ -48,6 +55,9 @@ func cutPart(k []byte) (part string, rest []byte, ok bool) {
 	}
 	return string(bytes.ReplaceAll(k[:i], escZero, []byte{0})), k[i+len(endPart):], true
 }
+
+// countParts returns of how many parts a key is made.
+func countParts(k []byte) int { return bytes.Count(k, endPart) }
 
 // lastPart returns the last part of a key made of parts alone.
 func lastPart(k []byte) string {

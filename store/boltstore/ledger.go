@@ -68,22 +68,21 @@ func (l *ledger) ride(t *tx) func(committed bool) {
 // answerJob removes the wants of a job up to gen, and the job when none is left.
 func (t *tx) answerJob(k []byte, gen uint64) (err error) {
 	defer t.end(t.begin(), &err)
-	rec, oldDue, err := t.job(k)
-	switch {
-	case errors.Is(err, approvals.ErrNotFound):
+	rec, err := t.job(k)
+	if errors.Is(err, approvals.ErrNotFound) {
 		return nil
-	case err != nil:
-		return err
-	case !rec.answer(gen):
-		rec = nil
 	}
-	return t.putJob(k, oldDue, rec)
+	if err != nil {
+		return err
+	}
+	rec.answer(gen)
+	return t.putJob(k, rec, time.Now())
 }
 
 // retryJob plans to handle again what failed at generation gen.
 func (t *tx) retryJob(k []byte, gen uint64, cause error, now time.Time) (err error) {
 	defer t.end(t.begin(), &err)
-	rec, oldDue, err := t.job(k)
+	rec, err := t.job(k)
 	if errors.Is(err, approvals.ErrNotFound) {
 		return nil
 	}
@@ -95,6 +94,5 @@ func (t *tx) retryJob(k []byte, gen uint64, cause error, now time.Time) (err err
 	} else {
 		rec.retry(gen, now.Add(pause(rec.Attempts)), false)
 	}
-	t.jobs = true
-	return t.putJob(k, oldDue, rec)
+	return t.putJob(k, rec, now)
 }

@@ -11,12 +11,10 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-
-	"countersign/approvals"
 )
 
 const (
-	format       = 1 // of the records; raised when an older program could misread them
+	format       = 2 // of the file; raised when another version of the program could misread it
 	defaultSlots = 16
 	lockPatience = time.Second
 	// checkBudget bounds how long Open looks at the structure of the file.
@@ -37,11 +35,14 @@ var (
 	ErrNotStore = errors.New("not a store file")
 	// ErrNewer is returned by Open when a newer version of the program has written the file.
 	ErrNewer = errors.New("store file was written by a newer version of this program")
+	// ErrOlder is returned by Open when an older version of the program has written the file and this one cannot read
+	// it any more.
+	ErrOlder = errors.New("store file was written by an older version of this program")
 )
 
 // Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
 // there. Before anything is trusted the file's structure is checked as far as is possible in a fixed time; Check does
-// the rest. It returns ErrInUse, ErrNotStore, ErrNewer or ErrDamaged when that is what is wrong with the file; all errors
+// the rest. It returns ErrInUse, ErrNotStore, ErrNewer, ErrOlder or ErrDamaged when that is what is wrong with the file; all errors
 // name the path.
 func Open(path string, cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
@@ -249,15 +250,24 @@ func (t *tx) format() (fresh bool, err error) {
 	if t.btx.Bucket(bucketMeta) == nil {
 		return false, fmt.Errorf("open store %s: %w: it is a bbolt file of another program", path, ErrNotStore)
 	}
-	var version int
-	switch err := t.get(bucketMeta, formatKey, &version); {
-	case errors.Is(err, approvals.ErrNotFound):
+	stored := t.btx.Bucket(bucketMeta).Get(formatKey)
+	if stored == nil {
 		return false, fmt.Errorf("open store %s: %w: it is a bbolt file of another program", path, ErrNotStore)
-	case err != nil:
+	}
+	text, err := t.raw(bucketMeta, formatKey, stored)
+	if err != nil {
 		return false, err
+	}
+	version, err := strconv.Atoi(string(text))
+	switch {
+	case err != nil:
+		return false, t.damaged(fmt.Errorf("the number of its format: %w", err))
 	case version > format:
-		return false, fmt.Errorf("open store %s: %w: its format is %d, this one reads up to %d; upgrade the program",
+		return false, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; upgrade the program",
 			path, ErrNewer, version, format)
+	case version < format:
+		return false, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; go on with the program that wrote "+
+			"it, or name a new file in COUNTERSIGN_STORE", path, ErrOlder, version, format)
 	}
 	for _, b := range buckets {
 		if t.btx.Bucket(b.name) == nil {
@@ -276,10 +286,15 @@ func (s *Store) prepare() (err error) {
 				return err
 			}
 		}
-		return s.tx(btx, true).put(bucketMeta, formatKey, format)
+		return s.tx(btx, true).putFormat(format)
 	})
 	if err != nil {
 		return fmt.Errorf("prepare store %s: %w", s.path, err)
 	}
 	return nil
+}
+
+// putFormat writes the version of the file, as text in every version.
+func (t *tx) putFormat(version int) error {
+	return t.putRaw(bucketMeta, formatKey, strconv.AppendInt(nil, int64(version), 10))
 }

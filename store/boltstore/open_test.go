@@ -82,7 +82,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"empty and read-only", at("empty", nil), Config{ReadOnly: true}, ErrNotStore, "empty"},
 		{"missing and read-only", filepath.Join(folder, "missing"), Config{ReadOnly: true}, fs.ErrNotExist, ""},
 		{"another program's", foreignBolt(t), Config{}, ErrNotStore, "another program"},
-		{"newer", newerStore(t), Config{}, ErrNewer, "upgrade"},
+		{"newer", storeOfFormat(t, format+1), Config{}, ErrNewer, "upgrade"},
+		{"older", storeOfFormat(t, format-1), Config{}, ErrOlder, "name a new file"},
+		{"older and read-only", storeOfFormat(t, format-1), Config{ReadOnly: true}, ErrOlder, "name a new file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -126,10 +128,10 @@ func foreignBolt(t *testing.T) string {
 	return path
 }
 
-func newerStore(t *testing.T) string {
+func storeOfFormat(t *testing.T, version int) string {
 	path := newPath(t)
 	s := open(t, path)
-	err := s.update(t.Context(), func(tx *tx) error { return tx.put(bucketMeta, formatKey, format+1) })
+	err := s.update(t.Context(), func(tx *tx) error { return tx.putFormat(version) })
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -266,9 +268,10 @@ func TestBackup(t *testing.T) {
 func TestCheckIndexes(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*tx) error{
-		"entry missing":  func(t *tx) error { return t.drop(bucketPending, key("T1", "req_1")) },
-		"entry too many": func(t *tx) error { return t.mark(bucketPending, key("T1", "req_2")) },
-		"job not due":    func(t *tx) error { return t.dropAll(bucketJobsDue, nil, nil) },
+		"entry missing":  func(t *tx) error { return t.drop(bucketPending, key("T1", "req_1", "run_1")) },
+		"entry too many": func(t *tx) error { return t.mark(bucketPending, key("T1", "req_2", "run_1")) },
+		"request lost":   func(t *tx) error { return t.drop(bucketRequests, key("T1", "req_1", "run_1")) },
+		"job not due":    func(t *tx) error { return t.dropAll(bucketLaterDue, nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -276,7 +279,7 @@ func TestCheckIndexes(t *testing.T) {
 			err := s.Update(t.Context(), func(tx approvals.Tx) error {
 				return errors.Join(
 					tx.PutRequest(&approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"), Status: approvals.RequestPending}),
-					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1"}))
+					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Due: time.Now().Add(time.Hour)}))
 			})
 			if err := errors.Join(err, s.Check(t.Context())); err != nil {
 				t.Fatal(err)

@@ -7,8 +7,13 @@ import (
 	"countersign/approvals"
 )
 
+// What waits in a place lies beside the job that delivers it, whose id is the place's key.
+func outboxKey(ws approvals.WorkspaceID, p approvals.Place) []byte {
+	return key(string(ws), p.Key(), partNotification)
+}
+
 func notificationKey(n *approvals.Notification) []byte {
-	return appendPart(placeKey(n.Workspace, n.Place), string(n.ID))
+	return appendPart(outboxKey(n.Workspace, n.Place), string(n.ID))
 }
 
 func (t *tx) PutNotification(n *approvals.Notification) (err error) {
@@ -16,7 +21,7 @@ func (t *tx) PutNotification(n *approvals.Notification) (err error) {
 	if err := errors.Join(t.usable(true), identified("notification", string(n.Workspace), string(n.ID))); err != nil {
 		return err
 	}
-	if err := t.put(bucketOutbox, notificationKey(n), n); err != nil {
+	if err := t.put(bucketWork, notificationKey(n), n); err != nil {
 		return fmt.Errorf("put notification %s: %w", n.ID, err)
 	}
 	return nil
@@ -27,13 +32,13 @@ func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, limit in
 	if err := t.usable(false); err != nil {
 		return nil, err
 	}
-	err = t.scan(bucketOutbox, placeKey(ws, p), nil, func(k, v []byte) (bool, error) {
+	err = t.scan(bucketWork, outboxKey(ws, p), nil, func(k, v []byte) (bool, error) {
 		if len(list) >= limit {
 			return false, nil
 		}
 		n := new(approvals.Notification)
 		list = append(list, n)
-		return true, t.decode(bucketOutbox, k, v, n)
+		return true, t.decode(bucketWork, k, v, n)
 	})
 	if err != nil {
 		return nil, err
@@ -46,5 +51,5 @@ func (t *tx) DeleteNotification(n *approvals.Notification) (err error) {
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	return t.drop(bucketOutbox, notificationKey(n))
+	return t.drop(bucketWork, notificationKey(n))
 }

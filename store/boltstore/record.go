@@ -1,9 +1,7 @@
 package boltstore
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -41,25 +39,18 @@ func unseal(key, v []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// encode returns the record as JSON, sealed. Raw JSON within the record keeps its bytes: digests are computed over
-// them, so nothing in them may be escaped anew.
-func encode(key []byte, record any) ([]byte, error) {
-	buf := bytes.NewBuffer(make([]byte, sumSize, 512))
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(record); err != nil {
-		return nil, err
-	}
-	v := bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
+// encode returns the record that p points to as it is stored under the key.
+func encode(key []byte, p any) []byte {
+	v := appendRecord(make([]byte, sumSize, 512), p)
 	binary.BigEndian.PutUint32(v, checksum(key, v[sumSize:]))
-	return v, nil
+	return v
 }
 
-// decode reads a record written by encode.
-func decode(key, v []byte, record any) error {
+// decode reads a record written by encode into what p points to.
+func decode(key, v []byte, p any) error {
 	payload, err := unseal(key, v)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(payload, record)
+	return readRecord(payload, p)
 }

@@ -25,20 +25,28 @@ func (t *tx) PutRun(r *approvals.Run) (err error) {
 	if err := errors.Join(t.usable(true), identified("run", string(r.Workspace), string(r.ID))); err != nil {
 		return err
 	}
+	if err := t.putRun(r); err != nil {
+		return fmt.Errorf("put run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+func (t *tx) putRun(r *approvals.Run) error {
 	k := key(string(r.Workspace), string(r.ID))
-	var old []indexEntry
-	var was runIndex
-	switch err := t.get(bucketRuns, k, &was); {
-	case err == nil:
-		old = was.entries(r.Workspace, r.ID)
-	case !errors.Is(err, approvals.ErrNotFound):
-		return fmt.Errorf("put run %s: %w", r.ID, err)
+	b := t.btx.Bucket(bucketRuns)
+	old := b.Get(k)
+	var were []indexEntry
+	if old != nil {
+		was := new(approvals.Run)
+		if err := t.decode(bucketRuns, k, old, was); err != nil {
+			return err
+		}
+		were = runEntries(was)
 	}
-	if err := t.put(bucketRuns, k, r); err != nil {
-		return fmt.Errorf("put run %s: %w", r.ID, err)
+	if err := t.replace(b, k, old, encode(k, r)); err != nil {
+		return err
 	}
-	is := runIndex{Place: r.Place, Requester: r.Requester, Status: r.Status}
-	return t.reindex(old, is.entries(r.Workspace, r.ID))
+	return t.reindex(were, runEntries(r))
 }
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (r *approvals.Run, err error) {

@@ -39,6 +39,7 @@ type Store struct {
 	db     *bolt.DB
 	commit *committer
 	ledger *ledger
+	ready  announcements
 	wake   chan struct{} // 1 deep: jobs were enqueued
 
 	mu          sync.Mutex

@@ -23,9 +23,15 @@ type tx struct {
 	write bool
 	dirty bool  // something was written through this view
 	hurt  error // damage met on the way; the transaction must not be committed
-	jobs  bool  // jobs were enqueued
+	jobs  bool  // when jobs are due has changed
+	ready []readyJob
 	ended atomic.Bool
 	log   []change // what was written, for undo
+
+	chain struct { // the newest entry of a workspace's audit, as far as this view knows
+		ws  approvals.WorkspaceID
+		seq uint64
+	}
 
 	damaged func(detail any) error // names the file
 }
@@ -81,13 +87,7 @@ func (t *tx) raw(bucket, k, v []byte) ([]byte, error) {
 	return bytes.Clone(payload), nil
 }
 
-func (t *tx) put(bucket, k []byte, record any) error {
-	v, err := encode(k, record)
-	if err != nil {
-		return err
-	}
-	return t.store(bucket, k, v)
-}
+func (t *tx) put(bucket, k []byte, record any) error { return t.store(bucket, k, encode(k, record)) }
 
 func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k, seal(k, payload)) }
 
@@ -95,13 +95,27 @@ func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k,
 func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, []byte{}) }
 
 func (t *tx) store(bucket, k, v []byte) error {
-	b := t.writable(bucket, k)
+	b := t.btx.Bucket(bucket)
+	return t.replace(b, k, b.Get(k), v)
+}
+
+// replace puts v in the place of old, which is what the bucket holds; nil for nothing.
+func (t *tx) replace(b *bolt.Bucket, k, old, v []byte) error {
+	t.note(b, k, old)
 	b.FillPercent = fillPercent
 	return b.Put(k, v)
 }
 
 // drop deletes k, if it is there.
-func (t *tx) drop(bucket, k []byte) error { return t.writable(bucket, k).Delete(k) }
+func (t *tx) drop(bucket, k []byte) error {
+	b := t.btx.Bucket(bucket)
+	old := b.Get(k)
+	if old == nil {
+		return nil
+	}
+	t.note(b, k, old)
+	return b.Delete(k)
+}
 
 // change is the value that a key had before a write; nil when it had none.
 type change struct {
@@ -109,12 +123,10 @@ type change struct {
 	k, old []byte
 }
 
-// writable returns the bucket and notes what it holds under k, which is about to change.
-func (t *tx) writable(bucket, k []byte) *bolt.Bucket {
-	b := t.btx.Bucket(bucket)
-	t.log = append(t.log, change{b, k, b.Get(k)})
+// note keeps what a bucket holds under a key that is about to change.
+func (t *tx) note(b *bolt.Bucket, k, old []byte) {
+	t.log = append(t.log, change{b, k, old})
 	t.dirty = true
-	return b
 }
 
 // undo takes back everything that was written through this view. When that is impossible the view is hurt, and with it
@@ -131,7 +143,7 @@ func (t *tx) undo() {
 			err = c.bucket.Put(c.k, c.old)
 		}
 	}
-	t.log, t.dirty, t.jobs = nil, false, false
+	t.log, t.dirty, t.jobs, t.ready = nil, false, false, nil
 }
 
 // scan calls fn for the entries whose keys start with prefix, from the key from on (nil: from the first), in order,
