@@ -21,8 +21,10 @@ var arrows = []struct {
 }{
 	{"countersign", []string{"internal/app", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
-	{"agent/internal/...", []string{"agent/internal/lex"}},
+	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
+	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline"}},
+	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},
@@ -41,7 +43,7 @@ var arrows = []struct {
 var testArrows = []string{"internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
-var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/scripted", "internal/fault", "internal/openaidev"}
+var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/scripted", "internal/fault", "internal/openaidev"}
 
 type listed struct {
 	ImportPath                         string

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"countersign/agent/internal/oneline"
 )
 
 // text is what the model reads of an answer.
@@ -42,7 +44,7 @@ func statusLine(res *http.Response) string {
 	if text == "" { // not a registered status: what the server calls it
 		_, text, _ = strings.Cut(res.Status, " ")
 	}
-	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, printable(text, 100)))
+	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, oneline.Of(text, 100)))
 }
 
 // read returns at most limit bytes, and whether these are all.
@@ -67,7 +69,7 @@ func describe(res *http.Response, data []byte, whole bool) string {
 		if kind == "" {
 			kind = "unknown type"
 		}
-		return fmt.Sprintf("[a body that is not text: %s, %s]", printable(kind, 100), size(res, data, whole))
+		return fmt.Sprintf("[a body that is not text: %s, %s]", oneline.Of(kind, 100), size(res, data, whole))
 	}
 	shown := data
 	if !whole {

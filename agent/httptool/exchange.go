@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"countersign/agent"
+	"countersign/agent/internal/oneline"
 )
 
 const maxRedirects = 5
@@ -101,7 +101,7 @@ func port(u *url.URL) string {
 // unanswered says what is known about a call without an answer. It names the host and nothing else of the URL. Its error
 // wraps agent.ErrOutcomeUnknown.
 func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
-	host := printable(x.host, 200)
+	host := oneline.Of(x.host, 200)
 	if refused, ok := errors.AsType[*addressError](err); ok {
 		return fmt.Sprintf("The redirect to %s was not followed: %s.", host, refused), nil
 	}
@@ -129,21 +129,7 @@ func (x *exchange) problem(ctx context.Context, err error) string {
 			text = strings.ReplaceAll(text, value, "…")
 		}
 	}
-	return printable(text, 200)
+	return oneline.Of(text, 200)
 }
 
-func hostOf(u *url.URL) string { return printable(u.Host, 200) }
-
-// printable keeps a text on one line and short.
-func printable(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return strings.TrimSpace(s)
-}
+func hostOf(u *url.URL) string { return oneline.Of(u.Host, 200) }

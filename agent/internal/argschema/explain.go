@@ -1,4 +1,4 @@
-package httptool
+package argschema
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"countersign/agent/internal/oneline"
 )
 
 // maxProblems bounds an explanation.
@@ -27,7 +29,7 @@ func (x *explainer) add(at, format string, args ...any) {
 		if at == "" {
 			at = "/"
 		}
-		x.problems = append(x.problems, printable(at, 200)+": "+fmt.Sprintf(format, args...))
+		x.problems = append(x.problems, oneline.Of(at, 200)+": "+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -262,5 +264,5 @@ func choices(allowed []any) string {
 	if err != nil {
 		return "the allowed values"
 	}
-	return printable(strings.Trim(string(b), "[]"), 300)
+	return oneline.Of(strings.Trim(string(b), "[]"), 300)
 }

@@ -1,4 +1,4 @@
-package httptool
+package argschema
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// lint reads a schema and refuses what would not do what it says. Its errors begin with the place.
-func lint(schema json.RawMessage) (any, error) {
+// decode reads a schema; its numbers stay texts.
+func decode(schema json.RawMessage) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
 	var root any
@@ -25,11 +25,16 @@ func lint(schema json.RawMessage) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("schema: more than one JSON value")
 	}
+	return root, nil
+}
+
+// lint refuses a schema that would not do what it says. Its errors begin with the place.
+func lint(root any) error {
 	l := linter{root: root, inPlace: make(map[string][]string)}
 	if err := l.schema(root, "", 0); err != nil {
-		return nil, err
+		return err
 	}
-	return root, l.circles()
+	return l.circles()
 }
 
 // maxSchemaDepth bounds the nesting of schemas.
@@ -139,10 +144,19 @@ func (l *linter) keyword(s shape, keyword string, v any, at string, depth int) e
 	return nil
 }
 
+// sameValue reports whether the schemas in a keyword apply to the value itself and not to a part of it.
+func sameValue(keyword string) bool {
+	switch keyword {
+	case "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas":
+		return true
+	}
+	return false
+}
+
 // inner checks the schemas inside a keyword, and notes those that apply to the same value as the one around them.
 func (l *linter) inner(s shape, keyword string, v any, at string, depth int) error {
 	here := at + "/" + escape(keyword)
-	same := slices.Contains([]string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}, keyword)
+	same := sameValue(keyword)
 	visit := func(node any, place string) error {
 		if same {
 			l.inPlace[at] = append(l.inPlace[at], place)
@@ -253,10 +267,15 @@ func lintTypes(v any, at string) error {
 	return nil
 }
 
+// dialects are the values of $schema without their empty fragment, and how the library spells them.
+var dialects = map[string]string{
+	"https://json-schema.org/draft/2020-12/schema": "https://json-schema.org/draft/2020-12/schema",
+	"http://json-schema.org/draft-07/schema":       "http://json-schema.org/draft-07/schema#",
+}
+
 func lintDialect(v any, at string) error {
-	switch name, _ := v.(string); strings.TrimSuffix(name, "#") {
-	case "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema":
-	default:
+	name, _ := v.(string)
+	if _, ok := dialects[strings.TrimSuffix(name, "#")]; !ok {
 		return wrong(at+"/$schema", "only draft 2020-12 and draft-07 are supported")
 	}
 	if at != "" {

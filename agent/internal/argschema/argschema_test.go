@@ -1,0 +1,146 @@
+package argschema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"countersign/agent/internal/argschema"
+)
+
+// What others write may hold keywords that nobody here knows; the rest of it counts all the same.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema#","$id":"https://example.com/s","type":"object","nullable":false,
+		"properties":{"n":{"type":"integer","minimum":1,"markdownDescription":"*n*"},"list":{"type":"array","items":{"$ref":"#/$defs/e"}}},
+		"$defs":{"e":{"anyOf":[{"type":"string","optional":true},{"type":"null"}]}},"required":["n"]}`
+	validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{
+		`{"n":1,"list":["a",null],"more":true}`: "",
+		`{"n":0}`:                               "/n: must be at least 1",
+		`{}`:                                    `the required member "n" is missing`,
+		`{"n":1,"list":[7]}`:                    "/list/0: fits none of 2 forms",
+	} {
+		err := validate(json.RawMessage(arguments))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", arguments, err, want)
+		}
+	}
+	if _, err := argschema.Compile(json.RawMessage(schema), argschema.Own); err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
+		t.Errorf("control: a schema of our own with unknown keywords: %v", err)
+	}
+}
+
+func TestRefusedFromAnybody(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ why, schema, want string }{
+		{"twice the same member", `{"properties":{"a":{}},"properties":{}}`, `the member "properties" is there twice`},
+		{"twice deep inside", `{"properties":{"a":{"enum":[{"x":1,"x":2}]}}}`, `the member "x" is there twice`},
+		{"two values", `{} {}`, "more than one"},
+		{"a reference elsewhere", `{"$ref":"https://example.com/s.json"}`, "must point into this schema"},
+		{"a reference to an anchor", `{"$ref":"#x","$defs":{"x":{"$anchor":"x"}}}`, "must point into this schema"},
+		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`, "must point into this schema"},
+		{"a circle", `{"allOf":[{"$ref":"#"}]}`, "refers to itself without an end"},
+		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "only draft 2020-12 and draft-07"},
+		{"a pattern that Go does not have", `{"pattern":"(?=x)"}`, "/pattern"},
+		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested too deeply"},
+	} {
+		_, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
+		}
+	}
+}
+
+// Keywords that the library enforces and the check for circles does not know must not reach the library: a circle
+// through them would end the process.
+func TestUnknownCirclesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{
+		`{"dependencies":{"a":{"$ref":"#"}}}`,
+		`{"$dynamicAnchor":"x","$dynamicRef":"#x"}`,
+		`{"$recursiveAnchor":true,"$recursiveRef":"#"}`,
+	} {
+		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+		if err != nil {
+			t.Errorf("%s: %v", schema, err)
+		} else if err := validate(json.RawMessage(`{"a":1}`)); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
+// Both spellings of a dialect must do, and not only until the first check.
+func TestDialects(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{
+		"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2020-12/schema#",
+		"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-07/schema#",
+	} {
+		validate, err := argschema.Compile(json.RawMessage(`{"$schema":"`+dialect+`","type":"object"}`), argschema.Own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(json.RawMessage(`{}`)); err != nil {
+			t.Errorf("%s: %v", dialect, err)
+		}
+	}
+}
+
+// Small schemas can ask for more work than anybody has time for.
+func TestExponentialWork(t *testing.T) {
+	t.Parallel()
+	doubling := `{"$ref":"#/$defs/d60","$defs":{"d0":{"type":"object"}`
+	for i := range 60 {
+		doubling += fmt.Sprintf(`,"d%d":{"anyOf":[{"allOf":[{"$ref":"#/$defs/d%d"},false]},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+	}
+	doubling += `}}`
+	const branching = `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"additionalProperties":{"$ref":"#"}},{"patternProperties":{"c":{"$ref":"#"}}}]}`
+	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
+	for _, tt := range []struct{ why, schema, arguments string }{
+		{"in breadth", doubling, `{}`},
+		{"in depth", branching, deep},
+	} {
+		validate, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.why, err)
+		}
+		if err := validate(json.RawMessage(tt.arguments)); err == nil || !strings.Contains(err.Error(), "too long") {
+			t.Errorf("%s: %v", tt.why, err)
+		}
+	}
+	validate, err := argschema.Compile(json.RawMessage(branching), argschema.Foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(json.RawMessage(`{"c":{"c":{"c":1}}}`)); err != nil {
+		t.Errorf("control: the same schema with little to check: %v", err)
+	}
+	large := `[` + strings.Repeat(`{"n":1},`, 50_000) + `{"n":1}]`
+	validate, err = argschema.Compile(json.RawMessage(`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`), argschema.Foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(json.RawMessage(large)); err != nil {
+		t.Errorf("control: large and plain: %v", err)
+	}
+}
+
+func FuzzForeign(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"nullable":true}}}`, `{"a":1}`)
+	f.Add(`{"dependencies":{"a":{"$ref":"#"}},"$dynamicRef":"#x"}`, `{"a":[]}`)
+	f.Add(`{"$id":"x","anyOf":[{"$ref":"#/anyOf/1"},{"not":{}}],"contains":true}`, `[1]`)
+	f.Fuzz(func(t *testing.T, schema, arguments string) {
+		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+		if err != nil {
+			return
+		}
+		if err := validate(json.RawMessage(arguments)); err == nil && !json.Valid([]byte(arguments)) {
+			t.Fatal("arguments that are no JSON passed")
+		}
+	})
+}
