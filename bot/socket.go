@@ -134,24 +134,23 @@ func (s *socket) attend(ctx context.Context, l *link) (slow bool) {
 	}
 }
 
-// asked tells what Slack's reason for ending a connection means.
+// asked tells what Slack's reason for ending a connection means. Where nothing more can be heard, the bot is not ready
+// from before the words are in the log.
 func (s *socket) asked(reason string) (slow bool) {
 	switch reason {
 	case "warning", "refresh_requested":
 		s.log.Info("socket mode: Slack asks for a new connection", "reason", reason)
-		return false
 	case "link_disabled":
-		s.log.Error("socket mode: it is switched off in the app's settings; switch it on, or use COUNTERSIGN_SLACK_MODE=http")
-	case "too_many_websockets":
-		s.log.Error("socket mode: the app has ten connections already; stop other copies of the bot")
 		s.ready.Store(false)
-		return false // the place of one that ends is free at once; the waits grow while there is none
+		s.log.Error("socket mode: it is switched off in the app's settings; switch it on, or use COUNTERSIGN_SLACK_MODE=http")
+		return true
+	case "too_many_websockets": // the place of one that ends is free at once; the waits grow while there is none
+		s.ready.Store(false)
+		s.log.Error("socket mode: the app has ten connections already; stop other copies of the bot")
 	default:
 		s.log.Warn("socket mode: Slack ends the connection", "reason", label(reason, 80))
-		return false
 	}
-	s.ready.Store(false)
-	return true
+	return false
 }
 
 // connect opens a connection and waits for hello.

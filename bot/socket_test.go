@@ -3,17 +3,160 @@ package bot
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
+	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"countersign/internal/slackdev"
 )
+
+func TestSocketIsReplacedWithoutAGap(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"warning", "refresh_requested"} {
+		synctest.Test(t, func(t *testing.T) {
+			slowly := func(ws *websocket.Conn) { time.Sleep(3 * time.Second); hello(ws) }
+			l := newLine(t, slowly)
+			l.wait(4 * time.Second)
+			for i := range 5 {
+				l.wait(time.Minute)
+				l.expect(reason+": before", i+1, 1, true)
+				l.say(disconnect(reason))
+				l.expect(reason+": while the new one is silent", i+2, 2, true)
+				l.wait(4 * time.Second)
+				l.expect(reason+": after hello, the old one may still carry acknowledgements", i+2, 2, true)
+				l.wait(6 * time.Second)
+				l.expect(reason+": the old one is gone", i+2, 1, true)
+				l.say(mentionFrame(i))
+				if got := len(l.service.submitted()); got != i+1 {
+					t.Errorf("%s: %d of %d mentions arrived", reason, got, i+1)
+				}
+			}
+		})
+	}
+}
+
+// mentionFrame is an envelope with the n-th mention.
+func mentionFrame(n int) []byte {
+	return fmt.Appendf(nil, `{"type":"events_api","envelope_id":"e%d","payload":{"type":"event_callback","team_id":"T0DEV","event_id":"Ev%[1]d",`+
+		`"event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","channel":"C0GENERAL","ts":"1700000000.%06[1]d"}}}`, n)
+}
+
+func TestSocketComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, hello)
+		for i := range 3 {
+			l.wait(time.Minute)
+			l.drop()
+			l.expect("after a good connection broke", i+2, 1, true)
+			l.say(mentionFrame(i))
+			if got := len(l.service.submitted()); got != i+1 {
+				t.Errorf("%d of %d mentions arrived", got, i+1)
+			}
+		}
+		l.drop()
+		l.expect("after a young connection broke", 4, 0, false)
+		l.wait(time.Second)
+		l.expect("a moment later", 5, 1, true)
+	})
+}
+
+func TestSocketSwitchedOffIsTriedRarely(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, hello)
+		l.wait(time.Minute)
+		l.say(disconnect("link_disabled"))
+		if !strings.Contains(l.logs.String(), "switched off in the app's settings") {
+			t.Errorf("the log does not say why: %s", l.logs)
+		}
+		l.expect("switched off", 1, 1, false)
+		l.wait(29 * time.Second)
+		l.expect("half a minute later", 1, 1, false)
+		l.wait(38 * time.Second)
+		l.expect("a minute later", 2, 1, true)
+	})
+}
+
+// TestSocketComesBackSoonWhenCrowded: waiting a minute for a place that is free again at once helps nobody, and asking
+// without a pause helps nobody either.
+func TestSocketComesBackSoonWhenCrowded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, hello)
+		l.say(disconnect("too_many_websockets"))
+		if !strings.Contains(l.logs.String(), "ten connections already") {
+			t.Errorf("the log does not say why: %s", l.logs)
+		}
+		l.expect("sent away", 1, 1, false)
+		l.wait(time.Second)
+		l.expect("a second later, while the old one lingers", 2, 2, true)
+
+		l.mu.Lock()
+		l.greet = func(ws *websocket.Conn) {
+			_ = ws.WriteMessage(websocket.TextMessage, disconnect("too_many_websockets"))
+		}
+		l.mu.Unlock()
+		l.drop()
+		l.wait(10 * time.Minute)
+		if n := l.attempts(); n < 50 || n > 140 || l.bot.Ready() {
+			t.Errorf("%d attempts in ten minutes, ready %v", n, l.bot.Ready())
+		}
+	})
+}
+
+// TestSocketBacksOffFromHelloAndGoodbye is the regression against clients that see a hello, take it for success, and
+// dial again at once, thousands of times a second.
+func TestSocketBacksOffFromHelloAndGoodbye(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, func(ws *websocket.Conn) {
+			hello(ws)
+			_ = ws.WriteMessage(websocket.TextMessage, disconnect("refresh_requested"))
+		})
+		l.wait(time.Minute)
+		if n := l.attempts(); n < 6 || n > 20 {
+			t.Errorf("%d connections in a minute", n)
+		}
+	})
+}
+
+func TestSilentConnectionIsDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, deaf)
+		l.wait(39 * time.Second)
+		l.expect("silent for a while", 1, 1, true)
+		l.meet(hello)
+		l.wait(2 * time.Second)
+		l.expect("silent for too long", 2, 1, true)
+		l.wait(time.Hour)
+		l.expect("the control, a connection that only answers pings", 2, 1, true)
+	})
+}
+
+func TestBusyHandlersDoNotStopPings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, hello)
+		release := make(chan struct{})
+		l.service.hold = func(string) { <-release }
+		for i := range 20 {
+			l.say(mentionFrame(i))
+		}
+		l.wait(5 * time.Minute) // longer than silence means death
+		l.expect("while the service is busy", 1, 1, true)
+		close(release)
+		synctest.Wait()
+		if got := len(l.service.submitted()); got != 20 {
+			t.Errorf("%d of 20 mentions arrived", got)
+		}
+	})
+}
 
 // quick makes the socket's clocks short.
 func quick(b *Bot) {
@@ -24,107 +167,15 @@ func quick(b *Bot) {
 	}
 }
 
-func TestSocketIsReplacedWithoutAGap(t *testing.T) {
-	t.Parallel()
-	for _, reason := range []string{"warning", "refresh_requested"} {
-		t.Run(reason, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, setUp{tune: quick})
-			for i := range 5 {
-				time.Sleep(30 * time.Millisecond) // let the connection live long enough to count as a good one
-				s.slack.Disconnect(reason)
-				if !s.bot.Ready() {
-					t.Error("not ready while the connection is replaced")
-				}
-				s.eventually("a new connection", func() bool { return strings.Count(s.logs.String(), "socket mode: connected") == i+2 })
-				s.eventually("the old one is gone", func() bool { return s.slack.Connections() == 1 })
-				s.mention("U0ANN", "pay", "")
-				s.eventually("mentions arrive", func() bool { return len(s.service.submitted()) == i+1 })
-			}
-		})
-	}
-}
-
-func TestSocketComesBack(t *testing.T) {
+// TestSocketModeSurvivesLostConnections does over TCP, against the workspace, what TestSocketComesBack does in detail.
+func TestSocketModeSurvivesLostConnections(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{tune: quick})
 	for i := range 3 {
 		s.slack.DropConnections()
-		s.eventually("a connection", func() bool {
-			return strings.Count(s.logs.String(), "socket mode: connected") == i+2 && s.slack.Connections() == 1
-		})
+		s.eventually("another connection", func() bool { return calls(s, methodOpenSocket) >= i+2 && s.slack.Connections() > 0 })
 		s.mention("U0ANN", "pay", "")
 		s.eventually("mentions arrive", func() bool { return len(s.service.submitted()) == i+1 })
-	}
-}
-
-func TestSocketDoesNotStorm(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		reason, words string
-	}{
-		{"link_disabled", "switched off in the app's settings"},
-		{"too_many_websockets", "ten connections already"},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, setUp{tune: quick})
-			before := calls(s, methodOpenSocket)
-			s.slack.Disconnect(c.reason)
-			s.eventually("the reason in words", func() bool { return strings.Contains(s.logs.String(), c.words) })
-			if s.bot.Ready() {
-				t.Error("ready without a connection")
-			}
-			time.Sleep(100 * time.Millisecond)
-			if n := calls(s, methodOpenSocket) - before; n > 1 {
-				t.Errorf("%d new connections at once", n)
-			}
-			s.slack.EnableSocketMode()
-			s.eventually("it comes back by itself", s.bot.Ready)
-		})
-	}
-}
-
-// TestSocketComesBackSoonWhenCrowded: waiting a minute for a place that is free again at once helps nobody.
-func TestSocketComesBackSoonWhenCrowded(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, setUp{tune: func(b *Bot) { quick(b); b.socket.clock.slowWait = time.Hour }})
-	s.slack.Disconnect("too_many_websockets")
-	s.eventually("the reason in words", func() bool { return strings.Contains(s.logs.String(), "ten connections already") })
-	s.eventually("another connection", func() bool { return strings.Count(s.logs.String(), "socket mode: connected") >= 2 })
-}
-
-// TestSocketBacksOffFromHelloAndGoodbye is the regression against clients that see a hello, take it for success, and
-// dial again at once, thousands of times a second.
-func TestSocketBacksOffFromHelloAndGoodbye(t *testing.T) {
-	t.Parallel()
-	var opened atomic.Int64
-	up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, methodOpenSocket) {
-			opened.Add(1)
-			w.Write([]byte(`{"ok":true,"url":"ws://` + r.Host + `/link"}`))
-			return
-		}
-		ws, err := up.Upgrade(w, r, nil)
-		if err != nil {
-			return
-		}
-		ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"hello"}`))
-		ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"disconnect","reason":"refresh_requested"}`))
-		ws.ReadMessage()
-		ws.Close()
-	}))
-	defer server.Close()
-	b := lonely(t, server.URL)
-	b.socket.clock.firstWait, b.socket.clock.mostWait = 50*time.Millisecond, 400*time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := b.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if n := opened.Load(); n < 2 || n > 12 {
-		t.Errorf("%d connections in a second", n)
 	}
 }
 
@@ -140,61 +191,6 @@ func lonely(t *testing.T, base string) *Bot {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func TestSilentConnectionIsDead(t *testing.T) {
-	t.Parallel()
-	var dialled atomic.Int64
-	up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	held := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, methodOpenSocket) {
-			w.Write([]byte(`{"ok":true,"url":"ws://` + r.Host + `/link"}`))
-			return
-		}
-		ws, err := up.Upgrade(w, r, nil)
-		if err != nil {
-			return
-		}
-		defer ws.Close()
-		dialled.Add(1)
-		ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"hello"}`))
-		<-held // neither reads, so that pings go unanswered, nor writes
-	}))
-	defer server.Close()
-	defer close(held)
-	b := lonely(t, server.URL)
-	quick(b)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- b.Run(ctx) }()
-	deadline := time.Now().Add(5 * time.Second)
-	for dialled.Load() < 2 && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if dialled.Load() < 2 {
-		t.Error("a silent connection was kept")
-	}
-}
-
-func TestBusyHandlersDoNotStopPings(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, setUp{tune: quick, slack: slackdev.Config{PingEvery: 30 * time.Millisecond}})
-	release := make(chan struct{})
-	s.service.hold = func(string) { <-release }
-	for range 20 {
-		s.mention("U0ANN", "pay", "")
-	}
-	time.Sleep(700 * time.Millisecond) // longer than silence means death
-	if got := calls(s, methodOpenSocket); got != 1 || !s.bot.Ready() {
-		t.Errorf("%d connections, ready %v: a busy service broke the link", got, s.bot.Ready())
-	}
-	close(release)
-	s.eventually("all arrive", func() bool { return len(s.service.submitted()) == 20 })
 }
 
 func TestUnreadableEnvelopesAreAcknowledged(t *testing.T) {
