@@ -21,19 +21,33 @@ const (
 	DefaultMaxAttempts = 8
 )
 
+// API is one of the ways to talk to a model.
+type API string
+
+// The APIs, in the words of the agents file.
+const (
+	Responses       API = "responses"
+	ChatCompletions API = "chat_completions"
+)
+
 // Config says which model is asked and how patiently.
 type Config struct {
 	// Model is the provider's name of the model, for instance "gpt-5.2". It must not be empty.
 	Model string
+	// API is what the server speaks; Responses when empty.
+	API API
 	// BaseURL is where the API is; empty means OPENAI_BASE_URL, or OpenAI when that is empty too.
 	BaseURL string
 	// APIKey is the key; empty means OPENAI_API_KEY. OpenAI needs one, other servers may not.
 	APIKey string
+	// ReasoningSummary asks a model that reasons for summaries of it: "auto", "concise" or "detailed". Empty: none.
+	// Models that do not reason refuse it. Only for Responses.
+	ReasoningSummary string
 	// HTTPClient makes the requests. Nil means one with a connection pool of its own; several models of one program do
 	// better with a shared one.
 	HTTPClient *http.Client
-	// Streaming makes Respond use an event stream. A slow answer then is not mistaken for a dead connection, because
-	// Timeout bounds its silences instead of its length.
+	// Streaming makes Respond use an event stream, as RespondStream does. A slow answer then is not mistaken for a dead
+	// connection, because Timeout bounds its silences instead of its length.
 	Streaming bool
 	// Timeout bounds one attempt: without streaming from the request to the end of the answer, with streaming each
 	// silence of the server.
@@ -53,6 +67,13 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	if c.Model == "" {
 		return c, fmt.Errorf("%w: openai model: Model is empty", agent.ErrConfig)
+	}
+	c.API = cmp.Or(c.API, Responses)
+	if c.API != Responses && c.API != ChatCompletions {
+		return c, fmt.Errorf("%w: openai model: API %q is not known; use %s or %s", agent.ErrConfig, c.API, Responses, ChatCompletions)
+	}
+	if c.ReasoningSummary != "" && c.API != Responses {
+		return c, fmt.Errorf("%w: openai model: ReasoningSummary needs the API %s", agent.ErrConfig, Responses)
 	}
 	base := cmp.Or(c.BaseURL, os.Getenv("OPENAI_BASE_URL"), DefaultBaseURL)
 	c.APIKey = cmp.Or(c.APIKey, os.Getenv("OPENAI_API_KEY"))

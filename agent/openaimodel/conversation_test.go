@@ -81,7 +81,7 @@ func TestConcurrentUse(t *testing.T) {
 			respond := m.Respond
 			if i%2 == 0 {
 				respond = func(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
-					return m.Stream(ctx, req, nil)
+					return m.RespondStream(ctx, req, func(agent.ModelDelta) bool { return false })
 				}
 			}
 			res, err := respond(t.Context(), &agent.ModelRequest{

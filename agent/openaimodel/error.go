@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,10 @@ import (
 
 	"countersign/agent"
 )
+
+// ErrGone is wrapped by the error of a request whose conversation or previous response the server does not have any
+// more. Nothing was asked; the conversation has to begin anew, or to be sent whole.
+var ErrGone = errors.New("the server does not have the conversation any more")
 
 // Error is a model call that failed for good. Its text can be shown to people: it has no keys in it and nothing of the
 // conversation. Find it with [errors.AsType].
@@ -27,11 +33,13 @@ type Error struct {
 	RequestID string // the provider's id of the last attempt, for its support
 
 	server      string
+	api         string
 	hint        string
 	param       string
 	cause       error
 	unreachable bool // Message has the words of the network in it
 	retry       bool
+	accepted    bool // the server may have taken the request in, and even completed it
 	after       time.Duration
 }
 
@@ -88,24 +96,43 @@ func serverName(base string) string {
 
 // failure says what an attempt failed of.
 func (m *Model) failure(req *agent.ModelRequest, res *http.Response, err error) *Error {
-	e := &Error{server: m.server, cause: err}
+	e := &Error{server: m.server, api: m.api.name(), cause: err}
+	clean := newRedactor(m.cfg.APIKey, req)
 	if res != nil {
 		e.RequestID = identifier(res.Header.Get("X-Request-Id"))
 	}
 	if cut, ok := errors.AsType[*ended](err); ok {
-		e.ended(cut, newRedactor(m.cfg.APIKey, req))
+		e.ended(cut, clean)
+		e.gone(req, cut.message)
 		return e
 	}
 	if res != nil && res.StatusCode >= 400 {
-		e.refused(res, newRedactor(m.cfg.APIKey, req))
+		e.gone(req, e.refused(res, clean))
 		return e
 	}
-	e.broken(res, err, newRedactor(m.cfg.APIKey, req))
+	e.broken(res, err, clean)
 	return e
 }
 
-// refused fills in an answer with an error status.
-func (e *Error) refused(res *http.Response, clean *redactor) {
+// gone finds out whether the server has forgotten what the request goes on from. message is the server's, unredacted.
+func (e *Error) gone(req *agent.ModelRequest, message string) {
+	id, what := req.PreviousResponseID, "response"
+	if req.Conversation != "" {
+		id, what = req.Conversation, "conversation"
+	}
+	if id == "" {
+		return
+	}
+	named := strings.Contains(message, id) && strings.Contains(strings.ToLower(message), "not found")
+	if e.Code != "previous_response_not_found" && e.Code != "conversation_not_found" && !(named && (e.Status == 400 || e.Status == 404)) {
+		return
+	}
+	e.retry, e.hint = false, "it does not have the "+what+" any more that this goes on from; begin a new conversation"
+	e.cause = fmt.Errorf("%w: %w", ErrGone, e.cause)
+}
+
+// refused fills in an answer with an error status. It returns the server's message as it came.
+func (e *Error) refused(res *http.Response, clean *redactor) string {
 	e.Status = res.StatusCode
 	data, _ := io.ReadAll(res.Body)
 	var body struct {
@@ -127,11 +154,16 @@ func (e *Error) refused(res *http.Response, clean *redactor) {
 		e.Message = strings.ToLower(http.StatusText(e.Status))
 	}
 	e.hint = hint(e.Status, e.Code, clean.key == "")
+	if (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && e.server != openAI && e.api == (*responsesAPI)(nil).name() {
+		e.hint += "; a server without the Responses API needs api: " + string(ChatCompletions)
+	}
 	e.retry = retryable(res, e.Code)
+	e.accepted = e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout
 	e.after = retryAfter(res.Header)
 	if e.retry && e.after > maxWait {
 		e.hint = strings.TrimPrefix(e.hint+"; it asks to wait "+e.after.Round(time.Second).String(), "; ")
 	}
+	return message
 }
 
 // retryable reports whether a refusal may pass by itself.
@@ -146,11 +178,15 @@ func retryable(res *http.Response, code string) bool {
 	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active":
 		return false
 	}
-	switch res.StatusCode {
+	return passingStatus(res.StatusCode)
+}
+
+func passingStatus(status int) bool {
+	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return true
 	}
-	return res.StatusCode >= 500
+	return status >= 500
 }
 
 func hint(status int, code string, noKey bool) string {
@@ -177,39 +213,47 @@ func hint(status int, code string, noKey bool) string {
 func (e *Error) ended(cut *ended, clean *redactor) {
 	e.Code = identifier(cut.code)
 	switch {
-	case cut.status == string(responses.ResponseStatusIncomplete) && cut.code == "max_output_tokens":
+	case cut.status == statusIncomplete && cut.code == "max_output_tokens":
 		e.Message = "stopped the answer at the token limit"
 		if cut.tokens > 0 {
 			e.Message += fmt.Sprintf(", after %d tokens", cut.tokens)
 		}
 		e.hint = "raise max_output_tokens"
-	case cut.status == string(responses.ResponseStatusIncomplete) && cut.code == "content_filter":
+	case cut.status == statusIncomplete && cut.code == "content_filter":
 		e.Message = "stopped the answer in its content filter"
-	case cut.status == string(responses.ResponseStatusIncomplete):
+	case cut.status == statusIncomplete:
 		e.Message = "did not finish the answer"
-	case cut.status == string(responses.ResponseStatusFailed):
+	case cut.status == statusFailed:
 		e.Message = "could not finish the answer"
 		if text := clean.text(cut.message); text != "" {
 			e.Message += ": " + text
 		}
-		switch responses.ResponseErrorCode(cut.code) {
-		case responses.ResponseErrorCodeServerError, responses.ResponseErrorCodeRateLimitExceeded, "overloaded", "":
-			e.retry = true
-		}
+		e.retry = passing(cut.code)
 		e.hint = hint(0, e.Code, false)
 	default:
 		e.Message = "gave an unfinished answer"
 	}
-	if e.Code != "" && !strings.Contains(e.Message, e.Code) && cut.status == string(responses.ResponseStatusFailed) {
+	if e.Code != "" && !strings.Contains(e.Message, e.Code) && cut.status == statusFailed {
 		e.Message += " (" + e.Code + ")"
 	}
+}
+
+// passing reports whether the code of a failed answer stands for something that may pass. Gateways put the status that
+// they would have answered with there.
+func passing(code string) bool {
+	switch responses.ResponseErrorCode(code) {
+	case responses.ResponseErrorCodeServerError, responses.ResponseErrorCodeRateLimitExceeded, "overloaded", "":
+		return true
+	}
+	status, err := strconv.Atoi(code)
+	return err == nil && passingStatus(status)
 }
 
 // broken fills in an attempt without an answer, or with one that is no answer.
 func (e *Error) broken(res *http.Response, err error, clean *redactor) {
 	switch {
 	case errors.Is(err, errSilent):
-		e.Message, e.retry = "gave "+err.Error(), true
+		e.Message, e.retry, e.accepted = "gave "+err.Error(), true, true
 	case errors.Is(err, errTooLarge):
 		e.Message = "gave an answer that is too large"
 	case errors.Is(err, errNotJSON):
@@ -218,14 +262,16 @@ func (e *Error) broken(res *http.Response, err error, clean *redactor) {
 			e.Message += " but " + identifier(t)
 		}
 	case errors.Is(err, agent.ErrModelBehavior):
-		e.Message = "gave an answer that is not one of the Responses API"
+		e.Message = "gave an answer that is not one of the " + e.api
 	case errors.Is(err, errCut), res != nil:
-		e.Message, e.retry = "gave an answer that was cut short or garbled", true
+		e.Message, e.retry, e.accepted = "gave an answer that was cut short or garbled", true, true
 	case errors.Is(err, agent.ErrConfig):
 		e.Message = "was not asked: " + err.Error()
 	default:
 		e.Message, e.retry = "cannot be reached: "+clean.text(network(err)), retryableNetwork(err)
 		e.unreachable, e.hint = true, "check OPENAI_BASE_URL and the network"
+		dial, ok := errors.AsType[*net.OpError](err)
+		e.accepted = !ok || dial.Op != "dial" // a connection that came about may have carried the request
 	}
 }
 

@@ -1,19 +1,40 @@
 package openaimodel
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
 )
+
+// protocol is how one of the APIs is spoken: what goes over the wire, and what comes back means. Retries, time limits
+// and errors are the same for all. Implementations are safe for concurrent use.
+type protocol interface {
+	// name is what errors call the API.
+	name() string
+	// encode writes the body of a request. Its error wraps agent.ErrConfig: nothing was sent.
+	encode(req *agent.ModelRequest, stream bool) ([]byte, error)
+	// send makes a request of which the options have everything.
+	send(ctx context.Context, client *openai.Client, opts ...option.RequestOption) error
+	// decode reads a whole answer.
+	decode(data []byte) (*agent.ModelResponse, error)
+	// consume reads an event stream to the end of the answer.
+	consume(s *eventStream, l *listener) (*agent.ModelResponse, error)
+	// adapt reports whether a refused request is worth sending again at once, because from now on requests are written
+	// without what the server refused.
+	adapt(e *Error) bool
+}
 
 // maxAnswer bounds what is read of one answer, an event stream included.
 const maxAnswer = 32 << 20
@@ -25,19 +46,45 @@ var (
 	errSilent   = errors.New("no answer in time")
 )
 
-// exchange makes one attempt without streaming.
-func (m *Model) exchange(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, *http.Response, error) {
-	body, err := m.encode(req, false)
+// exchange makes one attempt. With streaming it calls alive whenever something arrives.
+func (m *Model) exchange(ctx context.Context, req *agent.ModelRequest, stream bool, l *listener, alive func()) (*agent.ModelResponse, *http.Response, error) {
+	body, err := m.api.encode(req, stream)
 	if err != nil {
 		return nil, nil, err
 	}
-	var data []byte
-	res, err := m.post(ctx, body, &data, nil)
+	if !stream {
+		var data []byte
+		res, err := m.post(ctx, body, &data, nil)
+		if err != nil {
+			return nil, res, err
+		}
+		answer, err := m.api.decode(data)
+		return answer, res, err
+	}
+	var raw *http.Response
+	res, err := m.post(ctx, body, &raw, alive)
 	if err != nil {
 		return nil, res, err
 	}
-	answer, err := decode(data)
+	defer raw.Body.Close()
+	answer, err := m.receive(raw, l)
 	return answer, res, err
+}
+
+// receive reads the answer to a request for an event stream.
+func (m *Model) receive(res *http.Response, l *listener) (*agent.ModelResponse, error) {
+	if mediaType(res) == "text/event-stream" {
+		return m.api.consume(newEventStream(res), l)
+	}
+	data, err := io.ReadAll(res.Body) // a server that does not stream, or a page of a proxy
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCut, err)
+	}
+	answer, err := m.api.decode(data)
+	if err == nil {
+		l.whole(answer)
+	}
+	return answer, err
 }
 
 // post sends a body through the client. into is a *[]byte for the whole answer or a **http.Response for a stream; the
@@ -45,7 +92,7 @@ func (m *Model) exchange(ctx context.Context, req *agent.ModelRequest) (*agent.M
 // onRead, if set, is called whenever a piece of the answer arrives.
 func (m *Model) post(ctx context.Context, body []byte, into any, onRead func()) (*http.Response, error) {
 	var res *http.Response
-	_, err := m.client.Responses.New(ctx, responses.ResponseNewParams{},
+	err := m.api.send(ctx, &m.client,
 		option.WithRequestBody("application/json", body),
 		option.WithResponseBodyInto(into),
 		option.WithResponseInto(&res),
@@ -57,6 +104,17 @@ func (m *Model) post(ctx context.Context, body []byte, into any, onRead func()) 
 			return res, err
 		}))
 	return res, err
+}
+
+// decodeAnswer reads a whole answer into v.
+func decodeAnswer(data []byte, v any) error {
+	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
+		return errNotJSON
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%w: %w", errCut, err)
+	}
+	return nil
 }
 
 // bounded is a body that fails past its bound instead of filling the memory.

@@ -89,7 +89,7 @@ func ask(t testing.TB, m *openaimodel.Model, file string) (*agent.ModelResponse,
 		return res, "", err
 	}
 	var text strings.Builder
-	res, err := m.Stream(t.Context(), req, func(e openaimodel.Event) { text.WriteString(e.Text) })
+	res, err := m.RespondStream(t.Context(), req, func(d agent.ModelDelta) bool { text.WriteString(d.Text); return true })
 	return res, text.String(), err
 }
 

@@ -1,7 +1,11 @@
 package openaimodel
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -10,11 +14,75 @@ import (
 
 // redactor makes texts of the provider fit for people and logs: servers repeat what they were sent, keys and all.
 type redactor struct {
-	key string
-	req *agent.ModelRequest
+	key     string
+	secrets []string // hidden wherever they stand
+	texts   []string // the conversation, and what else only the operator should see
 }
 
-func newRedactor(key string, req *agent.ModelRequest) *redactor { return &redactor{key, req} }
+func newRedactor(key string, req *agent.ModelRequest) *redactor {
+	r := &redactor{key: key, texts: []string{req.Instructions}}
+	if key != "" {
+		r.secrets = append(r.secrets, key)
+	}
+	for i := range req.Items {
+		it := &req.Items[i]
+		switch it.Type {
+		case agent.ItemMessage, agent.ItemFunctionCall, agent.ItemFunctionCallOutput, agent.ItemReasoning:
+			r.texts = append(r.texts, it.Text, it.Arguments, it.Output)
+		default: // what it says stands only in the provider's JSON
+			r.texts = appendStrings(r.texts, it.Raw)
+		}
+	}
+	for i := range req.Tools {
+		r.hosted(req.Tools[i].Hosted)
+	}
+	return r
+}
+
+// hosted hides how the provider reaches what it executes: addresses, tokens, headers.
+func (r *redactor) hosted(definition json.RawMessage) {
+	var h struct {
+		Authorization string            `json:"authorization"`
+		Headers       map[string]string `json:"headers"`
+	}
+	if len(definition) == 0 || json.Unmarshal(definition, &h) != nil {
+		return
+	}
+	for _, secret := range append(slices.Collect(maps.Values(h.Headers)), h.Authorization) {
+		if len(secret) >= minSecret {
+			r.secrets = append(r.secrets, secret)
+		}
+	}
+	r.texts = appendStrings(r.texts, definition)
+}
+
+// appendStrings adds every string inside a JSON value, not the names of members.
+func appendStrings(texts []string, raw json.RawMessage) []string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var inObject []bool // of each open list or object
+	name := false       // the next string is the name of a member
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return texts
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				inObject = append(inObject, t == '{')
+			} else {
+				inObject = inObject[:len(inObject)-1]
+			}
+			name = len(inObject) > 0 && inObject[len(inObject)-1]
+			continue
+		case string:
+			if !name {
+				texts = append(texts, t)
+			}
+		}
+		name = len(inObject) > 0 && inObject[len(inObject)-1] && !name
+	}
+}
 
 const (
 	// maxMessage is how much of a provider's message is kept.
@@ -22,7 +90,9 @@ const (
 	// window is the shortest piece of the conversation that is recognised anywhere in a message. Shorter ones are
 	// common phrases; in quotes, where servers put the values they object to, nothing is too short.
 	window = 16
-	hidden = "…"
+	// minSecret is the shortest value of a header that is hidden wherever it stands.
+	minSecret = 6
+	hidden    = "…"
 )
 
 var quotedPattern = regexp.MustCompile("'[^']+'|\"[^\"]+\"|`[^`]+`")
@@ -42,8 +112,8 @@ func (r *redactor) text(message string) string {
 		return c
 	}, strings.ToValidUTF8(message, "\uFFFD"))
 	message = strings.Join(strings.Fields(message), " ")
-	if r.key != "" {
-		message = strings.ReplaceAll(message, r.key, hidden)
+	for _, secret := range r.secrets {
+		message = strings.ReplaceAll(message, secret, hidden)
 	}
 	message = secretPattern.ReplaceAllString(message, hidden)
 	if runes := []rune(message); len(runes) > maxMessage {
@@ -83,19 +153,7 @@ func (r *redactor) hideConversation(message string) string {
 
 // said reports whether a piece of text stands in the conversation.
 func (r *redactor) said(piece string) bool {
-	if r.req == nil {
-		return false
-	}
-	if strings.Contains(r.req.Instructions, piece) {
-		return true
-	}
-	for i := range r.req.Items {
-		it := &r.req.Items[i]
-		if strings.Contains(it.Text, piece) || strings.Contains(it.Arguments, piece) || strings.Contains(it.Output, piece) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.texts, func(text string) bool { return strings.Contains(text, piece) })
 }
 
 // identifier keeps what codes and ids are made of.

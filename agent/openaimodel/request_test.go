@@ -1,6 +1,7 @@
 package openaimodel_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,8 +12,9 @@ import (
 	"countersign/agent/openaimodel"
 )
 
-// capture keeps the requests it answers with an empty response.
+// capture keeps the last request.
 type capture struct {
+	answer string // empty: an empty response
 	header http.Header
 	url    string
 	body   string
@@ -21,7 +23,7 @@ type capture struct {
 func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	data, err := io.ReadAll(r.Body)
 	c.header, c.url, c.body = r.Header, r.URL.String(), string(data)
-	return answer(200, `{"id":"r","status":"completed","output":[]}`), err
+	return answer(200, cmp.Or(c.answer, completed)), err
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -1,13 +1,17 @@
 package openaimodel
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
+)
+
+const (
+	statusFailed     = string(responses.ResponseStatusFailed)
+	statusIncomplete = string(responses.ResponseStatusIncomplete)
 )
 
 // response is the part of a response object that matters here. Its items stay as they are.
@@ -44,14 +48,10 @@ type ended struct {
 
 func (e *ended) Error() string { return "the response ended as " + e.status + ": " + e.code }
 
-// decode reads a whole answer.
-func decode(data []byte) (*agent.ModelResponse, error) {
-	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
-		return nil, errNotJSON
-	}
+func (*responsesAPI) decode(data []byte) (*agent.ModelResponse, error) {
 	var r response
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCut, err)
+	if err := decodeAnswer(data, &r); err != nil {
+		return nil, err
 	}
 	return r.model()
 }
@@ -86,7 +86,7 @@ func (r *response) check() error {
 		return e
 	case "":
 		if code, message, ok := readError(r.Error); ok { // an error with status 200, as some gateways send it
-			return &ended{status: string(responses.ResponseStatusFailed), code: code, message: message}
+			return &ended{status: statusFailed, code: code, message: message}
 		}
 	default: // queued, in_progress, cancelled
 		return &ended{status: r.Status}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"countersign/agent"
@@ -15,17 +14,18 @@ import (
 const (
 	firstWait = 500 * time.Millisecond
 	maxWait   = 8 * time.Second
+	// maxAdapted is how often one call is written anew for what the server refuses.
+	maxAdapted = 3
 )
 
-// attempt asks once. It calls alive when something arrives, if silence rather than length should end it.
-type attempt func(ctx context.Context, alive func()) (*agent.ModelResponse, *http.Response, error)
-
-// retry repeats try while its fault may pass and the budget lasts. Nothing of a failed attempt is kept, so repeating one
-// is harmless: the runner records a turn when it has the whole of it.
-func (m *Model) retry(ctx context.Context, req *agent.ModelRequest, try attempt) (*agent.ModelResponse, error) {
+// ask repeats the call while its fault may pass and the budget lasts. Nothing of a failed attempt is kept, so repeating
+// one is harmless: the runner records a turn when it has the whole of it. Two kinds are not repeated: whoever listens
+// has heard a part of the answer, and the server may have taken the turn into a conversation that it keeps.
+func (m *Model) ask(ctx context.Context, req *agent.ModelRequest, stream bool, l *listener) (*agent.ModelResponse, error) {
 	start := time.Now()
+	adapted := 0
 	for n := 1; ; n++ {
-		answer, failure := m.once(ctx, req, min(m.cfg.Timeout, m.cfg.Budget-time.Since(start)), try)
+		answer, failure := m.once(ctx, req, stream, l, min(m.cfg.Timeout, m.cfg.Budget-time.Since(start)))
 		if failure == nil {
 			return answer, nil
 		}
@@ -33,11 +33,15 @@ func (m *Model) retry(ctx context.Context, req *agent.ModelRequest, try attempt)
 			return nil, fmt.Errorf("ask the model: %w", context.Cause(ctx))
 		}
 		failure.Attempts = n
-		if m.withoutEncryption(failure) {
+		if adapted < maxAdapted && failure.Status != 0 && m.api.adapt(failure) {
+			adapted++
 			continue
 		}
+		if failure.retry && failure.accepted && req.Conversation != "" {
+			failure.retry, failure.hint = false, "the conversation that the server keeps may have got the turn nevertheless"
+		}
 		wait := backoff(n, failure.after)
-		if !failure.retry || n >= m.cfg.MaxAttempts || time.Since(start)+wait >= m.cfg.Budget {
+		if !failure.retry || l.told || n >= m.cfg.MaxAttempts || time.Since(start)+wait >= m.cfg.Budget {
 			return nil, failure
 		}
 		if err := m.pause(ctx, n, wait, failure); err != nil {
@@ -47,10 +51,10 @@ func (m *Model) retry(ctx context.Context, req *agent.ModelRequest, try attempt)
 }
 
 // once makes one attempt that lasts no longer than limit without a sign of life.
-func (m *Model) once(ctx context.Context, req *agent.ModelRequest, limit time.Duration, try attempt) (*agent.ModelResponse, *Error) {
+func (m *Model) once(ctx context.Context, req *agent.ModelRequest, stream bool, l *listener, limit time.Duration) (*agent.ModelResponse, *Error) {
 	watched, dog, stop := newWatchdog(ctx, limit)
 	defer stop()
-	answer, res, err := try(watched, dog.feed)
+	answer, res, err := m.exchange(watched, req, stream, l, dog.feed)
 	if err == nil {
 		return answer, nil
 	}
@@ -58,16 +62,6 @@ func (m *Model) once(ctx context.Context, req *agent.ModelRequest, limit time.Du
 		err = fmt.Errorf("%w (%s)", errSilent, limit.Round(time.Millisecond))
 	}
 	return nil, m.failure(req, res, err)
-}
-
-// withoutEncryption reports whether the server refuses to encrypt reasoning, for the first time: models that do not
-// reason refuse it. Then the request is worth repeating without.
-func (m *Model) withoutEncryption(e *Error) bool {
-	if e.Status != http.StatusBadRequest {
-		return false
-	}
-	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") || strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
-	return refused && m.plain.CompareAndSwap(false, true)
 }
 
 func (m *Model) pause(ctx context.Context, n int, wait time.Duration, failure *Error) error {

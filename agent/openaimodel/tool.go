@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"countersign/agent"
 )
@@ -12,59 +11,122 @@ import (
 // noParameters is the schema of a tool without one.
 const noParameters = `{"type":"object","properties":{},"required":[],"additionalProperties":false}`
 
-// maxCachedTools bounds the cache; an agent has a few dozen tools.
-const maxCachedTools = 1024
-
-// toolCache remembers tools in the form they are sent in. The same ones are sent in every turn, and finding out whether
-// a schema is strict costs more than the rest of the request.
-type toolCache struct {
-	mu      sync.Mutex
-	encoded map[string][]byte
-}
-
-// encode returns the tool as the API wants it. The schema in it is the author's, byte for byte.
-func (c *toolCache) encode(t *agent.ToolDefinition) ([]byte, error) {
-	key := make([]byte, 0, 1024)
-	key = append(append(key, t.Name...), 0)
-	key = append(append(key, t.Description...), 0)
-	key = append(key, t.Parameters...)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if b, ok := c.encoded[string(key)]; ok {
-		return b, nil
-	}
-	b, err := encodeTool(t)
-	if err != nil {
-		return nil, err
-	}
-	if c.encoded == nil || len(c.encoded) >= maxCachedTools {
-		c.encoded = make(map[string][]byte)
-	}
-	c.encoded[string(key)] = b
-	return b, nil
-}
-
+// encodeTool returns the tool as the Responses API wants it. The schema in it is the author's, byte for byte.
 func encodeTool(t *agent.ToolDefinition) ([]byte, error) {
+	switch t.Wire {
+	case agent.WireFunction:
+		f, err := newFunction(t)
+		if err != nil {
+			return nil, err
+		}
+		return fmt.Appendf(nil, `{"type":"function",%s,"strict":%t,"parameters":%s}`, f.names, Strict(f.schema), f.schema), nil
+	case agent.WireCustom:
+		names, err := encodeNames(t)
+		if err != nil {
+			return nil, err
+		}
+		return fmt.Appendf(nil, `{"type":"custom",%s}`, names), nil
+	case agent.WireShell:
+		return []byte(`{"type":"shell","environment":{"type":"local"}}`), nil
+	case agent.WireApplyPatch:
+		return []byte(`{"type":"apply_patch"}`), nil
+	case agent.WireHosted:
+		return t.Hosted, checkHosted(t)
+	}
+	return nil, fmt.Errorf("%w: tool %s: the wire form %q is not known", agent.ErrConfig, t.Name, t.Wire)
+}
+
+// function is what both APIs are told about a function.
+type function struct {
+	names  []byte // members of an object: name, and description if there is one
+	schema json.RawMessage
+}
+
+func newFunction(t *agent.ToolDefinition) (function, error) {
 	schema := t.Parameters
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage(noParameters)
 	}
 	if !json.Valid(schema) {
-		return nil, fmt.Errorf("%w: tool %s: its parameters are not JSON", agent.ErrConfig, t.Name)
+		return function{}, fmt.Errorf("%w: tool %s: its parameters are not JSON", agent.ErrConfig, t.Name)
 	}
+	names, err := encodeNames(t)
+	return function{names, schema}, err
+}
+
+func encodeNames(t *agent.ToolDefinition) ([]byte, error) {
 	name, err := json.Marshal(t.Name)
 	if err != nil {
 		return nil, err
+	}
+	b := append([]byte(`"name":`), name...)
+	if t.Description == "" {
+		return b, nil
 	}
 	description, err := json.Marshal(t.Description)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"type":"function","name":%s,`, name)
-	if t.Description != "" {
-		fmt.Fprintf(&b, `"description":%s,`, description)
+	return append(append(b, `,"description":`...), description...), nil
+}
+
+// hostedTool is what matters of a tool that the provider executes.
+type hostedTool struct {
+	Type        string `json:"type"`
+	ServerLabel string `json:"server_label"`
+	Environment struct {
+		Type string `json:"type"`
+	} `json:"environment"`
+}
+
+// checkHosted refuses what would break the request, and a function under another name: nobody would gate its calls.
+func checkHosted(t *agent.ToolDefinition) error {
+	var h hostedTool
+	if json.Unmarshal(t.Hosted, &h) != nil || h.Type == "" {
+		return fmt.Errorf("%w: tool %s: its hosted definition is not a JSON object with a type", agent.ErrConfig, t.Name)
 	}
-	fmt.Fprintf(&b, `"strict":%t,"parameters":%s}`, Strict(schema), schema)
-	return b.Bytes(), nil
+	here := false
+	switch h.Type {
+	case "function", "custom", "local_shell", "apply_patch":
+		here = true
+	case "shell":
+		here = h.Environment.Type == "" || h.Environment.Type == "local"
+	}
+	if here {
+		return fmt.Errorf("%w: tool %s: a hosted tool of type %s would be executed here, not by the provider", agent.ErrConfig, t.Name, h.Type)
+	}
+	return nil
+}
+
+// toolChoice translates a setting for the Responses API: one of its words, or the name of a tool.
+func toolChoice(choice string, tools []agent.ToolDefinition) json.RawMessage {
+	switch choice {
+	case "":
+		return nil
+	case "auto", "required", "none":
+		return json.RawMessage(`"` + choice + `"`)
+	}
+	chosen := struct {
+		Type        string `json:"type"`
+		Name        string `json:"name,omitempty"`
+		ServerLabel string `json:"server_label,omitempty"`
+	}{Type: "function", Name: choice}
+	for i := range tools {
+		t := &tools[i]
+		if t.Name != choice {
+			continue
+		}
+		switch t.Wire {
+		case agent.WireCustom:
+			chosen.Type = "custom"
+		case agent.WireShell, agent.WireApplyPatch:
+			chosen.Type, chosen.Name = string(t.Wire), ""
+		case agent.WireHosted:
+			var h hostedTool
+			_ = json.Unmarshal(t.Hosted, &h) // checked where the tools are written
+			chosen.Type, chosen.Name, chosen.ServerLabel = h.Type, "", h.ServerLabel
+		}
+	}
+	b, _ := json.Marshal(chosen)
+	return b
 }

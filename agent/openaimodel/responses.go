@@ -1,0 +1,62 @@
+package openaimodel
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
+
+	"countersign/agent"
+)
+
+// responsesAPI speaks the Responses API.
+type responsesAPI struct {
+	model   string
+	summary string // what summaries of reasoning are asked for
+	pieces  pieceCache
+	// plain is set once the server has refused to encrypt reasoning, which models without reasoning do.
+	plain atomic.Bool
+}
+
+func (*responsesAPI) name() string { return "Responses API" }
+
+func (*responsesAPI) send(ctx context.Context, client *openai.Client, opts ...option.RequestOption) error {
+	_, err := client.Responses.New(ctx, responses.ResponseNewParams{}, opts...)
+	return err
+}
+
+// adapt leaves the encryption of reasoning out once the server has refused it.
+func (a *responsesAPI) adapt(e *Error) bool {
+	if e.Status != http.StatusBadRequest {
+		return false
+	}
+	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") || strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
+	if refused {
+		a.plain.Store(true)
+	}
+	return refused
+}
+
+func (a *responsesAPI) tool(t *agent.ToolDefinition) ([]byte, error) {
+	return a.pieces.get(toolKey(t), func() ([]byte, error) { return encodeTool(t) })
+}
+
+// writeOutput writes what the answer must look like.
+func (a *responsesAPI) writeOutput(b *bytes.Buffer, o *agent.OutputSchema) error {
+	if o == nil {
+		return nil
+	}
+	encoded, err := a.pieces.get(outputKey(o), func() ([]byte, error) { return encodeOutput(o) })
+	if err != nil {
+		return err
+	}
+	b.WriteString(`,"text":{"format":{"type":"json_schema",`)
+	b.Write(encoded)
+	b.WriteString(`}}`)
+	return nil
+}
