@@ -91,7 +91,8 @@ func (c *clicker) post(ctx context.Context, body []byte) error {
 
 // benchClick measures a click from the request to its acknowledgement, which follows the commit, on the whole program.
 // The policy wants two people, so that each click is a complete decision with its audit entry and its card update, but
-// no run goes on and competes for the processor.
+// no run goes on and competes for the processor. Cards are brought up to date behind the clicks; how far behind, and what
+// it costs, is said as well.
 func benchClick(ctx context.Context, o options) error {
 	pending, clicks := o.scale(10000, 1000), o.scale(4000, 200)
 	p, err := startProgram(ctx, filepath.Join(o.dir, "click"), pending)
@@ -111,9 +112,16 @@ func benchClick(ctx context.Context, o options) error {
 			return err
 		}
 		f.PerCPUSecond = float64(f.Total) / (p.cpu() - before).Seconds()
+		lag, err := p.cardsUpToDate(ctx, int(next.Load()))
+		if err != nil {
+			return err
+		}
 		f.RSS = p.rss()
+		fmt.Printf("%d at once: the last card was up to date %.0f ms after the last acknowledgement; with the cards %.0f clicks per CPU second\n",
+			width, ms(lag), float64(f.Total)/(p.cpu()-before).Seconds())
 		rows = append(rows, []Figures{f})
 	}
+	fmt.Println()
 	if o.peers != "" {
 		f, err := peerClicks(ctx, o, p.requests, clicks, 64)
 		if err != nil {

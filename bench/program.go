@@ -49,6 +49,7 @@ type process struct {
 	url      string
 	started  time.Duration
 	requests []*approvals.Request
+	slack    *slackdev.Workspace
 	ended    func()
 }
 
@@ -94,7 +95,7 @@ func startProgram(ctx context.Context, dir string, pending int) (*process, error
 		"COUNTERSIGN_STORE=bolt:"+filepath.Join(dir, "countersign.db"), "COUNTERSIGN_SLACK_MODE=http", "COUNTERSIGN_LISTEN="+listen,
 		"COUNTERSIGN_LOG_LEVEL=error")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, ended: func() { ws.Close() }}
+	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, slack: ws, ended: func() { ws.Close() }}
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -160,6 +161,32 @@ func (p *process) awaitReady(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("the program is not ready: %w", context.Cause(ctx))
+}
+
+// cardsUpToDate waits until as many cards were updated as there were clicks, each on a card of its own, and returns how
+// long that took.
+func (p *process) cardsUpToDate(ctx context.Context, clicks int) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	began := time.Now()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		updated := 0
+		for _, c := range p.slack.Calls() {
+			if c.Method == "chat.update" {
+				updated++
+			}
+		}
+		if updated >= clicks {
+			return time.Since(began), nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%d of %d cards are up to date: %w", updated, clicks, context.Cause(ctx))
+		}
+	}
 }
 
 // startBolt starts the Bolt app that acknowledges clicks.

@@ -67,6 +67,7 @@ type Bot struct {
 
 	hooks   *hookSender
 	pace    *pacing
+	way     rightOfWay
 	doubts  doubts
 	started time.Time
 	work    *work

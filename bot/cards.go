@@ -22,6 +22,8 @@ const cardEvent = "countersign_approval"
 type card struct {
 	text   phrase // for notifications and screen readers; never holds argument values
 	blocks []slack.Block
+	// encoded are the blocks as Slack takes them, when it was necessary to find out how large they are.
+	encoded json.RawMessage
 	// whole says that the card shows the complete call, so that it may offer to approve it.
 	whole bool
 }
@@ -31,16 +33,22 @@ func newCard(r *approvals.Request) card {
 	if r.Status != approvals.RequestPending {
 		return settledCard(r)
 	}
-	c := card{text: cardText(r), blocks: pendingBlocks(r, true), whole: true}
-	if !fits(c.blocks) {
+	return card{text: cardText(r), blocks: pendingBlocks(r, true), whole: true}.fitted(r)
+}
+
+// fitted returns the card encoded, or a shorter one when a message cannot hold it.
+func (c card) fitted(r *approvals.Request) card {
+	raw, ok := fitted(c.blocks)
+	if !ok {
 		return c.shortened(r)
 	}
+	c.encoded = raw
 	return c
 }
 
 // shortened returns the card with less of the call, for when Slack does not take all of it.
 func (c card) shortened(r *approvals.Request) card {
-	c.whole = false
+	c.whole, c.encoded = false, nil
 	if r.Status == approvals.RequestPending {
 		c.blocks = pendingBlocks(r, false)
 	} else {
@@ -50,12 +58,31 @@ func (c card) shortened(r *approvals.Request) card {
 }
 
 // showsWhole reports whether the request's card shows the complete call.
-func showsWhole(r *approvals.Request) bool { return newCard(r).whole }
+func showsWhole(r *approvals.Request) bool { return surelyWhole(r) || newCard(r).whole }
+
+// surelyWhole reports whether the request is so small that its card shows the complete call whatever is in it, which is
+// so of nearly all and cheaper to find out than by rendering.
+func surelyWhole(r *approvals.Request) bool {
+	const most = 400 // bytes of a call; written out and encoded, each of them takes up to seven
+	size := len(r.Arguments)
+	for _, part := range r.Tool.Binding {
+		size += len(part)
+	}
+	a := r.Requirement.Approvers
+	return r.Status == approvals.RequestPending && size <= most && len(r.Tool.Binding) <= 10 &&
+		len(a.Users)+len(a.Groups) <= 10 && len(r.Decisions) <= 5
+}
 
 // fits reports whether a message may hold the blocks.
 func fits(blocks []slack.Block) bool {
-	raw, err := json.Marshal(blocks)
-	return err == nil && len(blocks) <= maxBlocks && len(raw) <= maxMessage
+	_, ok := fitted(blocks)
+	return ok
+}
+
+// fitted encodes blocks and reports whether a message may hold them.
+func fitted(blocks []slack.Block) (json.RawMessage, bool) {
+	raw, err := encodeBlocks(blocks)
+	return raw, err == nil && len(blocks) <= maxBlocks && len(raw) <= maxMessage
 }
 
 func cardText(r *approvals.Request) phrase {

@@ -9,11 +9,7 @@ import (
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
 func settledCard(r *approvals.Request) card {
-	c := card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}
-	if !fits(c.blocks) {
-		return c.shortened(r)
-	}
-	return c
+	return card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}.fitted(r)
 }
 
 // settledBlocks renders an outcome; when whole is false without the call and with shortened reasons.

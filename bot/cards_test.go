@@ -348,3 +348,40 @@ func TestShownDigestComesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallCallsAreSurelyShown compares the rule that spares rendering with the rendering, at its worst.
+func TestSmallCallsAreSurelyShown(t *testing.T) {
+	t.Parallel()
+	largest := 0
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.OneOf(hostile(), rapid.SampledFrom([]string{" ", "<", `"`, "\x01", "\u202e", "\U000E0041", "\u00a0", "x"})).Draw(t, "unit")
+		fill := func(most int) string { return strings.Repeat(unit+"-", most)[:most] }
+		r := transfer(fill(rapid.IntRange(0, 500).Draw(t, "size")))
+		r.Tool.Binding = nil
+		for range rapid.IntRange(0, 12).Draw(t, "parts") {
+			r.Tool.Binding = append(r.Tool.Binding, fill(rapid.IntRange(0, 80).Draw(t, "part")))
+		}
+		if rapid.Bool().Draw(t, "unknown") {
+			r.Kind = agent.OutcomeUnknown
+		}
+		r.Agent, r.Path, r.Tool.Name, r.Requirement.Policy = fill(300), []string{fill(300)}, fill(200), fill(200)
+		r.Requirement.Approvers = approvals.Approvers{ChannelMembers: true}
+		for range rapid.IntRange(0, 10).Draw(t, "approvers") {
+			r.Requirement.Approvers.Users = append(r.Requirement.Approvers.Users, user("U"+strings.Repeat("0", 30)))
+		}
+		for range rapid.IntRange(0, 5).Draw(t, "decisions") {
+			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.Approve})
+		}
+		shown := newCard(r)
+		if surelyWhole(r) && !shown.whole {
+			t.Fatalf("a call of %d bytes and %v is not shown whole", len(r.Arguments), r.Tool.Binding)
+		}
+		if surelyWhole(r) {
+			largest = max(largest, len(shown.encoded))
+		}
+	})
+	if surelyWhole(transfer(strings.Repeat("x", 401))) || !surelyWhole(transfer("{}")) {
+		t.Error("the control: the rule does not depend on the size")
+	}
+	t.Logf("the largest card that was shown whole without a doubt has %d of %d bytes", largest, maxMessage)
+}

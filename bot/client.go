@@ -75,7 +75,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		return nil, errors.New("slack client: SLACK_API_URL must be an http or https URL that ends in a slash")
 	}
 	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = &http.Client{Timeout: 10 * time.Second}
+		cfg.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
 	}
 	if cfg.HTTPClient.Timeout <= 0 {
 		return nil, errors.New("slack client: the HTTP client needs a timeout")
@@ -90,6 +90,18 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		groups:  newCache[string, []string](directoryAge, 1_000),
 		members: newCache[string, []string](directoryAge, 1_000),
 	}, nil
+}
+
+// transport returns the usual transport, which keeps as many connections to Slack as the bot may use at once: the usual
+// one keeps two, and dials anew for every further call.
+func transport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = 32
+	return t
 }
 
 // identify asks Slack once who the bot is and remembers the answer.

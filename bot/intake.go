@@ -51,8 +51,13 @@ func (b *Bot) take(kind string, payload json.RawMessage, back receipts) {
 		b.acknowledge(back, nil)
 		return
 	}
-	err = b.work.add(d.key, func(ctx context.Context) { b.serve(ctx, d, back) })
+	b.way.enter()
+	err = b.work.add(d.key, func(ctx context.Context) {
+		defer b.way.leave()
+		b.serve(ctx, d, back)
+	})
 	if err != nil {
+		b.way.leave()
 		b.log.Warn("a delivery was not taken", "what", d.what, "reason", err)
 		back.refuse(err)
 	}

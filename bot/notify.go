@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -116,25 +117,34 @@ func (b *Bot) update(ctx context.Context, at approvals.Card, shown card, r *appr
 	return b.repost(ctx, at.Channel, at.Message, shown.post(r))
 }
 
-// repost replaces a message.
+// repost replaces a message, after the acknowledgements that are due.
 func (b *Bot) repost(ctx context.Context, channel, ts string, p post) error {
-	return b.paced(methodUpdate, channel, func() error {
-		_, _, _, err := b.client.api.UpdateMessageContext(ctx, channel, ts, p.options()...)
+	m, err := p.message("")
+	if err != nil {
 		return err
+	}
+	return b.paced(methodUpdate, channel, func() error {
+		b.way.yield(ctx)
+		return b.client.updateMessage(ctx, channel, ts, m)
 	})
 }
 
 // post returns the card as a message, and how to find it again: the request's card that its record does not know yet.
 func (c card) post(r *approvals.Request) post {
-	return post{text: c.text, blocks: c.blocks, metadata: c.metadata(r), same: func(m postedMessage) bool {
+	return post{text: c.text, blocks: c.blocks, encoded: c.encoded, metadata: c.metadata(r), same: func(m postedMessage) bool {
 		return m.Metadata.EventType == cardEvent && m.Metadata.EventPayload["request"] == string(r.ID) && !recorded(r, m.TS)
 	}}
 }
 
-func (p post) options() []slack.MsgOption {
-	return []slack.MsgOption{
-		slack.MsgOptionText(p.text.fallback(), false), slack.MsgOptionBlocks(p.blocks...), slack.MsgOptionMetadata(p.metadata),
+// message returns the post as Slack takes it.
+func (p post) message(thread string) (message, error) {
+	m := message{text: p.text.fallback(), blocks: p.encoded, metadata: &p.metadata, thread: thread}
+	if m.blocks != nil {
+		return m, nil
 	}
+	var err error
+	m.blocks, err = encodeBlocks(p.blocks)
+	return m, err
 }
 
 // paced makes a call when its turn has come. A call that has to wait, or that Slack sends away, is a
@@ -161,6 +171,7 @@ func (b *Bot) paced(method, channel string, call func() error) error {
 type post struct {
 	text     phrase
 	blocks   []slack.Block
+	encoded  json.RawMessage // the blocks, where that has been done before
 	metadata slack.SlackMetadata
 	same     func(postedMessage) bool
 }
@@ -303,17 +314,17 @@ func find(there []postedMessage, p post) string {
 }
 
 func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, thread string, p post) (string, error) {
-	options := append(p.options(), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
-	if thread != "" {
-		options = append(options, slack.MsgOptionTS(thread))
+	m, err := p.message(thread)
+	if err != nil {
+		return "", err
 	}
 	var ts string
-	err := b.paced(methodPost, channel, func() error {
+	err = b.paced(methodPost, channel, func() error {
 		if n.Kind == approvals.NotifyCard {
 			fault.Point("card.before_post")
 		}
 		var err error
-		_, ts, err = b.client.api.PostMessageContext(ctx, channel, options...)
+		ts, err = b.client.postMessage(ctx, channel, m)
 		if uncertain(err) {
 			b.doubts.add(n.ID)
 		}

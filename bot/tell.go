@@ -30,14 +30,12 @@ func (b *Bot) ephemeral(ctx context.Context, channel, thread, user string, p phr
 	if channel == "" {
 		return errors.New("no conversation")
 	}
-	options := []slack.MsgOption{slack.MsgOptionText(p.fallback(), false), slack.MsgOptionBlocks(blocks...)}
-	if thread != "" {
-		options = append(options, slack.MsgOptionTS(thread))
-	}
-	return b.patiently(ctx, func() error {
-		_, err := b.client.api.PostEphemeralContext(ctx, channel, user, options...)
+	m, err := newMessage(p, blocks)
+	if err != nil {
 		return err
-	})
+	}
+	m.thread = thread
+	return b.patiently(ctx, func() error { return b.client.postEphemeral(ctx, channel, user, m) })
 }
 
 // direct posts to a person's conversation with the bot.
@@ -46,9 +44,12 @@ func (b *Bot) direct(ctx context.Context, user string, p phrase) error {
 	if err != nil {
 		return err
 	}
+	m, err := newMessage(p, paragraphs(p))
+	if err != nil {
+		return err
+	}
 	return b.patiently(ctx, func() error {
-		_, _, err := b.client.api.PostMessageContext(ctx, channel, slack.MsgOptionText(p.fallback(), false), slack.MsgOptionBlocks(paragraph(p)),
-			slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
+		_, err := b.client.postMessage(ctx, channel, m)
 		return err
 	})
 }

@@ -18,9 +18,10 @@ import (
 // maxAnswer bounds what is read of one answer of the Web API.
 const maxAnswer = 16 << 20
 
-// call makes one request that slack-go cannot make for us: it decodes every block of every message it reads, and an
-// element it does not know makes the whole answer unreadable. out receives the answer; the header comes back for the
-// scopes in it. Errors are of the kinds slack-go returns.
+// call makes one request that slack-go should not make for us: it decodes every block of every message it reads, which
+// costs more than all the rest of a call, and an element it does not know makes the whole answer unreadable. out
+// receives the answer unless it is nil; the header comes back for the scopes in it. Errors are of the kinds slack-go
+// returns.
 func (c *Client) call(ctx context.Context, method, token string, form url.Values, out any) (http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -50,6 +51,9 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	}
 	if !status.OK {
 		return nil, fmt.Errorf("call %s: %w", method, slack.SlackErrorResponse{Err: status.Error, Needed: status.Needed})
+	}
+	if out == nil {
+		return resp.Header, nil
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)

@@ -1,0 +1,72 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/approvals"
+)
+
+func TestCardsYieldToAcknowledgements(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w rightOfWay
+		yielded := func(ctx context.Context) time.Duration {
+			began := time.Now()
+			w.yield(ctx)
+			return time.Since(began)
+		}
+		if d := yielded(t.Context()); d != 0 {
+			t.Errorf("waited %s for nothing", d)
+		}
+		w.enter()
+		w.enter()
+		if d := yielded(t.Context()); d != mostYield {
+			t.Errorf("behind clicks without end it waited %s", d)
+		}
+		for _, after := range []time.Duration{10 * time.Millisecond, 30 * time.Millisecond} {
+			time.AfterFunc(after, w.leave)
+		}
+		if d := yielded(t.Context()); d != 30*time.Millisecond {
+			t.Errorf("it waited %s; the last acknowledgement was written after 30 ms", d)
+		}
+		if d := yielded(t.Context()); d != 0 {
+			t.Errorf("waited %s for nothing", d)
+		}
+		w.enter()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if d := yielded(ended); d != 0 {
+			t.Errorf("waited %s although told to stop", d)
+		}
+	})
+}
+
+// TestNothingIsDueAfterwards: a delivery that would count as due for ever would slow down every card.
+func TestNothingIsDueAfterwards(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	card := s.show(r)
+	for name, fail := range map[string]error{"recorded": nil, "failed": errors.New("the disk is full"), "refused": approvals.ErrConflict} {
+		s.service.mu.Lock()
+		s.service.fail = fail
+		s.service.mu.Unlock()
+		_ = s.click("U0BEN", card, "reject")
+		s.eventually("nothing is due: "+name, func() bool {
+			s.bot.way.mu.Lock()
+			defer s.bot.way.mu.Unlock()
+			return s.bot.way.due == 0
+		})
+	}
+	s.service.hold = func(string) { panic("a defect") }
+	_ = s.click("U0CLEO", card, "reject")
+	s.eventually("nothing is due after a panic", func() bool {
+		s.bot.way.mu.Lock()
+		defer s.bot.way.mu.Unlock()
+		return s.bot.way.due == 0
+	})
+}
