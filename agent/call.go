@@ -41,6 +41,20 @@ type call struct {
 	Question InterruptionKind `json:"question,omitempty"`
 	// Attempt counts how often it was asked what became of the call.
 	Attempt int `json:"attempt,omitempty"`
+	// Facts are what Tool.Bind said; Unbound says that it has still to be asked, because a person changed the arguments.
+	Facts   []string `json:"facts,omitempty"`
+	Unbound bool     `json:"unbound,omitempty"`
+	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to fill in.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Given     bool            `json:"given,omitempty"`
+	// AskedAgain counts how often a guardrail had people asked again.
+	AskedAgain int `json:"asked_again,omitempty"`
+	// Review says that the call was let through to be looked at afterwards.
+	Review bool `json:"review,omitempty"`
+	// Nested is the conversation of the agent that the call set to work.
+	Nested *frame `json:"nested,omitempty"`
+	// Ran says of a call that is done that it was carried out. It is only kept for agents with a ToolUseBehavior.
+	Ran bool `json:"ran,omitempty"`
 	// Always says that a standing decision cleared the call.
 	Always bool `json:"always,omitempty"`
 	// Renew says that only an answer to this very question counts, no standing one.
@@ -49,40 +63,99 @@ type call struct {
 	// Output is held here until the outputs before it are there too.
 	Output *ToolOutput `json:"output,omitempty"`
 
-	arguments json.RawMessage // canonical; read from the item again when a state is decoded
+	written json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
-// newCall reads a call of the agent. Whatever is wrong with it becomes its problem.
-func newCall(a *Agent, it *Item, written string) *call {
+// arguments returns the canonical arguments that would be carried out.
+func (c *call) arguments() json.RawMessage {
+	if c.Arguments != nil {
+		return c.Arguments
+	}
+	return c.written
+}
+
+// newCall reads a call of the model; it is not yet among the items of f. Whatever is wrong with it becomes its problem.
+func (f *frame) newCall(it *Item, written string) *call {
 	c := &call{ID: it.CallID, Tool: it.Name, State: callNew}
-	tool := a.tool(it.Name)
+	tool := f.tools().find(it)
 	if tool == nil {
-		c.Problem = unknownTool(a, it.Name)
+		if c.Tool == "" {
+			c.Tool = string(it.Type)
+		}
+		c.Problem = unknownTool(f.box, c.Tool)
 		return c
 	}
-	c.Kind = tool.kind()
-	arguments, err := CanonicalArguments([]byte(written))
+	c.Tool, c.Kind = tool.Name, tool.kind()
+	arguments, err := it.arguments(written)
 	if err == nil {
-		err = tool.validate(arguments)
+		c.written = arguments
+		err = tool.validateCall(c)
 	}
 	if err != nil {
 		c.Problem = unusableArguments(err)
+		c.written = nil
 		return c
 	}
-	c.arguments = arguments
-	c.rebind(tool)
+	c.bind(f.definitionOf(it, tool))
 	return c
+}
+
+// definition returns the definition of what the call would run: that of the tool, and for a hosted MCP server that of
+// the server's tool as it was last listed.
+func (f *frame) definition(c *call, tool *Tool) Digest { return f.definitionOf(f.callItem(c), tool) }
+
+func (f *frame) definitionOf(it *Item, tool *Tool) Digest {
+	if it.Type != ItemMCPApprovalRequest {
+		return tool.Digest()
+	}
+	server := tool.Digest()
+	h := newParts("countersign.hosted/1")
+	h.add(string(server[:]))
+	h.add(it.Name)
+	h.add(f.listed(it.Server, it.Name))
+	return h.sum()
+}
+
+// listed returns how a hosted MCP server described one of its tools last, or nothing.
+func (f *frame) listed(server, name string) string {
+	for _, it := range slices.Backward(f.items) {
+		if it.Type != ItemMCPListTools || it.Server != server {
+			continue
+		}
+		var list struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if json.Unmarshal(it.Raw, &list) != nil {
+			return ""
+		}
+		for _, raw := range list.Tools {
+			var tool struct {
+				Name string `json:"name"`
+			}
+			if json.Unmarshal(raw, &tool) == nil && tool.Name == name {
+				return string(raw)
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// bind binds the call to the definition, its arguments and its facts.
+func (c *call) bind(definition Digest) {
+	digest := CallDigest(definition, c.arguments(), c.Facts...)
+	c.Definition, c.Digest = &definition, &digest
 }
 
 // rebind binds the call to what the tool is now. Whether a call has begun that was cleared for the tool as it was,
 // somebody has to find out, unless it does not matter.
-func (c *call) rebind(tool *Tool) {
-	definition := tool.Digest()
-	digest := CallDigest(definition, c.arguments)
-	c.Kind, c.Definition, c.Digest = tool.kind(), &definition, &digest
+func (f *frame) rebind(c *call, tool *Tool) {
+	c.Kind = tool.kind()
+	c.bind(f.definition(c, tool))
 	switch {
-	case c.State == callCleared && tool.Idempotent:
-		*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Definition: c.Definition, Digest: c.Digest, arguments: c.arguments}
+	case c.State == callCleared && (tool.Idempotent || tool.agent != nil):
+		*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Definition: c.Definition, Digest: c.Digest,
+			Facts: c.Facts, Arguments: c.Arguments, Given: c.Given, AskedAgain: c.AskedAgain, written: c.written}
 	case c.State == callCleared:
 		c.doubt(c.Attempt + 1)
 	}
@@ -110,27 +183,27 @@ func (c *call) fail(problem string) {
 
 // ask makes the call wait for an answer to the question and forgets any it had.
 func (c *call) ask(question InterruptionKind) {
-	c.State, c.Question, c.Decision, c.Always = callWaiting, question, nil, false
+	c.State, c.Question, c.Decision, c.Always, c.Review = callWaiting, question, nil, false, false
 }
 
 // clear lets the call run.
 func (c *call) clear(how ruling) {
 	c.State, c.Renew = callCleared, false
+	c.Review = how.review
 	c.Always = how.verdict == approved && !how.exact
 }
 
-// wait makes the call wait for approval, unless it waits for something already.
-func (c *call) wait() {
-	if c.State == callNew {
-		c.ask(Confirm)
+// wait makes the call wait for approval, unless it waits for something already. It reports whether it is a new question.
+func (c *call) wait() bool {
+	if c.State != callNew {
+		return false
 	}
+	c.ask(Confirm)
+	return true
 }
 
-func unknownTool(a *Agent, name string) string {
-	names := make([]string, len(a.Tools))
-	for i := range a.Tools {
-		names[i] = a.Tools[i].Name
-	}
+func unknownTool(box *toolbox, name string) string {
+	names := box.names()
 	if len(names) == 0 {
 		return fmt.Sprintf("There is no tool %q, and no other tool either.", excerpt(name))
 	}
@@ -153,19 +226,3 @@ func excerptLong(s string) string {
 	}
 	return strings.ToValidUTF8(s[:max], "") + "…"
 }
-
-// toolCall returns the call as gates, tools and people see it. Nothing in it is shared.
-func (s *RunState) toolCall(c *call) ToolCall {
-	return ToolCall{
-		ID:        c.ID,
-		Tool:      c.Tool,
-		Kind:      c.Kind,
-		Arguments: slices.Clone(c.arguments),
-		Agent:     s.agentName(),
-		Path:      slices.Clone(s.path),
-		Turn:      s.turn,
-		EffectID:  effectID(s.id, s.path, s.turn, c.ID),
-	}
-}
-
-func (s *RunState) agentName() string { return s.path[len(s.path)-1] }

@@ -1,12 +1,17 @@
 package agent
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // decision is the answer of people to one call.
 type decision struct {
 	Approve bool        `json:"approve"`
 	Message *string     `json:"message,omitempty"`
 	Output  *ToolOutput `json:"output,omitempty"`
+	// Arguments are what a person made of the call's arguments, canonical and complete.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // standing is an answer with Always: it decides the later calls of one tool by one agent, as long as the tool's
@@ -25,6 +30,7 @@ type ruling struct {
 	exact   bool        // by a decision for this very call; such a one goes before a standing one
 	message *string     // for the model, when rejected
 	output  *ToolOutput // what people found out, when approved: nothing has to run
+	review  bool        // free, but somebody should look at it afterwards
 }
 
 type verdict int
@@ -44,8 +50,8 @@ func verdictOf(approve bool) verdict {
 }
 
 // ruling looks up what decides c.
-func (s *RunState) ruling(c *call) ruling {
-	always := s.standing(c)
+func (f *frame) ruling(c *call) ruling {
+	always := f.standing(c)
 	switch d := c.Decision; {
 	case d != nil:
 		r := ruling{verdict: verdictOf(d.Approve), exact: true, message: d.Message, output: d.Output}
@@ -56,7 +62,7 @@ func (s *RunState) ruling(c *call) ruling {
 	case c.State == callCleared && c.Always:
 		return ruling{verdict: approved}
 	case c.State == callCleared:
-		return ruling{verdict: free}
+		return ruling{verdict: free, review: c.Review}
 	case always == nil || c.Renew:
 		return ruling{}
 	}
@@ -64,12 +70,12 @@ func (s *RunState) ruling(c *call) ruling {
 }
 
 // standing returns the decision with Always that covers c.
-func (s *RunState) standing(c *call) *standing {
+func (f *frame) standing(c *call) *standing {
 	if c.Definition == nil {
 		return nil
 	}
-	for i := range s.always {
-		if a := &s.always[i]; a.covers(s.agentName(), c) {
+	for i := range f.state.always {
+		if a := &f.state.always[i]; a.covers(f.agent, c) {
 			return a
 		}
 	}
@@ -80,32 +86,85 @@ func (a *standing) covers(agent string, c *call) bool {
 	return a.Agent == agent && a.Tool == c.Tool && a.Definition == *c.Definition
 }
 
-// Approve records that in may run. It returns ErrUnknownInterruption when in is not open in this state, and ErrStale
-// when in's digest is not the open call's. The last decision for a call stands until it is resumed; a decision with
-// Always never replaces one that was given for another call.
+// Approve records that in may run, or what in asks for: the Input of InputRequired, the Output of ExternalResult. It
+// returns ErrUnknownInterruption when in is not open in this state, ErrStale when in's digest is not the open call's,
+// and ErrConfig when opts do not fit in.Kind or hold what the tool does not take; the text says why. The last decision
+// for a call stands until it is resumed; a decision with Always never replaces one that was given for another call.
+//
+// What is filled in is not the end of it: the tool's gate is asked about the completed call when the run is resumed.
+// Changed arguments are approved with this decision, but a gate that fails on them asks again.
 func (s *RunState) Approve(in Interruption, opts ApproveOptions) error {
-	c, err := s.question(in)
-	switch {
-	case err != nil:
-		return fmt.Errorf("approve %s: %w", excerptLong(in.ID), err)
-	case opts.Output != nil && c.Question != OutcomeUnknown:
-		return fmt.Errorf("approve %s: %w: only a call with an unknown outcome takes an output", in.ID, ErrConfig)
-	case opts.Always && c.Question != Confirm:
-		return fmt.Errorf("approve %s: %w: always is an answer to %q only", in.ID, ErrConfig, Confirm)
+	c, f, err := s.frame.question(&in)
+	if err == nil {
+		err = opts.check(in.Kind)
 	}
-	c.Decision = &decision{Approve: true}
+	var arguments json.RawMessage
+	if err == nil {
+		arguments, err = f.decidedArguments(c, opts)
+	}
+	if err != nil {
+		return fmt.Errorf("approve %s: %w", excerptLong(in.ID), err)
+	}
+	c.Decision = &decision{Approve: true, Arguments: arguments}
 	if opts.Output != nil {
-		c.Decision.Output = &ToolOutput{Text: validText(opts.Output.Text)}
+		c.Decision.Output = &ToolOutput{Text: validText(opts.Output.Text), Failed: opts.Output.Failed}
 	}
 	if opts.Always {
-		s.decideAlways(c, standing{Approve: true})
+		f.decideAlways(c, standing{Approve: true})
 	}
 	return nil
 }
 
+// check reports options that do not fit the kind of question.
+func (o *ApproveOptions) check(kind InterruptionKind) error {
+	switch {
+	case o.Output != nil && kind != OutcomeUnknown && kind != ExternalResult:
+		return fmt.Errorf("%w: only a call with an unknown outcome or an external one takes an output", ErrConfig)
+	case o.Output == nil && kind == ExternalResult:
+		return fmt.Errorf("%w: an external call needs an output", ErrConfig)
+	case o.Always && kind != Confirm:
+		return fmt.Errorf("%w: always is an answer to %q only", ErrConfig, Confirm)
+	case o.Arguments != nil && kind != Confirm:
+		return fmt.Errorf("%w: only the arguments of a %q question can be changed", ErrConfig, Confirm)
+	case o.Arguments != nil && o.Always:
+		return fmt.Errorf("%w: always cannot go with changed arguments", ErrConfig)
+	case (o.Input != nil) != (kind == InputRequired):
+		return fmt.Errorf("%w: %q takes Input, and nothing else does", ErrConfig, InputRequired)
+	}
+	return nil
+}
+
+// decidedArguments returns the arguments as a person changed or completed them, or nil.
+func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage, error) {
+	if opts.Arguments == nil && opts.Input == nil {
+		return nil, nil
+	}
+	tool := f.tool(c)
+	if tool == nil {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
+	}
+	if tool.Wire == WireHosted {
+		return nil, fmt.Errorf("%w: the provider carries the call out as it is; its arguments cannot be changed", ErrConfig)
+	}
+	var arguments json.RawMessage
+	var err error
+	if opts.Input != nil {
+		arguments, err = tool.complete(c.arguments(), opts.Input)
+	} else {
+		arguments, err = CanonicalArguments(opts.Arguments)
+		if err == nil {
+			err = tool.validate(arguments)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return arguments, nil
+}
+
 // Reject records that in must not run. Errors as for Approve.
 func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
-	c, err := s.question(in)
+	c, f, err := s.frame.question(&in)
 	switch {
 	case err != nil:
 		return fmt.Errorf("reject %s: %w", excerptLong(in.ID), err)
@@ -119,30 +178,16 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 	}
 	c.Decision = &decision{Message: message}
 	if opts.Always {
-		s.decideAlways(c, standing{Message: message})
+		f.decideAlways(c, standing{Message: message})
 	}
 	return nil
 }
 
-// question returns the open call that in asks about.
-func (s *RunState) question(in Interruption) (*call, error) {
-	for _, c := range s.calls {
-		if c.State != callWaiting || interruptionID(s.path, s.turn, c.ID) != in.ID {
-			continue
-		}
-		if in.Digest != *c.Digest || in.Kind != c.Question || in.Attempt != c.Attempt {
-			return nil, ErrStale
-		}
-		return c, nil
-	}
-	return nil, ErrUnknownInterruption
-}
-
-func (s *RunState) decideAlways(c *call, d standing) {
-	d.Agent, d.Tool, d.Definition = s.agentName(), c.Tool, *c.Definition
-	if earlier := s.standing(c); earlier != nil {
+func (f *frame) decideAlways(c *call, d standing) {
+	d.Agent, d.Tool, d.Definition = f.agent, c.Tool, *c.Definition
+	if earlier := f.standing(c); earlier != nil {
 		*earlier = d
 		return
 	}
-	s.always = append(s.always, d)
+	f.state.always = append(f.state.always, d)
 }

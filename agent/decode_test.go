@@ -18,7 +18,7 @@ import (
 // and the text that was replaced. -update writes the files that are missing; the test then reads whatever is there.
 var damage = []struct{ name, from, old, new string }{
 	{"no-version", "v1-pending", `"version":1,`, ``},
-	{"newer-version", "v1-pending", `"version":1,`, `"version":2,`},
+	{"newer-version", "v1-pending", `"version":1,`, `"version":99,`},
 	{"fractional-version", "v1-pending", `"version":1,`, `"version":1.5,`},
 	{"text-version", "v1-pending", `"version":1,`, `"version":"1",`},
 	{"unknown-member", "v1-pending", `"turn":1,`, `"turn":1,"canary":"CANARY",`},

@@ -299,7 +299,7 @@ func (d *dialogue) command(w []string) []string {
 	case "undecided":
 		return list(d.state.Undecided())
 	case "rebind":
-		return list(d.state.Rebind())
+		return d.rebind()
 	case "save": // write the state and read it again
 		data, err := d.state.MarshalJSON()
 		return d.load(data, err)
@@ -499,4 +499,9 @@ func (j *faultyJournal) Done(ctx context.Context, e agent.Effect, out agent.Tool
 	}
 	j.log[e.ID] = record{output: &out}
 	return nil
+}
+
+func (d *dialogue) rebind() []string {
+	changed, err := d.state.Rebind(d.t.Context())
+	return append(list(changed), failure(err)...)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"strconv"
 )
 
 // Digest is a SHA-256 sum. There are two kinds, and this file is where they are defined.
@@ -15,10 +16,18 @@ import (
 // bytes, big endian, so that no two lists of parts share an encoding.
 //
 //	"countersign.tool/1", kind, name, description, schema as written, version, number of bindings, bindings…
+//	"countersign.tool/2", the same, wire form, hosted description, number of input fields, input fields…, external
 //
-// The call digest binds a tool's definition and the canonical arguments of one call, encoded the same way:
+// The second form is that of tools that have one of the parts which the first lacks. The definition of a call of a hosted
+// MCP server's tool also holds that tool as the server listed it:
+//
+//	"countersign.hosted/1", definition digest of the server, name of the tool, its listed description
+//
+// The call digest binds a tool's definition and the canonical arguments of one call, encoded the same way; the second
+// form is that of calls with facts (Tool.Bind):
 //
 //	"countersign.call/1", definition digest, canonical arguments
+//	"countersign.call/2", definition digest, canonical arguments, number of facts, facts…
 //
 // Gates, timeouts and code are not in it: they may change without making a decision stale.
 type Digest [sha256.Size]byte
@@ -47,24 +56,40 @@ func limit(text []byte, max int) []byte { return text[:min(len(text), max)] }
 
 // Digest returns the digest of the tool's definition.
 func (t Tool) Digest() Digest {
-	h := newParts("countersign.tool/1")
+	more := t.Wire != WireFunction || len(t.Hosted) > 0 || len(t.Input) > 0 || t.External
+	domain := "countersign.tool/1"
+	if more {
+		domain = "countersign.tool/2"
+	}
+	h := newParts(domain)
 	h.add(string(t.kind()))
 	h.add(t.Name)
 	h.add(t.Description)
 	h.add(string(t.Parameters))
 	h.add(t.Version)
-	h.count(len(t.Binding))
-	for _, part := range t.Binding {
-		h.add(part)
+	h.list(t.Binding)
+	if more {
+		h.add(string(t.Wire))
+		h.add(string(t.Hosted))
+		h.list(t.Input)
+		h.add(strconv.FormatBool(t.External))
 	}
 	return h.sum()
 }
 
-// CallDigest returns the digest of a call with canonical arguments of a tool with the definition.
-func CallDigest(definition Digest, canonical []byte) Digest {
-	h := newParts("countersign.call/1")
+// CallDigest returns the digest of a call with canonical arguments of a tool with the definition, and with the facts
+// that Tool.Bind determined, if any.
+func CallDigest(definition Digest, canonical []byte, facts ...string) Digest {
+	domain := "countersign.call/1"
+	if len(facts) > 0 {
+		domain = "countersign.call/2"
+	}
+	h := newParts(domain)
 	h.add(string(definition[:]))
 	h.add(string(canonical))
+	if len(facts) > 0 {
+		h.list(facts)
+	}
 	return h.sum()
 }
 
@@ -81,6 +106,13 @@ func (p parts) count(n int) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
 	p.Write(b[:])
+}
+
+func (p parts) list(texts []string) {
+	p.count(len(texts))
+	for _, s := range texts {
+		p.add(s)
+	}
 }
 
 func (p parts) add(s string) {

@@ -21,6 +21,10 @@ var (
 	ErrMaxTurns = errors.New("max turns exceeded")
 	// ErrFatal, wrapped by a tool's error, ends the run instead of telling the model.
 	ErrFatal = errors.New("fatal tool error")
+	// ErrStopped is returned when Runner.Stop asked the run to end between two turns. Resume goes on.
+	ErrStopped = errors.New("stopped")
+	// ErrTripwire is returned, wrapped in a *TripwireError, when a guardrail ended the run.
+	ErrTripwire = errors.New("guardrail tripwire triggered")
 	// ErrConfig is returned when an agent, tool or runner is set up wrongly; the text says what to change.
 	ErrConfig = errors.New("configuration")
 )
@@ -42,3 +46,25 @@ func (e *SchemaError) Error() string {
 	}
 	return s + ": " + e.Reason
 }
+
+// TripwireError says which guardrail ended a run, and in its words why.
+type TripwireError struct {
+	Guardrail string
+	Agent     string
+	Tool      string // empty for guardrails of an agent
+	Message   string
+}
+
+func (e *TripwireError) Error() string {
+	s := ErrTripwire.Error() + ": " + e.Guardrail + " of agent " + e.Agent
+	if e.Tool != "" {
+		s += ", tool " + e.Tool
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+// Unwrap returns ErrTripwire.
+func (e *TripwireError) Unwrap() error { return ErrTripwire }

@@ -3,12 +3,15 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
+
+	"countersign/agent/internal/canon"
 )
 
 // recordTimeout bounds how long a finished effect may take to be recorded after the run was cancelled.
@@ -21,26 +24,31 @@ var (
 
 // outcome is what became of a job: an output, a question, or an error that ends the run.
 type outcome struct {
-	call     *call
-	output   *ToolOutput
-	question InterruptionKind
-	attempt  int
-	err      error
+	call      *call
+	output    *ToolOutput
+	untouched bool // the output says that nothing was carried out
+	question  InterruptionKind
+	attempt   int
+	again     bool     // a guardrail wants people asked once more
+	facts     []string // what a question about a changed world is bound to
+	changed   bool     // facts are set
+	waits     bool     // the agent at work as a tool waits for people
+	err       error
 }
 
 // execute runs the jobs side by side and records each outcome as it comes. After an error no further job starts;
 // those that run are waited for and recorded, because they have happened.
-func (x *execution) execute(ctx context.Context, r *round) error {
+func (l *loop) execute(ctx context.Context, r *round) error {
 	work, outcomes := make(chan *job), make(chan outcome)
 	var workers sync.WaitGroup
-	for range x.parallel(len(r.jobs)) {
+	for range l.parallel(len(r.jobs)) {
 		workers.Go(func() {
 			for j := range work {
-				x.report(ctx, j, outcomes)
+				l.report(ctx, j, outcomes)
 			}
 		})
 	}
-	defer workers.Wait()
+	defer l.outside(workers.Wait)
 	defer close(work)
 
 	var failed error
@@ -50,142 +58,298 @@ func (x *execution) execute(ctx context.Context, r *round) error {
 		if len(jobs) > 0 && failed == nil {
 			feed, next = work, jobs[0]
 		}
-		select {
-		case feed <- next:
+		var o outcome
+		var came bool
+		l.outside(func() {
+			select {
+			case feed <- next:
+			case o = <-outcomes:
+				came = true
+			}
+		})
+		if !came {
 			jobs = jobs[1:]
 			running++
-		case o := <-outcomes:
-			running--
-			x.record(r, o)
-			err := o.err
-			if err == nil && failed == nil {
-				err = x.checkpoint(ctx)
-			}
-			failed = errors.Join(failed, err)
+			continue
 		}
+		running--
+		l.record(r, o)
+		err := o.err
+		if err == nil && failed == nil {
+			err = l.checkpoint(ctx)
+		}
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }
 
-func (x *execution) parallel(jobs int) int {
-	if x.MaxParallelCalls > 0 {
-		return min(x.MaxParallelCalls, jobs)
+func (l *loop) parallel(jobs int) int {
+	if l.MaxParallelCalls > 0 {
+		return min(l.MaxParallelCalls, jobs)
 	}
 	return jobs
 }
 
 // record takes an outcome into the state.
-func (x *execution) record(r *round, o outcome) {
+func (l *loop) record(r *round, o outcome) {
+	c := o.call
 	switch {
 	case o.err != nil:
 		return
 	case o.question != "":
-		o.call.ask(o.question)
-		o.call.Renew = true
-		o.call.Attempt = o.attempt
-		r.calls = slices.DeleteFunc(r.calls, func(c *call) bool { return c == o.call })
+		if o.changed {
+			c.Facts = o.facts
+			c.bind(*c.Definition)
+		}
+		c.ask(o.question)
+		c.Renew = true
+		c.Attempt = o.attempt
+		if o.again {
+			c.AskedAgain++
+		}
+		l.asked(c)
+		fallthrough
+	case o.waits:
+		r.calls = slices.DeleteFunc(r.calls, func(other *call) bool { return other == c })
 	default:
-		o.call.Output = o.output
+		c.Output, c.Nested = o.output, nil
+		if !o.untouched {
+			l.ran(c)
+		}
 	}
-	x.state.flush(r)
+	l.frame.flush(l, r)
 }
 
 // report performs a job and sends its outcome, also when the tool ends its goroutine.
-func (x *execution) report(ctx context.Context, j *job, outcomes chan<- outcome) {
+func (l *loop) report(ctx context.Context, j *job, outcomes chan<- outcome) {
 	o := outcome{call: j.call, err: fmt.Errorf("call of tool %q: %w", j.tool.Name, errGoexit)}
 	defer func() { outcomes <- o }()
-	o = x.perform(ctx, j)
+	if j.tool.agent != nil {
+		o = l.delegate(ctx, j)
+	} else {
+		o = l.perform(ctx, j)
+	}
+	o.call = j.call
 }
 
 // perform runs one job between its two journal entries.
-func (x *execution) perform(ctx context.Context, j *job) outcome {
-	effect, err := x.effect(j)
+//
+// What can still speak against the call is looked at before the first. When an earlier execution may have begun the
+// call, the journal is asked first what became of it: the world may have changed because of the call itself.
+func (l *loop) perform(ctx context.Context, j *job) outcome {
+	effect, err := l.effect(j)
 	if err == nil {
 		err = stopped(ctx)
 	}
 	if err != nil {
-		return outcome{call: j.call, err: err}
+		return outcome{err: err}
 	}
-	switch known, err := x.journal.Intent(ctx, effect); {
+	if !j.resumed {
+		if o, ends := l.check(ctx, j); ends {
+			return o
+		}
+	}
+	switch known, err := l.journal.Intent(ctx, effect); {
 	case errors.Is(err, ErrOutcomeUnknown):
-		return outcome{call: j.call, question: OutcomeUnknown, attempt: effect.Attempt + 1}
+		return l.doubt(ctx, j, effect)
 	case errors.Is(err, ErrStale):
-		return outcome{call: j.call, question: cmp.Or(j.call.Question, Confirm), attempt: effect.Attempt}
+		return outcome{question: cmp.Or(j.call.Question, Confirm), attempt: effect.Attempt}
 	case err != nil:
-		return outcome{call: j.call, err: fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)}
+		return outcome{err: fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)}
 	case known != nil:
-		return outcome{call: j.call, output: &ToolOutput{Text: validText(known.Text)}}
+		return l.guardOutput(ctx, j, *known)
 	}
-	output, err := x.invoke(ctx, j)
+	if j.resumed {
+		if o, ends := l.check(ctx, j); ends {
+			return l.withdraw(ctx, j, effect, o)
+		}
+	}
+	output, err := l.invoke(ctx, j)
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown): // the intent stays open, as after a crash
-		return outcome{call: j.call, question: OutcomeUnknown, attempt: effect.Attempt + 1}
+		return l.doubt(ctx, j, effect)
 	case err != nil:
-		return outcome{call: j.call, err: fmt.Errorf("call %s: %w", effect.Interruption, err)}
+		return outcome{err: fmt.Errorf("call %s: %w", effect.Interruption, err)}
 	}
-	// The effect has happened. Its record must not be lost because the run was cancelled meanwhile.
+	if err := l.done(ctx, effect, output); err != nil {
+		return outcome{err: err}
+	}
+	return l.guardOutput(ctx, j, output)
+}
+
+// done records an output. The effect has happened: its record must not be lost because the run was cancelled meanwhile.
+func (l *loop) done(ctx context.Context, effect Effect, output ToolOutput) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := x.journal.Done(ctx, effect, output); err != nil {
-		return outcome{call: j.call, err: fmt.Errorf("journal output of %s: %w", effect.Interruption, err)}
+	if err := l.journal.Done(ctx, effect, output); err != nil {
+		return fmt.Errorf("journal output of %s: %w", effect.Interruption, err)
 	}
-	return outcome{call: j.call, output: &output}
+	return nil
+}
+
+// doubt asks what became of the call, bound to the world as it is now.
+func (l *loop) doubt(ctx context.Context, j *job, effect Effect) outcome {
+	o := outcome{question: OutcomeUnknown, attempt: effect.Attempt + 1}
+	if j.tool.Bind != nil {
+		if facts, err := bindFacts(ctx, j); err == nil {
+			o.facts, o.changed = facts, true
+		}
+	}
+	return o
+}
+
+// withdraw ends a call that the journal allowed again after a crash, and that something spoke against then. It has not
+// run; the intent must not stay open.
+func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o outcome) outcome {
+	if o.err != nil {
+		return o
+	}
+	output := ToolOutput{Text: textWithdrawn, Failed: true}
+	if o.output != nil {
+		output = *o.output
+	}
+	if err := l.done(ctx, effect, output); err != nil {
+		return outcome{err: err}
+	}
+	return outcome{output: &output, untouched: true}
+}
+
+// check looks at everything that can speak against a call right before it runs. ends says that it must not run.
+func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
+	if o, ends = l.guardInput(ctx, j); ends || j.tool.Bind == nil {
+		return o, ends
+	}
+	facts, err := bindFacts(ctx, j)
+	switch {
+	case ctx.Err() != nil:
+		return outcome{err: stopped(ctx)}, true
+	case err != nil:
+		return outcome{output: &ToolOutput{Text: unusableArguments(err), Failed: true}, untouched: true}, true
+	case slices.Equal(facts, j.call.Facts):
+		return outcome{}, false
+	case j.how.verdict == free && j.tool.NeedsApproval == nil: // nobody relies on them
+		return outcome{}, false
+	}
+	return outcome{question: cmp.Or(j.call.Question, Confirm), attempt: j.call.Attempt, facts: facts, changed: true}, true
+}
+
+// bindFacts calls Tool.Bind. It is called without the lock.
+func bindFacts(ctx context.Context, j *job) (facts []string, err error) {
+	input := j.input.clone()
+	err = safely(func() (err error) {
+		facts, err = j.tool.Bind(ctx, &input)
+		return err
+	})
+	for i := range facts {
+		facts[i] = validText(facts[i])
+	}
+	return facts, err
 }
 
 // effect describes what is about to happen. The digest is computed anew from what will really run.
-func (x *execution) effect(j *job) (Effect, error) {
-	definition := j.tool.Digest()
-	digest := CallDigest(definition, j.input.Arguments)
-	id := interruptionID(j.input.Path, j.input.Turn, j.input.ID)
+func (l *loop) effect(j *job) (Effect, error) {
+	definition := *j.call.Definition
+	if j.tool.Wire != WireHosted {
+		definition = j.tool.Digest()
+	}
+	digest := CallDigest(definition, j.input.Arguments, j.call.Facts...)
+	id := j.id
 	if digest != *j.call.Digest {
 		return Effect{}, fmt.Errorf("%w: call %s is not what it was when it was asked about", ErrStale, id)
 	}
-	return Effect{
+	e := Effect{
 		ID:           j.input.EffectID,
 		Interruption: id,
 		Call:         j.input.clone(),
 		Definition:   definition,
 		Digest:       digest,
-		Idempotent:   j.tool.Idempotent,
+		Idempotent:   j.tool.Idempotent || j.tool.agent != nil,
 		Decided:      j.how.verdict == approved && j.how.exact,
 		Always:       j.how.verdict == approved && !j.how.exact,
+		Review:       j.how.review,
+		Facts:        slices.Clone(j.call.Facts),
 		Retry:        j.call.Question == OutcomeUnknown,
 		Attempt:      j.call.Attempt,
-	}, nil
+	}
+	if j.call.Arguments != nil {
+		e.Original = slices.Clone(j.call.written)
+	}
+	return e, nil
 }
 
 // invoke runs the tool. The error, if any, ends the run; everything else is an output for the model. When the run
 // was cancelled and the tool failed, nobody can tell what happened: the intent stays open.
-func (x *execution) invoke(ctx context.Context, j *job) (ToolOutput, error) {
+func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
+	if j.tool.Wire == WireHosted {
+		return ToolOutput{Text: "approved"}, nil // the provider carries it out when it is told so
+	}
 	toolCtx, cancel := ctx, context.CancelFunc(func() {})
 	if j.tool.Timeout > 0 {
 		toolCtx, cancel = context.WithTimeout(ctx, j.tool.Timeout)
 	}
 	defer cancel()
-	output, err := x.guarded(toolCtx, j)
+	l.emit(ToolStarted{Call: j.input.clone()})
+	l.hook(ctx, func(h *Hooks) {
+		if h.ToolStart != nil {
+			own := j.input.clone()
+			h.ToolStart(ctx, &own)
+		}
+	})
+	output, err := l.guarded(toolCtx, j)
 	switch {
 	case err == nil:
-		return ToolOutput{Text: validText(output.Text)}, nil
+		output = ToolOutput{Text: validText(output.Text), Failed: output.Failed && j.tool.Wire != WireFunction, Native: nativeOf(j.tool, output)}
 	case errors.Is(err, ErrFatal):
 		return ToolOutput{}, err
 	case ctx.Err() != nil:
 		return ToolOutput{}, stopped(ctx)
 	case errors.Is(err, ErrOutcomeUnknown):
 		return ToolOutput{}, err
-	case errors.Is(err, errPanic):
-		return ToolOutput{Text: textPanic}, nil
-	case toolCtx.Err() != nil:
-		return ToolOutput{Text: fmt.Sprintf("The tool did not finish within %v; it may have taken effect or not.", j.tool.Timeout)}, nil
+	default:
+		output = ToolOutput{Text: failureText(toolCtx, j, err), Failed: j.tool.Wire != WireFunction}
 	}
-	return ToolOutput{Text: "The tool failed: " + validText(err.Error())}, nil
+	if j.call.Arguments != nil && !j.call.Given {
+		output.Text = "The call was carried out with arguments that a person changed: " + string(j.call.Arguments) + "\n" + output.Text
+	}
+	l.emit(ToolEnded{Call: j.input.clone(), Output: output})
+	l.hook(ctx, func(h *Hooks) {
+		if h.ToolEnd != nil {
+			own := j.input.clone()
+			h.ToolEnd(ctx, &own, output)
+		}
+	})
+	return output, nil
+}
+
+// failureText is what the model reads about a tool's error.
+func failureText(toolCtx context.Context, j *job, err error) string {
+	switch {
+	case errors.Is(err, errPanic):
+		return textPanic
+	case toolCtx.Err() != nil:
+		return fmt.Sprintf("The tool did not finish within %v; it may have taken effect or not.", j.tool.Timeout)
+	}
+	return "The tool failed: " + validText(err.Error())
+}
+
+// nativeOf returns the output in the provider's form, where the tool's form has one and it can be saved.
+func nativeOf(t *Tool, out ToolOutput) json.RawMessage {
+	if t.Wire != WireShell || out.Native == nil {
+		return nil
+	}
+	native, err := canon.Transform(out.Native)
+	if err != nil || native[0] != '[' {
+		return nil
+	}
+	return native
 }
 
 // guarded calls the tool's code and turns a panic into an error.
-func (x *execution) guarded(ctx context.Context, j *job) (output ToolOutput, err error) {
+func (l *loop) guarded(ctx context.Context, j *job) (output ToolOutput, err error) {
 	defer func() {
 		if recover() != nil {
 			// Neither log nor model see the panic's value: it may hold arguments.
-			x.log.ErrorContext(ctx, "tool panicked", "tool", j.tool.Name, "stack", string(debug.Stack()))
+			l.log.ErrorContext(ctx, "tool panicked", "tool", j.tool.Name, "stack", string(debug.Stack()))
 			err = errPanic
 		}
 	}()

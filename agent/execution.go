@@ -2,53 +2,127 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 )
 
-// execution is one Run or Resume on its way. Everything but the calls themselves happens on the caller's goroutine.
+// execution is one Run or Resume on its way.
+//
+// Agents that are used as tools work side by side, each in a loop of its own, and all of them change one state. Whoever
+// works on the state holds its lock, and lets go of it (outside) for everything that is not the state's own business:
+// models, tools, gates, guardrails, hooks, journals. Checkpoints are taken under the lock, so they are consistent, and
+// one at a time.
 type execution struct {
 	*Runner
 	state   *RunState
-	agent   *Agent
 	journal Journal
-	log     *slog.Logger
+	base    *slog.Logger
 	shared  *RunContext
-	start   int // items that were there before
+	start   int // items of the run's own conversation that were there before
 	delta   int // items that checkpoints have covered
+	events  func(Event)
 }
 
-// run goes on until the run is finished or waits for people.
-func (x *execution) run(ctx context.Context) error {
-	s := x.state
-	for s.final == nil {
+// loop runs one conversation of an execution.
+type loop struct {
+	*execution
+	frame *frame
+	agent *Agent // whose turn it is
+	log   *slog.Logger
+}
+
+func (x *execution) loop(f *frame) *loop {
+	return &loop{execution: x, frame: f, agent: x.state.graph[f.agent], log: x.base.With("run", x.state.id, "agent", f.agent)}
+}
+
+// outside calls fn while others may work on the state.
+func (x *execution) outside(fn func()) {
+	x.state.mu.Unlock()
+	defer x.state.mu.Lock()
+	fn()
+}
+
+// emit hands an event to whoever streams the run.
+func (x *execution) emit(e Event) {
+	if x.events != nil {
+		x.events(e)
+	}
+}
+
+// hook calls one of the application's hooks. Their panics are logged and change nothing.
+func (l *loop) hook(ctx context.Context, fn func(*Hooks)) {
+	if l.Hooks == nil {
+		return
+	}
+	err := safely(func() error {
+		fn(l.Hooks)
+		return nil
+	})
+	if err != nil {
+		l.log.ErrorContext(ctx, "hook panicked")
+	}
+}
+
+// run goes on until the conversation has its answer or waits for people.
+func (l *loop) run(ctx context.Context) error {
+	f := l.frame
+	for f.final == nil {
 		if err := stopped(ctx); err != nil {
 			return err
 		}
-		if !s.turnsLeft() {
-			return fmt.Errorf("%w: %d", ErrMaxTurns, s.maxTurns)
+		if f.answer != nil {
+			if err := l.conclude(ctx); err != nil {
+				return err
+			}
+			continue
 		}
-		fresh := len(s.calls) == 0
+		if len(f.calls) > 0 && f.done() { // a crash came between the last output and what follows from it
+			if err := l.endTurn(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		fresh := len(f.calls) == 0
+		if !f.turnsLeft() && (fresh || !l.agent.ToolUse.mayEnd(f.calls)) {
+			return fmt.Errorf("%w: %d", ErrMaxTurns, f.maxTurns)
+		}
 		if fresh {
-			if err := x.turn(ctx); err != nil {
+			if err := l.turn(ctx); err != nil {
 				return err
 			}
-		}
-		if len(s.calls) == 0 || !s.turnsLeft() {
-			if err := x.checkpoint(ctx); err != nil {
-				return err
+			if f.answer != nil && len(l.agent.OutputGuardrails) == 0 {
+				continue
 			}
-			continue // the answer is there, or nothing more may happen
+			if len(f.calls) == 0 || !f.turnsLeft() && !l.agent.ToolUse.mayEnd(f.calls) {
+				if err := l.checkpoint(ctx); err != nil {
+					return err
+				}
+				continue // the answer is there, or nothing more may happen
+			}
 		}
-		if err := x.settle(ctx, fresh); err != nil {
+		if waits, err := l.work(ctx, fresh); err != nil || waits {
 			return err
 		}
-		if len(s.calls) > 0 {
-			break // every call that is left waits
-		}
 	}
-	return x.save(ctx)
+	return nil
+}
+
+// work settles the calls of a turn and what follows from them, as far as people have decided. It reports whether the
+// conversation waits.
+func (l *loop) work(ctx context.Context, fresh bool) (waits bool, err error) {
+	f := l.frame
+	if err := l.settle(ctx, fresh); err != nil {
+		return false, err
+	}
+	switch {
+	case f.waits():
+		return true, nil
+	case !f.done(): // only handoffs are left
+		return false, l.handOver(ctx)
+	}
+	return false, l.endTurn(ctx)
 }
 
 // stopped returns why the context has ended, if it has: both that it has and the cause.
@@ -61,34 +135,132 @@ func stopped(ctx context.Context) error {
 }
 
 // turn calls the model and takes its answer into the state. Nothing of it has been asked or run.
-func (x *execution) turn(ctx context.Context) error {
-	s := x.state
-	x.log.DebugContext(ctx, "calling model", "turn", s.turn+1)
-	resp, err := x.agent.Model.Respond(ctx, x.request())
-	if err != nil {
-		return fmt.Errorf("model call of turn %d: %w", s.turn+1, err)
+func (l *loop) turn(ctx context.Context) error {
+	f := l.frame
+	if err := l.admit(ctx); err != nil {
+		return err
 	}
-	if err := s.accept(x.agent, resp); err != nil {
-		return fmt.Errorf("turn %d: %w", s.turn+1, err)
+	select {
+	case <-l.Stop:
+		return ErrStopped
+	default:
+	}
+	if err := l.look(ctx); err != nil {
+		return err
+	}
+	l.log.DebugContext(ctx, "calling model", "turn", f.turn+1)
+	req := l.request()
+	var resp *ModelResponse
+	var err error
+	l.outside(func() { resp, err = l.respond(ctx, req) })
+	if err != nil {
+		return fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
+	}
+	before := len(f.items)
+	if err := f.accept(resp); err != nil {
+		return fmt.Errorf("turn %d: %w", f.turn+1, err)
+	}
+	l.acknowledge(resp)
+	for _, it := range f.items[before:] {
+		l.emit(ItemAdded{Path: f.path(), Item: it})
 	}
 	return nil
 }
 
-func (x *execution) request() *ModelRequest {
-	a, s := x.agent, x.state
+// look finds out what the agent can call now.
+func (l *loop) look(ctx context.Context) error {
+	var box *toolbox
+	var err error
+	if l.agent.Toolsets == nil && l.frame.box != nil {
+		return nil
+	}
+	l.outside(func() { box, err = l.agent.allTools(ctx) })
+	if err == nil {
+		l.frame.box = box
+	}
+	return err
+}
+
+// respond calls the model, without the lock.
+func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelResponse, err error) {
+	l.hook(ctx, func(h *Hooks) {
+		if l.frame.turn == 0 && h.AgentStart != nil {
+			h.AgentStart(ctx, l.agent)
+		}
+		if h.ModelStart != nil {
+			h.ModelStart(ctx, l.agent, req)
+		}
+	})
+	model := l.agent.Model
+	if l.ModelOf != nil {
+		model = l.ModelOf(l.agent)
+	}
+	streaming, ok := model.(StreamModel)
+	if l.events == nil || !ok {
+		resp, err = model.Respond(ctx, req)
+	} else {
+		path := l.frame.path()
+		resp, err = streaming.RespondStream(ctx, req, func(d ModelDelta) bool {
+			l.emit(ModelText{Path: path, ModelDelta: d})
+			return ctx.Err() == nil
+		})
+	}
+	if err == nil && resp != nil {
+		l.hook(ctx, func(h *Hooks) {
+			if h.ModelEnd != nil {
+				h.ModelEnd(ctx, l.agent, resp)
+			}
+		})
+	}
+	return resp, err
+}
+
+func (l *loop) request() *ModelRequest {
+	a, f := l.agent, l.frame
 	req := &ModelRequest{
 		Instructions: a.Instructions,
-		Items:        slices.Clip(s.items),
-		Tools:        make([]ToolDefinition, len(a.Tools)),
+		Items:        slices.Clip(f.visible()),
+		Tools:        f.tools().definitions(),
 		Settings:     a.Settings,
+		Output:       a.Output,
 	}
-	for i := range a.Tools {
-		req.Tools[i] = a.Tools[i].definition()
-	}
-	if forced := req.Settings.ToolChoice; len(s.ledger) > 0 && forced != "none" {
+	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) {
 		req.Settings.ToolChoice = "" // forced once; a model that is forced for ever never answers
 	}
+	if f.parent == nil {
+		l.state.server.address(req, f.items)
+	}
 	return req
+}
+
+// hasCalled reports whether the agent has made a call in this conversation.
+func (f *frame) hasCalled(agent string) bool {
+	if f.entry == f.agent {
+		return len(f.ledger) > 0
+	}
+	for _, e := range f.ledger {
+		if f.items[e.item].Agent == agent {
+			return true
+		}
+	}
+	return false
+}
+
+// conclude checks an answer and ends the conversation with it.
+func (l *loop) conclude(ctx context.Context) error {
+	f := l.frame
+	if err := l.guardAnswer(ctx, *f.answer); err != nil {
+		return err
+	}
+	f.final, f.answer = f.answer, nil
+	l.outside(func() {
+		l.hook(ctx, func(h *Hooks) {
+			if h.AgentEnd != nil {
+				h.AgentEnd(ctx, l.agent, *f.final)
+			}
+		})
+	})
+	return l.checkpoint(ctx)
 }
 
 // checkpoint hands out what changed since the last one.
@@ -101,20 +273,26 @@ func (x *execution) checkpoint(ctx context.Context) error {
 		return err
 	}
 	if err := x.Checkpoint(ctx, d); err != nil {
-		return fmt.Errorf("checkpoint of turn %d: %w", x.state.turn, err)
+		return fmt.Errorf("checkpoint of turn %d: %w", x.state.frame.turn, err)
 	}
-	x.delta = len(x.state.items)
+	x.delta = len(x.state.log)
 	return nil
 }
 
 // finish turns the state into what Run and Resume return.
 func (x *execution) finish(err error) (*Result, error) {
 	s := x.state
-	result := &Result{State: s, NewItems: slices.Clone(s.items[x.start:])}
+	result := &Result{State: s, NewItems: slices.Clone(s.frame.items[x.start:])}
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}
 	result.Interruptions = s.Interruptions()
 	result.FinalOutput = s.FinalOutput()
 	return result, nil
+}
+
+// told reports whether the error of an agent used as a tool is an answer for the agent that used it: it has done
+// nothing wrong itself, and can go on.
+func told(err error) bool {
+	return errors.Is(err, ErrMaxTurns) || errors.Is(err, ErrModelBehavior) || errors.Is(err, ErrTripwire)
 }

@@ -35,3 +35,14 @@ func effectID(runID string, path []string, turn int, callID string) string {
 	sum := h.sum()
 	return "eff_" + hex.EncodeToString(sum[:20])
 }
+
+// nestedEffectID names one execution inside the conversation that answers the call with the outer effect id.
+func nestedEffectID(outer, agent string, turn int, callID string) string {
+	h := newParts("countersign.effect/2")
+	h.add(outer)
+	h.add(agent)
+	h.count(turn)
+	h.add(callID)
+	sum := h.sum()
+	return "eff_" + hex.EncodeToString(sum[:20])
+}

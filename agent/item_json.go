@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,6 +39,7 @@ func ParseItem(raw json.RawMessage) (Item, error) {
 // readWire reads the typed fields of an item in the provider's form.
 func readWire(r *lex.Reader) (Item, error) {
 	var it Item
+	var other otherFields
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
@@ -57,35 +59,94 @@ func readWire(r *lex.Reader) (Item, error) {
 		case "output":
 			err = readParts(r, &it.Output)
 		default:
-			_, err = r.Skip()
+			err = other.read(r, string(key))
 		}
 		return err
 	})
 	if err != nil {
 		return Item{}, err
 	}
-	return it, it.settleType()
+	return it, it.settleType(&other)
+}
+
+// otherFields are the members of calls and outputs that are no functions.
+type otherFields struct {
+	input, server, request, reason string
+	action, operation              []byte
+	approve                        bool
+}
+
+func (o *otherFields) read(r *lex.Reader, key string) (err error) {
+	switch key {
+	case "input":
+		return readString(r, &o.input)
+	case "server_label":
+		return readText(r, &o.server)
+	case "approval_request_id":
+		return readText(r, &o.request)
+	case "reason":
+		return readText(r, &o.reason)
+	case "action":
+		o.action, err = r.Skip()
+	case "operation":
+		o.operation, err = r.Skip()
+	case "approve":
+		var value []byte
+		value, err = r.Skip()
+		o.approve = string(value) == "true"
+	default:
+		_, err = r.Skip()
+	}
+	return err
 }
 
 // settleType fills in the type that the API lets a message leave out, and drops what other kinds of items carry
 // under the names of fields that mean something else here.
-func (it *Item) settleType() error {
+func (it *Item) settleType(other *otherFields) error {
 	if it.Type == "" && it.Role != "" {
 		it.Type = ItemMessage
 	}
 	if it.Type == "" {
 		return errNotItem
 	}
-	if it.Type != ItemFunctionCall {
-		it.Name, it.Arguments = "", ""
-	}
-	if it.Type != ItemFunctionCallOutput {
+	if it.Type == ItemFunctionCall {
 		it.Output = ""
+		return nil
 	}
-	if it.Type != ItemFunctionCall && it.Type != ItemFunctionCallOutput {
-		it.CallID = ""
+	if it.Type == ItemFunctionCallOutput {
+		it.Name, it.Arguments = "", ""
+		return nil
+	}
+	id, name, arguments, output := it.CallID, it.Name, it.Arguments, it.Output
+	it.CallID, it.Name, it.Arguments, it.Output = "", "", "", ""
+	switch it.Type {
+	case ItemCustomToolCall:
+		it.CallID, it.Name, it.Arguments = id, name, other.input
+	case ItemShellCall:
+		it.CallID, it.Arguments = id, string(other.action)
+	case ItemApplyPatchCall:
+		it.CallID, it.Arguments = id, string(other.operation)
+	case ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput:
+		it.CallID, it.Output = id, output
+	case ItemMCPApprovalRequest:
+		it.CallID, it.Name, it.Server, it.Arguments = it.ID, name, other.server, arguments
+	case ItemMCPApprovalResponse:
+		it.CallID, it.Output = other.request, approvalText(other.approve, other.reason)
+	case ItemMCPListTools:
+		it.Server = other.server
 	}
 	return nil
+}
+
+// approvalText is how an mcp_approval_response reads.
+func approvalText(approve bool, reason string) string {
+	switch {
+	case approve:
+		return "approved"
+	case reason == "":
+		return "rejected"
+	}
+	return "rejected: " + reason
 }
 
 // readString sets s to the string that comes next; a value of another type is skipped.
@@ -131,7 +192,7 @@ func readParts(r *lex.Reader, s *string) error {
 			return err
 		}
 		return r.Object(func(key []byte) error {
-			if k := string(key); k != "text" && k != "refusal" {
+			if k := string(key); k != "text" && k != "refusal" && k != "stdout" && k != "stderr" {
 				_, err := r.Skip()
 				return err
 			}
@@ -185,10 +246,14 @@ func (it *Item) appendWire(b []byte) []byte {
 
 // MarshalJSON writes the item as it is saved: the provider's JSON verbatim with the agent beside it, so that nothing
 // is stored twice; the typed fields when there is no such JSON.
-func (it Item) MarshalJSON() ([]byte, error) { return it.appendSaved(nil), nil }
+func (it Item) MarshalJSON() ([]byte, error) { return it.appendSaved(nil, 0), nil }
 
-func (it *Item) appendSaved(b []byte) []byte {
+// appendSaved writes the item of the conversation with the number.
+func (it *Item) appendSaved(b []byte, frame int) []byte {
 	b = append(b, '{')
+	if frame != 0 {
+		b = append(strconv.AppendInt(append(b, `"frame":`...), int64(frame), 10), ',')
+	}
 	if it.Agent != "" {
 		b = append(appendField(b, "agent", it.Agent, true), ',')
 	}
@@ -205,7 +270,10 @@ func (it *Item) appendSaved(b []byte) []byte {
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (it *Item) UnmarshalJSON(data []byte) error {
 	r := lex.New(bytes.Clone(data), maxItemDepth)
-	saved, err := readSaved(r)
+	saved, frame, err := readSaved(r)
+	if err == nil && frame != 0 {
+		err = r.Fail("an item of another conversation")
+	}
 	if err != nil {
 		return fmt.Errorf("read item: %w", err)
 	}
@@ -216,15 +284,26 @@ func (it *Item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readSaved reads an item in its saved form. Item.Raw shares memory with the text that r reads.
-func readSaved(r *lex.Reader) (Item, error) {
+// readSaved reads an item in its saved form, and the number of its conversation. Item.Raw shares memory with the text
+// that r reads.
+func readSaved(r *lex.Reader) (Item, int, error) {
 	var it Item
 	var agent string
+	frame := 0
 	var found bool
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "agent":
 			return readText(r, &agent)
+		case "frame":
+			value, err := r.Skip()
+			if err != nil {
+				return err
+			}
+			if frame, err = strconv.Atoi(string(value)); err != nil || frame < 1 {
+				return r.Fail("the number of a conversation is not one")
+			}
+			return nil
 		case "raw", "item":
 			if found {
 				return r.Fail("an item in two forms")
@@ -241,13 +320,13 @@ func readSaved(r *lex.Reader) (Item, error) {
 		return r.Fail("unknown member of an item")
 	})
 	if err != nil {
-		return Item{}, err
+		return Item{}, 0, err
 	}
 	if !found {
-		return Item{}, r.Fail("an item without content")
+		return Item{}, 0, r.Fail("an item without content")
 	}
 	it.Agent = agent
-	return it, nil
+	return it, frame, nil
 }
 
 // appendField appends a member whose value is a string. The comma in front is left out at the start of an object.

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"reflect"
 )
 
 // Model answers one turn of a conversation. Implementations are safe for concurrent use, keep no conversation state
@@ -51,6 +53,21 @@ type OutputSchema struct {
 	Name   string          // 1 to 64 letters, digits, underscores and hyphens
 	Schema json.RawMessage // JSON Schema of an object, sent as written
 	Strict bool            // ask the provider to enforce it; needs a schema within the provider's strict subset
+	// Validate, if set, checks the answer here too.
+	Validate func(json.RawMessage) error
+}
+
+// OutputOf returns the schema of answers that are a T, which must be a struct; see NewTool for how types are described.
+// The error says what cannot be described.
+func OutputOf[T any](name string) (*OutputSchema, error) {
+	shape, err := shapeOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, fmt.Errorf("%w: output %q: %w", ErrConfig, name, err)
+	}
+	return &OutputSchema{
+		Name: name, Schema: shape.appendSchema(nil),
+		Validate: func(answer json.RawMessage) error { return fits[T](shape, answer) },
+	}, nil
 }
 
 // ToolDefinition is what the model is told about a tool.

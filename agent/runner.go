@@ -18,10 +18,13 @@ type Runner struct {
 	// Negative: no limit. The calls of a response that no further model call could follow do not run and nobody is
 	// asked about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
 	MaxTurns int
-	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound.
+	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound. Each agent at work as a tool
+	// counts as one call, and has the same bound for its own.
 	MaxParallelCalls int
 	// Session is the conversation's memory; nil means none.
 	Session Session
+	// Conversation, if set, has the provider keep the conversation instead; see Conversation. On Resume the state knows.
+	Conversation *Conversation
 	// Journal makes effects happen at most once. Nil: kept in memory for the lifetime of the Runner, so that a state
 	// which is resumed twice through the same Runner does not repeat what it did; it remembers the last 65,536 effects.
 	Journal Journal
@@ -32,6 +35,13 @@ type Runner struct {
 	// RejectionMessage words what the model reads when a call was rejected without a message. Nil, an empty text, an
 	// error or a panic mean DefaultRejection.
 	RejectionMessage func(ctx context.Context, call *ToolCall) (string, error)
+	// ModelOf, if set, chooses the model of an agent instead of Agent.Model, for instance to wrap it.
+	ModelOf func(a *Agent) Model
+	// Hooks observe the run; nil means none.
+	Hooks *Hooks
+	// Stop, when closed, ends runs before their next model call with ErrStopped, as they stand between two turns. Resume
+	// goes on. Nil: never.
+	Stop <-chan struct{}
 	// Context is handed to gates and tools; nil means an empty one with a random id. On Resume the state's id stands.
 	Context *RunContext
 	// Logger receives operational messages, never arguments or outputs. Nil: none.
@@ -55,14 +65,22 @@ type Result struct {
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the
 // result, if not nil, holds the state as far as it got.
 func (r *Runner) Run(ctx context.Context, a *Agent, input ...Item) (*Result, error) {
-	if err := a.check(); err != nil {
+	return r.start(ctx, a, input, nil)
+}
+
+func (r *Runner) start(ctx context.Context, a *Agent, input []Item, events func(Event)) (*Result, error) {
+	g, err := graphOf(a)
+	if err != nil {
 		return nil, err
 	}
-	s := &RunState{id: r.runID(), root: a, path: []string{a.Name}, maxTurns: r.turnLimit(DefaultMaxTurns)}
+	s := newState(r.runID(), a, g, r.turnLimit(DefaultMaxTurns))
+	if s.server, err = r.serverMark(g); err != nil {
+		return nil, err
+	}
 	if err := r.open(ctx, s, input); err != nil {
 		return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
 	}
-	x := r.execution(s, a)
+	x := r.execution(s, events)
 	x.delta = 0
 	return x.finish(x.run(ctx))
 }
@@ -74,7 +92,12 @@ func (r *Runner) Run(ctx context.Context, a *Agent, input ...Item) (*Result, err
 // It returns ErrStale before anything runs when an open call's tool is no longer the one that was asked about; see
 // RunState.Rebind.
 func (r *Runner) Resume(ctx context.Context, a *Agent, s *RunState) (*Result, error) {
-	if err := a.check(); err != nil {
+	return r.resume(ctx, a, s, nil)
+}
+
+func (r *Runner) resume(ctx context.Context, a *Agent, s *RunState, events func(Event)) (*Result, error) {
+	g, err := graphOf(a)
+	if err != nil {
 		return nil, err
 	}
 	if s == nil || s.root == nil {
@@ -87,33 +110,48 @@ func (r *Runner) Resume(ctx context.Context, a *Agent, s *RunState) (*Result, er
 	if r.Context != nil && r.Context.ID != "" && r.Context.ID != s.id {
 		return nil, fmt.Errorf("%w: the state belongs to another run than Runner.Context", ErrConfig)
 	}
-	if err := s.bind(a); err != nil {
+	if s.server != nil {
+		if err := r.checkServer(g); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.bind(ctx, a, g); err != nil {
 		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
 	}
-	s.maxTurns = r.turnLimit(s.maxTurns)
-	x := r.execution(s, a)
+	s.frame.maxTurns = r.turnLimit(s.frame.maxTurns)
+	x := r.execution(s, events)
 	return x.finish(x.run(ctx))
+}
+
+// run takes the state as far as it gets.
+func (x *execution) run(ctx context.Context) error {
+	x.state.mu.Lock()
+	defer x.state.mu.Unlock()
+	if err := x.loop(x.state.frame).run(ctx); err != nil {
+		return err
+	}
+	return x.save(ctx)
 }
 
 // open fills a new state with the session's items and the input.
 func (r *Runner) open(ctx context.Context, s *RunState, input []Item) error {
+	var history []Item
 	if r.Session != nil {
-		history, err := r.Session.Items(ctx)
-		if err != nil {
+		var err error
+		if history, err = r.Session.Items(ctx); err != nil {
 			return fmt.Errorf("read session: %w", err)
 		}
-		s.items = append(s.items, history...)
 	}
-	s.session.Saved = len(s.items)
-	s.items = append(s.items, input...)
-	for i := range s.items {
-		clean, err := cleanItem(s.items[i])
+	s.session.Saved = len(history)
+	f := s.frame
+	for i, it := range append(history[:len(history):len(history)], input...) {
+		clean, err := cleanItem(it)
 		if err != nil {
 			return fmt.Errorf("%w: input item %d: %w", ErrConfig, i, err)
 		}
-		s.items[i] = clean
+		f.appendCopy(clean)
 	}
-	s.input = len(s.items)
+	f.input = len(f.items)
 	return nil
 }
 
@@ -134,22 +172,21 @@ func (r *Runner) turnLimit(inherited int) int {
 	return r.MaxTurns
 }
 
-func (r *Runner) execution(s *RunState, a *Agent) *execution {
+func (r *Runner) execution(s *RunState, events func(Event)) *execution {
 	x := &execution{
-		Runner: r, state: s, agent: a,
+		Runner: r, state: s, events: events,
 		journal: r.Journal,
-		log:     r.Logger,
+		base:    r.Logger,
 		shared:  &RunContext{ID: s.id},
-		start:   len(s.items),
-		delta:   len(s.items),
+		start:   len(s.frame.items),
+		delta:   len(s.log),
 	}
 	if x.journal == nil {
 		x.journal = &r.memory
 	}
-	if x.log == nil {
-		x.log = slog.New(slog.DiscardHandler)
+	if x.base == nil {
+		x.base = slog.New(slog.DiscardHandler)
 	}
-	x.log = x.log.With("run", s.id, "agent", a.Name)
 	if r.Context != nil {
 		x.shared.Value = r.Context.Value
 	}

@@ -1,124 +1,134 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
 // noTurnLimit is the turn limit of a run without one.
 const noTurnLimit = -1
 
-// RunState is a run between two steps: conversation, turn, open calls, decisions, usage. It is not safe for
-// concurrent use. It can be written with MarshalJSON in one piece, or with Delta as a head and append-only chunks.
+// RunState is a run between two steps: conversation, turn, open calls, decisions, usage, and the same of every agent
+// that is at work as a tool inside. It is not safe for concurrent use. It can be written with MarshalJSON in one piece,
+// or with Delta as a head and append-only chunks.
 type RunState struct {
-	id       string
-	root     *Agent
-	path     []string // agent names from the root to the one whose turn it is
-	turn     int
-	maxTurns int
-	usage    Usage
-	items    []Item
-	input    int // items that were there before the first turn
-	session  sessionMark
-	calls    []*call // of the current turn; empty when the model is next
-	always   []standing
-	final    *string
-	ledger   map[string]entry // calls of this run by the provider's id
-	busy     atomic.Bool
+	id      string
+	root    *Agent
+	graph   graph
+	frame   *frame // the run itself
+	frames  int    // conversations inside it that were ever begun
+	log     []*frame
+	usage   Usage
+	session sessionMark
+	server  *serverMark
+	always  []standing
+	pending []Item // input that was added and that no model has seen
+	busy    atomic.Bool
+	mu      sync.Mutex // held by whoever works on the state; see execution
 }
 
-// entry says where the call of an id is, and whether it has its output.
-type entry struct {
-	item     int
-	answered bool
+// newState returns an empty state.
+func newState(id string, root *Agent, g graph, maxTurns int) *RunState {
+	s := &RunState{id: id, root: root, graph: g}
+	s.frame = &frame{state: s, entry: root.Name, agent: root.Name, maxTurns: maxTurns}
+	return s
 }
 
-// append adds an item that the run made.
-func (s *RunState) append(it Item) {
-	switch it.Type {
-	case ItemFunctionCall:
-		if s.ledger == nil {
-			s.ledger = make(map[string]entry)
-		}
-		s.ledger[it.CallID] = entry{item: len(s.items)}
-	case ItemFunctionCallOutput:
-		e := s.ledger[it.CallID]
-		e.answered = true
-		s.ledger[it.CallID] = e
-	}
-	s.items = append(s.items, it)
-}
-
-// Interruptions returns the open questions in the model's order, including those decided but not yet resumed.
+// Interruptions returns the open questions in the model's order, including those decided but not yet resumed. The
+// questions of an agent that is used as a tool stand where its call does.
 func (s *RunState) Interruptions() []Interruption {
-	return s.questions(func(*call) bool { return true })
+	return s.frame.questions(nil, func(*frame, *call) bool { return true })
 }
 
 // Undecided returns the open questions without an answer. A question that a decision with Always answers has one.
 func (s *RunState) Undecided() []Interruption {
-	return s.questions(func(c *call) bool { return s.ruling(c).verdict == undecided })
+	return s.frame.questions(nil, func(f *frame, c *call) bool { return f.ruling(c).verdict == undecided })
 }
 
-func (s *RunState) questions(include func(*call) bool) []Interruption {
-	var open []Interruption
-	for _, c := range s.calls {
-		if c.State == callWaiting && c.Output == nil && include(c) {
-			open = append(open, s.interruption(c))
+func (f *frame) questions(open []Interruption, include func(*frame, *call) bool) []Interruption {
+	for _, c := range f.calls {
+		switch {
+		case c.Nested != nil:
+			open = c.Nested.questions(open, include)
+		case c.State == callWaiting && c.Output == nil && include(f, c):
+			open = append(open, f.interruption(c))
 		}
 	}
 	return open
 }
 
-func (s *RunState) interruption(c *call) Interruption {
-	return Interruption{
-		ID:         interruptionID(s.path, s.turn, c.ID),
-		Kind:       c.Question,
-		Attempt:    c.Attempt,
-		Call:       s.toolCall(c),
-		Definition: *c.Definition,
-		Digest:     *c.Digest,
-	}
-}
-
-// bind takes a, the agent the run was started with, as it is now. It refuses open calls that would no longer do what
-// people were asked about.
-func (s *RunState) bind(a *Agent) error {
-	if err := s.checkPath(a); err != nil {
+// bind takes root, the agent the run was started with, as it is now, and everything its toolsets have now. It refuses
+// open calls that would no longer do what people were asked about.
+func (s *RunState) bind(ctx context.Context, root *Agent, g graph) error {
+	if err := s.checkAgents(root, g); err != nil {
 		return err
 	}
-	for _, c := range s.calls {
-		if err := s.bindCall(a, c); err != nil {
-			return fmt.Errorf("call %s: %w", interruptionID(s.path, s.turn, c.ID), err)
-		}
+	s.root, s.graph = root, g
+	if err := s.resolve(ctx); err != nil {
+		return err
 	}
-	s.root = a
-	return nil
+	return s.frame.each(func(f *frame) error {
+		for _, c := range f.calls {
+			if err := f.bindCall(c); err != nil {
+				return fmt.Errorf("call %s: %w", f.interruptionID(c.ID), err)
+			}
+		}
+		return nil
+	})
 }
 
-func (s *RunState) bindCall(a *Agent, c *call) error {
-	if !s.needsTool(c) {
+// resolve finds out what the agents with open calls can call now.
+func (s *RunState) resolve(ctx context.Context) error {
+	return s.frame.each(func(f *frame) error {
+		f.box = nil
+		if len(f.calls) == 0 {
+			return nil
+		}
+		box, err := s.graph[f.agent].allTools(ctx)
+		f.box = box
+		return err
+	})
+}
+
+func (f *frame) bindCall(c *call) error {
+	if !f.needsTool(c) {
 		return nil
 	}
-	tool := a.tool(c.Tool)
+	tool := f.tool(c)
 	switch {
+	case tool == nil && c.Kind == KindHandoff && c.State == callNew: // nobody has decided about it
+		c.fail(unknownTool(f.box, c.Tool))
+		return nil
 	case tool == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
-	case tool.Digest() == *c.Definition:
+	case c.Nested != nil:
+		return f.bindNested(c, tool)
+	case f.definition(c, tool) == *c.Definition:
 		return nil
-	case c.State == callNew, s.ruling(c).verdict == free: // nobody has seen it
-		c.rebind(tool)
+	case c.State == callNew, f.ruling(c).verdict == free: // nobody has seen it
+		f.rebind(c, tool)
 		return nil
 	}
 	return fmt.Errorf("%w: tool %q has changed since it was asked about", ErrStale, c.Tool)
 }
 
+// bindNested checks that an agent at work as a tool is still the one behind the tool.
+func (f *frame) bindNested(c *call, tool *Tool) error {
+	if tool.agent == nil || tool.agent.agent.Name != c.Nested.entry {
+		return fmt.Errorf("%w: tool %q no longer is the agent %q, which is at work", ErrStale, c.Tool, c.Nested.entry)
+	}
+	return nil
+}
+
 // needsTool reports whether the tool of c may still have to run.
-func (s *RunState) needsTool(c *call) bool {
+func (f *frame) needsTool(c *call) bool {
 	if c.State == callDone || c.Output != nil || c.Problem != "" {
 		return false
 	}
-	how := s.ruling(c)
+	how := f.ruling(c)
 	return how.verdict != rejected && how.output == nil
 }
 
@@ -126,59 +136,108 @@ func (s *RunState) needsTool(c *call) bool {
 // decision and get a new digest; they are returned. When such a call may have begun already, the question about it is
 // OutcomeUnknown. A call whose arguments the tool no longer takes is no longer a question: the model will read why. A
 // rejection stands, because nothing runs. Without Rebind, Resume refuses such a state with ErrStale.
-func (s *RunState) Rebind() []Interruption {
+//
+// The error is that of a toolset that cannot say what tools it has; nothing has changed then.
+func (s *RunState) Rebind(ctx context.Context) ([]Interruption, error) {
+	if err := s.resolve(ctx); err != nil {
+		return nil, err
+	}
 	var changed []Interruption
-	for _, c := range s.calls {
-		if !s.needsTool(c) {
-			continue
+	err := s.frame.each(func(f *frame) error {
+		for _, c := range f.calls {
+			if f.rebindOpen(c) && f.ruling(c).verdict == undecided {
+				changed = append(changed, f.interruption(c))
+			}
 		}
-		tool := s.root.tool(c.Tool)
-		if tool == nil || c.State == callNew || s.ruling(c).verdict == free {
-			continue // Resume says so, or takes the tool as it is
+		return nil
+	})
+	return changed, err
+}
+
+// rebindOpen takes the tool of a call that people were asked about as it is now, and reports whether it has changed.
+func (f *frame) rebindOpen(c *call) bool {
+	if !f.needsTool(c) || c.Nested != nil {
+		return false
+	}
+	tool := f.tool(c)
+	if tool == nil || c.State == callNew || f.ruling(c).verdict == free {
+		return false // Resume says so, or takes the tool as it is
+	}
+	if f.definition(c, tool) == *c.Definition {
+		return false
+	}
+	if err := tool.validateCall(c); err != nil {
+		c.refuse(err)
+		return false
+	}
+	f.rebind(c, tool)
+	if c.State == callWaiting {
+		c.ask(c.Question)
+	}
+	return true
+}
+
+// AddInput puts items, usually a message of the user, into a run that is not finished. The model reads them with its
+// next turn, after the outputs of the calls that are open, exactly once. Input guardrails check them first.
+//
+// It returns ErrConfig when nobody would ever read them: when the run is finished, has no turns left, or may end with
+// an output of the calls that are open.
+func (s *RunState) AddInput(items ...Item) error {
+	f := s.frame
+	switch {
+	case f.final != nil || f.answer != nil:
+		return fmt.Errorf("%w: input for a finished run", ErrConfig)
+	case !f.turnsLeft():
+		return fmt.Errorf("%w: input for a run without turns left", ErrConfig)
+	case len(f.calls) > 0 && s.graph[f.agent].ToolUse.mayEnd(f.calls):
+		return fmt.Errorf("%w: the run may end with the open calls, and nobody would read the input", ErrConfig)
+	}
+	clean := make([]Item, len(items))
+	for i := range items {
+		var err error
+		if clean[i], err = cleanItem(items[i]); err != nil {
+			return fmt.Errorf("%w: input item %d: %w", ErrConfig, i, err)
 		}
-		if tool.Digest() == *c.Definition {
-			continue
-		}
-		if err := tool.validate(c.arguments); err != nil {
-			c.refuse(err)
-			continue
-		}
-		c.rebind(tool)
-		if c.State == callWaiting {
-			c.ask(c.Question)
-		}
-		if s.ruling(c).verdict == undecided {
-			changed = append(changed, s.interruption(c))
+		if clean[i].Type != ItemMessage || clean[i].Raw != nil {
+			return fmt.Errorf("%w: input item %d is no message made here", ErrConfig, i)
 		}
 	}
-	return changed
+	s.pending = append(s.pending, clean...)
+	return nil
 }
+
+// PendingInput returns what AddInput added and no model has read yet.
+func (s *RunState) PendingInput() []Item { return slices.Clone(s.pending) }
+
+// ClearPendingInput takes back what AddInput added and no model has read yet.
+func (s *RunState) ClearPendingInput() { s.pending = nil }
 
 // RunID returns the id of the run, from which the ids of its effects are derived.
 func (s *RunState) RunID() string { return s.id }
 
 // Finished reports whether the run has its final output.
-func (s *RunState) Finished() bool { return s.final != nil }
+func (s *RunState) Finished() bool { return s.frame.final != nil }
 
 // FinalOutput returns the answer of a finished run.
 func (s *RunState) FinalOutput() string {
-	if s.final == nil {
+	if s.frame.final == nil {
 		return ""
 	}
-	return *s.final
+	return *s.frame.final
 }
 
-// turnsLeft reports whether the model may be called again.
-func (s *RunState) turnsLeft() bool { return s.maxTurns == noTurnLimit || s.turn < s.maxTurns }
+// Agent returns the name of the agent whose turn it is: the one the run was started with, or one it was handed to.
+func (s *RunState) Agent() string { return s.frame.agent }
 
-// Turn returns the number of model calls made so far.
-func (s *RunState) Turn() int { return s.turn }
+// Turn returns the number of model calls made so far, without those of agents used as tools.
+func (s *RunState) Turn() int { return s.frame.turn }
 
-// Usage returns what the run has cost so far.
+// Usage returns what the run has cost so far, with everything inside it.
 func (s *RunState) Usage() Usage { return s.usage }
 
-// Items returns the conversation: input, model items and outputs, oldest first. The caller must not modify it.
-func (s *RunState) Items() []Item { return slices.Clip(s.items) }
+// Items returns the conversation: input, model items and outputs, oldest first, without the conversations of agents
+// used as tools. The caller must not modify it.
+func (s *RunState) Items() []Item { return slices.Clip(s.frame.items) }
 
 // InputItems returns how many of Items were there before the first turn: what the session held, and the run's input.
-func (s *RunState) InputItems() int { return s.input }
+func (s *RunState) InputItems() int { return s.frame.input }

@@ -1,10 +1,11 @@
 package agent
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // check refuses numbers that no run can have.
@@ -13,12 +14,10 @@ func (h *stateHead) check() error {
 	switch {
 	case h.ID == "":
 		return h.bad("/id", "it is empty")
-	case len(h.Path) == 0 || slices.Contains(h.Path, ""):
-		return h.bad("/path", "it names no agent")
-	case h.Turn < 0:
-		return h.bad("/turn", "it is negative")
-	case h.MaxTurns < noTurnLimit || h.MaxTurns == 0:
-		return h.bad("/max_turns", "it is neither a limit nor -1")
+	case len(h.Path) != 1 || h.Path[0] == "":
+		return h.bad("/path", "it does not name an agent")
+	case h.Frames < 0:
+		return h.bad("/frames", "it is negative")
 	case min(u.Requests, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.TotalTokens) < 0:
 		return h.bad("/usage", "it is negative")
 	case h.Input < 0 || h.Input > h.Count:
@@ -27,10 +26,14 @@ func (h *stateHead) check() error {
 		return h.bad("/session/saved", "it is not a number of items")
 	case !increasing(h.Session.Held, h.Input, h.Session.Saved):
 		return h.bad("/session/held", "it is not a list of items that wait")
-	case h.Turn == 0 && (len(h.Calls) > 0 || h.Final != nil || h.Count != h.Input):
-		return h.bad("/turn", "nothing can have happened before the first turn")
-	case h.Final != nil && len(h.Calls) > 0:
-		return h.bad("/final_output", "a finished run has no calls")
+	}
+	if h.Server != nil && (h.Server.Sent < 0 || h.Server.Sent > h.Count || h.Server.ID != "" && h.Server.Previous != "") {
+		return h.bad("/conversation", "it is not a conversation of this run")
+	}
+	for i := range h.Pending {
+		if h.Pending[i].Type != ItemMessage || h.Pending[i].Raw != nil {
+			return h.bad("/pending_input", "it is not a list of messages")
+		}
 	}
 	return h.checkAlways()
 }
@@ -58,69 +61,132 @@ func increasing(indexes []int, from, to int) bool {
 	return true
 }
 
+// checkFrames checks every conversation of the run against its items.
+func (s *RunState) checkFrames(head *stateHead) error {
+	return s.frame.each(func(f *frame) error {
+		if path, reason := f.check(); reason != "" {
+			return head.bad(f.pointer()+path, reason)
+		}
+		if err := f.readLedger(); err != nil {
+			return err
+		}
+		return f.checkCalls(head)
+	})
+}
+
+// pointer says where in the head the conversation is, in words: heads nest, and calls have ids that may be secret.
+func (f *frame) pointer() string {
+	if f.parent == nil {
+		return ""
+	}
+	for i, c := range f.parent.calls {
+		if c == f.outer {
+			return f.parent.pointer() + "/calls/" + strconv.Itoa(i) + "/nested"
+		}
+	}
+	return f.parent.pointer()
+}
+
+// check refuses numbers that no conversation can have. It returns where and why.
+func (f *frame) check() (path, reason string) {
+	switch n := len(f.items); {
+	case f.agent == "":
+		return "/agent", "it is empty"
+	case f.parent != nil && f.count != n:
+		return "/item_count", "it is not the number of the conversation's items"
+	case f.turn < 0:
+		return "/turn", "it is negative"
+	case f.maxTurns < noTurnLimit || f.maxTurns == 0:
+		return "/max_turns", "it is neither a limit nor -1"
+	case f.input < 0 || f.input > n:
+		return "/input_items", "it is not a number of items"
+	case f.turn == 0 && (len(f.calls) > 0 || f.final != nil || f.answer != nil || n != f.input):
+		return "/turn", "nothing can have happened before the first turn"
+	case (f.final != nil || f.answer != nil) && len(f.calls) > 0:
+		return "/final_output", "a finished run has no calls"
+	case f.final != nil && f.answer != nil:
+		return "/answer", "a finished run has nothing to check"
+	}
+	last := f.input
+	for i, c := range f.copies {
+		if c.From < last || c.To < c.From || c.To > len(f.items) {
+			return "/copies/" + strconv.Itoa(i), "it is not a list of items"
+		}
+		last = c.To
+	}
+	return "", ""
+}
+
 // readLedger reads from the items what the head does not repeat: the calls of this run and which have their output.
-func (s *RunState) readLedger() error {
-	s.ledger = make(map[string]entry)
-	for i := s.input; i < len(s.items); i++ {
-		it := &s.items[i]
-		e, known := s.ledger[it.CallID]
-		switch it.Type {
-		case ItemFunctionCall:
+func (f *frame) readLedger() error {
+	f.ledger = make(map[string]entry)
+	for i := f.input; i < len(f.items); i++ {
+		if f.copied(i) {
+			continue
+		}
+		it := &f.items[i]
+		e, known := f.ledger[it.CallID]
+		switch {
+		case it.isCall():
 			if it.CallID == "" || known {
 				return badItem(i, "a call id is missing or used twice")
 			}
-			s.ledger[it.CallID] = entry{item: i}
-		case ItemFunctionCallOutput:
-			if !known || e.answered {
+			f.ledger[it.CallID] = entry{item: i}
+		case it.isOutput():
+			if !known || e.answered || callForms[f.items[e.item].Type].output != it.Type {
 				return badItem(i, "an output without its call, or a second one")
 			}
 			e.answered = true
-			s.ledger[it.CallID] = e
+			f.ledger[it.CallID] = e
 		}
 	}
 	return nil
 }
 
 func badItem(i int, reason string) error {
-	return &SchemaError{Version: strconv.Itoa(stateVersion), Path: "/items/" + strconv.Itoa(i), Reason: reason}
+	return &SchemaError{Path: "/items/" + strconv.Itoa(i), Reason: reason}
 }
 
 // checkCalls compares the open calls with the items, and reads their arguments from there.
-func (s *RunState) checkCalls() error {
-	open := 0
-	seen := make(map[string]bool, len(s.calls))
-	for i, c := range s.calls {
+func (f *frame) checkCalls(head *stateHead) error {
+	open, ran := 0, false
+	seen := make(map[string]bool, len(f.calls))
+	for i, c := range f.calls {
 		reason := "it is not a call of the items"
-		if e, ok := s.ledger[c.ID]; ok && !seen[c.ID] {
+		if e, ok := f.ledger[c.ID]; ok && !seen[c.ID] {
 			seen[c.ID] = true
-			reason = s.checkCall(c, e)
+			reason = f.checkCall(c, e)
 		}
 		if reason != "" {
-			return &SchemaError{Version: strconv.Itoa(stateVersion), Path: "/calls/" + strconv.Itoa(i), Reason: reason}
+			return head.bad(f.pointer()+"/calls/"+strconv.Itoa(i), reason)
 		}
 		if c.State != callDone {
 			open++
 		}
+		ran = ran || c.Ran
 	}
 	unanswered := 0
-	for _, e := range s.ledger {
+	for _, e := range f.ledger {
 		if !e.answered {
 			unanswered++
 		}
 	}
-	if unanswered != open || open == 0 && len(s.calls) > 0 {
-		return &SchemaError{Version: strconv.Itoa(stateVersion), Path: "/calls", Reason: "they are not the open calls of the items"}
+	if unanswered != open || open == 0 && len(f.calls) > 0 && !ran {
+		return head.bad(f.pointer()+"/calls", "they are not the open calls of the items")
 	}
 	return nil
 }
 
 // checkCall returns what is wrong with a call, or nothing.
-func (s *RunState) checkCall(c *call, e entry) string {
-	it := &s.items[e.item]
+func (f *frame) checkCall(c *call, e entry) string {
+	it := &f.items[e.item]
 	bound := c.Definition != nil && c.Digest != nil
-	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && c.Attempt == 0 && !c.Renew && !c.Always && c.Decision == nil
+	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && c.Attempt == 0 && !c.Renew && !c.Always && c.Decision == nil &&
+		c.Facts == nil && !c.Unbound && c.Arguments == nil && !c.Given && c.AskedAgain == 0 && !c.Review && c.Nested == nil
 	switch {
-	case c.Tool != it.Name || it.Agent != s.agentName():
+	case c.Tool == "", (it.Type == ItemFunctionCall || it.Type == ItemCustomToolCall) && c.Tool != it.Name, it.Agent != f.agent:
+		return "it is not what the item says"
+	case it.Type == ItemMCPApprovalRequest && c.Tool != it.Server:
 		return "it is not what the item says"
 	case e.answered != (c.State == callDone):
 		return "its state is not what the items say"
@@ -130,7 +196,7 @@ func (s *RunState) checkCall(c *call, e entry) string {
 		}
 		return ""
 	case c.Problem != "":
-		if !bare || c.State != callNew {
+		if !bare || c.State != callNew || c.Ran {
 			return "a call that cannot run is no question"
 		}
 		return ""
@@ -151,53 +217,100 @@ func (c *call) checkQuestion() string {
 		return "its state is unknown"
 	case c.Kind == "":
 		return "its kind is missing"
-	case c.Question != "" && c.Question != Confirm && c.Question != OutcomeUnknown:
+	case !knownQuestion[c.Question]:
 		return "its question is unknown"
 	case (c.State == callNew) != (c.Question == "") && c.State != callCleared:
 		return "its question does not fit its state"
-	case c.Attempt < 0, (c.Attempt > 0) != (c.Question == OutcomeUnknown):
+	case c.Attempt < 0, (c.Attempt > 0) != (c.Question == OutcomeUnknown), c.AskedAgain < 0:
 		return "its attempt does not fit its question"
-	case c.Always && (c.State != callCleared || d != nil), c.Renew && c.State != callWaiting:
+	case c.Always && (c.State != callCleared || d != nil), c.Renew && c.State != callWaiting, c.Review && c.State != callCleared:
 		return "what cleared it does not fit its state"
+	case c.Nested != nil && (c.State != callCleared || c.Output != nil || c.Kind != KindAgent):
+		return "only an agent that was let through can be at work"
+	case c.Output.newer() && c.Output.Native != nil && c.Kind != KindShell:
+		return "its output has a form that its tool does not have"
 	case d == nil:
 		return ""
-	case c.Question == "" || c.State == callCleared && (!d.Approve || d.Output != nil):
+	case c.Question == "" || c.State == callCleared && (!d.Approve || d.Output != nil || d.Arguments != nil):
 		return "nobody was asked about it"
-	case d.Output != nil && (!d.Approve || c.Question != OutcomeUnknown):
+	}
+	return d.check(c)
+}
+
+// knownQuestion are the kinds of interruptions, and none.
+var knownQuestion = map[InterruptionKind]bool{"": true, Confirm: true, OutcomeUnknown: true, InputRequired: true, ExternalResult: true}
+
+// check returns what is wrong with a decision about the call, or nothing.
+func (d *decision) check(c *call) string {
+	waits := c.State == callWaiting
+	switch {
+	case d.Output != nil && (!d.Approve || c.Question != OutcomeUnknown && c.Question != ExternalResult):
 		return "its decision does not fit its question"
+	case waits && d.Approve && (d.Output == nil) && c.Question == ExternalResult:
+		return "its decision does not fit its question"
+	case waits && d.Approve && (d.Arguments == nil) && c.Question == InputRequired:
+		return "its decision does not fit its question"
+	case d.Arguments != nil && (!d.Approve || c.Question != InputRequired && c.Question != Confirm):
+		return "its decision does not fit its question"
+	case d.Arguments != nil && !isCanonical(d.Arguments):
+		return "its decision holds arguments that are not usable"
 	case d.Approve && d.Message != nil:
 		return "an approval has no message"
 	}
 	return ""
 }
 
+func isCanonical(arguments json.RawMessage) bool {
+	canonical, err := CanonicalArguments(arguments)
+	return err == nil && bytes.Equal(canonical, arguments)
+}
+
 // checkDigest reads the arguments and compares them with what was bound.
 func (c *call) checkDigest(it *Item) string {
-	arguments, err := CanonicalArguments([]byte(it.Arguments))
-	if err != nil {
+	written, err := it.arguments(it.Arguments)
+	if err != nil || c.Arguments != nil && !isCanonical(c.Arguments) {
 		return "its arguments are not usable"
 	}
-	if CallDigest(*c.Definition, arguments) != *c.Digest {
+	c.written = written
+	if CallDigest(*c.Definition, c.arguments(), c.Facts...) != *c.Digest {
 		return "its digest is not that of its arguments"
 	}
-	c.arguments = arguments
 	return ""
 }
 
-// checkPath looks for the agents that the state names.
-func (s *RunState) checkPath(root *Agent) error {
-	if len(s.path) != 1 || s.path[0] != root.Name {
-		return fmt.Errorf("%w: the run was with %q, not with %q", ErrUnknownAgent, excerpt(strings.Join(s.path, "/")), root.Name)
-	}
-	return nil
+// checkAgents looks for the agents that the state names.
+func (s *RunState) checkAgents(root *Agent, g graph) error {
+	return s.frame.each(func(f *frame) error {
+		entry := ""
+		switch {
+		case f.parent == nil:
+			entry = root.Name
+		default:
+			// The tool may come later, from a toolset; then it is no agent's.
+			tool := g[f.parent.agent].ownTools().find(f.parent.callItem(f.outer))
+			if tool == nil || tool.agent == nil {
+				return fmt.Errorf("%w: agent %q no longer uses %q as a tool, which is at work", ErrUnknownAgent, f.parent.agent, excerpt(f.entry))
+			}
+			entry = tool.agent.agent.Name
+		}
+		if f.entry != entry {
+			return fmt.Errorf("%w: the run was with %q, not with %q", ErrUnknownAgent, excerpt(f.entry), entry)
+		}
+		if !g.reaches(f.entry, f.agent) {
+			return fmt.Errorf("%w: %q cannot have been reached from %q", ErrUnknownAgent, excerpt(f.agent), f.entry)
+		}
+		return nil
+	})
 }
 
-// checkTools looks for the tools of the calls that may still run.
-func (s *RunState) checkTools(root *Agent) error {
-	for _, c := range s.calls {
-		if s.needsTool(c) && root.tool(c.Tool) == nil {
-			return fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, excerpt(c.Tool), root.Name)
+// checkTools looks for the tools of the calls that may still run, where no toolset may have them.
+func (s *RunState) checkTools() error {
+	return s.frame.each(func(f *frame) error {
+		for _, c := range f.calls {
+			if f.needsTool(c) && f.tool(c) == nil && !f.box.partial && c.Kind != KindHandoff {
+				return fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, excerpt(c.Tool), f.agent)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

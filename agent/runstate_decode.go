@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -23,7 +24,8 @@ const (
 // ErrUnknownTool means that the agent no longer has the tool of a call that may still run. The state is returned with
 // it: once such calls are rejected, it can be resumed.
 func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
-	if err := root.check(); err != nil {
+	g, err := graphOf(root)
+	if err != nil {
 		return nil, err
 	}
 	if err := readable(data); err != nil {
@@ -32,16 +34,15 @@ func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 	data = bytes.Clone(data) // items keep pieces of it
 	r := lex.New(data, maxStateDepth)
 	head := []byte{'{'}
-	var items []Item
+	var items savedItems
 	found := false
-	err := r.Object(func(key []byte) (err error) {
+	err = r.Object(func(key []byte) (err error) {
 		if string(key) == "items" {
 			if found {
 				return r.Fail("two lists of items")
 			}
 			found = true
-			items, err = readItems(r, items)
-			return err
+			return items.read(r)
 		}
 		value, err := r.Skip()
 		if len(head) > 1 {
@@ -60,23 +61,23 @@ func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 	if !found {
 		return nil, &SchemaError{Reason: "it has no items"}
 	}
-	return decodeState(append(head, '}'), items, root, true)
+	return decodeState(append(head, '}'), &items, root, g, true)
 }
 
 // AssembleRunState reads a state from its stored parts: the newest head and the chunks of items in order. Errors as
 // for DecodeRunState; items beyond the head's count are dropped, missing ones are a *SchemaError.
 func AssembleRunState(head json.RawMessage, chunks []json.RawMessage, root *Agent) (*RunState, error) {
-	if err := root.check(); err != nil {
+	g, err := graphOf(root)
+	if err != nil {
 		return nil, err
 	}
-	var items []Item
+	var items savedItems
 	for i, chunk := range chunks {
 		if err := readable(chunk); err != nil {
 			return nil, err
 		}
 		r := lex.New(bytes.Clone(chunk), maxStateDepth)
-		var err error
-		items, err = readItems(r, items)
+		err := items.read(r)
 		if err == nil && r.End() != nil {
 			err = r.End()
 		}
@@ -87,7 +88,7 @@ func AssembleRunState(head json.RawMessage, chunks []json.RawMessage, root *Agen
 	if err := readable(head); err != nil {
 		return nil, err
 	}
-	return decodeState(head, items, root, false)
+	return decodeState(head, &items, root, g, false)
 }
 
 func readable(data []byte) error {
@@ -108,42 +109,112 @@ func unreadable(path string, err error) error {
 	return &SchemaError{Path: path, Reason: errNotItem.Error()}
 }
 
-func readItems(r *lex.Reader, items []Item) ([]Item, error) {
-	err := r.Array(func() error {
-		it, err := readSaved(r)
-		items = append(items, it)
+// savedItems are items as they were saved, and the numbers of their conversations. The numbers are left out as long as
+// all of them are zero.
+type savedItems struct {
+	items  []Item
+	frames []int
+}
+
+func (l *savedItems) read(r *lex.Reader) error {
+	return r.Array(func() error {
+		it, frame, err := readSaved(r)
+		if frame != 0 && l.frames == nil {
+			l.frames = make([]int, len(l.items))
+		}
+		l.items = append(l.items, it)
+		if l.frames != nil {
+			l.frames = append(l.frames, frame)
+		}
 		return err
 	})
-	return items, err
+}
+
+// frame returns the number of the conversation of an item.
+func (l *savedItems) frame(i int) int {
+	if l.frames == nil {
+		return 0
+	}
+	return l.frames[i]
 }
 
 // decodeState builds a state from its parts. whole says that the head must count all items.
-func decodeState(data []byte, items []Item, root *Agent, whole bool) (*RunState, error) {
+func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole bool) (*RunState, error) {
 	head, err := decodeHead(data)
 	if err != nil {
 		return nil, err
 	}
-	if head.Count < 0 || len(items) < head.Count || whole && len(items) > head.Count {
+	if head.Count < 0 || len(items.items) < head.Count || whole && len(items.items) > head.Count {
 		return nil, head.bad("/item_count", "the number of items is not what the head says")
-	}
-	items = items[:head.Count:head.Count]
-	s := &RunState{
-		id: head.ID, root: root, path: head.Path, turn: head.Turn, maxTurns: head.MaxTurns, usage: head.Usage,
-		items: items, input: head.Input, session: head.Session, calls: head.Calls, always: head.Always, final: head.Final,
 	}
 	if err := head.check(); err != nil {
 		return nil, err
 	}
-	if err := s.readLedger(); err != nil {
+	s := &RunState{
+		id: head.ID, root: root, graph: g, frames: head.Frames, usage: head.Usage,
+		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
+	}
+	s.frame = &frame{
+		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,
+		input: head.Input, copies: head.Copies, calls: head.Calls, answer: head.Answer, final: head.Final,
+	}
+	if err := s.distribute(head, items); err != nil {
 		return nil, err
 	}
-	if err := s.checkCalls(); err != nil {
+	if err := s.checkFrames(head); err != nil {
 		return nil, err
 	}
-	if err := s.checkPath(root); err != nil {
+	if err := s.checkAgents(root, g); err != nil {
 		return nil, err
 	}
-	return s, s.checkTools(root)
+	return s, s.checkTools()
+}
+
+// distribute gives each conversation its items. Those that have ended only keep their place in the log.
+func (s *RunState) distribute(head *stateHead, items *savedItems) error {
+	frames := map[int]*frame{0: s.frame}
+	err := s.frame.each(func(f *frame) error {
+		for _, c := range f.calls {
+			inner := c.Nested
+			if inner == nil {
+				continue
+			}
+			if inner.number < 1 || inner.number > s.frames || frames[inner.number] != nil {
+				return head.bad("/calls", "the number of a conversation is not one, or used twice")
+			}
+			frames[inner.number] = inner
+			inner.state, inner.parent, inner.outer = s, f, c
+			if inner.depth() > maxDepth {
+				return head.bad("/calls", "conversations are nested too deep")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.log = make([]*frame, head.Count)
+	if items.frames == nil {
+		s.frame.items = items.items[:head.Count:head.Count]
+		for i := range s.log {
+			s.log[i] = s.frame
+		}
+		return nil
+	}
+	for i, it := range items.items[:head.Count] {
+		number := items.frame(i)
+		if number > s.frames {
+			return badItem(i, "it belongs to a conversation that never began")
+		}
+		f := frames[number]
+		if f == nil {
+			f = &frame{state: s, number: number}
+			frames[number] = f
+		}
+		f.items = append(f.items, it)
+		s.log[i] = f
+	}
+	return nil
 }
 
 // decodeHead reads a head strictly: after reading it, it must be what this version writes, member for member.
@@ -155,8 +226,11 @@ func decodeHead(data []byte) (*stateHead, error) {
 	var head stateHead
 	dec := json.NewDecoder(bytes.NewReader(canonical))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&head); err != nil || head.Version != stateVersion {
+	if err := dec.Decode(&head); err != nil || head.Version < stateVersion1 || head.Version > stateVersion {
 		return nil, mismatch(canonical, err)
+	}
+	if head.Version == stateVersion1 && head.newer(false) {
+		return nil, head.bad("", "it holds what its version has no words for")
 	}
 	again, err := json.Marshal(&head)
 	if err == nil {
@@ -177,7 +251,7 @@ func mismatch(head []byte, err error) error {
 		return &SchemaError{Path: "/version", Reason: "it has no version"}
 	}
 	version := excerpt(claim.Version.String())
-	if version != strconv.Itoa(stateVersion) {
+	if version != strconv.Itoa(stateVersion1) && version != strconv.Itoa(stateVersion) {
 		return &SchemaError{Version: version, Path: "/version", Reason: "the version is not known to this program"}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -187,5 +261,5 @@ func mismatch(head []byte, err error) error {
 }
 
 func (h *stateHead) bad(path, reason string) error {
-	return &SchemaError{Version: strconv.Itoa(stateVersion), Path: path, Reason: reason}
+	return &SchemaError{Version: strconv.Itoa(h.Version), Path: path, Reason: reason}
 }

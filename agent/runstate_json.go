@@ -2,28 +2,140 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
 
-// stateVersion is the schema version that is written. Every released version stays readable.
-const stateVersion = 1
+// The schema versions. A state is written in the oldest that can express it, so that a program which does not know the
+// newest can still read what it would understand. Every released version stays readable.
+//
+//	1  function tools, decisions, outcome_unknown, sessions
+//	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
+//	   guardrails, tool use behaviors, added input, conversations kept by the provider
+const (
+	stateVersion1 = 1
+	stateVersion  = 2
+)
 
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
 // length of the run: what is known about earlier calls is read from the items again.
 type stateHead struct {
 	Version  int         `json:"version"`
 	ID       string      `json:"id"`
-	Path     []string    `json:"path"`
+	Path     []string    `json:"path"` // one name: the agent whose turn it is
+	Entry    string      `json:"entry,omitempty"`
 	Turn     int         `json:"turn"`
 	MaxTurns int         `json:"max_turns"` // -1: no limit
 	Usage    Usage       `json:"usage"`
-	Count    int         `json:"item_count"`
+	Count    int         `json:"item_count"` // of all conversations
 	Input    int         `json:"input_items"`
+	Copies   []span      `json:"copies,omitempty"`
+	Frames   int         `json:"frames,omitempty"`
 	Session  sessionMark `json:"session"`
+	Server   *serverMark `json:"conversation,omitempty"`
 	Calls    []*call     `json:"calls,omitempty"`
 	Always   []standing  `json:"always,omitempty"`
+	Pending  []Item      `json:"pending_input,omitempty"`
+	Answer   *string     `json:"answer,omitempty"`
 	Final    *string     `json:"final_output,omitempty"`
+}
+
+// frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.
+type frameHead struct {
+	Number   int     `json:"number"`
+	Agent    string  `json:"agent"`
+	Entry    string  `json:"entry,omitempty"`
+	Turn     int     `json:"turn"`
+	MaxTurns int     `json:"max_turns"`
+	Count    int     `json:"item_count"`
+	Input    int     `json:"input_items"`
+	Copies   []span  `json:"copies,omitempty"`
+	Calls    []*call `json:"calls,omitempty"`
+	Answer   *string `json:"answer,omitempty"`
+	Final    *string `json:"final_output,omitempty"`
+}
+
+// head returns the state's head, in the oldest version that can express it.
+func (s *RunState) head() *stateHead {
+	f := s.frame
+	h := &stateHead{
+		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
+		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
+	}
+	if h.newer(f.otherCalls()) {
+		h.Version = stateVersion
+	}
+	return h
+}
+
+// savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.
+func (f *frame) savedEntry() string {
+	if f.entry == f.agent {
+		return ""
+	}
+	return f.entry
+}
+
+// otherCalls reports whether a call of the turn has another form than a function.
+func (f *frame) otherCalls() bool {
+	for _, c := range f.calls {
+		if f.callItem(c).Type != ItemFunctionCall {
+			return true
+		}
+	}
+	return false
+}
+
+// newer reports whether the head holds what version 1 has no words for.
+func (h *stateHead) newer(otherCalls bool) bool {
+	if otherCalls || h.Entry != "" || len(h.Copies) > 0 || h.Frames > 0 || h.Server != nil || h.Pending != nil || h.Answer != nil {
+		return true
+	}
+	for _, c := range h.Calls {
+		if c.newer() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) newer() bool {
+	switch {
+	case c.Facts != nil, c.Unbound, c.Arguments != nil, c.Given, c.AskedAgain != 0, c.Review, c.Nested != nil, c.Ran:
+		return true
+	case c.Kind == KindHandoff, c.Question == InputRequired, c.Question == ExternalResult:
+		return true
+	case c.Decision != nil && (c.Decision.Arguments != nil || c.Decision.Output.newer()):
+		return true
+	}
+	return c.Output.newer()
+}
+
+func (o *ToolOutput) newer() bool { return o != nil && (o.Failed || o.Native != nil) }
+
+// MarshalJSON writes the conversation without its items.
+func (f *frame) MarshalJSON() ([]byte, error) {
+	return json.Marshal(&frameHead{
+		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: len(f.items), Input: f.input,
+		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The items come later; until then there are as many empty ones.
+func (f *frame) UnmarshalJSON(data []byte) error {
+	var h frameHead
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&h); err != nil {
+		return err
+	}
+	*f = frame{
+		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
+		copies: h.Copies, calls: h.Calls, answer: h.Answer, final: h.Final,
+	}
+	return nil
 }
 
 // Delta is what changed in a state since it had From items: a new head, and the items appended since.
@@ -37,16 +149,16 @@ type Delta struct {
 
 // Delta returns what is new since the state had from items.
 func (s *RunState) Delta(from int) (Delta, error) {
-	if from < 0 || from > len(s.items) {
-		return Delta{}, fmt.Errorf("%w: delta from item %d of %d", ErrConfig, from, len(s.items))
+	if from < 0 || from > len(s.log) {
+		return Delta{}, fmt.Errorf("%w: delta from item %d of %d", ErrConfig, from, len(s.log))
 	}
 	head, err := s.appendHead(nil)
 	if err != nil {
 		return Delta{}, err
 	}
-	d := Delta{Head: head, From: from, Count: len(s.items) - from}
+	d := Delta{Head: head, From: from, Count: len(s.log) - from}
 	if d.Count > 0 {
-		d.Items = appendItems(make([]byte, 0, sizeOf(s.items[from:])), s.items[from:])
+		d.Items = s.appendLog(nil, from)
 	}
 	return d, nil
 }
@@ -54,35 +166,65 @@ func (s *RunState) Delta(from int) (Delta, error) {
 // MarshalJSON writes the whole state in the current schema version: the head with the items as its last member.
 // Calling it directly is faster than json.Marshal, which reads the result again.
 func (s *RunState) MarshalJSON() ([]byte, error) {
-	b, err := s.appendHead(make([]byte, 0, 1024+sizeOf(s.items)))
+	b, err := s.appendHead(make([]byte, 0, 1024+sizeOf(s.frame.items)))
 	if err != nil {
 		return nil, err
 	}
 	b = append(b[:len(b)-1], `,"items":`...)
-	return append(appendItems(b, s.items), '}'), nil
+	return append(s.appendLog(b, 0), '}'), nil
 }
 
 func (s *RunState) appendHead(b []byte) ([]byte, error) {
 	out := bytes.NewBuffer(b)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(stateHead{
-		Version: stateVersion, ID: s.id, Path: s.path, Turn: s.turn, MaxTurns: s.maxTurns, Usage: s.usage,
-		Count: len(s.items), Input: s.input, Session: s.session, Calls: s.calls, Always: s.always, Final: s.final,
-	})
+	err := enc.Encode(s.head())
 	if err != nil {
 		return nil, fmt.Errorf("encode run state: %w", err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
+// appendLog writes the items from the one at index from on, in the order in which they came, each with the number of
+// its conversation.
+func (s *RunState) appendLog(b []byte, from int) []byte {
+	if s.frames == 0 {
+		return appendItems(b, s.frame.items[from:])
+	}
+	next := s.positions(from)
+	b = append(b, '[')
+	for i, f := range s.log[from:] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = f.items[next[f]].appendSaved(b, f.number)
+		next[f]++
+	}
+	return append(b, ']')
+}
+
+// positions returns which item of each conversation is the first in the log from the index on.
+func (s *RunState) positions(from int) map[*frame]int {
+	next := make(map[*frame]int)
+	for _, f := range s.log[from:] {
+		next[f]--
+	}
+	for f, n := range next {
+		next[f] = len(f.items) + n
+	}
+	return next
+}
+
 func appendItems(b []byte, items []Item) []byte {
+	if b == nil {
+		b = make([]byte, 0, sizeOf(items))
+	}
 	b = append(b, '[')
 	for i := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = items[i].appendSaved(b)
+		b = items[i].appendSaved(b, 0)
 	}
 	return append(b, ']')
 }

@@ -56,23 +56,26 @@ func (x *execution) save(ctx context.Context) error {
 			return fmt.Errorf("append to session: %w", err)
 		}
 	}
-	x.state.session = mark
+	x.state.session.Saved, x.state.session.Held = mark.Saved, mark.Held
 	return nil
 }
 
 // unsaved returns the items to append to the session and the mark that holds afterwards.
 func (s *RunState) unsaved() ([]Item, sessionMark) {
-	mark := sessionMark{Saved: len(s.items)}
+	f := s.frame
+	mark := sessionMark{Saved: len(f.items)}
 	candidates := slices.Clone(s.session.Held)
-	for i := s.session.Saved; i < len(s.items); i++ {
-		candidates = append(candidates, i)
+	for i := s.session.Saved; i < len(f.items); i++ {
+		if !f.copied(i) {
+			candidates = append(candidates, i)
+		}
 	}
 	var ready []Item
 	for n, i := range candidates {
-		if s.held(candidates[n:]) {
+		if f.held(candidates[n:]) {
 			mark.Held = append(mark.Held, i)
 		} else {
-			ready = append(ready, s.items[i])
+			ready = append(ready, f.items[i])
 		}
 	}
 	return ready, mark
@@ -80,14 +83,14 @@ func (s *RunState) unsaved() ([]Item, sessionMark) {
 
 // held reports whether the first of the items must wait: a call without its output, or the reasoning that directly
 // precedes such a call.
-func (s *RunState) held(indexes []int) bool {
+func (f *frame) held(indexes []int) bool {
 	for n, i := range indexes {
-		it := &s.items[i]
+		it := &f.items[i]
 		switch {
 		case i != indexes[0]+n:
 			return false
-		case it.Type == ItemFunctionCall && i >= s.input:
-			return !s.ledger[it.CallID].answered
+		case it.isCall() && i >= f.input:
+			return !f.ledger[it.CallID].answered
 		case it.Type != ItemReasoning:
 			return false
 		}

@@ -83,8 +83,9 @@ type Tool struct {
 	// instead, and [ErrOutcomeUnknown] to have people find out whether the call took effect. It must honour ctx.
 	Invoke func(ctx context.Context, call *ToolCall) (ToolOutput, error)
 
-	agent *agentTool // of a tool made by Agent.AsTool
-	err   error      // why the tool cannot be used; found by NewTool, reported by the runner
+	agent   *agentTool // of a tool made by Agent.AsTool
+	handoff *Handoff   // of a handoff as the model sees it
+	err     error      // why the tool cannot be used; found by NewTool, reported by the runner
 }
 
 // ApprovalFunc decides whether a call needs approval. An error counts as true.
@@ -105,6 +106,8 @@ type ToolCall struct {
 	// EffectID names this execution. It is the same in every process and after every restart, and different for
 	// every other call of every run: usable as an idempotency key.
 	EffectID string `json:"effect_id"`
+	// AskedAgain counts how often a guardrail had people asked again about the call.
+	AskedAgain int `json:"asked_again,omitempty"`
 
 	// Run is the run's context. It is not part of the call's identity.
 	Run *RunContext `json:"-"`

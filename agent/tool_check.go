@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // noParameters is the schema of a tool that takes nothing.
@@ -16,6 +18,14 @@ var (
 	errSchema       = errors.New("its Parameters are not a JSON object")
 	errNoParameters = errors.New("this tool takes no arguments; write {}")
 	errValidator    = errors.New("the arguments could not be checked")
+	errHosted       = errors.New("a tool with WireHosted needs Hosted, a JSON object, and nobody else has it")
+	errHostedParts  = errors.New("the provider executes it: Parameters, Invoke, Bind, Input and External have no meaning")
+	errHostedGate   = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
+	errHostedLabel  = errors.New("Hosted of an MCP server must say type mcp, and server_label must be the tool's name")
+	errTextOnly     = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
+	errWire         = errors.New("its Wire is unknown")
+	errCustom       = errors.New("a tool that takes text or the provider's own form has no Parameters and no Input")
+	errInvokes      = errors.New("a tool is External or has an Invoke function, not both")
 )
 
 func (t *Tool) kind() ToolKind {
@@ -32,18 +42,61 @@ func (t *Tool) check() error {
 		return t.err
 	case !validToolName(t.Name):
 		return errToolName
-	case t.Invoke == nil:
-		return errNoInvoke
 	case t.Timeout < 0:
 		return fmt.Errorf("the Timeout %v is negative", t.Timeout)
-	case len(t.Parameters) == 0:
-		return nil
-	case !json.Valid(t.Parameters) || firstByte(t.Parameters) != '{':
-		return errSchema
-	case t.NeedsApproval != nil && t.Validate == nil:
-		return errNoValidate
+	case t.Wire == WireHosted || t.Hosted != nil:
+		return t.checkHosted()
+	case t.External && t.Invoke != nil:
+		return errInvokes
+	case !t.External && t.Invoke == nil && t.agent == nil && t.handoff == nil:
+		return errNoInvoke
 	}
-	return nil
+	if err := t.checkForm(); err != nil {
+		return err
+	}
+	return t.checkGuardrails()
+}
+
+// checkForm looks at how the tool's calls are written.
+func (t *Tool) checkForm() error {
+	switch t.Wire {
+	case WireFunction:
+	case WireCustom, WireShell, WireApplyPatch:
+		if len(t.Parameters) > 0 || len(t.Input) > 0 {
+			return errCustom
+		}
+		return nil
+	default:
+		return errWire
+	}
+	if len(t.Parameters) > 0 {
+		switch {
+		case !json.Valid(t.Parameters) || firstByte(t.Parameters) != '{':
+			return errSchema
+		case (t.NeedsApproval != nil || t.External || len(t.Input) > 0) && t.Validate == nil:
+			return errNoValidate
+		}
+	}
+	return t.checkInput()
+}
+
+// checkHosted looks at a tool that the provider executes.
+func (t *Tool) checkHosted() error {
+	var hosted struct {
+		Type  string `json:"type"`
+		Label string `json:"server_label"`
+	}
+	switch {
+	case t.Wire != WireHosted || firstByte(t.Hosted) != '{' || json.Unmarshal(t.Hosted, &hosted) != nil:
+		return errHosted
+	case len(t.Parameters) > 0 || t.Invoke != nil || t.Bind != nil || len(t.Input) > 0 || t.External || t.agent != nil:
+		return errHostedParts
+	case t.Kind == KindHostedMCP && (hosted.Type != "mcp" || hosted.Label != t.Name):
+		return errHostedLabel
+	case t.Kind != KindHostedMCP && (t.NeedsApproval != nil || t.OnApproval != nil || t.Audit):
+		return errHostedGate
+	}
+	return t.checkGuardrails()
 }
 
 func validToolName(name string) bool {
@@ -66,17 +119,35 @@ func firstByte(b []byte) byte {
 
 // definition returns what the model is told about the tool.
 func (t *Tool) definition() ToolDefinition {
-	d := ToolDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-	if len(d.Parameters) == 0 {
+	d := ToolDefinition{Name: t.Name, Description: t.Description, Wire: t.Wire}
+	switch {
+	case t.Wire == WireHosted:
+		d.Hosted = t.Hosted
+	case t.Wire != WireFunction:
+	case len(t.Parameters) == 0:
 		d.Parameters = json.RawMessage(noParameters)
+	case len(t.Input) > 0:
+		d.Parameters = withoutProperties(t.Parameters, t.Input)
+	default:
+		d.Parameters = t.Parameters
 	}
 	return d
 }
 
 // validate checks canonical arguments. A validator that panics refuses them.
 func (t *Tool) validate(arguments json.RawMessage) (err error) {
+	if t.Wire == WireCustom {
+		var custom struct {
+			Input *string `json:"input"`
+		}
+		dec := json.NewDecoder(bytes.NewReader(arguments))
+		dec.DisallowUnknownFields()
+		if dec.Decode(&custom) != nil || custom.Input == nil {
+			return errTextOnly
+		}
+	}
 	if t.Validate == nil {
-		if len(t.Parameters) == 0 && string(arguments) != "{}" {
+		if len(t.Parameters) == 0 && t.Wire == WireFunction && string(arguments) != "{}" {
 			return errNoParameters
 		}
 		return nil
@@ -86,5 +157,14 @@ func (t *Tool) validate(arguments json.RawMessage) (err error) {
 			err = errValidator
 		}
 	}()
-	return t.Validate(append(json.RawMessage(nil), arguments...))
+	return t.Validate(slices.Clone(arguments))
+}
+
+// validateCall checks the arguments of a call as far as they are there: those that a person fills in may still be
+// missing.
+func (t *Tool) validateCall(c *call) error {
+	if len(t.Input) > 0 && !c.Given {
+		return t.withoutInput(c.arguments())
+	}
+	return t.validate(c.arguments())
 }

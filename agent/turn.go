@@ -8,26 +8,26 @@ import (
 // maxCallID bounds the ids that providers give to calls.
 const maxCallID = 512
 
-// accept adds the model's answer to the state: all of it, or nothing when it breaks the protocol.
-func (s *RunState) accept(a *Agent, resp *ModelResponse) error {
+// accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol.
+func (f *frame) accept(resp *ModelResponse) error {
 	if resp == nil {
 		return fmt.Errorf("%w: no response", ErrModelBehavior)
 	}
-	answer := response{state: s, agent: a}
+	answer := response{frame: f}
 	for i := range resp.Items {
 		if err := answer.add(resp.Items[i]); err != nil {
 			return fmt.Errorf("%w: item %d of the response: %w", ErrModelBehavior, i, err)
 		}
 	}
-	s.turn++
-	s.addUsage(resp.Usage)
+	f.turn++
+	f.state.addUsage(resp.Usage)
 	for _, it := range answer.items {
-		s.append(it)
+		f.append(it)
 	}
-	s.calls = answer.calls
+	f.calls = answer.calls
 	if !answer.called {
 		text := answer.text()
-		s.final = &text
+		f.answer = &text
 	}
 	return nil
 }
@@ -41,8 +41,7 @@ func (s *RunState) addUsage(u Usage) {
 
 // response is a model's answer while it is checked. It changes nothing of the state.
 type response struct {
-	state  *RunState
-	agent  *Agent
+	frame  *frame
 	items  []Item
 	calls  []*call
 	called bool // it held a call, even if only one that was made before
@@ -53,15 +52,14 @@ func (r *response) add(it Item) error {
 	if err != nil {
 		return err
 	}
-	clean.Agent = r.agent.Name
-	switch clean.Type {
-	case ItemFunctionCall:
+	clean.Agent = r.frame.agent
+	switch {
+	case clean.isCall():
 		// What the model wrote is judged as it is, before anything that cannot be saved is replaced in it.
 		return r.addCall(clean, it.Arguments)
-	case ItemFunctionCallOutput:
+	case clean.isOutput():
 		return errForgedOutput
-	}
-	if needsClient[clean.Type] {
+	case needsClient[clean.Type]:
 		return fmt.Errorf("%q calls are not supported", clean.Type)
 	}
 	if clean.Type == ItemMessage && clean.Role != RoleAssistant && clean.Role != "" {
@@ -86,21 +84,24 @@ func (r *response) addCall(it Item, written string) error {
 		r.dropReasoning()
 		return nil
 	}
+	if it.Type == ItemMCPApprovalRequest && r.frame.tools().find(&it) == nil {
+		return fmt.Errorf("the MCP server %q is not one of the agent's", excerpt(it.Server))
+	}
 	r.items = append(r.items, it)
 	if it.Raw != nil {
 		written = it.Arguments
 	}
-	r.calls = append(r.calls, newCall(r.agent, &it, written))
+	r.calls = append(r.calls, r.frame.newCall(&it, written))
 	return nil
 }
 
 // earlier returns the call of this run that has the id already.
 func (r *response) earlier(callID string) *Item {
-	if e, ok := r.state.ledger[callID]; ok {
-		return &r.state.items[e.item]
+	if e, ok := r.frame.ledger[callID]; ok {
+		return &r.frame.items[e.item]
 	}
 	for i := range r.items {
-		if r.items[i].Type == ItemFunctionCall && r.items[i].CallID == callID {
+		if r.items[i].isCall() && r.items[i].CallID == callID {
 			return &r.items[i]
 		}
 	}
@@ -127,24 +128,20 @@ func (r *response) text() string {
 
 // sameCall reports whether two calls mean the same, however their arguments are written.
 func sameCall(a, b *Item) bool {
-	if a.Name != b.Name {
+	if a.Type != b.Type || a.Name != b.Name || a.Server != b.Server {
 		return false
 	}
 	if a.Arguments == b.Arguments {
 		return true
 	}
-	x, errX := CanonicalArguments([]byte(a.Arguments))
-	y, errY := CanonicalArguments([]byte(b.Arguments))
+	x, errX := a.arguments(a.Arguments)
+	y, errY := b.arguments(b.Arguments)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
 // needsClient lists the items of the Responses API that ask the client to do something and that no tool here can
 // answer. To go on as if they were not there would lose a call.
 var needsClient = map[ItemType]bool{
-	"apply_patch_call":     true,
-	"computer_call":        true,
-	"custom_tool_call":     true,
-	"local_shell_call":     true,
-	"mcp_approval_request": true,
-	"shell_call":           true,
+	"computer_call":    true,
+	"local_shell_call": true,
 }

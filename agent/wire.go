@@ -1,5 +1,15 @@
 package agent
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"countersign/agent/internal/canon"
+	"countersign/agent/internal/lex"
+)
+
 // WireForm says how the calls and outputs of a tool look on the wire of the Responses API. Whatever the form, a call's
 // arguments are a JSON object in canonical form for gates, people and digests.
 type WireForm string
@@ -20,3 +30,157 @@ const (
 	// WireHosted is a tool that the provider executes, described by Tool.Hosted.
 	WireHosted WireForm = "hosted"
 )
+
+// callForm says how a kind of call is answered.
+type callForm struct {
+	form   WireForm
+	output ItemType
+}
+
+// callForms are the items that ask this side to do something.
+var callForms = map[ItemType]callForm{
+	ItemFunctionCall:       {WireFunction, ItemFunctionCallOutput},
+	ItemCustomToolCall:     {WireCustom, ItemCustomToolCallOutput},
+	ItemShellCall:          {WireShell, ItemShellCallOutput},
+	ItemApplyPatchCall:     {WireApplyPatch, ItemApplyPatchCallOutput},
+	ItemMCPApprovalRequest: {WireHosted, ItemMCPApprovalResponse},
+}
+
+// isCall reports whether the item asks this side to do something.
+func (it *Item) isCall() bool {
+	switch it.Type {
+	case ItemFunctionCall, ItemCustomToolCall, ItemShellCall, ItemApplyPatchCall, ItemMCPApprovalRequest:
+		return true
+	}
+	return false
+}
+
+// isOutput reports whether the item answers a call.
+func (it *Item) isOutput() bool {
+	switch it.Type {
+	case ItemFunctionCallOutput, ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput, ItemMCPApprovalResponse:
+		return true
+	}
+	return false
+}
+
+var errNotText = errors.New("the input is not valid UTF-8")
+
+// arguments returns the canonical arguments of a call; written is what the model wrote.
+func (it *Item) arguments(written string) (json.RawMessage, error) {
+	switch it.Type {
+	case ItemCustomToolCall:
+		switch {
+		case !utf8.ValidString(written):
+			return nil, errNotText
+		case len(written) > canon.MaxBytes-64:
+			return nil, fmt.Errorf("the input is longer than %d bytes", canon.MaxBytes-64)
+		}
+		b := lex.AppendQuoted([]byte(`{"input":`), written)
+		return CanonicalArguments(append(b, '}'))
+	case ItemMCPApprovalRequest:
+		if written == "" {
+			written = "{}"
+		}
+	case ItemShellCall, ItemApplyPatchCall:
+		canonical, err := CanonicalArguments([]byte(written))
+		if err != nil {
+			return nil, err
+		}
+		return withoutNulls(canonical), nil
+	}
+	return CanonicalArguments([]byte(written))
+}
+
+// withoutNulls leaves out the members of a canonical object that are null: providers write those that were not given.
+func withoutNulls(canonical json.RawMessage) json.RawMessage {
+	r := lex.New(canonical, canon.MaxDepth)
+	out := make(json.RawMessage, 1, len(canonical))
+	out[0] = '{'
+	_ = r.Object(func(key []byte) error {
+		value, err := r.Skip()
+		if err == nil && string(value) != "null" {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(append(lex.AppendQuoted(out, key), ':'), value...)
+		}
+		return err
+	})
+	return append(out, '}')
+}
+
+// outputOf returns the item that answers a call.
+func (f *frame) outputOf(c *call, out ToolOutput) Item {
+	asked := f.callItem(c)
+	it := Item{Type: callForms[asked.Type].output, CallID: c.ID, Output: out.Text, Agent: f.agent}
+	switch asked.Type {
+	case ItemFunctionCall:
+		return it
+	case ItemShellCall:
+		it.Raw = shellOutput(asked, out)
+	case ItemApplyPatchCall:
+		status := "completed"
+		if out.Failed {
+			status = "failed"
+		}
+		it.Raw = object("type", string(it.Type), "call_id", c.ID, "status", status, "output", out.Text)
+	case ItemCustomToolCall:
+		it.Raw = object("type", string(it.Type), "call_id", c.ID, "output", out.Text)
+	case ItemMCPApprovalRequest:
+		it.Raw = approvalResponse(c.ID, out)
+	}
+	clean, err := ParseItem(it.Raw)
+	if err != nil { // the tool's Native was not JSON
+		it.Raw = shellOutput(asked, ToolOutput{Text: out.Text, Failed: out.Failed})
+		clean, _ = ParseItem(it.Raw)
+	}
+	clean.Agent = f.agent
+	return clean
+}
+
+// shellOutput writes what became of a shell_call.
+func shellOutput(asked *Item, out ToolOutput) json.RawMessage {
+	list := out.Native
+	if list == nil {
+		stdout, stderr, code := out.Text, "", "0"
+		if out.Failed {
+			stdout, stderr, code = "", out.Text, "1"
+		}
+		list = object("stdout", stdout, "stderr", stderr)
+		list = append(list[:len(list)-1], `,"outcome":{"type":"exit","exit_code":`+code+`}}`...)
+		list = append(append(json.RawMessage{'['}, list...), ']')
+	}
+	b := object("type", string(ItemShellCallOutput), "call_id", asked.CallID)
+	b = append(append(b[:len(b)-1], `,"output":`...), list...)
+	var action struct {
+		MaxOutput json.RawMessage `json:"max_output_length"`
+	}
+	if json.Unmarshal([]byte(asked.Arguments), &action) == nil && len(action.MaxOutput) > 0 && string(action.MaxOutput) != "null" {
+		b = append(append(b, `,"max_output_length":`...), action.MaxOutput...)
+	}
+	return append(b, '}')
+}
+
+// approvalResponse writes the answer to an mcp_approval_request.
+func approvalResponse(request string, out ToolOutput) json.RawMessage {
+	b := object("type", string(ItemMCPApprovalResponse), "approval_request_id", request)
+	b = append(b[:len(b)-1], `,"approve":`...)
+	if !out.Failed {
+		return append(b, "true}"...)
+	}
+	b = append(b, "false"...)
+	if out.Text != "" {
+		b = lex.AppendQuoted(append(b, `,"reason":`...), validText(out.Text))
+	}
+	return append(b, '}')
+}
+
+// object writes an object whose values are strings, from names and values.
+func object(pairs ...string) json.RawMessage {
+	b := json.RawMessage{'{'}
+	for i := 0; i < len(pairs); i += 2 {
+		b = appendField(b, pairs[i], pairs[i+1], true)
+	}
+	return append(b, '}')
+}

@@ -33,8 +33,8 @@ func Transform(data []byte) ([]byte, error) {
 	return transform(data, MaxDepth)
 }
 
-// TransformLarge is Transform without the limit on size, for text that was written here.
-func TransformLarge(data []byte) ([]byte, error) { return transform(data, MaxDepth) }
+// TransformLarge is Transform without the limit on size, and with four times the depth, for text that was written here.
+func TransformLarge(data []byte) ([]byte, error) { return transform(data, 4*MaxDepth) }
 
 func transform(data []byte, depth int) ([]byte, error) {
 	if i := invalidUTF8(data); i >= 0 {

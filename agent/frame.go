@@ -1,0 +1,239 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+)
+
+// frame is one conversation of a run: the run itself, or that of an agent which is used as a tool.
+type frame struct {
+	state    *RunState
+	number   int    // 0 for the run itself; the others in the order in which they began
+	parent   *frame // nil for the run itself
+	outer    *call  // the call of parent that this conversation answers
+	entry    string // the agent that it began with
+	agent    string // the agent whose turn it is
+	turn     int
+	maxTurns int
+	items    []Item
+	count    int    // items that a saved conversation says it has
+	input    int    // items that were there before the first turn
+	copies   []span // items that handoffs put there to be shown instead of what precedes them
+	calls    []*call
+	answer   *string // what the agent answered, while it is being checked
+	final    *string
+	ledger   map[string]entry // calls made here, by the provider's id
+	box      *toolbox         // what the agent has now; nil until somebody needed it
+}
+
+// span is the items from From up to but not including To.
+type span struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// entry says where the call of an id is, and whether it has its output.
+type entry struct {
+	item     int
+	answered bool
+}
+
+// append adds an item that the run made.
+func (f *frame) append(it Item) {
+	switch {
+	case it.isCall():
+		if f.ledger == nil {
+			f.ledger = make(map[string]entry)
+		}
+		f.ledger[it.CallID] = entry{item: len(f.items)}
+	case it.isOutput():
+		e := f.ledger[it.CallID]
+		e.answered = true
+		f.ledger[it.CallID] = e
+	}
+	f.appendCopy(it)
+}
+
+// appendCopy adds an item that is no call or output of this conversation's own.
+func (f *frame) appendCopy(it Item) {
+	f.items = append(f.items, it)
+	f.state.log = append(f.state.log, f)
+}
+
+// visible returns the items that the model sees.
+func (f *frame) visible() []Item {
+	if n := len(f.copies); n > 0 {
+		return f.items[f.copies[n-1].From:]
+	}
+	return f.items
+}
+
+// copied reports whether the item at index i is a copy for the model only.
+func (f *frame) copied(i int) bool {
+	return slices.ContainsFunc(f.copies, func(s span) bool { return s.From <= i && i < s.To })
+}
+
+// path returns the names of the agents from the run's own to this one's.
+func (f *frame) path() []string {
+	if f.parent == nil {
+		return []string{f.agent}
+	}
+	return append(f.parent.path(), f.agent)
+}
+
+// depth is 0 for the run itself.
+func (f *frame) depth() int {
+	if f.parent == nil {
+		return 0
+	}
+	return f.parent.depth() + 1
+}
+
+// interruptionID names a call in its run.
+func (f *frame) interruptionID(callID string) string {
+	id := interruptionID([]string{f.agent}, f.turn, callID)
+	if f.parent == nil {
+		return id
+	}
+	return f.parent.interruptionID(f.outer.ID) + "/" + id
+}
+
+// effectID names the execution of a call.
+func (f *frame) effectID(callID string) string {
+	if f.parent == nil {
+		return effectID(f.state.id, []string{f.agent}, f.turn, callID)
+	}
+	return nestedEffectID(f.parent.effectID(f.outer.ID), f.agent, f.turn, callID)
+}
+
+// turnsLeft reports whether the model may be called again.
+func (f *frame) turnsLeft() bool { return f.maxTurns == noTurnLimit || f.turn < f.maxTurns }
+
+// each calls fn for this frame and those inside it, the outer ones first, in the order of their calls.
+func (f *frame) each(fn func(*frame) error) error {
+	if err := fn(f); err != nil {
+		return err
+	}
+	for _, c := range f.calls {
+		if c.Nested != nil {
+			if err := c.Nested.each(fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// waits reports whether a call of the turn waits for people, here or further inside.
+func (f *frame) waits() bool {
+	for _, c := range f.calls {
+		if c.Output == nil && (c.State == callWaiting || c.Nested != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// done reports whether every call of the turn has its output.
+func (f *frame) done() bool {
+	for _, c := range f.calls {
+		if c.State != callDone {
+			return false
+		}
+	}
+	return true
+}
+
+// tool returns the tool of a call as the agent has it now, or nil.
+func (f *frame) tool(c *call) *Tool {
+	return f.tools().find(f.callItem(c))
+}
+
+// callItem returns the item of a call of the turn.
+func (f *frame) callItem(c *call) *Item { return &f.items[f.ledger[c.ID].item] }
+
+// tools returns the toolbox, at least what is in it without asking toolsets.
+func (f *frame) tools() *toolbox {
+	if f.box == nil {
+		f.box = f.state.graph[f.agent].ownTools()
+	}
+	return f.box
+}
+
+// toolCall returns the call as gates, tools and people see it. Nothing in it is shared.
+func (f *frame) toolCall(c *call) ToolCall {
+	name := c.Tool
+	if it := f.callItem(c); it.Type == ItemMCPApprovalRequest {
+		name = it.Server + "." + it.Name
+	}
+	return ToolCall{
+		ID:         c.ID,
+		Tool:       name,
+		Kind:       c.Kind,
+		Arguments:  slices.Clone(c.arguments()),
+		Agent:      f.agent,
+		Path:       f.path(),
+		Turn:       f.turn,
+		EffectID:   f.effectID(c.ID),
+		AskedAgain: c.AskedAgain,
+	}
+}
+
+// interruption returns the question that the call waits for.
+func (f *frame) interruption(c *call) Interruption {
+	in := Interruption{
+		ID:         f.interruptionID(c.ID),
+		Kind:       c.Question,
+		Attempt:    c.Attempt,
+		Call:       f.toolCall(c),
+		Definition: *c.Definition,
+		Digest:     *c.Digest,
+		Facts:      slices.Clone(c.Facts),
+	}
+	if c.Arguments != nil {
+		in.Original = slices.Clone(c.written)
+	}
+	if c.Question == InputRequired {
+		if tool := f.tool(c); tool != nil {
+			in.Fields = tool.fields()
+		}
+	}
+	return in
+}
+
+// question returns the open call that in asks about.
+func (f *frame) question(in *Interruption) (*call, *frame, error) {
+	for _, c := range f.calls {
+		if c.Nested != nil {
+			if found, at, err := c.Nested.question(in); err == nil || err == ErrStale {
+				return found, at, err
+			}
+			continue
+		}
+		if c.State != callWaiting || f.interruptionID(c.ID) != in.ID {
+			continue
+		}
+		if in.Digest != *c.Digest || in.Kind != c.Question || in.Attempt != c.Attempt {
+			return nil, nil, ErrStale
+		}
+		return c, f, nil
+	}
+	return nil, nil, ErrUnknownInterruption
+}
+
+// nest begins a conversation of the agent that answers the call.
+func (f *frame) nest(c *call, a *Agent, maxTurns int, input []Item) (*frame, error) {
+	s := f.state
+	inner := &frame{state: s, number: s.frames + 1, parent: f, outer: c, entry: a.Name, agent: a.Name, maxTurns: maxTurns}
+	for i := range input {
+		clean, err := cleanItem(input[i])
+		if err != nil {
+			return nil, fmt.Errorf("%w: input item %d: %w", ErrConfig, i, err)
+		}
+		inner.appendCopy(clean)
+	}
+	inner.input = len(inner.items)
+	s.frames++
+	c.Nested = inner
+	return inner, nil
+}
