@@ -264,6 +264,7 @@ func (l *loop) effect(j *job) (Effect, error) {
 		Definition:   definition,
 		Digest:       digest,
 		Idempotent:   j.tool.Idempotent || j.tool.agent != nil,
+		Tool:         j.tool,
 		Decided:      j.how.verdict == approved && j.how.exact,
 		Always:       j.how.verdict == approved && !j.how.exact,
 		Review:       j.how.review,

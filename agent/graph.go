@@ -101,6 +101,13 @@ func (a *Agent) checkTools() error {
 			return fmt.Errorf("two tools named %q", tool.Name)
 		}
 	}
+	if err := a.checkHandoffs(); err != nil {
+		return err
+	}
+	return a.ownTools().checkForms()
+}
+
+func (a *Agent) checkHandoffs() error {
 	for i := range a.Handoffs {
 		h := &a.Handoffs[i]
 		if err := h.check(); err != nil {

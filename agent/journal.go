@@ -13,6 +13,7 @@ type Effect struct {
 	Definition   Digest
 	Digest       Digest
 	Idempotent   bool
+	Tool         *Tool // what is about to run, as it is now; not to be modified
 	// Decided says that people decided the call (an exact decision), Always that a decision with Always covers it.
 	// With neither, the gate let the call through.
 	Decided, Always bool

@@ -88,8 +88,12 @@ func (s *RunState) resolve(ctx context.Context) error {
 			return nil
 		}
 		box, err := s.graph[f.agent].allTools(ctx)
+		if err != nil {
+			f.box = nil
+			return err
+		}
 		f.box = box
-		return err
+		return nil
 	})
 }
 
@@ -175,6 +179,17 @@ func (f *frame) rebindOpen(c *call) bool {
 		c.ask(c.Question)
 	}
 	return true
+}
+
+// Tool returns the tool that an open question is about, as its agent has it now: nil when the question is not open, or
+// when the tool is gone or can only be had from a toolset that was not asked yet; Rebind and Resume ask. It is not to be
+// modified.
+func (s *RunState) Tool(in Interruption) *Tool {
+	c, f, err := s.frame.question(&in)
+	if err != nil {
+		return nil
+	}
+	return f.tool(c)
 }
 
 // AddInput puts items, usually a message of the user, into a run that is not finished. The model reads them with its

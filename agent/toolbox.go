@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -11,8 +10,6 @@ type toolbox struct {
 	tools   []*Tool
 	partial bool // toolsets were not asked
 }
-
-var errSameForm = errors.New("only one tool of this wire form can be told apart by the provider")
 
 // ownTools returns the agent's tools and handoffs, without asking its toolsets.
 func (a *Agent) ownTools() *toolbox {
@@ -36,7 +33,7 @@ func (a *Agent) allTools(ctx context.Context) (*toolbox, error) {
 	for _, set := range a.Toolsets {
 		tools, err := set.Tools(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("toolset %q: %w", set.Name(), err)
+			return nil, fmt.Errorf("%w: %q: %w", ErrToolset, set.Name(), err)
 		}
 		for i := range tools {
 			b.tools = append(b.tools, &tools[i])
@@ -52,6 +49,9 @@ func (a *Agent) allTools(ctx context.Context) (*toolbox, error) {
 // check looks at what the toolsets added behind the agent's own tools.
 func (b *toolbox) check(own int) error {
 	seen := make(map[string]bool, len(b.tools))
+	if err := b.checkForms(); err != nil {
+		return err
+	}
 	for i, t := range b.tools {
 		if i >= own && t.handoff == nil {
 			if err := t.check(); err != nil {
@@ -65,6 +65,21 @@ func (b *toolbox) check(own int) error {
 			return fmt.Errorf("two tools named %q", t.Name)
 		}
 		seen[t.Name] = true
+	}
+	return nil
+}
+
+// checkForms refuses tools that a provider's calls cannot tell apart.
+func (b *toolbox) checkForms() error {
+	seen := make(map[WireForm]bool)
+	for _, t := range b.tools {
+		if t.Wire != WireShell && t.Wire != WireApplyPatch {
+			continue
+		}
+		if seen[t.Wire] {
+			return fmt.Errorf("two tools of the form %q: the provider's calls do not name their tool", t.Wire)
+		}
+		seen[t.Wire] = true
 	}
 	return nil
 }

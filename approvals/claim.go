@@ -17,7 +17,6 @@ type execution struct {
 	run      *Run // as it was claimed
 	config   AgentConfig
 	runner   *agent.Runner
-	agent    *agent.Agent
 	state    *agent.RunState // nil before the first turn of a run
 	requests []*Request      // as they were at the claim
 	applied  []*Request      // those whose end this execution has taken over

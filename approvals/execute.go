@@ -26,7 +26,7 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	defer release()
 	err = x.load(run)
 	if err == nil {
-		x.agent = x.listening(ctx)
+		x.runner.ModelOf = func(a *agent.Agent) agent.Model { return interruptible(ctx, a.Model) }
 		err = x.advance(run)
 	}
 	if cause := context.Cause(run); err != nil && cause != nil {
@@ -42,13 +42,6 @@ func at(resuming bool, resume, fresh string) string {
 		return resume
 	}
 	return fresh
-}
-
-// listening returns the agent with a model that stops when ctx ends.
-func (x *execution) listening(ctx context.Context) *agent.Agent {
-	a := *x.config.Agent
-	a.Model = interruptible(ctx, a.Model)
-	return &a
 }
 
 // load reads what the execution starts from: the saved state, or the agent alone.
@@ -103,18 +96,20 @@ func (x *execution) advance(ctx context.Context) error {
 		if err = x.refuse(ctx, unmet); err != nil {
 			return err
 		}
-		result, err = x.runner.Resume(ctx, x.agent, x.state)
+		result, err = x.runner.Resume(ctx, x.config.Agent, x.state)
 	}
 }
 
 // begin starts the run, or goes on with what people decided.
 func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if x.state != nil {
-		x.state.Rebind()
+		if _, err := x.state.Rebind(ctx); err != nil {
+			return nil, err
+		}
 		if err := x.apply(); err != nil {
 			return nil, err
 		}
-		return x.runner.Resume(ctx, x.agent, x.state)
+		return x.runner.Resume(ctx, x.config.Agent, x.state)
 	}
 	// The message may have waited for days behind another run: whoever left since starts nothing.
 	if err := newPeople(x.directory).regular(ctx, x.run.Workspace, x.run.Requester); err != nil {
@@ -126,7 +121,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	}
 	x.history = len(history)
 	x.runner.MaxTurns = x.config.MaxTurns
-	return x.runner.Run(ctx, x.agent, append(history, agent.UserMessage(x.run.Input))...)
+	return x.runner.Run(ctx, x.config.Agent, append(history, agent.UserMessage(x.run.Input))...)
 }
 
 // apply tells the state how requests ended that the run has not taken over yet. Doing it again changes nothing.
@@ -208,5 +203,5 @@ func transient(err error) bool {
 	if _, ok := errors.AsType[*storeError](err); ok {
 		return true
 	}
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost) || errors.Is(err, agent.ErrToolset)
 }

@@ -38,7 +38,7 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 	p.request = r.ID
 	asked := r
 	if e.Always {
-		asked = j.x.request(agent.Interruption{ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest})
+		asked = j.x.request(agent.Interruption{ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest}, e.Tool)
 	}
 	var err error
 	if p.current, err = requirement(ctx, j.x.policy, asked); err != nil {
@@ -62,8 +62,7 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 // asksNow asks the gate of a call that it let through again when that may have been in an earlier execution: the
 // gate may have become stricter since. A gate that fails asks.
 func (x *execution) asksNow(ctx context.Context, e agent.Effect) (yes bool) {
-	i := slices.IndexFunc(x.config.Agent.Tools, func(t agent.Tool) bool { return t.Name == e.Call.Tool })
-	if x.run.StateItems == 0 || i < 0 || x.config.Agent.Tools[i].NeedsApproval == nil {
+	if x.run.StateItems == 0 || e.Tool == nil || e.Tool.NeedsApproval == nil || e.Tool.Audit {
 		return false
 	}
 	defer func() {
@@ -71,7 +70,7 @@ func (x *execution) asksNow(ctx context.Context, e agent.Effect) (yes bool) {
 			yes = true
 		}
 	}()
-	yes, err := x.config.Agent.Tools[i].NeedsApproval(ctx, &e.Call)
+	yes, err := e.Tool.NeedsApproval(ctx, &e.Call)
 	return yes || err != nil
 }
 

@@ -27,7 +27,11 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
 			continue
 		}
-		r := x.request(in)
+		if in.Kind == agent.InputRequired || in.Kind == agent.ExternalResult {
+			refused = append(refused, *cannot(in, "", "this version cannot ask people for values or results"))
+			continue
+		}
+		r := x.request(in, x.state.Tool(in))
 		u, err := x.require(ctx, p, r, in)
 		if err == nil && u == nil && in.Kind == agent.Confirm {
 			u, err = x.room(ctx, in)
@@ -51,11 +55,11 @@ func (r *Request) live(in agent.Interruption) bool {
 }
 
 // request returns the question about in, not yet put to anybody.
-func (x *execution) request(in agent.Interruption) *Request {
+func (x *execution) request(in agent.Interruption, tool *agent.Tool) *Request {
 	return &Request{
 		Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
 		Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
-		Tool:       x.snapshot(in.Call),
+		Tool:       snapshot(in.Call, tool),
 		Arguments:  in.Call.Arguments,
 		Definition: in.Definition,
 		Digest:     in.Digest,
@@ -63,12 +67,10 @@ func (x *execution) request(in agent.Interruption) *Request {
 }
 
 // snapshot returns what people are told about the tool of the call.
-func (x *execution) snapshot(call agent.ToolCall) ToolSnapshot {
+func snapshot(call agent.ToolCall, tool *agent.Tool) ToolSnapshot {
 	s := ToolSnapshot{Name: call.Tool, Kind: call.Kind}
-	i := slices.IndexFunc(x.config.Agent.Tools, func(t agent.Tool) bool { return t.Name == call.Tool })
-	if i >= 0 {
-		t := x.config.Agent.Tools[i]
-		s.Description, s.Version, s.Binding = t.Description, t.Version, t.Binding
+	if tool != nil {
+		s.Description, s.Version, s.Binding = tool.Description, tool.Version, tool.Binding
 	}
 	return s
 }
