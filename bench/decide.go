@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -18,7 +19,7 @@ import (
 func benchDecide(ctx context.Context, o options) error {
 	for _, width := range []int{1, 64} {
 		total, repetitions := o.scale(2000*min(width, 8), 200), o.scale(3, 1)
-		var ours, raw, batch, tuned []Figures
+		var ours, raw, grouped, batch, tuned []Figures
 		for n := range repetitions {
 			dir := filepath.Join(o.dir, fmt.Sprintf("decide-%d-%d", width, n))
 			f, err := decisions(ctx, dir, total, width)
@@ -30,6 +31,10 @@ func benchDecide(ctx context.Context, o options) error {
 				return err
 			}
 			raw = append(raw, f)
+			if f, err = rawCommits(ctx, groupCommit, dir, total, width, nil); err != nil {
+				return err
+			}
+			grouped = append(grouped, f)
 			if f, err = rawCommits(ctx, "bbolt Batch, default settings", dir, min(total, 400*width), width, (*bbolt.DB).Batch); err != nil {
 				return err
 			}
@@ -39,16 +44,20 @@ func benchDecide(ctx context.Context, o options) error {
 			}
 			tuned = append(tuned, f)
 		}
-		fmt.Printf("decisions at %d at once: %.0f %% of raw Update, %.0f %% of default Batch, %.0f %% of fitted Batch (per second)\n\n", width,
-			100*median(ours).PerSecond/median(raw).PerSecond, 100*median(ours).PerSecond/median(batch).PerSecond,
-			100*median(ours).PerSecond/median(tuned).PerSecond)
-		printFigures(fmt.Sprintf("%d at once", width), ours, raw, batch, tuned)
+		share := func(of []Figures) float64 { return 100 * median(ours).PerSecond / median(of).PerSecond }
+		fmt.Printf("decisions at %d at once: %.0f %% of raw Update, %.0f %% of raw group commit, %.0f %% of default Batch, %.0f %% of fitted Batch (per second)\n\n",
+			width, share(raw), share(grouped), share(batch), share(tuned))
+		printFigures(fmt.Sprintf("%d at once", width), ours, raw, grouped, batch, tuned)
 	}
 	return nil
 }
 
-// fittedBatch names the measurement in which a batch is exactly as large as the load, the best that Batch can do.
-const fittedBatch = "bbolt Batch, size fitted to the load"
+const (
+	// groupCommit names the measurement of puts that share a commit with whoever waits, as the store's do.
+	groupCommit = "bbolt, group commit, one put each"
+	// fittedBatch names the measurement in which a batch is exactly as large as the load, the best that Batch can do.
+	fittedBatch = "bbolt Batch, size fitted to the load"
+)
 
 func decisions(ctx context.Context, dir string, total, width int) (Figures, error) {
 	rig, err := newServiceRig(dir, nil)
@@ -56,15 +65,24 @@ func decisions(ctx context.Context, dir string, total, width int) (Figures, erro
 		return Figures{}, err
 	}
 	defer rig.close()
-	ids, err := rig.seed(ctx, total+min(2*width, 64))
+	requests, err := rig.seed(ctx, total+min(2*width, 64))
 	if err != nil {
 		return Figures{}, err
 	}
+	type shown struct { // what a click brings back; the records are the store's
+		id     approvals.RequestID
+		digest agent.Digest
+	}
+	clicks := make([]shown, len(requests))
+	for i, r := range requests {
+		clicks[i] = shown{r.ID, r.Digest}
+	}
+	requests = nil
 	var next atomic.Int64
 	return measure(ctx, "Service.Decide", total, width, func(ctx context.Context, _ int) error {
-		r := ids[next.Add(1)-1]
+		c := clicks[next.Add(1)-1]
 		_, err := rig.service.Decide(ctx, approvals.Decision{
-			Workspace: benchWorkspace, Request: r.ID, By: benchApprover, Verdict: approvals.Approve, Digest: r.Digest, Via: "button",
+			Workspace: benchWorkspace, Request: c.id, By: benchApprover, Verdict: approvals.Approve, Digest: c.digest, Via: "button",
 		})
 		return err
 	})
@@ -78,6 +96,11 @@ func rawCommits(ctx context.Context, name, dir string, total, width int, commit 
 	defer db.Close()
 	if name == fittedBatch {
 		db.MaxBatchSize, db.MaxBatchDelay = width, time.Millisecond
+	}
+	if name == groupCommit {
+		g := newGroup(db, width)
+		defer g.close()
+		commit = g.update
 	}
 	bucket, value := []byte("b"), make([]byte, 1024)
 	if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists(bucket); return err }); err != nil {

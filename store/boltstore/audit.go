@@ -48,7 +48,7 @@ func (t *tx) PutAudit(e *approvals.AuditEntry) (err error) {
 		return fmt.Errorf("put audit entry %d behind %d: %w", e.Seq, t.chain.seq, approvals.ErrInvalid)
 	}
 	k := appendNumber(key(string(e.Workspace)), e.Seq)
-	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, encode(k, e)); err != nil { // nothing lies behind the newest
+	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil { // nothing lies behind the newest
 		return fmt.Errorf("put audit entry %d: %w", e.Seq, err)
 	}
 	t.chain.seq = e.Seq

@@ -16,7 +16,8 @@ const maxBatch = 128
 // committer lets callers that wait for the disk share its next write. It owns no goroutine and no timer: the first
 // caller leads, runs its own function, then lets every caller that waits by then run theirs in the same bbolt
 // transaction, one after the other and each on its own goroutine, commits once, tells all, and leaves the lead to
-// whoever has come meanwhile. A lone caller pays for nothing but its own commit.
+// whoever has come meanwhile. Callers hand the transaction on to each other, the last one back to the leader. A lone
+// caller pays for nothing but its own commit.
 //
 // A function that fails, panics or ends its goroutine takes back what it wrote (see tx.undo) and the others are not
 // touched by it. What a function returns is told only after the commit, because it may rest on what others of the
@@ -29,7 +30,7 @@ type committer struct {
 	queue   []*call
 	crowded bool // the last batch was shared
 	stats   struct{ commits, updates atomic.Uint64 }
-	ran     chan struct{} // a follower hands the transaction back
+	ran     chan struct{} // the last follower hands the transaction back
 }
 
 // call is one caller's function on its way.
@@ -45,11 +46,11 @@ type call struct {
 	apart   bool // fn wrote nothing and ran before anybody did: the commit does not matter to it
 }
 
-// turn is what a leader tells a follower: lead yourself, run in btx, or (neither) the result.
+// turn is what a follower is told: lead yourself, run in the batch, or (neither) the result.
 type turn struct {
-	lead bool
-	btx  *bolt.Tx
-	err  error
+	lead  bool
+	batch *batch
+	err   error
 }
 
 // update runs fn in a transaction that is committed with it.
@@ -85,10 +86,10 @@ func (c *committer) follow(m *call) (lead bool, err error) {
 			switch {
 			case s.lead:
 				return true, nil
-			case s.btx == nil:
+			case s.batch == nil:
 				return false, s.err
 			}
-			c.runFor(m, s.btx)
+			s.batch.runAndPass(m)
 		case <-cancelled:
 			if c.withdraw(m) {
 				return false, m.ctx.Err()
@@ -96,12 +97,6 @@ func (c *committer) follow(m *call) (lead bool, err error) {
 			cancelled = nil
 		}
 	}
-}
-
-// runFor runs m and hands the transaction back to the leader, even when m panics.
-func (c *committer) runFor(m *call, btx *bolt.Tx) {
-	defer func() { c.ran <- struct{}{} }()
-	c.run(m, btx)
 }
 
 // run runs m's function in btx. When the function does not end well, what it wrote is taken back.
@@ -132,17 +127,17 @@ func (c *committer) withdraw(m *call) bool {
 	return false
 }
 
-// next takes the first waiting call, or returns nil.
-func (c *committer) next() *call {
+// take takes the first n waiting calls, or as many as there are.
+func (c *committer) take(n int) []*call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n = min(n, len(c.queue))
+	taken := c.queue[:n:n]
+	c.queue = c.queue[n:]
 	if len(c.queue) == 0 {
-		return nil
+		c.queue = nil // do not keep what was taken
 	}
-	m := c.queue[0]
-	c.queue[0] = nil
-	c.queue = c.queue[1:]
-	return m
+	return taken
 }
 
 // handOver makes the first waiting call the leader.
@@ -163,12 +158,12 @@ func (c *committer) lead(m *call) error {
 	if err := c.store.usable(); err != nil {
 		return err
 	}
-	b := batch{c: c}
+	b := batch{c: c, calls: []*call{m}}
 	if err := b.begin(); err != nil {
 		return err
 	}
 	defer b.abort() // does nothing once the batch has ended
-	b.run(m, c.run)
+	b.run(m)
 	for b.fill(); c.crowded && b.yield(); {
 		b.fill()
 	}
@@ -195,6 +190,7 @@ type batch struct {
 	c     *committer
 	btx   *bolt.Tx
 	calls []*call
+	chain []*call // those of calls that have not run yet
 	rode  func(committed bool)
 	// What the calls did, taken together.
 	dirty, jobs bool
@@ -208,12 +204,30 @@ func (b *batch) begin() (err error) {
 	return err
 }
 
-// run runs m by means of run and notes what it did.
-func (b *batch) run(m *call, run func(*call, *bolt.Tx)) {
-	b.calls = append(b.calls, m)
-	run(m, b.btx)
-	m.apart = !b.dirty && !m.t.dirty
-	b.note(m.t)
+// run runs m and notes what it did.
+func (b *batch) run(m *call) {
+	defer func() { // also when m ends its goroutine
+		m.apart = !b.dirty && !m.t.dirty
+		b.note(m.t)
+	}()
+	b.c.run(m, b.btx)
+}
+
+// runAndPass runs m and hands the transaction on, even when m panics.
+func (b *batch) runAndPass(m *call) {
+	defer b.pass()
+	b.run(m)
+}
+
+// pass lets the next of the chain run; with none left, or after damage, the leader goes on.
+func (b *batch) pass() {
+	if len(b.chain) == 0 || b.hurt != nil {
+		b.c.ran <- struct{}{}
+		return
+	}
+	m := b.chain[0]
+	b.chain = b.chain[1:]
+	m.turn <- turn{batch: b}
 }
 
 func (b *batch) note(t *tx) {
@@ -228,14 +242,13 @@ func (b *batch) note(t *tx) {
 // fill runs the calls that wait.
 func (b *batch) fill() {
 	for len(b.calls) < maxBatch && b.hurt == nil {
-		m := b.c.next()
-		if m == nil {
+		b.chain = b.c.take(maxBatch - len(b.calls))
+		if len(b.chain) == 0 {
 			return
 		}
-		b.run(m, func(m *call, btx *bolt.Tx) {
-			m.turn <- turn{btx: btx}
-			<-b.c.ran
-		})
+		b.calls = append(b.calls, b.chain...)
+		b.pass()
+		<-b.c.ran
 	}
 }
 

@@ -23,7 +23,8 @@ var indexes = []index{
 			if countParts(k) == 2 {
 				r := new(approvals.Run)
 				err := t.decode(bucketRuns, k, v, r)
-				return runEntries(r), err
+				facts := factsOf(r)
+				return facts.entries(), err
 			}
 			r := new(approvals.Request)
 			err := t.decode(bucketRuns, k, v, r)
@@ -36,15 +37,28 @@ var indexes = []index{
 	}},
 }
 
-// runEntries returns the index entries of the run: none when it has ended.
-func runEntries(r *approvals.Run) []indexEntry {
-	if r.Status.Ended() {
+// runFacts is what the index entries of a run are made of.
+type runFacts struct {
+	ws        approvals.WorkspaceID
+	id        approvals.RunID
+	place     approvals.Place
+	requester approvals.UserID
+	ended     bool
+}
+
+func factsOf(r *approvals.Run) runFacts {
+	return runFacts{r.Workspace, r.ID, r.Place, r.Requester, r.Status.Ended()}
+}
+
+// entries returns the index entries of the run: none when it has ended.
+func (f *runFacts) entries() []indexEntry {
+	if f.ended {
 		return nil
 	}
 	return []indexEntry{
-		{bucketPlaces, appendPart(placeKey(r.Workspace, r.Place), string(r.ID))},
-		{bucketRequesters, key(string(r.Workspace), string(r.Requester), string(r.ID))},
-		{bucketChannels, key(string(r.Workspace), r.Place.Channel, string(r.ID))},
+		{bucketPlaces, appendPart(placeKey(f.ws, f.place), string(f.id))},
+		{bucketRequesters, key(string(f.ws), string(f.requester), string(f.id))},
+		{bucketChannels, key(string(f.ws), f.place.Channel, string(f.id))},
 	}
 }
 

@@ -186,7 +186,7 @@ func (t *tx) putJob(k []byte, rec *storedJob, now time.Time) error {
 		old = nil
 	}
 	if bucket != nil {
-		err = errors.Join(err, t.replace(t.btx.Bucket(bucket), k, old, encode(k, &rec.jobRecord)))
+		err = errors.Join(err, t.replace(t.btx.Bucket(bucket), k, old, t.encode(k, &rec.jobRecord)))
 	}
 	return err
 }

@@ -39,14 +39,16 @@ func unseal(key, v []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// encode returns the record that p points to as it is stored under the key.
-func encode(key []byte, p any) []byte {
-	v := appendRecord(make([]byte, sumSize, 512), p)
+// appendSealed appends the record that p points to as it is stored under the key.
+func appendSealed(b, key []byte, p any) []byte {
+	start := len(b)
+	b = appendRecord(append(b, make([]byte, sumSize)...), p)
+	v := b[start:]
 	binary.BigEndian.PutUint32(v, checksum(key, v[sumSize:]))
-	return v
+	return b
 }
 
-// decode reads a record written by encode into what p points to.
+// decode reads a record written by appendSealed into what p points to.
 func decode(key, v []byte, p any) error {
 	payload, err := unseal(key, v)
 	if err != nil {

@@ -15,10 +15,16 @@ func requestKey(ws approvals.WorkspaceID, run approvals.RunID, id approvals.Requ
 
 // runOf returns the run of a request that is there.
 func (t *tx) runOf(ws approvals.WorkspaceID, id approvals.RequestID) (run approvals.RunID, found bool, err error) {
+	if t.request.id == id && t.request.ws == ws && id != "" {
+		return t.request.run, true, nil
+	}
 	err = t.scan(bucketRequests, key(string(ws), string(id)), nil, func(k, _ []byte) (bool, error) {
 		run, found = approvals.RunID(lastPart(k)), true
 		return false, nil
 	})
+	if found {
+		t.request.ws, t.request.id, t.request.run = ws, id, run
+	}
 	return run, found, err
 }
 
@@ -68,6 +74,7 @@ func (t *tx) putRequest(r *approvals.Request) error {
 		if err := t.mark(bucketRequests, k); err != nil {
 			return err
 		}
+		t.request.ws, t.request.id, t.request.run = r.Workspace, r.ID, r.Run
 	}
 	pending := r.Status == approvals.RequestPending
 	switch {

@@ -17,6 +17,7 @@ func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (r *approvals.Run
 	if err := t.get(bucketRuns, key(string(ws), string(id)), r); err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
+	t.run = factsOf(r)
 	return r, nil
 }
 
@@ -35,18 +36,25 @@ func (t *tx) putRun(r *approvals.Run) error {
 	k := key(string(r.Workspace), string(r.ID))
 	b := t.btx.Bucket(bucketRuns)
 	old := b.Get(k)
-	var were []indexEntry
-	if old != nil {
-		was := new(approvals.Run)
-		if err := t.decode(bucketRuns, k, old, was); err != nil {
-			return err
+	was, is := t.run, factsOf(r)
+	if was.ws != is.ws || was.id != is.id {
+		was = runFacts{ended: true}
+		if old != nil {
+			stored := new(approvals.Run)
+			if err := t.decode(bucketRuns, k, old, stored); err != nil {
+				return err
+			}
+			was = factsOf(stored)
 		}
-		were = runEntries(was)
 	}
-	if err := t.replace(b, k, old, encode(k, r)); err != nil {
+	if err := t.replace(b, k, old, t.encode(k, r)); err != nil {
 		return err
 	}
-	return t.reindex(were, runEntries(r))
+	t.run = is
+	if was == is {
+		return nil
+	}
+	return t.reindex(was.entries(), is.entries())
 }
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (r *approvals.Run, err error) {

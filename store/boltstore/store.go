@@ -188,7 +188,11 @@ func (s *Store) guard(err *error) func() {
 }
 
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
-	return &tx{btx: btx, write: write, damaged: s.damaged}
+	t := &tx{btx: btx, write: write, damaged: s.damaged}
+	if write {
+		t.log = make([]change, 0, 16) // what a decision takes
+	}
+	return t
 }
 
 func (s *Store) damaged(detail any) error { return damaged(s.path, detail) }

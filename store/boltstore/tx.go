@@ -27,10 +27,19 @@ type tx struct {
 	ready []readyJob
 	ended atomic.Bool
 	log   []change // what was written, for undo
+	room  []byte   // to encode in
 
-	chain struct { // the newest entry of a workspace's audit, as far as this view knows
+	// What was read last through this view, which alone writes in its time: a record that is read is often written next,
+	// and need not be looked up again.
+	chain struct { // the end of an audit chain
 		ws  approvals.WorkspaceID
 		seq uint64
+	}
+	run     runFacts
+	request struct { // whose it is
+		ws  approvals.WorkspaceID
+		id  approvals.RequestID
+		run approvals.RunID
 	}
 
 	damaged func(detail any) error // names the file
@@ -87,7 +96,13 @@ func (t *tx) raw(bucket, k, v []byte) ([]byte, error) {
 	return bytes.Clone(payload), nil
 }
 
-func (t *tx) put(bucket, k []byte, record any) error { return t.store(bucket, k, encode(k, record)) }
+func (t *tx) put(bucket, k []byte, record any) error { return t.store(bucket, k, t.encode(k, record)) }
+
+// encode returns the record as it is stored. bbolt keeps what it is given until the commit.
+func (t *tx) encode(k []byte, record any) []byte {
+	t.room = appendSealed(t.room[:0], k, record)
+	return bytes.Clone(t.room)
+}
 
 func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k, seal(k, payload)) }
 
