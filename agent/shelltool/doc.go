@@ -1,0 +1,17 @@
+// Package shelltool makes a tool that runs commands on this machine, for people to approve first.
+//
+// A call is either a program and its arguments, {"argv": […]}, which no shell ever reads, or a script for the configured
+// shell, {"script": "…"}. With Config.Native it is the provider's own shell tool instead, whose calls are lists of scripts.
+//
+// What runs gets a clean environment (PATH, HOME, LANG and what Config.Env names), an empty standard input, the working
+// directory, and a process group of its own. The group is killed when the time is up, when the caller's context ends, and
+// when the command itself has ended, so that nothing it put in the background lives on. A process that leaves the group,
+// as setsid does, is out of reach; the output says so when it still holds the command's output open. This is no sandbox:
+// a command can do whatever the user that this program runs as can do. Run it in a container when that is too much.
+//
+// A command that ran and failed, or was stopped for the time, is an output and not an error: the model reads what
+// happened. Only when the context ends while a command runs does nobody know how far it got; the error then wraps
+// [agent.ErrOutcomeUnknown].
+//
+// [Inspect] takes a call apart for display. It never says that something is safe.
+package shelltool

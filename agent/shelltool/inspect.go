@@ -1,0 +1,178 @@
+package shelltool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Inspection is a call taken apart, for people to look at. It is a reading aid and nothing more: an inspection without
+// remarks does not mean that a call is harmless, and what a program does with its words is not in it.
+type Inspection struct {
+	// Commands are the simple commands, in the order in which they are written, also those that run only under a condition.
+	Commands []Command `json:"commands,omitempty"`
+	// Remarks say what is not in Commands, because only running the call would show it.
+	Remarks []Remark `json:"remarks,omitempty"`
+}
+
+// Command is a simple command: a program or builtin with its words.
+type Command struct {
+	At Place `json:"at"`
+	// Words are the name and its arguments. There may be none: an assignment or a redirection by itself.
+	Words []Word `json:"words,omitempty"`
+	// Assignments are written before the name, as NAME=value.
+	Assignments []Word `json:"assignments,omitempty"`
+	// Redirections are the command's own; those of a group of commands are in a Command without words before it.
+	Redirections []Redirection `json:"redirections,omitempty"`
+}
+
+// Word is one word of a command.
+type Word struct {
+	// Text is what the program gets if Literal; else the word as it is written.
+	Text    string `json:"text"`
+	Literal bool   `json:"literal"`
+}
+
+// Redirection is one redirection of a command.
+type Redirection struct {
+	Operator string `json:"operator"` // as it is written, with a descriptor: ">", "2>&", "<<"
+	Target   Word   `json:"target"`   // a file or descriptor; of a here-document its text
+}
+
+// Place is where something stands in a call.
+type Place struct {
+	Script int `json:"script"` // which of the call's scripts, from 0; 0 for argv
+	Line   int `json:"line"`   // from 1; 0 for argv
+	// Inside is how many literal "sh -c" scripts it is within; Line is then the line in the innermost.
+	Inside int `json:"inside,omitempty"`
+}
+
+// Remark is about a part of a call that cannot be inspected, or that changes what the rest means.
+type Remark struct {
+	Kind RemarkKind `json:"kind"`
+	At   Place      `json:"at"`
+	Text string     `json:"text"` // the part of the call, as it is written
+}
+
+// RemarkKind says what a Remark is about.
+type RemarkKind string
+
+// The kinds of remarks. The comments say what they mean in words for people.
+const (
+	SyntaxError         RemarkKind = "syntax_error"         // the script cannot be read from here on; a shell may still run what is before
+	Dialect             RemarkKind = "dialect"              // a POSIX shell and bash read the script differently; what a POSIX shell reads is listed where it can
+	CarriageReturn      RemarkKind = "carriage_return"      // a shell takes it as part of a word, although it looks like a line's end
+	CommandSubstitution RemarkKind = "command_substitution" // output of commands becomes part of a command
+	ProcessSubstitution RemarkKind = "process_substitution" // commands stand behind a file name
+	Eval                RemarkKind = "eval"                 // text is run as commands
+	Source              RemarkKind = "source"               // commands are read from a file
+	VariableCommand     RemarkKind = "variable_command"     // what is run is known only then
+	GlobCommand         RemarkKind = "glob_command"         // what is run depends on which files exist
+	NestedShell         RemarkKind = "nested_shell"         // another shell runs something that cannot be read here
+	Interpreter         RemarkKind = "interpreter"          // code in another language is run
+	HereDocument        RemarkKind = "here_document"        // a shell or interpreter reads its commands from text, or from a pipe
+	Wrapper             RemarkKind = "wrapper"              // the command runs another one, named by its words
+	Alias               RemarkKind = "alias"                // names are given another meaning
+	Function            RemarkKind = "function"             // a name is given another meaning
+	Environment         RemarkKind = "environment"          // a variable is set that decides what names and programs mean
+)
+
+// maxNesting bounds how many literal scripts within scripts are looked into.
+const maxNesting = 8
+
+// Inspect takes the arguments of a call of any form apart. Its error is that they are not arguments of such a tool; a
+// script that cannot be read is a remark.
+func Inspect(arguments json.RawMessage) (Inspection, error) {
+	r, err := read(arguments)
+	if err != nil {
+		return Inspection{}, fmt.Errorf("inspect: %w", err)
+	}
+	var in inspector
+	if r.argv != nil {
+		words := make([]Word, len(r.argv))
+		for i, text := range r.argv {
+			words[i] = Word{Text: text, Literal: true}
+		}
+		in.command(Command{Words: words})
+	}
+	for i, script := range r.scripts {
+		in.at = Place{Script: i}
+		in.script(script)
+	}
+	return in.Inspection, nil
+}
+
+// inspector collects an inspection.
+type inspector struct {
+	Inspection
+	at   Place
+	bash bool   // which of the two readings is looked at
+	fed  bool   // the command reads something else than the empty standard input
+	text string // the script
+}
+
+func (in *inspector) remark(kind RemarkKind, text string) {
+	r := Remark{Kind: kind, At: in.at, Text: text}
+	if !slices.Contains(in.Remarks, r) {
+		in.Remarks = append(in.Remarks, r)
+	}
+}
+
+// script inspects a script as both kinds of shells read it.
+func (in *inspector) script(text string) {
+	posix, posixErr := in.reading(text, syntax.LangPOSIX)
+	bash, bashErr := in.reading(text, syntax.LangBash)
+	chosen, err := posix, posixErr
+	if posixErr != nil && bashErr == nil {
+		chosen, err = bash, nil
+	}
+	in.Commands = append(in.Commands, chosen.Commands...)
+	in.Remarks = append(in.Remarks, chosen.Remarks...)
+	if before, _, ok := strings.Cut(text, "\r"); ok {
+		in.at.Line = 1 + strings.Count(before, "\n")
+		in.remark(CarriageReturn, "U+000D")
+	}
+	if err != nil {
+		in.at.Line = errorLine(err)
+		in.remark(SyntaxError, err.Error())
+	} else if posixErr != nil || bashErr != nil || !reflect.DeepEqual(posix.Inspection, bash.Inspection) {
+		in.at.Line = 1
+		in.remark(Dialect, "a POSIX shell and bash read this script differently")
+	}
+}
+
+// reading inspects a script in one language. What stands before an error is inspected too.
+func (in *inspector) reading(text string, lang syntax.LangVariant) (own inspector, err error) {
+	own = inspector{at: in.at, bash: lang == syntax.LangBash, text: text}
+	defer func() {
+		if recover() != nil { // in the parser, for all that is known
+			err = errors.New("the script could not be read")
+		}
+	}()
+	parser := syntax.NewParser(syntax.Variant(lang))
+	for stmt, e := range parser.StmtsSeq(strings.NewReader(text)) {
+		switch { // no break: the parser goes on after some errors, and panics when nobody listens
+		case err != nil:
+		case e != nil:
+			err = e
+		default:
+			own.statement(stmt)
+		}
+	}
+	return own, err
+}
+
+func errorLine(err error) int {
+	switch e := err.(type) {
+	case syntax.ParseError:
+		return int(e.Pos.Line())
+	case syntax.LangError:
+		return int(e.Pos.Line())
+	}
+	return 0
+}

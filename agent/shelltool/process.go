@@ -1,0 +1,127 @@
+package shelltool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// process is one program to run.
+type process struct {
+	path  string
+	args  []string // with the name of the program as the first
+	env   []string
+	dir   string
+	grace time.Duration
+}
+
+// result is what became of a process.
+type result struct {
+	stdout, stderr *capture
+
+	notStarted error  // why it did not start
+	code       int    // of a process that ended by itself
+	signal     string // of one that was ended by a signal that was not ours
+	timeout    bool   // it was stopped because the time was up
+	held       bool   // its output was still open after everything was killed
+	unknown    bool   // it was stopped because the caller wanted no more, or could not be stopped
+}
+
+// run runs the process to its end, or kills it and all of its group when bounded ends: because of the time, or because
+// outer ended too. When run returns, nothing of the group is left that a signal could end.
+func (p process) run(outer, bounded context.Context, limit int) result {
+	res := result{stdout: newCapture(limit), stderr: newCapture(limit)}
+	if bounded.Err() != nil {
+		res.notStarted, res.timeout = errNoTime, true
+		return res
+	}
+	pipes, err := newPipes()
+	if err != nil {
+		res.notStarted = err
+		return res
+	}
+	defer pipes.close()
+	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w, SysProcAttr: ownGroup()}
+	if err := cmd.Start(); err != nil {
+		res.notStarted = cause(err)
+		return res
+	}
+	pipes.started()
+	var readers sync.WaitGroup
+	readers.Go(func() { pipes.out.readInto(res.stdout) })
+	readers.Go(func() { pipes.err.readInto(res.stderr) })
+
+	g := &group{cmd: cmd}
+	ended := make(chan struct{})
+	go func() { // ends with the process
+		g.wait()
+		close(ended)
+	}()
+	killed := false
+	select {
+	case <-ended:
+	case <-bounded.Done():
+		killed = g.kill()
+		select {
+		case <-ended:
+		case <-time.After(p.grace):
+			res.unknown = true
+		}
+	}
+	pipes.deadline(time.Now().Add(p.grace))
+	readers.Wait()
+	res.held = pipes.out.held || pipes.err.held
+	if !res.unknown {
+		res.ending(cmd.ProcessState, killed, outer.Err() != nil)
+	}
+	return res
+}
+
+var errNoTime = errors.New("the time for the call was used up before")
+
+// pipe is a stream from a process. Only readInto writes held, and it is read when readInto has returned.
+type pipe struct {
+	r, w *os.File
+	held bool
+}
+
+func (p *pipe) readInto(c *capture) {
+	_, err := c.ReadFrom(p.r)
+	p.held = errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+type pipes struct{ out, err pipe }
+
+func newPipes() (*pipes, error) {
+	var p pipes
+	var err error
+	if p.out.r, p.out.w, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if p.err.r, p.err.w, err = os.Pipe(); err != nil {
+		p.close()
+		return nil, err
+	}
+	return &p, nil
+}
+
+// started gives up the ends that the process has now.
+func (p *pipes) started() {
+	p.out.w.Close()
+	p.err.w.Close()
+}
+
+// deadline bounds how long the readers wait for somebody who keeps an end open.
+func (p *pipes) deadline(t time.Time) {
+	_ = p.out.r.SetReadDeadline(t) // pipes have deadlines on every Unix
+	_ = p.err.r.SetReadDeadline(t)
+}
+
+func (p *pipes) close() {
+	for _, f := range []*os.File{p.out.r, p.out.w, p.err.r, p.err.w} {
+		f.Close() // nil and closed ones say so, which is no matter
+	}
+}
