@@ -13,11 +13,12 @@ import (
 // ballot is one decision about one request, judged before the transaction to find out whom to ask about, and again
 // inside it on what the store then holds.
 type ballot struct {
-	people  *people
-	request *Request
-	current Requirement // the policy's answer now
-	blocked error       // why it cannot be found out whether a decision counts
-	now     time.Time
+	people    *people
+	request   *Request
+	current   Requirement // the policy's answer now
+	blocked   error       // why it cannot be found out whether a decision counts
+	uncounted bool        // it cannot be found out who is left
+	now       time.Time
 }
 
 // judge says whether d counts. nil: it does. ErrExpired for a pending request whose time has passed: the caller
@@ -161,8 +162,12 @@ func (p *people) approves(ctx context.Context, r *Request, q Requirement) (bool,
 	return found >= q.Quorum, nil
 }
 
-// standing reports whether the people who settled r meant later calls too: all of them said so.
+// standing reports whether the people who settled r meant later calls too: all of them said so, and their number is that
+// which the policy demands.
 func (r *Request) standing() bool {
+	if r.Note != "" { // fewer than it takes to decide
+		return false
+	}
 	affirm := r.Status == RequestApproved
 	for _, d := range r.Decisions {
 		if d.Verdict.Affirms() == affirm && !d.Verdict.standing() {

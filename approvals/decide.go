@@ -111,6 +111,9 @@ func (b *ballot) ask(ctx context.Context, policy Policy, d *Decision) {
 	if errors.Is(err, ErrUnavailable) {
 		b.blocked = err
 	}
+	if err == nil {
+		b.askWhoIsLeft(ctx, d)
+	}
 }
 
 // cast records d, or why it does not count.
@@ -161,8 +164,17 @@ func (c *change) record(ctx context.Context, b *ballot, d Decision) error {
 	if err != nil {
 		return err
 	}
+	facts := map[string]any{"digest": r.Digest}
+	if status == "" {
+		if r.Note, err = b.outOfReach(ctx); err != nil {
+			return err
+		}
+		if r.Note != "" {
+			status, facts["why"] = RequestRejected, "quorum out of reach"
+		}
+	}
 	if status != "" {
-		if err := c.moveRequest(r, status, string(d.By), map[string]any{"digest": r.Digest}); err != nil {
+		if err := c.moveRequest(r, status, string(d.By), facts); err != nil {
 			return err
 		}
 		if err := c.requeue(r.Run, r.ID); err != nil {

@@ -185,6 +185,96 @@ func TestDecideDenyQuorum(t *testing.T) {
 	}
 }
 
+// TestDecideOutOfReach has people decline, fewer than the deny quorum, until those who are left are too few to approve.
+func TestDecideOutOfReach(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		by approvals.UserID
+		v  approvals.Verdict
+	}
+	no, yes := approvals.Reject, approvals.Approve
+	named := func(all ...approvals.UserID) func(*approvals.Requirement) {
+		return func(q *approvals.Requirement) {
+			q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Users: all}, 2, 2
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		change  func(*approvals.Requirement)
+		answers []answer
+		want    approvals.RequestStatus
+	}{
+		{"one of two declines", named(ann, bob), []answer{{bob, no}}, approvals.RequestRejected},
+		{"one of three declines", named(ann, bob, cara), []answer{{bob, no}}, approvals.RequestPending},
+		{"one of three declines, one approves", named(ann, bob, cara), []answer{{bob, no}, {ann, yes}}, approvals.RequestPending},
+		{"one approves, the other declines", named(ann, bob), []answer{{ann, yes}, {bob, no}}, approvals.RequestRejected},
+		{"one approves, the other has not answered", named(ann, bob), []answer{{ann, yes}}, approvals.RequestPending},
+		{"who is left is no regular person", named(ann, bob, guest), []answer{{bob, no}}, approvals.RequestRejected},
+		{"who is left is the requester", func(q *approvals.Requirement) { named(ann, bob, cara)(q); q.SelfApproval = false },
+			[]answer{{bob, no}}, approvals.RequestRejected},
+		{"who is left is in the channel", func(q *approvals.Requirement) { q.Quorum, q.DenyQuorum = 2, 2 }, []answer{{bob, no}}, approvals.RequestPending},
+		{"all of the channel are needed", func(q *approvals.Requirement) { q.Quorum, q.DenyQuorum = 3, 2 }, []answer{{bob, no}}, approvals.RequestRejected},
+		{"who declines for ever binds nobody", named(ann, bob), []answer{{bob, approvals.AlwaysReject}}, approvals.RequestRejected},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b, r := asked(t, with(tt.change))
+			var got *approvals.Request
+			for _, a := range tt.answers {
+				got = b.must(r, a.by, a.v, "")
+			}
+			if got.Status != tt.want || (got.Note != "") != (tt.want == approvals.RequestRejected) {
+				t.Fatalf("%s, %q; want %s", got.Status, got.Note, tt.want)
+			}
+			if d := got.Settler(); tt.want == approvals.RequestRejected && (d == nil || d.By != bob) {
+				t.Errorf("settled by %v", d)
+			}
+			if tt.want == approvals.RequestRejected && b.run(r.Run).Status != approvals.RunQueued {
+				t.Errorf("the run is %s", b.run(r.Run).Status)
+			}
+			if tt.want == approvals.RequestRejected && approvals.Standing(got) {
+				t.Error("the answer of fewer than it takes counts for later calls")
+			}
+		})
+	}
+}
+
+// TestDecideOutOfReachUnknown declines while the directory answers nothing about who is left: the answer counts, and the
+// request waits.
+func TestDecideOutOfReachUnknown(t *testing.T) {
+	t.Parallel()
+	q := with(func(q *approvals.Requirement) {
+		q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}}, 2, 2
+	})
+	b, r := askedWithGroup(t, q)
+	b.people.failGroups(errors.New("down"))
+	if got := b.must(r, bob, approvals.Reject, ""); got.Status != approvals.RequestPending || len(got.Decisions) != 1 {
+		t.Errorf("%s with %d answers", got.Status, len(got.Decisions))
+	}
+}
+
+// TestDecideOutOfReachTogether lets the two who are needed answer at once, in every order.
+func TestDecideOutOfReachTogether(t *testing.T) {
+	t.Parallel()
+	for range 30 {
+		b, r := asked(t, with(func(q *approvals.Requirement) {
+			q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Users: []approvals.UserID{ann, bob, cara}}, 2, 3
+		}))
+		var people sync.WaitGroup
+		for u, v := range map[approvals.UserID]approvals.Verdict{ann: approvals.Reject, bob: approvals.Reject, cara: approvals.Approve} {
+			people.Go(func() {
+				if _, err := b.decide(r, u, v, ""); err != nil && !errors.Is(err, approvals.ErrConflict) {
+					t.Error(err)
+				}
+			})
+		}
+		people.Wait()
+		if got := b.request(r.ID); got.Status != approvals.RequestRejected || got.Note == "" {
+			t.Fatalf("%s, %q after two of three declined", got.Status, got.Note)
+		}
+	}
+}
+
 func TestOneRejectionSettles(t *testing.T) {
 	t.Parallel()
 	b, r := asked(t, with(func(q *approvals.Requirement) { q.Quorum = 2 }))

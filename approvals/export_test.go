@@ -17,6 +17,9 @@ func invert[K, V comparable](m map[K]V, into map[V]K) map[V]K {
 	return into
 }
 
+// Standing reports whether the answer to r counts for later calls.
+func Standing(r *Request) bool { return r.standing() }
+
 // TryRunMove tries to move a run that stands at from.
 func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatus) error {
 	return update(ctx, st, ws, func(c *change) error {

@@ -41,6 +41,8 @@ type directory struct {
 	groups   map[string][]approvals.UserID
 	err      error
 	asked    int
+	// groupsErr is what questions about groups come to.
+	groupsErr error
 }
 
 func newDirectory() *directory {
@@ -76,7 +78,7 @@ func (d *directory) Person(_ context.Context, u approvals.UserID) (approvals.Per
 func (d *directory) Members(_ context.Context, _ approvals.WorkspaceID, group string) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.groups[group]), d.ask()
+	return slices.Clone(d.groups[group]), errors.Join(d.ask(), d.groupsErr)
 }
 
 func (d *directory) ChannelMembers(_ context.Context, _ approvals.WorkspaceID, channel string) ([]approvals.UserID, error) {
@@ -89,6 +91,12 @@ func (d *directory) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.err = err
+}
+
+func (d *directory) failGroups(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.groupsErr = err
 }
 
 func (d *directory) setGroup(name string, all ...approvals.UserID) {

@@ -148,9 +148,9 @@ func (p *people) lists(ctx context.Context, a Approvers, at conversation) func(y
 // maxLookups bounds how many people are looked up to find out whether a quorum exists.
 const maxLookups = 200
 
-// enough reports whether at least n people could approve under q, and how many were found: looking ends at n. Past
-// maxLookups it assumes that there are enough; whoever answers is checked in any case.
-func (p *people) enough(ctx context.Context, q Requirement, at conversation, n int) (bool, int, error) {
+// enough reports whether at least n people could approve under q, without those that but names, and how many were
+// found: looking ends at n. Past maxLookups it assumes that there are enough; whoever answers is checked in any case.
+func (p *people) enough(ctx context.Context, q Requirement, at conversation, n int, but func(UserID) bool) (bool, int, error) {
 	seen := map[UserID]bool{}
 	found := 0
 	for each, err := range p.lists(ctx, q.Approvers, at) {
@@ -158,7 +158,7 @@ func (p *people) enough(ctx context.Context, q Requirement, at conversation, n i
 			return false, found, err
 		}
 		for _, u := range each {
-			if seen[u] {
+			if seen[u] || but(u) {
 				continue
 			}
 			seen[u] = true

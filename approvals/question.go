@@ -88,7 +88,7 @@ func (x *execution) require(ctx context.Context, p *people, r *Request, in agent
 	if in.Kind == agent.OutcomeUnknown {
 		need = 1 // who can at least say what happened, or give up
 	}
-	ok, found, err := p.enough(ctx, q, r.conversation(), need)
+	ok, found, err := p.enough(ctx, q, r.conversation(), need, func(UserID) bool { return false })
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil

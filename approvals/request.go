@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -42,7 +43,7 @@ type Request struct {
 	Status      RequestStatus `json:"status"`
 	Version     int64         `json:"version"`
 	Decisions   []Decision    `json:"decisions,omitempty"` // in order of commit; one per person
-	// Note says why a request ended without the people's decision.
+	// Note says why a request ended otherwise than by as many answers as it takes.
 	Note string `json:"note,omitempty"`
 	// CancelledBy is the person who cancelled the request's run, if one did.
 	CancelledBy UserID `json:"cancelled_by,omitempty"`
@@ -70,10 +71,16 @@ type Card struct {
 	Message string `json:"message"` // the surface's id of the message
 }
 
-// Settler returns the decision that settled the request, or nil.
+// Settler returns the decision that settled the request, or nil. A request whose quorum came out of reach was settled by
+// the last person who declined.
 func (r *Request) Settler() *Decision {
-	if r.Status != RequestApproved && r.Status != RequestRejected || len(r.Decisions) == 0 {
+	if r.Status != RequestApproved && r.Status != RequestRejected {
 		return nil
 	}
-	return &r.Decisions[len(r.Decisions)-1]
+	for i, d := range slices.Backward(r.Decisions) {
+		if d.Verdict.Affirms() == (r.Status == RequestApproved) {
+			return &r.Decisions[i]
+		}
+	}
+	return nil
 }
