@@ -252,10 +252,11 @@ func (it Item) MarshalJSON() ([]byte, error) { return it.appendSaved(nil, 0), ni
 func (it *Item) appendSaved(b []byte, frame int) []byte {
 	b = append(b, '{')
 	if frame != 0 {
-		b = append(strconv.AppendInt(append(b, `"frame":`...), int64(frame), 10), ',')
+		b = strconv.AppendInt(append(b, `"frame":`...), int64(frame), 10)
 	}
-	if it.Agent != "" {
-		b = append(appendField(b, "agent", it.Agent, true), ',')
+	b = appendField(b, "agent", it.Agent, false)
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
 	}
 	if it.Raw != nil {
 		b = append(b, `"raw":`...)

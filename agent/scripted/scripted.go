@@ -31,7 +31,8 @@
 // Model therefore serves many runs at once, across saving, loading and restarts, and a session's next run continues
 // the script. Two things follow. A step needs at least one item that survives in the conversation: one made only of
 // repeated calls, which the runner drops, is played again. And a failing step leaves no trace in a conversation, so
-// the Model itself remembers that it has failed, for all runs together.
+// the Model itself remembers that it has failed, for all runs together. Where a request leaves the conversation to the
+// provider, the place follows from the previous response's id, or is remembered under the conversation's id.
 package scripted
 
 import (
@@ -74,15 +75,16 @@ func Fail(err error) Step { return Step{Err: err} }
 type Model struct {
 	steps []Step
 
-	mu     sync.Mutex
-	failed map[int]bool
+	mu            sync.Mutex
+	failed        map[int]bool
+	conversations map[string]int // next step of the conversations that requests name
 }
 
-var _ agent.Model = (*Model)(nil)
+var _ agent.StreamModel = (*Model)(nil)
 
 // New returns a model that plays the steps.
 func New(steps ...Step) *Model {
-	m := &Model{failed: make(map[int]bool)}
+	m := &Model{failed: make(map[int]bool), conversations: make(map[string]int)}
 	for n, step := range steps {
 		step.Items = slices.Clone(step.Items)
 		for k := range step.Items {
@@ -109,7 +111,7 @@ func (m *Model) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	n := m.skipFailed(next(req.Items))
+	n := m.skipFailed(m.next(req))
 	if n >= len(m.steps) {
 		return nil, fmt.Errorf("scripted: the script has %d steps, and step %d is asked for", len(m.steps), n+1)
 	}
@@ -127,12 +129,48 @@ func (m *Model) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 	}
 	usage := step.Usage
 	usage.Requests = 1
+	if req.Conversation != "" {
+		m.mu.Lock()
+		m.conversations[req.Conversation] = n + 1
+		m.mu.Unlock()
+	}
 	return &agent.ModelResponse{ID: "resp_" + strconv.Itoa(n+1), Items: slices.Clone(step.Items), Usage: usage}, nil
 }
 
-// next returns the step after the newest one that the conversation shows.
-func next(items []agent.Item) int {
-	for _, it := range slices.Backward(items) {
+// RespondStream implements agent.StreamModel: texts come word by word.
+func (m *Model) RespondStream(ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool) (*agent.ModelResponse, error) {
+	resp, err := m.Respond(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range resp.Items {
+		for word := range strings.SplitAfterSeq(it.Text, " ") {
+			d := agent.ModelDelta{ItemID: it.ID}
+			switch it.Type {
+			case agent.ItemMessage:
+				d.Text = word
+			case agent.ItemReasoning:
+				d.Reasoning = word
+			}
+			if d.Text+d.Reasoning != "" && !emit(d) {
+				return resp, nil
+			}
+		}
+	}
+	return resp, nil
+}
+
+// next returns the step after the newest one that the request shows.
+func (m *Model) next(req *agent.ModelRequest) int {
+	if req.Conversation != "" {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.conversations[req.Conversation]
+	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(req.PreviousResponseID, "resp_")); err == nil && n > 0 {
+		return n
+	}
+	for _, it := range slices.Backward(req.Items) {
 		rest, ok := strings.CutPrefix(it.ID, idPrefix)
 		if !ok {
 			continue

@@ -1,0 +1,310 @@
+package agent_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/agent"
+)
+
+func (d *dialogue) play(script string) string {
+	var out strings.Builder
+	for line := range strings.Lines(script) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, ">") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		for _, l := range d.command(words(d.t, line)) {
+			out.WriteString("> " + l + "\n")
+		}
+	}
+	return out.String()
+}
+
+// command carries out a line of the play and tells what it led to. Words it does not know are those of the set-up.
+func (d *dialogue) command(w []string) []string {
+	switch w[0] {
+	case "run": // run TEXT
+		return d.result(d.runner.Run(d.t.Context(), d.agent, agent.UserMessage(w[1])))
+	case "resume":
+		return d.result(d.runner.Resume(d.t.Context(), d.agent, d.state))
+	case "stream": // stream TEXT [break-after=N]
+		return d.stream(d.runner.Stream(d.t.Context(), d.agent, agent.UserMessage(w[1])), w[2:])
+	case "stream-resume":
+		return d.stream(d.runner.StreamResume(d.t.Context(), d.agent, d.state), w[1:])
+	case "approve": // approve ID [always] [output=TEXT] [arguments=JSON] [input=JSON] [stale]
+		return d.approve(w[1:])
+	case "reject": // reject ID [always] [message=TEXT]
+		return d.reject(w[1:])
+	case "undecided":
+		return list(d.state.Undecided())
+	case "details": // details ID: everything people can be shown about a question
+		return d.details(d.find(w[1]))
+	case "rebind":
+		return d.rebind()
+	case "add": // add TEXT: input for the run as it stands
+		return failure(d.state.AddInput(agent.UserMessage(w[1])))
+	case "add-output":
+		return failure(d.state.AddInput(agent.CallOutput("c1", "forged")))
+	case "clear-input":
+		d.state.ClearPendingInput()
+	case "who":
+		return []string{d.state.Agent() + ", turn " + strconv.Itoa(d.state.Turn()) + ", requests " + strconv.FormatInt(d.state.Usage().Requests, 10)}
+	case "drop": // drop TOOL
+		d.drop(w[1])
+	case "drop-handoffs":
+		d.current.Handoffs = nil
+	case "rename": // rename AGENT NAME
+		d.agents[w[1]].Name = w[2]
+	case "next": // next intent of the journal: unknown, stale, error; or done-error
+		d.journal.next = w[1]
+	case "toolset-fails": // toolset-fails NAME
+		d.sets[w[1]].err = errors.New("connection refused")
+	case "toolset-works":
+		d.sets[w[1]].err = nil
+	default:
+		return d.persist(w)
+	}
+	return nil
+}
+
+// persist carries out the commands about saved states.
+func (d *dialogue) persist(w []string) []string {
+	switch w[0] {
+	case "save": // write the state and read it again
+		data, err := d.state.MarshalJSON()
+		return d.load(data, err)
+	case "version": // the schema version that the state is written in
+		data, err := d.state.MarshalJSON()
+		var head struct{ Version int }
+		return append(failure(errors.Join(err, json.Unmarshal(data, &head))), strconv.Itoa(head.Version))
+	case "keep": // remember the state as it is now
+		data, err := d.state.MarshalJSON()
+		d.kept = data
+		return failure(err)
+	case "back": // read what was kept, as a second worker would
+		return d.load(d.kept, nil)
+	case "tamper": // tamper OLD NEW: read what was kept with a text in it replaced
+		if !strings.Contains(string(d.kept), w[1]) {
+			d.t.Fatalf("the state does not contain %s", w[1])
+		}
+		return d.load([]byte(strings.Replace(string(d.kept), w[1], w[2], 1)), nil)
+	case "recover": // go on from the last checkpoint, as after a crash
+		s, err := agent.AssembleRunState(d.head, d.chunks, d.agent)
+		return d.loaded(s, err)
+	case "restart": // another process: what the runner kept in memory is gone
+		old := d.runner
+		d.runner = &agent.Runner{
+			MaxTurns: old.MaxTurns, MaxParallelCalls: old.MaxParallelCalls, Session: old.Session, Journal: old.Journal,
+			Checkpoint: old.Checkpoint, RejectionMessage: old.RejectionMessage, Context: old.Context, ModelOf: old.ModelOf,
+			Hooks: old.Hooks, Stop: old.Stop,
+		}
+	default:
+		d.setup(w)
+	}
+	return nil
+}
+
+// stream plays a streamed run and tells its events.
+func (d *dialogue) stream(events iter.Seq2[agent.Event, error], w []string) []string {
+	after := -1
+	for _, o := range w {
+		after = d.number(strings.TrimPrefix(o, "break-after="))
+	}
+	var lines []string
+	for e, err := range events {
+		if done, ok := e.(agent.Done); ok {
+			return append(lines, d.result(done.Result, err)...)
+		}
+		lines = append(lines, "event "+describeEvent(e))
+		if after--; after == 0 {
+			return append(lines, "broke off")
+		}
+	}
+	return append(lines, "no end")
+}
+
+func describeEvent(e agent.Event) string {
+	switch e := e.(type) {
+	case agent.ModelText:
+		return fmt.Sprintf("text %s %q%q", strings.Join(e.Path, "/"), e.Text, e.Reasoning)
+	case agent.ItemAdded:
+		return fmt.Sprintf("item %s %s", strings.Join(e.Path, "/"), strings.TrimSpace(describe([]agent.Item{e.Item})))
+	case agent.ToolStarted:
+		return "started " + e.Call.Tool + " " + e.Call.ID
+	case agent.ToolEnded:
+		return "ended " + e.Call.Tool + " " + e.Call.ID + " " + strconv.Quote(e.Output.Text)
+	case agent.ApprovalRequested:
+		return "asks " + e.Interruption.ID + " " + string(e.Interruption.Kind)
+	case agent.HandedOff:
+		return "handoff " + e.From + " to " + e.To
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func (d *dialogue) details(in agent.Interruption) []string {
+	lines := []string{fmt.Sprintf("%s %s of %s, path %s, turn %d", in.Kind, in.Call.Tool, in.Call.Agent, strings.Join(in.Call.Path, "/"), in.Call.Turn)}
+	lines = append(lines, fmt.Sprintf("kind %s, arguments %s", in.Call.Kind, in.Call.Arguments))
+	if in.Original != nil {
+		lines = append(lines, fmt.Sprintf("originally %s", in.Original))
+	}
+	for _, fact := range in.Facts {
+		lines = append(lines, "fact "+fact)
+	}
+	for _, f := range in.Fields {
+		lines = append(lines, fmt.Sprintf("field %s %s required=%v %s", f.Name, f.Type, f.Required, f.Schema))
+	}
+	return lines
+}
+
+func (d *dialogue) load(data []byte, err error) []string {
+	if err != nil {
+		return []string{"error " + err.Error()}
+	}
+	s, err := agent.DecodeRunState(data, d.agent)
+	return d.loaded(s, err)
+}
+
+func (d *dialogue) loaded(s *agent.RunState, err error) []string {
+	if err != nil {
+		return []string{"error " + name(err) + ": " + err.Error()}
+	}
+	d.state = s
+	return nil
+}
+
+func (d *dialogue) find(id string) agent.Interruption {
+	for _, in := range d.state.Interruptions() {
+		if in.Call.ID == id || in.ID == id {
+			return in
+		}
+	}
+	return agent.Interruption{ID: id}
+}
+
+func (d *dialogue) approve(w []string) []string {
+	in := d.find(w[0])
+	var opts agent.ApproveOptions
+	for _, o := range w[1:] {
+		switch key, value, _ := strings.Cut(o, "="); key {
+		case "output":
+			opts.Output = &agent.ToolOutput{Text: value}
+		case "arguments":
+			opts.Arguments = json.RawMessage(value)
+		case "input":
+			opts.Input = json.RawMessage(value)
+		case "always":
+			opts.Always = true
+		case "stale":
+			in.Digest[0]++
+		default:
+			d.t.Fatalf("unknown option %q", o)
+		}
+	}
+	return failure(d.state.Approve(in, opts))
+}
+
+func (d *dialogue) reject(w []string) []string {
+	var opts agent.RejectOptions
+	for _, o := range w[1:] {
+		if text, ok := strings.CutPrefix(o, "message="); ok {
+			opts.Message = &text
+		} else if o == "always" {
+			opts.Always = true
+		} else {
+			d.t.Fatalf("unknown option %q", o)
+		}
+	}
+	return failure(d.state.Reject(d.find(w[0]), opts))
+}
+
+func failure(err error) []string {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, agent.ErrConfig) {
+		return []string{"error " + err.Error()}
+	}
+	return []string{"error " + name(err)}
+}
+
+// result describes what Run or Resume led to.
+func (d *dialogue) result(res *agent.Result, err error) []string {
+	slices.Sort(d.ran) // calls run side by side
+	lines := d.ran
+	d.ran = nil
+	if res != nil {
+		d.state = res.State
+		lines = append(lines, list(res.Interruptions)...)
+	}
+	switch {
+	case err != nil:
+		lines = append(lines, "error "+name(err)+": "+strings.ReplaceAll(err.Error(), "\n", " | "))
+	case res.State.Finished():
+		lines = append(lines, "final "+strconv.Quote(res.FinalOutput))
+	}
+	return lines
+}
+
+func list(open []agent.Interruption) []string {
+	var lines []string
+	for _, in := range open {
+		lines = append(lines, fmt.Sprintf("? %s %s %s %s", in.ID, in.Kind, in.Call.Tool, in.Call.Arguments))
+	}
+	return lines
+}
+
+// name returns the sentinel behind an error.
+func name(err error) string {
+	for text, sentinel := range map[string]error{
+		"ErrUnknownAgent": agent.ErrUnknownAgent, "ErrUnknownTool": agent.ErrUnknownTool,
+		"ErrUnknownInterruption": agent.ErrUnknownInterruption, "ErrStale": agent.ErrStale,
+		"ErrModelBehavior": agent.ErrModelBehavior, "ErrMaxTurns": agent.ErrMaxTurns,
+		"ErrFatal": agent.ErrFatal, "ErrConfig": agent.ErrConfig, "ErrStopped": agent.ErrStopped,
+		"ErrTripwire": agent.ErrTripwire, "ErrToolset": agent.ErrToolset,
+	} {
+		if errors.Is(err, sentinel) {
+			return text
+		}
+	}
+	return "other"
+}
+
+func (d *dialogue) rebind() []string {
+	changed, err := d.state.Rebind(d.t.Context())
+	return append(list(changed), failure(err)...)
+}
+
+func (d *dialogue) items() string { return describe(d.state.Items()) }
+
+func (d *dialogue) sessionItems() string {
+	items, _ := d.session.Items(d.t.Context())
+	return describe(items)
+}
+
+func describe(items []agent.Item) string {
+	var out strings.Builder
+	for _, it := range items {
+		switch it.Type {
+		case agent.ItemMessage:
+			fmt.Fprintf(&out, "%s: %s\n", it.Role, it.Text)
+		case agent.ItemFunctionCall:
+			fmt.Fprintf(&out, "call %s %s %s\n", it.CallID, it.Name, it.Arguments)
+		case agent.ItemFunctionCallOutput:
+			fmt.Fprintf(&out, "output %s: %s\n", it.CallID, strings.ReplaceAll(it.Output, "\n", "\\n"))
+		default:
+			fmt.Fprintf(&out, "%s %s\n", it.Type, cmp.Or(it.Text, string(it.Raw)))
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,532 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+)
+
+// setup carries out a line of the set-up; play may use the same words later, to change things between two steps.
+//
+//	agent NAME [nested]         the following lines are about this agent. Its model plays the files "model@NAME …" if there
+//	                            are any, else the script of the first agent, which a conversation shares across handoffs
+//	tool NAME [options]         adds or replaces a tool; see dialogue.tool
+//	tool-without-arguments NAME one that always asks
+//	as-tool AGENT [name=N] [turns=N] [options]   adds an agent as a tool
+//	handoff AGENT [name=N] [drop] [transcript] [orphan] [asks-reason] [refuses]
+//	toolset NAME TOOL…          moves tools of the agent into a toolset
+//	input-guardrail NAME WHAT   WHAT: allow, trip, error, panic; word=TEXT trips on input that contains it
+//	output-guardrail NAME WHAT  the same about answers
+//	tool-use first | at=TOOL | decide | decide-error
+//	choice WORD [keep]          forces a tool choice
+//	schema                      the answer must be {"ok": boolean}
+//	limit N, parallel N, session, journal, wording TEXT|error|panic
+//	conversation [id=ID] [previous=ID] [chain]
+//	hooks [panic]               notes what hooks see
+//	stop                        closes Runner.Stop
+//	requests                    notes every model request
+//	world TEXT                  what tools with the option bind depend on
+func (d *dialogue) setup(w []string) {
+	switch w[0] {
+	case "agent":
+		d.choose(w[1])
+	case "tool": // tool NAME [gate] [options]
+		d.tool(w[1], w[2:])
+	case "tool-without-arguments":
+		d.drop(w[1])
+		tool := agent.NewTool(w[1], "Test tool.", noop[struct{}])
+		tool.NeedsApproval = agent.AlwaysAsk
+		d.current.Tools = append(d.current.Tools, tool)
+	case "as-tool":
+		d.asTool(w[1], w[2:])
+	case "handoff":
+		d.handoff(w[1], w[2:])
+	case "toolset":
+		d.toolset(w[1], w[2:])
+	case "input-guardrail":
+		d.current.InputGuardrails = append(d.current.InputGuardrails, agent.InputGuardrail{Name: w[1], Check: d.inputGuardrail(w[1], w[2])})
+	case "output-guardrail":
+		d.current.OutputGuardrails = append(d.current.OutputGuardrails, agent.OutputGuardrail{Name: w[1], Check: d.outputGuardrail(w[1], w[2])})
+	case "tool-use":
+		d.current.ToolUse = d.toolUse(w[1])
+	case "choice":
+		d.current.Settings.ToolChoice = w[1]
+		d.current.KeepToolChoice = len(w) > 2 && w[2] == "keep"
+	case "schema":
+		schema, err := agent.OutputOf[struct {
+			OK bool `json:"ok"`
+		}]("verdict")
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.current.Output = schema
+	default:
+		d.setupRunner(w)
+	}
+}
+
+func (d *dialogue) setupRunner(w []string) {
+	switch w[0] {
+	case "limit":
+		d.runner.MaxTurns = d.number(w[1])
+	case "parallel":
+		d.runner.MaxParallelCalls = d.number(w[1])
+	case "session":
+		d.session = new(agent.MemorySession)
+		d.runner.Session = d.session
+	case "journal":
+		d.journal = &faultyJournal{}
+		d.runner.Journal = d.journal
+	case "wording": // what the runner says about rejected calls
+		d.runner.RejectionMessage = d.wording(w[1:])
+	case "conversation":
+		d.runner.Conversation = d.conversation(w[1:])
+	case "hooks":
+		d.runner.Hooks = d.hooks(len(w) > 1)
+	case "stop":
+		stop := make(chan struct{})
+		close(stop)
+		d.runner.Stop = stop
+	case "go-on":
+		d.runner.Stop = nil
+	case "requests":
+		d.runner.ModelOf = d.recorded
+	case "world":
+		d.world = w[1]
+	default:
+		d.t.Fatalf("unknown word %q", w)
+	}
+}
+
+func (d *dialogue) number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return n
+}
+
+// choose makes the named agent the one that the following lines are about.
+func (d *dialogue) choose(name string) {
+	if d.agents[name] == nil {
+		model := d.agent.Model
+		if own, ok := d.models[name]; ok {
+			model = own
+		}
+		d.agents[name] = &agent.Agent{Name: name, Model: model}
+	}
+	d.current = d.agents[name]
+}
+
+func (d *dialogue) wording(w []string) func(context.Context, *agent.ToolCall) (string, error) {
+	return func(_ context.Context, c *agent.ToolCall) (string, error) {
+		switch w[0] {
+		case "error":
+			return "not this", errors.New("no words")
+		case "panic":
+			panic("no words")
+		}
+		return strings.ReplaceAll(w[0], "TOOL", c.Tool), nil
+	}
+}
+
+func (d *dialogue) conversation(w []string) *agent.Conversation {
+	var c agent.Conversation
+	for _, o := range w {
+		switch key, value, _ := strings.Cut(o, "="); key {
+		case "id":
+			c.ID = value
+		case "previous":
+			c.PreviousResponseID = value
+		case "chain":
+			c.Chain = true
+		default:
+			d.t.Fatalf("unknown option %q", o)
+		}
+	}
+	return &c
+}
+
+func (d *dialogue) toolUse(w string) agent.ToolUseBehavior {
+	name, at := strings.CutPrefix(w, "at=")
+	switch {
+	case w == "first":
+		return agent.ToolUseBehavior{StopOnFirst: true}
+	case at:
+		return agent.ToolUseBehavior{StopAt: []string{name}}
+	case w == "decide-error":
+		return agent.ToolUseBehavior{Decide: func(context.Context, []agent.ToolResult) (string, bool, error) {
+			return "", false, errors.New("cannot decide")
+		}}
+	}
+	return agent.ToolUseBehavior{Decide: func(_ context.Context, results []agent.ToolResult) (string, bool, error) {
+		var told []string
+		for _, r := range results {
+			told = append(told, r.CallID+" "+r.Tool+" "+r.Output)
+		}
+		d.note("decide " + strings.Join(told, ", "))
+		return strings.Join(told, ", "), len(results) > 1, nil
+	}}
+}
+
+func (d *dialogue) verdict(name, what, text string) (agent.Verdict, error) {
+	d.note("guardrail " + name)
+	trip := agent.Verdict{Action: agent.Trip, Message: "not this"}
+	switch part, ok := strings.CutPrefix(what, "word="); {
+	case ok && strings.Contains(text, part):
+		return trip, nil
+	case ok, what == "allow":
+		return agent.Verdict{}, nil
+	case what == "trip":
+		return trip, nil
+	case what == "error":
+		return agent.Verdict{}, errors.New("cannot check")
+	case what == "panic":
+		panic("cannot check")
+	}
+	return agent.Verdict{Action: agent.VerdictAction(what)}, nil
+}
+
+func (d *dialogue) inputGuardrail(name, what string) func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+	return func(_ context.Context, _ *agent.Agent, input []agent.Item) (agent.Verdict, error) {
+		return d.verdict(name, what, describe(input))
+	}
+}
+
+func (d *dialogue) outputGuardrail(name, what string) func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
+	return func(_ context.Context, _ *agent.Agent, answer string) (agent.Verdict, error) {
+		return d.verdict(name, what, answer)
+	}
+}
+
+type amountArgs struct {
+	Amount *float64 `json:"amount"`
+	To     string   `json:"to,omitempty"`
+}
+
+// tool adds or replaces a tool. It takes {"amount": number, "to": string} unless it has another form.
+//
+//	gates    ask, ask-over-100, gate-error, gate-panic; audit; program=approve|reject|wait|error|panic
+//	doing    fails, fatal, panics, unsure-once
+//	forms    custom, shell, patch, hosted, search; external; input=FIELD
+//	checks   before=ACTION, guard=ACTION, guard-again-once, out=ACTION (allow, replace, trip, error, panic, ask_again)
+//	others   idempotent, version=V, bind, bind-error, binding=TEXT
+func (d *dialogue) tool(name string, options []string) {
+	unsure := false
+	tool := agent.NewTool(name, "Test tool.", func(_ context.Context, in amountArgs) (string, error) {
+		text := "nothing"
+		if in.Amount != nil {
+			text = strconv.FormatFloat(*in.Amount, 'f', -1, 64)
+		}
+		if in.To != "" {
+			text += " to " + in.To
+		}
+		switch {
+		case slices.Contains(options, "fails"):
+			return "", errors.New("no such account")
+		case slices.Contains(options, "fatal"):
+			return "", fmt.Errorf("out of money: %w", agent.ErrFatal)
+		case slices.Contains(options, "panics"):
+			panic("secret 4711")
+		case slices.Contains(options, "unsure-once") && !unsure:
+			unsure = true
+			return "", fmt.Errorf("no answer: %w", agent.ErrOutcomeUnknown)
+		}
+		return name + " " + text, nil
+	})
+	d.form(&tool, options)
+	if invoke := tool.Invoke; invoke != nil {
+		tool.Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			d.note("ran " + name + " " + string(c.Arguments))
+			return invoke(ctx, c)
+		}
+	}
+	for _, o := range options {
+		d.option(&tool, o)
+	}
+	d.drop(name)
+	d.current.Tools = append(d.current.Tools, tool)
+}
+
+// form makes the tool one of another wire form.
+func (d *dialogue) form(tool *agent.Tool, options []string) {
+	other := func(kind agent.ToolKind, wire agent.WireForm) {
+		tool.Kind, tool.Wire, tool.Parameters, tool.Validate = kind, wire, nil, nil
+		tool.Invoke = func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			if slices.Contains(options, "fails") {
+				return agent.ToolOutput{Text: "it failed", Failed: true}, nil
+			}
+			return agent.ToolOutput{Text: tool.Name + " did it"}, nil
+		}
+	}
+	for _, o := range options {
+		switch o {
+		case "custom":
+			other(agent.KindCustom, agent.WireCustom)
+		case "shell":
+			other(agent.KindShell, agent.WireShell)
+		case "patch":
+			other(agent.KindApplyPatch, agent.WireApplyPatch)
+		case "hosted":
+			other(agent.KindHostedMCP, agent.WireHosted)
+			tool.Hosted, tool.Invoke = json.RawMessage(`{"type":"mcp","server_label":"`+tool.Name+`","server_url":"https://example.com","require_approval":"always"}`), nil
+		case "search":
+			other(agent.KindWebSearch, agent.WireHosted)
+			tool.Hosted, tool.Invoke = json.RawMessage(`{"type":"web_search"}`), nil
+		case "external":
+			tool.Kind, tool.External, tool.Invoke = agent.KindExternal, true, nil
+		}
+	}
+}
+
+func (d *dialogue) option(tool *agent.Tool, o string) {
+	name := tool.Name
+	gate := func(answer func(*agent.ToolCall) (bool, error)) agent.ApprovalFunc {
+		return func(_ context.Context, c *agent.ToolCall) (bool, error) {
+			d.note("gate " + name)
+			return answer(c)
+		}
+	}
+	switch key, value, _ := strings.Cut(o, "="); key {
+	case "ask":
+		tool.NeedsApproval = agent.AlwaysAsk
+	case "ask-over-100":
+		tool.NeedsApproval = gate(func(c *agent.ToolCall) (bool, error) {
+			var in amountArgs
+			err := json.Unmarshal(c.Arguments, &in)
+			return in.Amount != nil && *in.Amount > 100, err
+		})
+	case "gate-error":
+		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { return false, errors.New("gate broke") })
+	case "gate-panic":
+		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { panic("gate broke") })
+	case "gate-never":
+		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { return false, nil })
+	case "audit":
+		tool.Audit = true
+	case "program":
+		tool.OnApproval = d.program(name, value)
+	case "idempotent":
+		tool.Idempotent = true
+	case "version":
+		tool.Version = value
+	case "binding":
+		tool.Binding = []string{value}
+	case "input":
+		tool.Input = append(tool.Input, value)
+	case "bind":
+		tool.Bind = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{d.world}, nil }
+	case "bind-error":
+		tool.Bind = func(context.Context, *agent.ToolCall) ([]string, error) { return nil, errors.New("no such file") }
+	case "before", "guard", "guard-again-once":
+		tool.InputGuardrails = append(tool.InputGuardrails, agent.ToolInputGuardrail{
+			Name: o, BeforeApproval: key == "before",
+			Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+				if key == "guard-again-once" {
+					d.note("guardrail " + o)
+					if c.AskedAgain == 0 {
+						return agent.Verdict{Action: agent.AskAgain}, nil
+					}
+					return agent.Verdict{}, nil
+				}
+				return d.toolVerdict(o, value)
+			},
+		})
+	case "out":
+		tool.OutputGuardrails = append(tool.OutputGuardrails, agent.ToolOutputGuardrail{
+			Name: o,
+			Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
+				return d.toolVerdict(o, value)
+			},
+		})
+	case "fails", "fatal", "panics", "unsure-once", "custom", "shell", "patch", "hosted", "search", "external":
+	default:
+		d.t.Fatalf("unknown tool option %q", o)
+	}
+}
+
+func (d *dialogue) toolVerdict(name, what string) (agent.Verdict, error) {
+	v, err := d.verdict(name, what, "")
+	if v.Action == agent.Replace {
+		v.Message = "replaced by " + name
+	}
+	return v, err
+}
+
+func (d *dialogue) program(name, what string) func(context.Context, *agent.Interruption) (*agent.ToolApproval, error) {
+	return func(_ context.Context, in *agent.Interruption) (*agent.ToolApproval, error) {
+		d.note("program " + name + " " + string(in.Kind) + " " + string(in.Call.Arguments))
+		switch what {
+		case "approve":
+			return &agent.ToolApproval{Approve: true}, nil
+		case "reject":
+			return &agent.ToolApproval{Reason: "the program says no"}, nil
+		case "reject-silently":
+			return &agent.ToolApproval{}, nil
+		case "error":
+			return &agent.ToolApproval{Approve: true}, errors.New("program broke")
+		case "panic":
+			panic("program broke")
+		}
+		return nil, nil
+	}
+}
+
+func (d *dialogue) drop(name string) {
+	d.current.Tools = slices.DeleteFunc(slices.Clone(d.current.Tools), func(t agent.Tool) bool { return t.Name == name })
+}
+
+func (d *dialogue) asTool(name string, options []string) {
+	outer := d.current
+	d.choose(name)
+	inner := d.current
+	d.current = outer
+	o := agent.AsToolOptions{Name: "ask_" + name, Description: "Test agent."}
+	var rest []string
+	for _, option := range options {
+		switch key, value, _ := strings.Cut(option, "="); key {
+		case "name":
+			o.Name = value
+		case "turns":
+			o.MaxTurns = d.number(value)
+		default:
+			rest = append(rest, option)
+		}
+	}
+	tool := inner.AsToolWith(o)
+	for _, option := range rest {
+		d.option(&tool, option)
+	}
+	d.drop(o.Name)
+	d.current.Tools = append(d.current.Tools, tool)
+}
+
+func (d *dialogue) handoff(name string, options []string) {
+	from := d.current
+	d.choose(name)
+	h := agent.Handoff{Agent: d.current}
+	d.current = from
+	for _, o := range options {
+		switch key, value, _ := strings.Cut(o, "="); key {
+		case "name":
+			h.Name = value
+		case "drop":
+			h.Filter = agent.DropToolItems
+		case "transcript":
+			h.Filter = agent.Transcript
+		case "orphan":
+			h.Filter = func(items []agent.Item) []agent.Item { return items[:len(items)-1] }
+		case "filter-panic":
+			h.Filter = func([]agent.Item) []agent.Item { panic("no filter") }
+		case "asks-reason":
+			reason := agent.NewTool("x", "", noop[struct {
+				Reason string `json:"reason"`
+			}])
+			h.Parameters, h.Validate = reason.Parameters, reason.Validate
+			h.OnHandoff = func(_ context.Context, c *agent.ToolCall) error {
+				d.note("handoff because " + string(c.Arguments))
+				return nil
+			}
+		case "refuses":
+			h.OnHandoff = func(context.Context, *agent.ToolCall) error { return errors.New("the office is closed") }
+		default:
+			d.t.Fatalf("unknown option %q", o)
+		}
+	}
+	from.Handoffs = append(slices.Clone(from.Handoffs), h)
+}
+
+// toolset moves tools of the agent into a toolset.
+func (d *dialogue) toolset(name string, tools []string) {
+	set := &testToolset{name: name}
+	for _, t := range d.current.Tools {
+		if slices.Contains(tools, t.Name) {
+			set.tools = append(set.tools, t)
+		}
+	}
+	for _, tool := range tools {
+		d.drop(tool)
+	}
+	d.current.Toolsets = append(slices.DeleteFunc(slices.Clone(d.current.Toolsets), func(s agent.Toolset) bool { return s.Name() == name }), set)
+	d.sets[name] = set
+}
+
+type testToolset struct {
+	name  string
+	tools []agent.Tool
+	err   error
+}
+
+func (s *testToolset) Name() string { return s.name }
+
+func (s *testToolset) Tools(context.Context) ([]agent.Tool, error) { return s.tools, s.err }
+
+func (d *dialogue) hooks(panics bool) *agent.Hooks {
+	see := func(what string) {
+		d.note("hook " + what)
+		if panics {
+			panic("hook broke")
+		}
+	}
+	return &agent.Hooks{
+		AgentStart: func(_ context.Context, a *agent.Agent) { see("agent start " + a.Name) },
+		AgentEnd: func(_ context.Context, a *agent.Agent, out string) {
+			see("agent end " + a.Name + " " + strconv.Quote(out))
+		},
+		ModelStart: func(_ context.Context, a *agent.Agent, _ *agent.ModelRequest) { see("model start " + a.Name) },
+		ModelEnd:   func(_ context.Context, a *agent.Agent, _ *agent.ModelResponse) { see("model end " + a.Name) },
+		ToolStart:  func(_ context.Context, c *agent.ToolCall) { see("tool start " + c.Tool + " " + c.ID) },
+		ToolEnd: func(_ context.Context, c *agent.ToolCall, out agent.ToolOutput) {
+			see("tool end " + c.Tool + " " + c.ID + " " + strconv.Quote(out.Text))
+		},
+		Handoff: func(_ context.Context, from, to *agent.Agent) { see("handoff " + from.Name + " to " + to.Name) },
+	}
+}
+
+// recorded notes what the agent's model is asked.
+func (d *dialogue) recorded(a *agent.Agent) agent.Model { return &recordedModel{d, a} }
+
+type recordedModel struct {
+	d *dialogue
+	a *agent.Agent
+}
+
+func (m *recordedModel) note(req *agent.ModelRequest) {
+	line := "asked " + m.a.Name
+	for _, part := range [][2]string{
+		{"conversation", req.Conversation}, {"previous", req.PreviousResponseID}, {"choice", req.Settings.ToolChoice},
+	} {
+		if part[1] != "" {
+			line += " " + part[0] + "=" + part[1]
+		}
+	}
+	if req.Output != nil {
+		line += " output=" + req.Output.Name
+	}
+	var tools []string
+	for _, t := range req.Tools {
+		tools = append(tools, t.Name)
+	}
+	line += " [" + strings.Join(tools, " ") + "]:"
+	for l := range strings.Lines(describe(req.Items)) {
+		line += " | " + strings.TrimSuffix(l, "\n")
+	}
+	m.d.note(line)
+}
+
+func (m *recordedModel) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	m.note(req)
+	return m.a.Model.Respond(ctx, req)
+}
+
+func (m *recordedModel) RespondStream(ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool) (*agent.ModelResponse, error) {
+	m.note(req)
+	return m.a.Model.(*scripted.Model).RespondStream(ctx, req, emit)
+}
