@@ -30,7 +30,7 @@ type loop struct {
 	*execution
 	frame *frame
 	agent *Agent // whose turn it is
-	fresh bool   // it has just taken over
+	new   bool   // it has just taken over
 	log   *slog.Logger
 }
 
@@ -185,7 +185,7 @@ func (l *loop) look(ctx context.Context) error {
 // respond calls the model, without the lock.
 func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelResponse, err error) {
 	l.hook(ctx, func(h *Hooks) {
-		if (l.fresh || l.frame.turn == 0) && h.AgentStart != nil {
+		if (l.new || l.frame.turn == 0) && h.AgentStart != nil {
 			h.AgentStart(ctx, l.agent)
 		}
 		if h.ModelStart != nil {
@@ -206,7 +206,7 @@ func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelRespo
 			return ctx.Err() == nil
 		})
 	}
-	l.fresh = false
+	l.new = false
 	if err == nil && resp != nil {
 		l.hook(ctx, func(h *Hooks) {
 			if h.ModelEnd != nil {

@@ -96,7 +96,7 @@ func (l *loop) handOver(ctx context.Context) error {
 			return err
 		}
 		l.agent = l.state.graph[target.Agent.Name]
-		l.fresh = true
+		l.new = true
 		l.log = l.base.With("run", l.state.id, "agent", l.agent.Name)
 		l.emit(HandedOff{Path: f.path(), From: from.Name, To: l.agent.Name})
 		l.outside(func() {
