@@ -118,7 +118,7 @@ func (o *ToolOutput) newer() bool { return o != nil && (o.Failed || o.Native != 
 // MarshalJSON writes the conversation without its items.
 func (f *frame) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&frameHead{
-		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: len(f.items), Input: f.input,
+		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
 		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
 }
