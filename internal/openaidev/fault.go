@@ -25,6 +25,7 @@ type Fault struct {
 	Hang bool
 	// HangAfter holds the answer back after so many bytes of its body, until Release or until the client gives up.
 	HangAfter int
-	// Repeat sends every event of a stream twice.
+	// Repeat sends every event of a stream twice. Those of chat completions are not numbered, so for them it does nothing:
+	// nobody could tell an event that came twice from two equal ones.
 	Repeat bool
 }

@@ -13,11 +13,13 @@ import (
 // maxBody bounds a request, as OpenAI does.
 const maxBody = 32 << 20
 
-// Handler answers requests to /v1/responses and /v1/models. It is safe for concurrent use.
+// Handler answers requests to /v1/responses, /v1/chat/completions, /v1/conversations and /v1/models. It is safe for
+// concurrent use.
 type Handler struct {
-	cfg   Config
-	rules []rule
-	types []string
+	cfg    Config
+	rules  []rule
+	types  []string
+	memory *memory
 
 	mu       sync.Mutex
 	requests []Request
@@ -32,7 +34,7 @@ func NewHandler(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, rules: rules, faults: slices.Clone(cfg.Script.Faults), release: make(chan struct{})}
+	h := &Handler{cfg: cfg, rules: rules, faults: slices.Clone(cfg.Script.Faults), release: make(chan struct{}), memory: newMemory()}
 	h.types = slices.Clone(cfg.Script.ItemTypes)
 	for _, r := range cfg.Script.Rules {
 		for _, raw := range r.Reply.Raw {
@@ -73,9 +75,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
+	response, ofResponse := strings.CutPrefix(r.URL.Path, "/v1/responses/")
+	conversation, ofConversation := strings.CutPrefix(r.URL.Path, "/v1/conversations/")
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/responses":
-		h.serveResponse(w, r)
+		h.serveAnswer(w, r, func(data []byte) (*body, *apiError) { return h.memory.parse(data, h.types) })
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/chat/completions":
+		h.serveAnswer(w, r, parseChat)
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/conversations":
+		data, _ := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		h.memory.begin(w, data)
+	case r.Method == http.MethodDelete && ofResponse:
+		h.memory.forget(w, "response", response)
+	case r.Method == http.MethodDelete && ofConversation:
+		h.memory.forget(w, "conversation", conversation)
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
 		writeJSON(w, http.StatusOK, []byte(`{"object":"list","data":[]}`))
 	default:
@@ -97,13 +110,13 @@ func (h *Handler) authorize(r *http.Request) *apiError {
 	return nil
 }
 
-func (h *Handler) serveResponse(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) serveAnswer(w http.ResponseWriter, r *http.Request, parse func([]byte) (*body, *apiError)) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		writeError(w, badRequest("", "", "We could not read the body of your request."))
 		return
 	}
-	b, apiErr := parse(data, h.types)
+	b, apiErr := parse(data)
 	fault := h.record(r, data, b)
 	h.wait(r, fault)
 	switch {
@@ -124,7 +137,7 @@ func (h *Handler) serveResponse(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) record(r *http.Request, data []byte, b *body) Fault {
 	h.mu.Lock()
 	h.count++
-	req := Request{N: h.count, Header: r.Header.Clone(), Body: data, Stream: b != nil && b.Stream}
+	req := Request{N: h.count, Path: r.URL.Path, Header: r.Header.Clone(), Body: data, Stream: b != nil && b.Stream}
 	if !h.cfg.Forget {
 		h.requests = append(h.requests, req)
 	}
@@ -169,22 +182,48 @@ func (h *Handler) hang(r *http.Request) {
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, fault Fault, b *body) {
-	reply, err := h.reply(newTurn(b))
+	reply, err := h.reply(newTurn(b, h.cfg.Script.MCP))
+	if err == nil && b.chat != nil {
+		err = h.complete(w, r, fault, b, reply)
+	} else if err == nil {
+		err = h.respond(w, r, fault, b, reply)
+	}
 	if err != nil {
 		h.sendError(w, r, fault, &apiError{status: 500, Type: "server_error", Message: "The script failed: " + err.Error()})
-		return
 	}
-	res := respond(b, reply)
+}
+
+// respond answers with a response. After an error nothing was sent.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, fault Fault, b *body, reply Reply) error {
+	res, err := newResponse(b, reply, h.cfg.Script.MCP)
+	if err != nil {
+		return err
+	}
+	if res.Status == "completed" {
+		if err := h.memory.remember(b, res); err != nil {
+			return err
+		}
+	}
 	if b.Stream {
-		h.stream(w, r, fault, res)
-		return
+		var frames [][]byte
+		for _, e := range events(res) {
+			frame, err := e.frame()
+			if err != nil {
+				return err
+			}
+			if fault.Repeat {
+				frame = append(frame, frame...)
+			}
+			frames = append(frames, frame)
+		}
+		h.stream(w, r, fault, requestID(res.ID), frames)
+		return nil
 	}
 	data, err := json.Marshal(res)
-	if err != nil {
-		h.sendError(w, r, fault, &apiError{status: 500, Type: "server_error", Message: "The script failed: " + err.Error()})
-		return
+	if err == nil {
+		h.send(w, r, fault, requestID(res.ID), http.StatusOK, data)
 	}
-	h.send(w, r, fault, requestID(res.ID), http.StatusOK, data)
+	return err
 }
 
 func (h *Handler) reply(t *Turn) (Reply, error) {
@@ -197,26 +236,18 @@ func (h *Handler) reply(t *Turn) (Reply, error) {
 }
 
 func requestID(id string) http.Header {
-	return http.Header{"X-Request-Id": {"req_" + strings.TrimPrefix(id, "resp_")[:32]}}
+	return http.Header{"X-Request-Id": {"req_" + strings.TrimPrefix(strings.TrimPrefix(id, "resp_"), "chatcmpl-")[:32]}}
 }
 
-// stream sends the events of a response, one write each.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, fault Fault, res *response) {
-	header := requestID(res.ID)
+// stream sends the frames of an event stream, one write each.
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, fault Fault, header http.Header, frames [][]byte) {
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	sink := h.newSink(w, r, fault, header, http.StatusOK)
-	for i, e := range events(res) {
-		data, err := e.frame()
-		if err != nil {
-			sink.cut()
-		}
+	for i, frame := range frames {
 		if i > 0 && h.cfg.Pace > 0 {
 			pause(r, h.cfg.Pace)
 		}
-		if fault.Repeat {
-			data = append(data, data...)
-		}
-		if !sink.write(data) {
+		if !sink.write(frame) {
 			return
 		}
 		sink.flush()
@@ -245,16 +276,18 @@ func faultHeader(fault Fault) http.Header {
 
 // encode writes the error as OpenAI does: empty parameter and code are null.
 func (e *apiError) encode() []byte {
-	null := func(s string) any {
-		if s == "" {
-			return nil
-		}
-		return s
-	}
 	data, _ := json.MarshalIndent(map[string]any{"error": map[string]any{
 		"message": e.Message, "type": e.Type, "param": null(e.Param), "code": null(e.Code),
 	}}, "", "  ")
 	return data
+}
+
+// null is a text, or nothing.
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
 }
 
 func writeError(w http.ResponseWriter, e *apiError) { writeJSON(w, e.status, e.encode()) }

@@ -2,36 +2,48 @@ package openaidev
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"strings"
 )
 
-// Request is a request as it arrived.
+// Request is a request for an answer as it arrived.
 type Request struct {
-	N      int         // counts the requests to /v1/responses from 1
+	N      int         // counts the requests for answers from 1
+	Path   string      // "/v1/responses" or "/v1/chat/completions"
 	Header http.Header // with the Authorization header as sent
 	Body   []byte      // exactly the bytes of the body
 	Stream bool        // whether an event stream was asked for
 }
 
-// Items returns the input items as they stand in the body, or nil when the input is not a list.
+// Items returns the input items, or the messages of a chat completion, as they stand in the body; nil when the input is
+// not a list.
 func (r Request) Items() []json.RawMessage {
 	var body struct {
-		Input []json.RawMessage `json:"input"`
+		Input    []json.RawMessage `json:"input"`
+		Messages []json.RawMessage `json:"messages"`
 	}
 	if json.Unmarshal(r.Body, &body) != nil {
 		return nil
 	}
-	return body.Input
+	return append(body.Input, body.Messages...)
 }
 
-// Outputs returns the tool outputs in the input, by call id.
+// Outputs returns the tool outputs in the input, by call id. The output of a shell call is its JSON.
 func (r Request) Outputs() map[string]string {
 	outputs := make(map[string]string)
 	for _, raw := range r.Items() {
-		var it item
-		if json.Unmarshal(raw, &it) == nil && it.Type == typeCallOutput {
+		var it struct {
+			item
+			ToolCallID string `json:"tool_call_id"`
+		}
+		if json.Unmarshal(raw, &it) != nil {
+			continue
+		}
+		if _, ok := callOf[it.Type]; ok {
 			outputs[it.CallID] = it.outputText()
+		}
+		if it.ToolCallID != "" {
+			outputs[it.ToolCallID] = it.text()
 		}
 	}
 	return outputs
@@ -53,8 +65,30 @@ type body struct {
 	Reasoning          *reasoning        `json:"reasoning"`
 	PreviousResponseID string            `json:"previous_response_id"`
 	Conversation       json.RawMessage   `json:"conversation"`
-	items              []item            // Input, decoded
-	raw                []json.RawMessage // Input, as sent
+	Text               *textConfig       `json:"text"`
+	conversation       string            // the id in Conversation
+	items              []item            // what the server kept, and Input, decoded
+	raw                []json.RawMessage // the same, as sent
+	kept               int               // how many of the items the server kept
+	chat               *chatBody         // of a chat completion
+}
+
+// at names an item as errors do.
+func (b *body) at(i int) string { return fmt.Sprintf("input[%d]", i-b.kept) }
+
+// keep reports whether the response is to be kept, which it is unless the request says otherwise.
+func (b *body) keep() bool { return b.chat == nil && (b.Store == nil || *b.Store) }
+
+type textConfig struct {
+	Format *format `json:"format"`
+}
+
+// format is what an answer must look like.
+type format struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict *bool           `json:"strict"`
 }
 
 type reasoning struct {
@@ -64,56 +98,14 @@ type reasoning struct {
 
 type tool struct {
 	Type        string          `json:"type"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Strict      *bool           `json:"strict"`
+	Name        string          `json:"name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Strict      *bool           `json:"strict,omitempty"`
+	Environment *environment    `json:"environment,omitempty"`
+	mcpTool
 }
 
-const (
-	typeMessage    = "message"
-	typeCall       = "function_call"
-	typeCallOutput = "function_call_output"
-	typeReasoning  = "reasoning"
-)
-
-// item is an input item of any type, as far as the server looks into it.
-type item struct {
-	Type             string          `json:"type"`
-	ID               string          `json:"id"`
-	Role             string          `json:"role"`
-	Content          json.RawMessage `json:"content"`
-	CallID           string          `json:"call_id"`
-	Name             string          `json:"name"`
-	Arguments        *string         `json:"arguments"`
-	Output           json.RawMessage `json:"output"`
-	EncryptedContent string          `json:"encrypted_content"`
-}
-
-type part struct {
-	Type    string `json:"type"`
-	Text    string `json:"text"`
-	Refusal string `json:"refusal"`
-}
-
-// text joins the text of a message's content, which is a string or a list of parts.
-func (it item) text() string { return joinText(it.Content) }
-
-func (it item) outputText() string { return joinText(it.Output) }
-
-func joinText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var parts []part
-	if json.Unmarshal(raw, &parts) != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.Text)
-		b.WriteString(p.Refusal)
-	}
-	return b.String()
+type environment struct {
+	Type string `json:"type"`
 }

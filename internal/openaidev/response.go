@@ -24,6 +24,7 @@ type response struct {
 	Output            []any           `json:"output"`
 	ParallelToolCalls bool            `json:"parallel_tool_calls"`
 	PreviousResponse  *string         `json:"previous_response_id"`
+	Conversation      *conversation   `json:"conversation,omitempty"`
 	Store             bool            `json:"store"`
 	Temperature       float64         `json:"temperature"`
 	ToolChoice        json.RawMessage `json:"tool_choice"`
@@ -32,6 +33,10 @@ type response struct {
 	Truncation        string          `json:"truncation"`
 	Usage             *usage          `json:"usage"`
 	Metadata          struct{}        `json:"metadata"`
+}
+
+type conversation struct {
+	ID string `json:"id"`
 }
 
 type responseError struct {
@@ -49,43 +54,6 @@ type usage struct {
 	OutputTokens       int64          `json:"output_tokens"`
 	OutputDetails      map[string]any `json:"output_tokens_details"`
 	TotalTokens        int64          `json:"total_tokens"`
-}
-
-type messageItem struct {
-	ID      string        `json:"id"`
-	Type    string        `json:"type"`
-	Status  string        `json:"status"`
-	Content []contentPart `json:"content"`
-	Role    string        `json:"role"`
-}
-
-type contentPart struct {
-	Type        string `json:"type"`
-	Annotations []any  `json:"annotations,omitzero"`
-	Logprobs    []any  `json:"logprobs,omitzero"`
-	Text        string `json:"text,omitzero"`
-	Refusal     string `json:"refusal,omitzero"`
-}
-
-type callItem struct {
-	ID        string `json:"id"`
-	Type      string `json:"type"`
-	Status    string `json:"status"`
-	Arguments string `json:"arguments"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-}
-
-type reasoningItem struct {
-	ID               string        `json:"id"`
-	Type             string        `json:"type"`
-	EncryptedContent string        `json:"encrypted_content,omitempty"`
-	Summary          []summaryPart `json:"summary"`
-}
-
-type summaryPart struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
 }
 
 // ids derives identifiers from a request, so that the same request always gets the same ones.
@@ -118,13 +86,13 @@ func encrypted(id string) string {
 	return "gAAAAA" + base64.URLEncoding.EncodeToString(sum[:])
 }
 
-// respond builds the response that a reply stands for.
-func respond(b *body, r Reply) *response {
+// newResponse builds the response that a reply stands for.
+func newResponse(b *body, r Reply, servers []MCPServer) (*response, error) {
 	s := newIDs(b)
 	res := &response{
 		ID: s.next("resp_", 48), Object: "response", CreatedAt: time.Now().Unix(), Status: "completed",
-		Instructions: b.Instructions, MaxOutputTokens: b.MaxOutputTokens, Model: b.Model, Output: []any{},
-		ParallelToolCalls: b.ParallelToolCalls == nil || *b.ParallelToolCalls, Store: b.Store == nil || *b.Store,
+		Instructions: b.Instructions, MaxOutputTokens: b.MaxOutputTokens, Model: b.Model,
+		ParallelToolCalls: b.ParallelToolCalls == nil || *b.ParallelToolCalls, Store: b.keep(),
 		Temperature: 1, ToolChoice: b.ToolChoice, Tools: b.Tools, TopP: 1, Truncation: "disabled",
 	}
 	if res.ToolChoice == nil {
@@ -133,56 +101,26 @@ func respond(b *body, r Reply) *response {
 	if b.Temperature != nil {
 		res.Temperature = *b.Temperature
 	}
-	res.Output = output(b, r, s)
+	if b.PreviousResponseID != "" {
+		res.PreviousResponse = &b.PreviousResponseID
+	}
+	if b.conversation != "" {
+		res.Conversation = &conversation{b.conversation}
+	}
+	var err error
+	if res.Output, err = output(b, r, s, servers); err != nil {
+		return nil, err
+	}
 	switch {
 	case r.Failed != "":
 		res.Status, res.Output = "failed", []any{}
 		res.Error = &responseError{Code: r.Failed, Message: "The model could not finish the response."}
-		return res
+		return res, nil
 	case r.Incomplete != "":
 		res.Status, res.IncompleteDetails = "incomplete", &incomplete{r.Incomplete}
 	}
 	res.Usage = count(b, res.Output, r)
-	return res
-}
-
-func output(b *body, r Reply, s *ids) []any {
-	out := []any{}
-	if r.Reasoning != "" {
-		it := reasoningItem{ID: s.next("rs_", 48), Type: typeReasoning, Summary: []summaryPart{{"summary_text", r.Reasoning}}}
-		for _, name := range b.Include {
-			if name == "reasoning.encrypted_content" {
-				it.EncryptedContent = encrypted(it.ID)
-			}
-		}
-		out = append(out, it)
-	}
-	for _, raw := range r.Raw {
-		out = append(out, raw)
-	}
-	if r.Text != "" || r.Refusal != "" {
-		out = append(out, message(s.next("msg_", 48), r))
-	}
-	for _, c := range r.Calls {
-		it := callItem{ID: s.next("fc_", 48), Type: typeCall, Status: "completed", Arguments: c.Arguments, CallID: c.ID, Name: c.Name}
-		if it.CallID == "" {
-			it.CallID = s.next("call_", 24)
-		}
-		out = append(out, it)
-	}
-	return out
-}
-
-func message(id string, r Reply) messageItem {
-	p := contentPart{Type: "output_text", Text: r.Text, Annotations: []any{}, Logprobs: []any{}}
-	if r.Refusal != "" {
-		p = contentPart{Type: "refusal", Refusal: r.Refusal}
-	}
-	status := "completed"
-	if r.Incomplete != "" {
-		status = "incomplete"
-	}
-	return messageItem{ID: id, Type: typeMessage, Status: status, Role: "assistant", Content: []contentPart{p}}
+	return res, nil
 }
 
 // count estimates tokens at four bytes each.

@@ -16,6 +16,22 @@ type Script struct {
 	Faults []Fault
 	// ItemTypes are types of input items accepted besides OpenAI's own and those in Reply.Raw of the rules.
 	ItemTypes []string
+	// MCP are the servers of tools that this server can talk to. A request that offers one by its label gets the list of
+	// its tools first.
+	MCP []MCPServer
+}
+
+// MCPServer is a server of tools behind a tool of type mcp.
+type MCPServer struct {
+	Label string
+	Tools []MCPTool
+}
+
+// MCPTool is a tool of an MCPServer. Output is what every call of it returns.
+type MCPTool struct {
+	Name, Description string
+	Schema            json.RawMessage // of its arguments; empty: any object
+	Output            string
 }
 
 // AnyRound makes a Rule fit in every round.
@@ -49,11 +65,29 @@ type Reply struct {
 	Failed string
 }
 
-// Call is a function call. Arguments is JSON, or what the script wants a model to get wrong.
+// CallKind says what a Call is a call of.
+type CallKind string
+
+// The kinds of calls. Chat completions have functions only.
+const (
+	CallFunction   CallKind = ""
+	CallCustom     CallKind = "custom"
+	CallShell      CallKind = "shell"
+	CallApplyPatch CallKind = "apply_patch"
+	// CallMCP is a call of a tool behind an MCP server. The server makes it itself, or asks for approval first, as the
+	// request wants it; an approved call is made at the start of the next answer.
+	CallMCP CallKind = "mcp"
+)
+
+// Call is a call of a tool.
 type Call struct {
-	Name      string
+	Kind CallKind
+	Name string // of functions, custom tools and MCP tools
+	// Arguments is JSON for functions and MCP tools, or what the script wants a model to get wrong; the input of a custom
+	// tool; the action of a shell call and the operation of apply_patch, as JSON.
 	Arguments string
 	ID        string // the call id; empty derives one from the request
+	Server    string // the label of the MCP server
 }
 
 // rule is a Rule with its patterns and templates compiled.

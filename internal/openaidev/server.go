@@ -20,7 +20,7 @@ type Config struct {
 	OnRequest func(Request)
 	// Forget stops the recording of requests, for benchmarks.
 	Forget bool
-	// Pace is the pause between two pieces of streamed text; zero streams as fast as the client reads.
+	// Pace is the pause between two events of a stream; zero streams as fast as the client reads.
 	Pace time.Duration
 }
 

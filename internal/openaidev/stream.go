@@ -38,6 +38,18 @@ func itemEvents(i int, it any) []event {
 		inner = callEvents(i, it)
 		it.Status, it.Arguments = "in_progress", ""
 		started = it
+	case customItem:
+		inner = inputEvents(i, it)
+		it.Status, it.Input = "in_progress", ""
+		started = it
+	case mcpListItem:
+		inner = hostedEvents(i, it.ID, it.Type)
+		it.Tools = []mcpListTool{}
+		started = it
+	case mcpCallItem:
+		inner = hostedEvents(i, it.ID, it.Type)
+		it.Status, it.Output = "in_progress", ""
+		started = it
 	case reasoningItem:
 		inner = reasoningEvents(i, it)
 		it.Summary = []summaryPart{}
@@ -78,18 +90,35 @@ func callEvents(i int, it callItem) []event {
 	})
 }
 
+func inputEvents(i int, it customItem) []event {
+	var list []event
+	for _, piece := range pieces(it.Input) {
+		list = append(list, event{"type": "response.custom_tool_call_input.delta", "item_id": it.ID, "output_index": i, "delta": piece})
+	}
+	return append(list, event{"type": "response.custom_tool_call_input.done", "item_id": it.ID, "output_index": i, "input": it.Input})
+}
+
+// hostedEvents are those of what the server does itself.
+func hostedEvents(i int, id, kind string) []event {
+	return []event{
+		{"type": "response." + kind + ".in_progress", "item_id": id, "output_index": i},
+		{"type": "response." + kind + ".completed", "item_id": id, "output_index": i},
+	}
+}
+
 func reasoningEvents(i int, it reasoningItem) []event {
 	text := it.Summary[0].Text
 	at := func(e event) event {
 		e["item_id"], e["output_index"], e["summary_index"] = it.ID, i, 0
 		return e
 	}
-	return []event{
-		at(event{"type": "response.reasoning_summary_part.added", "part": summaryPart{"summary_text", ""}}),
-		at(event{"type": "response.reasoning_summary_text.delta", "delta": text}),
-		at(event{"type": "response.reasoning_summary_text.done", "text": text}),
-		at(event{"type": "response.reasoning_summary_part.done", "part": summaryPart{"summary_text", text}}),
+	list := []event{at(event{"type": "response.reasoning_summary_part.added", "part": summaryPart{"summary_text", ""}})}
+	for _, piece := range pieces(text) {
+		list = append(list, at(event{"type": "response.reasoning_summary_text.delta", "delta": piece}))
 	}
+	return append(list,
+		at(event{"type": "response.reasoning_summary_text.done", "text": text}),
+		at(event{"type": "response.reasoning_summary_part.done", "part": summaryPart{"summary_text", text}}))
 }
 
 // pieces cuts a text after each space, as a model streams it.

@@ -1,7 +1,9 @@
 package openaidev
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 )
 
 // Turn is a conversation seen from the answer that is due.
@@ -16,7 +18,8 @@ type Turn struct {
 	Before       []Output // the outputs before that message, oldest first
 }
 
-// Output is the output of a tool call, with the call.
+// Output is the output of a tool call, with the call. That of a shell call is its JSON; that of an MCP call is what the
+// tool returned, or "denied" and the reason.
 type Output struct {
 	CallID    string
 	Name      string
@@ -67,25 +70,38 @@ func member(object, name string) string {
 	return string(m[name])
 }
 
-// newTurn reads the conversation. Consecutive function calls are one round.
-func newTurn(b *body) *Turn {
+// newTurn reads the conversation. Consecutive calls are one round.
+func newTurn(b *body, servers []MCPServer) *Turn {
 	t := &Turn{Instructions: b.Instructions}
 	for _, tl := range b.Tools {
-		t.Tools = append(t.Tools, tl.Name)
+		t.Tools = append(t.Tools, cmp.Or(tl.Name, tl.ServerLabel, tl.Type))
 	}
 	calls := make(map[string]Output)
+	servedBy := make(map[string]string)
 	first, calling := true, false
 	for _, it := range b.items {
+		_, output := callOf[it.Type]
 		switch {
-		case it.Type == typeCall:
+		case isCall(it.Type):
 			if !calling {
 				t.Round++
 			}
-			calls[it.CallID] = Output{CallID: it.CallID, Name: it.Name, Arguments: *it.Arguments, Round: t.Round}
-		case it.Type == typeCallOutput:
+			id := cmp.Or(it.CallID, it.ID)
+			calls[id] = Output{CallID: id, Name: it.tool(), Arguments: it.called(), Round: t.Round}
+			servedBy[id] = it.ServerLabel
+		case output:
 			o := calls[it.CallID]
 			o.Text = it.outputText()
 			t.Outputs = append(t.Outputs, o)
+		case it.Type == typeMCPResponse:
+			o := calls[it.ApprovalRequestID]
+			if *it.Approve {
+				o.Text = mcpOutput(servers, servedBy[o.CallID], o.Name)
+			} else {
+				o.Text = strings.TrimSpace("denied " + it.Reason)
+			}
+			t.Outputs = append(t.Outputs, o)
+			output = true
 		case it.Type == typeMessage && it.Role == "user":
 			if !first {
 				t.Earlier = append(t.Earlier, t.User)
@@ -94,7 +110,19 @@ func newTurn(b *body) *Turn {
 			t.Before = append(t.Before, t.Outputs...)
 			t.User, t.Outputs, t.Round = it.text(), nil, 0
 		}
-		calling = it.Type == typeCall || calling && it.Type != typeCallOutput && it.Type != typeMessage
+		calling = isCall(it.Type) || calling && !output && it.Type != typeMessage
 	}
 	return t
+}
+
+// mcpOutput is what a tool of an MCP server returns.
+func mcpOutput(servers []MCPServer, label, name string) string {
+	for _, s := range servers {
+		for _, t := range s.Tools {
+			if s.Label == label && t.Name == name {
+				return t.Output
+			}
+		}
+	}
+	return ""
 }

@@ -1,9 +1,9 @@
 package openaidev
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,12 +22,12 @@ func badRequest(param, code, format string, args ...any) *apiError {
 // ignored are parameters that OpenAI knows and the script has no use for.
 var ignored = []string{
 	"background", "max_tool_calls", "metadata", "moderation", "prompt", "prompt_cache_key", "prompt_cache_retention", "safety_identifier",
-	"service_tier", "stream_options", "text", "top_logprobs", "top_p", "truncation", "user", "context_management",
+	"service_tier", "stream_options", "top_logprobs", "top_p", "truncation", "user", "context_management",
 }
 
 var known = []string{
 	"model", "instructions", "input", "tools", "tool_choice", "stream", "store", "include", "temperature",
-	"max_output_tokens", "parallel_tool_calls", "reasoning", "previous_response_id", "conversation",
+	"max_output_tokens", "parallel_tool_calls", "reasoning", "previous_response_id", "conversation", "text",
 }
 
 var includes = []string{
@@ -38,8 +38,8 @@ var includes = []string{
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 
 var hosted = []string{
-	"web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation", "mcp", "local_shell", "shell", "apply_patch",
-	"custom", "computer", "computer_use_preview",
+	"web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation", "mcp", "local_shell", "shell", "apply_patch", "custom",
+	"computer", "computer_use_preview",
 }
 
 var itemTypes = []string{
@@ -51,27 +51,39 @@ var itemTypes = []string{
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// parse reads a request body and refuses what OpenAI would refuse. extra are further item types to accept.
-func parse(data []byte, extra []string) (*body, *apiError) {
+// readBody decodes a request body into v and refuses parameters that OpenAI does not know.
+func readBody(data []byte, v any, known, ignored []string) *apiError {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil || top == nil {
-		return nil, badRequest("", "", "We could not parse the JSON body of your request.")
+		return badRequest("", "", "We could not parse the JSON body of your request.")
 	}
-	for name := range top {
+	for _, name := range slices.Sorted(maps.Keys(top)) {
 		if !slices.Contains(known, name) && !slices.Contains(ignored, name) {
-			return nil, badRequest(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
+			return badRequest(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
 		}
 	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return badRequest("", "invalid_type", "Invalid type in the request: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// parse reads a request for a response and refuses what OpenAI would refuse. What the server kept of the conversation is
+// put in front of the input. extra are further item types to accept.
+func (m *memory) parse(data []byte, extra []string) (*body, *apiError) {
 	b := new(body)
-	if err := json.Unmarshal(data, b); err != nil {
-		return nil, badRequest("", "invalid_type", "Invalid type in the request: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	if err := readBody(data, b, known, ignored); err != nil {
+		return nil, err
 	}
 	if err := b.readInput(); err != nil {
 		return nil, err
 	}
-	for _, check := range []func(*body) *apiError{checkSettings, checkTools, checkToolChoice, checkCalls, checkReasoning} {
+	if err := m.recall(b); err != nil {
+		return b, err
+	}
+	for _, check := range []func(*body) *apiError{checkSettings, checkFormat, checkTools, checkToolChoice, checkCalls, checkReasoning} {
 		if err := check(b); err != nil {
-			return nil, err
+			return b, err
 		}
 	}
 	return b, checkItems(b, extra)
@@ -86,30 +98,34 @@ func (b *body) readInput() *apiError {
 	if json.Unmarshal(b.Input, &text) == nil {
 		content, _ := json.Marshal(text)
 		b.items = []item{{Type: typeMessage, Role: "user", Content: content}}
-		b.raw = []json.RawMessage{content}
+		b.raw = []json.RawMessage{json.RawMessage(`{"role":"user","content":` + string(content) + `}`)}
 		return nil
 	}
 	if err := json.Unmarshal(b.Input, &b.raw); err != nil {
 		return badRequest("input", "invalid_type", "Invalid type for 'input': expected a string or an array.")
 	}
-	b.items = make([]item, len(b.raw))
-	for i, raw := range b.raw {
-		if err := json.Unmarshal(raw, &b.items[i]); err != nil {
-			return badRequest(fmt.Sprintf("input[%d]", i), "invalid_type", "Invalid type for 'input[%d]'.", i)
+	var err *apiError
+	b.items, err = readItems(b.raw)
+	return err
+}
+
+func readItems(raws []json.RawMessage) ([]item, *apiError) {
+	items := make([]item, len(raws))
+	for i, raw := range raws {
+		if err := json.Unmarshal(raw, &items[i]); err != nil {
+			return nil, badRequest(fmt.Sprintf("input[%d]", i), "invalid_type", "Invalid type for 'input[%d]'.", i)
 		}
-		if b.items[i].Type == "" {
-			b.items[i].Type = typeMessage
+		if items[i].Type == "" {
+			items[i].Type = typeMessage
 		}
 	}
-	return nil
+	return items, nil
 }
 
 func checkSettings(b *body) *apiError {
 	switch {
 	case b.Model == "":
 		return badRequest("model", "missing_required_parameter", "Missing required parameter: 'model'.")
-	case b.PreviousResponseID != "":
-		return badRequest("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", b.PreviousResponseID)
 	case b.Temperature != nil && (*b.Temperature < 0 || *b.Temperature > 2):
 		return badRequest("temperature", "decimal_above_max_value", "Invalid 'temperature': expected a value between 0 and 2.")
 	case b.MaxOutputTokens != nil && *b.MaxOutputTokens < 16:
@@ -135,16 +151,22 @@ func checkTools(b *body) *apiError {
 		switch {
 		case t.Type == "":
 			return badRequest(at+".type", "missing_required_parameter", "Missing required parameter: '%s.type'.", at)
-		case slices.Contains(hosted, t.Type):
-			continue
-		case t.Type != "function":
+		case t.Type != "function" && !slices.Contains(hosted, t.Type):
 			return badRequest(at+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'function', %s.", t.Type, list(hosted))
+		case t.Type != "function" && t.Type != "custom":
+			if err := checkHosted(at, t); err != nil {
+				return err
+			}
+			continue
 		case !toolName.MatchString(t.Name):
 			return badRequest(at+".name", "invalid_value", "Invalid '%s.name': expected a string that matches %s.", at, toolName)
 		case names[t.Name]:
 			return badRequest("tools", "", "Tool names must be unique: '%s' is there twice.", t.Name)
 		}
 		names[t.Name] = true
+		if t.Type == "custom" {
+			continue
+		}
 		if problem := checkSchema(t); problem != "" {
 			return badRequest(at+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': %s", t.Name, problem)
 		}
@@ -170,111 +192,10 @@ func checkToolChoice(b *body) *apiError {
 	if json.Unmarshal(b.ToolChoice, &choice) != nil {
 		return badRequest("tool_choice", "invalid_type", "Invalid type for 'tool_choice'.")
 	}
-	if choice.Type == "function" && !slices.ContainsFunc(b.Tools, func(t tool) bool { return t.Name == choice.Name }) {
-		return badRequest("tool_choice", "", "Tool choice 'function' not found in 'tools' parameter.")
-	}
-	return nil
-}
-
-// checkCalls makes sure that calls and outputs come in pairs, the call first.
-func checkCalls(b *body) *apiError {
-	open := make(map[string]bool) // call id: its output is still missing
-	var order []string
-	for i, it := range b.items {
-		switch it.Type {
-		case typeCall:
-			if it.CallID == "" || it.Name == "" || it.Arguments == nil {
-				return badRequest(fmt.Sprintf("input[%d]", i), "missing_required_parameter", "Missing required parameter in function call 'input[%d]'.", i)
-			}
-			if _, seen := open[it.CallID]; seen {
-				return badRequest("input", "", "Duplicate function call with call_id %s.", it.CallID)
-			}
-			open[it.CallID] = true
-			order = append(order, it.CallID)
-		case typeCallOutput:
-			missing, seen := open[it.CallID]
-			if !seen {
-				return badRequest("input", "", "No tool call found for function call output with call_id %s.", it.CallID)
-			}
-			if !missing {
-				return badRequest("input", "", "Duplicate function call output with call_id %s.", it.CallID)
-			}
-			if len(it.Output) == 0 || !bytes.ContainsRune([]byte(`"[`), rune(it.Output[0])) {
-				return badRequest(fmt.Sprintf("input[%d].output", i), "invalid_type", "Invalid type for 'input[%d].output': expected a string or an array.", i)
-			}
-			open[it.CallID] = false
-		}
-	}
-	for _, id := range order {
-		if open[id] {
-			return badRequest("input", "", "No tool output found for function call %s.", id)
-		}
-	}
-	return nil
-}
-
-// checkReasoning makes sure that reasoning items come back whole and in their place.
-func checkReasoning(b *body) *apiError {
-	for i, it := range b.items {
-		if it.Type != typeReasoning {
-			continue
-		}
-		if it.EncryptedContent == "" && (b.Store != nil && !*b.Store) {
-			e := badRequest("input", "", "Item with id '%s' not found. Items are not persisted when `store` is set to false.", it.ID)
-			e.status = 404
-			return e
-		}
-		if it.EncryptedContent != "" && it.EncryptedContent != encrypted(it.ID) {
-			return badRequest("", "invalid_encrypted_content", "The encrypted content for item %s could not be verified.", it.ID)
-		}
-		if i+1 == len(b.items) || b.items[i+1].Type == typeMessage && b.items[i+1].Role != "assistant" || b.items[i+1].Type == typeCallOutput {
-			return badRequest("input", "", "Item '%s' of type 'reasoning' was provided without its required following item.", it.ID)
-		}
-	}
-	return nil
-}
-
-// checkItems refuses unknown types, repeated ids and messages whose parts do not suit their role.
-func checkItems(b *body, extra []string) *apiError {
-	ids := make(map[string]bool)
-	for i, it := range b.items {
-		at := fmt.Sprintf("input[%d]", i)
-		if !slices.Contains(itemTypes, it.Type) && !slices.Contains(extra, it.Type) {
-			return badRequest(at, "invalid_value", "Invalid value: '%s'. Supported values are: %s.", it.Type, list(itemTypes))
-		}
-		if it.ID != "" && ids[it.ID] {
-			return badRequest("input", "", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", it.ID)
-		}
-		ids[it.ID] = true
-		if it.Type == typeMessage {
-			if err := checkMessage(at, it); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func checkMessage(at string, it item) *apiError {
-	if !slices.Contains([]string{"user", "assistant", "system", "developer"}, it.Role) {
-		return badRequest(at+".role", "invalid_value", "Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role)
-	}
-	var text string
-	if json.Unmarshal(it.Content, &text) == nil {
-		return nil
-	}
-	var parts []part
-	if len(it.Content) == 0 || json.Unmarshal(it.Content, &parts) != nil {
-		return badRequest(at+".content", "invalid_type", "Invalid type for '%s.content': expected a string or an array.", at)
-	}
-	want := []string{"input_text", "input_image", "input_file"}
-	if it.Role == "assistant" {
-		want = []string{"output_text", "refusal"}
-	}
-	for j, p := range parts {
-		if !slices.Contains(want, p.Type) {
-			return badRequest(fmt.Sprintf("%s.content[%d]", at, j), "invalid_value", "Invalid value: '%s'. Supported values are: %s.", p.Type, list(want))
-		}
+	if !slices.ContainsFunc(b.Tools, func(t tool) bool {
+		return t.Type == choice.Type && t.Name == choice.Name && t.ServerLabel == choice.ServerLabel
+	}) {
+		return badRequest("tool_choice", "", "Tool choice '%s' not found in 'tools' parameter.", choice.Type)
 	}
 	return nil
 }
