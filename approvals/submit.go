@@ -80,9 +80,21 @@ func (s *Service) check(in Submission) error {
 
 // mayStart says whether the requester may start runs in the place.
 func (s *Service) mayStart(ctx context.Context, in Submission) error {
+	p := newPeople(s.directory)
+	if err := p.regular(ctx, in.Workspace, in.Requester); err != nil {
+		return err
+	}
 	at := conversation{ws: in.Workspace, place: in.Place, requester: in.Requester}
-	q := Requirement{Policy: "requesters", Approvers: s.requesters, SelfApproval: true}
-	return newPeople(s.directory).seat(ctx, q, at, in.Requester)
+	ok, err := p.in(ctx, s.requesters, at, in.Requester)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		return nil
+	case (Requirement{Approvers: s.requesters}).onlyChannel():
+		return fmt.Errorf("%w: only members of this channel may ask here", ErrUnauthorized)
+	}
+	return fmt.Errorf("%w: not among the people who may ask here", ErrUnauthorized)
 }
 
 // fresh records all keys of an event and reports whether none was seen before.

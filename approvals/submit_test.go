@@ -68,6 +68,9 @@ func TestSubmitRefusesPeople(t *testing.T) {
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("have %v, want %v", err, tt.want)
 			}
+			if tt.by == out && err != nil && !strings.Contains(err.Error(), "only members of this channel may ask here") {
+				t.Errorf("the words are not for somebody who asks: %v", err)
+			}
 			refused := errors.Is(tt.want, approvals.ErrUnauthorized)
 			if got := b.count(approvals.AuditRunRefused); (got == 1) != refused {
 				t.Errorf("%d refusals audited", got)
