@@ -18,7 +18,9 @@ type Store interface {
 	// touch nothing but tx and what it resets at its start. A panic in fn rolls back and reaches the caller. A
 	// cancelled ctx does nothing.
 	Update(ctx context.Context, fn func(Tx) error) error
-	// Dispatch hands due jobs to handle until ctx ends, then waits for the handlers under way and returns nil. See Job.
+	// Dispatch hands due jobs to handle until ctx ends, then waits for the handlers under way and returns nil. When the
+	// store is closed, before or meanwhile, it returns ErrClosed; any other error says that the store cannot go on. What
+	// a handler returns never ends it. One Dispatch of a store runs at a time. See Job.
 	Dispatch(ctx context.Context, handle func(context.Context, Job) error) error
 	// Close releases the store; later calls return ErrClosed. It waits for transactions under way.
 	Close() error
@@ -28,8 +30,16 @@ type Store interface {
 // earlier start left behind are then void at once.
 type Exclusive interface{ Exclusive() bool }
 
-// Tx is a transaction. Records passed in and handed out are the caller's own: a store neither keeps nor shares them.
-// Getters return ErrNotFound for what is not there; lists are empty instead.
+// Tx is a transaction. Records passed in and handed out are the caller's own: a store neither keeps nor shares them. It
+// is for the goroutine of its closure; once that has returned, every method returns an error and does nothing.
+//
+//   - Getters return ErrNotFound for what is not there; lists are empty instead, and so are lists with a limit of zero or
+//     less. Lists are in the order of the bytes of their keys.
+//   - Deleting what is not there succeeds and changes nothing.
+//   - Putting a record that lacks its workspace or a part of its id is ErrInvalid.
+//   - Raw JSON (arguments, audit data, outputs, states, sessions) comes back byte for byte. Within a record it has no
+//     white space between its parts; states and sessions are any bytes.
+//   - Two places that differ in Direct alone are one place.
 type Tx interface {
 	RunTx
 	StateTx
@@ -49,7 +59,8 @@ type RunTx interface {
 	ActiveRun(ws WorkspaceID, p Place) (*Run, error)
 	// ActiveRuns counts the runs that have not ended, of a requester (channel "") or in a channel (requester "").
 	ActiveRuns(ws WorkspaceID, requester UserID, channel string) (int, error)
-	// Once records the key of an event and reports whether it was new. Keys are kept per workspace.
+	// Once records the key of an event and reports whether it was new. Keys are kept per workspace. A key is new again
+	// when the transaction that recorded it fails.
 	Once(ws WorkspaceID, key string, now time.Time) (bool, error)
 }
 
@@ -58,7 +69,7 @@ type StateTx interface {
 	// State returns the head and the chunks in order; ErrNotFound when the run has none.
 	State(ws WorkspaceID, run RunID) (head json.RawMessage, chunks []json.RawMessage, err error)
 	// PutState replaces the head and, when d.Count > 0, appends d.Items as the chunk that starts at d.From. A chunk that
-	// starts there already, and all behind it, are replaced.
+	// starts there already, and all behind it, are replaced. A negative From or Count is ErrInvalid.
 	PutState(ws WorkspaceID, run RunID, d agent.Delta) error
 	// DeleteState removes head and chunks.
 	DeleteState(ws WorkspaceID, run RunID) error
@@ -100,7 +111,7 @@ type EffectTx interface {
 type AuditTx interface {
 	// AuditHead returns the newest entry of the workspace, or ErrNotFound.
 	AuditHead(ws WorkspaceID) (*AuditEntry, error)
-	// PutAudit appends e. e.Seq must be the head's plus one; anything else is an error.
+	// PutAudit appends e. e.Seq must be the head's plus one, 1 for the first; anything else is ErrInvalid.
 	PutAudit(e *AuditEntry) error
 	// AuditEntries lists entries from seq on, at most limit.
 	AuditEntries(ws WorkspaceID, seq uint64, limit int) ([]*AuditEntry, error)
@@ -137,18 +148,23 @@ const (
 // Job says that something may be due. It carries ids only and is idempotent: the handler re-reads the truth.
 //
 // Kind, Workspace and ID are its key. Enqueueing a key that is there already keeps one job, with the earlier due time;
-// enqueueing one that is being handled makes it run again afterwards. Jobs of one key are never handled at once. A
-// handler's nil removes the job, its error repeats it with back-off; *RetryError says when. Jobs survive a restart.
+// enqueueing one that is being handled makes it run again afterwards, at that due time. Jobs of one key are never handled
+// at once, and no job before it is due. A handler's nil removes the job. Its error repeats the job with back-off, or
+// sooner when it is enqueued meanwhile; but after a *RetryError it is not handled before After has passed, whatever is
+// enqueued. A handler that panics has failed; one that returns because ctx has ended has not been started. Jobs survive
+// a restart.
 type Job struct {
 	Workspace WorkspaceID `json:"workspace"`
 	Kind      JobKind     `json:"kind"`
 	ID        string      `json:"id"`
-	Due       time.Time   `json:"due"`
+	Due       time.Time   `json:"due"`             // a zero time, and any other in the past, is now
 	Place     *Place      `json:"place,omitempty"` // for JobDeliver
-	Attempts  int         `json:"attempts,omitempty"`
+	// Attempts is for handlers to read: how often in a row the job has failed. Enqueue ignores it and leaves it as it is.
+	Attempts int `json:"attempts,omitempty"`
 }
 
 // JobTx enqueues jobs in the transaction of what makes them due.
 type JobTx interface {
+	// Enqueue plans j; see Job. What is not committed is not planned.
 	Enqueue(j Job) error
 }

@@ -223,6 +223,41 @@ func handling(change func(error) error) func(approvals.Store) approvals.Store {
 	}
 }
 
+// countsAnew tells handlers that nothing has failed before.
+func countsAnew(s approvals.Store) approvals.Store {
+	return &hooked{Store: s, dispatch: func(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
+		return s.Dispatch(ctx, func(ctx context.Context, j approvals.Job) error {
+			j.Attempts = 0
+			return handle(ctx, j)
+		})
+	}}
+}
+
+// endsQuietly says nothing when its store is closed.
+func endsQuietly(s approvals.Store) approvals.Store {
+	return &hooked{Store: s, dispatch: func(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
+		if err := s.Dispatch(ctx, handle); !errors.Is(err, approvals.ErrClosed) {
+			return err
+		}
+		return nil
+	}}
+}
+
+// stopsAtErrors ends with the first handler that fails.
+func stopsAtErrors(s approvals.Store) approvals.Store {
+	return &hooked{Store: s, dispatch: func(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		return s.Dispatch(ctx, func(ctx context.Context, j approvals.Job) error {
+			err := handle(ctx, j)
+			if err != nil {
+				cancel(err)
+			}
+			return err
+		})
+	}}
+}
+
 func withoutPause(err error) error {
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
 		return asked.Err

@@ -33,7 +33,7 @@ func breaksTx(how func(*brokenTx)) func(approvals.Store) approvals.Store {
 // brokenTx breaks what is set.
 type brokenTx struct {
 	approvals.Tx
-	once, mixes, collates, escapes, gaps, repeats, undead, impatient bool
+	once, mixes, collates, escapes, gaps, repeats, undead, impatient, direct, lavish bool
 }
 
 func (t *brokenTx) Once(ws approvals.WorkspaceID, key string, at time.Time) (bool, error) {
@@ -56,6 +56,16 @@ func (t *brokenTx) PendingRequests(ws approvals.WorkspaceID, after approvals.Req
 		})
 	}
 	return list, err
+}
+
+func (t *brokenTx) Notifications(ws approvals.WorkspaceID, p approvals.Place, limit int) ([]*approvals.Notification, error) {
+	if t.direct && p.Direct {
+		p.Thread += " direct"
+	}
+	if t.lavish && limit < 0 {
+		limit = 1000
+	}
+	return t.Tx.Notifications(ws, p, limit)
 }
 
 func (t *brokenTx) PutRequest(r *approvals.Request) error {

@@ -28,6 +28,9 @@ func jobs() []promise {
 		{"JobKindsApart", "cards are delivered however many runs are busy", testJobKindsApart},
 		{"JobSurvives", "what was promised before a crash is done after it", testJobSurvives},
 		{"JobInterrupted", "a job cut off by the end of the program is done after the next start", testJobInterrupted},
+		{"JobAttempts", "back-off and the log count the failures in a row, and nothing else", testJobAttempts},
+		{"JobErrorsStay", "one job that fails must not end the work on all others", testJobErrorsStay},
+		{"DispatchClosed", "a worker whose store is gone must notice, not wait for ever", testDispatchClosed},
 		{"DispatchEnds", "a program that is told to stop stops, after what is under way", testDispatchEnds},
 	}
 }
@@ -362,6 +365,61 @@ func testJobInterrupted(s *suite) {
 	}
 	if took := time.Since(begin); took > time.Second {
 		s.Errorf("handled %v after the restart", took)
+	}
+}
+
+func testJobAttempts(s *suite) {
+	tries := make(chan int, 10)
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		tries <- j.Attempts
+		if j.Attempts == 0 {
+			return errors.New("failed")
+		}
+		return nil
+	})()
+	j := job("counted")
+	j.Attempts = 7 // not for the caller to say
+	for round := range 2 {
+		s.enqueue(j)
+		for want := range 2 {
+			if got := await(s, "the next try", tries); got != want {
+				s.Errorf("round %d: try %d says %d attempts failed", round+1, want+1, got)
+			}
+		}
+		quiet(s, "a job that had succeeded was handled again", tries)
+	}
+}
+
+func testJobErrorsStay(s *suite) {
+	ids := make(chan string, 100)
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		if j.ID == "bad" {
+			return fmt.Errorf("bad: %w", approvals.ErrClosed) // of something else
+		}
+		ids <- j.ID
+		return nil
+	})()
+	s.enqueue(job("bad"))
+	for i := range 3 {
+		s.enqueue(job(fmt.Sprint(i)))
+		await(s, "a job beside one that fails", ids)
+	}
+}
+
+func testDispatchClosed(s *suite) {
+	ended := make(chan error, 1)
+	started := make(chan struct{}, 1)
+	go func() {
+		ended <- s.store.Dispatch(s.ctx, func(context.Context, approvals.Job) error {
+			started <- struct{}{}
+			return nil
+		})
+	}()
+	s.enqueue(job("first"))
+	await(s, "the handler", started)
+	s.must(s.store.Close())
+	if err := await(s, "dispatch to end", ended); !errors.Is(err, approvals.ErrClosed) {
+		s.Errorf("dispatch: %v, want ErrClosed", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ func lists() []promise {
 		{"RequestsOfRun", "a run is resumed with all of its answers", testRequestsOfRun},
 		{"ActiveRun", "one run at a time in a thread, and the next one when that has ended", testActiveRun},
 		{"ActiveRuns", "limits per person and per channel count what is under way", testActiveRuns},
+		{"PlaceIdentity", "what a channel is does not make it another conversation", testPlaceIdentity},
 		{"Outbox", "a conversation reads in order, and what was not delivered is delivered again", testOutbox},
 	}
 }
@@ -246,6 +248,39 @@ func testActiveRuns(s *suite) {
 	})
 }
 
+func testPlaceIdentity(s *suite) {
+	direct := place
+	direct.Direct = true
+	n := notification("ntf_1")
+	n.Place = direct
+	s.update(func(tx approvals.Tx) error {
+		return errors.Join(tx.PutNotification(n), tx.AppendSession(ws, direct, "run_1", json.RawMessage("[1]")),
+			tx.AppendSession(ws, place, "run_1", json.RawMessage("[2]")))
+	})
+	s.view(func(tx approvals.Tx) error {
+		for _, p := range []approvals.Place{place, direct} {
+			list, err1 := tx.Notifications(ws, p, 10)
+			chunks, err2 := tx.Session(ws, p)
+			if err := errors.Join(err1, err2); err != nil || len(list) != 1 || len(chunks) != 1 {
+				s.Errorf("direct %v: %d notifications, %d chunks, %v; want 1 and 1", p.Direct, len(list), len(chunks), err)
+			}
+			if len(list) == 1 && !list[0].Place.Direct {
+				s.Error("the record says less than what was put")
+			}
+		}
+		return nil
+	})
+	n.Place = place
+	s.update(func(tx approvals.Tx) error { return tx.DeleteNotification(n) })
+	s.view(func(tx approvals.Tx) error {
+		list, err := tx.Notifications(ws, direct, 10)
+		if len(list) != 0 {
+			s.Error("a notification was not found again to delete it")
+		}
+		return err
+	})
+}
+
 func testOutbox(s *suite) {
 	expect := func(limit int, want ...string) {
 		s.Helper()
@@ -270,6 +305,7 @@ func testOutbox(s *suite) {
 	expect(10, "ntf_1/0", "ntf_2/0", "ntf_3/0")
 	expect(2, "ntf_1/0", "ntf_2/0")
 	expect(0)
+	expect(-1)
 	tried := notification("ntf_1")
 	tried.Attempts = 1
 	s.update(func(tx approvals.Tx) error { return tx.PutNotification(tried) })

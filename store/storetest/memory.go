@@ -102,17 +102,22 @@ func (s *memoryStore) Update(ctx context.Context, fn func(approvals.Tx) error) e
 		return err
 	}
 	s.data.current.Store(&t.tables)
+	s.wakeUp()
+	return nil
+}
+
+func (s *memoryStore) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 func (s *memoryStore) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.wakeUp() // ends Dispatch
 	s.active.Wait()
 	return nil
 }

@@ -24,6 +24,7 @@ func (t *memoryTx) Enqueue(j approvals.Job) error {
 	switch {
 	case errors.Is(err, approvals.ErrNotFound):
 		m = &memoryJob{Job: j}
+		m.Attempts = 0
 	case err != nil:
 		return err
 	case t.store.running[at]:

@@ -107,8 +107,10 @@ func testBytesKept(s *suite) {
 	text := "<b> & \u2028 \x00 \U0001f4b8 \\u0041"
 	n := notification("ntf_1")
 	n.Text = text
+	e := effect("eff_1")
+	e.Output = &agent.ToolOutput{Text: text, Native: json.RawMessage(exact)}
 	s.update(func(tx approvals.Tx) error {
-		return errors.Join(tx.PutRequest(q), tx.PutAudit(a), tx.PutNotification(n),
+		return errors.Join(tx.PutRequest(q), tx.PutAudit(a), tx.PutNotification(n), tx.PutEffect(e),
 			tx.PutState(ws, "run_1", agent.Delta{Head: spaced, Count: 1, Items: json.RawMessage(exact)}),
 			tx.AppendSession(ws, place, "k", spaced))
 	})
@@ -118,12 +120,14 @@ func testBytesKept(s *suite) {
 		gotOutbox, err3 := tx.Notifications(ws, place, 1)
 		head, chunks, err4 := tx.State(ws, "run_1")
 		session, err5 := tx.Session(ws, place)
-		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		gotEffect, err6 := tx.Effect(ws, "run_1", "eff_1")
+		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 			return err
 		}
 		for what, pair := range map[string][2]string{
 			"arguments":  {exact, string(gotRequest.Arguments)},
 			"audit data": {exact, string(gotAudit.Data)},
+			"output":     {exact, string(gotEffect.Output.Native)},
 			"text":       {text, gotOutbox[0].Text},
 			"state head": {string(spaced), string(head)},
 			"state item": {exact, string(chunks[0])},
