@@ -12,9 +12,10 @@ const (
 	maxScan     = 10_000 // requests that one call of Pending looks at
 )
 
-// Pending lists pending requests by id and says whether there may be more behind the last. The cost depends on the
-// page and on how many pending requests the viewer may not see, never on how many were decided.
-func (s *Service) Pending(ctx context.Context, q PendingQuery) (page []*Request, more bool, err error) {
+// Pending lists pending requests by id. When there may be more, next is where to go on (PendingQuery.After), else it is
+// empty: a page can be short, or empty, and yet not be the last, because one call looks at a bounded number of requests.
+// The cost depends on the page and on how many pending requests the viewer may not see, never on how many were decided.
+func (s *Service) Pending(ctx context.Context, q PendingQuery) (page []*Request, next RequestID, err error) {
 	limit := min(q.Limit, maxPage)
 	if limit <= 0 {
 		limit = defaultPage
@@ -24,27 +25,30 @@ func (s *Service) Pending(ctx context.Context, q PendingQuery) (page []*Request,
 	for scanned := 0; scanned < maxScan; {
 		batch, err := s.pendingAfter(ctx, q.Workspace, q.After, limit+1)
 		if err != nil {
-			return nil, false, fmt.Errorf("pending requests: %w", err)
+			return nil, "", fmt.Errorf("pending requests: %w", err)
 		}
 		for i, r := range batch {
 			q.After = r.ID
 			visible, err := s.lists(ctx, p, q, r)
 			if err != nil {
-				return nil, false, fmt.Errorf("pending requests: %w", err)
+				return nil, "", fmt.Errorf("pending requests: %w", err)
 			}
 			if !visible || r.overdue(now) {
 				continue
 			}
 			page = append(page, r)
+			if len(page) == limit && i == len(batch)-1 && len(batch) <= limit {
+				return page, "", nil
+			}
 			if len(page) == limit {
-				return page, i < len(batch)-1 || len(batch) > limit, nil
+				return page, r.ID, nil
 			}
 		}
 		if scanned += len(batch); len(batch) <= limit {
-			return page, false, nil
+			return page, "", nil
 		}
 	}
-	return page, true, nil
+	return page, q.After, nil
 }
 
 func (s *Service) pendingAfter(ctx context.Context, ws WorkspaceID, after RequestID, limit int) (batch []*Request, err error) {

@@ -34,15 +34,15 @@ func (b *bench) walk(q approvals.PendingQuery) (all []*approvals.Request, pages 
 	b.Helper()
 	q.Workspace = ws
 	for {
-		page, more, err := b.service.Pending(b.Context(), q)
+		page, next, err := b.service.Pending(b.Context(), q)
 		if err != nil {
 			b.Fatal(err)
 		}
 		all, pages = append(all, page...), pages+1
-		if !more || len(page) == 0 {
+		if next == "" {
 			return all, pages
 		}
-		q.After = page[len(page)-1].ID
+		q.After = next
 	}
 }
 
@@ -82,13 +82,28 @@ func TestPendingPages(t *testing.T) {
 	t.Parallel()
 	b := crowd(t, 60)
 	for _, tt := range []struct{ limit, want int }{{0, 20}, {5, 5}, {1000, 100}} {
-		page, more, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: tt.limit})
-		if err != nil || len(page) != tt.want || !more {
-			t.Errorf("limit %d: %d, more %v, %v", tt.limit, len(page), more, err)
+		page, next, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: tt.limit})
+		if err != nil || len(page) != tt.want || next != page[len(page)-1].ID {
+			t.Errorf("limit %d: %d, next %q, %v", tt.limit, len(page), next, err)
 		}
 	}
 	if page, _, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: "T2"}); err != nil || len(page) != 0 {
 		t.Errorf("another workspace sees %d, %v", len(page), err)
+	}
+}
+
+// TestPendingGoesOnBehindAnEmptyPage: somebody whose request stands behind ten thousand of others finds it.
+func TestPendingGoesOnBehindAnEmptyPage(t *testing.T) {
+	t.Parallel()
+	b := crowd(t, 5050) // of ann's and of bob's each
+	b.policy.always(with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Users: []approvals.UserID{bob}} }))
+	q := approvals.PendingQuery{Workspace: ws, Viewer: cara, Mine: true}
+	page, next, err := b.service.Pending(t.Context(), q)
+	if err != nil || len(page) != 0 || next == "" {
+		t.Fatalf("%d requests, next %q, %v", len(page), next, err)
+	}
+	if all, pages := b.walk(q); len(all) != 0 || pages != 2 {
+		t.Errorf("%d requests in %d pages", len(all), pages)
 	}
 }
 

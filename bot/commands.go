@@ -76,6 +76,8 @@ func (b *Bot) respondList(ctx context.Context, c command, id identity, by approv
 	case err != nil:
 		b.log.Error("pending requests could not be listed", "error", err)
 		b.respond(ctx, c, listFailed(), nil)
+	case l.shown == 0 && l.more != "":
+		b.respond(ctx, c, nothingYet(verb, l.more), nil)
 	case l.shown == 0 && q.After != "":
 		b.respond(ctx, c, phrase{"Nothing more."}, nil)
 	case l.shown == 0 && q.Mine:
@@ -93,6 +95,11 @@ func (b *Bot) respondList(ctx context.Context, c command, id identity, by approv
 
 func moreBy(verb string, after approvals.RequestID) phrase {
 	return phrase{"There are more: ", code(slashCommand + " " + verb + " after " + string(after))}
+}
+
+// nothingYet is for somebody whose requests may stand behind very many of others.
+func nothingYet(verb string, after approvals.RequestID) phrase {
+	return append(phrase{"Very many requests wait, and among the first of them is none for you. "}, moreBy(verb, after)...)
 }
 
 func listFailed() phrase {

@@ -69,6 +69,30 @@ func TestCommandListsAndDecides(t *testing.T) {
 	}
 }
 
+func TestEmptyPageIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	all := listed(s, 2)
+	s.service.mu.Lock()
+	s.service.unlisted = all[0].ID
+	s.service.mu.Unlock()
+	m := s.command("U0BEN", "")
+	_, after, more := strings.Cut(m.Text, "/approvals mine after ")
+	if !more || strings.Contains(m.Text, "Nothing waits") {
+		t.Fatalf("an empty page that is not the last: %s", m.Text)
+	}
+	if m = s.command("U0BEN", "mine after "+after); len(m.Buttons()) == 0 || m.Buttons()[0].Value != string(all[1].ID) {
+		t.Errorf("behind it: %s", m.Text)
+	}
+	if err := s.slack.OpenHome(s.ctx(), "U0BEN"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("a home tab that says so", func() bool {
+		home := s.slack.HomeView("U0BEN")
+		return home != nil && strings.Contains(string(home.Blocks), "mine after "+string(all[0].ID))
+	})
+}
+
 func TestCommandShowsOnlyWhatTheViewerMayDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})

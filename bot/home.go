@@ -40,6 +40,8 @@ func (b *Bot) waiting(ctx context.Context, id identity, user string) []slack.Blo
 	case err != nil:
 		b.log.Error("pending requests could not be listed", "error", err)
 		return append(blocks, paragraph(listFailed()))
+	case l.shown == 0 && l.more != "":
+		return append(blocks, paragraph(nothingYet("mine", l.more)))
 	case l.shown == 0:
 		return append(blocks, paragraph(phrase{"Nothing waits for you."}))
 	}

@@ -47,30 +47,27 @@ func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
 type list struct {
 	blocks []slack.Block
 	shown  int
-	// more is the last request shown when others follow.
+	// more is where the list goes on when it may; also one that shows nothing may.
 	more approvals.RequestID
 }
 
 // pendingList renders the first requests of the query that the viewer may see, as many as fit.
 func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, fits func([]slack.Block) bool) (list, error) {
 	q.Limit = listPage
-	page, more, err := b.service.Pending(ctx, q)
+	page, next, err := b.service.Pending(ctx, q)
 	if err != nil {
 		return list{}, err
 	}
-	var l list
+	l := list{more: next}
 	for _, r := range page {
 		item := listItem(r, b.service.MayDecide(ctx, r, q.Viewer) == nil)
 		if l.shown > 0 && !fits(append(l.blocks[:len(l.blocks):len(l.blocks)], item...)) {
-			more = true
+			l.more = q.After
 			break
 		}
 		l.blocks = append(l.blocks, item...)
 		l.shown++
 		q.After = r.ID
-	}
-	if more && l.shown > 0 {
-		l.more = q.After
 	}
 	return l, nil
 }

@@ -30,9 +30,10 @@ type fakeService struct {
 	order       []approvals.RequestID
 	cancelled   []approvals.RunID
 	decided     int
-	fail        error              // answer of every call that writes
-	forget      bool               // the next Decide commits and then reports an error
-	unseeable   []approvals.UserID // may see nothing
+	fail        error               // answer of every call that writes
+	forget      bool                // the next Decide commits and then reports an error
+	unseeable   []approvals.UserID  // may see nothing
+	unlisted    approvals.RequestID // Pending lists nothing up to here, and says that there is more
 
 	hold func(what string) // called outside the lock, before a commit
 }
@@ -157,21 +158,24 @@ func (f *fakeService) Request(_ context.Context, _ approvals.WorkspaceID, id app
 	return &copied, nil
 }
 
-func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*approvals.Request, bool, error) {
+func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*approvals.Request, approvals.RequestID, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []*approvals.Request
+	if q.After < f.unlisted {
+		return nil, f.unlisted, nil
+	}
 	for _, id := range f.order {
 		r := *f.requests[id]
 		if id <= q.After || r.Status != approvals.RequestPending {
 			continue
 		}
 		if len(out) == q.Limit {
-			return out, true, nil
+			return out, out[len(out)-1].ID, nil
 		}
 		out = append(out, &r)
 	}
-	return out, false, nil
+	return out, "", nil
 }
 
 func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error {

@@ -65,7 +65,7 @@ func (f *front) Request(ctx context.Context, ws approvals.WorkspaceID, id approv
 }
 
 // Pending is part of bot.Service.
-func (f *front) Pending(ctx context.Context, q approvals.PendingQuery) ([]*approvals.Request, bool, error) {
+func (f *front) Pending(ctx context.Context, q approvals.PendingQuery) ([]*approvals.Request, approvals.RequestID, error) {
 	return f.service.Load().Pending(ctx, q)
 }
 
