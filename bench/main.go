@@ -37,6 +37,7 @@ var measurements = []struct {
 	{"decide", "durable decisions against raw bbolt commits", benchDecide},
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
 	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
+	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},
 	{"memory", "start, idle memory, memory per pending request", benchMemory},
 }
 

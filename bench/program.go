@@ -58,8 +58,20 @@ func program(ctx context.Context) int {
 	return app.Main(ctx, app.Program{Args: []string{"run"}, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()})
 }
 
-// startProgram starts the program in HTTP mode on a store with that many pending requests, against a local workspace.
+// startProgram starts the program in HTTP mode on a store with that many pending requests, whose cards are posted,
+// against a local workspace.
 func startProgram(ctx context.Context, dir string, pending int) (*process, error) {
+	return launch(ctx, dir, func(ws *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
+		requests, err := rig.seed(ctx, pending)
+		if err != nil {
+			return nil, err
+		}
+		return requests, rig.postCards(ctx, ws.APIURL(), requests)
+	})
+}
+
+// launch starts the program on the store in dir, once prepare has filled it, and waits until it is ready.
+func launch(ctx context.Context, dir string, prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error)) (*process, error) {
 	listen, err := freePort()
 	if err != nil {
 		return nil, err
@@ -72,10 +84,7 @@ func startProgram(ctx context.Context, dir string, pending int) (*process, error
 	if err != nil {
 		return nil, err
 	}
-	requests, err := rig.seed(ctx, pending)
-	if err == nil {
-		err = rig.postCards(ctx, ws.APIURL(), requests)
-	}
+	requests, err := prepare(ws, rig)
 	rig.close()
 	if err != nil {
 		return nil, err
