@@ -334,6 +334,8 @@ func TestNew(t *testing.T) {
 		want     string // in the error; empty: none
 	}{
 		{"no model", openaimodel.Config{APIKey: "k"}, "", "", "Model"},
+		{"an unknown API", openaimodel.Config{Model: "m", APIKey: "k", API: "completions"}, "", "", "use responses or chat_completions"},
+		{"summaries over the wrong API", openaimodel.Config{Model: "m", APIKey: "k", API: openaimodel.ChatCompletions, ReasoningSummary: "auto"}, "", "", "ReasoningSummary"},
 		{"no key", openaimodel.Config{Model: "m"}, "", "", "OPENAI_API_KEY"},
 		{"key from the environment", openaimodel.Config{Model: "m"}, "sk-env", "", ""},
 		{"no key needed elsewhere", openaimodel.Config{Model: "m"}, "", "http://127.0.0.1:9/v1", ""},

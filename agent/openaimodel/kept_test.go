@@ -1,0 +1,210 @@
+package openaimodel_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"countersign/agent"
+	"countersign/agent/openaimodel"
+	"countersign/internal/openaidev"
+)
+
+// manage sends a request to the server that is not one for an answer.
+func manage(t *testing.T, s *openaidev.Server, method, path string) (id string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var body struct{ ID string }
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil || res.StatusCode != 200 {
+		t.Fatal(res.Status, err)
+	}
+	return body.ID
+}
+
+// earlier answers with how many messages the server has seen before the last one.
+func earlier() openaidev.Script {
+	return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: "{{len .Earlier}}"}}}}
+}
+
+// Only what is new is sent; the server has the rest, until it has not.
+func TestKeptByTheServer(t *testing.T) {
+	t.Parallel()
+	s := serve(t, earlier())
+	m := modelOf(t, s, nil)
+	say := func(conversation, previous string) (*agent.ModelResponse, error) {
+		return m.Respond(t.Context(), &agent.ModelRequest{
+			Items: []agent.Item{agent.UserMessage("hello")}, Conversation: conversation, PreviousResponseID: previous, Stored: conversation == "",
+		})
+	}
+	conversation := manage(t, s, http.MethodPost, "/conversations")
+	var previous string
+	for _, want := range []string{"0", "1", "2"} {
+		res, err := say(conversation, "")
+		if err != nil || res.Items[0].Text != want {
+			t.Errorf("conversation: %+v, %v, want %s", res, err, want)
+		}
+		res, err = say("", previous)
+		if err != nil || res.Items[0].Text != want {
+			t.Fatalf("previous response: %+v, %v, want %s", res, err, want)
+		}
+		previous = res.ID
+	}
+	requests := s.Requests()
+	for i, want := range map[int]string{4: `"store":true,"conversation":"` + conversation + `"`, 5: `"store":true,"previous_response_id":"resp_`} {
+		if body := string(requests[i].Body); !strings.Contains(body, want) || len(requests[i].Items()) != 1 {
+			t.Errorf("request %d: %s", i, body)
+		}
+	}
+	manage(t, s, http.MethodDelete, "/conversations/"+conversation)
+	manage(t, s, http.MethodDelete, "/responses/"+previous)
+	for i, want := range []string{"it does not have the conversation any more that this goes on from", "it does not have the response any more that this goes on from"} {
+		_, err := say([]string{conversation, ""}[i], []string{"", previous}[i])
+		if !errors.Is(err, openaimodel.ErrGone) || !strings.Contains(err.Error(), want+"; begin a new conversation") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.CallOutput("c", "x")}, PreviousResponseID: previous}); !errors.Is(err, openaimodel.ErrGone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Not every refusal of a request with state on the server means that the state is gone.
+func TestOtherRefusalsAreNotGone(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		why, body string
+		status    int
+		req       agent.ModelRequest
+		gone      bool
+	}{
+		{"the model is not there", `{"error":{"message":"The model 'x' was not found","code":"model_not_found"}}`, 404, agent.ModelRequest{Conversation: "conv_1"}, false},
+		{"an output is missing", `{"error":{"message":"No tool output found for function call c.","param":"input"}}`, 400, agent.ModelRequest{PreviousResponseID: "resp_1"}, false},
+		{"nothing is kept", `{"error":{"message":"Previous response with id 'resp_1' not found.","code":"previous_response_not_found"}}`, 400, agent.ModelRequest{}, false},
+		{"the response, by its code", `{"error":{"message":"gone","code":"previous_response_not_found"}}`, 400, agent.ModelRequest{PreviousResponseID: "resp_1"}, true},
+		{"the conversation, by its id", `{"error":{"message":"Conversation with id 'conv_1' not found."}}`, 404, agent.ModelRequest{Conversation: "conv_1"}, true},
+	} {
+		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return answer(tt.status, tt.body), nil }), nil)
+		if _, err := m.Respond(t.Context(), &tt.req); err == nil || errors.Is(err, openaimodel.ErrGone) != tt.gone {
+			t.Errorf("%s: %v", tt.why, err)
+		}
+	}
+}
+
+// A turn that a conversation may have taken in is not sent twice. Without a conversation, or when the server certainly
+// did not take it in, the same fault passes.
+func TestConversationIsNotToldTwice(t *testing.T) {
+	t.Parallel()
+	status := func(code int) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) { return answer(code, `{"error":{"message":"no"}}`), nil }
+	}
+	for _, tt := range []struct {
+		why   string
+		fail  func(*http.Request) (*http.Response, error)
+		again bool
+	}{
+		{"cut short", func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"r","output":[`), nil }, false},
+		{"silence", func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, false},
+		{"a connection that broke", func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
+		}, false},
+		{"a gateway that gave up", status(504), false},
+		{"no connection", func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		}, true},
+		{"too fast", status(429), true},
+		{"busy with another turn", status(409), true},
+		{"a server error", status(500), true},
+		{"a failed response", func(*http.Request) (*http.Response, error) {
+			return answer(200, `{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), nil
+		}, true},
+	} {
+		for _, conversation := range []string{"conv_1", ""} {
+			n := 0
+			var err error
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+					if n++; n == 1 {
+						return tt.fail(r)
+					}
+					return answer(200, completed), nil
+				}), func(c *openaimodel.Config) { c.MaxAttempts = 2 })
+				_, err = m.Respond(t.Context(), &agent.ModelRequest{Conversation: conversation})
+			})
+			again := tt.again || conversation == ""
+			if (err == nil) != again || (n == 2) != again {
+				t.Errorf("%s, conversation %q: %d requests, %v", tt.why, conversation, n, err)
+			}
+			if !again && !strings.Contains(err.Error(), "may have got the turn nevertheless") {
+				t.Errorf("%s: %v", tt.why, err)
+			}
+		}
+	}
+}
+
+// On a real connection the turn is there once.
+func TestConversationAfterACut(t *testing.T) {
+	t.Parallel()
+	s := serve(t, earlier())
+	conversation := manage(t, s, http.MethodPost, "/conversations")
+	say := func() (*agent.ModelResponse, error) {
+		return modelOf(t, s, nil).Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("hello")}, Conversation: conversation})
+	}
+	s.Inject(openaidev.Fault{CutAfter: 100})
+	if _, err := say(); err == nil {
+		t.Fatal("the cut was not noticed")
+	}
+	if res, err := say(); err != nil || res.Items[0].Text != "1" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// Servers repeat what they were sent: of tools that the provider executes and of items that stand only in JSON, too.
+func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
+	t.Parallel()
+	req := &agent.ModelRequest{
+		Items: []agent.Item{
+			parsed(t, `{"type":"shell_call","call_id":"s","action":{"commands":["mysql --password=hunter2-hunter2 \"prod\""]}}`),
+			parsed(t, `{"type":"mcp_approval_response","approval_request_id":"m","approve":false,"reason":"the merger with Initech"}`),
+		},
+		Tools: []agent.ToolDefinition{{Name: "wiki", Wire: agent.WireHosted, Hosted: json.RawMessage(
+			`{"type":"mcp","server_label":"wiki","server_url":"https://internal.example.com/mcp","authorization":"tok_4711","headers":{"X-Auth":"abc123xyz"}}`)}},
+	}
+	for _, message := range []string{
+		"could not run mysql --password=hunter2-hunter2 \"prod\" there",
+		"Invalid value: 'the merger with Initech'.",
+		"MCP server said 401 for tok_4711 and abc123xyz",
+		"cannot reach https://internal.example.com/mcp now",
+	} {
+		body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": message}})
+		m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return answer(424, string(body)), nil
+		}), nil)
+		_, err := m.Respond(t.Context(), req)
+		for _, leak := range []string{"hunter2", "merger", "tok_4711", "abc123xyz", "internal.example"} {
+			if err == nil || strings.Contains(err.Error(), leak) {
+				t.Errorf("%q leaks %q: %v", message, leak, err)
+			}
+		}
+	}
+	m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
+		return answer(424, `{"error":{"message":"Error retrieving tool list from MCP server"}}`), nil
+	}), nil)
+	if _, err := m.Respond(t.Context(), req); err == nil || !strings.Contains(err.Error(), "Error retrieving tool list from MCP server") {
+		t.Errorf("control: a harmless message did not come through: %v", err)
+	}
+}
