@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -28,7 +29,8 @@ const (
 )
 
 // Handler serves Slack's requests in HTTP mode. Requests that Slack did not sign within the last five minutes get 401
-// and nothing happens. 200 is written after the service has committed.
+// and nothing happens, but for the probe of the certificate, which Slack does not sign: it gets 200, and nothing happens
+// either. 200 is written after the service has committed.
 func (b *Bot) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathEvents, b.signed(b.httpEvent))
@@ -47,6 +49,7 @@ func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http
 			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
 		case err != nil:
 			http.Error(w, "unreadable", http.StatusBadRequest)
+		case isProbe(r.Header, body): // also when it is signed
 		case !authentic(b.secret, r.Header, body, time.Now()):
 			b.log.Warn("a request was refused: not signed by Slack, or not now", "path", r.URL.Path)
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
@@ -54,6 +57,26 @@ func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http
 			next(w, r, body)
 		}
 	}
+}
+
+// isProbe reports whether Slack is only trying out the address and its certificate: a form with ssl_check=1 and at most
+// the old verification token. A form that asks for anything else is none, whatever it says of itself.
+func isProbe(h http.Header, body []byte) bool {
+	const most = 256
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	if kind != "application/x-www-form-urlencoded" || len(body) > most {
+		return false
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return false
+	}
+	for name, values := range form {
+		if len(values) != 1 || name != "ssl_check" && name != "token" {
+			return false
+		}
+	}
+	return form.Get("ssl_check") == "1"
 }
 
 // authentic reports whether the header holds Slack's signature of the body, made with the secret within maxSkew of now.
@@ -92,9 +115,6 @@ func (b *Bot) httpInteraction(w http.ResponseWriter, r *http.Request, body []byt
 		http.Error(w, "unreadable", http.StatusBadRequest)
 		return
 	}
-	if form.Get("ssl_check") == "1" {
-		return
-	}
 	b.await(w, r, kindInteractive, []byte(form.Get("payload")))
 }
 
@@ -102,9 +122,6 @@ func (b *Bot) httpCommand(w http.ResponseWriter, r *http.Request, body []byte) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		http.Error(w, "unreadable", http.StatusBadRequest)
-		return
-	}
-	if form.Get("ssl_check") == "1" {
 		return
 	}
 	fields := map[string]string{}

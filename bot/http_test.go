@@ -108,9 +108,62 @@ func TestUnsignedRequestsDoNothing(t *testing.T) {
 	if got := send(PathEvents, event, s.slack.Sign([]byte(event), now)); got != http.StatusOK || len(s.service.submitted()) != 1 {
 		t.Errorf("the control, a signed request: HTTP %d, %d submissions", got, len(s.service.submitted()))
 	}
-	probe := "ssl_check=1&token=x"
-	if got := send(PathCommands, probe, s.slack.Sign([]byte(probe), now)); got != http.StatusOK {
-		t.Errorf("ssl_check: HTTP %d", got)
+}
+
+// TestProbesAreAnsweredUnsigned: Slack tries out an address without a signature. Nothing else may pass as a probe.
+func TestProbesAreAnsweredUnsigned(t *testing.T) {
+	t.Parallel()
+	s, base := newHTTPStage(t, setUp{})
+	event := `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1","event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","ts":"1700000000.000100","channel":"C0GENERAL"}}`
+	for body, want := range map[string]int{
+		"ssl_check=1&token=x":     http.StatusOK,
+		"ssl_check=1":             http.StatusOK,
+		"ssl_check=0":             http.StatusUnauthorized,
+		"ssl_check=true":          http.StatusUnauthorized,
+		"ssl_check=":              http.StatusUnauthorized,
+		"token=x":                 http.StatusUnauthorized,
+		"":                        http.StatusUnauthorized,
+		"ssl_check=0&ssl_check=1": http.StatusUnauthorized,
+		"ssl_check=1&ssl_check=1": http.StatusUnauthorized,
+		"ssl_check=1&command=%2Fapprovals&user_id=U0BEN":            http.StatusUnauthorized,
+		url.Values{"ssl_check": {"1"}, "payload": {event}}.Encode(): http.StatusUnauthorized,
+		"ssl_check=1&token=" + strings.Repeat("x", 300):             http.StatusUnauthorized,
+	} {
+		for _, path := range []string{PathEvents, PathInteractions, PathCommands} {
+			resp, err := http.Post(base+path, "application/x-www-form-urlencoded", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				t.Errorf("%s %.60s: HTTP %d, want %d", path, body, resp.StatusCode, want)
+			}
+		}
+	}
+	resp, err := http.Post(base+PathCommands, "application/json", strings.NewReader("ssl_check=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a probe that is no form: HTTP %d", resp.StatusCode)
+	}
+	signed := "ssl_check=1&token=x"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+PathCommands, strings.NewReader(signed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = s.slack.Sign([]byte(signed), time.Now())
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if resp, err = http.DefaultClient.Do(req); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("a signed probe: HTTP %d", resp.StatusCode)
+	}
+	if got := len(s.service.submitted()); got != 0 {
+		t.Errorf("%d submissions", got)
 	}
 }
 
