@@ -365,10 +365,16 @@ func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
 		return b.reply(c, unrecorded()), err
 	}
 	if err == nil {
+		if refusal := misplaced(c, r); refusal != nil {
+			return b.reply(c, refusal), nil
+		}
 		_, err = b.service.CancelRun(ctx, c.id.workspace, r.Run, c.by, "")
 	}
 	if err == nil {
 		return b.reply(c, phrase{"The run is cancelled."}), nil
+	}
+	if errors.Is(err, approvals.ErrUnauthorized) {
+		return b.reply(c, phrase{"You cannot cancel this run" + reason(err, approvals.ErrUnauthorized) + "."}), nil
 	}
 	words, known := refusedDecision(err, nil, c.by)
 	if !known {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -519,22 +520,65 @@ func TestClickBeforeTheCardIsRecorded(t *testing.T) {
 	}
 }
 
+func (f *fakeService) cancellations() []approvals.RunID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.cancelled)
+}
+
+// TestCancelRun presses the button in each place where somebody who may do so has it. Ann asked, Ben approves.
 func TestCancelRun(t *testing.T) {
+	t.Parallel()
+	for name, press := range map[string]func(s *stage, user string, r *approvals.Request, card slackdev.Message) error{
+		"on the card": func(s *stage, user string, _ *approvals.Request, card slackdev.Message) error {
+			return s.click(user, card, "cancel_run")
+		},
+		"in the details": func(s *stage, user string, _ *approvals.Request, card slackdev.Message) error {
+			if err := s.click(user, card, "show_details"); err != nil {
+				return err
+			}
+			view := s.modalOf(user, viewDetails)
+			return s.slack.Click(s.ctx(), slackdev.Click{User: user, ViewID: view.ID, ActionID: "cancel_run"})
+		},
+		"in the command's answer": func(s *stage, user string, r *approvals.Request, _ slackdev.Message) error {
+			m := s.command(user, "show "+string(r.ID))
+			return s.slack.Click(s.ctx(), slackdev.Click{User: user, Channel: m.Channel, TS: m.TS, ActionID: "cancel_run"})
+		},
+	} {
+		for _, user := range []string{"U0ANN", "U0BEN"} {
+			t.Run(name+" by "+user, func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t, setUp{})
+				r := transfer(small)
+				card := s.show(r)
+				if err := press(s, user, r, card); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.service.cancellations(); len(got) != 1 || got[0] != r.Run {
+					t.Errorf("cancelled: %v", got)
+				}
+			})
+		}
+	}
+}
+
+func TestCancelRunIsNotForEverybody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})
 	r := transfer(small)
 	card := s.show(r)
-	if err := s.click("U0BEN", card, "show_details"); err != nil {
+	if err := s.click("U0GUS", card, "cancel_run"); err != nil {
 		t.Fatal(err)
 	}
-	view := s.modalOf("U0BEN", viewDetails)
-	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "cancel_run"}); err != nil {
+	s.whispered("U0GUS", "You cannot cancel this run: neither the requester nor an approver")
+	if err := s.click("U0GUS", card, "show_details"); err != nil {
 		t.Fatal(err)
 	}
-	s.service.mu.Lock()
-	defer s.service.mu.Unlock()
-	if len(s.service.cancelled) != 1 || s.service.cancelled[0] != r.Run {
-		t.Errorf("cancelled: %v", s.service.cancelled)
+	if view := s.modalOf("U0GUS", viewDetails); strings.Contains(string(view.Blocks), "cancel_run") {
+		t.Error("the details offer it to somebody who may not")
+	}
+	if got := s.service.cancellations(); len(got) != 0 {
+		t.Errorf("cancelled: %v", got)
 	}
 }
 

@@ -41,8 +41,17 @@ func (a action) runsCall() bool { return a == actApprove || a == actAlwaysYes ||
 // makes it run.
 func cardButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	rows := decideButtons(r, whole)
-	rows[0] = append(rows[0], button(r, actDetails, "Show details", slack.StyleDefault))
+	rows[0] = append(rows[0], button(r, actDetails, "Show details", slack.StyleDefault), cancelButton(r))
 	return rows
+}
+
+// cancelButton ends the run that the request belongs to. A card is one message for everybody, so everybody sees it; the
+// service judges who pressed it.
+func cancelButton(r *approvals.Request) slack.BlockElement {
+	b := confirmed(button(r, actCancelRun, "Cancel run", slack.StyleDefault), slack.StyleDanger,
+		"Cancel the run?", "The agent stops, and everything it still waits for is withdrawn.")
+	b.Confirm.Deny = plain("Keep running") // "Cancel" would say the opposite of what it does
+	return b
 }
 
 // decideButtons returns the buttons that answer the question.

@@ -80,7 +80,7 @@ func surfaces() map[string]surface {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
 	}
 	for page := range newCallText(large).pages() {
-		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, true).Blocks.BlockSet}
+		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	}
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
@@ -225,7 +225,7 @@ func checkPages(t interface{ Fatalf(string, ...any) }, r *approvals.Request) {
 	all := newCallText(r).pages()
 	var arguments string
 	for i := range all {
-		v := detailsView(r, i, true)
+		v := detailsView(r, i, rights{decide: true, cancel: true})
 		raw, err := json.Marshal(v)
 		if err != nil {
 			t.Fatalf("%v", err)
@@ -263,7 +263,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 		n := &approvals.Notification{ID: "ntf_1", Text: evil}
 		shown := map[string][]slack.Block{
 			"card": newCard(r).blocks, "answer": textPosts(n, answerEvent, emptyAnswer)[0].blocks, "notice": textPosts(n, noticeEvent, "…")[0].blocks,
-			"details": detailsView(r, 0, true).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
+			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
 			"list": listItem(r, true),
 		}
 		for where, blocks := range shown {

@@ -126,13 +126,13 @@ func (b *Bot) respondShow(ctx context.Context, c command, id identity, by approv
 		b.respond(ctx, c, phrase{"I cannot show that right now. Please try again in a minute."}, nil)
 	default:
 		shown := newCard(r)
-		b.respond(ctx, c, shown.text, withoutVerdicts(shown.blocks, b.service.MayDecide(ctx, r, by) == nil))
+		b.respond(ctx, c, shown.text, within(b.rights(ctx, r, by), shown.blocks))
 	}
 }
 
-// withoutVerdicts leaves of the buttons only those that show something, for people who may not decide.
-func withoutVerdicts(blocks []slack.Block, mayDecide bool) []slack.Block {
-	if mayDecide {
+// within leaves of a card's buttons those that show something and those that the viewer may press.
+func within(can rights, blocks []slack.Block) []slack.Block {
+	if can.decide {
 		return blocks
 	}
 	var out []slack.Block
@@ -144,7 +144,8 @@ func withoutVerdicts(blocks []slack.Block, mayDecide bool) []slack.Block {
 		}
 		var kept []slack.BlockElement
 		for _, element := range row.Elements.ElementSet {
-			if e, ok := element.(*slack.ButtonBlockElement); ok && e.ActionID == string(actDetails) {
+			e, ok := element.(*slack.ButtonBlockElement)
+			if ok && (e.ActionID == string(actDetails) || can.cancel && e.ActionID == string(actCancelRun)) {
 				kept = append(kept, element)
 			}
 		}

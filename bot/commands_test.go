@@ -102,8 +102,11 @@ func TestCommandShowsOnlyWhatTheViewerMayDo(t *testing.T) {
 		t.Errorf("an approver sees %s", may.Blocks)
 	}
 	mayNot := s.command("U0ANN", "show "+string(r.ID))
-	if got := mayNot.Buttons(); len(got) != 1 || got[0].ActionID != "show_details" {
+	if got := mayNot.Buttons(); len(got) != 2 || got[0].ActionID != "show_details" || got[1].ActionID != "cancel_run" {
 		t.Errorf("the requester has the buttons %v", got)
+	}
+	if got := s.command("U0GUS", "show "+string(r.ID)).Buttons(); len(got) != 1 || got[0].ActionID != "show_details" {
+		t.Errorf("somebody who only may see it has the buttons %v", got)
 	}
 	s.service.mu.Lock()
 	s.service.unseeable = []approvals.UserID{user("U0CLEO")}

@@ -43,7 +43,7 @@ func (t callText) pages() [][]piece {
 
 // detailsView shows one page of a call. Only on the last one, when everything has been shown, may the call be made to
 // run, and only by somebody who may decide.
-func detailsView(r *approvals.Request, page int, mayDecide bool) slack.ModalViewRequest {
+func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequest {
 	t := newCallText(r)
 	all := t.pages()
 	page = min(max(page, 0), len(all)-1)
@@ -61,7 +61,7 @@ func detailsView(r *approvals.Request, page int, mayDecide bool) slack.ModalView
 	if len(all) > 1 {
 		blocks = append(blocks, paragraph(phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}), pageButtons(r, page, len(all)))
 	}
-	blocks = append(blocks, detailsEnd(r, last, mayDecide)...)
+	blocks = append(blocks, detailsEnd(r, last, can)...)
 	v := modal(viewDetails, "Call details", stamp(blocks, blockPrefix(r)+".p")...)
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Page: page}.String()
 	return v
@@ -79,23 +79,34 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 }
 
 // detailsEnd is what stands under the call: the outcome, or who decides and the buttons.
-func detailsEnd(r *approvals.Request, last, mayDecide bool) []slack.Block {
+func detailsEnd(r *approvals.Request, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
 		return []slack.Block{paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	}
 	blocks := []slack.Block{paragraph(terms(r)...)}
-	if !mayDecide {
-		return blocks
-	}
-	if !last {
+	if can.decide && !last {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}
-	for _, row := range decideButtons(r, last) {
-		blocks = append(blocks, slack.NewActionBlock("", row...))
+	if can.decide {
+		for _, row := range decideButtons(r, last) {
+			blocks = append(blocks, slack.NewActionBlock("", row...))
+		}
 	}
-	end := confirmed(button(r, actCancelRun, "Cancel the whole run", slack.StyleDefault), slack.StyleDanger,
-		"Cancel the run?", "The agent stops, and everything it still waits for is withdrawn.")
-	return append(blocks, slack.NewActionBlock("", end))
+	if can.cancel {
+		blocks = append(blocks, slack.NewActionBlock("", cancelButton(r)))
+	}
+	return blocks
+}
+
+// rights are what a viewer may do about a pending request. They decide about buttons; the service judges every click.
+type rights struct{ decide, cancel bool }
+
+func (b *Bot) rights(ctx context.Context, r *approvals.Request, viewer approvals.UserID) rights {
+	if r.Status != approvals.RequestPending {
+		return rights{}
+	}
+	decide := b.service.MayDecide(ctx, r, viewer) == nil
+	return rights{decide: decide, cancel: decide || viewer == r.Requester}
 }
 
 // openDetails shows the first page of a call.
@@ -125,8 +136,7 @@ func (b *Bot) showPage(c click, page int) answer {
 			if err != nil {
 				return slack.ModalViewRequest{}, err
 			}
-			may := r.Status == approvals.RequestPending && b.service.MayDecide(ctx, r, c.by) == nil
-			return detailsView(r, page, may), nil
+			return detailsView(r, page, b.rights(ctx, r, c.by)), nil
 		})
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -136,7 +137,16 @@ func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approv
 	return &next, nil
 }
 
-func (f *fakeService) CancelRun(_ context.Context, _ approvals.WorkspaceID, id approvals.RunID, _ approvals.UserID, _ string) (*approvals.Run, error) {
+func (f *fakeService) CancelRun(ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string) (*approvals.Run, error) {
+	f.mu.Lock()
+	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", approvals.ErrUnauthorized)
+	of := slices.Collect(maps.Values(f.requests))
+	f.mu.Unlock()
+	if !slices.ContainsFunc(of, func(r *approvals.Request) bool {
+		return r.Run == id && (r.Requester == by || f.MayDecide(ctx, r, by) == nil)
+	}) {
+		return nil, refused
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cancelled = append(f.cancelled, id)
