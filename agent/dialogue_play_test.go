@@ -50,6 +50,23 @@ func (d *dialogue) command(w []string) []string {
 		return list(d.state.Undecided())
 	case "details": // details ID: everything people can be shown about a question
 		return d.details(d.find(w[1]))
+	case "remember": // remember ID: keep a question, to answer it when the state no longer asks it
+		if d.noted == nil {
+			d.noted = make(map[string]agent.Interruption)
+		}
+		d.noted[w[1]] = d.find(w[1])
+	case "forget": // forget: questions are looked up in the state again
+		d.noted = nil
+	case "spoil": // change a copy of every question
+		for _, in := range d.state.Interruptions() {
+			spoil(in.Call.Arguments, in.Original)
+			for i := range in.Facts {
+				in.Facts[i] = "spoilt"
+			}
+			for i := range in.Call.Path {
+				in.Call.Path[i] = "spoilt"
+			}
+		}
 	case "rebind":
 		return d.rebind()
 	case "add": // add TEXT: input for the run as it stands
@@ -60,6 +77,8 @@ func (d *dialogue) command(w []string) []string {
 		d.state.ClearPendingInput()
 	case "who":
 		return []string{d.state.Agent() + ", turn " + strconv.Itoa(d.state.Turn()) + ", requests " + strconv.FormatInt(d.state.Usage().Requests, 10)}
+	case "usage":
+		return []string{fmt.Sprintf("%+v", d.state.Usage())}
 	case "drop": // drop TOOL
 		d.drop(w[1])
 	case "drop-handoffs":
@@ -183,7 +202,18 @@ func (d *dialogue) loaded(s *agent.RunState, err error) []string {
 	return nil
 }
 
+func spoil(texts ...json.RawMessage) {
+	for _, text := range texts {
+		for i := range text {
+			text[i] = '!'
+		}
+	}
+}
+
 func (d *dialogue) find(id string) agent.Interruption {
+	if in, ok := d.noted[id]; ok {
+		return in
+	}
 	for _, in := range d.state.Interruptions() {
 		if in.Call.ID == id || in.ID == id {
 			return in

@@ -21,7 +21,7 @@ import (
 //	toolset NAME TOOL…          moves tools of the agent into a toolset
 //	input-guardrail NAME WHAT   WHAT: allow, trip, error, panic; word=TEXT trips on input that contains it
 //	output-guardrail NAME WHAT  the same about answers
-//	tool-use first | at=TOOL | decide | decide-error
+//	tool-use none | first | at=TOOL | decide | decide-error
 //	choice WORD [keep]          forces a tool choice
 //	schema                      the answer must be {"ok": boolean}
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
@@ -29,7 +29,9 @@ import (
 //	hooks [panic]               notes what hooks see
 //	stop                        closes Runner.Stop
 //	requests                    notes every model request
+//	effects                     notes what the journal is told before a tool runs
 //	world TEXT                  what tools with the option bind depend on
+//	value TEXT                  what the application gives the run; tools with the option tells-value note it
 func (d *dialogue) setup(w []string) {
 	switch w[0] {
 	case "agent":
@@ -95,8 +97,13 @@ func (d *dialogue) setupRunner(w []string) {
 		d.runner.Stop = nil
 	case "requests":
 		d.runner.ModelOf = d.recorded
+	case "effects":
+		d.journal = &faultyJournal{}
+		d.runner.Journal = &watchedJournal{d.journal, d}
 	case "world":
 		d.world = w[1]
+	case "value":
+		d.runner.Context = &agent.RunContext{ID: d.runner.Context.ID, Value: w[1]}
 	default:
 		d.t.Fatalf("unknown word %q", w)
 	}
@@ -156,6 +163,8 @@ func (d *dialogue) toolUse(w string) agent.ToolUseBehavior {
 	switch {
 	case w == "first":
 		return agent.ToolUseBehavior{StopOnFirst: true}
+	case w == "none":
+		return agent.ToolUseBehavior{}
 	case at:
 		return agent.ToolUseBehavior{StopAt: []string{name}}
 	case w == "decide-error":

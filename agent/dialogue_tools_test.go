@@ -19,11 +19,12 @@ type amountArgs struct {
 
 // tool adds or replaces a tool. It takes {"amount": number, "to": string} unless it has another form.
 //
-//	gates    ask, ask-over-100, gate-error, gate-panic; audit; program=approve|reject|wait|error|panic
+//	gates    ask, ask-over-100, ask-if=TEXT, gate-error, gate-panic, gate-never, gate-rejects=ID, gate-approves=ID; audit;
+//	         program=approve|reject|reject-silently|wait|error|panic
 //	doing    fails, fatal, panics, unsure-once
 //	forms    custom, shell, patch, hosted, search; external; input=FIELD
 //	checks   before=ACTION, guard=ACTION, guard-again-once, out=ACTION (allow, replace, trip, error, panic, ask_again)
-//	others   idempotent, version=V, bind, bind-error, binding=TEXT
+//	others   idempotent, tells-value, version=V, bind, bind-error, binding=TEXT, kind=KIND, url=URL (of a hosted server)
 func (d *dialogue) tool(name string, options []string) {
 	unsure := false
 	tool := agent.NewTool(name, "Test tool.", func(_ context.Context, in amountArgs) (string, error) {
@@ -113,16 +114,35 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { return false, errors.New("gate broke") })
 	case "gate-panic":
 		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { panic("gate broke") })
+	case "ask-if":
+		tool.NeedsApproval = gate(func(c *agent.ToolCall) (bool, error) { return strings.Contains(string(c.Arguments), value), nil })
+	case "gate-rejects", "gate-approves": // records a standing decision while it is asked, and says the opposite
+		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) {
+			if key == "gate-rejects" {
+				return false, d.state.Reject(d.find(value), agent.RejectOptions{Always: true})
+			}
+			return true, d.state.Approve(d.find(value), agent.ApproveOptions{Always: true})
+		})
 	case "gate-never":
 		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { return false, nil })
 	case "audit":
 		tool.Audit = true
 	case "program":
 		tool.OnApproval = d.program(name, value)
+	case "tells-value":
+		invoke := tool.Invoke
+		tool.Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			d.note(fmt.Sprintf("value %v", c.Run.Value))
+			return invoke(ctx, c)
+		}
 	case "idempotent":
 		tool.Idempotent = true
 	case "version":
 		tool.Version = value
+	case "kind":
+		tool.Kind = agent.ToolKind(value)
+	case "url":
+		tool.Hosted = json.RawMessage(strings.Replace(string(tool.Hosted), "https://example.com", value, 1))
 	case "binding":
 		tool.Binding = []string{value}
 	case "input":

@@ -71,3 +71,31 @@ func (m *recordedModel) RespondStream(ctx context.Context, req *agent.ModelReque
 	m.note(req)
 	return m.a.Model.(*scripted.Model).RespondStream(ctx, req, emit)
 }
+
+// watchedJournal notes what the journal is told.
+type watchedJournal struct {
+	*faultyJournal
+	d *dialogue
+}
+
+func (j *watchedJournal) Intent(ctx context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+	line := "effect " + e.Interruption + " " + string(e.Call.Arguments)
+	for _, part := range []struct {
+		is   bool
+		text string
+	}{
+		{e.Decided, "decided"},
+		{e.Always, "always"},
+		{e.Review, "review"},
+		{e.Retry, "retry"},
+		{e.Original != nil, "originally " + string(e.Original)},
+		{len(e.Facts) > 0, "facts " + strings.Join(e.Facts, ", ")},
+		{e.Digest != agent.CallDigest(e.Definition, e.Call.Arguments, e.Facts...), "WRONG DIGEST"},
+	} {
+		if part.is {
+			line += ", " + part.text
+		}
+	}
+	j.d.note(line)
+	return j.faultyJournal.Intent(ctx, e)
+}

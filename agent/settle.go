@@ -179,7 +179,11 @@ func (l *loop) fresh(ctx context.Context, c *call, tool *Tool) (ruling, error) {
 	if how.verdict != undecided {
 		return how, nil
 	}
-	switch asks := l.asks(ctx, tool, l.call(c)); {
+	asks := l.asks(ctx, tool, l.call(c))
+	how = l.frame.ruling(c) // an answer may have been recorded while the gate was asked
+	switch {
+	case how.verdict != undecided:
+		return how, nil
 	case !asks:
 		return ruling{verdict: free}, nil
 	case tool.Audit:
@@ -188,7 +192,7 @@ func (l *loop) fresh(ctx context.Context, c *call, tool *Tool) (ruling, error) {
 	if err := l.guardBeforeApproval(ctx, c, tool); err != nil || c.Output != nil {
 		return ruling{}, err
 	}
-	if how = l.frame.ruling(c); how.verdict == undecided { // the gate may have recorded an answer
+	if how = l.frame.ruling(c); how.verdict == undecided {
 		how = l.program(ctx, c, tool)
 	}
 	return how, nil
