@@ -3,7 +3,6 @@ package approvals
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -54,7 +53,7 @@ func (c *change) audit(e entry) error {
 		Prev:      c.head.Hash,
 	}
 	if len(e.Facts) > 0 {
-		data, err := json.Marshal(e.Facts)
+		data, err := marshalFacts(e.Facts)
 		if err != nil {
 			return fmt.Errorf("audit %s: %w", e.Action, err)
 		}
