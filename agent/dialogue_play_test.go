@@ -55,7 +55,7 @@ func (d *dialogue) command(w []string) []string {
 			d.noted = make(map[string]agent.Interruption)
 		}
 		d.noted[w[1]] = d.find(w[1])
-	case "forget": // forget: questions are looked up in the state again
+	case "forget": // forget: answers are to what the state asks again
 		d.noted = nil
 	case "spoil": // change a copy of every question
 		for _, in := range d.state.Interruptions() {
@@ -118,7 +118,10 @@ func (d *dialogue) persist(w []string) []string {
 			d.t.Fatalf("the state does not contain %s", w[1])
 		}
 		return d.load([]byte(strings.Replace(string(d.kept), w[1], w[2], 1)), nil)
+	case "crash-at": // crash-at N: the process dies at the n-th checkpoint from now
+		d.crash = d.number(w[1])
 	case "recover": // go on from the last checkpoint, as after a crash
+		d.dead = false
 		s, err := agent.AssembleRunState(d.head, d.chunks, d.agent)
 		return d.loaded(s, err)
 	case "restart": // another process: what the runner kept in memory is gone
@@ -210,10 +213,15 @@ func spoil(texts ...json.RawMessage) {
 	}
 }
 
-func (d *dialogue) find(id string) agent.Interruption {
+// asked returns the question to answer: the one that was remembered, or that which the state asks.
+func (d *dialogue) asked(id string) agent.Interruption {
 	if in, ok := d.noted[id]; ok {
 		return in
 	}
+	return d.find(id)
+}
+
+func (d *dialogue) find(id string) agent.Interruption {
 	for _, in := range d.state.Interruptions() {
 		if in.Call.ID == id || in.ID == id {
 			return in
@@ -223,7 +231,7 @@ func (d *dialogue) find(id string) agent.Interruption {
 }
 
 func (d *dialogue) approve(w []string) []string {
-	in := d.find(w[0])
+	in := d.asked(w[0])
 	var opts agent.ApproveOptions
 	for _, o := range w[1:] {
 		switch key, value, _ := strings.Cut(o, "="); key {
@@ -255,7 +263,7 @@ func (d *dialogue) reject(w []string) []string {
 			d.t.Fatalf("unknown option %q", o)
 		}
 	}
-	return failure(d.state.Reject(d.find(w[0]), opts))
+	return failure(d.state.Reject(d.asked(w[0]), opts))
 }
 
 func failure(err error) []string {

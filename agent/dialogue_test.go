@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -133,10 +134,13 @@ type dialogue struct {
 	session *agent.MemorySession
 	state   *agent.RunState
 	journal *faultyJournal
+	noted   map[string]agent.Interruption // questions that were remembered
 
 	head   json.RawMessage // as a store would keep it
 	chunks []json.RawMessage
 	kept   []byte
+	crash  int  // the process dies at this checkpoint, counted from 1
+	dead   bool // it did
 
 	mu  sync.Mutex
 	ran []string // since the last command, with the gates that were asked
@@ -168,6 +172,13 @@ func (d *dialogue) note(what string) {
 }
 
 func (d *dialogue) checkpoint(_ context.Context, delta agent.Delta) error {
+	if d.crash > 0 {
+		d.crash--
+		d.dead = d.crash == 0
+	}
+	if d.dead {
+		return errors.New("power failure")
+	}
 	if delta.From == 0 {
 		d.chunks = nil
 	}

@@ -188,6 +188,8 @@ func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelRespo
 		if (l.new || l.frame.turn == 0) && h.AgentStart != nil {
 			h.AgentStart(ctx, l.agent)
 		}
+	})
+	l.hook(ctx, func(h *Hooks) {
 		if h.ModelStart != nil {
 			h.ModelStart(ctx, l.agent, req)
 		}

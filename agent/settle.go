@@ -10,6 +10,7 @@ import (
 const (
 	textGaveUp    = "It is not known whether this call was carried out, and it will not be tried again."
 	textWithdrawn = "The call was not carried out: what it depends on has changed."
+	textWithheldAgain = "It is not known whether this call was carried out; it was not tried again, because what it depends on has changed."
 	textPanic     = "The tool failed with an internal error."
 )
 
@@ -92,6 +93,9 @@ func (l *loop) prepare(ctx context.Context, c *call) (*job, error) {
 		c.Output = l.failed(c, c.Problem)
 		return nil, nil
 	case tool.handoff != nil:
+		if c.State == callWaiting && how.verdict == approved { // it was asked about while it was another tool
+			c.clear(how)
+		}
 		return nil, nil
 	}
 	return l.clearance(ctx, c, tool, how)
