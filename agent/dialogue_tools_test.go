@@ -21,7 +21,7 @@ type amountArgs struct {
 //
 //	gates    ask, ask-over-100, ask-if=TEXT, gate-error, gate-panic, gate-never, gate-rejects=ID, gate-approves=ID; audit;
 //	         program=approve|reject|reject-silently|wait|error|panic
-//	doing    fails, fatal, panics, unsure-once
+//	doing    fails, fatal, panics, unsure-once, moves-world (on from what it is)
 //	forms    custom, shell, patch, hosted, search; external; input=FIELD
 //	checks   before=ACTION, guard=ACTION, guard-again-once, out=ACTION (allow, replace, trip, error, panic, ask_again)
 //	others   idempotent, tells-value, version=V, bind, bind-error, binding=TEXT, kind=KIND, url=URL (of a hosted server)
@@ -42,6 +42,8 @@ func (d *dialogue) tool(name string, options []string) {
 			return "", fmt.Errorf("out of money: %w", agent.ErrFatal)
 		case slices.Contains(options, "panics"):
 			panic("secret 4711")
+		case slices.Contains(options, "moves-world"):
+			d.world += "'"
 		case slices.Contains(options, "unsure-once") && !unsure:
 			unsure = true
 			return "", fmt.Errorf("no answer: %w", agent.ErrOutcomeUnknown)
@@ -172,7 +174,7 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 				return d.toolVerdict(o, value)
 			},
 		})
-	case "fails", "fatal", "panics", "unsure-once", "custom", "shell", "patch", "hosted", "search", "external":
+	case "fails", "fatal", "panics", "unsure-once", "moves-world", "custom", "shell", "patch", "hosted", "search", "external":
 	default:
 		d.t.Fatalf("unknown tool option %q", o)
 	}

@@ -27,6 +27,7 @@ type outcome struct {
 	call      *call
 	output    *ToolOutput
 	untouched bool // the output says that nothing was carried out
+	blind     bool // it says so because Tool.Bind failed
 	question  InterruptionKind
 	attempt   int
 	again     bool     // a guardrail wants people asked once more
@@ -198,14 +199,17 @@ func (l *loop) doubt(ctx context.Context, j *job, effect Effect) outcome {
 	return o
 }
 
-// withdraw ends a call that the journal allowed again after a crash, and that something spoke against then. It has not
-// run; the intent must not stay open.
+// withdraw ends a call that the journal allowed after a crash, and that something spoke against then; the intent must
+// not stay open. A call that may run twice may have run once: what speaks against it may be its own doing.
 func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o outcome) outcome {
 	if o.err != nil {
 		return o
 	}
 	output := ToolOutput{Text: textWithdrawn, Failed: true}
-	if o.output != nil {
+	if effect.Idempotent {
+		output.Text = textNotAgain
+	}
+	if o.output != nil && !o.blind {
 		output = *o.output
 	}
 	if err := l.done(ctx, effect, output); err != nil {
@@ -224,7 +228,7 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 	case ctx.Err() != nil:
 		return outcome{err: stopped(ctx)}, true
 	case err != nil:
-		return outcome{output: &ToolOutput{Text: unusableArguments(err), Failed: true}, untouched: true}, true
+		return outcome{output: &ToolOutput{Text: unusableArguments(err), Failed: true}, untouched: true, blind: true}, true
 	case slices.Equal(facts, j.call.Facts):
 		return outcome{}, false
 	case j.how.verdict == free && j.tool.NeedsApproval == nil: // nobody relies on them

@@ -10,7 +10,7 @@ import (
 const (
 	textGaveUp    = "It is not known whether this call was carried out, and it will not be tried again."
 	textWithdrawn = "The call was not carried out: what it depends on has changed."
-	textWithheldAgain = "It is not known whether this call was carried out; it was not tried again, because what it depends on has changed."
+	textNotAgain  = "It is not known whether this call was carried out. It was not tried again, because what it depends on has changed."
 	textPanic     = "The tool failed with an internal error."
 )
 
