@@ -150,10 +150,13 @@ func (d *dialogue) stream(events iter.Seq2[agent.Event, error], w []string) []st
 		}
 		lines = append(lines, "event "+describeEvent(e))
 		if after--; after == 0 {
-			return append(lines, "broke off")
+			break
 		}
 	}
-	return append(lines, "no end")
+	if after != 0 {
+		d.t.Error("a stream without an end")
+	}
+	return append(append(lines, "broke off"), d.notes()...)
 }
 
 func describeEvent(e agent.Event) string {
@@ -276,11 +279,17 @@ func failure(err error) []string {
 	return []string{"error " + name(err)}
 }
 
+// notes returns what was noted since the last command. Calls run side by side, so it is sorted.
+func (d *dialogue) notes() []string {
+	notes := d.ran
+	d.ran = nil
+	slices.Sort(notes)
+	return notes
+}
+
 // result describes what Run or Resume led to.
 func (d *dialogue) result(res *agent.Result, err error) []string {
-	slices.Sort(d.ran) // calls run side by side
-	lines := d.ran
-	d.ran = nil
+	lines := d.notes()
 	if res != nil {
 		d.state = res.State
 		lines = append(lines, list(res.Interruptions)...)

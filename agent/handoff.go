@@ -86,7 +86,9 @@ func (l *loop) handOver(ctx context.Context) error {
 			h, output = l.tryHandoff(ctx, c)
 			target = h
 		}
-		f.append(f.outputOf(c, output))
+		it := f.outputOf(c, output)
+		f.append(it)
+		l.emit(ItemAdded{Path: f.path(), Item: it})
 		*c = call{ID: c.ID, Tool: c.Tool, State: callDone}
 	}
 	f.calls = nil

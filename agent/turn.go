@@ -8,11 +8,13 @@ import (
 // maxCallID bounds the ids that providers give to calls.
 const maxCallID = 512
 
-// accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol.
+// accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol. What it has cost
+// counts in any case.
 func (f *frame) accept(resp *ModelResponse) error {
 	if resp == nil {
 		return fmt.Errorf("%w: no response", ErrModelBehavior)
 	}
+	f.state.addUsage(resp.Usage)
 	answer := response{frame: f}
 	for i := range resp.Items {
 		if err := answer.add(resp.Items[i]); err != nil {
@@ -20,7 +22,6 @@ func (f *frame) accept(resp *ModelResponse) error {
 		}
 	}
 	f.turn++
-	f.state.addUsage(resp.Usage)
 	for _, it := range answer.items {
 		f.append(it)
 	}
