@@ -20,11 +20,12 @@ func (w *Worker) deliver(ctx context.Context, job Job) error {
 	if job.Place == nil {
 		return nil
 	}
-	for ctx.Err() == nil {
+	for failed := job.Attempts; ctx.Err() == nil; failed = 0 {
 		page, err := w.outbox(ctx, job.Workspace, *job.Place)
 		if err != nil || len(page) == 0 {
 			return err
 		}
+		page[0].Attempts = failed // what the job failed at: it stands first until it is delivered
 		for len(page) > 0 && ctx.Err() == nil {
 			n := page[0]
 			same := func(o *Notification) bool {

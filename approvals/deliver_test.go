@@ -52,6 +52,36 @@ func TestOutboxKeepsTheOrderOfAPlace(t *testing.T) {
 	})
 }
 
+// TestNotifierLearnsOfFailedAttempts: one that may have been carried out is looked for before it is repeated.
+func TestNotifierLearnsOfFailedAttempts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(approvals.Requirement{Policy: "nobody"})
+	b.model(asks(call("c1", "pay", `{}`), call("c2", "pay", `{"amount":2}`)))
+	step := b.step()
+	if err := step(runJob(b.submit())); err != nil {
+		t.Fatal(err)
+	}
+	var attempts []int
+	broken := errors.New("the line broke")
+	b.surface.intercept = func(n *approvals.Notification) error {
+		attempts = append(attempts, n.Attempts)
+		return broken
+	}
+	job := deliverJob(place)
+	for job.Attempts = range 3 { // as a store counts them
+		if job.Attempts == 2 {
+			broken = nil
+		}
+		if err := step(job); !errors.Is(err, broken) {
+			t.Fatalf("attempt %d: %v", job.Attempts, err)
+		}
+	}
+	if want := []int{0, 1, 2, 0, 0}; !slices.Equal(attempts, want) {
+		t.Errorf("told of %v failed attempts, want %v", attempts, want)
+	}
+}
+
 // TestCardsOfOneRequestAreCoalesced lets several changes of a request pile up.
 func TestCardsOfOneRequestAreCoalesced(t *testing.T) {
 	t.Parallel()

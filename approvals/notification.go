@@ -28,9 +28,11 @@ type Notification struct {
 	Run       RunID            `json:"run"`
 	Request   RequestID        `json:"request,omitempty"`
 	// Text is what to say; it may hold text of the model and of people and is never markup. Empty for cards.
-	Text     string    `json:"text,omitempty"`
-	Created  time.Time `json:"created"`
-	Attempts int       `json:"attempts,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	Created time.Time `json:"created"`
+	// Attempts is how often in a row its delivery was begun and failed, as far as is known: a process that died in the
+	// middle of one could not count it.
+	Attempts int `json:"attempts,omitempty"`
 
 	// Card is the request as it stands at delivery, for NotifyCard. It is not stored.
 	Card *Request `json:"-"`
