@@ -1,0 +1,38 @@
+// Package patchtool makes a tool that changes the text files of one directory by patches, for people to approve first.
+//
+// A patch is text in the format that OpenAI's models are trained to write:
+//
+//	*** Begin Patch
+//	*** Update File: greeting.go
+//	*** Move to: hello.go
+//	@@ func main() {
+//	 	name := "world"
+//	-	fmt.Println("Hi", name)
+//	+	fmt.Println("Hello", name)
+//	*** Add File: docs/usage.txt
+//	+Run it.
+//	*** Delete File: old.txt
+//	*** End Patch
+//
+// A hunk begins with @@ and, optionally, the text of a line that is above it in the file; several such lines narrow the
+// place down one after the other. Then come lines of context (after a space), removed lines (-) and added lines (+).
+// "*** End of File" after a hunk says that it is at the end. There are no line numbers: hunks are found by their context,
+// in order. That is done strictly. Context has to be there exactly, or else the same but for white space at the ends of
+// lines; when it is not there, or there more than once and no heading says where, nothing is changed and the model is
+// told which hunk of which file, and why. Lines of context keep every byte they have in the file, added lines get
+// the line end of their neighbours, and whether the last line has a line end stays as it was.
+//
+// With Config.Native the tool is the provider's own, whose calls are one operation each; see [agent.WireApplyPatch].
+//
+// A decision is bound to the files as they are when people are asked: [agent.Tool.Bind] gives their digests, and finds
+// out whether the patch applies at all before anybody is asked.
+//
+// All files change or none. Everything is worked out in memory, written to new files beside the old ones, and only
+// then renamed into place; when that fails, what was renamed is put back. If even that fails the error wraps
+// [agent.ErrOutcomeUnknown] and says which file is in which state. After a crash in the middle, files whose names begin
+// with ".countersign-" are left beside the files that were being changed: ".new" ones hold contents that were to be
+// written, ".old" ones what was there before.
+//
+// Nothing outside the directory is read or written, whatever links lead there. Names with "..", absolute names, links, what is
+// not a regular file, and everything in a directory named .git are refused.
+package patchtool

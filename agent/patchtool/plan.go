@@ -1,0 +1,210 @@
+package patchtool
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// edit is what happens to one name: a file there is changed or removed, or one comes to be there.
+type edit struct {
+	path   string
+	before *present // nil: there is no file
+	after  string
+	remove bool
+	mode   fs.FileMode
+	owner  fs.FileInfo // whose owner the new file gets; nil: nobody's in particular
+}
+
+// present is a file as it was read.
+type present struct {
+	data string
+	info fs.FileInfo
+}
+
+// fact says what is there now, for a decision to be bound to.
+func (e *edit) fact() string {
+	if e.before == nil {
+		return e.path + " absent"
+	}
+	return fmt.Sprintf("%s sha256:%x", e.path, sha256.Sum256([]byte(e.before.data)))
+}
+
+const (
+	// maxFiles bounds the files of a patch, and maxTotal how much more all of them may hold than one may.
+	maxFiles = 500
+	maxTotal = 16
+)
+
+// plan works out what a patch does to the files as they are now. Nothing is written. Its error's text is made for the model.
+func (d *declared) plan(ctx context.Context, root *os.Root, sections []section) ([]edit, error) {
+	if len(sections) > maxFiles {
+		return nil, fmt.Errorf("the patch is for %d files, and at most %d are changed at once; send it in parts", len(sections), maxFiles)
+	}
+	var edits []edit
+	total := 0
+	for i := range sections {
+		more, err := d.edits(ctx, root, &sections[i])
+		if err != nil {
+			return nil, err
+		}
+		for j := range more {
+			total += len(more[j].after)
+			if more[j].before != nil {
+				total += len(more[j].before.data)
+			}
+		}
+		if total > 2*maxTotal*d.MaxFile {
+			return nil, fmt.Errorf("the patch is for files of more than %d bytes together; send it in parts", maxTotal*d.MaxFile)
+		}
+		edits = append(edits, more...)
+	}
+	return edits, distinct(edits)
+}
+
+// edits are those of one section.
+func (d *declared) edits(ctx context.Context, root *os.Root, s *section) ([]edit, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.op == Add {
+		return d.creation(root, edit{path: s.path, after: s.text, mode: 0o644})
+	}
+	before, err := d.read(root, s.path)
+	if err != nil {
+		return nil, err
+	}
+	if s.op == Delete {
+		return []edit{{path: s.path, before: before, remove: true}}, nil
+	}
+	after, err := s.update(ctx, before.data)
+	if err != nil {
+		return nil, err
+	}
+	if len(after) > d.MaxFile {
+		return nil, tooLarge(s.path, "would have", int64(len(after)), d.MaxFile)
+	}
+	mode := before.info.Mode().Perm()
+	if s.op == Update {
+		return []edit{{path: s.path, before: before, after: after, mode: mode, owner: before.info}}, nil
+	}
+	created, err := d.creation(root, edit{path: s.to, after: after, mode: mode, owner: before.info})
+	return append(created, edit{path: s.path, before: before, remove: true}), err
+}
+
+// creation makes sure that there is room for a new file.
+func (d *declared) creation(root *os.Root, e edit) ([]edit, error) {
+	info, err := d.look(root, e.path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info != nil:
+		return nil, fmt.Errorf("%s is there already; change it with %q, or delete it in a patch before", quote(e.path), markUpdate)
+	case len(e.after) > d.MaxFile:
+		return nil, tooLarge(e.path, "would have", int64(len(e.after)), d.MaxFile)
+	}
+	return []edit{e}, nil
+}
+
+func tooLarge(name, has string, n int64, most int) error {
+	return fmt.Errorf("%s %s %d bytes, and this tool changes files of at most %d", quote(name), has, n, most)
+}
+
+// look finds out what is at a name: a regular file, or nothing. Directories on the way may be missing.
+func (d *declared) look(root *os.Root, name string) (fs.FileInfo, error) {
+	if !d.allowed(name) {
+		return nil, fmt.Errorf("%s is none of the files that this tool may touch: %s", quote(name), strings.Join(d.Allow, ", "))
+	}
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		info, err := root.Lstat(name[:i])
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s cannot be looked at: %w", quote(name[:i]), cause(err))
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, fmt.Errorf("%s is a symbolic link; name the file itself", quote(name[:i]))
+		case i < len(name) && !info.IsDir():
+			return nil, fmt.Errorf("%s is not a directory", quote(name[:i]))
+		case i == len(name) && info.IsDir():
+			return nil, fmt.Errorf("%s is a directory; patches change files", quote(name))
+		case i == len(name) && !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a regular file", quote(name))
+		case i == len(name):
+			return info, nil
+		}
+	}
+	return nil, nil
+}
+
+// read reads a file that has to be there.
+func (d *declared) read(root *os.Root, name string) (*present, error) {
+	info, err := d.look(root, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info == nil:
+		return nil, fmt.Errorf("there is no file %s", quote(name))
+	case info.Size() > int64(d.MaxFile):
+		return nil, tooLarge(name, "has", info.Size(), d.MaxFile)
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be opened: %w", quote(name), cause(err))
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err != nil || !os.SameFile(info, opened) {
+		return nil, fmt.Errorf("%s became another file meanwhile; try again", quote(name))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(d.MaxFile)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be read: %w", quote(name), cause(err))
+	case len(data) > d.MaxFile:
+		return nil, tooLarge(name, "has more than", int64(d.MaxFile), d.MaxFile)
+	}
+	return &present{string(data), opened}, nil
+}
+
+// distinct makes sure that no file is touched twice, under one name or several.
+func distinct(edits []edit) error {
+	for i := range edits {
+		for j := range i {
+			a, b := &edits[j], &edits[i]
+			if a.path == b.path {
+				return fmt.Errorf("%s is in the patch twice; put all that happens to it under one header", quote(a.path))
+			}
+			if a.before != nil && b.before != nil && os.SameFile(a.before.info, b.before.info) {
+				return fmt.Errorf("%s and %s are the same file", quote(a.path), quote(b.path))
+			}
+		}
+	}
+	return nil
+}
+
+// facts lists what decisions about the edits are bound to, sorted by name.
+func facts(edits []edit) []string {
+	sorted := slices.SortedFunc(slices.Values(edits), func(a, b edit) int { return strings.Compare(a.path, b.path) })
+	all := make([]string, len(sorted))
+	for i := range sorted {
+		all[i] = sorted[i].fact()
+	}
+	return all
+}
+
+// folder is the directory of a file and its name there.
+func folder(name string) (dir, base string) {
+	dir, base = path.Split(name)
+	return path.Clean(dir), base
+}
