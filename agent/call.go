@@ -14,6 +14,7 @@ var (
 	errForgedOutput = errors.New("a model cannot write the output of a call")
 	errForeignRole  = errors.New("a model cannot speak in another role than its own")
 	errNoCallID     = errors.New("a call without an id")
+	errNoToolName   = errors.New("an approval request of an MCP server that names no tool")
 )
 
 // callState is how far a call of the current turn has come.
@@ -74,7 +75,7 @@ func (c *call) arguments() json.RawMessage {
 	return c.written
 }
 
-// newCall reads a call of the model; it is not yet among the items of f. Whatever is wrong with it becomes its problem.
+// newCall reads a call of the model. Whatever is wrong with it becomes its problem.
 func (f *frame) newCall(it *Item, written string) *call {
 	c := &call{ID: it.CallID, Tool: it.Name, State: callNew}
 	tool := f.tools().find(it)

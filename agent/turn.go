@@ -25,7 +25,10 @@ func (f *frame) accept(resp *ModelResponse) error {
 	for _, it := range answer.items {
 		f.append(it)
 	}
-	f.calls = answer.calls
+	f.calls = nil
+	for i := range answer.calls { // once all items are there: a call may depend on a listing that came with it
+		f.calls = append(f.calls, f.newCall(&answer.calls[i].item, answer.calls[i].arguments))
+	}
 	if !answer.called {
 		text := answer.text()
 		f.answer = &text
@@ -44,8 +47,14 @@ func (s *RunState) addUsage(u Usage) {
 type response struct {
 	frame  *frame
 	items  []Item
-	calls  []*call
+	calls  []written
 	called bool // it held a call, even if only one that was made before
+}
+
+// written is a call with its arguments as the model wrote them.
+type written struct {
+	item      Item
+	arguments string
 }
 
 func (r *response) add(it Item) error {
@@ -70,7 +79,7 @@ func (r *response) add(it Item) error {
 	return nil
 }
 
-func (r *response) addCall(it Item, written string) error {
+func (r *response) addCall(it Item, arguments string) error {
 	switch {
 	case it.CallID == "":
 		return errNoCallID
@@ -85,14 +94,19 @@ func (r *response) addCall(it Item, written string) error {
 		r.dropReasoning()
 		return nil
 	}
-	if it.Type == ItemMCPApprovalRequest && r.frame.tools().find(&it) == nil {
-		return fmt.Errorf("the MCP server %q is not one of the agent's", excerpt(it.Server))
+	if it.Type == ItemMCPApprovalRequest {
+		switch {
+		case r.frame.tools().find(&it) == nil:
+			return fmt.Errorf("the MCP server %q is not one of the agent's", excerpt(it.Server))
+		case it.Name == "":
+			return errNoToolName
+		}
 	}
 	r.items = append(r.items, it)
 	if it.Raw != nil {
-		written = it.Arguments
+		arguments = it.Arguments
 	}
-	r.calls = append(r.calls, r.frame.newCall(&it, written))
+	r.calls = append(r.calls, written{it, arguments})
 	return nil
 }
 
