@@ -24,7 +24,7 @@ var arrows = []struct {
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
 	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline"}},
-	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline"}},
+	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/procgroup"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},

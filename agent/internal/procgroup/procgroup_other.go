@@ -1,0 +1,29 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd)
+
+// Package procgroup starts a process in a group of its own and ends it together with what it started.
+package procgroup
+
+import "os/exec"
+
+// Supported is false where a process and all that it started cannot be ended together.
+const Supported = false
+
+// Group is a process.
+type Group struct{ cmd *exec.Cmd }
+
+// Start starts the command. The caller calls Wait.
+func Start(cmd *exec.Cmd) (*Group, error) {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &Group{cmd: cmd}, nil
+}
+
+// Wait waits for the process.
+func (g *Group) Wait() error { return g.cmd.Wait() }
+
+// Terminate ends the process.
+func (g *Group) Terminate() { g.Kill() }
+
+// Kill ends the process.
+func (g *Group) Kill() { _ = g.cmd.Process.Kill() }

@@ -1,0 +1,127 @@
+package mcptoolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"countersign/agent"
+	"countersign/agent/internal/oneline"
+)
+
+// effectKey is where a call carries its effect id, so that a server may know a repeated call.
+const effectKey = "countersign/effect_id"
+
+// invoke carries out a call of a tool. Its error is the context's; or says that nothing was sent or carried out; or wraps
+// [agent.ErrOutcomeUnknown]: the request was sent and not answered, and must not be repeated.
+func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (agent.ToolOutput, error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, s.CallTimeout, errCallTimeout)
+	defer cancel()
+	out, err := s.call(bounded, l, call)
+	switch {
+	case ctx.Err() != nil:
+		return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), context.Cause(ctx))
+	case err != nil:
+		return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), err)
+	}
+	return out, nil
+}
+
+// call makes the request. When the connection turns out to be broken before the server has got it, it is made once more.
+func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (agent.ToolOutput, error) {
+	for again := false; ; again = true {
+		sess, err := s.ready(ctx, l)
+		if err != nil {
+			return agent.ToolOutput{}, fmt.Errorf("nothing was sent: %w", err)
+		}
+		x := &exchange{}
+		res, err := s.send(ctx, sess, x, l, call)
+		if answer := x.answer(); answer != nil {
+			return s.output(answer)
+		}
+		if err == nil {
+			return decodedOutput(res)
+		}
+		if x.nowhere() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
+			sess.broken.Store(true)
+			continue
+		}
+		return agent.ToolOutput{}, s.unanswered(ctx, l, x, err)
+	}
+}
+
+// ready returns the connection to make a call on, on which the tool is still what it was when it was listed.
+func (s *Server) ready(ctx context.Context, l *listed) (*session, error) {
+	now, err := s.tools(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if current := now.byName[l.name]; current == nil {
+		return nil, fmt.Errorf("%w: the server has no such tool any more", agent.ErrStale)
+	} else if current.definition != l.definition {
+		return nil, fmt.Errorf("%w: the server describes the tool differently now", agent.ErrStale)
+	}
+	return now.session, nil
+}
+
+// send makes the request and waits for what comes of it. Close ends the wait.
+func (s *Server) send(ctx context.Context, sess *session, x *exchange, l *listed, call *agent.ToolCall) (*mcp.CallToolResult, error) {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	defer x.end()
+	params := &mcp.CallToolParams{Name: l.name, Arguments: call.Arguments}
+	if call.EffectID != "" {
+		params.Meta = mcp.Meta{effectKey: call.EffectID}
+	}
+	res, err := sess.client.CallTool(withExchange(ctx, x), params)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return res, err
+}
+
+// unanswered says what is known about a call without an answer.
+func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err error) error {
+	problem := s.say(err.Error())
+	if context.Cause(ctx) == errCallTimeout {
+		problem = fmt.Sprintf("timed out after %s", s.CallTimeout)
+	}
+	trusted := s.Trusted && (l.annotations.ReadOnlyHint.True() || l.annotations.IdempotentHint.True())
+	switch {
+	case !x.sent.Load():
+		return fmt.Errorf("nothing was sent: %s", problem)
+	case x.refused():
+		return fmt.Errorf("the server refused the request with HTTP %d, so nothing was carried out: %s", x.status.Load(), problem)
+	case trusted:
+		return fmt.Errorf("the request was sent, but no answer came: %s; it may be sent again", problem)
+	}
+	return fmt.Errorf("%w: the request was sent, but no answer came: %s", agent.ErrOutcomeUnknown, problem)
+}
+
+// output is what the model reads of the server's answer.
+func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
+	if answer.Error == nil {
+		return describe(answer.Result), nil
+	}
+	text, code := answer.Error.Error(), int64(0)
+	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
+		text, code = e.Message, e.Code
+	}
+	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(text, 2000))}, nil
+}
+
+// decodedOutput is for an answer that came on a stream where it does not belong.
+func decodedOutput(res *mcp.CallToolResult) (agent.ToolOutput, error) {
+	data, err := json.Marshal(res)
+	if err != nil {
+		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read."}, nil
+	}
+	return describe(data), nil
+}

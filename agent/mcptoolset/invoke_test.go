@@ -1,0 +1,193 @@
+package mcptoolset_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+	"countersign/agent/mcptoolset"
+)
+
+// answers makes a server whose every call has the result.
+func answers(t *testing.T, result string, events bool) agent.Tool {
+	t.Helper()
+	raw := &rawServer{events: events}
+	raw.answer = func(w http.ResponseWriter, id, _ json.RawMessage) { raw.result(w, id, result) }
+	ts, _ := raw.start(t, nil)
+	return toolsOf(t, ts)["plain"]
+}
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	content := func(parts ...string) string { return `{"content":[` + strings.Join(parts, ",") + `]}` }
+	for _, tt := range []struct {
+		result string
+		want   agent.ToolOutput
+	}{
+		{content(`{"type":"text","text":"one"}`, `{"type":"text","text":"two"}`), agent.ToolOutput{Text: "one\ntwo"}},
+		{content(`{"type":"image","mimeType":"image/png","data":"aGVsbG8="}`), agent.ToolOutput{Text: "[image: image/png, 5 bytes, not shown]"}},
+		{content(`{"type":"audio","data":"aGk="}`), agent.ToolOutput{Text: "[audio: unknown type, 2 bytes, not shown]"}},
+		{content(`{"type":"text","text":"see"}`, `{"type":"resource_link","uri":"file:///x","name":"x","size":7,"mimeType":"text/plain","description":"An x."}`),
+			agent.ToolOutput{Text: "see\n[link to x: file:///x, text/plain, 7 bytes]\nAn x."}},
+		{content(`{"type":"resource","resource":{"uri":"file:///x","mimeType":"text/plain","text":"hello"}}`), agent.ToolOutput{Text: "[resource file:///x: text/plain, 5 bytes]\nhello"}},
+		{content(`{"type":"resource","resource":{"uri":"file:///x","blob":"AAAA"}}`), agent.ToolOutput{Text: "[resource file:///x: unknown type, 3 bytes, not shown]"}},
+		{content(`{"type":"hologram","depth":3}`), agent.ToolOutput{Text: `[content of type "hologram", not shown]`}},
+		{`{"content":[],"structuredContent":{"z": 12345678901234567890, "a": [1, 2]}}`, agent.ToolOutput{Text: `{"z":12345678901234567890,"a":[1,2]}`}},
+		{`{"content":[{"type":"text","text":"words"}],"structuredContent":{"z":1}}`, agent.ToolOutput{Text: "words"}},
+		{`{"content":[]}`, agent.ToolOutput{Text: "The tool returned nothing."}},
+		{`{"content":[{"type":"text","text":"no such branch"}],"isError":true}`, agent.ToolOutput{Text: "no such branch", Failed: true}},
+		{`{"content":[],"isError":true}`, agent.ToolOutput{Text: "The tool failed and did not say why.", Failed: true}},
+		{`{"content":"words"}`, agent.ToolOutput{Text: "The call was carried out, but its result cannot be read: it is not what the protocol says."}},
+		{`{"resultType":"input_required","inputRequests":{"1":{"method":"elicitation/create","params":{"message":"password?"}}}}`,
+			agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}},
+	} {
+		for _, events := range []bool{false, true} {
+			got, err := invoke(t.Context(), answers(t, tt.result, events), `{}`)
+			if err != nil {
+				t.Errorf("%s: %v", tt.result, err)
+			} else if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s\n%s", tt.result, diff)
+			}
+		}
+	}
+}
+
+func TestHugeOutput(t *testing.T) {
+	t.Parallel()
+	everyTransport(t, func(t *testing.T, cfg mcptoolset.ServerConfig) {
+		tool := toolsOf(t, newToolset(t, mcptoolset.Config{Server: newServer(t, cfg)}))["huge"]
+		out := call(t, tool, `{}`).Text
+		want := strings.Repeat("ü", 32<<10) + "\n[truncated: 65536 bytes shown of 2097152]"
+		if out != want {
+			t.Errorf("%d bytes, end %q", len(out), out[max(0, len(out)-60):])
+		}
+	})
+	// More than a message may have is no answer.
+	tool := answers(t, `{"content":[{"type":"text","text":"`+strings.Repeat("x", 17<<20)+`"}]}`, false)
+	if _, err := invoke(t.Context(), tool, `{}`); !errors.Is(err, agent.ErrOutcomeUnknown) {
+		t.Errorf("17 MiB: %v", err)
+	}
+}
+
+// What reaches the server is the canonical arguments and the effect id.
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	var got json.RawMessage
+	raw := &rawServer{list: tools(`{"name":"pay.out","inputSchema":{"type":"object"}}`)}
+	raw.answer = func(w http.ResponseWriter, id, params json.RawMessage) {
+		got = params
+		raw.result(w, id, `{"content":[]}`)
+	}
+	ts, _ := raw.start(t, func(_ *mcptoolset.ServerConfig, c *mcptoolset.Config) { c.ToolPrefix = "bank_" })
+	call(t, toolsOf(t, ts)["bank_pay_out"], `{"amount":12345678901234567890,"to":"<A&B>"}`)
+	var params struct {
+		Meta      map[string]string `json:"_meta"`
+		Name      string            `json:"name"`
+		Arguments json.RawMessage   `json:"arguments"`
+	}
+	if err := json.Unmarshal(got, &params); err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := agent.CanonicalArguments([]byte(strings.Replace(string(params.Arguments), "12345678901234567890", "1", 1)))
+	if err != nil || string(canonical) != `{"amount":1,"to":"<A&B>"}` || !strings.Contains(string(params.Arguments), "12345678901234567890") {
+		t.Errorf("arguments %s (%v)", params.Arguments, err)
+	}
+	if params.Name != "pay.out" || params.Meta["countersign/effect_id"] != "eff_7" {
+		t.Errorf("params %s", got)
+	}
+}
+
+// What is known of a call without a result depends on how far it got.
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	status := func(code int) func(*rawServer) {
+		return func(s *rawServer) {
+			s.answer = func(w http.ResponseWriter, _, _ json.RawMessage) { http.Error(w, "hunter2hunter2", code) }
+		}
+	}
+	for _, tt := range []struct {
+		why     string
+		set     func(*rawServer)
+		want    string
+		unknown bool
+		output  string
+	}{
+		{why: "a protocol error is an answer", output: "The server answered with error -32602: no such tool", set: func(s *rawServer) {
+			s.answer = func(w http.ResponseWriter, id, _ json.RawMessage) {
+				s.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, id))
+			}
+		}},
+		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403, so nothing was carried out"},
+		{why: "too many requests", set: status(http.StatusTooManyRequests), want: "HTTP 429, so nothing was carried out"},
+		{why: "never found", set: status(http.StatusNotFound), want: "HTTP 404, so nothing was carried out"},
+		{why: "a broken server", set: status(http.StatusInternalServerError), unknown: true},
+		{why: "a broken gateway", set: status(http.StatusBadGateway), unknown: true},
+		{why: "too slow a client", set: status(http.StatusRequestTimeout), unknown: true},
+		{why: "an end without an answer", unknown: true, set: func(s *rawServer) {
+			s.answer = func(http.ResponseWriter, json.RawMessage, json.RawMessage) { panic(http.ErrAbortHandler) }
+		}},
+		{why: "a stream without an answer", unknown: true, set: func(s *rawServer) {
+			s.answer = func(w http.ResponseWriter, _, _ json.RawMessage) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"id\":99999,\"result\":{\"content\":[]}}\n\n")
+			}
+		}},
+		{why: "no JSON", unknown: true, set: func(s *rawServer) {
+			s.answer = func(w http.ResponseWriter, _, _ json.RawMessage) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, `{"jsonrpc":"2.0","id":`)
+			}
+		}},
+	} {
+		raw := &rawServer{}
+		tt.set(raw)
+		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
+			s.Headers = map[string]string{"Authorization": "Bearer hunter2hunter2"}
+		})
+		out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
+		switch {
+		case tt.output != "":
+			if err != nil || !out.Failed || out.Text != tt.output {
+				t.Errorf("%s: %+v, %v", tt.why, out, err)
+			}
+		case err == nil || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown || !strings.Contains(err.Error(), tt.want):
+			t.Errorf("%s: %+v, %v", tt.why, out, err)
+		case strings.Contains(err.Error(), "hunter2"):
+			t.Errorf("%s: the error shows a secret: %v", tt.why, err)
+		}
+	}
+}
+
+// Nothing that a server asks is answered, and calls go on all the same.
+func TestRefusesRequests(t *testing.T) {
+	t.Parallel()
+	everyTransport(t, func(t *testing.T, cfg mcptoolset.ServerConfig) {
+		out := call(t, toolsOf(t, newToolset(t, mcptoolset.Config{Server: newServer(t, cfg)}))["nosy"], `{}`).Text
+		lines := strings.Split(out, "\n")
+		for i, what := range []string{"sampling", "elicitation", "roots"} {
+			if !strings.HasPrefix(lines[i], what+": ") || strings.HasSuffix(lines[i], "<nil>") {
+				t.Errorf("the server got an answer: %s", lines[i])
+			}
+		}
+		if lines[len(lines)-1] != "ping: <nil>" {
+			t.Errorf("control: %s", lines[len(lines)-1])
+		}
+	})
+}
+
+// A server that is started gets its own variables and few others.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("COUNTERSIGN_TEST_SECRET", "not for servers")
+	t.Setenv("LANG", "tlh")
+	tool := toolsOf(t, newToolset(t, mcptoolset.Config{Server: newServer(t, self(t, "server", "TOKEN", "for the server"))}))["environment"]
+	out := call(t, tool, `{}`).Text
+	if strings.Contains(out, "not for servers") || !strings.Contains(out, "TOKEN=for the server") || !strings.Contains(out, "LANG=tlh") {
+		t.Errorf("environment:\n%s", out)
+	}
+}

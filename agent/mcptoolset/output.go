@@ -1,0 +1,138 @@
+package mcptoolset
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"countersign/agent"
+	"countersign/agent/internal/oneline"
+)
+
+// maxOutput bounds how much of a result the model gets.
+const maxOutput = 64 << 10
+
+// result is the result of a call as it came.
+type result struct {
+	Content           []content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent"`
+	IsError           bool            `json:"isError"`
+	ResultType        string          `json:"resultType"`
+}
+
+// content is a part of a result. Which members there are depends on the type.
+type content struct {
+	Type        string    `json:"type"`
+	Text        string    `json:"text"`
+	MIMEType    string    `json:"mimeType"`
+	Data        string    `json:"data"`
+	URI         string    `json:"uri"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Size        *int64    `json:"size"`
+	Resource    *resource `json:"resource"`
+}
+
+type resource struct {
+	URI      string  `json:"uri"`
+	MIMEType string  `json:"mimeType"`
+	Text     *string `json:"text"`
+	Blob     string  `json:"blob"`
+}
+
+// describe makes a result fit to be read: texts as they are, everything else in words. The call has been carried out,
+// whatever its result looks like.
+func describe(data json.RawMessage) agent.ToolOutput {
+	var r result
+	if err := json.Unmarshal(data, &r); err != nil {
+		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read: it is not what the protocol says."}
+	}
+	if r.ResultType == "input_required" {
+		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}
+	}
+	var parts []string
+	text := false
+	for _, c := range r.Content {
+		parts = append(parts, c.describe())
+		text = text || c.Type == "text"
+	}
+	if structured := bytes.TrimSpace(r.StructuredContent); !text && len(structured) > 0 && string(structured) != "null" {
+		parts = append(parts, compact(structured))
+	}
+	out := agent.ToolOutput{Failed: r.IsError, Text: cut(strings.Join(parts, "\n"))}
+	switch {
+	case out.Text != "":
+	case r.IsError:
+		out.Text = "The tool failed and did not say why."
+	default:
+		out.Text = "The tool returned nothing."
+	}
+	return out
+}
+
+func compact(data []byte) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, data); err != nil {
+		return string(data)
+	}
+	return b.String()
+}
+
+func (c *content) describe() string {
+	switch c.Type {
+	case "text":
+		return c.Text
+	case "image", "audio":
+		return fmt.Sprintf("[%s: %s, %d bytes, not shown]", c.Type, kind(c.MIMEType), decodedSize(c.Data))
+	case "resource_link":
+		size := ""
+		if c.Size != nil {
+			size = fmt.Sprintf(", %d bytes", *c.Size)
+		}
+		text := fmt.Sprintf("[link to %s: %s, %s%s]", oneline.Of(c.Name, 200), oneline.Of(c.URI, 1000), kind(c.MIMEType), size)
+		if c.Description != "" {
+			text += "\n" + c.Description
+		}
+		return text
+	case "resource":
+		if c.Resource != nil {
+			return c.Resource.describe()
+		}
+	}
+	return fmt.Sprintf("[content of type %q, not shown]", oneline.Of(c.Type, 100))
+}
+
+func (r *resource) describe() string {
+	head := fmt.Sprintf("resource %s: %s", oneline.Of(r.URI, 1000), kind(r.MIMEType))
+	if r.Text == nil {
+		return fmt.Sprintf("[%s, %d bytes, not shown]", head, decodedSize(r.Blob))
+	}
+	return fmt.Sprintf("[%s, %d bytes]\n%s", head, len(*r.Text), *r.Text)
+}
+
+func kind(mime string) string {
+	if mime == "" {
+		return "unknown type"
+	}
+	return oneline.Of(mime, 100)
+}
+
+// decodedSize is the number of bytes that a text in base64 stands for.
+func decodedSize(text string) int {
+	return base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+}
+
+// cut bounds a text, at the end of a character, and says so.
+func cut(text string) string {
+	if len(text) <= maxOutput {
+		return text
+	}
+	end := maxOutput
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s\n[truncated: %d bytes shown of %d]", text[:end], end, len(text))
+}
