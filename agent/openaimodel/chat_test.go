@@ -263,3 +263,25 @@ func TestChatOlderServers(t *testing.T) {
 		t.Errorf("a server that refuses what is not sent: %v after %d requests", err, len(bodies))
 	}
 }
+
+// Who points the wrong API at a server that is not OpenAI's is told which one may be right.
+func TestServerWithoutTheResponsesAPI(t *testing.T) {
+	t.Parallel()
+	const hint = "needs api: chat_completions"
+	for _, tt := range []struct {
+		base string
+		api  openaimodel.API
+		want bool
+	}{
+		{"http://llm.internal/v1", openaimodel.Responses, true},
+		{"http://llm.internal/v1", openaimodel.ChatCompletions, false},
+		{openaimodel.DefaultBaseURL, openaimodel.Responses, false},
+	} {
+		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return answer(404, "not found"), nil }), func(c *openaimodel.Config) {
+			c.BaseURL, c.API = tt.base, tt.api
+		})
+		if _, err := m.Respond(t.Context(), &agent.ModelRequest{}); err == nil || strings.Contains(err.Error(), hint) != tt.want {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
