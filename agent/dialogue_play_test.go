@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +82,14 @@ func (d *dialogue) command(w []string) []string {
 		return []string{fmt.Sprintf("%+v", d.state.Usage())}
 	case "drop": // drop TOOL
 		d.drop(w[1])
+	case "no-guardrails":
+		d.current.InputGuardrails, d.current.OutputGuardrails = nil, nil
+	case "no-session":
+		d.runner.Session = nil
+	case "show-session":
+		return strings.Split(strings.TrimSpace(d.sessionItems()), "\n")
+	case "same-session": // the one there was before no-session
+		d.runner.Session = d.session
 	case "drop-handoffs":
 		d.current.Handoffs = nil
 	case "rename": // rename AGENT NAME
@@ -113,11 +122,19 @@ func (d *dialogue) persist(w []string) []string {
 		return failure(err)
 	case "back": // read what was kept, as a second worker would
 		return d.load(d.kept, nil)
-	case "tamper": // tamper OLD NEW: read what was kept with a text in it replaced
-		if !strings.Contains(string(d.kept), w[1]) {
-			d.t.Fatalf("the state does not contain %s", w[1])
+	case "tamper": // tamper OLD NEW [OLD NEW]…: read what was kept with texts in it replaced
+		text := string(d.kept)
+		for pair := range slices.Chunk(w[1:], 2) {
+			if !strings.Contains(text, pair[0]) {
+				d.t.Fatalf("the state does not contain %s", pair[0])
+			}
+			text = strings.Replace(text, pair[0], pair[1], 1)
 		}
-		return d.load([]byte(strings.Replace(string(d.kept), w[1], w[2], 1)), nil)
+		return d.load([]byte(text), nil)
+	case "without-digests": // read what was kept with no call bound to anything
+		return d.load(regexp.MustCompile(`"(definition|digest)":"[0-9a-f]{64}",`).ReplaceAll(d.kept, nil), nil)
+	case "truncate": // truncate N: read what was kept without its last bytes
+		return d.load(d.kept[:len(d.kept)-d.number(w[1])], nil)
 	case "crash-at": // crash-at N: the process dies at the n-th checkpoint from now
 		d.crash = d.number(w[1])
 	case "recover": // go on from the last checkpoint, as after a crash
@@ -323,6 +340,9 @@ func name(err error) string {
 		if errors.Is(err, sentinel) {
 			return text
 		}
+	}
+	if _, ok := errors.AsType[*agent.SchemaError](err); ok {
+		return "SchemaError"
 	}
 	return "other"
 }

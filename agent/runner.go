@@ -29,7 +29,7 @@ type Runner struct {
 	// which is resumed twice through the same Runner does not repeat what it did; it remembers the last 65,536 effects.
 	Journal Journal
 	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of it
-	// runs, and when outputs arrive. It is called from one goroutine at a time; its error ends the run. The first delta
+	// runs, when outputs arrive, and when the session was written. It is called from one goroutine at a time; its error ends the run. The first delta
 	// of a Run starts at zero, the first of a Resume at the number of items the state had.
 	Checkpoint func(ctx context.Context, d Delta) error
 	// RejectionMessage words what the model reads when a call was rejected without a message. Nil, an empty text, an

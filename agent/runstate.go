@@ -111,6 +111,7 @@ func (f *frame) bindCall(c *call) error {
 	case c.Nested != nil:
 		return f.bindNested(c, tool)
 	case f.definition(c, tool) == *c.Definition:
+		c.Kind = tool.kind() // also where it is a toolset's, and could not be compared before
 		return nil
 	case c.State == callNew, f.ruling(c).verdict == free: // nobody has seen it
 		f.rebind(c, tool)

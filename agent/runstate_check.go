@@ -303,6 +303,22 @@ func (s *RunState) checkAgents(root *Agent, g graph) error {
 	})
 }
 
+// checkKinds compares what kind of tool an open call is said to be of with the tool, if it is the one that was asked about.
+func (s *RunState) checkKinds(head *stateHead) error {
+	return s.frame.each(func(f *frame) error {
+		for i, c := range f.calls {
+			if c.Definition == nil {
+				continue
+			}
+			tool := f.tool(c)
+			if tool != nil && tool.kind() != c.Kind && f.definition(c, tool) == *c.Definition {
+				return head.bad(f.pointer()+"/calls/"+strconv.Itoa(i), "its kind is not that of its tool")
+			}
+		}
+		return nil
+	})
+}
+
 // checkTools looks for the tools of the calls that may still run, where no toolset may have them.
 func (s *RunState) checkTools() error {
 	return s.frame.each(func(f *frame) error {

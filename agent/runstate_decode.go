@@ -167,6 +167,9 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	if err := s.checkAgents(root, g); err != nil {
 		return nil, err
 	}
+	if err := s.checkKinds(head); err != nil {
+		return nil, err
+	}
 	return s, s.checkTools()
 }
 

@@ -9,7 +9,8 @@ import (
 
 // Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new:
 // the input and finished items, at every pause and at the end, each exactly once. Calls that wait are saved with their
-// outputs, so no orphan call is ever in a session.
+// outputs, so no orphan call is ever in a session. What a crash between Append and the checkpoint after it leaves open is
+// appended again; where that matters, both are kept in one transaction.
 type Session interface {
 	Items(ctx context.Context) ([]Item, error)
 	Append(ctx context.Context, items ...Item) error
@@ -57,6 +58,9 @@ func (x *execution) save(ctx context.Context) error {
 		}
 	}
 	x.state.session.Saved, x.state.session.Held = mark.Saved, mark.Held
+	if len(ready) > 0 {
+		return x.checkpoint(ctx) // so that a run that goes on from here does not append them again
+	}
 	return nil
 }
 
