@@ -123,6 +123,7 @@ func (l *loop) delegate(ctx context.Context, j *job) outcome {
 
 // answered ends the use of an agent with an output, once the guardrails of its tool have seen it.
 func (l *loop) answered(ctx context.Context, j *job, output ToolOutput) (o outcome) {
+	output = j.call.noted(j.tool, output)
 	l.emit(ToolEnded{Call: j.input.clone(), Output: output})
 	l.outside(func() {
 		l.hook(ctx, func(h *Hooks) {

@@ -22,7 +22,7 @@ type amountArgs struct {
 //	gates    ask, ask-over-100, ask-if=TEXT, gate-error, gate-panic, gate-never, gate-rejects=ID, gate-approves=ID; audit;
 //	         program=approve|reject|reject-silently|wait|error|panic
 //	doing    fails, fatal, panics, unsure-once, moves-world (on from what it is)
-//	forms    custom, shell, patch, hosted, search; external; input=FIELD
+//	forms    custom, shell, native (a shell that answers in its own form), patch, hosted, search; external; input=FIELD
 //	checks   before=ACTION, guard=ACTION, guard-again-once, out=ACTION (allow, replace, trip, error, panic, ask_again)
 //	others   idempotent, tells-value, version=V, bind, bind-error, binding=TEXT, kind=KIND, url=URL (of a hosted server)
 func (d *dialogue) tool(name string, options []string) {
@@ -72,7 +72,11 @@ func (d *dialogue) form(tool *agent.Tool, options []string) {
 			if slices.Contains(options, "fails") {
 				return agent.ToolOutput{Text: "it failed", Failed: true}, nil
 			}
-			return agent.ToolOutput{Text: tool.Name + " did it"}, nil
+			out := agent.ToolOutput{Text: tool.Name + " did it"}
+			if slices.Contains(options, "native") {
+				out.Native = json.RawMessage(`[{"stdout":"a\n","stderr":"b","outcome":{"type":"exit","exit_code":3}},{"stdout":"","stderr":"","outcome":{"type":"timeout"}}]`)
+			}
+			return out, nil
 		}
 	}
 	for _, o := range options {
@@ -174,7 +178,7 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 				return d.toolVerdict(o, value)
 			},
 		})
-	case "fails", "fatal", "panics", "unsure-once", "moves-world", "custom", "shell", "patch", "hosted", "search", "external":
+	case "fails", "fatal", "panics", "unsure-once", "moves-world", "custom", "shell", "native", "patch", "hosted", "search", "external":
 	default:
 		d.t.Fatalf("unknown tool option %q", o)
 	}

@@ -313,9 +313,7 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	default:
 		output = ToolOutput{Text: failureText(toolCtx, j, err), Failed: j.tool.Wire != WireFunction}
 	}
-	if j.call.Arguments != nil && !j.call.Given {
-		output.Text = "The call was carried out with arguments that a person changed: " + string(j.call.Arguments) + "\n" + output.Text
-	}
+	output = j.call.noted(j.tool, output)
 	l.emit(ToolEnded{Call: j.input.clone(), Output: output})
 	l.hook(ctx, func(h *Hooks) {
 		if h.ToolEnd != nil {

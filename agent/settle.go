@@ -81,7 +81,8 @@ func (l *loop) prepare(ctx context.Context, c *call) (*job, error) {
 		c.Output = l.rejection(ctx, c, how)
 		return nil, nil
 	case how.output != nil:
-		c.Output = how.output
+		output := c.noted(l.frame.tool(c), *how.output)
+		c.Output = &output
 		l.ran(c)
 		return nil, nil
 	}

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"countersign/agent/internal/canon"
+	"countersign/agent/internal/lex"
+)
+
+// noted returns the output as the model reads it: when people changed what it wrote, it is told to what. tool is nil
+// when it is gone.
+func (c *call) noted(tool *Tool, out ToolOutput) ToolOutput {
+	if !c.edited(tool) {
+		return out
+	}
+	note := "A person changed the arguments of this call to " + string(c.Arguments) + ".\n"
+	out.Text = note + out.Text
+	if out.Native != nil {
+		out.Native = notedNative(note, out.Native)
+	}
+	return out
+}
+
+// edited reports whether people changed what the model wrote. What it was not to write, and a person filled in, does
+// not count.
+func (c *call) edited(tool *Tool) bool {
+	arguments := c.Arguments
+	if arguments == nil {
+		return false
+	}
+	if c.Given && tool != nil {
+		arguments = without(arguments, tool.Input)
+	}
+	return !bytes.Equal(arguments, c.written)
+}
+
+// without returns a canonical object without some of its members.
+func without(object json.RawMessage, names []string) json.RawMessage {
+	r := lex.New(object, canon.MaxDepth)
+	kept, err := rewriteObject(r, func(name string, b json.RawMessage) (json.RawMessage, error) {
+		value, err := r.Skip()
+		if slices.Contains(names, name) {
+			return nil, err
+		}
+		return append(b, value...), err
+	})
+	if err != nil {
+		return object
+	}
+	canonical, err := CanonicalArguments(kept)
+	if err != nil {
+		return object
+	}
+	return canonical
+}
+
+// notedNative puts the note in front of what the first command of a shell_call wrote to its standard error. Without
+// commands it returns nil: the text says it.
+func notedNative(note string, native json.RawMessage) json.RawMessage {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(native, &list) != nil || len(list) == 0 || list[0] == nil {
+		return nil
+	}
+	var stderr string
+	if raw, ok := list[0]["stderr"]; ok && json.Unmarshal(raw, &stderr) != nil {
+		return nil
+	}
+	list[0]["stderr"] = lex.AppendQuoted(nil, note+stderr)
+	whole, err := json.Marshal(list)
+	if err != nil {
+		return nil
+	}
+	canonical, err := canon.Transform(whole)
+	if err != nil {
+		return nil
+	}
+	return canonical
+}
