@@ -7,7 +7,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the program into ./countersign
-	CGO_ENABLED=0 go build -trimpath -o countersign .
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o countersign .
 
 .PHONY: demo
 demo: ## a local workspace with the bot in it, in the browser
