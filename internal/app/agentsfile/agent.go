@@ -1,6 +1,10 @@
 package agentsfile
 
-import "countersign/agent"
+import (
+	"cmp"
+
+	"countersign/agent"
+)
 
 // The defaults of an agent, and how far a file may go.
 const (
@@ -17,10 +21,18 @@ type Agent struct {
 	Name          string
 	Instructions  Text
 	Model         Text
+	API           string // responses or chat_completions
 	MaxTurns      int
 	HistoryTokens int
 	Settings      agent.ModelSettings
 	Tools         []*Tool
+	Handoffs      []Reference // agents that the conversation can be handed over to
+}
+
+// Reference names something else in the file.
+type Reference struct {
+	Position
+	Name string
 }
 
 func (d *decoder) decodeAgents(file *object) []*Agent {
@@ -44,8 +56,8 @@ func (d *decoder) decodeAgents(file *object) []*Agent {
 func (d *decoder) decodeAgent(e entry) *Agent {
 	o := d.object(e.value, "agent "+e.key, agentKeys)
 	o.pos = e.pos
-	o.choice("api", apiWords)
 	a := &Agent{
+		API:           cmp.Or(o.choice("api", apiWords), "responses"),
 		Position:      e.pos,
 		Name:          e.key,
 		Instructions:  o.text("instructions"),
@@ -63,6 +75,7 @@ func (d *decoder) decodeAgent(e entry) *Agent {
 		o.require("agent "+e.key, "instructions", "model")
 	}
 	a.Tools = o.decodeTools()
+	a.Handoffs = o.references("handoffs")
 	return a
 }
 
@@ -74,10 +87,16 @@ func (o *object) decodeTools() []*Tool {
 		if t == nil {
 			continue
 		}
-		if line, twice := lines[t.Name]; twice && t.Name != "" {
-			o.problem(n.pos, "the agent has two tools called %q; the first is on line %d", t.Name, line)
+		name := t.Name
+		if t.Type == MCP {
+			name = "\x00" + t.Server.Name // its tools have names of their own
 		}
-		lines[t.Name] = n.pos.Line
+		if line, twice := lines[name]; twice && name != "" && t.Type == MCP {
+			o.problem(n.pos, "the agent has the MCP server %q twice; the first is on line %d", t.Server.Name, line)
+		} else if twice && name != "" {
+			o.problem(n.pos, "the agent has two tools called %q; the first is on line %d", name, line)
+		}
+		lines[name] = n.pos.Line
 		tools = append(tools, t)
 	}
 	return tools

@@ -19,6 +19,7 @@ type File struct {
 	Requesters   People
 	Limits       Limits
 	Agents       []*Agent // in the order of the file
+	MCPServers   []*MCPServer
 	// DefaultPolicy is nil when the file has none; then no tool may be gated.
 	DefaultPolicy *Policy
 }
@@ -31,6 +32,16 @@ func (f *File) Agent(name string) *Agent {
 	for _, a := range f.Agents {
 		if a.Name == name {
 			return a
+		}
+	}
+	return nil
+}
+
+// MCPServer returns the MCP server with the name, or nil.
+func (f *File) MCPServer(name string) *MCPServer {
+	for _, s := range f.MCPServers {
+		if s.Name == name {
+			return s
 		}
 	}
 	return nil
@@ -85,6 +96,8 @@ func (d *decoder) decodeFile(root *node) *File {
 		Requesters:   d.decodeRequesters(o.values["requesters"]),
 		Agents:       d.decodeAgents(o),
 	}
+	f.MCPServers = d.decodeMCPServers(o.of("mcp_servers", kindMapping))
+	d.checkReferences(f)
 	f.Channels = d.decodeChannels(o.of("channels", kindMapping), f)
 	if n := o.values["default_policy"]; n != nil {
 		f.DefaultPolicy = d.decodePolicy(n)

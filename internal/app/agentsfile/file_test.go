@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 	temperature, no := 0.5, false
 	ops := f.Agent("ops")
-	if ops == nil || len(ops.Tools) != 3 {
+	if ops == nil || len(ops.Tools) != 10 {
 		t.Fatalf("agent ops: %+v", ops)
 	}
 	if got := ops.Settings; *got.Temperature != temperature || got.ReasoningEffort != "low" || *got.ParallelToolCalls || got.MaxOutputTokens != 4096 {

@@ -6,37 +6,69 @@ type keys struct{ now, later []string }
 // The tables are the format. The JSON Schema says the same; a test compares them.
 var (
 	fileKeys = keys{
-		now:   []string{"version", "default_agent", "channels", "requesters", "limits", "agents", "default_policy"},
-		later: []string{"retention", "mcp_servers", "policies", "delegates", "break_glass"},
+		now:   []string{"version", "default_agent", "channels", "requesters", "limits", "agents", "mcp_servers", "default_policy"},
+		later: []string{"retention", "policies", "delegates", "break_glass"},
 	}
 	limitKeys = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
 	agentKeys = keys{
 		now: []string{
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
-			"reasoning_effort", "parallel_tool_calls", "tools",
+			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",
 		},
-		later: []string{"handoffs", "guardrails", "stop_on_first_tool"},
+		later: []string{"guardrails", "stop_on_first_tool"},
 	}
-	apiWords      = keys{now: []string{"responses"}, later: []string{"chat_completions"}}
+	apiWords      = keys{now: []string{"responses", "chat_completions"}}
 	effortWords   = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
-	toolTypeWords = keys{
-		now:   []string{string(Function), string(HTTP)},
-		later: []string{"shell", "apply_patch", "mcp", "hosted_mcp", "agent", "web_search", "external"},
-	}
-	functionKeys = keys{
-		now:   []string{"type", "name", "needs_approval", "version", "idempotent", "timeout"},
-		later: []string{"approval", "secret", "requires_user_input"},
+	toolTypeWords = keys{now: []string{
+		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP), string(AgentTool),
+		string(WebSearch), string(External),
+	}}
+	laterToolKeys = []string{"secret", "requires_user_input"}
+	functionKeys  = keys{
+		now:   []string{"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout"},
+		later: laterToolKeys,
 	}
 	httpKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "parameters", "method", "url", "headers", "allow_addresses",
-			"needs_approval", "idempotent", "timeout",
+			"needs_approval", "approval", "idempotent", "timeout",
 		},
-		later: []string{"approval", "secret", "requires_user_input"},
+		later: laterToolKeys,
 	}
-	methodWords = keys{now: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}}
-	peopleKeys  = keys{now: []string{"users", "groups", "channel_members"}, later: []string{"all_of"}}
-	policyKeys  = keys{
+	shellKeys = keys{
+		now: []string{
+			"type", "name", "description", "version", "workdir", "env", "shell", "max_output", "native", "needs_approval", "approval", "timeout",
+		},
+		later: laterToolKeys,
+	}
+	patchKeys = keys{
+		now: []string{
+			"type", "name", "description", "version", "root", "allow", "native", "needs_approval", "approval", "timeout",
+		},
+		later: laterToolKeys,
+	}
+	mcpKeys = keys{
+		now:   []string{"type", "server", "require_approval", "allowed_tools", "blocked_tools", "prefix"},
+		later: laterToolKeys,
+	}
+	hostedMCPKeys = keys{
+		now:   []string{"type", "server_label", "server_url", "server_description", "headers", "require_approval", "allowed_tools", "needs_approval"},
+		later: laterToolKeys,
+	}
+	agentToolKeys = keys{
+		now:   []string{"type", "agent", "name", "description", "max_turns", "needs_approval", "approval"},
+		later: laterToolKeys,
+	}
+	webSearchKeys = keys{now: []string{"type", "name"}, later: append([]string{"needs_approval", "approval"}, laterToolKeys...)}
+	externalKeys  = keys{
+		now:   []string{"type", "name", "description", "version", "parameters", "needs_approval"},
+		later: append([]string{"approval"}, laterToolKeys...),
+	}
+	mcpServerKeys = keys{now: []string{"command", "env", "dir", "url", "sse", "headers", "trusted", "timeout"}}
+	approvalWords = keys{now: []string{"required", "audit"}}
+	methodWords   = keys{now: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}}
+	peopleKeys    = keys{now: []string{"users", "groups", "channel_members"}, later: []string{"all_of"}}
+	policyKeys    = keys{
 		now: []string{
 			"approvers", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for", "always",
 		},

@@ -1,6 +1,7 @@
 package agentsfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/netip"
 	"net/url"
@@ -14,27 +15,60 @@ type ToolType string
 
 // The types of tools.
 const (
-	Function ToolType = "function" // registered in the program under its name
-	HTTP     ToolType = "http"     // a declared HTTP call
+	Function   ToolType = "function"    // registered in the program under its name
+	HTTP       ToolType = "http"        // a declared HTTP call
+	Shell      ToolType = "shell"       // commands on this machine
+	ApplyPatch ToolType = "apply_patch" // changes of files below a directory
+	MCP        ToolType = "mcp"         // the tools of an MCP server that this program talks to
+	HostedMCP  ToolType = "hosted_mcp"  // an MCP server that the provider talks to
+	AgentTool  ToolType = "agent"       // another agent of the file
+	WebSearch  ToolType = "web_search"  // the provider's
+	External   ToolType = "external"    // somebody else carries it out
 )
 
 // Tool is one tool of an agent. Fields that do not apply to its type are empty.
 type Tool struct {
 	Position
 	Type       ToolType
-	Name       string
+	Name       string // of an MCP server's tools, empty; of a hosted one's, its label
 	Version    string
 	Gate       Gate
+	Audit      bool          // approval: audit
 	Idempotent *bool         // nil: as the type has it
 	Timeout    time.Duration // zero: as the type has it
 
-	Description    string
-	Parameters     json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
-	ParametersAt   Position
-	Method         string
-	URL            Text
+	Description  string
+	Parameters   json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
+	ParametersAt Position
+
+	Method         string // http
+	URL            Text   // http, hosted_mcp
 	Headers        []Header
 	AllowAddresses []netip.Prefix
+
+	Directory Text      // shell: workdir; apply_patch: root
+	Env       []EnvVar  // shell
+	Shell     string    // shell: the program that runs scripts
+	MaxOutput int       // shell: bytes; zero: as the type has it
+	Native    bool      // shell, apply_patch: in the provider's own form
+	Allow     []string  // apply_patch: patterns of paths; empty: all
+	Server    Reference // mcp
+	Tools     Filter    // mcp, hosted_mcp
+	Prefix    string    // mcp: put before the names of its tools
+	// Require is require_approval as plain data: nil when left out, else text, bool, list or mapping.
+	Require   any // mcp, hosted_mcp
+	RequireAt Position
+	Agent     Reference // agent
+	MaxTurns  int       // agent; zero: as the type has it
+}
+
+// Filter chooses tools of a server by name.
+type Filter struct{ Allowed, Blocked []string }
+
+// EnvVar is a variable for commands.
+type EnvVar struct {
+	Name  string
+	Value Text
 }
 
 // Header is a header of an HTTP call.
@@ -51,13 +85,41 @@ func (d *decoder) decodeTool(n *node) *Tool {
 		d.wrongType(n, "a tool", kindMapping)
 		return nil
 	}
-	switch d.toolType(n) {
-	case Function:
-		return d.decodeFunction(d.object(n, "a function tool", functionKeys))
-	case HTTP:
-		return d.decodeHTTP(d.object(n, "an http tool", httpKeys))
+	typ := d.toolType(n)
+	form, ok := toolForms[typ]
+	if !ok {
+		return nil
 	}
-	return nil
+	what := article(string(typ)) + " tool"
+	t := form.decode(d.object(n, what, form.keys), what)
+	t.Position, t.Type = n.pos, typ
+	return t
+}
+
+// toolForm is how the tools of a type are read.
+type toolForm struct {
+	keys   keys
+	decode func(o *object, what string) *Tool
+}
+
+// toolForms are the types of tools.
+var toolForms = map[ToolType]toolForm{
+	Function:   {functionKeys, (*object).decodeFunction},
+	HTTP:       {httpKeys, (*object).decodeHTTP},
+	Shell:      {shellKeys, (*object).decodeShell},
+	ApplyPatch: {patchKeys, (*object).decodePatch},
+	MCP:        {mcpKeys, (*object).decodeMCP},
+	HostedMCP:  {hostedMCPKeys, (*object).decodeHostedMCP},
+	AgentTool:  {agentToolKeys, (*object).decodeAgentTool},
+	WebSearch:  {webSearchKeys, (*object).decodeWebSearch},
+	External:   {externalKeys, (*object).decodeExternal},
+}
+
+func article(s string) string {
+	if strings.ContainsRune("aeiouh", rune(s[0])) && s != string(HostedMCP) {
+		return "an " + s
+	}
+	return "a " + s
 }
 
 // toolType reads the type before anything else: it says which keys are known.
@@ -72,60 +134,67 @@ func (d *decoder) toolType(n *node) ToolType {
 	return ""
 }
 
-// decodeCommon reads what all types have.
-func (o *object) decodeCommon(typ ToolType, what string, timeout time.Duration) *Tool {
+// decodeCommon reads what most types have. A name that is left out is the given one, if that is not empty.
+func (o *object) decodeCommon(what, name string, timeout time.Duration) *Tool {
 	t := &Tool{
-		Position:   o.pos,
-		Type:       typ,
-		Name:       o.literal("name"),
-		Version:    o.literal("version"),
-		Gate:       o.decodeGate(),
-		Idempotent: o.boolean("idempotent"),
-		Timeout:    o.duration("timeout", timeout),
+		Name:        o.literal("name"),
+		Description: o.literal("description"),
+		Version:     o.literal("version"),
+		Gate:        o.decodeGate(),
+		Audit:       o.choice("approval", approvalWords) == "audit",
+		Idempotent:  o.boolean("idempotent"),
+		Timeout:     o.duration("timeout", timeout),
 	}
-	o.require(what, "name")
+	if name == "" {
+		o.require(what, "name")
+	}
 	if n := o.values["name"]; n != nil && n.kind == kindString && n.text != "" && !isName(n.text) {
 		o.problem(n.pos, "tool name %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)
 	}
-	return t
-}
-
-func (d *decoder) decodeFunction(o *object) *Tool {
-	return o.decodeCommon(Function, "a function tool", 0)
-}
-
-func (d *decoder) decodeHTTP(o *object) *Tool {
-	t := o.decodeCommon(HTTP, "an http tool", defaultHTTPTimeout)
-	o.require("an http tool", "description", "method", "url")
-	t.Description = o.literal("description")
-	t.Method = o.choice("method", methodWords)
-	t.URL = o.decodeURL()
-	t.Headers = o.decodeHeaders()
-	t.AllowAddresses = o.decodeAddresses()
-	if n := o.of("parameters", kindMapping); n != nil {
-		t.Parameters, t.ParametersAt = o.parameters(n), n.pos
+	t.Name = cmp.Or(t.Name, name)
+	if t.Audit && t.Gate.Ask == AskNever {
+		o.problem(o.values["approval"].pos, "`approval: audit` records what needs_approval says yes to, and it says false")
 	}
 	return t
 }
 
+func (o *object) decodeFunction(what string) *Tool { return o.decodeCommon(what, "", 0) }
+
+func (o *object) decodeHTTP(what string) *Tool {
+	t := o.decodeCommon(what, "", defaultHTTPTimeout)
+	o.require(what, "description", "method", "url")
+	t.Method = o.choice("method", methodWords)
+	t.URL = o.decodeURL("url")
+	t.Headers = o.decodeHeaders(ownHeaders)
+	t.AllowAddresses = o.decodeAddresses()
+	o.decodeParameters(t)
+	return t
+}
+
+func (o *object) decodeParameters(t *Tool) {
+	if n := o.of("parameters", kindMapping); n != nil {
+		t.Parameters, t.ParametersAt = o.parameters(n), n.pos
+	}
+}
+
 // decodeURL insists on a whole URL. The expanded one is judged, and only the written one shown.
-func (o *object) decodeURL() Text {
-	t := o.text("url")
+func (o *object) decodeURL(key string) Text {
+	t := o.text(key)
 	if t.Value == "" {
 		return t
 	}
 	u, err := url.Parse(t.Value)
 	switch {
 	case err != nil:
-		o.problem(t.Position, "url %q is no URL", t.Written)
+		o.problem(t.Position, "%s %q is no URL", key, t.Written)
 	case u.Scheme != "http" && u.Scheme != "https":
-		o.problem(t.Position, "url %q does not start with http:// or https://", t.Written)
+		o.problem(t.Position, "%s %q does not start with http:// or https://", key, t.Written)
 	case u.Host == "":
-		o.problem(t.Position, "url %q has no host", t.Written)
+		o.problem(t.Position, "%s %q has no host", key, t.Written)
 	case u.User != nil:
-		o.problem(t.Position, "url %q holds a user; write an Authorization header instead", t.Written)
+		o.problem(t.Position, "%s %q holds a user; write an Authorization header instead", key, t.Written)
 	case u.Fragment != "":
-		o.problem(t.Position, "url %q has a fragment, which is never sent", t.Written)
+		o.problem(t.Position, "%s %q has a fragment, which is never sent", key, t.Written)
 	}
 	return t
 }
@@ -133,7 +202,7 @@ func (o *object) decodeURL() Text {
 // ownHeaders are set by the program.
 var ownHeaders = []string{"Content-Length", "Transfer-Encoding", "Connection", "Idempotency-Key"}
 
-func (o *object) decodeHeaders() []Header {
+func (o *object) decodeHeaders(own []string) []Header {
 	n := o.of("headers", kindMapping)
 	if n == nil {
 		return nil
@@ -144,7 +213,7 @@ func (o *object) decodeHeaders() []Header {
 		switch {
 		case !isHeaderName(e.key):
 			o.problem(e.pos, "%q is no header name", e.key)
-		case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, e.key) }):
+		case slices.ContainsFunc(own, func(name string) bool { return strings.EqualFold(name, e.key) }):
 			o.problem(e.pos, "header %s is set by the program; leave it out", e.key)
 		case seen[strings.ToLower(e.key)]:
 			o.problem(e.pos, "header %s is there twice", e.key)
