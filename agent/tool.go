@@ -56,6 +56,9 @@ type Tool struct {
 	// Parameters and no Invoke; of a hosted MCP server (KindHostedMCP) the provider may ask for approval of calls, which
 	// are then interruptions like any other.
 	Hosted json.RawMessage
+	// HostedSecrets are further members of that description, which are sent and never stored, shown or part of the
+	// definition, for instance headers with credentials. Their names belong in Binding.
+	HostedSecrets json.RawMessage
 	// NeedsApproval says whether a call must be decided by people first. Nil means no. It is asked only when no
 	// decision applies to the call yet; an error counts as yes.
 	NeedsApproval ApprovalFunc

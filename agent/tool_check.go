@@ -12,20 +12,21 @@ import (
 const noParameters = `{"type":"object","properties":{},"required":[],"additionalProperties":false}`
 
 var (
-	errToolName     = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
-	errNoInvoke     = errors.New("it has no Invoke function")
-	errNoValidate   = errors.New("a tool with NeedsApproval and Parameters needs Validate: what people are asked about must be valid")
-	errSchema       = errors.New("its Parameters are not a JSON object")
-	errNoParameters = errors.New("this tool takes no arguments; write {}")
-	errValidator    = errors.New("the arguments could not be checked")
-	errHosted       = errors.New("a tool with WireHosted needs Hosted, a JSON object, and nobody else has it")
-	errHostedParts  = errors.New("the provider executes it: Parameters, Invoke, Bind, Input and External have no meaning")
-	errHostedGate   = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
-	errHostedLabel  = errors.New("Hosted of an MCP server must say type mcp, and server_label must be the tool's name")
-	errTextOnly     = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
-	errWire         = errors.New("its Wire is unknown")
-	errCustom       = errors.New("a tool that takes text or the provider's own form has no Parameters and no Input")
-	errInvokes      = errors.New("a tool is External or has an Invoke function, not both")
+	errToolName      = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
+	errNoInvoke      = errors.New("it has no Invoke function")
+	errNoValidate    = errors.New("a tool with NeedsApproval and Parameters needs Validate: what people are asked about must be valid")
+	errSchema        = errors.New("its Parameters are not a JSON object")
+	errNoParameters  = errors.New("this tool takes no arguments; write {}")
+	errValidator     = errors.New("the arguments could not be checked")
+	errHosted        = errors.New("a tool with WireHosted needs Hosted, a JSON object, and nobody else has it")
+	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Bind, Input and External have no meaning")
+	errHostedGate    = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
+	errHostedSecrets = errors.New("HostedSecrets are not a JSON object")
+	errHostedLabel   = errors.New("Hosted of an MCP server must say type mcp, and server_label must be the tool's name")
+	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
+	errWire          = errors.New("its Wire is unknown")
+	errCustom        = errors.New("a tool that takes text or the provider's own form has no Parameters and no Input")
+	errInvokes       = errors.New("a tool is External or has an Invoke function, not both")
 )
 
 func (t *Tool) kind() ToolKind {
@@ -91,6 +92,8 @@ func (t *Tool) checkHosted() error {
 		return errHosted
 	case len(t.Parameters) > 0 || t.Invoke != nil || t.Bind != nil || len(t.Input) > 0 || t.External || t.agent != nil:
 		return errHostedParts
+	case len(t.HostedSecrets) > 0 && (!json.Valid(t.HostedSecrets) || firstByte(t.HostedSecrets) != '{'):
+		return errHostedSecrets
 	case t.Kind == KindHostedMCP && (hosted.Type != "mcp" || hosted.Label != t.Name):
 		return errHostedLabel
 	case t.Kind != KindHostedMCP && (t.NeedsApproval != nil || t.OnApproval != nil || t.Audit):
@@ -122,7 +125,7 @@ func (t *Tool) definition() ToolDefinition {
 	d := ToolDefinition{Name: t.Name, Description: t.Description, Wire: t.Wire}
 	switch {
 	case t.Wire == WireHosted:
-		d.Hosted = t.Hosted
+		d.Hosted = withMembers(t.Hosted, t.HostedSecrets)
 	case t.Wire != WireFunction:
 	case len(t.Parameters) == 0:
 		d.Parameters = json.RawMessage(noParameters)
@@ -167,4 +170,19 @@ func (t *Tool) validateCall(c *call) error {
 		return t.withoutInput(c.arguments())
 	}
 	return t.validate(c.arguments())
+}
+
+// withMembers returns the object with the members of another one behind its own.
+func withMembers(object, more json.RawMessage) json.RawMessage {
+	object, more = bytes.TrimSpace(object), bytes.TrimSpace(more)
+	inner := bytes.TrimSpace(bytes.TrimPrefix(more, []byte("{")))
+	if len(more) == 0 || len(inner) <= 1 {
+		return object
+	}
+	whole := bytes.TrimSpace(bytes.TrimSuffix(object, []byte("}")))
+	joined := append(make(json.RawMessage, 0, len(object)+len(more)), whole...)
+	if whole[len(whole)-1] != '{' {
+		joined = append(joined, ',')
+	}
+	return append(joined, inner...)
 }

@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/approvals/celpolicy"
 	"countersign/internal/app/agentsfile"
@@ -19,6 +22,7 @@ type catalog struct {
 	agents map[string]approvals.AgentConfig
 	policy approvals.Policy
 	tools  []toolRow
+	used   map[[sha256.Size]byte]bool // the MCP servers that it needs
 }
 
 // toolRow is what check says about a tool.
@@ -64,7 +68,11 @@ func (c *catalog) limits() approvals.Limits {
 type builder struct {
 	functions []agent.Tool
 	model     func(*agentsfile.Agent) (agent.Model, error)
+	servers   *mcpServers
 
+	file     *agentsfile.File
+	used     map[[sha256.Size]byte]bool // of servers
+	agents   map[string]*agent.Agent
 	problems agentsfile.Problems
 	gated    *agentsfile.Tool // the first gated tool
 	rows     []toolRow
@@ -73,9 +81,13 @@ type builder struct {
 // build returns the catalog, or agentsfile.Problems.
 func (b *builder) build(f *agentsfile.File) (*catalog, error) {
 	c := &catalog{file: f, agents: make(map[string]approvals.AgentConfig), policy: policyOf(f.DefaultPolicy)}
+	b.file, b.agents, b.used = f, make(map[string]*agent.Agent), make(map[[sha256.Size]byte]bool)
+	for _, a := range f.Agents { // agents refer to each other
+		b.agents[a.Name] = &agent.Agent{Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings}
+	}
 	for _, a := range f.Agents {
-		built := b.agent(a)
-		c.agents[a.Name] = approvals.AgentConfig{Agent: built, MaxTurns: a.MaxTurns, HistoryTokens: a.HistoryTokens}
+		b.agent(a)
+		c.agents[a.Name] = approvals.AgentConfig{Agent: b.agents[a.Name], MaxTurns: a.MaxTurns, HistoryTokens: a.HistoryTokens}
 	}
 	if b.gated != nil && f.DefaultPolicy == nil {
 		b.problem(b.gated.Position, "tool %q needs approval and the file has no `default_policy`: nobody could approve. "+
@@ -84,7 +96,7 @@ func (b *builder) build(f *agentsfile.File) (*catalog, error) {
 	if len(b.problems) > 0 {
 		return nil, b.problems
 	}
-	c.tools = b.rows
+	c.tools, c.used = b.rows, b.used
 	return c, nil
 }
 
@@ -92,13 +104,19 @@ func (b *builder) problem(at agentsfile.Position, format string, args ...any) {
 	b.problems = append(b.problems, &agentsfile.Problem{Position: at, Message: fmt.Sprintf(format, args...)})
 }
 
-func (b *builder) agent(a *agentsfile.Agent) *agent.Agent {
-	built := &agent.Agent{Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings}
+// agent fills in an agent of the file.
+func (b *builder) agent(a *agentsfile.Agent) {
+	built := b.agents[a.Name]
 	var err error
 	if built.Model, err = b.model(a); err != nil {
 		b.problem(a.Position, "model %s: %v", a.Model, err)
 	}
 	for _, t := range a.Tools {
+		if t.Type == agentsfile.MCP {
+			b.toolset(a, built, t)
+			continue
+		}
+		b.needsResponses(a, t)
 		tool, ok := b.tool(t)
 		if !ok || !b.gate(t, &tool) {
 			continue
@@ -106,16 +124,47 @@ func (b *builder) agent(a *agentsfile.Agent) *agent.Agent {
 		built.Tools = append(built.Tools, tool)
 		b.row(a, t, &tool)
 	}
-	return built
+	for _, h := range a.Handoffs {
+		to := b.agents[h.Name]
+		built.Handoffs = append(built.Handoffs, agent.Handoff{Agent: to, Description: handoffWords(b.file.Agent(h.Name))})
+		b.rows = append(b.rows, toolRow{Agent: a.Name, Tool: "transfer_to_" + h.Name, Type: "handoff", Gate: "never asks"})
+	}
+}
+
+// needsResponses notes what the other API has no words for.
+func (b *builder) needsResponses(a *agentsfile.Agent, t *agentsfile.Tool) {
+	if a.API != string(openaimodel.Responses) && (t.Native || t.Type == agentsfile.HostedMCP || t.Type == agentsfile.WebSearch) {
+		what := string(t.Type)
+		if t.Native {
+			what = "native: true"
+		}
+		b.problem(t.Position, "%s needs `api: responses`; agent %s has `api: %s`", what, a.Name, a.API)
+	}
 }
 
 func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
-	if t.Type == agentsfile.Function {
+	var tool agent.Tool
+	var err error
+	switch t.Type {
+	case agentsfile.Function:
 		return b.function(t)
+	case agentsfile.HTTP:
+		tool, err = newHTTPTool(t)
+	case agentsfile.Shell:
+		tool, err = newShellTool(t)
+	case agentsfile.ApplyPatch:
+		tool, err = newPatchTool(t)
+	case agentsfile.HostedMCP:
+		tool, err = newHostedMCP(t)
+	case agentsfile.WebSearch:
+		tool = agent.Tool{Name: t.Name, Kind: agent.KindWebSearch, Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"web_search"}`), Idempotent: true}
+	case agentsfile.External:
+		tool, err = newExternalTool(t)
+	case agentsfile.AgentTool:
+		tool = b.agents[t.Agent.Name].AsToolWith(agent.AsToolOptions{Name: t.Name, Description: t.Description, MaxTurns: t.MaxTurns})
 	}
-	tool, err := newHTTPTool(t)
 	if err != nil {
-		b.problem(t.Position, "tool %q: %v", t.Name, err)
+		b.problem(t.Position, "%s tool %q: %s", t.Type, t.Name, reason(err))
 		return tool, false
 	}
 	return tool, true
@@ -168,14 +217,34 @@ func (b *builder) gate(t *agentsfile.Tool, tool *agent.Tool) bool {
 		}
 		tool.NeedsApproval = gate
 	default:
-		if t.Type == agentsfile.HTTP && !safeMethod(t.Method) {
-			tool.NeedsApproval = agent.AlwaysAsk
-		}
+		b.defaultGate(t, tool)
 	}
-	if tool.NeedsApproval != nil && b.gated == nil {
+	tool.Audit = t.Audit
+	if t.Audit && tool.NeedsApproval == nil {
+		b.problem(t.Position, "`approval: audit` records what needs_approval says yes to, and tool %q has no gate", t.Name)
+		return false
+	}
+	if (tool.NeedsApproval != nil && !tool.Audit || tool.External) && b.gated == nil {
 		b.gated = t
 	}
 	return true
+}
+
+// defaultGate is the gate of a tool of which the file says nothing: what can change something asks.
+func (b *builder) defaultGate(t *agentsfile.Tool, tool *agent.Tool) {
+	switch t.Type {
+	case agentsfile.Function, agentsfile.WebSearch, agentsfile.AgentTool:
+	case agentsfile.HTTP:
+		if !safeMethod(t.Method) {
+			tool.NeedsApproval = agent.AlwaysAsk
+		}
+	case agentsfile.HostedMCP: // of what the provider asks, people are asked everything
+		if t.Require != "never" && t.Require != false {
+			tool.NeedsApproval = agent.AlwaysAsk
+		}
+	default:
+		tool.NeedsApproval = agent.AlwaysAsk
+	}
 }
 
 func safeMethod(method string) bool { return method == "GET" || method == "HEAD" }
@@ -194,18 +263,35 @@ func (b *builder) expression(t *agentsfile.Tool, err error) {
 
 func (b *builder) row(a *agentsfile.Agent, t *agentsfile.Tool, tool *agent.Tool) {
 	r := toolRow{Agent: a.Name, Tool: t.Name, Type: string(t.Type), Gate: gateWords(t, tool)}
-	if t.Type == agentsfile.HTTP {
+	switch t.Type {
+	case agentsfile.HTTP:
 		r.Call = t.Method + " " + t.URL.Written
+	case agentsfile.Shell, agentsfile.ApplyPatch:
+		r.Call = t.Directory.Written
+	case agentsfile.HostedMCP:
+		r.Call = t.URL.Written
+	case agentsfile.AgentTool:
+		r.Call = "agent " + t.Agent.Name
 	}
 	b.rows = append(b.rows, r)
 }
 
 func gateWords(t *agentsfile.Tool, tool *agent.Tool) string {
 	switch {
+	case tool.Audit && t.Gate.Ask == agentsfile.AskIf:
+		return "records if " + t.Gate.Expression
+	case tool.Audit:
+		return "records every call"
 	case t.Gate.Ask == agentsfile.AskIf:
 		return "asks if " + t.Gate.Expression
 	case t.Gate.Ask == agentsfile.AskDefault && t.Type == agentsfile.Function && tool.NeedsApproval != nil:
 		return "asks as the function says"
+	case tool.External && tool.NeedsApproval != nil:
+		return "always asks, then waits for the result"
+	case tool.External:
+		return "waits for the result"
+	case t.Type == agentsfile.HostedMCP:
+		return hostedWords(t, tool)
 	case tool.NeedsApproval != nil:
 		return "always asks"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func buildCatalog(t *testing.T, text string) (*catalog, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&builder{functions: functions(), model: withoutModel}).build(f)
+	return (&builder{functions: functions(), model: withoutModel, servers: newMCPServers(slog.New(slog.DiscardHandler))}).build(f)
 }
 
 const head = "version: 1\nagents:\n  ops:\n    instructions: Help.\n    model: m\n    tools:\n"

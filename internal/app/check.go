@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 
@@ -78,7 +79,7 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *Config) (*r
 		environment = cfg.Check()
 		rep.missing = cfg.missing()
 	}
-	rules, err := p.loadCatalog(cfg, withoutModel)
+	rules, err := p.loadCatalog(cfg, withoutModel, newMCPServers(slog.New(slog.DiscardHandler)))
 	if err := errors.Join(environment, err); err != nil {
 		return nil, misconfigured(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 
 	"countersign/approvals"
@@ -20,7 +21,7 @@ func (p *Program) openDeciding(ctx context.Context, c *Config) (control.Desk, fu
 		return nil, nil, misconfigured(fmt.Errorf("there is no store at %s; COUNTERSIGN_STORE says where it is", c.StorePath()))
 	}
 	log := newLogger(c, p.Stderr)
-	rules, err := p.loadCatalog(c, withoutModel)
+	rules, err := p.loadCatalog(c, withoutModel, newMCPServers(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,7 +38,7 @@ func newModels(cfg *Config, log *slog.Logger, m *metrics) *models {
 
 func (m *models) model(a *agentsfile.Agent) (agent.Model, error) {
 	model, err := openaimodel.New(openaimodel.Config{
-		Model: a.Model.Value, BaseURL: m.cfg.OpenAIBaseURL, APIKey: m.cfg.OpenAIKey.Reveal(), HTTPClient: m.http,
+		Model: a.Model.Value, API: openaimodel.API(a.API), BaseURL: m.cfg.OpenAIBaseURL, APIKey: m.cfg.OpenAIKey.Reveal(), HTTPClient: m.http,
 		Streaming: true, Logger: m.log,
 		OnRetry: func(int, time.Duration, error) { m.metrics.modelRetries.Inc() },
 	})

@@ -34,10 +34,12 @@ func (s *server) reload() {
 		err = s.adopt(next)
 	}
 	if err != nil {
+		s.mcp.retire(before.used)
 		s.metrics.reloads.WithLabelValues("refused").Inc()
 		s.log.Error("ALERT: the agents file was not reloaded; the one read before stays in force", "problems", problemLines(err))
 		return
 	}
+	s.mcp.retire(next.used)
 	s.metrics.reloads.WithLabelValues("ok").Inc()
 	if next.limits().PendingPerPerson != before.limits().PendingPerPerson {
 		s.log.Warn("limits.pending_per_person takes effect at the next start")

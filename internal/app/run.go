@@ -47,6 +47,8 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	s := &server{program: p, cfg: cfg, log: newLogger(cfg, p.Stderr), metrics: newMetrics()}
+	s.mcp = newMCPServers(s.log)
+	defer s.mcp.closeAll()
 	if err := s.open(ctx); err != nil {
 		return err
 	}
@@ -60,6 +62,7 @@ type server struct {
 	cfg     *Config
 	log     *slog.Logger
 	metrics *metrics
+	mcp     *mcpServers
 
 	client    *bot.Client
 	workspace approvals.WorkspaceID
@@ -94,7 +97,7 @@ func (s *server) open(ctx context.Context) error {
 
 // loadCatalog reads the agents file.
 func (s *server) loadCatalog() (*catalog, error) {
-	return s.program.loadCatalog(s.cfg, newModels(s.cfg, s.log, s.metrics).model)
+	return s.program.loadCatalog(s.cfg, newModels(s.cfg, s.log, s.metrics).model, s.mcp)
 }
 
 // connect asks Slack who the bot is. A refused token ends the start.
@@ -221,12 +224,12 @@ func (s *server) stopped(err error) error {
 }
 
 // loadCatalog reads the agents file and makes it ready.
-func (p *Program) loadCatalog(cfg *Config, model modelMaker) (*catalog, error) {
+func (p *Program) loadCatalog(cfg *Config, model modelMaker, servers *mcpServers) (*catalog, error) {
 	file, err := agentsfile.Read(cfg.Agents, lookupEnv)
 	if err != nil {
 		return nil, misconfigured(explainFile(err))
 	}
-	c, err := (&builder{functions: p.Tools, model: model}).build(file)
+	c, err := (&builder{functions: p.Tools, model: model, servers: servers}).build(file)
 	if err != nil {
 		return nil, misconfigured(err)
 	}
