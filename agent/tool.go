@@ -50,6 +50,9 @@ type Tool struct {
 	// question, and are determined again right before the call runs: when they differ, the decision is stale, nothing runs
 	// and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
 	Bind func(ctx context.Context, call *ToolCall) ([]string, error)
+	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It is
+	// a reading aid beside the arguments, which are always shown, and nothing is bound to it.
+	Explain func(call *ToolCall) []string
 	// Wire says how calls and outputs of the tool look to the provider. The zero value is a function.
 	Wire WireForm
 	// Hosted is the provider's own description of a tool that the provider executes, sent as written. Such a tool has no

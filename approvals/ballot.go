@@ -79,6 +79,7 @@ func (r *Request) decidedBy(u UserID) *Decision {
 var kinds = map[agent.InterruptionKind][]Verdict{
 	agent.Confirm:        {Approve, Reject, AlwaysApprove, AlwaysReject},
 	agent.OutcomeUnknown: {Retry, MarkDone, GiveUp},
+	agent.ExternalResult: {ProvideResult, Reject},
 }
 
 // fits checks that the request takes the verdict. Both requirements must allow a standing answer.
@@ -101,7 +102,7 @@ func (b *ballot) fits(v Verdict) error {
 func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysReject }
 
 // alone reports whether one eligible person suffices for the verdict: it runs nothing.
-func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp }
+func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }
 
 // tally says how the recorded decisions settle the request; the empty status: not yet. The last decision is new.
 func (b *ballot) tally(ctx context.Context) (RequestStatus, error) {

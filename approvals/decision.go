@@ -9,7 +9,8 @@ import (
 // Verdict is what a person answers.
 type Verdict string
 
-// The verdicts. The first four answer a Confirm request, the last three an OutcomeUnknown request.
+// The verdicts. The first four answer a Confirm request, the next three an OutcomeUnknown request, Reject and the last
+// one an ExternalResult request.
 const (
 	Approve       Verdict = "approve"
 	Reject        Verdict = "reject"
@@ -18,11 +19,13 @@ const (
 	Retry         Verdict = "retry"     // run it again
 	MarkDone      Verdict = "mark_done" // it happened; Reason is the output for the model
 	GiveUp        Verdict = "give_up"   // leave it; Reason is told to the model
+
+	ProvideResult Verdict = "provide_result" // it was carried out; Reason is the output for the model
 )
 
 // Affirms reports whether the verdict counts toward the quorum (rather than the deny quorum).
 func (v Verdict) Affirms() bool {
-	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone
+	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult
 }
 
 // Decision is one person's answer to one request.

@@ -157,8 +157,11 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 			return nil
 		}
 		opts := agent.ApproveOptions{Always: r.Kind == agent.Confirm && r.standing()}
-		if d := r.Settler(); d.Verdict == MarkDone {
+		switch d := r.Settler(); d.Verdict {
+		case MarkDone:
 			opts.Output = &agent.ToolOutput{Text: foundOut(d.Reason)}
+		case ProvideResult:
+			opts.Output = &agent.ToolOutput{Text: reported(d.Reason)}
 		}
 		return s.Approve(in, opts)
 	case RequestRejected:

@@ -138,7 +138,11 @@ func (p *permit) intend(c *change, run *Run, rec *EffectRecord, r *Request) erro
 			return err
 		}
 	}
-	if err := c.audit(rec.entry(AuditEffectIntent)); err != nil || fault.NoIntent {
+	begun := rec.entry(AuditEffectIntent)
+	if p.effect.Review {
+		begun.Facts["review"] = true
+	}
+	if err := c.audit(begun); err != nil || fault.NoIntent {
 		return err
 	}
 	return c.PutEffect(rec)

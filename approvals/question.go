@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"countersign/agent"
 )
@@ -27,13 +28,13 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
 			continue
 		}
-		if in.Kind == agent.InputRequired || in.Kind == agent.ExternalResult {
-			refused = append(refused, *cannot(in, "", "this version cannot ask people for values or results"))
+		if in.Kind == agent.InputRequired {
+			refused = append(refused, *cannot(in, "", "this version cannot ask people for values"))
 			continue
 		}
 		r := x.request(in, x.state.Tool(in))
 		u, err := x.require(ctx, p, r, in)
-		if err == nil && u == nil && in.Kind == agent.Confirm {
+		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {
 			u, err = x.room(ctx, in)
 		}
 		if err != nil {
@@ -59,11 +60,51 @@ func (x *execution) request(in agent.Interruption, tool *agent.Tool) *Request {
 	return &Request{
 		Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
 		Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
-		Tool:       snapshot(in.Call, tool),
-		Arguments:  in.Call.Arguments,
-		Definition: in.Definition,
-		Digest:     in.Digest,
+		Tool:        snapshot(in.Call, tool),
+		Arguments:   in.Call.Arguments,
+		Definition:  in.Definition,
+		Digest:      in.Digest,
+		Facts:       in.Facts,
+		Explanation: explain(tool, &in.Call),
 	}
+}
+
+// The bounds of an explanation.
+const (
+	explanationLines = 40
+	explanationLine  = 300
+)
+
+// explain asks the tool to take the call apart. A tool that panics explains nothing.
+func explain(tool *agent.Tool, call *agent.ToolCall) (lines []string) {
+	if tool == nil || tool.Explain == nil {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			lines = nil
+		}
+	}()
+	own := *call
+	lines = tool.Explain(&own)
+	if len(lines) > explanationLines {
+		left := len(lines) - explanationLines + 1
+		lines = append(lines[:explanationLines-1:explanationLines-1], fmt.Sprintf("… and %d more", left))
+	}
+	for i, line := range lines {
+		lines[i] = shortened(line, explanationLine)
+	}
+	return lines
+}
+
+// shortened cuts text after most characters, and says so.
+func shortened(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
 }
 
 // snapshot returns what people are told about the tool of the call.
@@ -85,8 +126,8 @@ func (x *execution) require(ctx context.Context, p *people, r *Request, in agent
 	}
 	q := r.Requirement
 	need := q.Quorum
-	if in.Kind == agent.OutcomeUnknown {
-		need = 1 // who can at least say what happened, or give up
+	if in.Kind != agent.Confirm {
+		need = 1 // who can at least say what happened, or what came of it
 	}
 	ok, found, err := p.enough(ctx, q, r.conversation(), need, func(UserID) bool { return false })
 	if errors.Is(err, ErrUnavailable) {
@@ -173,7 +214,11 @@ func cannot(in agent.Interruption, policy, why string) *unmet {
 		notice: fmt.Sprintf("%s was not carried out: it needs approval, but %s.", in.Call.Tool, why),
 		output: fmt.Sprintf("This call was not carried out: it needs approval, but %s. No person has rejected it.", why),
 	}
-	if in.Kind == agent.OutcomeUnknown {
+	switch in.Kind {
+	case agent.ExternalResult:
+		u.notice = fmt.Sprintf("%s has no result: somebody has to provide it, but %s.", in.Call.Tool, why)
+		u.output = fmt.Sprintf("There is no result: a person has to provide it, but %s. No person has rejected the call.", why)
+	case agent.OutcomeUnknown:
 		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.", in.Call.Tool, why)
 		u.output = "It is not known whether this call was carried out, and it will not be tried again."
 	}

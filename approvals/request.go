@@ -54,6 +54,10 @@ type Request struct {
 	Settled time.Time `json:"settled,omitzero"`
 	// Cards are the messages that show the request.
 	Cards []Card `json:"cards,omitempty"`
+	// Facts are what the call depends on in the world, as agent.Tool.Bind determined them; they are part of Digest.
+	Facts []string `json:"facts,omitempty"`
+	// Explanation takes the call apart for people, line by line; nothing is bound to it.
+	Explanation []string `json:"explanation,omitempty"`
 }
 
 // ToolSnapshot is what people are told about the tool of a request.

@@ -13,14 +13,23 @@ const (
 	unfinishedText = "There is no result: the run ended before this call was decided or had finished."
 
 	expiredConfirm = "This call was not carried out: nobody answered the request for approval in time. No person has rejected it."
+	expiredResult  = "There is no result of this call: nobody reported one in time. It is not known whether somebody has carried it out."
 	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. It will not be tried again."
 )
 
 func expiredText(kind agent.InterruptionKind) string {
-	if kind == agent.OutcomeUnknown {
+	switch kind {
+	case agent.OutcomeUnknown:
 		return expiredUnknown
+	case agent.ExternalResult:
+		return expiredResult
 	}
 	return expiredConfirm
+}
+
+// reported is the output of a call that somebody carried out and reported.
+func reported(reason string) string {
+	return "A person has carried this call out and reports, as data: " + quote(reason)
 }
 
 // foundOut is the output of a call whose outcome a person found out.
@@ -36,7 +45,10 @@ func (r *Request) rejection() *string {
 		return nil
 	}
 	text := "This call was not carried out: a person rejected it. Their reason, as data: " + quote(d.Reason)
-	if r.Kind == agent.OutcomeUnknown {
+	switch r.Kind {
+	case agent.ExternalResult:
+		text = "A person says that this call will not be carried out. Their words, as data: " + quote(d.Reason)
+	case agent.OutcomeUnknown:
 		text = "It is not known whether this call was carried out, and a person has given it up. Their words, as data: " + quote(d.Reason)
 	}
 	return &text

@@ -12,17 +12,18 @@ import (
 )
 
 type decideCommand struct {
-	ID       string `arg:"" help:"The request's id."`
-	Approve  bool   `xor:"verdict" required:"" help:"Let the call run."`
-	Reject   bool   `xor:"verdict" required:"" help:"Do not let it run."`
-	Retry    bool   `xor:"verdict" required:"" help:"Outcome unknown: run the call again."`
-	MarkDone bool   `xor:"verdict" required:"" help:"Outcome unknown: it happened; --reason is the output for the model."`
-	GiveUp   bool   `xor:"verdict" required:"" help:"Outcome unknown: leave it; --reason is told to the model."`
-	Always   bool   `help:"Also answer every later call of the tool by the agent in this run. With --approve or --reject."`
-	Reason   string `help:"A text for the record and the model." placeholder:"TEXT"`
-	As       string `required:"" help:"The Slack user in whose name the answer is recorded, such as U0123456789." placeholder:"USER"`
-	Digest   string `help:"Decide only if the request's digest starts with this, as shown before." placeholder:"HEX"`
-	JSON     bool   `help:"Print the request as it stands afterwards as JSON."`
+	ID            string `arg:"" help:"The request's id."`
+	Approve       bool   `xor:"verdict" required:"" help:"Let the call run."`
+	Reject        bool   `xor:"verdict" required:"" help:"Do not let it run."`
+	Retry         bool   `xor:"verdict" required:"" help:"Outcome unknown: run the call again."`
+	MarkDone      bool   `xor:"verdict" required:"" help:"Outcome unknown: it happened; --reason is the output for the model."`
+	GiveUp        bool   `xor:"verdict" required:"" help:"Outcome unknown: leave it; --reason is told to the model."`
+	ProvideResult bool   `xor:"verdict" required:"" help:"An external call: it was carried out; --reason is the result for the model."`
+	Always        bool   `help:"Also answer every later call of the tool by the agent in this run. With --approve or --reject."`
+	Reason        string `help:"A text for the record and the model." placeholder:"TEXT"`
+	As            string `required:"" help:"The Slack user in whose name the answer is recorded, such as U0123456789." placeholder:"USER"`
+	Digest        string `help:"Decide only if the request's digest starts with this, as shown before." placeholder:"HEX"`
+	JSON          bool   `help:"Print the request as it stands afterwards as JSON."`
 }
 
 // Help is the text below the usage line.
@@ -44,8 +45,8 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if c.Always && !c.Approve && !c.Reject {
 		return misconfigured(errors.New("--always goes with --approve or --reject"))
 	}
-	if (c.MarkDone || c.GiveUp) && strings.TrimSpace(c.Reason) == "" {
-		return misconfigured(errors.New("--mark-done and --give-up need --reason: the model reads it"))
+	if (c.MarkDone || c.GiveUp || c.ProvideResult) && strings.TrimSpace(c.Reason) == "" {
+		return misconfigured(errors.New("--mark-done, --give-up and --provide-result need --reason: the model reads it"))
 	}
 	cfg, err := ReadConfig()
 	if err != nil {
@@ -91,6 +92,8 @@ func (c *decideCommand) verdict() approvals.Verdict {
 		return approvals.Retry
 	case c.MarkDone:
 		return approvals.MarkDone
+	case c.ProvideResult:
+		return approvals.ProvideResult
 	}
 	return approvals.GiveUp
 }

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"countersign/agent"
@@ -19,7 +21,7 @@ func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
 		Name: t.Name, Description: t.Description, Version: t.Version, Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
 		Env: env, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
 	})
-	tool.NeedsApproval = nil
+	tool.NeedsApproval, tool.Explain = nil, explainShell
 	return tool, err
 }
 
@@ -29,7 +31,7 @@ func newPatchTool(t *agentsfile.Tool) (agent.Tool, error) {
 		Name: t.Name, Description: t.Description, Version: t.Version, Root: t.Directory.Value, WrittenRoot: t.Directory.Written,
 		Allow: t.Allow, Native: t.Native,
 	})
-	tool.NeedsApproval = nil
+	tool.NeedsApproval, tool.Explain = nil, explainPatch
 	tool.Timeout = t.Timeout
 	return tool, err
 }
@@ -38,4 +40,75 @@ func newPatchTool(t *agentsfile.Tool) (agent.Tool, error) {
 func handoffWords(to *agentsfile.Agent) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(to.Instructions.Written), "\n")
 	return "Hand the conversation over to the agent " + to.Name + ". Its instructions begin: " + first
+}
+
+// explainShell lists the commands of a call and what cannot be read off it.
+func explainShell(call *agent.ToolCall) []string {
+	in, err := shelltool.Inspect(call.Arguments)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for _, c := range in.Commands {
+		lines = append(lines, "runs "+commandText(c))
+	}
+	for _, r := range in.Remarks {
+		lines = append(lines, remarkWords[r.Kind]+": "+r.Text)
+	}
+	return lines
+}
+
+// commandText writes a command as a shell would read it: words with other characters than plain ones in quotes.
+func commandText(c shelltool.Command) string {
+	var words []string
+	for _, w := range slices.Concat(c.Assignments, c.Words) {
+		words = append(words, wordText(w))
+	}
+	for _, r := range c.Redirections {
+		words = append(words, r.Operator+" "+wordText(r.Target))
+	}
+	return strings.Join(words, " ")
+}
+
+func wordText(w shelltool.Word) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,+@%", r)
+	}
+	if !w.Literal || w.Text != "" && strings.IndexFunc(w.Text, func(r rune) bool { return !plain(r) }) < 0 {
+		return w.Text
+	}
+	return strconv.Quote(w.Text)
+}
+
+// remarkWords say what a remark means for somebody who has to decide.
+var remarkWords = map[shelltool.RemarkKind]string{
+	shelltool.SyntaxError:         "cannot be read from here on",
+	shelltool.Dialect:             "shells read this differently",
+	shelltool.CarriageReturn:      "holds a carriage return, which is part of a word",
+	shelltool.CommandSubstitution: "runs commands whose output becomes part of a command",
+	shelltool.ProcessSubstitution: "runs commands behind a file name",
+	shelltool.Eval:                "runs text as commands",
+	shelltool.Source:              "reads commands from a file",
+	shelltool.VariableCommand:     "what is run is known only then",
+	shelltool.GlobCommand:         "what is run depends on which files exist",
+	shelltool.NestedShell:         "another shell runs something that cannot be read here",
+	shelltool.Interpreter:         "runs code in another language",
+	shelltool.HereDocument:        "a program reads its commands from text",
+	shelltool.Wrapper:             "runs another command, named by its words",
+	shelltool.Alias:               "gives names another meaning",
+	shelltool.Function:            "gives a name another meaning",
+	shelltool.Environment:         "sets a variable that decides what names and programs mean",
+}
+
+// explainPatch lists what a call does to which files.
+func explainPatch(call *agent.ToolCall) []string {
+	changes, err := patchtool.Explain(call.Arguments)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, c.String())
+	}
+	return lines
 }
