@@ -145,6 +145,9 @@ func (l *loop) perform(ctx context.Context, j *job) outcome {
 	if err != nil {
 		return outcome{err: err}
 	}
+	if j.tool.Bind != nil { // what a call depends on must not be changed by another one between check and execution
+		defer l.alone(j.tool.Name)()
+	}
 	if !j.resumed {
 		if o, ends := l.check(ctx, j); ends {
 			return o
@@ -176,6 +179,13 @@ func (l *loop) perform(ctx context.Context, j *job) outcome {
 		return outcome{err: err}
 	}
 	return l.guardOutput(ctx, j, output)
+}
+
+// alone lets one call of the tool run at a time. The caller calls what is returned when it is over.
+func (x *execution) alone(tool string) (over func()) {
+	lock, _ := x.bound.LoadOrStore(tool, new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	return lock.(*sync.Mutex).Unlock
 }
 
 // done records an output. The effect has happened: its record must not be lost because the run was cancelled meanwhile.

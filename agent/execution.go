@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 )
 
 // execution is one Run or Resume on its way.
@@ -23,6 +24,7 @@ type execution struct {
 	start   int // items of the run's own conversation that were there before
 	delta   int // items that checkpoints have covered
 	events  func(Event)
+	bound   sync.Map // of *sync.Mutex by the name of the tool; see alone
 }
 
 // loop runs one conversation of an execution.

@@ -37,7 +37,8 @@ type Tool struct {
 	// Kind is KindFunction when empty.
 	Kind ToolKind
 	// Parameters is the JSON Schema of the arguments. It is sent as written and never rewritten: it is in the digest.
-	// An empty schema means an object without properties.
+	// An empty schema means an object without properties. Of a tool whose Wire is no function it is not sent: it describes
+	// the arguments to gates and people.
 	Parameters json.RawMessage
 	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it.
 	// A tool with NeedsApproval and Parameters but no Validate is refused by the runner.
@@ -48,7 +49,8 @@ type Tool struct {
 	// Bind, if set, returns facts about the world that a decision about this very call depends on, in a fixed order, for
 	// instance the digests of the files that a patch changes. They are part of the call's digest, are shown with the
 	// question, and are determined again right before the call runs: when they differ, the decision is stale, nothing runs
-	// and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
+	// and people are asked again. Calls of a tool with Bind run one at a time, so that none changes the world between
+	// another's check and its execution. An error is told to the model and nothing runs. Secrets do not belong here.
 	Bind func(ctx context.Context, call *ToolCall) ([]string, error)
 	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It is
 	// a reading aid beside the arguments, which are always shown, and nothing is bound to it.

@@ -25,7 +25,7 @@ var (
 	errHostedLabel   = errors.New("Hosted of an MCP server must say type mcp, and server_label must be the tool's name")
 	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
 	errWire          = errors.New("its Wire is unknown")
-	errCustom        = errors.New("a tool that takes text or the provider's own form has no Parameters and no Input")
+	errCustom        = errors.New("a tool that takes text or the provider's own form has no Input")
 	errInvokes       = errors.New("a tool is External or has an Invoke function, not both")
 )
 
@@ -63,10 +63,9 @@ func (t *Tool) checkForm() error {
 	switch t.Wire {
 	case WireFunction:
 	case WireCustom, WireShell, WireApplyPatch:
-		if len(t.Parameters) > 0 || len(t.Input) > 0 {
+		if len(t.Input) > 0 {
 			return errCustom
 		}
-		return nil
 	default:
 		return errWire
 	}
