@@ -82,6 +82,8 @@ type plot struct {
 	answers map[string]string
 	hold    bool // answer one question at a time
 	saves   bool // keep the state with the answers before resuming it
+	input   string
+	graph   func(w *world) *agent.Agent // nil: one agent with four tools that plays the steps
 }
 
 func drawPlot(t *rapid.T) plot {
@@ -154,22 +156,29 @@ func (w *world) event() bool {
 }
 
 func (w *world) agent() *agent.Agent {
-	a := &agent.Agent{Name: "ops", Model: scripted.New(w.plot.steps...)}
-	for _, name := range []string{"free", "idem", "ask", "dyn"} {
-		tool := agent.NewTool(name, "", func(context.Context, amountArgs) (string, error) { return "", nil })
-		tool.Idempotent = name == "idem"
-		switch name {
-		case "ask":
-			tool.NeedsApproval = agent.AlwaysAsk
-		case "dyn":
-			tool.NeedsApproval = func(_ context.Context, c *agent.ToolCall) (bool, error) {
-				return string(c.Arguments) == `{"amount":200}`, nil
-			}
-		}
-		tool.Invoke = w.invoke
-		a.Tools = append(a.Tools, tool)
+	if w.plot.graph != nil {
+		return w.plot.graph(w)
 	}
-	return a
+	return &agent.Agent{
+		Name: "ops", Model: scripted.New(w.plot.steps...),
+		Tools: []agent.Tool{w.tool("free"), w.tool("idem"), w.tool("ask"), w.tool("dyn")},
+	}
+}
+
+// tool returns a tool whose effects are counted; its name says when it asks.
+func (w *world) tool(name string) agent.Tool {
+	tool := agent.NewTool(name, "", func(context.Context, amountArgs) (string, error) { return "", nil })
+	tool.Idempotent = name == "idem"
+	switch name {
+	case "ask":
+		tool.NeedsApproval = agent.AlwaysAsk
+	case "dyn":
+		tool.NeedsApproval = func(_ context.Context, c *agent.ToolCall) (bool, error) {
+			return string(c.Arguments) == `{"amount":200}`, nil
+		}
+	}
+	tool.Invoke = w.invoke
+	return tool
 }
 
 func (w *world) invoke(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
@@ -287,6 +296,7 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 	}
 	for !s.Finished() {
 		w.answer(t, s)
+		w.add(t, s)
 		if w.plot.saves {
 			if err := w.save(ctx, t, s); err != nil {
 				return nil, err

@@ -34,7 +34,7 @@ type ToolInputGuardrail struct {
 	Check          func(ctx context.Context, call *ToolCall) (Verdict, error)
 }
 
-// ToolOutputGuardrail checks what a call returned before the model reads it. Replace changes what the model reads; what
+// ToolOutputGuardrail checks what a call returned, or what people reported of it, before the model reads it. Replace changes what the model reads; what
 // the journal records is what happened.
 type ToolOutputGuardrail struct {
 	Name  string

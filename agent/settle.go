@@ -81,10 +81,7 @@ func (l *loop) prepare(ctx context.Context, c *call) (*job, error) {
 		c.Output = l.rejection(ctx, c, how)
 		return nil, nil
 	case how.output != nil:
-		output := c.noted(l.frame.tool(c), *how.output)
-		c.Output = &output
-		l.ran(c)
-		return nil, nil
+		return nil, l.reported(ctx, c, *how.output)
 	}
 	tool, err := l.usable(c)
 	switch {
@@ -100,6 +97,24 @@ func (l *loop) prepare(ctx context.Context, c *call) (*job, error) {
 		return nil, nil
 	}
 	return l.clearance(ctx, c, tool, how)
+}
+
+// reported takes the output that people gave, once the guardrails of the call's tool have seen it, if there still is one.
+func (l *loop) reported(ctx context.Context, c *call, output ToolOutput) error {
+	tool := l.frame.tool(c)
+	output = c.noted(tool, output)
+	if tool != nil {
+		j := &job{call: c, tool: tool, input: l.call(c)}
+		var o outcome
+		l.outside(func() { o = l.guardOutput(ctx, j, output) })
+		if o.err != nil {
+			return o.err
+		}
+		output = *o.output
+	}
+	c.Output = &output
+	l.ran(c)
+	return nil
 }
 
 // clearance finds out whether the call may run now.
