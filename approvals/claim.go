@@ -15,6 +15,7 @@ var errLeased = errors.New("another worker holds the run")
 type execution struct {
 	*Worker
 	run      *Run // as it was claimed
+	failed   int  // how often in a row the run's job has failed
 	config   AgentConfig
 	runner   *agent.Runner
 	state    *agent.RunState // nil before the first turn of a run
@@ -53,7 +54,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (*execution, error) {
 			return err
 		}
 		requests, err := c.RequestsOfRun(r.Workspace, r.ID)
-		x = &execution{Worker: w, run: r, requests: requests, history: r.HistoryItems}
+		x = &execution{Worker: w, run: r, failed: job.Attempts, requests: requests, history: r.HistoryItems}
 		return err
 	})
 	return x, err

@@ -185,3 +185,29 @@ func TestToolsetThatIsAway(t *testing.T) {
 	b.must(b.question(id), bob, approvals.AlwaysApprove, "")
 	b.reaches(id, approvals.RunDone)
 }
+
+// TestToolsetThatStaysAway puts the run back for a while, and then tells people.
+func TestToolsetThatStaysAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	set := &away{asked: make(chan struct{}, 1), back: make(chan struct{})}
+	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{Name: "ops", Model: model(twice), Toolsets: []agent.Toolset{set}}})
+	step := b.step()
+	id := b.submit()
+	job := runJob(id)
+	for job.Attempts = range 8 {
+		if err := step(job); !errors.Is(err, agent.ErrToolset) {
+			t.Fatalf("attempt %d: %v", job.Attempts, err)
+		}
+		if got := b.run(id).Status; got != approvals.RunQueued {
+			t.Fatalf("attempt %d: the run is %s", job.Attempts, got)
+		}
+	}
+	job.Attempts = 8
+	if err := step(job); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.run(id); got.Status != approvals.RunFailed || !strings.Contains(got.Failure, "tool server") {
+		t.Errorf("run is %s: %q", got.Status, got.Failure)
+	}
+}

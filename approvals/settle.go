@@ -12,6 +12,10 @@ import (
 	"countersign/internal/fault"
 )
 
+// toolsetTries is how often in a row a run is put back because a toolset is not available. With the store's back-off that
+// is some minutes; then people are told.
+const toolsetTries = 8
+
 // settle ends the execution: with the answer, with questions, with a failure, or by leaving the run to a later attempt.
 func (x *execution) settle(ctx context.Context, err error) error {
 	switch {
@@ -19,6 +23,8 @@ func (x *execution) settle(ctx context.Context, err error) error {
 		return x.ended(err) // somebody else has the run, or ended it
 	case errors.Is(err, errDraining):
 		return x.putBack(ctx, &RetryError{Err: err})
+	case errors.Is(err, agent.ErrToolset) && x.failed >= toolsetTries:
+		return x.fail(ctx, err)
 	case err != nil && transient(err):
 		x.log.WarnContext(ctx, "run put back", "run", x.run.ID, "error", err)
 		return x.putBack(ctx, err)

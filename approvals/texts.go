@@ -84,6 +84,8 @@ func failure(err error) string {
 		return "The run cannot go on: its agent or one of its tools is no longer configured."
 	case errors.As(err, &schema):
 		return fmt.Sprintf("The run cannot go on: its saved state cannot be read (%s).", schema)
+	case errors.Is(err, agent.ErrToolset):
+		return "The run has failed: a tool server of its agent could not be used. The operator's log says which and why."
 	case errors.Is(err, agent.ErrConfig):
 		return "The run has failed: its agent is not set up correctly. The operator's log says what to change."
 	case errors.Is(err, agent.ErrFatal):
