@@ -154,7 +154,7 @@ func (f *frame) rebind(c *call, tool *Tool) {
 	c.Kind = tool.kind()
 	c.bind(f.definition(c, tool))
 	switch {
-	case c.State == callCleared && (tool.Idempotent || tool.agent != nil):
+	case c.State == callCleared && tool.repeatable():
 		*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Definition: c.Definition, Digest: c.Digest,
 			Facts: c.Facts, Arguments: c.Arguments, Given: c.Given, AskedAgain: c.AskedAgain, written: c.written}
 	case c.State == callCleared:

@@ -216,7 +216,7 @@ func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o outcome) o
 		return o
 	}
 	output := ToolOutput{Text: textWithdrawn, Failed: true}
-	if effect.Idempotent {
+	if j.tool.Idempotent {
 		output.Text = textNotAgain
 	}
 	if o.output != nil && !o.blind {
@@ -277,7 +277,7 @@ func (l *loop) effect(j *job) (Effect, error) {
 		Call:         j.input.clone(),
 		Definition:   definition,
 		Digest:       digest,
-		Idempotent:   j.tool.Idempotent || j.tool.agent != nil,
+		Idempotent:   j.tool.repeatable(),
 		Tool:         j.tool,
 		Decided:      j.how.verdict == approved && j.how.exact,
 		Always:       j.how.verdict == approved && !j.how.exact,

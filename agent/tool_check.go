@@ -36,6 +36,12 @@ func (t *Tool) kind() ToolKind {
 	return t.Kind
 }
 
+// repeatable reports whether a call may be begun again when it is not known whether it was begun. An agent begins without
+// an effect, and so does the answer to a hosted server: nothing happens before the model is called.
+func (t *Tool) repeatable() bool {
+	return t.Idempotent || t.agent != nil || t.Wire == WireHosted
+}
+
 // check reports what is set up wrongly.
 func (t *Tool) check() error {
 	switch {
