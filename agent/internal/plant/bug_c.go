@@ -1,0 +1,5 @@
+//go:build bug_c
+
+package plant
+
+const bug = 'c'

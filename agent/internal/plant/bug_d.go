@@ -1,0 +1,5 @@
+//go:build bug_d
+
+package plant
+
+const bug = 'd'

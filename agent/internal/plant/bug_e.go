@@ -1,0 +1,5 @@
+//go:build bug_e
+
+package plant
+
+const bug = 'e'

@@ -1,0 +1,5 @@
+//go:build bug_f
+
+package plant
+
+const bug = 'f'

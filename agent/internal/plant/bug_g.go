@@ -1,0 +1,5 @@
+//go:build bug_g
+
+package plant
+
+const bug = 'g'

@@ -1,0 +1,5 @@
+//go:build bug_h
+
+package plant
+
+const bug = 'h'

@@ -1,0 +1,5 @@
+//go:build bug_i
+
+package plant
+
+const bug = 'i'

@@ -1,0 +1,5 @@
+//go:build bug_j
+
+package plant
+
+const bug = 'j'

@@ -1,0 +1,5 @@
+//go:build bug_k
+
+package plant
+
+const bug = 'k'

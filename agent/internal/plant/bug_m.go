@@ -1,0 +1,5 @@
+//go:build bug_m
+
+package plant
+
+const bug = 'm'

@@ -1,0 +1,5 @@
+//go:build bug_o
+
+package plant
+
+const bug = 'o'
