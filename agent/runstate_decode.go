@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -161,6 +162,9 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	if err := s.distribute(head, items); err != nil {
 		return nil, err
 	}
+	if err := s.checkMarks(head); err != nil {
+		return nil, err
+	}
 	if err := s.checkFrames(head); err != nil {
 		return nil, err
 	}
@@ -231,6 +235,9 @@ func decodeHead(data []byte) (*stateHead, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&head); err != nil || head.Version < stateVersion1 || head.Version > stateVersion {
 		return nil, mismatch(canonical, err)
+	}
+	if slices.Contains(head.Calls, nil) {
+		return nil, head.bad("/calls", "a call is null")
 	}
 	if head.Version == stateVersion1 && head.newer(false) {
 		return nil, head.bad("", "it holds what its version has no words for")

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // The schema versions. A state is written in the oldest that can express it, so that a program which does not know the
@@ -123,6 +125,8 @@ func (f *frame) MarshalJSON() ([]byte, error) {
 	})
 }
 
+var errNullCall = errors.New("a call is null")
+
 // UnmarshalJSON reads what MarshalJSON wrote. The items come later; until then there are as many empty ones.
 func (f *frame) UnmarshalJSON(data []byte) error {
 	var h frameHead
@@ -130,6 +134,9 @@ func (f *frame) UnmarshalJSON(data []byte) error {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&h); err != nil {
 		return err
+	}
+	if slices.Contains(h.Calls, nil) {
+		return errNullCall
 	}
 	*f = frame{
 		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
