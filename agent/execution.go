@@ -290,7 +290,7 @@ func (x *execution) checkpoint(ctx context.Context) error {
 // finish turns the state into what Run and Resume return.
 func (x *execution) finish(err error) (*Result, error) {
 	s := x.state
-	result := &Result{State: s, NewItems: slices.Clone(s.frame.items[x.start:])}
+	result := &Result{State: s, NewItems: slices.Clone(s.frame.own(x.start))}
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}

@@ -70,6 +70,20 @@ func (f *frame) visible() []Item {
 	return f.items
 }
 
+// own returns the items from the index on, without copies.
+func (f *frame) own(from int) []Item {
+	if len(f.copies) == 0 {
+		return slices.Clip(f.items[from:])
+	}
+	var own []Item
+	for i := from; i < len(f.items); i++ {
+		if !f.copied(i) {
+			own = append(own, f.items[i])
+		}
+	}
+	return own
+}
+
 // copied reports whether the item at index i is a copy for the model only.
 func (f *frame) copied(i int) bool {
 	return slices.ContainsFunc(f.copies, func(s span) bool { return s.From <= i && i < s.To })

@@ -254,8 +254,8 @@ func (s *RunState) Turn() int { return s.frame.turn }
 func (s *RunState) Usage() Usage { return s.usage }
 
 // Items returns the conversation: input, model items and outputs, oldest first, without the conversations of agents
-// used as tools. The caller must not modify it.
-func (s *RunState) Items() []Item { return slices.Clip(s.frame.items) }
+// used as tools and without what handoffs with a filter put in its place. The caller must not modify it.
+func (s *RunState) Items() []Item { return s.frame.own(0) }
 
 // InputItems returns how many of Items were there before the first turn: what the session held, and the run's input.
 func (s *RunState) InputItems() int { return s.frame.input }

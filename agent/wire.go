@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"countersign/agent/internal/canon"
@@ -110,10 +111,31 @@ func withoutNulls(canonical json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// outputOf returns the item that answers a call.
-func (f *frame) outputOf(c *call, out ToolOutput) Item {
-	asked := f.callItem(c)
-	it := Item{Type: callForms[asked.Type].output, CallID: c.ID, Output: out.Text, Agent: f.agent}
+// outputOf returns the item that answers a call of the turn.
+func (f *frame) outputOf(c *call, out ToolOutput) Item { return answer(f.callItem(c), f.agent, out) }
+
+// CloseCalls returns the items such that every call has its output, because providers refuse one without: calls that
+// have none get one with the text, as calls that were not carried out, in their own form, at the end.
+func CloseCalls(items []Item, text string) []Item {
+	answered := make(map[string]bool)
+	for i := range items {
+		if items[i].isOutput() {
+			answered[items[i].CallID] = true
+		}
+	}
+	closed := slices.Clone(items)
+	for i := range items {
+		if it := &items[i]; it.isCall() && !answered[it.CallID] {
+			closed = append(closed, answer(it, it.Agent, ToolOutput{Text: text, Failed: it.Type != ItemFunctionCall}))
+		}
+	}
+	return closed
+}
+
+// answer returns the item that answers a call, made for the agent.
+func answer(asked *Item, agent string, out ToolOutput) Item {
+	id := asked.CallID
+	it := Item{Type: callForms[asked.Type].output, CallID: id, Output: out.Text, Agent: agent}
 	switch asked.Type {
 	case ItemFunctionCall:
 		return it
@@ -124,18 +146,18 @@ func (f *frame) outputOf(c *call, out ToolOutput) Item {
 		if out.Failed {
 			status = "failed"
 		}
-		it.Raw = object("type", string(it.Type), "call_id", c.ID, "status", status, "output", out.Text)
+		it.Raw = object("type", string(it.Type), "call_id", id, "status", status, "output", out.Text)
 	case ItemCustomToolCall:
-		it.Raw = object("type", string(it.Type), "call_id", c.ID, "output", out.Text)
+		it.Raw = object("type", string(it.Type), "call_id", id, "output", out.Text)
 	case ItemMCPApprovalRequest:
-		it.Raw = approvalResponse(c.ID, out)
+		it.Raw = approvalResponse(id, out)
 	}
 	clean, err := ParseItem(it.Raw)
 	if err != nil { // the tool's Native was not JSON
 		it.Raw = shellOutput(asked, ToolOutput{Text: out.Text, Failed: out.Failed})
 		clean, _ = ParseItem(it.Raw)
 	}
-	clean.Agent = f.agent
+	clean.Agent = agent
 	return clean
 }
 

@@ -3,7 +3,6 @@ package approvals
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"countersign/agent"
 )
@@ -80,22 +79,4 @@ func gist(run []agent.Item, room int) (kept []agent.Item) {
 		}
 	}
 	return kept
-}
-
-// closeCalls returns the items such that every call has its output: providers refuse a call without one. Calls that
-// have none yet are told the truth.
-func closeCalls(items []agent.Item) []agent.Item {
-	answered := map[string]bool{}
-	for _, it := range items {
-		if it.Type == agent.ItemFunctionCallOutput {
-			answered[it.CallID] = true
-		}
-	}
-	closed := slices.Clone(items)
-	for _, it := range items {
-		if it.Type == agent.ItemFunctionCall && !answered[it.CallID] {
-			closed = append(closed, agent.CallOutput(it.CallID, unfinishedText))
-		}
-	}
-	return closed
 }

@@ -268,7 +268,7 @@ func (c *change) quarantine(r *Run) error {
 // conclude writes an ended run: what was said goes to the memory of the place, and the next run starts with what
 // people wrote meanwhile.
 func (c *change) conclude(r *Run, items []agent.Item) error {
-	chunk, err := json.Marshal(closeCalls(items))
+	chunk, err := json.Marshal(agent.CloseCalls(items, unfinishedText))
 	if err != nil {
 		return fmt.Errorf("session of run %s: %w", r.ID, err)
 	}

@@ -1,0 +1,48 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+)
+
+// TestCloseCalls gives every call without an output one in its own form, and leaves the others as they are.
+func TestCloseCalls(t *testing.T) {
+	t.Parallel()
+	parse := func(raw string) agent.Item {
+		it, err := agent.ParseItem(json.RawMessage(raw))
+		must(t, err)
+		return it
+	}
+	items := []agent.Item{
+		agent.UserMessage("go"),
+		parse(`{"type":"function_call","call_id":"f1","name":"pay","arguments":"{}"}`),
+		parse(`{"type":"function_call","call_id":"f2","name":"pay","arguments":"{}"}`),
+		parse(`{"type":"custom_tool_call","call_id":"t1","name":"note","input":"x"}`),
+		parse(`{"type":"shell_call","call_id":"s1","action":{"commands":["ls"],"max_output_length":10}}`),
+		parse(`{"type":"apply_patch_call","call_id":"p1","operation":{"type":"delete_file","path":"a"}}`),
+		parse(`{"type":"mcp_approval_request","id":"m1","server_label":"docs","name":"ask","arguments":"{}"}`),
+		agent.CallOutput("f1", "paid"),
+	}
+	var got []string
+	closed := agent.CloseCalls(items, "no result")
+	for _, it := range closed[len(items):] {
+		got = append(got, string(it.Wire()))
+	}
+	want := []string{
+		`{"type":"function_call_output","call_id":"f2","output":"no result"}`,
+		`{"type":"custom_tool_call_output","call_id":"t1","output":"no result"}`,
+		`{"type":"shell_call_output","call_id":"s1","output":[{"stdout":"","stderr":"no result","outcome":{"type":"exit","exit_code":1}}],"max_output_length":10}`,
+		`{"type":"apply_patch_call_output","call_id":"p1","status":"failed","output":"no result"}`,
+		`{"type":"mcp_approval_response","approval_request_id":"m1","approve":false,"reason":"no result"}`,
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if again := agent.CloseCalls(closed, "again"); len(again) != len(closed) {
+		t.Errorf("closed calls were closed once more: %d items, then %d", len(closed), len(again))
+	}
+}
