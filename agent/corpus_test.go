@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -54,8 +55,8 @@ func corpusAgent() *agent.Agent {
 	)}
 }
 
-// corpusStates are the states of the corpus, and how they were made.
-var corpusStates = map[string]func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState{
+// corpusStates are the states of version 1, and how they were made.
+var corpusStates = map[string]makeState{
 	"v1-pending": begin,
 	"v1-partly-decided": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
 		s := begin(t, a, r)
@@ -116,7 +117,7 @@ var corpusStates = map[string]func(t *testing.T, a *agent.Agent, r *agent.Runner
 		for _, in := range s.Interruptions() {
 			must(t, s.Approve(in, agent.ApproveOptions{}))
 		}
-		r.Journal = &overtaken{second: make(chan struct{})}
+		r.Journal = newOvertaken("c1", 1)
 		if _, err := r.Resume(t.Context(), a, s); err == nil {
 			t.Fatal("the journal did not fail")
 		}
@@ -156,19 +157,31 @@ var corpusStates = map[string]func(t *testing.T, a *agent.Agent, r *agent.Runner
 	},
 }
 
-// overtaken is a journal in which the call c2 is done before c1 begins, which then fails.
-type overtaken struct{ second chan struct{} }
+// overtaken is a journal in which other calls are done before the first begins, which then fails.
+type overtaken struct {
+	first  string
+	others atomic.Int32
+	done   chan struct{}
+}
+
+func newOvertaken(first string, others int32) *overtaken {
+	j := &overtaken{first: first, done: make(chan struct{})}
+	j.others.Store(others)
+	return j
+}
 
 func (j *overtaken) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
-	if e.Call.ID == "c1" {
-		<-j.second
+	if e.Call.ID == j.first {
+		<-j.done
 		return nil, errors.New("power failure")
 	}
 	return nil, nil
 }
 
 func (j *overtaken) Done(context.Context, agent.Effect, agent.ToolOutput) error {
-	close(j.second)
+	if j.others.Add(-1) == 0 {
+		close(j.done)
+	}
 	return nil
 }
 
@@ -205,13 +218,17 @@ func interrupted(t *testing.T, a *agent.Agent, r *agent.Runner, n int) *agent.Ru
 // written. Files are never changed: -update only adds those that are missing, and SHA256SUMS guards the rest.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	names := slices.Sorted(maps.Keys(corpusStates))
+	states := allStates()
+	names := slices.Sorted(maps.Keys(states))
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			a := corpusAgent()
 			file := filepath.Join(corpus, name+".json")
 			if _, err := os.Stat(file); err != nil && *update {
-				s := corpusStates[name](t, a, &agent.Runner{Context: &agent.RunContext{ID: "run_frozen"}})
+				id := "run_frozen"
+				if corpusScripts[name] != nil {
+					id = "run_" + name
+				}
+				s := states[name](t, rootOf([]byte(`"id":"`+id+`"`)), &agent.Runner{Context: &agent.RunContext{ID: id}})
 				data, err := s.MarshalJSON()
 				must(t, err)
 				must(t, os.WriteFile(file, data, 0o644))
@@ -236,7 +253,7 @@ func TestCorpus(t *testing.T) {
 
 func decode(t *testing.T, data []byte) *agent.RunState {
 	t.Helper()
-	s, err := agent.DecodeRunState(data, corpusAgent())
+	s, err := agent.DecodeRunState(data, rootOf(data))
 	must(t, err)
 	return s
 }
@@ -244,7 +261,7 @@ func decode(t *testing.T, data []byte) *agent.RunState {
 // story resumes a state, approves what is still open each time, and tells what happened.
 func story(t *testing.T, data []byte) string {
 	t.Helper()
-	a, s := corpusAgent(), decode(t, data)
+	a, s := rootOf(data), decode(t, data)
 	var out strings.Builder
 	r := &agent.Runner{MaxTurns: 10}
 	for round := 0; ; round++ {
@@ -257,7 +274,7 @@ func story(t *testing.T, data []byte) string {
 		}
 		if round > 0 {
 			for _, in := range s.Undecided() {
-				must(t, s.Approve(in, agent.ApproveOptions{}))
+				must(t, s.Approve(in, frozenAnswer(in)))
 			}
 		}
 		_, err := r.Resume(t.Context(), a, s)

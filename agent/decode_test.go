@@ -16,7 +16,7 @@ import (
 
 // damage lists what is wrong with the states in testdata/runstate/negative: the state of the corpus it was made from,
 // and the text that was replaced. -update writes the files that are missing; the test then reads whatever is there.
-var damage = []struct{ name, from, old, new string }{
+var damage = append([]damaged{
 	{"no-version", "v1-pending", `"version":1,`, ``},
 	{"newer-version", "v1-pending", `"version":1,`, `"version":99,`},
 	{"fractional-version", "v1-pending", `"version":1,`, `"version":1.5,`},
@@ -84,7 +84,9 @@ var damage = []struct{ name, from, old, new string }{
 	{"truncated", "v1-new", `"}}]}`, `"}}]`},
 	{"raw-control-character", "v1-new", `Pay.`, "Pay\x01"},
 	{"invalid-utf8", "v1-new", `Pay.`, "Pay\xff"},
-}
+}, agentDamage...)
+
+type damaged struct{ name, from, old, new string }
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
@@ -110,7 +112,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		must(t, err)
-		_, err = agent.DecodeRunState(data, corpusAgent())
+		_, err = agent.DecodeRunState(data, rootOf(data))
 		e, ok := errors.AsType[*agent.SchemaError](err)
 		if !ok {
 			t.Errorf("%s: got %v, want a SchemaError", file, err)
@@ -229,18 +231,24 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a := corpusAgent()
+		a := rootOf(data)
 		s, err := agent.DecodeRunState(data, a)
 		if err != nil {
 			return
 		}
 		again, err := s.MarshalJSON()
 		must(t, err)
-		if _, err := agent.DecodeRunState(again, a); err != nil {
+		same, err := agent.DecodeRunState(again, a)
+		if err != nil {
 			t.Fatalf("cannot read what was written: %v", err)
 		}
+		if third, err := same.MarshalJSON(); err != nil || !bytes.Equal(again, third) {
+			t.Fatalf("written otherwise the second time: %v\n%s\n%s", err, again, third)
+		}
 		for _, in := range s.Undecided() {
-			must(t, s.Approve(in, agent.ApproveOptions{}))
+			if err := s.Approve(in, frozenAnswer(in)); err != nil { // it asks its tool for what that does not ask for
+				must(t, s.Reject(in, agent.RejectOptions{}))
+			}
 		}
 		res, err := (&agent.Runner{}).Resume(t.Context(), a, s)
 		if err == nil && !res.State.Finished() && len(res.Interruptions) == 0 {

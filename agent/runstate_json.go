@@ -119,7 +119,7 @@ func (o *ToolOutput) newer() bool { return o != nil && (o.Failed || o.Native != 
 
 // MarshalJSON writes the conversation without its items.
 func (f *frame) MarshalJSON() ([]byte, error) {
-	return json.Marshal(&frameHead{
+	return marshal(nil, &frameHead{
 		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
 		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
@@ -182,14 +182,20 @@ func (s *RunState) MarshalJSON() ([]byte, error) {
 }
 
 func (s *RunState) appendHead(b []byte) ([]byte, error) {
-	out := bytes.NewBuffer(b)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(s.head())
+	b, err := marshal(b, s.head())
 	if err != nil {
 		return nil, fmt.Errorf("encode run state: %w", err)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return b, nil
+}
+
+// marshal appends v as JSON, with texts as they are: nobody puts a state into a web page as it is saved.
+func marshal(b []byte, v any) ([]byte, error) {
+	out := bytes.NewBuffer(b)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 // appendLog writes the items from the one at index from on, in the order in which they came, each with the number of
