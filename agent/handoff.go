@@ -34,7 +34,7 @@ type Handoff struct {
 
 var (
 	errNoAgent     = errors.New("it has no Agent")
-	errNoValidator = errors.New("Parameters need Validate")
+	errNoValidator = errors.New("its Parameters need Validate")
 	errUnpaired    = errors.New("the filter returned a call without its output, or an output without its call")
 )
 

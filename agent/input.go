@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	errInputField = errors.New("Input names a property that Parameters do not have")
-	errNoInput    = errors.New("Input without Parameters")
+	errInputField = errors.New("its Input names a property that its Parameters do not have")
+	errNoInput    = errors.New("it has Input without Parameters")
 )
 
 // checkInput reports whether Input names properties of Parameters.

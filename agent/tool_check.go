@@ -22,7 +22,7 @@ var (
 	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Bind, Input and External have no meaning")
 	errHostedGate    = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
 	errHostedSecrets = errors.New("HostedSecrets are not a JSON object")
-	errHostedLabel   = errors.New("Hosted of an MCP server must say type mcp, and server_label must be the tool's name")
+	errHostedLabel   = errors.New("its Hosted must say type mcp, and server_label must be the tool's name")
 	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
 	errWire          = errors.New("its Wire is unknown")
 	errCustom        = errors.New("a tool that takes text or the provider's own form has no Input")
