@@ -65,7 +65,7 @@ func corpusDesk(script string) *agent.Agent {
 	junior := &agent.Agent{Name: "junior", Model: model("junior"), Tools: []agent.Tool{simple}}
 	clerk := &agent.Agent{Name: "clerk", Model: model("clerk"), Tools: []agent.Tool{simple, look, junior.AsTool("ask_junior", "Frozen.")}}
 	billing := &agent.Agent{Name: "billing", Model: model("desk"), Tools: []agent.Tool{pay}}
-	if script == "v2-nested-handoff" {
+	if script == "v2-nested-handoff" || script == "v2-nested-copies" {
 		billing.Model = model("clerk")
 	}
 	clerk.Handoffs = []agent.Handoff{{Agent: billing, Name: "to_billing", Description: "Frozen."}}
@@ -99,12 +99,32 @@ func corpusDesk(script string) *agent.Agent {
 		Handoffs: []agent.Handoff{{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: agent.DropToolItems}},
 	}
 	switch script {
+	case "v2-nested-copies":
+		clerk.Handoffs[0].Filter = agent.DropToolItems
+	case "v2-nested-answer":
+		clerk.OutputGuardrails = []agent.OutputGuardrail{{Name: "down", Check: func(ctx context.Context, _ *agent.Agent, _ string) (agent.Verdict, error) {
+			return agent.Verdict{}, isDown(ctx)
+		}}}
+	case "v2-nested-final":
+		desk.Tools[7].OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "down", Check: func(ctx context.Context, _ *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
+			return agent.Verdict{}, isDown(ctx)
+		}}}
 	case "v2-tool-use", "v2-turn-over", "v2-answer":
 		desk.ToolUse.StopAt = []string{"look"}
 	case "v2-conversation", "v2-chain":
 		desk.Handoffs[0].Filter = nil
 	}
 	return desk
+}
+
+// down is a context's key: what the state was waiting for was out of order when the state was made.
+type down struct{}
+
+func isDown(ctx context.Context) error {
+	if ctx.Value(down{}) != nil {
+		return errors.New("out of order")
+	}
+	return nil
 }
 
 type script map[string][]scripted.Step // by agent
@@ -131,6 +151,18 @@ var corpusScripts = map[string]script{
 	"v2-nested-handoff": {
 		"desk":  {calls("c1 ask_clerk"), scripted.Say("Done.")},
 		"clerk": {calls("n1 to_billing"), calls("n2 pay 2"), scripted.Say("Billed.")},
+	},
+	"v2-nested-copies": {
+		"desk":  {calls("c1 ask_clerk"), scripted.Say("Done.")},
+		"clerk": {speaking("I hand over.", "n1 to_billing"), calls("n2 pay 2"), scripted.Say("Billed.")},
+	},
+	"v2-nested-answer": {
+		"desk":  {calls("c1 ask_clerk"), scripted.Say("Done.")},
+		"clerk": {scripted.Say("Clerk is done.")},
+	},
+	"v2-nested-final": {
+		"desk":  {calls("c1 ask_clerk"), scripted.Say("Done.")},
+		"clerk": {scripted.Say("Clerk is done.")},
 	},
 	"v2-handed-off":      desk(calls("c1 look 1"), speaking("I hand over.", "c2 to_billing"), calls("c3 pay 3")),
 	"v2-handoff-waits":   desk(speaking("I hand over.", "c1 to_billing", "c2 pay 2")),

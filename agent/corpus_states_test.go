@@ -29,6 +29,9 @@ var agentStates = map[string]makeState{
 	},
 	"v2-nested-ended":   begin,
 	"v2-nested-handoff": begin,
+	"v2-nested-copies":  begin,
+	"v2-nested-answer":  whileDown,
+	"v2-nested-final":   whileDown,
 	"v2-handed-off":     begin,
 	"v2-handoff-waits":  begin,
 	"v2-handoff-session": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
@@ -147,6 +150,16 @@ func resumed(t *testing.T, a *agent.Agent, r *agent.Runner, s *agent.RunState) *
 	_, err := r.Resume(t.Context(), a, s)
 	must(t, err)
 	return s
+}
+
+// whileDown returns the state of a run that fails because something is out of order.
+func whileDown(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	t.Helper()
+	res, err := r.Run(context.WithValue(t.Context(), down{}, true), a, agent.UserMessage("Pay."))
+	if err == nil {
+		t.Fatal("the run did not fail")
+	}
+	return res.State
 }
 
 // failing returns the state of a run that fails.

@@ -112,6 +112,15 @@ var corpusStates = map[string]makeState{
 		}
 		return res.State
 	},
+	"v1-cleared-by-always": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+		s := begin(t, a, r)
+		must(t, s.Approve(s.Interruptions()[1], agent.ApproveOptions{Always: true}))
+		r.Journal, r.MaxParallelCalls = &faultyJournal{next: "error"}, 1
+		if _, err := r.Resume(t.Context(), a, s); err == nil {
+			t.Fatal("the journal did not fail")
+		}
+		return s
+	},
 	"v1-held-output": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
 		s := begin(t, a, r)
 		for _, in := range s.Interruptions() {
