@@ -148,7 +148,11 @@ func (in *inspector) script(text string) {
 
 // reading inspects a script in one language. What stands before an error is inspected too.
 func (in *inspector) reading(text string, lang syntax.LangVariant) (own inspector, err error) {
+	text, sure := plainComments(text, lang)
 	own = inspector{at: in.at, bash: lang == syntax.LangBash, text: text}
+	if !sure {
+		own.remark(Dialect, `a line with # ends with \: if that is a comment, the next line is a command of its own`)
+	}
 	defer func() {
 		if recover() != nil { // in the parser, for all that is known
 			err = errors.New("the script could not be read")
@@ -165,6 +169,54 @@ func (in *inspector) reading(text string, lang syntax.LangVariant) (own inspecto
 		}
 	}
 	return own, err
+}
+
+// plainComments returns the script as long as it was, with a space for the backslash at the end of each comment. To a
+// shell a comment ends with its line, but the parser takes the next line for the rest of the command. sure says that no
+// such comment is left.
+func plainComments(text string, lang syntax.LangVariant) (plain string, sure bool) {
+	suspects := 0
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "#") && strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`) {
+			suspects++
+		}
+	}
+	for range suspects {
+		end, err := continuedComment(text, lang)
+		if err != nil {
+			return text, false
+		}
+		if end < 0 {
+			break
+		}
+		text = text[:end] + " " + text[end+1:]
+	}
+	return text, true
+}
+
+// continuedComment returns where the backslash of a comment is that ends with one, or -1.
+func continuedComment(text string, lang syntax.LangVariant) (end int, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the script could not be read")
+		}
+	}()
+	file, err := syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return 0, err
+	}
+	end = -1
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok && end < 0 {
+			start := int(c.Hash.Offset())
+			line, _, _ := strings.Cut(text[start:], "\n")
+			if line = strings.TrimRight(line, "\r"); strings.HasSuffix(line, `\`) {
+				end = start + len(line) - 1
+			}
+		}
+		return true
+	})
+	return end, nil
 }
 
 func errorLine(err error) int {
