@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -32,27 +29,35 @@ type cycleRig struct {
 
 const benchWorkspace approvals.WorkspaceID = "TBENCH"
 
-func newCycleRig(url, path string) (*cycleRig, error) {
-	model, err := openaimodel.New(openaimodel.Config{Model: "bench-model", BaseURL: url, APIKey: "bench"})
+// benchAgent is an agent with one tool, which counts its effects.
+func benchAgent(url string, api openaimodel.API, effects *atomic.Int64) (*agent.Agent, error) {
+	model, err := openaimodel.New(openaimodel.Config{Model: "bench-model", API: api, BaseURL: url, APIKey: "bench"})
 	if err != nil {
 		return nil, err
 	}
-	st, err := boltstore.Open(path, boltstore.Config{})
-	if err != nil {
-		return nil, err
-	}
-	rig := &cycleRig{store: st}
 	transfer := agent.NewTool("transfer", "Move money between two accounts.", func(context.Context, transferInput) (string, error) {
-		rig.effects.Add(1)
+		effects.Add(1)
 		return "transferred", nil
 	})
-	transfer.NeedsApproval = agent.AlwaysAsk
-	rig.agent = &agent.Agent{Name: "bench", Instructions: "You move money.", Model: model, Tools: []agent.Tool{transfer}}
-	return rig, nil
+	return &agent.Agent{Name: "bench", Instructions: "You move money.", Model: model, Tools: []agent.Tool{transfer}}, nil
 }
 
-// cycle runs, pauses, saves durably, loads, approves, resumes.
-func (c *cycleRig) cycle(ctx context.Context, i int) error {
+func newCycleRig(url string, api openaimodel.API, path string) (*cycleRig, error) {
+	rig := new(cycleRig)
+	var err error
+	if rig.agent, err = benchAgent(url, api, &rig.effects); err != nil {
+		return nil, err
+	}
+	rig.agent.Tools[0].NeedsApproval = agent.AlwaysAsk
+	rig.store, err = boltstore.Open(path, boltstore.Config{})
+	return rig, err
+}
+
+func (c *cycleRig) effectCount() int { return int(c.effects.Load()) }
+func (c *cycleRig) close() error     { return c.store.Close() }
+
+// job runs, pauses, saves durably, loads, approves, resumes.
+func (c *cycleRig) job(ctx context.Context, i int) error {
 	var r agent.Runner
 	paused, err := r.Run(ctx, c.agent, agent.UserMessage("transfer 250 to acme"))
 	if err != nil {
@@ -98,45 +103,42 @@ func benchCycle(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	total, repetitions := o.scale(4000, 100), o.scale(3, 1)
 	for _, width := range []int{1, 64} {
-		var ours, peers []Figures
-		for n := range repetitions { // paired: one of each in turn
-			rig, err := newCycleRig(url, filepath.Join(o.dir, fmt.Sprintf("cycle-%d-%d.db", width, n)))
-			if err != nil {
-				return err
-			}
-			f, err := measure(ctx, "countersign", total/(1+3/width), width, rig.cycle)
-			rig.store.Close()
-			if err != nil {
-				return err
-			}
-			ours = append(ours, f)
-			if o.peers == "" {
-				continue
-			}
-			p, err := peerCycle(ctx, o, url, o.scale(1000, 100), width)
-			if err != nil {
-				return err
-			}
-			peers = append(peers, p)
+		all, err := cycleContenders(o, url, o.scale(4000, 100)/(1+3/width))
+		if err != nil {
+			return err
 		}
-		printFigures(fmt.Sprintf("%d at once", width), ours, peers)
+		results, err := compete(ctx, o, width, all)
+		if err != nil {
+			return err
+		}
+		printFigures(fmt.Sprintf("%d at once", width), results...)
+		printShares(results, map[string]string{
+			"@openai/agents": "at least 10, the aim is 20", "eino, bbolt": "at least 2.5", "floor, by hand": "the aim is 0.45",
+		})
 	}
 	return nil
 }
 
-func peerCycle(ctx context.Context, o options, url string, total, width int) (Figures, error) {
-	dir, err := os.MkdirTemp(o.dir, "peer-")
-	if err != nil {
-		return Figures{}, err
+// cycleContenders lists who does the cycle: ourselves first, then the least that it takes, then the peers that there are.
+func cycleContenders(o options, url string, total int) ([]contender, error) {
+	var all []contender
+	for _, name := range []string{ourCycle, ourChatCycle, floorCycle} {
+		c, err := builtIn(name, url, total, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
 	}
-	out, err := node(ctx, filepath.Join(o.peers, "cycle.mjs"), url, dir, strconv.Itoa(total), strconv.Itoa(width))
-	if err != nil {
-		return Figures{}, err
+	if o.goPeers != "" {
+		for _, store := range []string{"bbolt", "file"} {
+			all = append(all, contender{command: []string{o.goPeers, "cycle", store, url}, dir: true, total: total})
+		}
 	}
-	var f Figures
-	return f, json.Unmarshal(bytes.TrimSpace(out), &f)
+	if o.peers != "" {
+		all = append(all, contender{command: []string{"node", filepath.Join(o.peers, "cycle.mjs"), url}, dir: true, total: o.scale(1000, 100)})
+	}
+	return all, nil
 }
 
 // printFigures prints the median of each group and, when there are several, the ratios of the first to the others.

@@ -14,9 +14,10 @@ import (
 
 // options are what every measurement is told.
 type options struct {
-	quick bool   // a fraction of the work: shows that everything runs, not how fast
-	peers string // folder of the installed npm peers; empty leaves them out
-	dir   string // scratch folder
+	quick   bool   // a fraction of the work: shows that everything runs, not how fast
+	peers   string // folder of the installed npm peers; empty leaves them out
+	goPeers string // program with the peers in Go; empty leaves them out
+	dir     string // scratch folder
 }
 
 // scale returns full, or a small share of it in a quick run.
@@ -34,6 +35,7 @@ var measurements = []struct {
 	{"state", "RunState encode and decode against conversation length", benchState},
 	{"checkpoint", "bytes written per item by turn checkpoints, against the length of the run", benchCheckpoint},
 	{"cycle", "run, interrupt, save, load, approve, resume, answer", benchCycle},
+	{"plain", "a run that nobody is asked about: two model calls, one tool call", benchPlain},
 	{"decide", "durable decisions against raw bbolt commits", benchDecide},
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
 	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
@@ -54,6 +56,8 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) > 0 && args[0] == "serve":
 		return serve(ctx)
+	case len(args) > 0 && args[0] == "alone":
+		return alone(ctx, args[1:])
 	case len(args) > 0 && args[0] == "program":
 		os.Exit(program(ctx))
 	}
@@ -61,6 +65,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&o.quick, "quick", false, "a fraction of the work")
 	flags.StringVar(&o.peers, "peers", "", "folder with the installed npm peers")
+	flags.StringVar(&o.goPeers, "gopeers", "", "program with the peers in Go, built from peers/go")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: bench [flags] [measurement...]")
 		for _, m := range measurements {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -86,13 +89,16 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakRSS returns the peak resident set of this process in MB.
+// peakRSS returns the peak resident set of this process in MB. What getrusage says would start at that of the parent.
 func peakRSS() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
 		return 0
 	}
-	return float64(u.Maxrss) / 1024
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	var kB float64
+	_, _ = fmt.Sscan(string(rest), &kB) // stays zero when the system does not say
+	return kB / 1024
 }
 
 // median returns the element in the middle when the figures are ordered by better.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/store/boltstore"
 )
@@ -192,12 +193,13 @@ func benchService(ctx context.Context, o options) error {
 }
 
 func serviceRuns(ctx context.Context, url, dir string, total, width int) (Figures, error) {
-	lib, err := newCycleRig(url, filepath.Join(filepath.Dir(dir), filepath.Base(dir)+"-unused.db"))
+	var effects atomic.Int64
+	a, err := benchAgent(url, openaimodel.Responses, &effects)
 	if err != nil {
 		return Figures{}, err
 	}
-	defer lib.store.Close()
-	rig, err := newServiceRig(dir, lib.agent)
+	a.Tools[0].NeedsApproval = agent.AlwaysAsk
+	rig, err := newServiceRig(dir, a)
 	if err != nil {
 		return Figures{}, err
 	}
@@ -224,8 +226,8 @@ func serviceRuns(ctx context.Context, url, dir string, total, width int) (Figure
 			return context.Cause(ctx)
 		}
 	})
-	if err == nil && lib.effects.Load() != next.Load() {
-		err = fmt.Errorf("%d effects of %d runs", lib.effects.Load(), next.Load())
+	if err == nil && effects.Load() != next.Load() {
+		err = fmt.Errorf("%d effects of %d runs", effects.Load(), next.Load())
 	}
 	return f, err
 }

@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,26 +45,37 @@ func longRun(ctx context.Context, items int, checkpoint func(context.Context, ag
 	return a, res.State, nil
 }
 
+// stateFigures is what a peer prints for one length of the conversation.
 type stateFigures struct {
-	Items          int     `json:"items"`
-	Encode, Decode float64 `json:"-"`
-	EncodeMS       float64 `json:"encode_ms"`
-	DecodeMS       float64 `json:"decode_ms"`
-	Bytes          int     `json:"bytes"`
+	Name     string  `json:"name"`
+	Items    int     `json:"items"`
+	EncodeMS float64 `json:"encode_ms"`
+	DecodeMS float64 `json:"decode_ms"`
+	Bytes    int     `json:"bytes"`
 }
 
+// stateLengths are the lengths of the conversation that are measured, in items.
+var stateLengths = []int{10, 100, 1000, 5000}
+
 func benchState(ctx context.Context, o options) error {
-	sizes := []int{10, 100, 1000, 5000}
-	peers := map[int]stateFigures{}
+	peers := map[string]map[int]stateFigures{}
 	if o.peers != "" {
-		var err error
-		if peers, err = peerStates(ctx, o, o.scale(1000, 100)); err != nil {
+		if err := peerStates(ctx, peers, o.scale(1000, 100), "node", filepath.Join(o.peers, "state.mjs")); err != nil {
 			return err
 		}
 	}
-	fmt.Println("| items | bytes | encode ms | decode ms | encoding/json, same bytes: marshal / unmarshal ms | ours / encoding/json | @openai/agents: encode / decode ms |")
-	fmt.Println("|--:|--:|--:|--:|--:|--:|--:|")
-	for _, items := range sizes {
+	if o.goPeers != "" {
+		if err := peerStates(ctx, peers, o.scale(5000, 100), o.goPeers, "state"); err != nil {
+			return err
+		}
+	}
+	names := slices.Sorted(maps.Keys(peers))
+	fmt.Print("| items | bytes | encode ms | decode ms | encoding/json, same bytes: marshal / unmarshal ms | ours / encoding/json |")
+	for _, name := range names {
+		fmt.Printf(" %s: encode / decode ms, bytes |", name)
+	}
+	fmt.Println("\n|--:|--:|--:|--:|--:|--:|" + strings.Repeat("--:|", len(names)))
+	for _, items := range stateLengths {
 		a, s, err := longRun(ctx, items, nil)
 		if err != nil {
 			return err
@@ -89,12 +100,16 @@ func benchState(ctx context.Context, o options) error {
 		dec := each(reps, func() error { _, err := agent.DecodeRunState(data, a); return err })
 		bareEnc := each(reps, func() error { _, err := json.Marshal(&generic); return err })
 		bareDec := each(reps, func() error { g := generic; g.Items = nil; return json.Unmarshal(data, &g) })
-		peer := "–"
-		if p, ok := peers[items]; ok {
-			peer = fmt.Sprintf("%.1f / %.1f", p.EncodeMS, p.DecodeMS)
+		fmt.Printf("| %d | %d | %.3f | %.3f | %.3f / %.3f | %.2f |", items, len(data), ms(enc), ms(dec), ms(bareEnc), ms(bareDec),
+			float64(enc+dec)/float64(bareEnc+bareDec))
+		for _, name := range names {
+			if p, ok := peers[name][items]; ok {
+				fmt.Printf(" %.2f / %.2f, %d |", p.EncodeMS, p.DecodeMS, p.Bytes)
+			} else {
+				fmt.Print(" – |")
+			}
 		}
-		fmt.Printf("| %d | %d | %.3f | %.3f | %.3f / %.3f | %.2f | %s |\n", items, len(data), ms(enc), ms(dec), ms(bareEnc), ms(bareDec),
-			float64(enc+dec)/float64(bareEnc+bareDec), peer)
+		fmt.Println()
 	}
 	return nil
 }
@@ -126,35 +141,28 @@ func each(reps int, fn func() error) time.Duration {
 	return time.Since(start) / time.Duration(reps)
 }
 
-func peerStates(ctx context.Context, o options, largest int) (map[int]stateFigures, error) {
-	args := []string{filepath.Join(o.peers, "state.mjs")}
-	for n := 10; n <= largest; n *= 10 {
-		args = append(args, strconv.Itoa(n))
+// peerStates runs a peer's program with the lengths up to largest and files its figures by name and length.
+func peerStates(ctx context.Context, peers map[string]map[int]stateFigures, largest int, program string, args ...string) error {
+	for _, n := range stateLengths {
+		if n <= largest {
+			args = append(args, strconv.Itoa(n))
+		}
 	}
-	out, err := node(ctx, args...)
+	out, err := output(ctx, program, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	peers := map[int]stateFigures{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var f stateFigures
 		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
-			return nil, fmt.Errorf("peer printed %q: %w", lines.Text(), err)
+			return fmt.Errorf("peer printed %q: %w", lines.Text(), err)
 		}
-		peers[f.Items] = f
+		if peers[f.Name] == nil {
+			peers[f.Name] = map[int]stateFigures{}
+		}
+		peers[f.Name][f.Items] = f
 	}
-	return peers, nil
-}
-
-// node runs a peer's script and returns what it printed.
-func node(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "node", args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", strings.Join(args, " "), err)
-	}
-	return out, nil
+	return nil
 }
 
 func benchCheckpoint(ctx context.Context, o options) error {

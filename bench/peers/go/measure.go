@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// figures is one measurement, in the form that bench/ reads from all peers.
+type figures struct {
+	Name         string  `json:"name"`
+	Total        int     `json:"total"`
+	Width        int     `json:"width"`
+	PerSecond    float64 `json:"per_second"`
+	PerCPUSecond float64 `json:"per_cpu_second"`
+	P50          float64 `json:"p50_ms"`
+	P99          float64 `json:"p99_ms"`
+	RSS          float64 `json:"rss_mb"`
+}
+
+// measure does what bench/measure.go does: a short warm-up, then total jobs with width of them under way at once.
+func measure(ctx context.Context, name string, total, width int, job func(ctx context.Context, i int) error) (figures, error) {
+	if _, err := pool(ctx, min(2*width, 64), width, func(ctx context.Context, i int) error { return job(ctx, -1-i) }); err != nil {
+		return figures{}, err
+	}
+	runtime.GC()
+	cpu, start := cpuTime(), time.Now()
+	latencies, err := pool(ctx, total, width, job)
+	if err != nil {
+		return figures{}, err
+	}
+	wall, used := time.Since(start), cpuTime()-cpu
+	slices.Sort(latencies)
+	at := func(q float64) float64 {
+		return float64(latencies[min(len(latencies)-1, int(q*float64(len(latencies))))]) / float64(time.Millisecond)
+	}
+	return figures{
+		Name: name, Total: total, Width: width,
+		PerSecond:    float64(total) / wall.Seconds(),
+		PerCPUSecond: float64(total) / used.Seconds(),
+		P50:          at(0.50), P99: at(0.99), RSS: peakRSS(),
+	}, nil
+}
+
+func pool(ctx context.Context, total, width int, job func(ctx context.Context, i int) error) ([]time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	latencies := make([]time.Duration, total)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range width {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= total || ctx.Err() != nil {
+					return
+				}
+				t := time.Now()
+				if err := job(ctx, i); err != nil {
+					cancel(err)
+					return
+				}
+				latencies[i] = time.Since(t)
+			}
+		})
+	}
+	wg.Wait()
+	return latencies, context.Cause(ctx)
+}
+
+// cpuTime returns the user and system time of this process.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for an invalid argument
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peakRSS returns the peak resident set of this process in MB. What getrusage says would start at that of the parent.
+func peakRSS() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	var kB float64
+	_, _ = fmt.Sscan(string(rest), &kB) // stays zero when the system does not say
+	return kB / 1024
+}
