@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -209,5 +210,30 @@ func TestToolsetThatStaysAway(t *testing.T) {
 	}
 	if got := b.run(id); got.Status != approvals.RunFailed || !strings.Contains(got.Failure, "tool server") {
 		t.Errorf("run is %s: %q", got.Status, got.Failure)
+	}
+}
+
+// TestHostedServerIsShown records which MCP server the provider talks to, as the tool's description says it.
+func TestHostedServerIsShown(t *testing.T) {
+	t.Parallel()
+	for described, want := range map[string]string{
+		`{"type":"mcp","server_label":"wiki","server_url":"https://wiki.example/mcp"}`: "server_label wiki,server_url https://wiki.example/mcp,header Authorization",
+		`{"type":"mcp","server_label":"wiki","connector_id":"connector_dropbox"}`:      "server_label wiki,connector_id connector_dropbox,header Authorization",
+	} {
+		b := newBench(t)
+		b.agent(model(func(*agent.ModelRequest) ([]agent.Item, error) {
+			return []agent.Item{{
+				Type: agent.ItemMCPApprovalRequest,
+				Raw:  json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1","name":"search","server_label":"wiki","arguments":"{}"}`),
+			}}, nil
+		}), agent.Tool{
+			Name: "wiki", Kind: agent.KindHostedMCP, Wire: agent.WireHosted, NeedsApproval: agent.AlwaysAsk,
+			Hosted: json.RawMessage(described), Binding: []string{"header Authorization"},
+		})
+		b.start()
+		q := b.question(b.submit())
+		if q.Tool.Name != "wiki.search" || strings.Join(q.Tool.Binding, ",") != want {
+			t.Errorf("%s is shown as %+v", described, q.Tool)
+		}
 	}
 }

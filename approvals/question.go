@@ -3,6 +3,7 @@ package approvals
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,9 +112,29 @@ func shortened(text string, most int) string {
 func snapshot(call agent.ToolCall, tool *agent.Tool) ToolSnapshot {
 	s := ToolSnapshot{Name: call.Tool, Kind: call.Kind}
 	if tool != nil {
-		s.Description, s.Version, s.Binding = tool.Description, tool.Version, tool.Binding
+		s.Description, s.Version, s.Binding = tool.Description, tool.Version, slices.Concat(hostedServer(tool), tool.Binding)
 	}
 	return s
+}
+
+// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as Binding is.
+func hostedServer(tool *agent.Tool) (parts []string) {
+	var server struct {
+		Label     string `json:"server_label"`
+		URL       string `json:"server_url"`
+		Connector string `json:"connector_id"`
+	}
+	if tool.Kind != agent.KindHostedMCP || json.Unmarshal(tool.Hosted, &server) != nil {
+		return nil
+	}
+	parts = []string{"server_label " + server.Label}
+	if server.URL != "" {
+		parts = append(parts, "server_url "+server.URL)
+	}
+	if server.Connector != "" {
+		parts = append(parts, "connector_id "+server.Connector)
+	}
+	return parts
 }
 
 // require records the policy's demand in r and checks that enough people can meet it. When the directory does not

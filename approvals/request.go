@@ -66,7 +66,9 @@ type ToolSnapshot struct {
 	Kind        agent.ToolKind `json:"kind"`
 	Description string         `json:"description,omitempty"`
 	Version     string         `json:"version,omitempty"`
-	Binding     []string       `json:"binding,omitempty"` // for http: method, URL and header names, unexpanded
+	// Binding is agent.Tool.Binding, for http for instance method, URL and header names, unexpanded. Of a hosted MCP server
+	// "server_label L" and "server_url U" or "connector_id C" come before it.
+	Binding []string `json:"binding,omitempty"`
 }
 
 // Card is a message on a surface that shows a request.

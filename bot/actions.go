@@ -79,7 +79,7 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error) {
 	return map[action]func(context.Context, click) (answer, error){
 		actApprove: b.decide, actReject: b.decide, actAlwaysYes: b.decide, actAlwaysNo: b.decide, actRetry: b.decide,
-		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm,
+		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm, actProvide: b.openForm,
 		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
 		actCancelRun: b.cancelRun,
 	}

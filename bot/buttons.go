@@ -23,6 +23,7 @@ const (
 	actMarkDone     action = "mark_done"
 	actRetry        action = "retry"
 	actGiveUp       action = "give_up"
+	actProvide      action = "provide_result"
 	actCancelRun    action = "cancel_run"
 )
 
@@ -54,11 +55,24 @@ func cancelButton(r *approvals.Request) slack.BlockElement {
 	return b
 }
 
-// decideButtons returns the buttons that answer the question.
+// decideButtons returns the rows of buttons that answer the question; the first row may be empty.
 func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
-	if r.Kind == agent.OutcomeUnknown {
+	switch r.Kind {
+	case agent.Confirm:
+		return confirmButtons(r, whole)
+	case agent.OutcomeUnknown:
 		return unknownButtons(r, whole)
+	case agent.ExternalResult:
+		return [][]slack.BlockElement{{
+			button(r, actProvide, "Provide result", slack.StylePrimary),
+			button(r, actReject, "Reject", slack.StyleDanger),
+			button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
+		}}
 	}
+	return [][]slack.BlockElement{nil} // a question that this version cannot take an answer to
+}
+
+func confirmButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	var first, second []slack.BlockElement
 	if whole {
 		first = append(first, button(r, actApprove, "Approve", slack.StylePrimary))

@@ -33,24 +33,23 @@ func newCard(r *approvals.Request) card {
 	if r.Status != approvals.RequestPending {
 		return settledCard(r)
 	}
-	return card{text: cardText(r), blocks: pendingBlocks(r, true), whole: true}.fitted(r)
-}
-
-// fitted returns the card encoded, or a shorter one when a message cannot hold it.
-func (c card) fitted(r *approvals.Request) card {
-	raw, ok := fitted(c.blocks)
-	if !ok {
-		return c.shortened(r)
+	c := card{text: cardText(r)}
+	call := newCallText(r)
+	for _, d := range []detail{everything, briefly, barely, opening} {
+		c.blocks, c.whole = pendingBlocks(r, call, d), d.whole()
+		var ok bool
+		if c.encoded, ok = fitted(c.blocks); ok {
+			return c
+		}
 	}
-	c.encoded = raw
-	return c
+	return c.shortened(r)
 }
 
 // shortened returns the card with less of the call, for when Slack does not take all of it.
 func (c card) shortened(r *approvals.Request) card {
 	c.whole, c.encoded = false, nil
 	if r.Status == approvals.RequestPending {
-		c.blocks = pendingBlocks(r, false)
+		c.blocks = pendingBlocks(r, newCallText(r), openingOnly)
 	} else {
 		c.blocks = settledBlocks(r, false)
 	}
@@ -65,11 +64,11 @@ func showsWhole(r *approvals.Request) bool { return surelyWhole(r) || newCard(r)
 func surelyWhole(r *approvals.Request) bool {
 	const most = 400 // bytes of a call; written out and encoded, each of them takes up to seven
 	size := len(r.Arguments)
-	for _, part := range r.Tool.Binding {
+	for _, part := range slices.Concat(r.Tool.Binding, r.Facts) {
 		size += len(part)
 	}
 	a := r.Requirement.Approvers
-	return r.Status == approvals.RequestPending && size <= most && len(r.Tool.Binding) <= 10 &&
+	return r.Status == approvals.RequestPending && size <= most && len(r.Tool.Binding)+len(r.Facts) <= 10 &&
 		len(a.Users)+len(a.Groups) <= 10 && len(r.Decisions) <= 5
 }
 
@@ -86,143 +85,77 @@ func fitted(blocks []slack.Block) (json.RawMessage, bool) {
 }
 
 func cardText(r *approvals.Request) phrase {
-	if r.Kind == agent.OutcomeUnknown {
+	switch r.Kind {
+	case agent.OutcomeUnknown:
 		return phrase{"Outcome unknown: did ", toolName(r), " run? Asked for by ", r.Requester}
+	case agent.ExternalResult:
+		return phrase{"A result is needed: ", toolName(r), ", asked for by ", r.Requester}
 	}
 	return phrase{"Approval needed: ", toolName(r), ", asked for by ", r.Requester}
 }
 
-// pendingBlocks renders a question. When whole is false the call is too large for a message, and only its beginning
-// is shown.
-func pendingBlocks(r *approvals.Request, whole bool) []slack.Block {
+// pendingBlocks renders a question.
+func pendingBlocks(r *approvals.Request, call callText, d detail) []slack.Block {
 	blocks := []slack.Block{header(question(r)), paragraph(aboutCall(r)...)}
-	if r.Kind == agent.OutcomeUnknown {
-		blocks = append(blocks, paragraph(phrase{
-			"This call was begun, and no answer to it was recorded: the bot stopped meanwhile, or the other side did not reply. It may or may not have happened. Find out first, then choose.",
-		}))
+	if words := whatToDo(r); words != "" {
+		blocks = append(blocks, paragraph(phrase{words}))
 	}
-	if whole {
-		blocks = append(blocks, callBlocks(r)...)
-	} else {
-		blocks = append(blocks, excerptBlocks(r)...)
-	}
+	blocks = append(blocks, call.blocks(d)...)
 	blocks = append(blocks, paragraph(terms(r)...))
-	for _, row := range cardButtons(r, whole) {
+	for _, row := range cardButtons(r, d.whole()) {
 		blocks = append(blocks, slack.NewActionBlock("", row...))
 	}
 	return stamp(blocks, blockPrefix(r))
 }
 
 func question(r *approvals.Request) string {
-	if r.Kind == agent.OutcomeUnknown {
+	switch r.Kind {
+	case agent.OutcomeUnknown:
 		return "Outcome unknown"
+	case agent.ExternalResult:
+		return "A result is needed: " + toolName(r)
 	}
 	return "Approval needed"
+}
+
+// whatToDo explains the questions that are not about letting a call run.
+func whatToDo(r *approvals.Request) string {
+	switch r.Kind {
+	case agent.OutcomeUnknown:
+		return "This call was begun, and no answer to it was recorded: the bot stopped meanwhile, or the other side did not reply. It may or may not have happened. Find out first, then choose."
+	case agent.ExternalResult:
+		return "Nothing runs here: somebody carries this call out elsewhere, and the agent waits to be told what came of it. Provide the result once it is there, or reject the call if nobody will carry it out."
+	}
+	return ""
 }
 
 // aboutCall names tool, agent and requester.
 func aboutCall(r *approvals.Request) []phrase {
 	return []phrase{
-		{"Tool ", code(toolName(r)), " (", label(string(r.Tool.Kind), 40), "), called by agent ", strong(agentPath(r))},
+		append(phrase{"Tool ", code(toolName(r)), " (", label(string(r.Tool.Kind), 40), "), called by agent "}, caller(r)...),
 		{"Asked for by ", r.Requester},
 	}
 }
 
 func toolName(r *approvals.Request) string { return label(r.Tool.Name, 80) }
 
-func agentPath(r *approvals.Request) string {
-	path := r.Path
+// caller names the agent that made the call, and those that use it as a tool.
+func caller(r *approvals.Request) phrase {
+	path := slices.Clone(r.Path)
 	if len(path) == 0 {
 		path = []string{r.Agent}
 	}
-	return label(strings.Join(path, " > "), 200)
-}
-
-// callText is everything about the call that a decision is bound to and that differs between calls: what the tool is
-// bound to, and the arguments. Both are rendered visible.
-type callText struct {
-	binding, arguments string
-	escaped            bool
-}
-
-func newCallText(r *approvals.Request) callText {
-	var t callText
-	rendered := make([]string, len(r.Tool.Binding))
-	for i, part := range r.Tool.Binding {
-		out, escaped := visible(part, oneLine)
-		rendered[i] = out
-		t.escaped = t.escaped || escaped
+	slices.Reverse(path)
+	p := phrase{strong(label(path[0], 200))}
+	if len(path) > 1 {
+		p = append(p, ", used by "+label(strings.Join(path[1:], ", used by "), 200))
 	}
-	t.binding = strings.Join(bindingLines(r.Tool.Kind, rendered), "\n")
-	out, escaped := visible(string(r.Arguments), oneLine)
-	t.arguments, t.escaped = out, t.escaped || escaped
-	return t
-}
-
-// bindingLines puts a tool's binding on lines. That of an HTTP tool is method, URL, and the names of headers.
-func bindingLines(kind agent.ToolKind, parts []string) []string {
-	if kind != agent.KindHTTP || len(parts) < 2 {
-		return parts
-	}
-	lines := []string{parts[0] + " " + parts[1]}
-	for _, name := range parts[2:] {
-		lines = append(lines, "Header "+name)
-	}
-	return lines
-}
-
-// callBlocks shows the whole call.
-func callBlocks(r *approvals.Request) []slack.Block {
-	t := newCallText(r)
-	var blocks []slack.Block
-	if t.escaped {
-		blocks = append(blocks, paragraph(hiddenWarning()))
-	}
-	if t.binding != "" {
-		blocks = append(blocks, paragraph(phrase{strong("Sends to")}))
-		for _, piece := range pieces(t.binding, maxElement) {
-			blocks = append(blocks, verbatim(piece))
-		}
-	}
-	blocks = append(blocks, paragraph(phrase{strong("Arguments"), ", complete"}))
-	for _, piece := range pieces(t.arguments, maxElement) {
-		blocks = append(blocks, verbatim(piece))
-	}
-	return blocks
-}
-
-func hiddenWarning() phrase {
-	return phrase{
-		strong("Careful: "), `this call contains invisible, misleading or padding characters. They are written out as \u{…}.`,
-	}
-}
-
-// excerptBlocks shows the beginning of a call that is too large for a message and says so.
-func excerptBlocks(r *approvals.Request) []slack.Block {
-	const shown = 1200
-	t := newCallText(r)
-	whole := t.arguments
-	if t.binding != "" {
-		whole = t.binding + "\n" + whole
-	}
-	first := pieces(whole, shown)[0]
-	blocks := []slack.Block{
-		paragraph(phrase{
-			strong("Too large for a card."),
-			fmt.Sprintf(" This is the beginning, %d of %d characters. ", units(first), units(whole)),
-			strong("Show details"), " has all of it, and approving is offered at its end.",
-		}),
-		verbatim(first),
-	}
-	if t.escaped {
-		blocks = append(blocks, paragraph(hiddenWarning()))
-	}
-	return blocks
+	return p
 }
 
 // terms says who may decide, until when, how far it is, and which call this is.
 func terms(r *approvals.Request) []phrase {
-	lines := []phrase{append(phrase{"Who decides: "}, whoDecides(r.Requirement)...)}
+	lines := []phrase{whoAnswers(r)}
 	if r.Expires.IsZero() {
 		lines = append(lines, phrase{"No deadline"})
 	} else {
@@ -232,6 +165,16 @@ func terms(r *approvals.Request) []phrase {
 		lines = append(lines, phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By})
 	}
 	return append(lines, fingerprint(r))
+}
+
+// whoAnswers names the people who are asked. Of those who may say what came of a call, one is enough.
+func whoAnswers(r *approvals.Request) phrase {
+	if r.Kind != agent.ExternalResult {
+		return append(phrase{"Who decides: "}, whoDecides(r.Requirement)...)
+	}
+	one := r.Requirement
+	one.Quorum = 1
+	return append(phrase{"Who provides the result or rejects: "}, whoDecides(one)...)
 }
 
 // fingerprint identifies the call on every surface.
@@ -275,7 +218,7 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 
 // mayAlways reports whether the policy allows a standing answer for the run.
 func mayAlways(r *approvals.Request) bool {
-	return r.Kind != agent.OutcomeUnknown && slices.Contains(r.Requirement.Always, approvals.ScopeRun)
+	return r.Kind == agent.Confirm && slices.Contains(r.Requirement.Always, approvals.ScopeRun)
 }
 
 // span says how long something took.

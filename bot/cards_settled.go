@@ -9,7 +9,12 @@ import (
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
 func settledCard(r *approvals.Request) card {
-	return card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}.fitted(r)
+	c := card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}
+	var ok bool
+	if c.encoded, ok = fitted(c.blocks); !ok {
+		return c.shortened(r)
+	}
+	return c
 }
 
 // settledBlocks renders an outcome; when whole is false without the call and with shortened reasons.
@@ -18,17 +23,32 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	if !whole {
 		reason, most = 300, min(10, most)
 	}
-	blocks := []slack.Block{header(statusWord(r.Status)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
+	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	for _, d := range r.Decisions[:most] {
 		if d.Reason != "" {
-			blocks = append(blocks, paragraph(phrase{d.By, " wrote:"}), quote(d.Reason, reason))
+			blocks = append(blocks, paragraph(phrase{d.By, wrote(d.Verdict)}), quote(d.Reason, reason))
 		}
 	}
 	blocks = append(blocks, paragraph(aboutCall(r)...))
 	if whole {
-		blocks = append(blocks, callBlocks(r)...)
+		blocks = append(blocks, newCallText(r).blocks(settled)...)
 	}
 	return stamp(append(blocks, paragraph(fingerprint(r))), blockPrefix(r))
+}
+
+// settledHeading says how the question ended.
+func settledHeading(r *approvals.Request) string {
+	if s := r.Settler(); s != nil && s.Verdict == approvals.ProvideResult {
+		return "Result provided"
+	}
+	return statusWord(r.Status)
+}
+
+func wrote(v approvals.Verdict) string {
+	if v == approvals.ProvideResult {
+		return " reports as the result:"
+	}
+	return " wrote:"
 }
 
 // outcome is the sentence that ends a request.
@@ -62,15 +82,32 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, phrase{r.Settled, ", after " + span(r.Settled.Sub(r.Created))})
 	}
 	if r.Status == approvals.RequestExpired {
-		lines = append(lines, phrase{"Nobody decided in time. The call has not run."})
+		lines = append(lines, phrase{expiredWords(r.Kind)})
 	}
 	if r.Status == approvals.RequestStale {
-		lines = append(lines, phrase{"What was shown is not what would run any more. The call has not run."})
+		lines = append(lines, phrase{staleWords(r.Kind)})
 	}
 	if r.Note != "" {
 		lines = append(lines, phrase{label(r.Note, 500)})
 	}
 	return lines
+}
+
+func expiredWords(kind agent.InterruptionKind) string {
+	switch kind {
+	case agent.OutcomeUnknown:
+		return "Nobody answered in time. It is not known whether the call ran, and it will not run again."
+	case agent.ExternalResult:
+		return "Nobody provided a result in time. It is not known whether somebody has carried the call out."
+	}
+	return "Nobody decided in time. The call has not run."
+}
+
+func staleWords(kind agent.InterruptionKind) string {
+	if kind == agent.Confirm {
+		return "What was shown is not what would run any more. The call has not run."
+	}
+	return "What was shown is not what is asked any more."
 }
 
 // deciding returns the decisions that count toward the outcome.
@@ -118,6 +155,8 @@ func verdictWord(v approvals.Verdict) string {
 		return "marked as done"
 	case approvals.GiveUp:
 		return "given up"
+	case approvals.ProvideResult:
+		return "result provided"
 	}
 	return label(string(v), 40)
 }
@@ -133,6 +172,8 @@ func afterword(v approvals.Verdict) string {
 		return ", as having happened"
 	case approvals.GiveUp:
 		return ", given up"
+	case approvals.ProvideResult:
+		return ", result provided"
 	}
 	return ""
 }
@@ -140,8 +181,11 @@ func afterword(v approvals.Verdict) string {
 // outcomeFor is the sentence for somebody who came too late.
 func outcomeFor(r *approvals.Request) phrase {
 	p := phrase{"Already decided. "}
-	if r.Kind == agent.OutcomeUnknown {
+	switch r.Kind {
+	case agent.OutcomeUnknown:
 		p = phrase{"Already settled. "}
+	case agent.ExternalResult:
+		p = phrase{"Already answered. "}
 	}
 	p = append(p, outcome(r)...)
 	if !r.Settled.IsZero() {

@@ -70,6 +70,17 @@ func surfaces() map[string]surface {
 		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) { r.Kind = agent.OutcomeUnknown },
 			by("U0BEN", approvals.MarkDone, "The bank shows it.")),
 	}
+	for name, r := range callsOfAllKinds() {
+		cards["pending_"+name] = r
+	}
+	result := decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
+		by("U0BEN", approvals.ProvideResult, "Deployed as build 4711.\nAll checks are green."))
+	cards["result_provided"] = result
+	cards["result_rejected"] = decided(approvals.RequestRejected, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
+		by("U0BEN", approvals.Reject, "Not on a Friday."))
+	cards["result_expired"] = decided(approvals.RequestExpired, func(r *approvals.Request) { *r = *asSettled(deploy(), r) })
+	cards["approved_shell"] = decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(shellScript(), r) },
+		by("U0BEN", approvals.Approve, ""))
 	out := map[string]surface{}
 	for name, r := range cards {
 		c := newCard(r)
@@ -83,7 +94,11 @@ func surfaces() map[string]surface {
 		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	}
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
+	out["form_result"] = surface{Blocks: formView(actProvide, deploy()).Blocks.BlockSet}
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
+	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
+	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
+	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	return out
 }
 
@@ -184,15 +199,13 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := transfer(string(text))
+		r := anyKind(string(text)).Draw(t, "request")
 
 		blocks := decoded(t, newCard(r).blocks)
 		acts := actions(blocks)
 		if runs := acts["approve"] || acts["always_approve"] || acts["retry"]; runs {
 			offered++
-			if got := unvisible(t, boxes(blocks, "Arguments")); got != string(r.Arguments) {
-				t.Fatalf("a card offers to approve but shows %d of %d bytes", len(got), len(r.Arguments))
-			}
+			showsAllBound(t, r, func(heading string) string { return boxes(blocks, heading) })
 		} else {
 			withheld++
 		}
@@ -223,7 +236,7 @@ func TestPagesOfLargeCalls(t *testing.T) {
 
 func checkPages(t interface{ Fatalf(string, ...any) }, r *approvals.Request) {
 	all := newCallText(r).pages()
-	var arguments string
+	var shown []seenBlock
 	for i := range all {
 		v := detailsView(r, i, rights{decide: true, cancel: true})
 		raw, err := json.Marshal(v)
@@ -238,12 +251,28 @@ func checkPages(t interface{ Fatalf(string, ...any) }, r *approvals.Request) {
 			t.Fatalf("page %d of %d: approve offered is %v", i+1, len(all), acts["approve"])
 		}
 		for _, p := range all[i] {
-			arguments += p.text
+			if p.heading != nil {
+				shown = append(shown, decoded(t, []slack.Block{paragraph(p.heading)})...)
+			}
+			shown = append(shown, decoded(t, []slack.Block{verbatim(p.text)})...)
 		}
 	}
-	binding := newCallText(r).binding
-	if got := unvisible(t, strings.TrimPrefix(arguments, binding)); got != string(r.Arguments) {
-		t.Fatalf("the pages show %d of %d bytes", len(got), len(r.Arguments))
+	showsAllBound(t, r, func(heading string) string { return boxes(shown, heading) })
+}
+
+// showsAllBound fails unless everything that a decision about the request is bound to can be read back under its heading.
+func showsAllBound(t interface{ Fatalf(string, ...any) }, r *approvals.Request, under func(heading string) string) {
+	if got := unvisible(t, under(headingArguments)); got != string(r.Arguments) {
+		t.Fatalf("%d of %d bytes of arguments are shown", len(got), len(r.Arguments))
+	}
+	if got := unvisible(t, under("Depends on")); got != strings.Join(r.Facts, "\n") {
+		t.Fatalf("the facts are shown as %q", got)
+	}
+	where, claims := boundTo(r.Tool)
+	for _, part := range []bound{where, claims} {
+		if got := unvisible(t, under(part.heading)); got != strings.Join(part.lines, "\n") {
+			t.Fatalf("%s is shown as %q", part.heading, got)
+		}
 	}
 }
 
@@ -255,7 +284,10 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 		args, _ := json.Marshal(map[string]string{"memo": evil})
 		r := transfer(string(args))
 		r.Tool.Name, r.Tool.Description, r.Tool.Binding, r.Agent = evil, evil, []string{evil}, evil
-		r.Path, r.Note, r.Requirement.Policy = []string{evil}, evil, evil
+		r.Path, r.Note, r.Requirement.Policy = []string{evil, evil}, evil, evil
+		r.Facts, r.Explanation = []string{evil}, []string{evil}
+		r.Tool.Kind = rapid.SampledFrom(everyKind).Draw(t, "kind")
+		r.Kind = rapid.SampledFrom([]agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}).Draw(t, "question")
 		r.Status = rapid.SampledFrom([]approvals.RequestStatus{
 			approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired,
 		}).Draw(t, "status")
@@ -358,12 +390,17 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		fill := func(most int) string { return strings.Repeat(unit+"-", most)[:most] }
 		r := transfer(fill(rapid.IntRange(0, 500).Draw(t, "size")))
 		r.Tool.Binding = nil
+		r.Tool.Kind = rapid.SampledFrom(everyKind).Draw(t, "kind")
+		for range rapid.IntRange(0, 4).Draw(t, "facts") {
+			r.Facts = append(r.Facts, fill(rapid.IntRange(0, 80).Draw(t, "fact")))
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "lines") {
+			r.Explanation = append(r.Explanation, fill(rapid.IntRange(0, 300).Draw(t, "line")))
+		}
 		for range rapid.IntRange(0, 12).Draw(t, "parts") {
 			r.Tool.Binding = append(r.Tool.Binding, fill(rapid.IntRange(0, 80).Draw(t, "part")))
 		}
-		if rapid.Bool().Draw(t, "unknown") {
-			r.Kind = agent.OutcomeUnknown
-		}
+		r.Kind = rapid.SampledFrom([]agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}).Draw(t, "question")
 		r.Agent, r.Path, r.Tool.Name, r.Requirement.Policy = fill(300), []string{fill(300)}, fill(200), fill(200)
 		r.Requirement.Approvers = approvals.Approvers{ChannelMembers: true}
 		for range rapid.IntRange(0, 10).Draw(t, "approvers") {

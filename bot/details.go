@@ -6,6 +6,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -14,25 +15,20 @@ const pagePieces = 10
 
 // piece is a part of the call's text with the heading it belongs under.
 type piece struct {
-	heading string // set on the first piece under it
+	heading phrase // set on the first piece under it
 	text    string
 }
 
 // pages cuts the whole call into pages of a modal. Joined, the pieces under each heading are exactly the text.
 func (t callText) pages() [][]piece {
 	var all []piece
-	add := func(heading, text string) {
-		for i, p := range pieces(text, maxElement) {
-			if i > 0 {
-				heading = ""
-			}
+	for _, s := range t.sections {
+		heading := s.title()
+		for _, p := range pieces(s.text, maxElement) {
 			all = append(all, piece{heading, p})
+			heading = nil
 		}
 	}
-	if t.binding != "" {
-		add("Sends to", t.binding)
-	}
-	add("Arguments", t.arguments)
 	var out [][]piece
 	for len(all) > pagePieces {
 		out = append(out, all[:pagePieces])
@@ -48,13 +44,13 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 	all := t.pages()
 	page = min(max(page, 0), len(all)-1)
 	last := page == len(all)-1
-	blocks := []slack.Block{paragraph(append(aboutCall(r), fingerprint(r))...)}
-	if t.escaped {
+	blocks := []slack.Block{paragraph(heading(r)...)}
+	if t.hidden {
 		blocks = append(blocks, paragraph(hiddenWarning()))
 	}
 	for _, p := range all[page] {
-		if p.heading != "" {
-			blocks = append(blocks, paragraph(phrase{strong(p.heading)}))
+		if p.heading != nil {
+			blocks = append(blocks, paragraph(p.heading))
 		}
 		blocks = append(blocks, verbatim(p.text))
 	}
@@ -84,11 +80,14 @@ func detailsEnd(r *approvals.Request, last bool, can rights) []slack.Block {
 		return []slack.Block{paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	}
 	blocks := []slack.Block{paragraph(terms(r)...)}
-	if can.decide && !last {
+	if can.decide && !last && r.Kind != agent.ExternalResult {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}
 	if can.decide {
 		for _, row := range decideButtons(r, last) {
+			if len(row) == 0 {
+				continue
+			}
 			blocks = append(blocks, slack.NewActionBlock("", row...))
 		}
 	}

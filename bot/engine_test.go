@@ -65,8 +65,9 @@ func (o oneAgent) Agent(name string) (approvals.AgentConfig, error) {
 // world is a workspace with the real service, worker, store and bot.
 type world struct {
 	*stage
-	bank *bank
-	file string
+	bank  *bank
+	tools []agent.Tool // beside the bank's
+	file  string
 	script
 }
 
@@ -75,12 +76,18 @@ type script []scripted.Step
 // newWorld starts everything; restart does so again on the same workspace and store.
 func newWorld(t *testing.T, steps ...scripted.Step) *world {
 	t.Helper()
+	return newWorldOf(t, nil, steps...)
+}
+
+// newWorldOf is newWorld for an agent with more tools.
+func newWorldOf(t *testing.T, tools []agent.Tool, steps ...scripted.Step) *world {
+	t.Helper()
 	ws, err := slackdev.Start(slackdev.Config{Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	w := &world{stage: &stage{t: t, slack: ws, logs: &logs{}}, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), script: steps}
+	w := &world{stage: &stage{t: t, slack: ws, logs: &logs{}}, bank: &bank{}, tools: tools, file: filepath.Join(t.TempDir(), "store.db"), script: steps}
 	w.restart()
 	return w
 }
@@ -101,7 +108,7 @@ func (w *world) restart() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := oneAgent{&agent.Agent{Name: "ops", Model: scripted.New(w.script...), Tools: []agent.Tool{w.bank.tool()}}}
+	known := oneAgent{&agent.Agent{Name: "ops", Model: scripted.New(w.script...), Tools: append([]agent.Tool{w.bank.tool()}, w.tools...)}}
 	service, err := approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: everybody{}, Directory: client, Agents: known, Requesters: approvals.Approvers{ChannelMembers: true},
 	})

@@ -40,7 +40,7 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrUnauthorized):
 		p = phrase{"You cannot decide this" + reason(err, approvals.ErrUnauthorized) + "."}
 		if r != nil {
-			p = append(append(append(p, " Who decides: "), whoDecides(r.Requirement)...), ".")
+			p = append(append(append(p, " "), whoAnswers(r)...), ".")
 		}
 		return p, true
 	case errors.Is(err, approvals.ErrExpired):
@@ -63,8 +63,12 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 func answeredBefore(r *approvals.Request, by approvals.UserID) phrase {
 	for _, d := range r.Decisions {
 		if d.By == by {
+			need := r.Requirement.Quorum
+			if !d.Verdict.Affirms() {
+				need = r.Requirement.DenyQuorum
+			}
 			return phrase{"Your answer is recorded already: ", verdictWord(d.Verdict), ", ", d.At, ". It needs ",
-				fmt.Sprintf("%d in all, from different people.", max(1, r.Requirement.Quorum))}
+				fmt.Sprintf("%d in all, from different people.", max(1, need))}
 		}
 	}
 	return phrase{"This has been decided already."}

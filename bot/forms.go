@@ -30,6 +30,7 @@ var forms = map[action]form{
 	actRejectReason: {approvals.Reject, "Reject with reason", "Why not?", "The agent is told.", "Reject"},
 	actMarkDone:     {approvals.MarkDone, "Mark done", "What came of it?", "The agent reads this as the result of the call.", "Mark done"},
 	actGiveUp:       {approvals.GiveUp, "Give up", "What should the agent know?", "The call is left as it is. The agent is told.", "Give up"},
+	actProvide:      {approvals.ProvideResult, "Provide result", "What came of it?", "The agent reads this as the result of the call.", "Provide result"},
 }
 
 func formView(a action, r *approvals.Request) slack.ModalViewRequest {
@@ -37,7 +38,7 @@ func formView(a action, r *approvals.Request) slack.ModalViewRequest {
 	text := slack.NewPlainTextInputBlockElement(nil, inputAction)
 	text.Multiline, text.MinLength, text.MaxLength = true, 1, maxReason
 	input := slack.NewInputBlock(inputBlock, plain(f.label), plain(f.hint), text)
-	v := modal(string(a), f.title, paragraph(append(aboutCall(r), fingerprint(r))...), input)
+	v := modal(string(a), f.title, paragraph(heading(r)...), input)
 	v.Submit, v.Close = plain(f.submit), plain("Cancel")
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest}.String()
 	return v

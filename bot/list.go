@@ -14,21 +14,23 @@ const listPage = 10
 
 // brief reports whether a request is small enough to be shown whole in a list.
 func brief(r *approvals.Request) bool {
-	t := newCallText(r)
-	return utf8.RuneCountInString(t.binding)+utf8.RuneCountInString(t.arguments) <= 400
+	n := 0
+	for _, s := range newCallText(r).bound() {
+		n += utf8.RuneCountInString(s.text)
+	}
+	return n <= 400
 }
 
 // listItem shows one request in a list.
 func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
-	about := aboutCall(r)
-	about = append(about, fingerprint(r))
+	about := heading(r)
 	if !r.Expires.IsZero() {
 		about = append(about, phrase{"Deadline: ", r.Expires})
 	}
 	blocks := []slack.Block{paragraph(about...)}
 	whole := brief(r)
 	if whole {
-		blocks = append(blocks, callBlocks(r)...)
+		blocks = append(blocks, newCallText(r).blocks(briefly)...)
 	}
 	var rows [][]slack.BlockElement
 	if mayDecide {
@@ -41,6 +43,15 @@ func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
 		blocks = append(blocks, slack.NewActionBlock("", row...))
 	}
 	return stamp(append(blocks, slack.NewDividerBlock()), blockPrefix(r)+"."+string(r.ID))
+}
+
+// heading begins what is shown of a request where other things stand around it.
+func heading(r *approvals.Request) []phrase {
+	lines := []phrase{{strong(question(r))}}
+	if r.Status != approvals.RequestPending {
+		lines[0] = phrase{strong(settledHeading(r))}
+	}
+	return append(append(lines, aboutCall(r)...), fingerprint(r))
 }
 
 // list is a page of requests.

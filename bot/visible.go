@@ -13,14 +13,19 @@ type lines int
 const (
 	oneLine   lines = iota // a line break is escaped like any control character
 	manyLines              // line breaks are kept
+	source                 // so is indentation, and tabs are drawn: for scripts and patches
 	prose                  // so are indentation and empty lines: for answers, which nobody decides about
 )
 
 const (
-	maxSpaces = 8 // longer runs push text out of sight and are counted instead
+	maxSpaces = 8  // longer runs push text out of sight and are counted instead
+	maxIndent = 40 // as maxSpaces, where a line of source begins
 	maxBreaks = 4
 	maxMarks  = 3 // combining marks on one letter
 )
+
+// drawnTab stands for a tab in source, where its first character is not used otherwise.
+const drawnTab = "⇥   "
 
 // visible renders text so that a reader sees everything that is in it. Letters, digits, punctuation, symbols and
 // single spaces stay; everything that shows nothing, reorders text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs
@@ -32,7 +37,11 @@ func visible(s string, mode lines) (out string, escaped bool) {
 	marks := maxMarks // a mark needs something to sit on
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if n := run(s[i:], r); n > 0 && mode != prose {
+		limit := maxSpaces
+		if mode == source && r == ' ' && indents(s[:i]) {
+			limit = maxIndent
+		}
+		if n := run(s[i:], r, limit); n > 0 && mode != prose {
 			escaped = true
 			fmt.Fprintf(&b, `\u{%X*%d}`, r, n)
 			marks = maxMarks
@@ -49,6 +58,12 @@ func visible(s string, mode lines) (out string, escaped bool) {
 		case r == '\n' && mode != oneLine:
 			b.WriteByte('\n')
 			marks = maxMarks
+		case r == '\t' && mode == source:
+			b.WriteString(drawnTab)
+			marks = maxMarks
+		case r == '⇥' && mode == source:
+			b.WriteString(`\u{21E5}`)
+			escaped, marks = true, maxMarks
 		case r == '\\' && strings.HasPrefix(s[i:], `\u{`):
 			b.WriteString(`\u{5C}`)
 			escaped, marks = true, maxMarks
@@ -70,9 +85,18 @@ func visible(s string, mode lines) (out string, escaped bool) {
 	return b.String(), escaped
 }
 
-// run returns the length of a run of spaces or line breaks at the start of s when it is too long to show.
-func run(s string, r rune) int {
-	limit := maxSpaces
+// indents reports whether a space behind the text is indentation. A line of a patch begins behind its mark.
+func indents(before string) bool {
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	if line != "" && strings.Contains("+- ", line[:1]) {
+		line = line[1:]
+	}
+	return strings.Trim(line, " ") == ""
+}
+
+// run returns the length of a run of spaces or line breaks at the start of s when it is too long to show: longer than
+// limit, for spaces.
+func run(s string, r rune, limit int) int {
 	switch r {
 	case ' ':
 	case '\n':

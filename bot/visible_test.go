@@ -117,6 +117,10 @@ func TestVisibleIsInjective(t *testing.T) {
 				t.Fatalf("%q became %q, which reads %q", in, out, back)
 			}
 		}
+		out, _ := visible(in, source)
+		if back := unvisible(t, strings.ReplaceAll(out, drawnTab, "\t")); back != in {
+			t.Fatalf("as source, %q became %q, which reads %q", in, out, back)
+		}
 	})
 }
 

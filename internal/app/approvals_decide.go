@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/app/control"
 )
@@ -37,6 +38,7 @@ environment to ask Slack who the person is.
 Example:
 
     countersign approvals decide req_06f1k8… --reject --reason "wrong account" --as U0123456789
+    countersign approvals decide req_06f1k9… --provide-result --reason "deployed as build 4711" --as U0123456789
 `
 }
 
@@ -69,7 +71,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 		By: approvals.NewUserID(r.Workspace, c.As), Verdict: c.verdict(), Reason: c.Reason, Digest: r.Digest, Via: "cli",
 	})
 	if err != nil {
-		return explainDecision(after, err)
+		return explainDecision(after, err, r.Kind)
 	}
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
@@ -98,8 +100,18 @@ func (c *decideCommand) verdict() approvals.Verdict {
 	return approvals.GiveUp
 }
 
-// explainDecision says how the request stands when the answer was too late.
-func explainDecision(r *approvals.Request, err error) error {
+// answers are the flags that answer a question of a kind.
+var answers = map[agent.InterruptionKind]string{
+	agent.Confirm:        "--approve or --reject",
+	agent.OutcomeUnknown: "--retry, --mark-done or --give-up",
+	agent.ExternalResult: "--provide-result or --reject",
+}
+
+// explainDecision says how the request stands when the answer was too late, and which answers it takes.
+func explainDecision(r *approvals.Request, err error, asked agent.InterruptionKind) error {
+	if flags, ok := answers[asked]; ok && errors.Is(err, approvals.ErrInvalid) {
+		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
+	}
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {
 		return err
 	}

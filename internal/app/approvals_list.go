@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/app/control"
 )
@@ -76,10 +77,10 @@ func (c *listCommand) table(p *Program, walk walker) error {
 	n := 0
 	err := walk(func(r *approvals.Request) error {
 		if n++; n == 1 {
-			fmt.Fprintln(w, "ID\tTOOL\tAGENT\tREQUESTER\tCHANNEL\tWAITING\tEXPIRES")
+			fmt.Fprintln(w, "ID\tASKS FOR\tTOOL\tAGENT\tREQUESTER\tCHANNEL\tWAITING\tEXPIRES")
 		}
 		s := newSummary(r)
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.Tool, s.Agent, s.Requester, s.Channel,
+		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, wanted(r.Kind), visible(s.Tool), visible(s.Agent), s.Requester, s.Channel,
 			ago(time.Since(s.Created)), until(s.Expires))
 		return err
 	})
@@ -114,6 +115,19 @@ func newSummary(r *approvals.Request) summary {
 		Requester: r.Requester.Local(), Channel: r.Place.Channel, Status: string(r.Status), Digest: r.Digest.String(),
 		Created: r.Created, Expires: r.Expires,
 	}
+}
+
+// wanted names in a word what a request of the kind waits for.
+func wanted(kind agent.InterruptionKind) string {
+	switch kind {
+	case agent.Confirm:
+		return "approval"
+	case agent.OutcomeUnknown:
+		return "outcome"
+	case agent.ExternalResult:
+		return "result"
+	}
+	return string(kind)
 }
 
 func ago(d time.Duration) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -53,15 +54,20 @@ func (c *showCommand) print(p *Program, r *approvals.Request) error {
 func printRequest(w io.Writer, r *approvals.Request) error {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, visible(value)) }
+	list := func(name string, lines []string) {
+		for _, text := range lines {
+			line(name, text)
+			name = ""
+		}
+	}
 	line("request", string(r.ID))
 	line("status", statusLine(r))
+	line("asks", questionWords(r.Kind))
 	line("tool", r.Tool.Name+" ("+string(r.Tool.Kind)+")")
 	if r.Tool.Description != "" {
 		line("description", r.Tool.Description)
 	}
-	for _, part := range r.Tool.Binding {
-		line("", part)
-	}
+	list("bound to", r.Tool.Binding)
 	line("agent", strings.Join(r.Path, " > "))
 	line("requester", r.Requester.Local())
 	line("channel", r.Place.Channel)
@@ -77,8 +83,23 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	}
 	line("arguments", "")
 	b.WriteString(indentArguments(r.Arguments))
+	list("depends on", r.Facts)
+	list("in words", r.Explanation)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// questionWords say what a request of the kind waits for.
+func questionWords(kind agent.InterruptionKind) string {
+	switch kind {
+	case agent.Confirm:
+		return "whether the call may run"
+	case agent.OutcomeUnknown:
+		return "what became of the call, which was begun"
+	case agent.ExternalResult:
+		return "for the result of the call, which somebody carries out elsewhere"
+	}
+	return string(kind)
 }
 
 func statusLine(r *approvals.Request) string {

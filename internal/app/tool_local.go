@@ -42,18 +42,19 @@ func handoffWords(to *agentsfile.Agent) string {
 	return "Hand the conversation over to the agent " + to.Name + ". Its instructions begin: " + first
 }
 
-// explainShell lists the commands of a call and what cannot be read off it.
+// explainShell lists the commands of a call, behind what cannot be read off it: where there is little room, that is what
+// somebody has to see.
 func explainShell(call *agent.ToolCall) []string {
 	in, err := shelltool.Inspect(call.Arguments)
 	if err != nil {
 		return nil
 	}
 	var lines []string
+	for _, r := range in.Remarks {
+		lines = append(lines, "careful, "+remarkWords[r.Kind]+": "+r.Text)
+	}
 	for _, c := range in.Commands {
 		lines = append(lines, "runs "+commandText(c))
-	}
-	for _, r := range in.Remarks {
-		lines = append(lines, remarkWords[r.Kind]+": "+r.Text)
 	}
 	return lines
 }

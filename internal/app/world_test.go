@@ -69,6 +69,7 @@ type settings struct {
 	http   bool   // HTTP mode
 	env    []string
 	faults []openaidev.Fault
+	rules  []openaidev.Rule // before the others
 }
 
 // world is everything around the program.
@@ -106,7 +107,7 @@ func newWorld(t *testing.T, s settings) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.slack.Close() })
-	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: rules(), Faults: s.faults}, APIKey: canaryModel})
+	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...), Faults: s.faults}, APIKey: canaryModel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +310,7 @@ func (w *world) settled(card slackdev.Message, word string) {
 func decidable(m slackdev.Message) bool {
 	return slices.ContainsFunc(m.Buttons(), func(b slackdev.Button) bool {
 		switch b.ActionID {
-		case "approve", "reject", "always_approve", "always_reject", "reject_with_reason", "mark_done", "retry", "give_up":
+		case "approve", "reject", "always_approve", "always_reject", "reject_with_reason", "mark_done", "retry", "give_up", "provide_result":
 			return true
 		}
 		return false

@@ -1,0 +1,121 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// bound is what a tool is bound to, in words, under a heading that says what the tool does.
+type bound struct {
+	heading, aside string
+	lines          []string
+}
+
+// boundTo puts a tool's binding into words for people. What a server says about its own tool comes apart from it. Every
+// part of the binding is in one of them; parts in a form that is not known stay as they are.
+func boundTo(t approvals.ToolSnapshot) (where, claims bound) {
+	switch t.Kind {
+	case agent.KindHTTP:
+		return bound{heading: "Sends to", lines: httpCall(t.Binding)}, bound{}
+	case agent.KindShell:
+		return bound{heading: "Runs on the bot's machine", lines: worded(t.Binding, map[string]string{
+			"workdir": "In ", "shell": "Scripts are read by ", "env": "Variables ",
+		}, " ")}, bound{}
+	case agent.KindApplyPatch:
+		return bound{heading: "Changes files on the bot's machine", lines: worded(t.Binding, map[string]string{
+			"root": "In ", "allow": "Only ",
+		}, " ")}, bound{}
+	case agent.KindMCP:
+		return serverTool(t.Binding)
+	case agent.KindHostedMCP:
+		return bound{"MCP server", ", which the model's provider talks to", worded(t.Binding, map[string]string{
+			"server_label": "Label ", "server_url": "At ", "connector_id": "Connector ", "header": "Header ",
+		}, " ")}, bound{}
+	case agent.KindAgent:
+		return bound{heading: "Sets another agent to work", lines: t.Binding}, bound{}
+	}
+	return bound{heading: "Bound to", lines: t.Binding}, bound{}
+}
+
+// httpCall is the binding of an HTTP call: method, URL, and the names of headers.
+func httpCall(parts []string) []string {
+	if len(parts) < 2 {
+		return parts
+	}
+	lines := []string{parts[0] + " " + parts[1]}
+	for _, name := range parts[2:] {
+		lines = append(lines, "Header "+name)
+	}
+	return lines
+}
+
+// worded replaces the first word of each part. Environment variables in a row share a line.
+func worded(parts []string, words map[string]string, separator string) []string {
+	var lines []string
+	variables := false // the last line lists variables
+	for _, part := range parts {
+		name, value, _ := strings.Cut(part, separator)
+		word, known := words[name]
+		listed := name == "env" && plainName(value)
+		switch {
+		case !known:
+			lines = append(lines, part)
+		case value == "": // there is none
+		case listed && variables:
+			lines[len(lines)-1] += ", " + value
+		case name == "env" && !listed:
+			lines = append(lines, "A variable named "+value)
+		default:
+			lines = append(lines, word+value)
+		}
+		variables = known && listed
+	}
+	return lines
+}
+
+// plainName reports whether a name cannot be taken for more than one.
+func plainName(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// serverTool takes the binding of a tool of an MCP server apart: how the server is reached is the operator's word, what
+// follows is the server's own.
+func serverTool(parts []string) (where, claims bound) {
+	where = bound{heading: "MCP server"}
+	claims = bound{heading: "The server says about its tool", aside: ", and nobody has checked it"}
+	i := slices.IndexFunc(parts, func(part string) bool { return strings.HasPrefix(part, "tool=") })
+	if i < 0 {
+		i = len(parts)
+	}
+	own, said := parts[:i], parts[i:]
+	where.lines = worded(own, map[string]string{
+		"server": "Server ", "transport": "Over ", "url": "At ", "command": "Started here as ", "header": "Header ",
+		"dir": "In ", "env": "Variables ",
+	}, "=")
+	for _, part := range said {
+		name, value, _ := strings.Cut(part, "=")
+		switch words, known := hintWords[name]; {
+		case value == "": // it says nothing
+		case known && value == "true":
+			claims.lines = append(claims.lines, words[0]+" ("+part+")")
+		case known && value == "false":
+			claims.lines = append(claims.lines, words[1]+" ("+part+")")
+		default:
+			claims.lines = append(claims.lines, worded([]string{part}, map[string]string{
+				"tool": "Its name there: ", "title": "Title: ", "annotations.title": "Title in the annotations: ",
+			}, "=")...)
+		}
+	}
+	return where, claims
+}
+
+// hintWords say what an MCP server's hint means when it is true and when it is false.
+var hintWords = map[string][2]string{
+	"readOnlyHint":    {"It changes nothing", "It may change something"},
+	"destructiveHint": {"It may overwrite or delete", "It only adds"},
+	"idempotentHint":  {"Calling it again changes nothing more", "Calling it again may change more"},
+	"openWorldHint":   {"It reaches things outside the server", "It stays within the server's own things"},
+}

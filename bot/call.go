@@ -1,0 +1,210 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// section is a part of what is shown of a call, under a heading of its own.
+type section struct {
+	heading string
+	aside   string // what the heading is followed by
+	text    string // rendered visible
+	// aid marks what explains or repeats other sections, and what nothing is bound to: where there is no room it is
+	// shortened to so many of its lines. Zero for everything that people decide about, which is never shortened.
+	aid int
+}
+
+// callText is everything that is shown of a call: what the tool is bound to, the arguments and what the call depends on,
+// all of which a decision is bound to, and aids to read them.
+type callText struct {
+	sections []section
+	hidden   bool // something shows nothing, misleads or pads, and is written out
+	runs     bool // people decide whether it runs
+}
+
+const headingArguments = "Arguments"
+
+// newCallText renders what there is to show, in the order of showing.
+func newCallText(r *approvals.Request) callText {
+	t := callText{runs: r.Kind != agent.ExternalResult}
+	where, claims := boundTo(r.Tool)
+	t.add(where.heading, where.aside, where.lines, 0)
+	t.add(claims.heading, claims.aside, claims.lines, 0)
+	t.add(explanationHeading(r.Tool.Kind), ", read off the arguments", r.Explanation, 6)
+	t.addArguments(r)
+	t.add("Depends on", ", looked at again right before it runs", r.Facts, 0)
+	return t
+}
+
+// add appends a section of lines, if there are any. A line break within a line is written out.
+func (t *callText) add(heading, aside string, lines []string, aid int) {
+	if len(lines) == 0 {
+		return
+	}
+	rendered := make([]string, len(lines))
+	for i, line := range lines {
+		out, escaped := visible(line, oneLine)
+		rendered[i] = out
+		t.hidden = t.hidden || escaped
+	}
+	t.sections = append(t.sections, section{heading, aside, strings.Join(rendered, "\n"), aid})
+}
+
+// addArguments appends the canonical arguments, and behind them a script or a patch that they hold as plain text.
+func (t *callText) addArguments(r *approvals.Request) {
+	out, hidden := visible(string(r.Arguments), oneLine)
+	arguments := section{heading: headingArguments, aside: ", complete", text: out}
+	plain, ok := plainTextOf(r.Tool.Kind, r.Arguments)
+	if ok && hidden && !plain.hidden { // what is long is indentation
+		arguments.aside += `; \u{20*N} stands for N spaces`
+		hidden = false
+	}
+	t.hidden = t.hidden || hidden || plain.hidden
+	t.sections = append(t.sections, arguments)
+	if plain.easier {
+		t.sections = append(t.sections, section{plain.heading, ", the same as in the arguments, easier to read", plain.text, 1})
+	}
+}
+
+func explanationHeading(kind agent.ToolKind) string {
+	switch kind {
+	case agent.KindShell:
+		return "Commands"
+	case agent.KindApplyPatch:
+		return "Files"
+	}
+	return "In other words"
+}
+
+// bound returns the sections that a decision is bound to.
+func (t callText) bound() []section {
+	var out []section
+	for _, s := range t.sections {
+		if s.aid == 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// opening joins everything that a decision is bound to, for showing where it begins.
+func (t callText) opening() string {
+	var texts []string
+	for _, s := range t.bound() {
+		texts = append(texts, s.text)
+	}
+	return strings.Join(texts, "\n")
+}
+
+// detail is how much of a call a surface shows.
+type detail int
+
+const (
+	everything detail = iota
+	briefly           // the aids shortened
+	barely            // without the aids
+	settled           // as barely, and nothing is said about what is left out
+	opening           // only where the call begins, behind shortened aids
+	openingOnly
+)
+
+// whole reports whether all is shown that a decision is bound to.
+func (d detail) whole() bool { return d < opening }
+
+// blocks shows the call.
+func (t callText) blocks(d detail) []slack.Block {
+	if !d.whole() {
+		return t.openingBlocks(d)
+	}
+	var blocks []slack.Block
+	if t.hidden {
+		blocks = append(blocks, paragraph(hiddenWarning()))
+	}
+	for _, s := range t.sections {
+		if s.aid == 0 || d == everything {
+			blocks = append(blocks, s.blocks()...)
+		} else {
+			blocks = append(blocks, s.shortened(d)...)
+		}
+	}
+	return blocks
+}
+
+func (s section) title() phrase { return phrase{strong(s.heading), s.aside} }
+
+func (s section) blocks() []slack.Block {
+	blocks := []slack.Block{paragraph(s.title())}
+	for _, piece := range pieces(s.text, maxElement) {
+		blocks = append(blocks, verbatim(piece))
+	}
+	return blocks
+}
+
+// shortened shows of an aid what there is room for, and says that there is more.
+func (s section) shortened(d detail) []slack.Block {
+	if d == settled {
+		return nil
+	}
+	const most = 100 // characters of a line
+	lines := strings.Split(s.text, "\n")
+	kept, cut := lines[:min(s.aid, len(lines))], len(lines) > s.aid
+	for i, line := range kept {
+		if units(line) > most {
+			kept[i], cut = pieces(line, most)[0]+"…", true
+		}
+	}
+	switch {
+	case !cut && d != barely:
+		return s.blocks()
+	case d == barely || s.aid == 1:
+		return []slack.Block{paragraph(phrase{strong(s.heading), fmt.Sprintf(": %s, in ", counted(lines)), strong("Show details")})}
+	}
+	return []slack.Block{
+		paragraph(phrase{strong(s.heading), fmt.Sprintf(": the beginning of %s, all of it in ", counted(lines)), strong("Show details")}),
+		verbatim(strings.Join(kept, "\n")),
+	}
+}
+
+func counted(lines []string) string {
+	if len(lines) == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", len(lines))
+}
+
+func hiddenWarning() phrase {
+	return phrase{
+		strong("Careful: "), `this call contains invisible, misleading or padding characters. They are written out as \u{…}.`,
+	}
+}
+
+// openingBlocks shows the beginning of a call that is too large for a message and says so.
+func (t callText) openingBlocks(d detail) []slack.Block {
+	const shown = 1200
+	text := t.opening()
+	first := pieces(text, shown)[0]
+	words := phrase{
+		strong("Too large for a card."),
+		fmt.Sprintf(" This is the beginning, %d of %d characters. ", units(first), units(text)),
+		strong("Show details"), " has all of it",
+	}
+	if t.runs {
+		words = append(words, ", and approving is offered at its end")
+	}
+	blocks := []slack.Block{paragraph(append(words, ".")), verbatim(first)}
+	if t.hidden {
+		blocks = append(blocks, paragraph(hiddenWarning()))
+	}
+	for _, s := range t.sections {
+		if d == opening && s.aid > 0 {
+			blocks = append(blocks, s.shortened(briefly)...)
+		}
+	}
+	return blocks
+}
