@@ -49,7 +49,7 @@ func (a *Agent) AsTool(name, description string) Tool {
 // is a question of its own, before the agent begins.
 //
 // An agent that runs out of turns, answers against the protocol or trips a guardrail ends its use only: the model that
-// used it reads why. Other errors end the run, which can be resumed.
+// used it reads why, once nothing inside has an unknown outcome any more. Other errors end the run, which can be resumed.
 func (a *Agent) AsToolWith(o AsToolOptions) Tool {
 	if a == nil {
 		return Tool{Name: o.Name, err: errNilAgent}
@@ -111,7 +111,10 @@ func (l *loop) delegate(ctx context.Context, j *job) outcome {
 	f := j.call.Nested
 	err := l.loop(f).run(ctx)
 	switch {
-	case err != nil && told(err) && ctx.Err() == nil:
+	case err != nil && told(err) && ctx.Err() == nil && !f.mayHaveBegun():
+		if f.asksWhatBecame() {
+			return outcome{waits: true} // it ends once people have said so
+		}
 		return l.answered(ctx, j, ToolOutput{Text: fmt.Sprintf("The agent %s could not finish: %s.", f.entry, excerptLong(err.Error()))})
 	case err != nil:
 		return outcome{err: fmt.Errorf("agent %q: %w", f.entry, err)}

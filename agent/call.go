@@ -64,7 +64,9 @@ type call struct {
 	// Output is held here until the outputs before it are there too.
 	Output *ToolOutput `json:"output,omitempty"`
 
-	written json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
+	// onRecord says that this process knows whether the call has begun, and that the journal has what it led to.
+	onRecord bool
+	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
 // arguments returns the canonical arguments that would be carried out.

@@ -36,6 +36,7 @@ type outcome struct {
 	changed   bool     // facts are set
 	waits     bool     // the agent at work as a tool waits for people
 	err       error
+	onRecord  bool // the error leaves nothing open: the call has not begun, or the journal has its output
 }
 
 // execute runs the jobs side by side and records each outcome as it comes. After an error no further job starts;
@@ -54,7 +55,8 @@ func (l *loop) execute(ctx context.Context, r *round) error {
 	defer close(work)
 
 	var failed error
-	for jobs, running := r.jobs, 0; running > 0 || len(jobs) > 0 && failed == nil; {
+	jobs := r.jobs
+	for running := 0; running > 0 || len(jobs) > 0 && failed == nil; {
 		var feed chan<- *job
 		var next *job
 		if len(jobs) > 0 && failed == nil {
@@ -80,7 +82,10 @@ func (l *loop) execute(ctx context.Context, r *round) error {
 		if err == nil && failed == nil {
 			err = l.checkpoint(ctx)
 		}
-		failed = errors.Join(failed, err)
+		failed = graver(failed, err)
+	}
+	for _, j := range jobs { // those that did not start
+		j.call.onRecord = !j.resumed
 	}
 	return failed
 }
@@ -97,6 +102,7 @@ func (l *loop) record(r *round, o outcome) {
 	c := o.call
 	switch {
 	case o.err != nil:
+		c.onRecord = o.onRecord
 		return
 	case o.question != "":
 		if o.changed {
@@ -151,6 +157,7 @@ func (l *loop) perform(ctx context.Context, j *job) outcome {
 	}
 	if !j.resumed {
 		if o, ends := l.check(ctx, j); ends {
+			o.onRecord = true
 			return o
 		}
 	}

@@ -299,6 +299,17 @@ func (x *execution) finish(err error) (*Result, error) {
 	return result, nil
 }
 
+// graver returns the errors of two calls as one. What is no answer for an agent must not hide behind what is.
+func graver(a, b error) error {
+	switch {
+	case a != nil && b != nil && told(a) && !told(b):
+		return b
+	case a != nil && b != nil && told(b) && !told(a):
+		return a
+	}
+	return errors.Join(a, b)
+}
+
 // told reports whether the error of an agent used as a tool is an answer for the agent that used it: it has done
 // nothing wrong itself, and can go on.
 func told(err error) bool {

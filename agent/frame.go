@@ -150,6 +150,30 @@ func (f *frame) waits() bool {
 	return false
 }
 
+// asksWhatBecame reports whether people have still to say what became of a call, here or further inside.
+func (f *frame) asksWhatBecame() bool {
+	return f.anyCall(func(f *frame, c *call) bool {
+		return c.Question == OutcomeUnknown && c.State == callWaiting && c.Output == nil && f.ruling(c).verdict == undecided
+	})
+}
+
+// mayHaveBegun reports whether there is a call, here or further inside, of which only the journal could say whether it
+// has begun.
+func (f *frame) mayHaveBegun() bool {
+	return f.anyCall(func(_ *frame, c *call) bool {
+		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.onRecord
+	})
+}
+
+func (f *frame) anyCall(is func(*frame, *call) bool) bool {
+	found := false
+	_ = f.each(func(f *frame) error {
+		found = found || slices.ContainsFunc(f.calls, func(c *call) bool { return is(f, c) })
+		return nil
+	})
+	return found
+}
+
 // done reports whether every call of the turn has its output.
 func (f *frame) done() bool {
 	for _, c := range f.calls {

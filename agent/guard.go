@@ -119,7 +119,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 		v, err := judge(g.Name, func() (Verdict, error) { return g.Check(ctx, &input, output) })
 		switch {
 		case err != nil:
-			return outcome{err: err}
+			return outcome{err: err, onRecord: true}
 		case v.Action == Allow:
 		case v.Action == Replace:
 			if v.Message == "" {
@@ -127,7 +127,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 			}
 			output = ToolOutput{Text: v.Message, Failed: output.Failed}
 		default:
-			return outcome{err: l.tripped(g.Name, j.tool.Name, v)}
+			return outcome{err: l.tripped(g.Name, j.tool.Name, v), onRecord: true}
 		}
 	}
 	return outcome{output: &output}
