@@ -11,6 +11,13 @@ const (
 // graph holds the agents that a run can reach, by name.
 type graph map[string]*Agent
 
+// Check reports what is set up wrongly in the agent, or in one that it reaches by handoffs and agents used as tools, as
+// running it would: an error that wraps [ErrConfig]. It contacts nobody, so tools of toolsets are not looked at.
+func (a *Agent) Check() error {
+	_, err := graphOf(a)
+	return err
+}
+
 // graphOf walks from root along handoffs and agents used as tools, and reports what is set up wrongly.
 func graphOf(root *Agent) (graph, error) {
 	if root == nil {

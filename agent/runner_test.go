@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,9 @@ func TestConfiguration(t *testing.T) {
 		_, err := (&agent.Runner{}).Run(t.Context(), tt.agent)
 		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
+		}
+		if checked := tt.agent.Check(); fmt.Sprint(checked) != fmt.Sprint(err) {
+			t.Errorf("%s: Check says %v, running says %v", tt.why, checked, err)
 		}
 	}
 	if _, err := (&agent.Runner{}).Run(t.Context(), &good, agent.Item{Text: "?"}); !errors.Is(err, agent.ErrConfig) {

@@ -10,7 +10,6 @@ import (
 	"net/textproto"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +39,8 @@ type ServerConfig struct {
 	Env map[string]string
 	// Dir is the working directory of Command. Empty: this process's.
 	Dir string
+	// WrittenDir is the directory as the operator wrote it, like WrittenCommand. Empty: Dir.
+	WrittenDir string
 
 	// URL is the endpoint of a server that speaks streamable HTTP.
 	URL string
@@ -147,7 +148,7 @@ func (d *declared) checkCommand() error {
 		return nil
 	}
 	if info, err := os.Stat(d.Dir); err != nil || !info.IsDir() {
-		return d.wrong("dir", fmt.Sprintf("%q is not a directory that is there", filepath.Clean(d.Dir)))
+		return d.wrong("dir", fmt.Sprintf("%q is not a directory that is there", cmp.Or(d.WrittenDir, d.Dir)))
 	}
 	return nil
 }
@@ -171,7 +172,7 @@ func (d *declared) checkURL() error {
 		return d.wrong(field, "has a fragment, which is never sent")
 	case len(d.Env) > 0:
 		return d.wrong("env", "belongs to command; a server behind a URL has headers")
-	case d.Dir != "":
+	case d.Dir != "" || d.WrittenDir != "":
 		return d.wrong("dir", "belongs to command")
 	case len(d.WrittenCommand) > 0:
 		return d.wrong("command", "is not used together with "+field)
@@ -228,7 +229,7 @@ func (d *declared) identity() []string {
 		command = d.Command
 	}
 	quoted, _ := json.Marshal(command) // a list of texts always can be
-	id = append(id, "command="+string(quoted), "dir="+d.Dir)
+	id = append(id, "command="+string(quoted), "dir="+cmp.Or(d.WrittenDir, d.Dir))
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		id = append(id, "env="+name)
 	}

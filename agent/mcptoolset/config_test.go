@@ -29,6 +29,7 @@ func TestNewServerRefuses(t *testing.T) {
 		{`env "A=B"`, mcptoolset.ServerConfig{Command: command, Env: map[string]string{"A=B": secret}}},
 		{`env "A"`, mcptoolset.ServerConfig{Command: command, Env: map[string]string{"A": secret + "\x00"}}},
 		{"dir", mcptoolset.ServerConfig{Command: command, Dir: "/no/such/place"}},
+		{`dir "${DIR}" is not a directory`, mcptoolset.ServerConfig{Command: command, Dir: "/no/" + secret, WrittenDir: "${DIR}"}},
 		{"headers belong to url", mcptoolset.ServerConfig{Command: command, Headers: map[string]string{"A": secret}}},
 		{"url is not used", mcptoolset.ServerConfig{Command: command, WrittenURL: "http://h"}},
 		{"env belongs to command", mcptoolset.ServerConfig{URL: "http://h", Env: map[string]string{"A": secret}}},

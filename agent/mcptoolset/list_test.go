@@ -36,9 +36,9 @@ func TestSchemaAsItCame(t *testing.T) {
 		check(t, ts, "server=raw", "transport=http", "url=https://h/${PATH}", "header=Authorization", "header=X-B")
 	}
 	cfg := self(t, "raw", "RAW_TOOLS", `{"tools":[`+list+`]}`)
-	cfg.WrittenCommand = []string{"${SERVER}"}
+	cfg.WrittenCommand, cfg.Dir, cfg.WrittenDir = []string{"${SERVER}"}, t.TempDir(), "${DIR}"
 	check(t, newToolset(t, mcptoolset.Config{Server: newServer(t, cfg)}),
-		"server=test", "transport=stdio", `command=["${SERVER}"]`, "dir=", "env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
+		"server=test", "transport=stdio", `command=["${SERVER}"]`, "dir=${DIR}", "env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
 }
 
 // Everything that a server says about a tool is in its digest.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/mcptoolset"
 	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/approvals/celpolicy"
@@ -22,16 +22,17 @@ type catalog struct {
 	agents map[string]approvals.AgentConfig
 	policy approvals.Policy
 	tools  []toolRow
-	used   map[[sha256.Size]byte]bool // the MCP servers that it needs
+	used   map[serverKey]bool // the MCP servers that it needs
 }
 
 // toolRow is what check says about a tool.
 type toolRow struct {
-	Agent string `json:"agent"`
-	Tool  string `json:"tool"`
-	Type  string `json:"type"`
-	Gate  string `json:"gate"`
-	Call  string `json:"call,omitempty"`
+	Agent string              `json:"agent"`
+	Tool  string              `json:"tool"`
+	Type  string              `json:"type"`
+	Gate  string              `json:"gate"`
+	Call  string              `json:"call,omitempty"`
+	set   *mcptoolset.Toolset // of a row that stands for the tools of an MCP server
 }
 
 var (
@@ -71,7 +72,7 @@ type builder struct {
 	servers   *mcpServers
 
 	file     *agentsfile.File
-	used     map[[sha256.Size]byte]bool // of servers
+	used     map[serverKey]bool // of servers
 	agents   map[string]*agent.Agent
 	problems agentsfile.Problems
 	gated    *agentsfile.Tool // the first gated tool
@@ -81,7 +82,7 @@ type builder struct {
 // build returns the catalog, or agentsfile.Problems.
 func (b *builder) build(f *agentsfile.File) (*catalog, error) {
 	c := &catalog{file: f, agents: make(map[string]approvals.AgentConfig), policy: policyOf(f.DefaultPolicy)}
-	b.file, b.agents, b.used = f, make(map[string]*agent.Agent), make(map[[sha256.Size]byte]bool)
+	b.file, b.agents, b.used = f, make(map[string]*agent.Agent), make(map[serverKey]bool)
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings}
 	}
@@ -93,6 +94,7 @@ func (b *builder) build(f *agentsfile.File) (*catalog, error) {
 		b.problem(b.gated.Position, "tool %q needs approval and the file has no `default_policy`: nobody could approve. "+
 			"Add one, for instance\n  default_policy: { approvers: { channel_members: true } }", b.gated.Name)
 	}
+	b.checkAgents()
 	if len(b.problems) > 0 {
 		return nil, b.problems
 	}
@@ -100,8 +102,31 @@ func (b *builder) build(f *agentsfile.File) (*catalog, error) {
 	return c, nil
 }
 
+// checkAgents finds what makes sense in every part and not together, for instance two shells in the provider's own form.
+func (b *builder) checkAgents() {
+	if len(b.problems) > 0 {
+		return // half an agent has more wrong with it than the file
+	}
+	seen := make(map[string]bool) // several agents may lead to the same one
+	for _, a := range b.file.Agents {
+		if err := b.agents[a.Name].Check(); err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			b.refused(a.Position, "agent "+a.Name, err)
+		}
+	}
+}
+
 func (b *builder) problem(at agentsfile.Position, format string, args ...any) {
 	b.problems = append(b.problems, &agentsfile.Problem{Position: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// refused notes why a part cannot be made. Errors about its configuration name the part themselves.
+func (b *builder) refused(at agentsfile.Position, part string, err error) {
+	if errors.Is(err, agent.ErrConfig) {
+		b.problem(at, "%s", strings.TrimPrefix(err.Error(), agent.ErrConfig.Error()+": "))
+		return
+	}
+	b.problem(at, "%s: %v", part, err)
 }
 
 // agent fills in an agent of the file.
@@ -155,7 +180,7 @@ func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
 	case agentsfile.ApplyPatch:
 		tool, err = newPatchTool(t)
 	case agentsfile.HostedMCP:
-		tool, err = newHostedMCP(t)
+		return b.hostedMCP(t)
 	case agentsfile.WebSearch:
 		tool = agent.Tool{Name: t.Name, Kind: agent.KindWebSearch, Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"web_search"}`), Idempotent: true}
 	case agentsfile.External:
@@ -164,7 +189,7 @@ func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
 		tool = b.agents[t.Agent.Name].AsToolWith(agent.AsToolOptions{Name: t.Name, Description: t.Description, MaxTurns: t.MaxTurns})
 	}
 	if err != nil {
-		b.problem(t.Position, "%s tool %q: %s", t.Type, t.Name, reason(err))
+		b.refused(t.Position, fmt.Sprintf("%s tool %q", t.Type, t.Name), err)
 		return tool, false
 	}
 	return tool, true

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,11 +26,29 @@ func functions() []agent.Tool {
 
 func buildCatalog(t *testing.T, text string) (*catalog, error) {
 	t.Helper()
-	f, err := agentsfile.Parse("agents.yaml", []byte(text), func(name string) (string, bool) { return "https://" + canary + ".example", name == "URL" })
+	return newBuilder().build(parseFile(t, text))
+}
+
+func newBuilder() *builder {
+	return &builder{functions: functions(), model: withoutModel, servers: newMCPServers(slog.New(slog.DiscardHandler))}
+}
+
+// parseFile reads an agents file that may use ${URL}, ${TOKEN} and ${DIR}, a directory. Their values are secrets.
+func parseFile(t *testing.T, text string) *agentsfile.File {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), canary)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{"URL": "https://" + canary + ".example", "TOKEN": canary, "DIR": dir}
+	f, err := agentsfile.Parse("agents.yaml", []byte(text), func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&builder{functions: functions(), model: withoutModel, servers: newMCPServers(slog.New(slog.DiscardHandler))}).build(f)
+	return f
 }
 
 const head = "version: 1\nagents:\n  ops:\n    instructions: Help.\n    model: m\n    tools:\n"
@@ -106,6 +126,34 @@ func TestCatalogProblems(t *testing.T) {
 			"agents.yaml:15:17: needs_approval of x: the tool's parameters have no 'amonut'"},
 		{"schema keyword", head + "      - { type: http, name: x, description: D, method: GET, url: \"${URL}\", parameters: { type: object, properties: { n: { type: number, minimun: 1 } } } }\n",
 			"minimun"},
+		{"no directory of commands", head + "      - { type: shell, workdir: \"${DIR}/absent\" }\n" + policy,
+			`agents.yaml:7:9: shell tool "shell": workdir ${DIR}/absent cannot be used: no such file or directory`},
+		{"no directory of patches", head + "      - { type: apply_patch, root: \"${DIR}/absent\" }\n" + policy,
+			`agents.yaml:7:9: patch tool "apply_patch": root ${DIR}/absent cannot be used: no such file or directory`},
+		{"no shell", head + "      - { type: shell, workdir: \"${DIR}\", shell: /absent/sh }\n" + policy, `shell tool "shell": shell cannot be run`},
+		{"no directory of a server", head + "      - { type: mcp, server: s }\nmcp_servers: { s: { command: [x], dir: \"${DIR}/absent\" } }\n" + policy,
+			`agents.yaml:8:16: mcp server "s": dir "${DIR}/absent" is not a directory that is there`},
+		{"policy of a server", head + "      - { type: mcp, server: s, require_approval: { never: { tools: [x] } } }\nmcp_servers: { s: { url: \"${URL}\" } }\n" + policy,
+			"agents.yaml:7:51: require_approval: never.tools is not known; there are tool_names and read_only"},
+		{"believing a server", head + "      - { type: mcp, server: s, require_approval: { never: { read_only: true } } }\nmcp_servers: { s: { url: \"${URL}\" } }\n" + policy,
+			"agents.yaml:7:9: tools of mcp server \"s\": require_approval never.read_only believes the server's own word"},
+		{"policy of a hosted server", head + "      - { type: hosted_mcp, server_label: s, server_url: https://h/, require_approval: sometimes }\n" + policy,
+			`agents.yaml:7:88: require_approval: is "sometimes"`},
+		{"gate of what never asks", head + "      - { type: hosted_mcp, server_label: s, server_url: https://h/, require_approval: never, needs_approval: true }\n" + policy,
+			"agents.yaml:7:111: hosted_mcp tool \"s\": needs_approval is about the calls that the provider asks for"},
+		{"secret in a hosted url", head + "      - { type: hosted_mcp, server_label: s, server_url: \"${URL}\" }\n" + policy,
+			"agents.yaml:7:58: hosted_mcp tool \"s\": ${…} is not expanded in server_url"},
+		{"two shells of the provider", head + "      - { type: shell, workdir: \"${DIR}\", native: true }\n      - { type: shell, name: b, workdir: \"${DIR}\", native: true }\n" + policy,
+			`agents.yaml:3:3: agent "ops": two tools of the form "shell"`},
+		{"a tool named as a handoff", head + "      - { type: agent, agent: b, name: transfer_to_b, description: x }\n    handoffs: [b]\n  b: { instructions: x, model: m }\ndefault_agent: ops\n",
+			`agents.yaml:3:3: agent "ops": a tool and a handoff named "transfer_to_b"`},
+		{"search without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n    api: chat_completions\n    tools:\n      - { type: web_search }\n",
+			"agents.yaml:8:9: web_search needs `api: responses`; agent ops has `api: chat_completions`"},
+		{"hosted without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n    api: chat_completions\n    tools:\n      - { type: hosted_mcp, server_label: s, server_url: https://h/, require_approval: never }\n",
+			"agents.yaml:8:9: hosted_mcp needs `api: responses`"},
+		{"native without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n    api: chat_completions\n    tools:\n      - { type: apply_patch, root: \"${DIR}\", native: true }\n" + policy,
+			"agents.yaml:8:9: native: true needs `api: responses`"},
+		{"record without a gate", head + "      - { type: function, name: current_time, approval: audit }\n", "agents.yaml:7:9: `approval: audit` records what needs_approval says yes to"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,6 +163,51 @@ func TestCatalogProblems(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), canary) {
 				t.Errorf("shows an expanded value: %v", err)
+			}
+		})
+	}
+}
+
+// TestNobodyApproves refuses a file without a policy as soon as one of its tools may ask, whatever its type.
+func TestNobodyApproves(t *testing.T) {
+	t.Parallel()
+	const servers = "mcp_servers: { s: { url: \"${URL}\", trusted: true } }\n"
+	for _, c := range []struct {
+		tool string
+		asks bool
+	}{
+		{"type: shell, workdir: \"${DIR}\"", true},
+		{"type: shell, workdir: \"${DIR}\", needs_approval: false", false},
+		{"type: shell, workdir: \"${DIR}\", approval: audit", false}, // it asks nobody
+		{"type: apply_patch, root: \"${DIR}\"", true},
+		{"type: apply_patch, root: \"${DIR}\", needs_approval: false", false},
+		{"type: http, name: x, description: D, method: PUT, url: \"${URL}\"", true},
+		{"type: http, name: x, description: D, method: GET, url: \"${URL}\"", false},
+		{"type: function, name: launch", true},
+		{"type: function, name: current_time", false},
+		{"type: mcp, server: s", true}, // what it will offer is not known
+		{"type: mcp, server: s, require_approval: { a: never }", true},
+		{"type: mcp, server: s, require_approval: never", false},
+		{"type: hosted_mcp, server_label: h, server_url: https://h/", true},
+		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: { never: { tool_names: [a] } }", true},
+		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: never", false},
+		{"type: agent, agent: ops, name: again, description: D", false},
+		{"type: agent, agent: ops, name: again, description: D, needs_approval: true", true},
+		{"type: external, name: x, description: D", true},
+		{"type: external, name: x, description: D, needs_approval: false", true}, // somebody has to report what came of it
+		{"type: web_search", false},
+	} {
+		t.Run(c.tool, func(t *testing.T) {
+			t.Parallel()
+			_, err := buildCatalog(t, head+"      - { "+c.tool+" }\n"+servers)
+			if !c.asks && err != nil {
+				t.Errorf("refused: %v", err)
+			}
+			if c.asks && (err == nil || !strings.HasPrefix(err.Error(), "agents.yaml:7:9: tool ") || !strings.Contains(err.Error(), "default_policy")) {
+				t.Errorf("want a refusal, have %v", err)
+			}
+			if _, err := buildCatalog(t, head+"      - { "+c.tool+" }\n"+servers+policy); err != nil {
+				t.Errorf("refused although there is a policy: %v", err)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"text/tabwriter"
 
@@ -18,6 +17,7 @@ import (
 
 type checkCommand struct {
 	Offline bool   `help:"Do not ask Slack, and accept that tokens and keys are not set."`
+	MCP     bool   `name:"mcp" help:"Start or contact the MCP servers of the file, and list their tools."`
 	Schema  bool   `help:"Print the JSON Schema of the agents file, for editors."`
 	JSON    bool   `help:"Print JSON."`
 	File    string `arg:"" optional:"" help:"The agents file; COUNTERSIGN_AGENTS when left out."`
@@ -26,10 +26,12 @@ type checkCommand struct {
 // Help is the text below the usage line.
 func (checkCommand) Help() string {
 	return `Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
+With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.
 
 Example:
 
     countersign check --offline countersign.yaml
+    countersign check --mcp
 `
 }
 
@@ -79,12 +81,19 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *Config) (*r
 		environment = cfg.Check()
 		rep.missing = cfg.missing()
 	}
-	rules, err := p.loadCatalog(cfg, withoutModel, newMCPServers(slog.New(slog.DiscardHandler)))
+	servers := newMCPServers(newLogger(cfg, p.Stderr))
+	defer servers.closeAll()
+	rules, err := p.loadCatalog(cfg, withoutModel, servers)
 	if err := errors.Join(environment, err); err != nil {
 		return nil, misconfigured(err)
 	}
 	if err := rep.describe(ctx, rules); err != nil {
 		return nil, err
+	}
+	if c.MCP {
+		if rep.Tools, err = listed(ctx, rep.Tools); err != nil {
+			return nil, err
+		}
 	}
 	if c.Offline {
 		return rep, nil

@@ -1,9 +1,6 @@
 package app
 
 import (
-	"errors"
-	"strings"
-
 	"countersign/agent"
 	"countersign/agent/httptool"
 	"countersign/internal/app/agentsfile"
@@ -15,13 +12,9 @@ func newHTTPTool(t *agentsfile.Tool) (agent.Tool, error) {
 	for _, h := range t.Headers {
 		headers[h.Name] = h.Value.Value
 	}
-	tool, err := httptool.New(httptool.Config{
+	return httptool.New(httptool.Config{
 		Name: t.Name, Description: t.Description, Version: t.Version, Parameters: t.Parameters,
 		Method: t.Method, URL: t.URL.Value, WrittenURL: t.URL.Written, Headers: headers,
 		Idempotent: t.Idempotent != nil && *t.Idempotent, Timeout: t.Timeout, AllowAddresses: t.AllowAddresses,
 	})
-	if err != nil {
-		return tool, errors.New(strings.TrimPrefix(err.Error(), agent.ErrConfig.Error()+": "))
-	}
-	return tool, nil
 }
