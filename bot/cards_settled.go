@@ -32,6 +32,8 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	blocks = append(blocks, paragraph(aboutCall(r)...))
 	if whole {
 		blocks = append(blocks, newCallText(r).blocks(settled)...)
+	} else {
+		blocks = append(blocks, paragraph(phrase{"The call is too large for this card. ", code("countersign approvals show " + string(r.ID)), " prints it."}))
 	}
 	return stamp(append(blocks, paragraph(fingerprint(r))), blockPrefix(r))
 }

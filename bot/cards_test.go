@@ -73,9 +73,9 @@ func surfaces() map[string]surface {
 	for name, r := range callsOfAllKinds() {
 		cards["pending_"+name] = r
 	}
-	result := decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
+	cards["approved_large"] = decided(approvals.RequestApproved, func(r *approvals.Request) { r.Arguments = large.Arguments }, by("U0BEN", approvals.Approve, ""))
+	cards["result_provided"] = decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
 		by("U0BEN", approvals.ProvideResult, "Deployed as build 4711.\nAll checks are green."))
-	cards["result_provided"] = result
 	cards["result_rejected"] = decided(approvals.RequestRejected, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
 		by("U0BEN", approvals.Reject, "Not on a Friday."))
 	cards["result_expired"] = decided(approvals.RequestExpired, func(r *approvals.Request) { *r = *asSettled(deploy(), r) })
