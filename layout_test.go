@@ -35,6 +35,7 @@ var arrows = []struct {
 	{"internal/fault", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
+	{"examples", nil},
 	{"internal/app/...", []string{"..."}},
 	{"bench/...", []string{"..."}},
 }

@@ -9,6 +9,7 @@ type commands struct {
 	Audit       auditCommands      `cmd:"" help:"Verify and export the audit trail."`
 	Backup      backupCommand      `cmd:"" help:"Copy the store to a file, also while the bot runs."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Library     libraryCommand     `cmd:"" name:"demo-mcp" hidden:"" help:"Serve the documents of the demo as an MCP server."`
 	Healthcheck healthcheckCommand `cmd:"" hidden:"" help:"Exit with 0 when the bot on this machine is ready."`
 }
 

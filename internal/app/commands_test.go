@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"countersign/internal/slackdev"
 )
 
@@ -17,7 +19,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide", "audit", "audit verify",
-		"audit export", "backup", "version", "healthcheck",
+		"audit export", "backup", "version", "healthcheck", "demo-mcp",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
@@ -189,17 +191,85 @@ func TestCheckScopes(t *testing.T) {
 	}
 }
 
-// TestExample checks the file that people start from.
-func TestExample(t *testing.T) {
+// TestExamples checks the files that people start from.
+func TestExamples(t *testing.T) {
 	t.Parallel()
-	path, err := filepath.Abs(filepath.Join("..", "..", "examples", "countersign.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*.yaml"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("examples: %q, %v", files, err)
 	}
-	cmd := exec.Command(binary(t), "check", "--offline", path)
-	cmd.Dir, cmd.Env = t.TempDir(), []string{"PAYMENTS_URL=https://payments.example.com", "PAYMENTS_TOKEN=" + canaryToken}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "SLACK_BOT_TOKEN") || strings.Contains(string(out), canaryToken) {
-		t.Errorf("%v\n%s", err, out)
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(binary(t), "check", "--offline", path)
+		cmd.Dir = t.TempDir()
+		cmd.Env = []string{"PAYMENTS_URL=https://payments.example.com", "PAYMENTS_TOKEN=" + canaryToken, "WORKDIR=" + t.TempDir(), "COUNTERSIGN=/" + canaryToken}
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "SLACK_BOT_TOKEN") || strings.Contains(string(out), canaryToken) {
+			t.Errorf("%s: %v\n%s", file, err, out)
+		}
+	}
+}
+
+// everything has a tool of every type.
+const everything = `version: 1
+default_agent: ops
+agents:
+  ops:
+    instructions: Help.
+    model: m
+    handoffs: [billing]
+    tools:
+      - { type: function, name: current_time }
+      - { type: http, name: look, description: D, method: GET, url: "${EFFECTS_URL}/look" }
+      - { type: shell, workdir: "${HOME}", approval: audit }
+      - { type: apply_patch, root: "${HOME}", native: true }
+      - { type: mcp, server: files, require_approval: never }
+      - { type: hosted_mcp, server_label: wiki, server_url: https://wiki.example/mcp, headers: { Authorization: "Bearer ${EFFECTS_TOKEN}" } }
+      - { type: agent, agent: billing, name: ask_billing, description: D, needs_approval: has(args.input) }
+      - { type: web_search }
+      - { type: external, name: deploy, description: D }
+  billing: { instructions: Help., model: m, api: chat_completions }
+mcp_servers:
+  files: { command: [/absent/program, "${EFFECTS_TOKEN}"] }
+`
+
+// TestCheckTypes has a line for every type of tool.
+func TestCheckTypes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	w.write("countersign.yaml", everything+anybody)
+	out, complaint, code := w.run("check", "--offline")
+	if code != 0 {
+		t.Fatalf("%d\n%s%s", code, out, complaint)
+	}
+	var lines []string
+	for line := range strings.SplitSeq(out, "\n") {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == "ops" {
+			lines = append(lines, strings.Join(fields[1:], " "))
+		}
+	}
+	want := []string{
+		"current_time function never asks",
+		"look http never asks GET ${EFFECTS_URL}/look",
+		"shell shell records every call ${HOME}",
+		"apply_patch apply_patch always asks ${HOME}",
+		"* mcp never asks /absent/program ${EFFECTS_TOKEN}",
+		"wiki hosted_mcp always asks https://wiki.example/mcp",
+		"ask_billing agent asks if has(args.input) agent billing",
+		"web_search web_search never asks",
+		"deploy external always asks, then waits for the result",
+		"transfer_to_billing handoff never asks",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("check (-want +have):\n%s", diff)
+	}
+	var report struct {
+		Tools []struct{ Agent, Tool, Type, Gate, Call string }
+	}
+	if out, _, _ := w.run("check", "--offline", "--json"); json.Unmarshal([]byte(out), &report) != nil || len(report.Tools) != len(want) || report.Tools[8].Type != "external" {
+		t.Errorf("--json:\n%s", out)
 	}
 }

@@ -41,6 +41,79 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestDemoExamples plays the stories of the examples, and leaves nothing behind.
+func TestDemoExamples(t *testing.T) {
+	t.Parallel()
+	for name, wants := range map[string][]string{
+		"countersign.yaml": {"Rejected", "TR-0001"},
+		"operations.yaml":  {"another one now", "kill -9", "Approved by @Cleo Croft: apply_patch", "Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale"},
+		"research.yaml":    {"researcher", "editor", "kill -9", "Published as published/report.md", "decision.recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home, elsewhere := t.TempDir(), t.TempDir()
+			cmd := exec.Command(binary(t), "demo", "--headless", "--agents", filepath.Join("..", "..", "examples", name))
+			cmd.Env = []string{"PATH=/nowhere", "TMPDIR=" + home, "WORKDIR=" + elsewhere, "OPENAI_API_KEY=" + canaryModel}
+			out, err := cmd.CombinedOutput()
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if err != nil || !strings.HasPrefix(lines[len(lines)-1], "audit: ok") {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, want := range wants {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("does not tell of %q:\n%s", want, out)
+				}
+			}
+			for _, dir := range []string{home, elsewhere} {
+				if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+					t.Errorf("the demo leaves %v behind: %v", entries, err)
+				}
+			}
+		})
+	}
+}
+
+// TestDemoOwnFile runs a file of one's own with the real model only, and says so.
+func TestDemoOwnFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "operations.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("own.yaml", strings.Replace(string(example), "expires_in: 4h", "expires_in: 5h", 1))
+	w.write("wrong.yaml", "version: 1\nagnets: {}\n")
+	w.write("windows.yaml", strings.ReplaceAll(string(example), "\n", "\r\n"))
+	run := func(key, args string) (string, int) {
+		cmd := exec.Command(binary(t), append([]string{"demo"}, strings.Fields(args)...)...)
+		cmd.Dir, cmd.Env = w.dir, []string{"TMPDIR=" + t.TempDir(), "OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + w.model.URL()}
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	for _, c := range []struct {
+		key, args, want string
+		code            int
+	}{
+		{"", "--agents own.yaml", "own.yaml is not, or no longer, one of the files in examples/; set OPENAI_API_KEY", 2},
+		{"", "--agents own.yaml --headless", "leave --headless out", 2},
+		{canaryModel, "--agents own.yaml --headless", "leave --headless out", 2},
+		{"", "--agents absent.yaml", "absent.yaml", 2},
+		{canaryModel, "--agents wrong.yaml", `wrong.yaml:2:1: unknown key "agnets"`, 1},
+		{"", "--agents windows.yaml --headless", "audit: ok", 0},
+	} {
+		if out, code := run(c.key, c.args); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit code %d, want %d and %q:\n%s", c.args, code, c.code, c.want, out)
+		}
+	}
+	p := w.spawn(binary(t), []string{"TMPDIR=" + t.TempDir(), "OPENAI_API_KEY=" + canaryModel, "OPENAI_BASE_URL=" + w.model.URL()}, "demo", "--agents", "own.yaml")
+	p.says("the real model")
+	p.says("Stop: Ctrl-C")
+	p.signal(os.Interrupt)
+	if code := p.wait(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestDemoControl fails where the bot cannot start.
 func TestDemoControl(t *testing.T) {
 	t.Parallel()

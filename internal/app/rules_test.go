@@ -26,6 +26,8 @@ func rules() []openaidev.Rule {
 		calls(`pay words`, 0, pay(`{"amount":"a lot"}`)),
 		calls(`use magic`, 0, []openaidev.Call{{Name: "magic", Arguments: `{}`}}),
 		calls(`what time`, 0, []openaidev.Call{{Name: "current_time", Arguments: `{"zone":"Europe/Berlin"}`}}),
+		calls(`publish (\w+)`, 0, []openaidev.Call{{Name: "lib_publish_document", Arguments: `{"name":"{{index .Match 1}}","text":"All of it."}`}}),
+		calls(`read (\w+)`, 0, []openaidev.Call{{Name: "lib_read_document", Arguments: `{"name":"{{index .Match 1}}"}`}}),
 		{User: `stumble`, Round: 0, Reply: openaidev.Reply{Incomplete: "content_filter"}},
 		{Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: say}},
 	}

@@ -247,3 +247,14 @@ func TestHostedMCP(t *testing.T) {
 		t.Errorf("a script without its server: %d %q", status, r.Error.Message)
 	}
 }
+
+func TestMissingTools(t *testing.T) {
+	t.Parallel()
+	turn := &openaidev.Turn{Tools: []string{"a", "b"}}
+	if got := turn.Missing("a", "b"); got != "" {
+		t.Errorf("missing %q", got)
+	}
+	if got := turn.Missing("b", "c", "d"); got != "c" {
+		t.Errorf("missing %q, want c", got)
+	}
+}

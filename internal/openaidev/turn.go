@@ -3,6 +3,7 @@ package openaidev
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -122,6 +123,16 @@ func mcpOutput(servers []MCPServer, label, name string) string {
 			if s.Label == label && t.Name == name {
 				return t.Output
 			}
+		}
+	}
+	return ""
+}
+
+// Missing returns the first of the names that no tool on offer has, or "".
+func (t *Turn) Missing(names ...string) string {
+	for _, name := range names {
+		if !slices.Contains(t.Tools, name) {
+			return name
 		}
 	}
 	return ""

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,15 +15,15 @@ import (
 	"countersign/internal/slackdev"
 )
 
-//go:embed agents.yaml
-var agentsFile []byte
-
 // Config says how to set the stage.
 type Config struct {
 	// Executable is the program itself.
 	Executable string
 	// Environ is what the bot's environment starts from. OPENAI_API_KEY in it makes the bot use the real model.
 	Environ []string
+	// Agents is the agents file to run: one of those in the folder examples or, with the real model, any. Empty: the
+	// demo's own.
+	Agents string
 	// Listen is where the workspace's page is; empty means a free port.
 	Listen string
 	// Keep is a folder to work in and leave behind; empty means a temporary one that is removed.
@@ -42,11 +41,15 @@ const (
 	cleo    = "U0CLEO" // may decide
 	gus     = "U0GUS"  // a guest: may not
 	channel = "C0PAYMENTS"
+
+	workdir = "work" // the folder that agents may work in, in the demo's
 )
 
 // Stage is everything the demo needs, running.
 type Stage struct {
 	cfg       Config
+	example   *example // nil with an agents file of one's own
+	agents    string   // path of the agents file
 	dir       string
 	workspace *slackdev.Workspace
 	payments  *Payments
@@ -64,35 +67,43 @@ func New(ctx context.Context, cfg Config) (*Stage, error) {
 }
 
 func (s *Stage) set(ctx context.Context) error {
+	if err := s.choose(); err != nil {
+		return err
+	}
 	if err := s.makeFolder(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, "countersign.yaml"), agentsFile, 0o600); err != nil {
-		return fmt.Errorf("agents file of the demo: %w", err)
+	if err := s.fillFolder(); err != nil {
+		return err
 	}
 	var err error
 	if s.payments, err = StartPayments(); err != nil {
 		return err
 	}
+	room := room{name: "agents", topic: "Where agents work"}
+	if s.example != nil {
+		room = s.example.room
+	}
 	if s.cfg.Scripted || s.key() == "" {
-		if s.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Demo(), Pace: 5 * time.Millisecond}); err != nil {
+		if s.model, err = openaidev.Start(openaidev.Config{Script: s.example.script(), Pace: 5 * time.Millisecond}); err != nil {
 			return err
 		}
 	}
-	users := slackdev.DefaultUsers()
 	s.workspace, err = slackdev.Start(slackdev.Config{
 		Addr:  s.cfg.Listen,
-		Users: users,
+		Users: slackdev.DefaultUsers(),
 		Channels: []slackdev.Channel{{
-			ID: channel, Name: "payments", Topic: "Bills, and who pays them", Members: []string{ann, ben, cleo, gus}, BotMember: true,
+			ID: channel, Name: room.name, Topic: room.topic, Members: []string{ann, ben, cleo, gus}, BotMember: true,
 		}},
-		Hint: "pay invoice 1042",
+		Hint: room.hint,
 	})
 	if err != nil {
 		return err
 	}
 	return s.startBot(ctx)
 }
+
+func (s *Stage) workdir() string { return filepath.Join(s.dir, workdir) }
 
 func (s *Stage) makeFolder() error {
 	if s.cfg.Keep == "" {
@@ -141,24 +152,30 @@ func (s *Stage) startBot(ctx context.Context) error {
 	return nil
 }
 
-// ownVariables are the names that the demo sets itself, and so takes out of the environment it was started with.
-var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "PAYMENTS_", "OPENAI_"}
+// ownVariables begin the names that the demo sets itself, and so takes out of the environment it was started with.
+var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "OPENAI_"}
 
-// environ is the environment of the bot.
+// environ is the environment of the bot. Of what the agents file may use, an example gets what the demo has, and a file of
+// one's own what it was started with, if there is such a thing.
 func (s *Stage) environ() []string {
-	env := slices.DeleteFunc(slices.Clone(s.cfg.Environ), func(e string) bool {
+	given := slices.DeleteFunc(slices.Clone(s.cfg.Environ), func(e string) bool {
 		return slices.ContainsFunc(ownVariables, func(prefix string) bool { return strings.HasPrefix(e, prefix) })
 	})
+	offered := []string{
+		"PAYMENTS_URL=" + s.payments.URL(), "PAYMENTS_TOKEN=" + s.payments.Token(), "WORKDIR=" + s.workdir(), "COUNTERSIGN=" + s.cfg.Executable,
+	}
+	env := slices.Concat(given, offered) // the last one counts
+	if s.example == nil {
+		env = slices.Concat(offered, given)
+	}
 	c := s.workspace.Config()
 	env = append(env,
 		"SLACK_BOT_TOKEN="+c.BotToken,
 		"SLACK_APP_TOKEN="+c.AppToken,
 		"SLACK_API_URL="+s.workspace.APIURL(),
-		"COUNTERSIGN_AGENTS=countersign.yaml",
+		"COUNTERSIGN_AGENTS="+s.agents,
 		"COUNTERSIGN_STORE=bolt:countersign.db",
 		"COUNTERSIGN_LISTEN=127.0.0.1:0",
-		"PAYMENTS_URL="+s.payments.URL(),
-		"PAYMENTS_TOKEN="+s.payments.Token(),
 	)
 	if s.model != nil {
 		return append(env, "OPENAI_API_KEY=sk-demo", "OPENAI_BASE_URL="+s.model.URL())
@@ -187,13 +204,16 @@ func (s *Stage) Wait(ctx context.Context) error {
 	if s.model == nil {
 		model = "the real model"
 	}
+	place, ideas := "The folder that agents work in: "+s.workdir(), "mention @countersign in #agents"
+	if s.example != nil {
+		place, ideas = s.example.place(s), s.example.ideas
+	}
 	fmt.Fprintf(s.cfg.Out, `A workspace with the bot in it: %s
-The bot is real, its store is real, the model is %s. The ledger of the payments service: %s/
+The bot is real, its store is real, the model is %s. %s
 
-Try:  as Ann, write "@countersign pay invoice 1042" in #payments; then switch to Ben and click Approve
-      ask for both invoices, reject one, stop the bot with kill -9 %d meanwhile: this program starts it again
+Try:  as Ann, %s, stop the bot with kill -9 %d meanwhile: this program starts it again
 Stop: Ctrl-C; nothing is left behind
-`, s.workspace.URL(), model, s.payments.URL(), s.bot.cmd.Process.Pid)
+`, s.workspace.URL(), model, place, ideas, s.bot.cmd.Process.Pid)
 	for {
 		select {
 		case <-ctx.Done():

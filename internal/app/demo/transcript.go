@@ -57,8 +57,8 @@ func (t *story) records(ctx context.Context) error {
 		}
 		fmt.Fprintf(t.cfg.Out, "  %3d  %-20s %-14s %s\n", e.Seq, e.Action, e.Actor, e.Request)
 	}
-	if decided != 2 {
-		return fmt.Errorf("the trail has %d decisions, not 2", decided)
+	if decided != t.example.decisions {
+		return fmt.Errorf("the trail has %d decisions, not %d", decided, t.example.decisions)
 	}
 	return nil
 }
