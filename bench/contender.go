@@ -68,7 +68,7 @@ func output(ctx context.Context, program string, args ...string) ([]byte, error)
 	return out, nil
 }
 
-// printShares says how the first result compares with the others, per CPU second, and with the budget of those that have one.
+// printShares says how the first result compares with the others, per CPU second, and what the budget is where there is one.
 func printShares(results [][]Figures, budgets map[string]string) {
 	ours := median(results[0])
 	for _, r := range results[1:] {

@@ -113,9 +113,13 @@ func benchCycle(ctx context.Context, o options) error {
 			return err
 		}
 		printFigures(fmt.Sprintf("%d at once", width), results...)
-		printShares(results, map[string]string{
-			"@openai/agents": "at least 10, the aim is 20", "eino, bbolt": "at least 2.5", "floor, by hand": "the aim is 0.45",
-		})
+		var budgets map[string]string
+		if width == 64 {
+			budgets = map[string]string{
+				"@openai/agents": "at least 10, the aim is 20", "eino, bbolt": "at least 2.5", "floor, by hand": "the aim is 0.45",
+			}
+		}
+		printShares(results, budgets)
 	}
 	return nil
 }
