@@ -392,7 +392,7 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		r.Tool.Binding = nil
 		r.Tool.Kind = rapid.SampledFrom(everyKind).Draw(t, "kind")
 		for range rapid.IntRange(0, 4).Draw(t, "facts") {
-			r.Facts = append(r.Facts, fill(rapid.IntRange(0, 80).Draw(t, "fact")))
+			r.Facts = append(r.Facts, fill(rapid.IntRange(0, 400).Draw(t, "fact")))
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "lines") {
 			r.Explanation = append(r.Explanation, fill(rapid.IntRange(0, 300).Draw(t, "line")))

@@ -283,3 +283,53 @@ func TestAidsMakeRoom(t *testing.T) {
 		t.Error("facts that no card can hold are left out of a card that offers to approve")
 	}
 }
+
+// TestWholeMeansAllThatIsBound shows everything that a decision is bound to wherever a call counts as shown, however little
+// room is left to the aids.
+func TestWholeMeansAllThatIsBound(t *testing.T) {
+	t.Parallel()
+	for name, r := range callsOfAllKinds() {
+		call := newCallText(r)
+		for d := everything; d.whole(); d++ {
+			blocks := decoded(t, call.blocks(d))
+			showsAllBound(failing{t, fmt.Sprintf("%s at level %d: ", name, d)}, r, func(heading string) string { return boxes(blocks, heading) })
+		}
+	}
+}
+
+// failing puts words before a failure.
+type failing struct {
+	t     *testing.T
+	words string
+}
+
+func (f failing) Fatalf(format string, args ...any) {
+	f.t.Helper()
+	f.t.Errorf(f.words+format, args...)
+}
+
+// TestListsShowWholeCallsOrOfferNothing keeps a list's items small, and offers to approve only what they show.
+func TestListsShowWholeCallsOrOfferNothing(t *testing.T) {
+	t.Parallel()
+	long := shellScript()
+	long.Facts = slices.Repeat(long.Facts, 5)
+	for name, c := range map[string]struct {
+		r       *approvals.Request
+		offered bool
+	}{
+		"small": {shellScript(), true}, "many facts": {long, false}, "a long script": {shellLong(), false},
+		"a small patch": {patch(), true}, "an MCP tool": {callsOfAllKinds()["mcp"], true},
+	} {
+		item := listItem(c.r, true)
+		blocks := decoded(t, item)
+		if got := actions(blocks)["approve"]; got != c.offered {
+			t.Errorf("%s: approve offered is %v", name, got)
+		}
+		if c.offered {
+			showsAllBound(failing{t, name + ": "}, c.r, func(heading string) string { return boxes(blocks, heading) })
+		}
+		if raw, err := encodeBlocks(item); err != nil || len(raw) > maxMessage*3/4 {
+			t.Errorf("%s: the item has %d bytes, %v", name, len(raw), err)
+		}
+	}
+}
