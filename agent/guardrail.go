@@ -34,8 +34,8 @@ type ToolInputGuardrail struct {
 	Check          func(ctx context.Context, call *ToolCall) (Verdict, error)
 }
 
-// ToolOutputGuardrail checks what a call returned, or what people reported of it, before the model reads it. Replace changes what the model reads; what
-// the journal records is what happened.
+// ToolOutputGuardrail checks what a call returned, or what people reported of it, before the model reads it. Replace
+// changes what the model reads; what the journal records is what happened.
 type ToolOutputGuardrail struct {
 	Name  string
 	Check func(ctx context.Context, call *ToolCall, out ToolOutput) (Verdict, error)
