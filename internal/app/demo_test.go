@@ -46,7 +46,7 @@ func TestDemoExamples(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"countersign.yaml": {"Rejected", "TR-0001"},
-		"operations.yaml":  {"another one now", "kill -9", "Approved by @Cleo Croft: apply_patch", "Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale"},
+		"operations.yaml":  {"another one now", "kill -9", "Approved by @Cleo Croft: apply_patch", "Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale", "ticket NET-7"},
 		"research.yaml":    {"researcher", "editor", "kill -9", "Published as published/report.md", "decision.recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,6 +70,7 @@ type settings struct {
 	env    []string
 	faults []openaidev.Fault
 	rules  []openaidev.Rule // before the others
+	mcp    []openaidev.MCPServer
 }
 
 // world is everything around the program.
@@ -107,7 +108,7 @@ func newWorld(t *testing.T, s settings) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.slack.Close() })
-	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...), Faults: s.faults}, APIKey: canaryModel})
+	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...), Faults: s.faults, MCP: s.mcp}, APIKey: canaryModel})
 	if err != nil {
 		t.Fatal(err)
 	}

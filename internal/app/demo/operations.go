@@ -27,30 +27,37 @@ func operations() example {
 		agents: examples.Operations,
 		room:   room{"operations", "The web server", "set the web server to 8 workers"},
 		ideas: `write "@countersign set the web server to 8 workers" in #operations; then switch to Ben and click Approve
-      change web.conf by hand before you approve, reject a command`,
+      change web.conf by hand before you approve, have port 443 opened`,
 		place: func(s *Stage) string { return "The folder that the agent works in: " + s.workdir() },
 		files: []file{{"web.conf", webConf, 0o600}, {"reload.sh", reloadScript, 0o700}},
 		script: func() openaidev.Script {
 			return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Func: operate}}}
 		},
-		decisions: 3,
+		decisions: 5,
 		steps:     func(t *story) []step { return (&operationsStory{story: t}).steps() },
 	}
 }
 
 var (
 	wantedWorkers = regexp.MustCompile(`(?i)(\d+)\s+workers?|workers?\D+(\d+)`)
+	wantedPort    = regexp.MustCompile(`(?i)\bport\s+([1-9]\d{0,3})\b`)
 	wantsLook     = regexp.MustCompile(`(?i)\b(?:how many|what|show|look|configur|list)`)
 	workersLine   = regexp.MustCompile(`(?m)^workers = (\d+)$`)
 )
 
 // operate is what the scripted agent says. It follows from the conversation alone.
 func operate(t *openaidev.Turn) openaidev.Reply {
-	if missing := t.Missing("shell", "apply_patch"); missing != "" {
+	if missing := t.Missing("shell", "apply_patch", "change_firewall"); missing != "" {
 		return openaidev.Reply{Text: "I was made for the example as it is, and have no tool " + missing + "."}
 	}
 	if m := wantedWorkers.FindStringSubmatch(t.User); m != nil {
 		return changeWorkers(t, m[1]+m[2])
+	}
+	if m := wantedPort.FindStringSubmatch(t.User); m != nil {
+		if t.Round == 0 {
+			return openaidev.Reply{Calls: []openaidev.Call{{Name: "change_firewall", Arguments: `{"port":` + m[1] + `,"reason":"Asked for in chat."}`}}}
+		}
+		return openaidev.Reply{Text: "About port " + m[1] + " I was told: " + strings.TrimSpace(t.Output().Text)}
 	}
 	if wantsLook.MatchString(t.User) {
 		if t.Round == 0 {
@@ -58,7 +65,7 @@ func operate(t *openaidev.Turn) openaidev.Reply {
 		}
 		return openaidev.Reply{Text: "web.conf says:\n" + t.Output().Text}
 	}
-	return openaidev.Reply{Text: "I look after the web server. Try one of these:\n• set the web server to 8 workers\n• how is the web server configured?\nChanges and commands wait for somebody's approval."}
+	return openaidev.Reply{Text: "I look after the web server. Try one of these:\n• set the web server to 8 workers\n• how is the web server configured?\n• have port 443 opened\nChanges and commands wait for somebody's approval."}
 }
 
 var look = openaidev.Reply{Calls: []openaidev.Call{{Name: "shell", Arguments: `{"argv":["cat","web.conf"]}`}}}

@@ -21,7 +21,7 @@ func turn(tools, user string, outputs ...string) *openaidev.Turn {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	const (
-		ops, desk, researcher, editor = "shell apply_patch", "transfer_to_researcher", "list_documents read_document ask_editor", "publish_document"
+		ops, desk, researcher, editor = "shell apply_patch change_firewall", "transfer_to_researcher", "list_documents read_document ask_editor", "publish_document"
 		conf                          = "Exit code: 0\n--- stdout ---\nworkers = 4\n"
 	)
 	for _, c := range []struct {
@@ -41,6 +41,8 @@ func TestScripts(t *testing.T) {
 		{"patch rejected", operate, turn(ops, "use 8 workers", conf, "It was not approved."), "", "web.conf is as it was. I was told: It was not approved."},
 		{"reloaded", operate, turn(ops, "use 8 workers", conf, "The patch is applied.", "reloaded: workers = 8"), "", "Done"},
 		{"command rejected", operate, turn(ops, "use 8 workers", conf, "The patch is applied.", "It was not approved."), "", "not reloaded"},
+		{"elsewhere", operate, turn(ops, "open port 443"), "change_firewall", `"port":443`},
+		{"done elsewhere", operate, turn(ops, "open port 443", "It is open."), "", "It is open."},
 		{"other tools", operate, turn("shell", "use 8 workers"), "", "no tool apply_patch"},
 
 		{"small talk at the desk", investigate, turn(desk, "hello"), "", "I am the desk"},

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,10 +75,13 @@ func (t *story) until(ctx context.Context, what string, cond func() bool) error 
 	return nil
 }
 
-// mention has Ann ask for something.
-func (t *story) mention(ctx context.Context, words string) (err error) {
+// mention has Ann ask for something; the second time, in the same thread.
+func (t *story) mention(ctx context.Context, words string) error {
 	t.say("mention", "Ann: @countersign %s", words)
-	t.thread, err = t.workspace.Post(ctx, ann, channel, "<@"+t.workspace.Config().App.BotUserID+"> "+words, "")
+	ts, err := t.workspace.Post(ctx, ann, channel, "<@"+t.workspace.Config().App.BotUserID+"> "+words, t.thread)
+	if t.thread == "" {
+		t.thread = ts
+	}
 	return err
 }
 
@@ -101,6 +105,52 @@ func (t *story) decide(ctx context.Context, user string, card slackdev.Message, 
 		return err
 	}
 	return t.settled(ctx, card, word)
+}
+
+// fill writes the text into the only field of the form that a button of a card opens, and submits it.
+func (t *story) fill(ctx context.Context, user string, card slackdev.Message, action, text string) error {
+	if err := t.click(ctx, user, card, action); err != nil {
+		return err
+	}
+	var form slackdev.View
+	var values map[string]map[string]any
+	err := t.until(ctx, "the form", func() bool {
+		for _, form = range t.workspace.Views(user) {
+			if values = filledIn(form, text); len(values) == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return err
+	}
+	refused, err := t.workspace.Submit(ctx, user, form.ID, values)
+	if err == nil && refused != nil {
+		err = fmt.Errorf("the form was not taken: %v", refused)
+	}
+	return err
+}
+
+// filledIn is the text as the value of every field of the form.
+func filledIn(form slackdev.View, text string) map[string]map[string]any {
+	var blocks []struct {
+		Type    string `json:"type"`
+		ID      string `json:"block_id"`
+		Element struct {
+			Action string `json:"action_id"`
+		} `json:"element"`
+	}
+	if json.Unmarshal(form.Blocks, &blocks) != nil {
+		return nil
+	}
+	values := make(map[string]map[string]any)
+	for _, b := range blocks {
+		if b.Type == "input" {
+			values[b.ID] = map[string]any{b.Element.Action: text}
+		}
+	}
+	return values
 }
 
 // answer waits for a message of the bot that is no card and holds the text, and returns it.

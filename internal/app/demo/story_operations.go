@@ -19,6 +19,7 @@ type operationsStory struct {
 func (t *operationsStory) steps() []step {
 	return []step{
 		{"mention", t.ask}, {"edit", t.edit}, {"stale", t.stale}, {"approve", t.approve}, {"crash", t.crash}, {"run", t.reload}, {"answer", t.done},
+		{"elsewhere", t.elsewhere},
 	}
 }
 
@@ -97,6 +98,34 @@ func (t *operationsStory) done(ctx context.Context) error {
 	}
 	t.say("answer", "%s", oneLine(said))
 	return t.file("reload.log", "reloaded: workers = 8\n")
+}
+
+// elsewhere has something done that only people can do, and lets them report it.
+func (t *operationsStory) elsewhere(ctx context.Context) error {
+	if err := t.mention(ctx, "have port 443 opened"); err != nil {
+		return err
+	}
+	asked, err := t.card(ctx, 4)
+	if err != nil {
+		return err
+	}
+	if err := t.decide(ctx, ben, asked, "approve", "Approved"); err != nil {
+		return err
+	}
+	wanted, err := t.card(ctx, 5)
+	if err != nil {
+		return err
+	}
+	const result = "Port 443 is open, ticket NET-7."
+	if err := t.fill(ctx, cleo, wanted, "provide_result", result); err != nil {
+		return err
+	}
+	said, err := t.answer(ctx, result)
+	if err != nil {
+		return err
+	}
+	t.say("elsewhere", "Ben approves it, the network team does it, Cleo reports it: %s", oneLine(said))
+	return nil
 }
 
 // file compares a file of the folder that agents work in.
