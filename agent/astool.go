@@ -152,13 +152,13 @@ func (l *loop) begin(ctx context.Context, j *job) outcome {
 	if o, ends := l.check(ctx, j); ends {
 		return o
 	}
-	_, err = l.journal.Intent(ctx, effect)
+	began, err := l.journal.Intent(ctx, effect)
 	switch {
 	case errors.Is(err, ErrStale):
 		return outcome{question: Confirm, attempt: effect.Attempt}
 	case err != nil && !errors.Is(err, ErrOutcomeUnknown):
 		return outcome{err: fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)}
-	case err == nil:
+	case err == nil && began == nil: // else it had begun before a crash, and what came of that is lost
 		if err := l.done(ctx, effect, ToolOutput{Text: "The agent has begun."}); err != nil {
 			return outcome{err: err}
 		}

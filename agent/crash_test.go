@@ -229,6 +229,9 @@ func (w *world) Done(_ context.Context, e agent.Effect, out agent.ToolOutput) er
 	if w.event() {
 		return errDied
 	}
+	if w.journal[e.ID].output != nil {
+		return errors.New("the output is on record already")
+	}
 	w.journal[e.ID] = record{output: &out}
 	if w.event() {
 		return errDied

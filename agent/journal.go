@@ -39,6 +39,7 @@ type Journal interface {
 	// decision no longer holds: the runner drops it and asks again. Any other error ends the run before anything
 	// happened.
 	Intent(ctx context.Context, e Effect) (*ToolOutput, error)
-	// Done records the output. An error ends the run; the effect has happened.
+	// Done records the output, once for each Intent that let the effect go ahead. An error ends the run; the effect has
+	// happened.
 	Done(ctx context.Context, e Effect, out ToolOutput) error
 }
