@@ -296,6 +296,13 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 		if s, err = agent.AssembleRunState(w.head, w.chunks, a); err != nil {
 			t.Fatal(err)
 		}
+		saved, err := agent.SavedItems(w.head, w.chunks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(describe(s.Items()), describe(saved)); diff != "" {
+			t.Fatalf("read without agents: %s", diff)
+		}
 	}
 	for !s.Finished() {
 		w.answer(t, s)

@@ -72,6 +72,43 @@ func AssembleRunState(head json.RawMessage, chunks []json.RawMessage, root *Agen
 	if err != nil {
 		return nil, err
 	}
+	items, err := readChunks(chunks)
+	if err != nil {
+		return nil, err
+	}
+	if err := readable(head); err != nil {
+		return nil, err
+	}
+	return decodeState(head, items, root, g, false)
+}
+
+// SavedItems reads the conversation of a run from the stored parts of its state, for a run that will not go on: no agents
+// are needed. The items are those of [RunState.Items]. Of a head that cannot be read nothing is taken; then what handoffs
+// with a filter have put in the conversation's place is among the items, and so is what a lost head did not count. A
+// *SchemaError says that the items cannot be read.
+func SavedItems(head json.RawMessage, chunks []json.RawMessage) ([]Item, error) {
+	saved, err := readChunks(chunks)
+	if err != nil {
+		return nil, err
+	}
+	whole := saved.items
+	var copies []span
+	if readable(head) == nil {
+		if h, err := decodeHead(head); err == nil && h.Count >= 0 {
+			whole, copies = whole[:min(h.Count, len(whole))], h.Copies
+		}
+	}
+	run := frame{copies: copies}
+	for i := range whole {
+		if saved.frame(i) == 0 {
+			run.items = append(run.items, whole[i])
+		}
+	}
+	return run.own(0), nil
+}
+
+// readChunks reads the stored items of a state.
+func readChunks(chunks []json.RawMessage) (*savedItems, error) {
 	var items savedItems
 	for i, chunk := range chunks {
 		if err := readable(chunk); err != nil {
@@ -86,10 +123,7 @@ func AssembleRunState(head json.RawMessage, chunks []json.RawMessage, root *Agen
 			return nil, unreadable("/chunks/"+strconv.Itoa(i), err)
 		}
 	}
-	if err := readable(head); err != nil {
-		return nil, err
-	}
-	return decodeState(head, &items, root, g, false)
+	return &items, nil
 }
 
 func readable(data []byte) error {

@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"strings"
 	"testing"
 
 	"countersign/agent"
@@ -58,5 +59,43 @@ func TestCrashWhileAnAgentInsideThinks(t *testing.T) {
 		if got := b.effects.all(); len(got) != 1 {
 			t.Errorf("gated %v: effects %v", gated, got)
 		}
+	}
+}
+
+// TestCancelWithAnAgentInside ends a run while an agent that is used as a tool waits for people: the place remembers the
+// run's own conversation, nothing of what was said inside, and no saved state is left behind.
+func TestCancelWithAnAgentInside(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var seen []agent.Item
+	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		seen = req.Items
+		return asksFinance(req)
+	}), b.finance(func() {}).AsTool("ask_finance", "Ask finance."))
+	b.start()
+	id := b.submit()
+	b.question(id)
+	if _, err := b.service.CancelRun(b.Context(), ws, id, ann, ""); err != nil {
+		t.Fatal(err)
+	}
+	err := b.store.View(b.Context(), func(tx approvals.Tx) error {
+		head, _, err := tx.State(ws, id)
+		if err == nil {
+			t.Errorf("the state is still there: %s", head)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := b.submit()
+	b.question(next)
+	var told []string
+	for _, it := range seen {
+		told = append(told, string(it.Type)+" "+it.Text+it.Name+it.Output)
+	}
+	want := "message please|function_call ask_finance|function_call_output There is no result: the run ended before this call was decided or had finished.|message please"
+	if got := strings.Join(told, "|"); got != want {
+		t.Errorf("the next run was told\n%s\nwant\n%s", got, want)
 	}
 }

@@ -308,17 +308,13 @@ func (c *change) storedItems(r *Run) ([]agent.Item, error) {
 	if r.StateItems == 0 {
 		return []agent.Item{agent.UserMessage(r.Input)}, nil
 	}
-	_, chunks, err := c.State(r.Workspace, r.ID)
+	head, chunks, err := c.State(r.Workspace, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	var items []agent.Item
-	for _, chunk := range chunks {
-		var part []agent.Item
-		if err := json.Unmarshal(chunk, &part); err != nil {
-			return nil, fmt.Errorf("state of run %s: %w", r.ID, err)
-		}
-		items = append(items, part...)
+	items, err := agent.SavedItems(head, chunks)
+	if err != nil {
+		return nil, fmt.Errorf("state of run %s: %w", r.ID, err)
 	}
 	return items[min(r.HistoryItems, len(items)):], nil
 }
