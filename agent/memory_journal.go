@@ -33,13 +33,15 @@ func (m *memoryJournal) Intent(_ context.Context, e Effect) (*ToolOutput, error)
 	case known == nil:
 		m.remember(e)
 		return nil, nil
-	case known.digest != e.Digest:
-		return nil, fmt.Errorf("%w: the effect was begun with another definition or arguments", ErrOutcomeUnknown)
-	case known.output != nil:
+	case known.digest == e.Digest && known.output != nil:
 		output := *known.output
 		return &output, nil
-	case e.Idempotent, e.Retry && e.Attempt > known.attempt:
-		known.attempt = e.Attempt
+	case e.Retry && e.Attempt > known.attempt: // people were asked about the call as it is now
+		*known = memoryEffect{digest: e.Digest, attempt: e.Attempt}
+		return nil, nil
+	case known.digest != e.Digest:
+		return nil, fmt.Errorf("%w: the effect was begun with another definition or arguments", ErrOutcomeUnknown)
+	case e.Idempotent:
 		return nil, nil
 	}
 	return nil, ErrOutcomeUnknown

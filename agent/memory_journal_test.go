@@ -26,15 +26,25 @@ func TestMemoryJournal(t *testing.T) {
 		t.Error("but once", err)
 	}
 	changed := retry
-	changed.Attempt, changed.Digest = 2, Digest{2}
-	if _, err := intent(changed); !errors.Is(err, ErrOutcomeUnknown) {
-		t.Error("another call under the same id must not run", err)
+	changed.Digest = Digest{2}
+	for _, retry := range []bool{false, true} {
+		changed.Retry = retry
+		if _, err := intent(changed); !errors.Is(err, ErrOutcomeUnknown) {
+			t.Error("another call under the same id must not run", err)
+		}
 	}
 	if err := j.Done(t.Context(), e, ToolOutput{Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := intent(e); err != nil || out == nil || out.Text != "x" {
 		t.Error("what is done is not done again", out, err)
+	}
+	if _, err := intent(changed); !errors.Is(err, ErrOutcomeUnknown) {
+		t.Error("nor once the first is done", err)
+	}
+	changed.Attempt = 2
+	if out, err := intent(changed); out != nil || err != nil {
+		t.Error("unless people were asked about it", out, err)
 	}
 	idempotent := Effect{ID: "e2", Idempotent: true}
 	for range 2 {
