@@ -20,7 +20,7 @@ const maxMessage = 16 << 20
 // request's context carries.
 type exchange struct {
 	sent   atomic.Bool  // something may have reached the server
-	status atomic.Int32 // the last HTTP status, if any
+	status atomic.Int32 // the HTTP status of the request itself, if any
 
 	mu       sync.Mutex
 	id       jsonrpc.ID

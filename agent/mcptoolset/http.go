@@ -67,6 +67,9 @@ func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			closeBody(r)
 			return nil, err
 		}
+		if r.Method == http.MethodPost {
+			x.status.Store(0) // what came before, a redirect, says nothing about this
+		}
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }})
 	}
 	own := r.Clone(ctx)
@@ -84,7 +87,9 @@ func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case x != nil:
-		x.status.Store(int32(res.StatusCode))
+		if r.Method == http.MethodPost { // a GET asks for the rest of an answer: the request had been taken before
+			x.status.Store(int32(res.StatusCode))
+		}
 		x.record(res)
 	case events && res.StatusCode == http.StatusOK:
 		res.Body = t.streams.open(res.Body)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -189,5 +190,45 @@ func TestEnvironment(t *testing.T) {
 	out := call(t, tool, `{}`).Text
 	if strings.Contains(out, "not for servers") || !strings.Contains(out, "TOKEN=for the server") || !strings.Contains(out, "LANG=tlh") {
 		t.Errorf("environment:\n%s", out)
+	}
+}
+
+// A server that has taken a call, and whose answer's stream breaks, may have carried the call out, whatever it says about
+// the rest of the stream. Nothing is sent again.
+func TestLostStream(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusInternalServerError} {
+		var carriedOut atomic.Int64
+		raw := &rawServer{streams: status, answer: func(w http.ResponseWriter, _, _ json.RawMessage) {
+			carriedOut.Add(1)
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: 1\nretry: 1\ndata:\n\n")
+		}}
+		ts, _ := raw.start(t, nil)
+		out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
+		if !errors.Is(err, agent.ErrOutcomeUnknown) {
+			t.Errorf("%d: output %+v, %v", status, out, err)
+		}
+		if n := carriedOut.Load(); n != 1 {
+			t.Errorf("%d: carried out %d times", status, n)
+		}
+	}
+}
+
+// A redirect says nothing about the request that followed it.
+func TestLostBehindRedirect(t *testing.T) {
+	t.Parallel()
+	var carriedOut atomic.Int64
+	raw := &rawServer{list: tools(plainTool), answer: func(w http.ResponseWriter, _, _ json.RawMessage) {
+		carriedOut.Add(1)
+		panic(http.ErrAbortHandler)
+	}}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp/", raw)
+	mux.Handle("/mcp", http.RedirectHandler("/mcp/", http.StatusTemporaryRedirect))
+	srv := overHTTP(t, mux)
+	ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "raw", URL: srv.URL + "/mcp"})})
+	if out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`); !errors.Is(err, agent.ErrOutcomeUnknown) || carriedOut.Load() != 1 {
+		t.Errorf("carried out %d times: output %+v, %v", carriedOut.Load(), out, err)
 	}
 }

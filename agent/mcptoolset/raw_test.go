@@ -1,6 +1,7 @@
 package mcptoolset_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,6 +19,8 @@ type rawServer struct {
 	events bool // answers come as server-sent events
 	tells  bool // it announces that it tells about changes
 
+	streams int // how it answers who asks for a stream, or for the rest of one; zero: 405
+
 	mu    sync.Mutex
 	lists int
 }
@@ -30,7 +33,11 @@ func (s *rawServer) listed() int {
 
 func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		http.Error(w, "no streams", http.StatusMethodNotAllowed)
+		status := http.StatusMethodNotAllowed
+		if r.Header.Get("Last-Event-ID") != "" {
+			status = cmp.Or(s.streams, status)
+		}
+		http.Error(w, "no streams", status)
 		return
 	}
 	var req struct {
