@@ -252,8 +252,13 @@ func (b *builder) gate(t *agentsfile.Tool, tool *agent.Tool) bool {
 	if (tool.NeedsApproval != nil && !tool.Audit || tool.External) && b.gated == nil {
 		b.gated = t
 	}
+	if t.Type == agentsfile.HostedMCP && t.Gate.Ask == agentsfile.AskNever {
+		tool.NeedsApproval = askNever // without a gate, people are asked what the provider asks
+	}
 	return true
 }
+
+func askNever(context.Context, *agent.ToolCall) (bool, error) { return false, nil }
 
 // defaultGate is the gate of a tool of which the file says nothing: what can change something asks.
 func (b *builder) defaultGate(t *agentsfile.Tool, tool *agent.Tool) {
@@ -316,7 +321,7 @@ func gateWords(t *agentsfile.Tool, tool *agent.Tool) string {
 	case tool.External:
 		return "waits for the result"
 	case t.Type == agentsfile.HostedMCP:
-		return hostedWords(t, tool)
+		return hostedWords(t)
 	case tool.NeedsApproval != nil:
 		return "always asks"
 	}

@@ -191,6 +191,7 @@ func TestNobodyApproves(t *testing.T) {
 		{"type: hosted_mcp, server_label: h, server_url: https://h/", true},
 		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: { never: { tool_names: [a] } }", true},
 		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: never", false},
+		{"type: hosted_mcp, server_label: h, server_url: https://h/, needs_approval: false", false},
 		{"type: agent, agent: ops, name: again, description: D", false},
 		{"type: agent, agent: ops, name: again, description: D, needs_approval: true", true},
 		{"type: external, name: x, description: D", true},

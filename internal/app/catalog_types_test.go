@@ -80,7 +80,7 @@ func TestTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			tool := got.agents["ops"].Agent.Tools[0]
-			have := made{tool.Kind, tool.Wire, tool.NeedsApproval != nil, tool.Audit, tool.Idempotent, tool.External, string(tool.Hosted), tool.Binding}
+			have := made{tool.Kind, tool.Wire, asks(t, &tool), tool.Audit, tool.Idempotent, tool.External, string(tool.Hosted), tool.Binding}
 			if diff := cmp.Diff(c.want, have); diff != "" {
 				t.Errorf("tool (-want +have):\n%s", diff)
 			}
@@ -97,6 +97,49 @@ func TestTypes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// asks reports whether the tool's gate asks about a call of a script, or cannot say.
+func asks(t *testing.T, tool *agent.Tool) bool {
+	if tool.NeedsApproval == nil {
+		return false
+	}
+	yes, err := tool.NeedsApproval(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{"script":"x"}`)})
+	return yes || err != nil
+}
+
+// TestHostedCalls runs an agent whose hosted server's provider asks about a call: people are asked, unless the file says
+// that they are not.
+func TestHostedCalls(t *testing.T) {
+	t.Parallel()
+	for gate, asks := range map[string]int{"": 1, ", needs_approval: true": 1, ", needs_approval: false": 0, `, needs_approval: "args.n > 1"`: 0} {
+		c, err := buildCatalog(t, twoAgents("type: hosted_mcp, server_label: w, server_url: https://w/mcp"+gate))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := c.agents["ops"].Agent
+		request, err := agent.ParseItem(json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1","server_label":"w","name":"search","arguments":"{\"n\":1}"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Model = once(request)
+		res, err := new(agent.Runner).Run(t.Context(), a, agent.UserMessage("go"))
+		if err != nil || len(res.Interruptions) != asks || res.State.Finished() == (asks > 0) {
+			t.Errorf("%q: %d questions, finished %v, %v", gate, len(res.Interruptions), res.State.Finished(), err)
+		}
+	}
+}
+
+// once is a model that answers with the item, and when its call has an output with a text.
+type once agent.Item
+
+func (m once) Respond(_ context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	for _, it := range req.Items {
+		if it.Type == agent.ItemMCPApprovalResponse {
+			return &agent.ModelResponse{Items: []agent.Item{agent.AssistantMessage("Done.")}}, nil
+		}
+	}
+	return &agent.ModelResponse{Items: []agent.Item{agent.Item(m)}}, nil
 }
 
 // TestMCPRow says of every way to write require_approval what it does.

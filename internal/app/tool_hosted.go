@@ -101,11 +101,11 @@ func providerFilter(filter map[string]any) map[string]any {
 	return spelled
 }
 
-func hostedWords(t *agentsfile.Tool, tool *agent.Tool) string {
+func hostedWords(t *agentsfile.Tool) string {
 	switch {
 	case never(t.Require):
 		return "never asks"
-	case tool.NeedsApproval == nil:
+	case t.Gate.Ask == agentsfile.AskNever:
 		return "the provider asks, and nobody is"
 	case t.Require == nil, t.Require == "always", t.Require == true:
 		return "always asks"
