@@ -56,6 +56,30 @@ func TestExternalResult(t *testing.T) {
 	}
 }
 
+// TestOneResultSuffices has one of two people say that the call will not be carried out, which takes two to say: the other
+// can still report a result, because that takes one.
+func TestOneResultSuffices(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.people.setGroup("S1", bob, cara)
+	b.policy.always(with(func(q *approvals.Requirement) {
+		q.Quorum, q.DenyQuorum, q.Approvers = 2, 2, approvals.Approvers{Groups: []string{"S1"}}
+	}))
+	b.agent(model(deploys), external())
+	b.start()
+	for _, last := range []approvals.Verdict{approvals.ProvideResult, approvals.Reject} {
+		id := b.submit()
+		q := b.question(id)
+		if got := b.must(q, bob, approvals.Reject, "not today"); got.Status != approvals.RequestPending {
+			t.Fatalf("one of two sufficed: %s, %s", got.Status, got.Note)
+		}
+		b.must(q, cara, last, "all green")
+		if got := b.reaches(id, approvals.RunDone).Output; strings.Contains(got, "reports") != (last == approvals.ProvideResult) {
+			t.Errorf("%s: the model was told %q", last, got)
+		}
+	}
+}
+
 // TestGateBeforeExternalResult asks whether a call may be carried out before it asks what came of it.
 func TestGateBeforeExternalResult(t *testing.T) {
 	t.Parallel()

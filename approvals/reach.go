@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"countersign/agent"
 )
 
 // outOfReach says why the quorum cannot be reached any more: somebody has declined, and those who have not answered are
@@ -19,15 +21,23 @@ func (b *ballot) outOfReach(ctx context.Context) (why string, err error) {
 			return "", err
 		}
 		if !ok {
-			return fmt.Sprintf("Too few people are left who could approve this: %s needs %d.", q.name(), q.Quorum), nil
+			return fmt.Sprintf("Too few people are left who could approve this: %s needs %d.", q.name(), b.request.needs(q)), nil
 		}
 	}
 	return "", nil
 }
 
+// needs returns how many people it takes to affirm r under q: one, where one says what came of a call.
+func (r *Request) needs(q Requirement) int {
+	if r.Kind == agent.ExternalResult {
+		return 1
+	}
+	return q.Quorum
+}
+
 // canReach reports whether the people who affirmed r and those who have not answered can satisfy q together.
 func (p *people) canReach(ctx context.Context, r *Request, q Requirement) (bool, error) {
-	missing := q.Quorum - len(r.voters(true))
+	missing := r.needs(q) - len(r.voters(true))
 	if missing <= 0 {
 		return true, nil
 	}
