@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 func benchDecide(ctx context.Context, o options) error {
 	for _, width := range []int{1, 64} {
 		total, repetitions := o.scale(2000*min(width, 8), 200), o.scale(3, 1)
-		var ours, raw, grouped, batch, tuned []Figures
+		var ours, raw, grouped, scattered, batch, tuned []Figures
 		for n := range repetitions {
 			dir := filepath.Join(o.dir, fmt.Sprintf("decide-%d-%d", width, n))
 			f, err := decisions(ctx, dir, total, width)
@@ -35,6 +36,10 @@ func benchDecide(ctx context.Context, o options) error {
 				return err
 			}
 			grouped = append(grouped, f)
+			if f, err = rawCommits(ctx, groupScattered, dir, total, width, nil); err != nil {
+				return err
+			}
+			scattered = append(scattered, f)
 			if f, err = rawCommits(ctx, "bbolt Batch, default settings", dir, min(total, 400*width), width, (*bbolt.DB).Batch); err != nil {
 				return err
 			}
@@ -45,9 +50,9 @@ func benchDecide(ctx context.Context, o options) error {
 			tuned = append(tuned, f)
 		}
 		share := func(of []Figures) float64 { return 100 * median(ours).PerSecond / median(of).PerSecond }
-		fmt.Printf("decisions at %d at once: %.0f %% of raw Update, %.0f %% of raw group commit, %.0f %% of default Batch, %.0f %% of fitted Batch (per second)\n\n",
-			width, share(raw), share(grouped), share(batch), share(tuned))
-		printFigures(fmt.Sprintf("%d at once", width), ours, raw, grouped, batch, tuned)
+		fmt.Printf("decisions at %d at once: %.0f %% of raw Update, %.0f %% of raw group commit (%.0f %% of one that replaces records), %.0f %% of default Batch, %.0f %% of fitted Batch (per second)\n\n",
+			width, share(raw), share(grouped), share(scattered), share(batch), share(tuned))
+		printFigures(fmt.Sprintf("%d at once", width), ours, raw, grouped, scattered, batch, tuned)
 	}
 	return nil
 }
@@ -55,6 +60,8 @@ func benchDecide(ctx context.Context, o options) error {
 const (
 	// groupCommit names the measurement of puts that share a commit with whoever waits, as the store's do.
 	groupCommit = "bbolt, group commit, one put each"
+	// groupScattered names the same with puts that replace records here and there, as decisions do, where the others append.
+	groupScattered = "bbolt, group commit, one record replaced each"
 	// fittedBatch names the measurement in which a batch is exactly as large as the load, the best that Batch can do.
 	fittedBatch = "bbolt Batch, size fitted to the load"
 )
@@ -97,7 +104,7 @@ func rawCommits(ctx context.Context, name, dir string, total, width int, commit 
 	if name == fittedBatch {
 		db.MaxBatchSize, db.MaxBatchDelay = width, time.Millisecond
 	}
-	if name == groupCommit {
+	if name == groupCommit || name == groupScattered {
 		g := newGroup(db, width)
 		defer g.close()
 		commit = g.update
@@ -106,7 +113,29 @@ func rawCommits(ctx context.Context, name, dir string, total, width int, commit 
 	if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists(bucket); return err }); err != nil {
 		return Figures{}, err
 	}
+	key := func(i int) []byte { return []byte(strconv.Itoa(i)) }
+	if name == groupScattered {
+		key = func(i int) []byte { // in no order
+			sum := sha256.Sum256([]byte(strconv.Itoa(i)))
+			return sum[:16]
+		}
+		if err := fill(db, bucket, value, total, key); err != nil {
+			return Figures{}, err
+		}
+	}
 	return measure(ctx, name, total, width, func(_ context.Context, i int) error {
-		return commit(db, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(strconv.Itoa(i)), value) })
+		return commit(db, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put(key(i), value) })
+	})
+}
+
+// fill puts the records that are to be replaced.
+func fill(db *bbolt.DB, bucket, value []byte, total int, key func(int) []byte) error {
+	return db.Update(func(tx *bbolt.Tx) error {
+		for i := range total {
+			if err := tx.Bucket(bucket).Put(key(i), value); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
