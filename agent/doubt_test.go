@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -40,5 +42,78 @@ func TestRetryInAChangedWorld(t *testing.T) {
 	}
 	if !res.State.Finished() || runs != 2 {
 		t.Errorf("ran %d times, still asked: %+v", runs, res.Interruptions)
+	}
+}
+
+// TestAnswerAfterTheOutput answers a question whose call has its output already, which waits for that of an earlier call:
+// the answer comes too late, and is not taken.
+func TestAnswerAfterTheOutput(t *testing.T) {
+	t.Parallel()
+	broken, pay := frozenTool("broken"), frozenTool("pay")
+	broken.NeedsApproval, pay.NeedsApproval = agent.AlwaysAsk, agent.AlwaysAsk
+	broken.Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		return agent.ToolOutput{}, agent.ErrFatal
+	}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{broken, pay}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "broken", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
+	r := &agent.Runner{}
+	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+	must(t, err)
+	questions := res.Interruptions
+	must(t, res.State.Approve(questions[0], agent.ApproveOptions{}))
+	must(t, res.State.Reject(questions[1], agent.RejectOptions{}))
+	if res, err = r.Resume(t.Context(), a, res.State); !errors.Is(err, agent.ErrFatal) {
+		t.Fatal(err)
+	}
+	for _, s := range []*agent.RunState{res.State, reloaded(t, res.State, a)} {
+		if err := s.Approve(questions[1], agent.ApproveOptions{}); !errors.Is(err, agent.ErrUnknownInterruption) {
+			t.Errorf("approved what has been rejected, as the model will read: %v", err)
+		}
+		if tool := s.Tool(questions[1]); tool != nil {
+			t.Error("it is still a question")
+		}
+	}
+}
+
+func reloaded(t *testing.T, s *agent.RunState, a *agent.Agent) *agent.RunState {
+	t.Helper()
+	data, err := s.MarshalJSON()
+	must(t, err)
+	again, err := agent.DecodeRunState(data, a)
+	must(t, err)
+	return again
+}
+
+// TestStoppedBeforeTheGate changes a call's arguments, and the run is stopped while it is found out what the changed call
+// depends on: the gate is asked about it all the same when the run goes on.
+func TestStoppedBeforeTheGate(t *testing.T) {
+	t.Parallel()
+	pay := frozenTool("pay")
+	pay.NeedsApproval = func(_ context.Context, c *agent.ToolCall) (bool, error) {
+		if string(c.Arguments) == `{"amount":2}` {
+			return false, errors.New("nobody knows")
+		}
+		return true, nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	pay.Bind = func(ctx context.Context, c *agent.ToolCall) ([]string, error) {
+		if string(c.Arguments) == `{"amount":2}` {
+			cancel()
+		}
+		return nil, ctx.Err()
+	}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)), scripted.Say("Done."))}
+	r := &agent.Runner{}
+	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+	must(t, err)
+	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{Arguments: json.RawMessage(`{"amount":2}`)}))
+	if res, err = r.Resume(ctx, a, res.State); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	res, err = r.Resume(t.Context(), a, reloaded(t, res.State, a))
+	must(t, err)
+	if len(res.Interruptions) != 1 || string(res.Interruptions[0].Call.Arguments) != `{"amount":2}` {
+		t.Errorf("the gate fails on what was made of the call, and nobody is asked: %+v", res.Interruptions)
 	}
 }

@@ -254,7 +254,7 @@ func (f *frame) question(in *Interruption) (*call, *frame, error) {
 			}
 			continue
 		}
-		if c.State != callWaiting || f.interruptionID(c.ID) != in.ID {
+		if c.State != callWaiting || c.Output != nil || f.interruptionID(c.ID) != in.ID {
 			continue
 		}
 		if in.Digest != *c.Digest || in.Kind != c.Question || in.Attempt != c.Attempt {

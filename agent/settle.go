@@ -156,13 +156,15 @@ func (l *loop) clearance(ctx context.Context, c *call, tool *Tool, how ruling) (
 
 // revised takes over arguments that a person changed or completed.
 func (l *loop) revised(ctx context.Context, c *call, tool *Tool, how ruling) (ruling, error) {
-	if c.Decision == nil || c.Decision.Arguments == nil || c.State != callWaiting {
+	if c.State != callWaiting || c.Decision == nil || c.Decision.Arguments == nil && !c.Unbound {
 		return how, nil
 	}
 	filled := c.Question == InputRequired
-	c.Arguments, c.Decision.Arguments = c.Decision.Arguments, nil
-	c.Facts, c.Unbound = nil, tool.Bind != nil
-	c.bind(l.frame.definition(c, tool))
+	if c.Decision.Arguments != nil { // else the run was stopped below
+		c.Arguments, c.Decision.Arguments = c.Decision.Arguments, nil
+		c.Facts, c.Unbound = nil, tool.Bind != nil
+		c.bind(l.frame.definition(c, tool))
+	}
 	if filled {
 		c.State, c.Question, c.Decision, c.Renew, c.Given, c.Unbound = callNew, "", nil, false, true, false
 		return ruling{}, nil
