@@ -247,9 +247,10 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 		return outcome{err: stopped(ctx)}, true
 	case err != nil:
 		return outcome{output: &ToolOutput{Text: unusableArguments(err), Failed: true}, untouched: true, blind: true}, true
-	case slices.Equal(facts, j.call.Facts):
-		return outcome{}, false
 	case j.how.verdict == free && (j.tool.NeedsApproval == nil || j.how.review): // nobody relies on them
+		return outcome{}, false
+	case slices.Equal(facts, j.call.Facts):
+		j.input.Facts = facts
 		return outcome{}, false
 	}
 	return outcome{question: cmp.Or(j.call.Question, Confirm), attempt: j.call.Attempt, facts: facts, changed: true}, true

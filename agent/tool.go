@@ -117,6 +117,9 @@ type ToolCall struct {
 	// AskedAgain counts how often a guardrail had people asked again about the call.
 	AskedAgain int `json:"asked_again,omitempty"`
 
+	// Facts are what Tool.Bind said when it was asked for the last time, where a decision or a gate relies on them; else nil.
+	// Only Invoke gets them: a tool that can look again while nobody else can change the world refuses what is different.
+	Facts []string `json:"-"`
 	// Run is the run's context. It is not part of the call's identity.
 	Run *RunContext `json:"-"`
 }
@@ -146,5 +149,6 @@ func (c *ToolCall) clone() ToolCall {
 	own := *c
 	own.Arguments = slices.Clone(c.Arguments)
 	own.Path = slices.Clone(c.Path)
+	own.Facts = slices.Clone(c.Facts)
 	return own
 }

@@ -203,6 +203,19 @@ func facts(edits []edit) []string {
 	return all
 }
 
+// unchanged makes sure that the files are those that facts told of. Without facts, nobody relies on what they are.
+func unchanged(edits []edit, seen []string) error {
+	if seen == nil {
+		return nil
+	}
+	for i := range edits {
+		if !slices.Contains(seen, edits[i].fact()) {
+			return fmt.Errorf("%s is no longer what it was when this patch was decided about; look at it again", quote(edits[i].path))
+		}
+	}
+	return nil
+}
+
 // folder is the directory of a file and its name there.
 func folder(name string) (dir, base string) {
 	dir, base = path.Split(name)

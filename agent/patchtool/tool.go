@@ -101,7 +101,7 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	if err != nil {
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
-	left, err := t.apply(ctx, sections)
+	left, err := t.apply(ctx, sections, call.Facts)
 	switch {
 	case errors.Is(err, agent.ErrOutcomeUnknown):
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
@@ -126,7 +126,8 @@ func leftovers(left []string) string {
 	return "\nThese could not be removed and mean nothing any more: " + strings.Join(left, ", ")
 }
 
-func (t *tool) apply(ctx context.Context, sections []section) (left []string, err error) {
+// apply carries the sections out on the files as somebody saw them, if anybody did.
+func (t *tool) apply(ctx context.Context, sections []section, seen []string) (left []string, err error) {
 	root, err := t.open()
 	if err != nil {
 		return nil, err
@@ -139,6 +140,9 @@ func (t *tool) apply(ctx context.Context, sections []section) (left []string, er
 	defer unlock()
 	edits, err := t.plan(ctx, root, sections)
 	if err != nil {
+		return nil, err
+	}
+	if err := unchanged(edits, seen); err != nil {
 		return nil, err
 	}
 	c := commit{root: root, enter: t.enter}
