@@ -76,27 +76,32 @@ func (h *Handoff) tool() *Tool {
 func (l *loop) handOver(ctx context.Context) error {
 	f := l.frame
 	var target *Handoff
+	var outputs []Item
 	for _, c := range f.calls {
 		if c.State == callDone {
 			continue
 		}
 		output := ToolOutput{Text: textSecondHandoff}
 		if target == nil {
-			var h *Handoff
-			h, output = l.tryHandoff(ctx, c)
-			target = h
+			target, output = l.tryHandoff(ctx, c)
 		}
-		it := f.outputOf(c, output)
+		outputs = append(outputs, f.outputOf(c, output))
+	}
+	var shown []Item
+	if target != nil && target.Filter != nil {
+		var err error
+		if shown, err = filtered(target.Filter, slices.Concat(f.visible(), outputs)); err != nil {
+			return fmt.Errorf("handoff to %q: %w", target.Agent.Name, err)
+		}
+	}
+	for _, it := range outputs {
 		f.append(it)
 		l.emit(ItemAdded{Path: f.path(), Item: it})
-		*c = call{ID: c.ID, Tool: c.Tool, State: callDone}
 	}
 	f.calls = nil
 	if target != nil {
 		from := l.agent
-		if err := f.handTo(target); err != nil {
-			return err
-		}
+		f.handTo(target, shown)
 		l.agent = l.state.graph[target.Agent.Name]
 		l.new = true
 		l.log = l.base.With("run", l.state.id, "agent", l.agent.Name)
@@ -133,24 +138,16 @@ func (l *loop) tryHandoff(ctx context.Context, c *call) (*Handoff, ToolOutput) {
 	return h, ToolOutput{Text: `{"assistant":` + string(name) + `}`}
 }
 
-// handTo makes the handoff's agent the one whose turn it is.
-func (f *frame) handTo(h *Handoff) error {
-	var shown []Item
-	if h.Filter != nil {
-		var err error
-		if shown, err = filtered(h.Filter, slices.Clone(f.visible())); err != nil {
-			return fmt.Errorf("handoff to %q: %w", h.Agent.Name, err)
-		}
-	}
+// handTo makes the handoff's agent the one whose turn it is, and has it see what the filter showed, if there is one.
+func (f *frame) handTo(h *Handoff, shown []Item) {
 	f.agent, f.box = h.Agent.Name, nil
 	if h.Filter == nil {
-		return nil
+		return
 	}
 	f.copies = append(f.copies, span{From: len(f.items), To: len(f.items) + len(shown)})
 	for _, it := range shown {
 		f.appendCopy(it)
 	}
-	return nil
 }
 
 // filtered applies the filter and checks that what it leaves can be sent to a provider.
