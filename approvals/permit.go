@@ -156,6 +156,11 @@ func (p *permit) allowing(c *change) (*Request, error) {
 	if p.request == "" {
 		return nil, nil
 	}
+	if p.effect.Always {
+		if err := p.overruled(c); err != nil {
+			return nil, err
+		}
+	}
 	r, err := c.Request(c.ws, p.request)
 	switch {
 	case err != nil:
@@ -168,6 +173,22 @@ func (p *permit) allowing(c *change) (*Request, error) {
 		return nil, fmt.Errorf("%w: request %s was approved too long ago", agent.ErrStale, r.ID)
 	}
 	return r, nil
+}
+
+// overruled returns agent.ErrStale when people were asked about this very call beside the standing answer, and the answer
+// was no: it may have been given since the run was claimed.
+func (p *permit) overruled(c *change) error {
+	requests, err := c.RequestsOfRun(c.ws, p.x.run.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		no := r.Status == RequestRejected || r.Status == RequestExpired
+		if no && r.Kind == agent.Confirm && r.Interruption == p.effect.Interruption {
+			return fmt.Errorf("%w: request %s about this very call is %s", agent.ErrStale, r.ID, r.Status)
+		}
+	}
+	return nil
 }
 
 // lapsed reports whether the approval is older than both requirements let it become.
