@@ -37,10 +37,12 @@ type outcome struct {
 	waits     bool     // the agent at work as a tool waits for people
 	err       error
 	onRecord  bool // the error leaves nothing open: the call has not begun, or the journal has its output
+	panicked  any  // what code that nothing guards panicked with, beside the error
 }
 
 // execute runs the jobs side by side and records each outcome as it comes. After an error no further job starts;
-// those that run are waited for and recorded, because they have happened.
+// those that run are waited for and recorded, because they have happened. So it is after a panic, which goes on then where
+// the caller can recover from it: models and toolsets of agents inside, journals and checkpoints are not guarded.
 func (l *loop) execute(ctx context.Context, r *round) error {
 	work, outcomes := make(chan *job), make(chan outcome)
 	var workers sync.WaitGroup
@@ -55,6 +57,7 @@ func (l *loop) execute(ctx context.Context, r *round) error {
 	defer close(work)
 
 	var failed error
+	var panicked any
 	jobs := r.jobs
 	for running := 0; running > 0 || len(jobs) > 0 && failed == nil; {
 		var feed chan<- *job
@@ -78,6 +81,7 @@ func (l *loop) execute(ctx context.Context, r *round) error {
 		}
 		running--
 		l.record(r, o)
+		panicked = cmp.Or(panicked, o.panicked)
 		err := o.err
 		if err == nil && failed == nil {
 			err = l.checkpoint(ctx)
@@ -86,6 +90,9 @@ func (l *loop) execute(ctx context.Context, r *round) error {
 	}
 	for _, j := range jobs { // those that did not start
 		j.call.onRecord = !j.resumed
+	}
+	if panicked != nil {
+		panic(panicked)
 	}
 	return failed
 }
@@ -131,7 +138,12 @@ func (l *loop) record(r *round, o outcome) {
 // report performs a job and sends its outcome, also when the tool ends its goroutine.
 func (l *loop) report(ctx context.Context, j *job, outcomes chan<- outcome) {
 	o := outcome{call: j.call, err: fmt.Errorf("call of tool %q: %w", j.tool.Name, errGoexit)}
-	defer func() { outcomes <- o }()
+	defer func() {
+		if o.panicked = recover(); o.panicked != nil {
+			l.log.ErrorContext(ctx, "call panicked", "tool", j.tool.Name, "stack", string(debug.Stack()))
+		}
+		outcomes <- o
+	}()
 	if j.tool.agent != nil {
 		o = l.delegate(ctx, j)
 	} else {
