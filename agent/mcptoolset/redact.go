@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"regexp"
 	"strings"
 
 	"countersign/agent/internal/oneline"
@@ -14,6 +15,9 @@ func (d *declared) secrets() *strings.Replacer {
 	var pairs []string
 	if d.url != nil {
 		pairs = append(pairs, d.url.String(), d.where(), d.URL+d.SSE, d.where())
+		for _, value := range expanded(d.WrittenURL, d.URL+d.SSE) {
+			pairs = appendSecret(pairs, value)
+		}
 		if d.url.RawQuery != "" {
 			pairs = append(pairs, d.url.RawQuery, "…")
 		}
@@ -37,9 +41,32 @@ func (d *declared) secrets() *strings.Replacer {
 	for i, arg := range d.Command {
 		if i < len(d.WrittenCommand) && d.WrittenCommand[i] != arg {
 			pairs = appendSecret(pairs, arg)
+			for _, value := range expanded(d.WrittenCommand[i], arg) {
+				pairs = appendSecret(pairs, value)
+			}
 		}
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+var variable = regexp.MustCompile(`\$\{\w+\}`)
+
+// expanded returns what stands in a text for the variables in it as it was written.
+func expanded(written, text string) (values []string) {
+	plain := variable.Split(written, -1)
+	rest, ok := strings.CutPrefix(text, plain[0])
+	for i := 1; i < len(plain) && ok; i++ {
+		var value string
+		if i == len(plain)-1 {
+			value, ok = strings.CutSuffix(rest, plain[i])
+		} else {
+			value, rest, ok = strings.Cut(rest, plain[i])
+		}
+		if ok {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 func appendSecret(pairs []string, value string) []string {
