@@ -244,30 +244,53 @@ func TestTurnOfAnEffectIsSaved(t *testing.T) {
 // people answer whatever they are asked afterwards.
 func TestCrashEverywhere(t *testing.T) {
 	t.Parallel()
-	for _, behind := range []bool{false, true} {
-		for n := 1; ; n++ {
-			if !crashAt(t, n, behind) {
-				if n < 8 {
-					t.Errorf("the story has only %d writes", n-1)
+	for _, story := range []func(*bench) *int{threeCalls, callsInside} {
+		for _, behind := range []bool{false, true} {
+			for n := 1; ; n++ {
+				if !crashAt(t, story, n, behind) {
+					if n < 8 {
+						t.Errorf("the story has only %d writes", n-1)
+					}
+					break
 				}
-				break
 			}
 		}
 	}
 }
 
-// crashAt lives through a run and dies once; it reports false when the run was over before that.
-func crashAt(t *testing.T, n int, behind bool) (died bool) {
-	t.Helper()
-	name := fmt.Sprintf("write %d, behind %v", n, behind)
-	b := newBench(t)
-	calls := 0
+// threeCalls has the agent make three calls. It counts how often the model is asked for the first turn.
+func threeCalls(b *bench) *int {
+	turns := new(int)
 	b.model(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 		if len(outputs(req)) == 0 {
-			calls++
+			*turns++
 		}
 		return asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`), call("c3", "look", `{}`))(req)
 	}))
+	return turns
+}
+
+// callsInside has an agent that is used as a tool make some of them.
+func callsInside(b *bench) *int {
+	turns := new(int)
+	inner := &agent.Agent{Name: "finance", Tools: b.tools(), Model: asks(call("c1", "pay", `{"amount":2}`), call("n2", "look", `{}`))}
+	tool := inner.AsTool("ask_finance", "Ask finance.")
+	tool.NeedsApproval = agent.AlwaysAsk
+	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		if len(outputs(req)) == 0 {
+			*turns++
+		}
+		return asks(call("c1", "pay", `{"amount":1}`), call("c2", "ask_finance", `{"input":"pay two"}`), call("c3", "look", `{}`))(req)
+	}), append(b.tools(), tool)...)
+	return turns
+}
+
+// crashAt lives through a run and dies once; it reports false when the run was over before that.
+func crashAt(t *testing.T, story func(*bench) *int, n int, behind bool) (died bool) {
+	t.Helper()
+	name := fmt.Sprintf("write %d, behind %v", n, behind)
+	b := newBench(t)
+	turns := story(b)
 	b.mortal.dieAt(n, behind)
 	b.start()
 	in := b.submission(ann, place, "please")
@@ -299,8 +322,8 @@ func crashAt(t *testing.T, n int, behind bool) (died bool) {
 	if got := b.run(id); !strings.Contains(got.Output, "c3: look done") {
 		t.Errorf("%s: output %q", name, got.Output)
 	}
-	if calls > 2 {
-		t.Errorf("%s: the first turn was asked of the model %d times", name, calls)
+	if *turns > 2 {
+		t.Errorf("%s: the first turn was asked of the model %d times", name, *turns)
 	}
 	return died
 }
