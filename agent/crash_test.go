@@ -83,6 +83,7 @@ type plot struct {
 	hold    bool // answer one question at a time
 	saves   bool // keep the state with the answers before resuming it
 	input   string
+	alone   bool                        // one call at a time
 	graph   func(w *world) *agent.Agent // nil: one agent with four tools that plays the steps
 }
 
@@ -284,6 +285,9 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 	w.dead, w.kill = false, cancel
 	a := w.agent()
 	r := &agent.Runner{Journal: w, Checkpoint: w.store, Context: &agent.RunContext{ID: "run_1"}, MaxTurns: -1}
+	if w.plot.alone {
+		r.MaxParallelCalls = 1
+	}
 	var s *agent.RunState
 	if w.head == nil {
 		res, err := r.Run(ctx, a, agent.UserMessage("go"))
