@@ -71,6 +71,9 @@ func TestTypes(t *testing.T) {
 		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { always: { tool_names: [a] } }", made{
 			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`"always"`),
 		}, "asks as require_approval says", "https://w/mcp"},
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { always: { toolNames: [drop] }, never: { readOnly: true } }", made{
+			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`{"always":{"tool_names":["drop"]},"never":{"read_only":true}}`),
+		}, "asks as require_approval says", "https://w/mcp"},
 		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, needs_approval: false", made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Hosted: deepwiki(`"always"`)}, "the provider asks, and nobody is", "https://w/mcp"},
 	} {
 		t.Run(c.tool, func(t *testing.T) {

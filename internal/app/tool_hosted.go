@@ -58,8 +58,8 @@ func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
 	return tool, true
 }
 
-// hostedRequire is require_approval in the provider's form. What the file does not speak of is asked about, so only what
-// never asks has to be said.
+// hostedRequire is require_approval in the provider's form. What the file does not speak of is asked about, so always has to be
+// said only beside never: a filter by name and one by what the server says may choose the same tool.
 func hostedRequire(require any) any {
 	if never(require) {
 		return "never"
@@ -68,10 +68,14 @@ func hostedRequire(require any) any {
 	if !ok {
 		return "always"
 	}
-	if filter, ok := m["never"].(map[string]any); ok {
-		return map[string]any{"never": providerFilter(filter)}
-	}
-	if _, ok := m["always"].(map[string]any); ok {
+	allowed, hasNever := m["never"].(map[string]any)
+	asked, hasAlways := m["always"].(map[string]any)
+	switch {
+	case hasNever && hasAlways:
+		return map[string]any{"always": providerFilter(asked), "never": providerFilter(allowed)}
+	case hasNever:
+		return map[string]any{"never": providerFilter(allowed)}
+	case hasAlways:
 		return "always"
 	}
 	var names []string // tools by name
