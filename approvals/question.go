@@ -33,7 +33,9 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 			refused = append(refused, *cannot(in, "", "this version cannot ask people for values"))
 			continue
 		}
-		r := x.request(in, x.state.Tool(in))
+		tool := x.state.Tool(in)
+		r := x.request(in, tool)
+		r.Explanation = explain(tool, &in.Call)
 		u, err := x.require(ctx, p, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {
 			u, err = x.room(ctx, in)
@@ -61,12 +63,11 @@ func (x *execution) request(in agent.Interruption, tool *agent.Tool) *Request {
 	return &Request{
 		Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
 		Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
-		Tool:        snapshot(in.Call, tool),
-		Arguments:   in.Call.Arguments,
-		Definition:  in.Definition,
-		Digest:      in.Digest,
-		Facts:       in.Facts,
-		Explanation: explain(tool, &in.Call),
+		Tool:       snapshot(in.Call, tool),
+		Arguments:  in.Call.Arguments,
+		Definition: in.Definition,
+		Digest:     in.Digest,
+		Facts:      in.Facts,
 	}
 }
 

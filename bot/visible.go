@@ -35,12 +35,14 @@ func visible(s string, mode lines) (out string, escaped bool) {
 	var b strings.Builder
 	b.Grow(len(s))
 	marks := maxMarks // a mark needs something to sit on
+	at := lineStart
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		limit := maxSpaces
-		if mode == source && r == ' ' && indents(s[:i]) {
+		if mode == source && at != lineText {
 			limit = maxIndent
 		}
+		at = at.behind(r)
 		if n := run(s[i:], r, limit); n > 0 && mode != prose {
 			escaped = true
 			fmt.Fprintf(&b, `\u{%X*%d}`, r, n)
@@ -85,13 +87,24 @@ func visible(s string, mode lines) (out string, escaped bool) {
 	return b.String(), escaped
 }
 
-// indents reports whether a space behind the text is indentation. A line of a patch begins behind its mark.
-func indents(before string) bool {
-	line := before[strings.LastIndexByte(before, '\n')+1:]
-	if line != "" && strings.Contains("+- ", line[:1]) {
-		line = line[1:]
+// column says where in a line of source a character stands.
+type column int
+
+const (
+	lineStart  column = iota
+	lineIndent        // only spaces stand before it. A line of a patch begins behind its mark
+	lineText
+)
+
+// behind returns where the character after r stands.
+func (c column) behind(r rune) column {
+	switch {
+	case r == '\n':
+		return lineStart
+	case c != lineText && r == ' ', c == lineStart && (r == '+' || r == '-'):
+		return lineIndent
 	}
-	return strings.Trim(line, " ") == ""
+	return lineText
 }
 
 // run returns the length of a run of spaces or line breaks at the start of s when it is too long to show: longer than
