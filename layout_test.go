@@ -25,6 +25,7 @@ var arrows = []struct {
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
 	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/procgroup"}},
+	{"agent/shelltool", []string{"agent", "agent/internal/procgroup"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},

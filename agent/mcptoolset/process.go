@@ -95,7 +95,7 @@ func (p *process) wait() {
 // stop ends the process and its group: by closing its input, by SIGTERM, by SIGKILL.
 func (p *process) stop() {
 	_ = p.stdin.Close()
-	for _, next := range []func(){p.group.Terminate, p.group.Kill} {
+	for _, next := range []func() bool{p.group.Terminate, p.group.Kill} {
 		select {
 		case <-p.exited:
 		case <-time.After(exitGrace):

@@ -46,7 +46,7 @@ func FuzzApply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		arguments, err := json.Marshal(map[string]string{"patch": text})
 		if err != nil {
-			t.Skip()
+			t.Skip("no text that JSON can hold: " + err.Error())
 		}
 		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Arguments: arguments})
 		after := tree(t, dir)

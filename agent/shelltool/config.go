@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/procgroup"
 )
 
 // Defaults of a Config.
@@ -71,7 +72,7 @@ func (c Config) check() (*declared, error) {
 	d.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	d.MaxOutput = cmp.Or(c.MaxOutput, DefaultMaxOutput)
 	switch {
-	case !supported:
+	case !procgroup.Supported:
 		return nil, d.wrong("type", "is not available on this system: commands cannot be stopped reliably here; it needs Linux, macOS or another Unix")
 	case c.Timeout < 0:
 		return nil, d.wrong("timeout", "must not be negative")

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"countersign/agent/internal/procgroup"
 )
 
 // process is one program to run.
@@ -44,8 +46,9 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 		return res
 	}
 	defer pipes.close()
-	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w, SysProcAttr: ownGroup()}
-	if err := cmd.Start(); err != nil {
+	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w}
+	group, err := procgroup.Start(cmd)
+	if err != nil {
 		res.notStarted = cause(err)
 		return res
 	}
@@ -54,17 +57,16 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 	readers.Go(func() { pipes.out.readInto(res.stdout) })
 	readers.Go(func() { pipes.err.readInto(res.stderr) })
 
-	g := &group{cmd: cmd}
 	ended := make(chan struct{})
 	go func() { // ends with the process
-		g.wait()
+		_ = group.Wait() // how it ended is in ProcessState
 		close(ended)
 	}()
 	killed := false
 	select {
 	case <-ended:
 	case <-bounded.Done():
-		killed = g.kill()
+		killed = group.Kill()
 		select {
 		case <-ended:
 		case <-time.After(p.grace):

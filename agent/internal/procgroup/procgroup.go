@@ -41,18 +41,20 @@ func (g *Group) Wait() error {
 	return g.cmd.Wait()
 }
 
-// Terminate asks the group to end.
-func (g *Group) Terminate() { g.send(syscall.SIGTERM) }
+// Terminate asks the group to end, and reports whether the first process may have been alive.
+func (g *Group) Terminate() bool { return g.send(syscall.SIGTERM) }
 
-// Kill ends the group.
-func (g *Group) Kill() { g.send(syscall.SIGKILL) }
+// Kill ends the group, and reports whether the first process may have been alive.
+func (g *Group) Kill() bool { return g.send(syscall.SIGKILL) }
 
-func (g *Group) send(sig syscall.Signal) {
+func (g *Group) send(sig syscall.Signal) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.waited {
-		g.signal(sig)
+	if g.waited {
+		return false
 	}
+	g.signal(sig)
+	return true
 }
 
 func (g *Group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.cmd.Process.Pid, sig) } // an empty group is what we want

@@ -22,8 +22,8 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 // Wait waits for the process.
 func (g *Group) Wait() error { return g.cmd.Wait() }
 
-// Terminate ends the process.
-func (g *Group) Terminate() { g.Kill() }
+// Terminate ends the process, and reports whether it may have been alive.
+func (g *Group) Terminate() bool { return g.Kill() }
 
-// Kill ends the process.
-func (g *Group) Kill() { _ = g.cmd.Process.Kill() }
+// Kill ends the process, and reports whether it may have been alive.
+func (g *Group) Kill() bool { return g.cmd.Process.Kill() == nil }
