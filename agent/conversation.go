@@ -15,10 +15,9 @@ import (
 type Conversation struct {
 	// ID names a conversation of the provider.
 	ID string
-	// PreviousResponseID is the response that the run goes on from. Chain goes on from each response in turn, also when
-	// there is none to begin with.
+	// PreviousResponseID is the response that the run goes on from. Without an ID each request goes on from the response
+	// before it, whether there is one to begin with or not.
 	PreviousResponseID string
-	Chain              bool
 }
 
 // serverMark is what a state knows about the conversation that the provider keeps.
@@ -36,7 +35,7 @@ func (r *Runner) serverMark(g graph) (*serverMark, error) {
 	if c == nil {
 		return nil, nil
 	}
-	if c.ID != "" && (c.PreviousResponseID != "" || c.Chain) {
+	if c.ID != "" && c.PreviousResponseID != "" {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, errConversation)
 	}
 	return &serverMark{ID: validText(c.ID), Previous: validText(c.PreviousResponseID)}, r.checkServer(g)

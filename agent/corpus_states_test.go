@@ -119,7 +119,7 @@ var agentStates = map[string]makeState{
 		return begin(t, a, r)
 	},
 	"v2-chain": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
-		r.Conversation = &agent.Conversation{Chain: true}
+		r.Conversation = &agent.Conversation{}
 		return begin(t, a, r)
 	},
 	"v2-tool-use": begin,

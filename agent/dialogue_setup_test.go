@@ -25,7 +25,7 @@ import (
 //	choice WORD [keep]          forces a tool choice
 //	schema                      the answer must be {"ok": boolean}
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
-//	conversation [id=ID] [previous=ID] [chain]
+//	conversation [id=ID] [previous=ID]   without an id, it goes on from each response
 //	hooks [panic]               notes what hooks see
 //	stop                        closes Runner.Stop
 //	requests                    notes every model request
@@ -149,8 +149,6 @@ func (d *dialogue) conversation(w []string) *agent.Conversation {
 			c.ID = value
 		case "previous":
 			c.PreviousResponseID = value
-		case "chain":
-			c.Chain = true
 		default:
 			d.t.Fatalf("unknown option %q", o)
 		}

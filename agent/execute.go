@@ -222,7 +222,7 @@ func (l *loop) done(ctx context.Context, effect Effect, output ToolOutput) error
 func (l *loop) doubt(ctx context.Context, j *job, effect Effect) outcome {
 	o := outcome{question: OutcomeUnknown, attempt: effect.Attempt + 1}
 	if j.tool.Bind != nil {
-		if facts, err := bindFacts(ctx, j); err == nil {
+		if facts, err := bindFacts(ctx, j.tool, j.input); err == nil {
 			o.facts, o.changed = facts, true
 		}
 	}
@@ -253,7 +253,7 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 	if o, ends = l.guardInput(ctx, j); ends || j.tool.Bind == nil {
 		return o, ends
 	}
-	facts, err := bindFacts(ctx, j)
+	facts, err := bindFacts(ctx, j.tool, j.input)
 	switch {
 	case ctx.Err() != nil:
 		return outcome{err: stopped(ctx)}, true
@@ -269,10 +269,10 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 }
 
 // bindFacts calls Tool.Bind. It is called without the lock.
-func bindFacts(ctx context.Context, j *job) (facts []string, err error) {
-	input := j.input.clone()
+func bindFacts(ctx context.Context, tool *Tool, input ToolCall) (facts []string, err error) {
+	own := input.clone()
 	err = safely(func() (err error) {
-		facts, err = j.tool.Bind(ctx, &input)
+		facts, err = tool.Bind(ctx, &own)
 		return err
 	})
 	for i := range facts {

@@ -32,10 +32,10 @@ type execution struct {
 // loop runs one conversation of an execution.
 type loop struct {
 	*execution
-	frame *frame
-	agent *Agent // whose turn it is
-	new   bool   // it has just taken over
-	log   *slog.Logger
+	frame  *frame
+	agent  *Agent // whose turn it is
+	begins bool   // it has just taken over
+	log    *slog.Logger
 }
 
 func (x *execution) loop(f *frame) *loop {
@@ -189,7 +189,7 @@ func (l *loop) look(ctx context.Context) error {
 // respond calls the model, without the lock.
 func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelResponse, err error) {
 	l.hook(ctx, func(h *Hooks) {
-		if (l.new || l.frame.turn == 0) && h.AgentStart != nil {
+		if (l.begins || l.frame.turn == 0) && h.AgentStart != nil {
 			h.AgentStart(ctx, l.agent)
 		}
 	})
@@ -212,7 +212,7 @@ func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelRespo
 			return ctx.Err() == nil
 		})
 	}
-	l.new = false
+	l.begins = false
 	if err == nil && resp != nil {
 		l.hook(ctx, func(h *Hooks) {
 			if h.ModelEnd != nil {

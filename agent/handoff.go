@@ -90,7 +90,9 @@ func (l *loop) handOver(ctx context.Context) error {
 	var shown []Item
 	if target != nil && target.Filter != nil {
 		var err error
-		if shown, err = filtered(target.Filter, slices.Concat(f.visible(), outputs)); err != nil {
+		all := slices.Concat(f.visible(), outputs)
+		l.outside(func() { shown, err = filtered(target.Filter, all) })
+		if err != nil {
 			return fmt.Errorf("handoff to %q: %w", target.Agent.Name, err)
 		}
 	}
@@ -103,7 +105,7 @@ func (l *loop) handOver(ctx context.Context) error {
 		from := l.agent
 		f.handTo(target, shown)
 		l.agent = l.state.graph[target.Agent.Name]
-		l.new = true
+		l.begins = true
 		l.log = l.base.With("run", l.state.id, "agent", l.agent.Name)
 		l.emit(HandedOff{Path: f.path(), From: from.Name, To: l.agent.Name})
 		l.outside(func() {

@@ -89,13 +89,9 @@ func (s *RunState) resolve(ctx context.Context) error {
 		if len(f.calls) == 0 {
 			return nil
 		}
-		box, err := s.graph[f.agent].allTools(ctx)
-		if err != nil {
-			f.box = nil
-			return err
-		}
-		f.box = box
-		return nil
+		var err error
+		f.box, err = s.graph[f.agent].allTools(ctx)
+		return err
 	})
 }
 

@@ -170,7 +170,8 @@ func (s *RunState) Delta(from int) (Delta, error) {
 	return d, nil
 }
 
-// MarshalJSON writes the whole state in the current schema version: the head with the items as its last member.
+// MarshalJSON writes the whole state, the head with the items as its last member, in the oldest schema version that can
+// express it.
 // Calling it directly is faster than json.Marshal, which reads the result again.
 func (s *RunState) MarshalJSON() ([]byte, error) {
 	b, err := s.appendHead(make([]byte, 0, 1024+sizeOf(s.frame.items)))

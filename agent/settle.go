@@ -229,7 +229,10 @@ func (l *loop) determine(ctx context.Context, c *call, tool *Tool) error {
 	if !c.Unbound {
 		return nil
 	}
-	facts, err := l.facts(ctx, tool, l.call(c))
+	var facts []string
+	var err error
+	input := l.call(c)
+	l.outside(func() { facts, err = bindFacts(ctx, tool, input) })
 	if stop := stopped(ctx); stop != nil {
 		return stop
 	}
@@ -240,12 +243,6 @@ func (l *loop) determine(ctx context.Context, c *call, tool *Tool) error {
 	c.Facts, c.Unbound = facts, false
 	c.bind(l.frame.definition(c, tool))
 	return nil
-}
-
-// facts calls Tool.Bind.
-func (l *loop) facts(ctx context.Context, tool *Tool, input ToolCall) (facts []string, err error) {
-	l.outside(func() { facts, err = bindFacts(ctx, &job{tool: tool, input: input}) })
-	return facts, err
 }
 
 // program asks the tool's OnApproval, if any, to decide instead of people.

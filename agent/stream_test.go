@@ -125,7 +125,7 @@ func TestChainOverAResponseWithoutID(t *testing.T) {
 	t.Parallel()
 	model := &namelessModel{ids: []string{"r1", "", "r3", "r4"}}
 	a := &agent.Agent{Name: "ops", Model: model, Tools: []agent.Tool{agent.NewTool("look", "", noop[struct{}])}}
-	_, err := (&agent.Runner{Conversation: &agent.Conversation{Chain: true}}).Run(t.Context(), a, agent.UserMessage("go"))
+	_, err := (&agent.Runner{Conversation: &agent.Conversation{}}).Run(t.Context(), a, agent.UserMessage("go"))
 	must(t, err)
 	want := []struct {
 		previous string
