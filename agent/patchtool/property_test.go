@@ -66,7 +66,7 @@ func diff(a, b []string, around int) string {
 // it may be refused, but never gives anything else.
 func TestDiffGivesSecond(t *testing.T) {
 	t.Parallel()
-	applied, refused := 0, 0
+	applied := 0
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.StringMatching(`[ab@*+ -]{0,3}`), 0, 12)
 		a, b := lines.Draw(t, "a"), lines.Draw(t, "b")
@@ -93,16 +93,15 @@ func TestDiffGivesSecond(t *testing.T) {
 		switch {
 		case err != nil && around < 0:
 			t.Fatalf("%v in\n%s", err, diff(a, b, around))
-		case err != nil:
-			refused++
+		case err != nil: // the context is in several places
 		case got != want:
 			t.Fatalf("got %q, want %q, by\n%s", got, want, diff(a, b, around))
 		default:
 			applied++
 		}
 	})
-	if applied < 20 || refused == 0 {
-		t.Errorf("%d applied, %d refused: the generator proves little", applied, refused)
+	if applied < 20 {
+		t.Errorf("only %d applied: the generator proves little", applied)
 	}
 }
 
