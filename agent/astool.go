@@ -80,13 +80,9 @@ func (a *Agent) AsToolWith(o AsToolOptions) Tool {
 }
 
 // inputOf returns what the agent is asked.
-func (t *agentTool) inputOf(call *ToolCall) (items []Item, err error) {
+func (t *agentTool) inputOf(call *ToolCall) ([]Item, error) {
 	if t.input != nil {
-		err = safely(func() (err error) {
-			items, err = t.input(call)
-			return err
-		})
-		return items, err
+		return t.input(call)
 	}
 	var given map[string]json.RawMessage
 	var text string
@@ -165,7 +161,11 @@ func (l *loop) begin(ctx context.Context, j *job) outcome {
 	}
 	inner := j.tool.agent
 	own := j.input.clone()
-	input, err := inner.inputOf(&own)
+	var input []Item
+	err = l.safely(ctx, "input of an agent", own.Tool, func() (err error) {
+		input, err = inner.inputOf(&own)
+		return err
+	})
 	if err != nil {
 		return outcome{output: &ToolOutput{Text: unusableArguments(err)}, untouched: true}
 	}

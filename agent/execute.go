@@ -222,7 +222,7 @@ func (l *loop) done(ctx context.Context, effect Effect, output ToolOutput) error
 func (l *loop) doubt(ctx context.Context, j *job, effect Effect) outcome {
 	o := outcome{question: OutcomeUnknown, attempt: effect.Attempt + 1}
 	if j.tool.Bind != nil {
-		if facts, err := bindFacts(ctx, j.tool, j.input); err == nil {
+		if facts, err := l.bindFacts(ctx, j.tool, j.input); err == nil {
 			o.facts, o.changed = facts, true
 		}
 	}
@@ -253,7 +253,7 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 	if o, ends = l.guardInput(ctx, j); ends || j.tool.Bind == nil {
 		return o, ends
 	}
-	facts, err := bindFacts(ctx, j.tool, j.input)
+	facts, err := l.bindFacts(ctx, j.tool, j.input)
 	switch {
 	case ctx.Err() != nil:
 		return outcome{err: stopped(ctx)}, true
@@ -269,9 +269,9 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 }
 
 // bindFacts calls Tool.Bind. It is called without the lock.
-func bindFacts(ctx context.Context, tool *Tool, input ToolCall) (facts []string, err error) {
+func (l *loop) bindFacts(ctx context.Context, tool *Tool, input ToolCall) (facts []string, err error) {
 	own := input.clone()
-	err = safely(func() (err error) {
+	err = l.safely(ctx, "bind", tool.Name, func() (err error) {
 		facts, err = tool.Bind(ctx, &own)
 		return err
 	})
@@ -382,13 +382,10 @@ func nativeOf(t *Tool, out ToolOutput) json.RawMessage {
 
 // guarded calls the tool's code and turns a panic into an error.
 func (l *loop) guarded(ctx context.Context, j *job) (output ToolOutput, err error) {
-	defer func() {
-		if recover() != nil {
-			// Neither log nor model see the panic's value: it may hold arguments.
-			l.log.ErrorContext(ctx, "tool panicked", "tool", j.tool.Name, "stack", string(debug.Stack()))
-			err = errPanic
-		}
-	}()
 	call := j.input.clone()
-	return j.tool.Invoke(ctx, &call)
+	err = l.safely(ctx, "tool", call.Tool, func() (err error) {
+		output, err = j.tool.Invoke(ctx, &call)
+		return err
+	})
+	return output, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -393,14 +394,19 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay}, Model: scripted.New(
 		scripted.Calls(scripted.Call("c1", "pay", `{"to":"secret-argument"}`)), scripted.Say("Done."),
 	)}
-	r := &agent.Runner{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	r := &agent.Runner{
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Hooks:  &agent.Hooks{ToolStart: func(context.Context, *agent.ToolCall) { panic("secret-hook") }},
+	}
 	res, err := r.Run(t.Context(), a)
 	must(t, err)
 	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
 	res, err = r.Resume(t.Context(), a, res.State)
 	must(t, err)
-	if !strings.Contains(log.String(), "tool panicked") || !strings.Contains(log.String(), "gate panicked") {
-		t.Errorf("control: panics are not logged: %s", log.String())
+	for _, code := range []string{"tool", "gate", "hook"} { // each with the place in this file
+		if line := regexp.MustCompile(code + " panicked.*execute_test.go").FindString(log.String()); line == "" {
+			t.Errorf("control: a panic of a %s is not logged: %s", code, log.String())
+		}
 	}
 	if strings.Contains(log.String(), "secret") || strings.Contains(outputs(res)["c1"], "secret") {
 		t.Errorf("told: %s, %s", log.String(), outputs(res)["c1"])

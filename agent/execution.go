@@ -56,18 +56,15 @@ func (x *execution) emit(e Event) {
 	}
 }
 
-// hook calls one of the application's hooks. Their panics are logged and change nothing.
+// hook calls one of the application's hooks. Their panics change nothing.
 func (l *loop) hook(ctx context.Context, fn func(*Hooks)) {
 	if l.Hooks == nil {
 		return
 	}
-	err := safely(func() error {
+	_ = l.safely(ctx, "hook", l.agent.Name, func() error {
 		fn(l.Hooks)
 		return nil
 	})
-	if err != nil {
-		l.log.ErrorContext(ctx, "hook panicked")
-	}
 }
 
 // run goes on until the conversation has its answer or waits for people.

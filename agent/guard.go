@@ -46,8 +46,8 @@ func (a *Agent) checkGuardrails() error {
 }
 
 // judge calls a guardrail. Its error, and a panic, end the run.
-func judge(name string, check func() (Verdict, error)) (v Verdict, err error) {
-	err = safely(func() (err error) {
+func (l *loop) judge(ctx context.Context, name string, check func() (Verdict, error)) (v Verdict, err error) {
+	err = l.safely(ctx, "guardrail", name, func() (err error) {
 		v, err = check()
 		return err
 	})
@@ -75,7 +75,7 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 		input := l.call(c)
 		var v Verdict
 		var err error
-		l.outside(func() { v, err = judge(g.Name, func() (Verdict, error) { return g.Check(ctx, &input) }) })
+		l.outside(func() { v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input) }) })
 		switch {
 		case err != nil:
 			return err
@@ -94,7 +94,7 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 func (l *loop) guardInput(ctx context.Context, j *job) (o outcome, ends bool) {
 	for _, g := range j.tool.InputGuardrails {
 		input := j.input.clone()
-		v, err := judge(g.Name, func() (Verdict, error) { return g.Check(ctx, &input) })
+		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input) })
 		switch {
 		case err != nil:
 			return outcome{err: err}, true
@@ -116,7 +116,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 	output.Text = validText(output.Text)
 	for _, g := range j.tool.OutputGuardrails {
 		input := j.input.clone()
-		v, err := judge(g.Name, func() (Verdict, error) { return g.Check(ctx, &input, output) })
+		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input, output) })
 		switch {
 		case err != nil:
 			return outcome{err: err, onRecord: true}
@@ -150,7 +150,7 @@ func (l *loop) admit(ctx context.Context) error {
 	for _, g := range l.agent.InputGuardrails {
 		var v Verdict
 		var err error
-		l.outside(func() { v, err = judge(g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }) })
+		l.outside(func() { v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }) })
 		switch {
 		case err != nil:
 			return err
@@ -181,15 +181,17 @@ func (l *loop) history() int {
 
 // guardAnswer checks an answer.
 func (l *loop) guardAnswer(ctx context.Context, answer string) error {
-	if l.agent.Output != nil {
-		if err := l.agent.Output.check(answer); err != nil {
+	if o := l.agent.Output; o != nil {
+		if err := l.safely(ctx, "output schema", l.agent.Name, func() error { return o.check(answer) }); err != nil {
 			return fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {
 		var v Verdict
 		var err error
-		l.outside(func() { v, err = judge(g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }) })
+		l.outside(func() {
+			v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) })
+		})
 		switch {
 		case err != nil:
 			return err
@@ -210,5 +212,5 @@ func (o *OutputSchema) check(answer string) error {
 	if o.Validate == nil {
 		return nil
 	}
-	return safely(func() error { return o.Validate(json.RawMessage(answer)) })
+	return o.Validate(json.RawMessage(answer))
 }

@@ -91,7 +91,7 @@ func (l *loop) handOver(ctx context.Context) error {
 	if target != nil && target.Filter != nil {
 		var err error
 		all := slices.Concat(f.visible(), outputs)
-		l.outside(func() { shown, err = filtered(target.Filter, all) })
+		l.outside(func() { shown, err = l.filtered(ctx, target, all) })
 		if err != nil {
 			return fmt.Errorf("handoff to %q: %w", target.Agent.Name, err)
 		}
@@ -130,7 +130,7 @@ func (l *loop) tryHandoff(ctx context.Context, c *call) (*Handoff, ToolOutput) {
 		input := l.frame.toolCall(c)
 		input.Run = l.shared
 		var err error
-		l.outside(func() { err = safely(func() error { return h.OnHandoff(ctx, &input) }) })
+		l.outside(func() { err = l.safely(ctx, "handoff", c.Tool, func() error { return h.OnHandoff(ctx, &input) }) })
 		if err != nil {
 			l.log.WarnContext(ctx, "handoff refused", "handoff", c.Tool)
 			return nil, ToolOutput{Text: "The conversation was not handed over: " + excerptLong(err.Error()) + "."}
@@ -153,9 +153,9 @@ func (f *frame) handTo(h *Handoff, shown []Item) {
 }
 
 // filtered applies the filter and checks that what it leaves can be sent to a provider.
-func filtered(filter func([]Item) []Item, items []Item) (shown []Item, err error) {
-	err = safely(func() error {
-		shown = filter(items)
+func (l *loop) filtered(ctx context.Context, h *Handoff, items []Item) (shown []Item, err error) {
+	err = l.safely(ctx, "filter of a handoff", h.Agent.Name, func() error {
+		shown = h.Filter(items)
 		return nil
 	})
 	if err != nil {

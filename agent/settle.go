@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"countersign/agent/internal/plant"
@@ -232,7 +231,7 @@ func (l *loop) determine(ctx context.Context, c *call, tool *Tool) error {
 	var facts []string
 	var err error
 	input := l.call(c)
-	l.outside(func() { facts, err = bindFacts(ctx, tool, input) })
+	l.outside(func() { facts, err = l.bindFacts(ctx, tool, input) })
 	if stop := stopped(ctx); stop != nil {
 		return stop
 	}
@@ -257,7 +256,7 @@ func (l *loop) program(ctx context.Context, c *call, tool *Tool) ruling {
 	var answer *ToolApproval
 	var err error
 	l.outside(func() {
-		err = safely(func() (err error) {
+		err = l.safely(ctx, "programmatic approval", tool.Name, func() (err error) {
 			answer, err = tool.OnApproval(ctx, &in)
 			return err
 		})
@@ -314,15 +313,12 @@ func (l *loop) asks(ctx context.Context, tool *Tool, input ToolCall) bool {
 
 func (l *loop) gate(ctx context.Context, tool *Tool, input ToolCall) (yes bool, err error) {
 	l.outside(func() {
-		err = safely(func() (err error) {
+		err = l.safely(ctx, "gate", tool.Name, func() (err error) {
 			yes, err = tool.NeedsApproval(ctx, &input)
 			return err
 		})
 	})
-	switch {
-	case errors.Is(err, errPanic):
-		l.log.ErrorContext(ctx, "gate panicked; asking", "tool", tool.Name)
-	case err != nil:
+	if err != nil {
 		l.log.WarnContext(ctx, "gate failed; asking", "tool", tool.Name)
 	}
 	return yes, err
@@ -346,7 +342,7 @@ func (l *loop) rejection(ctx context.Context, c *call, how ruling) *ToolOutput {
 	var err error
 	input := l.call(c)
 	l.outside(func() {
-		err = safely(func() (err error) {
+		err = l.safely(ctx, "rejection message", c.Tool, func() (err error) {
 			text, err = l.RejectionMessage(ctx, &input)
 			return err
 		})

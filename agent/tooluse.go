@@ -85,7 +85,7 @@ func (l *loop) endsWith(ctx context.Context, b *ToolUseBehavior, results []ToolR
 	}
 	if b.Decide != nil {
 		l.outside(func() {
-			err = safely(func() (err error) {
+			err = l.safely(ctx, "tool use behavior", l.agent.Name, func() (err error) {
 				answer, end, err = b.Decide(ctx, results)
 				return err
 			})
