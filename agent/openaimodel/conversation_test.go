@@ -24,7 +24,9 @@ func TestConversationSurvivesAPause(t *testing.T) {
 			Reasoning: "two of them", Raw: []json.RawMessage{json.RawMessage(novelty)},
 			Calls: []openaidev.Call{{Name: "pay", Arguments: `{"n": 1}`}, {Name: "pay", Arguments: `{"n": 2}`}},
 		}},
-		{User: "pay", Round: 1, Output: "^paid", Reply: openaidev.Reply{Text: "{{len .Outputs}} paid"}},
+		{User: "pay", Round: 1, Output: "^paid", Func: func(t *openaidev.Turn) openaidev.Reply {
+			return openaidev.Reply{Text: fmt.Sprintf("%d paid", len(t.Outputs))}
+		}},
 	}})
 	for _, streaming := range []bool{false, true} {
 		ask := func(items []agent.Item) []agent.Item {
@@ -73,7 +75,7 @@ func compacted(s string) string {
 
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	s := serve(t, openaidev.Script{Rules: []openaidev.Rule{{User: `\d+`, Reply: openaidev.Reply{Text: "{{index .Match 0}}"}}}})
+	s := serve(t, openaidev.Script{Rules: []openaidev.Rule{{User: `\d+`, Reply: openaidev.Reply{Text: "$0"}}}})
 	m := modelOf(t, s, nil)
 	var wg sync.WaitGroup
 	for i := range 64 {

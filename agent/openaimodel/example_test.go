@@ -13,7 +13,7 @@ import (
 func Example() {
 	// Any server that speaks the Responses API will do; without BaseURL it is OpenAI's.
 	server, err := openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: []openaidev.Rule{
-		{User: "capital of (\\w+)", Reply: openaidev.Reply{Text: "Paris is the capital of {{index .Match 1}}."}},
+		{User: "capital of (\\w+)", Reply: openaidev.Reply{Text: "Paris is the capital of $1."}},
 	}}})
 	if err != nil {
 		log.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,7 +38,9 @@ func manage(t *testing.T, s *openaidev.Server, method, path string) (id string) 
 
 // earlier answers with how many messages the server has seen before the last one.
 func earlier() openaidev.Script {
-	return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: "{{len .Earlier}}"}}}}
+	return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Func: func(t *openaidev.Turn) openaidev.Reply {
+		return openaidev.Reply{Text: strconv.Itoa(len(t.Earlier))}
+	}}}}
 }
 
 // Only what is new is sent; the server has the rest, until it has not.

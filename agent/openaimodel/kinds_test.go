@@ -155,7 +155,12 @@ func kindsScript() openaidev.Script {
 				{Kind: openaidev.CallApplyPatch, Arguments: `{"type":"delete_file","path":"a"}`, ID: "p"},
 				{Kind: openaidev.CallMCP, Server: "wiki", Name: "ask", Arguments: `{}`, ID: "mcpr_1"},
 			}}},
-			{Round: 1, Reply: openaidev.Reply{Text: `{{range .Outputs}}{{.Name}}={{.Text}};{{end}}`}},
+			{Round: 1, Func: func(t *openaidev.Turn) (r openaidev.Reply) {
+				for _, o := range t.Outputs {
+					r.Text += o.Name + "=" + o.Text + ";"
+				}
+				return r
+			}},
 		},
 	}
 }
@@ -203,7 +208,12 @@ func TestSwitchOfAPI(t *testing.T) {
 	s := serve(t, openaidev.Script{Rules: []openaidev.Rule{
 		{User: "^refuse", Reply: openaidev.Reply{Refusal: "I can't."}},
 		{Round: 0, Reply: openaidev.Reply{Text: "Both at once.", Calls: []openaidev.Call{{Name: "pay", Arguments: `{"n": 1}`}, {Name: "pay", Arguments: `{"n": 2}`}}}},
-		{Round: 1, Reply: openaidev.Reply{Text: `{{range .Outputs}}{{.Arguments}}={{.Text}};{{end}}`}},
+		{Round: 1, Func: func(t *openaidev.Turn) (r openaidev.Reply) {
+			for _, o := range t.Outputs {
+				r.Text += o.Arguments + "=" + o.Text + ";"
+			}
+			return r
+		}},
 	}})
 	tools := []agent.ToolDefinition{{Name: "pay", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)}}
 	for _, streaming := range []bool{false, true} {

@@ -7,19 +7,33 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/app/control"
 )
 
 type listCommand struct {
-	JSON  bool `help:"Print one JSON object per line."`
-	Limit int  `help:"Print at most so many; 0 prints all." default:"0"`
+	JSON  bool
+	Limit int
 }
 
-// Help is the text below the usage line.
-func (listCommand) Help() string {
-	return "Arguments of the calls are not listed; `approvals show` prints them.\n\nExample:\n\n    countersign approvals list --json | jq -r .id\n"
+// command is the command line's view of it.
+func (c *listCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List pending requests, oldest first",
+		Long:    `List pending requests, oldest first. Arguments of the calls are not listed; "approvals show" prints them.`,
+		Example: "  countersign approvals list --json | jq -r .id",
+		Args:    none,
+		RunE:    l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.JSON, "json", false, "print one JSON object per line")
+	f.IntVar(&c.Limit, "limit", 0, "print at most `N` requests; 0 prints all")
+	return cmd
 }
 
 const listPage = 100

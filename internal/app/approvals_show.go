@@ -9,18 +9,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"countersign/agent"
 	"countersign/approvals"
 )
 
 type showCommand struct {
-	ID   string `arg:"" help:"The request's id, as on the card and in the list."`
-	JSON bool   `help:"Print the whole record as JSON."`
+	ID   string
+	JSON bool
 }
 
-// Help is the text below the usage line.
-func (showCommand) Help() string {
-	return "Example:\n\n    countersign approvals show req_06f1k8…\n"
+// command is the command line's view of it.
+func (c *showCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one request with its arguments and decisions",
+		Long:    `Show the request ID, as on its card and in the list, with its arguments and decisions.`,
+		Example: "  countersign approvals show req_06f1k8…",
+		Args:    one("a request's id", &c.ID),
+		RunE:    l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.JSON, "json", false, "print the whole record as JSON")
+	return cmd
 }
 
 // Run prints one request.

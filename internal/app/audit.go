@@ -9,23 +9,32 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"countersign/approvals"
 	"countersign/internal/app/control"
 )
 
 type verifyCommand struct {
-	JSON bool `help:"Print JSON."`
+	JSON bool
 }
 
-// Help is the text below the usage line.
-func (verifyCommand) Help() string {
-	return `Every entry's hash and its link to the entry before are recomputed. Keep the heads that are printed somewhere else:
-they show later whether the end of the trail was cut off.
+// command is the command line's view of it.
+func (c *verifyCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Recompute the audit chain and compare",
+		Long: `Recompute every entry's hash and its link to the entry before, and compare.
 
-Example:
-
-    countersign audit verify
-`
+Keep the heads that are printed somewhere else: they show later whether the end of the trail was cut off.`,
+		Example: "  countersign audit verify",
+		Args:    none,
+		RunE:    l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.JSON, "json", false, "print JSON")
+	return cmd
 }
 
 // Run prints one line for each workspace, or which entry is wrong.
@@ -65,13 +74,26 @@ func verifyAudit(ctx context.Context, w io.Writer, desk control.Desk, asJSON boo
 }
 
 type exportCommand struct {
-	Output string `short:"o" help:"Write to this new file instead of the standard output." placeholder:"FILE"`
-	JSON   bool   `hidden:"" help:"The export is always JSON."`
+	Output string
+	JSON   bool // it always is
 }
 
-// Help is the text below the usage line.
-func (exportCommand) Help() string {
-	return "Entries hold digests and verdicts, never arguments.\n\nExample:\n\n    countersign audit export -o audit.jsonl\n"
+// command is the command line's view of it.
+func (c *exportCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "export",
+		Short:   "Write the audit trail as one JSON object per line",
+		Long:    `Write the audit trail as one JSON object per line. Entries hold digests and verdicts, never arguments.`,
+		Example: "  countersign audit export -o audit.jsonl",
+		Args:    none,
+		RunE:    l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&c.Output, "output", "o", "", "write to this new `FILE` instead of the standard output")
+	f.BoolVar(&c.JSON, "json", false, "the export is always JSON")
+	f.Lookup("json").Hidden = true
+	return cmd
 }
 
 // Run writes every entry as a line.

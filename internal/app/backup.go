@@ -8,23 +8,30 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"countersign/approvals"
 	"countersign/store"
 )
 
 type backupCommand struct {
-	File string `arg:"" help:"The file to make. It must not exist."`
+	File string
 }
 
-// Help is the text below the usage line.
-func (backupCommand) Help() string {
-	return `The copy is consistent, and is verified before the command ends. To restore it, stop the bot and put the copy in
-the place of the store's file.
+// command is the command line's view of it.
+func (c *backupCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the store to a file, also while the bot runs",
+		Long: `Copy the store to FILE, which must not exist, also while the bot runs.
 
-Example:
-
-    countersign backup /backups/countersign-$(date +%F).db
-`
+The copy is consistent, and is verified before the command ends. To restore it, stop the bot and put the copy in
+the place of the store's file.`,
+		Example: "  countersign backup /backups/countersign-$(date +%F).db",
+		Args:    one("the file to make", &c.File),
+		RunE:    l.run(c.Run),
+	}
+	return cmd
 }
 
 // Run copies the store and verifies the copy.

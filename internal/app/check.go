@@ -10,29 +10,39 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"countersign/approvals"
 	"countersign/bot"
 	"countersign/internal/app/agentsfile"
 )
 
 type checkCommand struct {
-	Offline bool   `help:"Do not ask Slack, and accept that tokens and keys are not set."`
-	MCP     bool   `name:"mcp" help:"Start or contact the MCP servers of the file, and list their tools."`
-	Schema  bool   `help:"Print the JSON Schema of the agents file, for editors."`
-	JSON    bool   `help:"Print JSON."`
-	File    string `arg:"" optional:"" help:"The agents file; COUNTERSIGN_AGENTS when left out."`
+	Offline, MCP, Schema, JSON bool
+	File                       string
 }
 
-// Help is the text below the usage line.
-func (checkCommand) Help() string {
-	return `Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
-With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.
+// command is the command line's view of it.
+func (c *checkCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Check the environment, the agents file, the policies and the Slack token",
+		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the Slack token.
 
-Example:
-
-    countersign check --offline countersign.yaml
-    countersign check --mcp
-`
+Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
+With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.`,
+		Example: `  countersign check --offline countersign.yaml
+  countersign check --mcp`,
+		Args: atMostOne(&c.File),
+		RunE: l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.Offline, "offline", false, "do not ask Slack, and accept that tokens and keys are not set")
+	f.BoolVar(&c.MCP, "mcp", false, "start or contact the MCP servers of the file, and list their tools")
+	f.BoolVar(&c.Schema, "schema", false, "print the JSON Schema of the agents file, for editors")
+	f.BoolVar(&c.JSON, "json", false, "print JSON")
+	return cmd
 }
 
 // report is what check found in order.

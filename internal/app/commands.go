@@ -1,40 +1,94 @@
 package app
 
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
 // commands is the command line.
-type commands struct {
-	Run         runCommand         `cmd:"" default:"1" help:"Run the bot (what happens without a command)."`
-	Demo        demoCommand        `cmd:"" help:"Try it on this machine: a local Slack workspace in the browser, no account needed."`
-	Check       checkCommand       `cmd:"" help:"Check the environment, the agents file, the policies and the Slack token."`
-	Approvals   approvalsCommands  `cmd:"" help:"List, show and decide requests."`
-	Audit       auditCommands      `cmd:"" help:"Verify and export the audit trail."`
-	Backup      backupCommand      `cmd:"" help:"Copy the store to a file, also while the bot runs."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
-	Library     libraryCommand     `cmd:"" name:"demo-mcp" hidden:"" help:"Serve the documents of the demo as an MCP server."`
-	Healthcheck healthcheckCommand `cmd:"" hidden:"" help:"Exit with 0 when the bot on this machine is ready."`
+func (l *commandLine) commands() *cobra.Command {
+	root := (&runCommand{}).command(l) // what happens without a command
+	root.Use, root.Args = "countersign", known
+	root.Short, root.Long = "", "A Slack bot that runs AI agents and asks people before a tool call that matters."
+	root.Example = "  countersign demo\n  countersign check && countersign"
+	root.Version = buildVersion().String()
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.AddCommand(
+		(&runCommand{}).command(l),
+		(&demoCommand{}).command(l),
+		(&checkCommand{}).command(l),
+		family("approvals", "List, show and decide requests", "  countersign approvals list",
+			(&listCommand{}).command(l), (&showCommand{}).command(l), (&decideCommand{}).command(l)),
+		family("audit", "Verify and export the audit trail", "  countersign audit verify",
+			(&verifyCommand{}).command(l), (&exportCommand{}).command(l)),
+		(&backupCommand{}).command(l),
+		(&versionCommand{}).command(l),
+		(&libraryCommand{}).command(l),
+		(&healthcheckCommand{}).command(l),
+	)
+	return root
 }
 
-// Help is the text below the usage line.
-func (commands) Help() string {
-	return "Example:\n\n    countersign check && countersign\n"
+// family is a command that only has others below it.
+func family(name, short, example string, members ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Example: example}
+	c.AddCommand(members...)
+	c.Args = known
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return misused("%s does nothing by itself; it has the commands %s", c.CommandPath(), names(c))
+	}
+	return c
 }
 
-type approvalsCommands struct {
-	List   listCommand   `cmd:"" help:"List pending requests, oldest first."`
-	Show   showCommand   `cmd:"" help:"Show one request with its arguments and decisions."`
-	Decide decideCommand `cmd:"" help:"Answer a request in the name of a Slack user."`
+// names lists the commands below c.
+func names(c *cobra.Command) string {
+	var names []string
+	for _, m := range c.Commands() {
+		if m.IsAvailableCommand() {
+			names = append(names, m.Name())
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
-type auditCommands struct {
-	Verify verifyCommand `cmd:"" help:"Recompute the audit chain and compare."`
-	Export exportCommand `cmd:"" help:"Write the audit trail as one JSON object per line."`
+// known refuses the argument that none of the commands below c is called.
+func known(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return misused("%s has no command %q; did you mean %s?", c.CommandPath(), args[0], strings.Join(near, " or "))
+	}
+	return misused("%s has no command %q; it has %s", c.CommandPath(), args[0], names(c))
 }
 
-// Help is the text below the usage line.
-func (approvalsCommands) Help() string {
-	return "Example:\n\n    countersign approvals list\n"
+// none refuses arguments.
+func none(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return misused("unexpected argument %q", args[0])
+	}
+	return nil
 }
 
-// Help is the text below the usage line.
-func (auditCommands) Help() string {
-	return "Example:\n\n    countersign audit verify\n"
+// one takes the argument that a command cannot do without.
+func one(what string, value *string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misused("%s needs %s", c.CommandPath(), what)
+		}
+		return atMostOne(value)(c, args)
+	}
+}
+
+// atMostOne takes an argument that may be left out.
+func atMostOne(value *string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			*value = args[0]
+			return none(c, args[1:])
+		}
+		return nil
+	}
 }

@@ -25,7 +25,7 @@ func TestHelp(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
-		if !strings.Contains(string(out), "Example:\n\n") || !strings.Contains(string(out), "countersign") {
+		if !strings.Contains(string(out), "Examples:\n  ") || !strings.Contains(string(out), "countersign") {
 			t.Errorf("%s has no example:\n%s", command, out)
 		}
 	}
@@ -35,16 +35,20 @@ func TestHelp(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{
-		{"fly", "unexpected argument fly"},
-		{"grants list", "unexpected argument grants"},
-		{"check --fast", "unknown flag --fast"},
-		{"approvals show", "expected \"<id>\""},
-		{"approvals decide req_1 --as U1", "missing flags"},
-		{"approvals decide req_1 --approve", "missing flags: --as"},
-		{"approvals decide req_1 --approve --reject --as U1", "can't be used together"},
-		{"approvals decide req_1 --mark-done --as U1", "need --reason"},
+		{"fly", `countersign has no command "fly"; it has approvals,`},
+		{"aprovals list", "did you mean approvals?"},
+		{"approvals", "decide, list, show"},
+		{"approvals fly", `countersign approvals has no command "fly"`},
+		{"version now", `unexpected argument "now"`},
+		{"grants list", `no command "grants"`},
+		{"check --fast", "unknown flag: --fast"},
+		{"approvals show", "needs a request's id"},
+		{"approvals decide req_1 --as U1", "what is the answer?"},
+		{"approvals decide req_1 --approve", "--as takes"},
+		{"approvals decide req_1 --approve --reject --as U1", "--approve and --reject: a request has one answer"},
+		{"approvals decide req_1 --mark-done --as U1", "needs --reason"},
 		{"approvals decide req_1 --retry --always --as U1", "--always goes with"},
-		{"backup", "expected \"<file>\""},
+		{"backup", "needs the file to make"},
 		{"approvals list", "there is no store at"},
 		{"audit verify", "there is no store at"},
 	} {

@@ -7,30 +7,40 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"countersign/internal/app/demo"
 )
 
 type demoCommand struct {
-	Agents   string `help:"Run this agents file: one of examples/, or with OPENAI_API_KEY any." placeholder:"FILE"`
-	Headless bool   `help:"Play a story in the terminal, check every step, and end by itself."`
-	Keep     string `help:"Work in this new folder and leave everything there." placeholder:"DIR"`
-	Listen   string `help:"Where the page is; a free port when left out." placeholder:"HOST:PORT"`
+	Agents, Keep, Listen string
+	Headless             bool
 }
 
-// Help is the text below the usage line.
-func (demoCommand) Help() string {
-	return `Starts a local Slack workspace with a page for the browser, a payments service, and the real bot with a scripted model.
-With OPENAI_API_KEY set, the bot uses the real model (never with --headless). Everything listens on this machine only.
+// command is the command line's view of it.
+func (c *demoCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Try it on this machine, without any account",
+		Long: `Try it on this machine: a local Slack workspace with a page for the browser, a payments service, and the real bot with a
+scripted model. With OPENAI_API_KEY set, the bot uses the real model (never with --headless). Everything listens on this
+machine only.
 
 The files in examples/ have a script and a story each. They, and files of your own, find in their environment PAYMENTS_URL
-and PAYMENTS_TOKEN (the payments service), WORKDIR (a temporary folder to work in), and COUNTERSIGN (this program).
-
-Example:
-
-    countersign demo --headless --keep ./demo-files
-    countersign demo --agents examples/operations.yaml
-    countersign demo --agents examples/research.yaml --headless
-`
+and PAYMENTS_TOKEN (the payments service), WORKDIR (a temporary folder to work in), and COUNTERSIGN (this program).`,
+		Example: `  countersign demo --headless --keep ./demo-files
+  countersign demo --agents examples/operations.yaml
+  countersign demo --agents examples/research.yaml --headless`,
+		Args: none,
+		RunE: l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&c.Agents, "agents", "", "run this agents `FILE`: one of examples/, or with OPENAI_API_KEY any")
+	f.BoolVar(&c.Headless, "headless", false, "play a story in the terminal, check every step, and end by itself")
+	f.StringVar(&c.Keep, "keep", "", "work in this new folder `DIR` and leave everything there")
+	f.StringVar(&c.Listen, "listen", "", "`HOST:PORT` of the page; a free port when left out")
+	return cmd
 }
 
 // Run shows the program at work.
@@ -60,20 +70,26 @@ func explainDemo(err error) error {
 
 // libraryCommand is the MCP server of examples/research.yaml.
 type libraryCommand struct {
-	Dir string `arg:"" help:"The folder with the documents, as Markdown files."`
+	Dir string
 }
 
-// Help is the text below the usage line.
-func (libraryCommand) Help() string {
-	return `Speaks the Model Context Protocol over standard input and output, until the input ends. Programs start it, people do not.
+// command is the command line's view of it.
+func (c *libraryCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo-mcp DIR",
+		Short: "Serve the documents of the demo as an MCP server",
+		Long: `Serve the Markdown files of the folder DIR as an MCP server.
 
-Example:
-
-    countersign demo-mcp ./documents
-`
+Speaks the Model Context Protocol over standard input and output, until the input ends. Programs start it, people do not.`,
+		Example: "  countersign demo-mcp ./documents",
+		Args:    one("the folder with the documents", &c.Dir),
+		RunE:    l.run(c.Run),
+		Hidden:  true,
+	}
+	return cmd
 }
 
 // Run serves until the client hangs up.
-func (c *libraryCommand) Run(ctx context.Context) error {
+func (c *libraryCommand) Run(ctx context.Context, _ *Program) error {
 	return demo.ServeLibrary(ctx, c.Dir, buildVersion().Version)
 }

@@ -6,19 +6,33 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 type healthcheckCommand struct {
-	Ready bool `help:"Ask whether the bot hears Slack, not only whether it is alive."`
+	Ready bool
 }
 
-// Help is the text below the usage line.
-func (healthcheckCommand) Help() string {
-	return "Made for containers that have no other program.\n\nExample:\n\n    HEALTHCHECK CMD [\"/countersign\", \"healthcheck\"]\n"
+// command is the command line's view of it.
+func (c *healthcheckCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "healthcheck",
+		Short:   "Exit with 0 when the bot on this machine is ready",
+		Long:    `Exit with 0 when the bot on this machine is well. Made for containers that have no other program.`,
+		Example: `  HEALTHCHECK CMD ["/countersign", "healthcheck"]`,
+		Args:    none,
+		RunE:    l.run(c.Run),
+		Hidden:  true,
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.Ready, "ready", false, "ask whether the bot hears Slack, not only whether it is alive")
+	return cmd
 }
 
 // Run asks the bot at COUNTERSIGN_LISTEN.
-func (c *healthcheckCommand) Run(ctx context.Context) error {
+func (c *healthcheckCommand) Run(ctx context.Context, _ *Program) error {
 	cfg, err := ReadConfig()
 	if err != nil {
 		return err

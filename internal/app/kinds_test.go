@@ -160,7 +160,7 @@ func TestResultFromTheCommandLine(t *testing.T) {
 	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben); code != 1 || !strings.Contains(complaint, "--provide-result or --reject") {
 		t.Errorf("--approve: %d %s", code, complaint)
 	}
-	if _, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--as", ben); code != 2 || !strings.Contains(complaint, "need --reason") {
+	if _, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--as", ben); code != 2 || !strings.Contains(complaint, "--provide-result needs --reason") {
 		t.Errorf("without a reason: %d %s", code, complaint)
 	}
 	if out, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--reason", "build 4711", "--as", ben); code != 0 {

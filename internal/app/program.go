@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"countersign/agent"
 )
@@ -33,34 +33,47 @@ type Program struct {
 
 // Main runs the command that the arguments name until it is done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, p Program) int {
-	var c commands
-	exited := false
-	parser, err := kong.New(&c,
-		kong.Name("countersign"),
-		kong.Description("A Slack bot that runs AI agents and asks people before a tool call that matters."),
-		kong.Writers(p.Stdout, p.Stderr),
-		kong.Exit(func(int) { exited = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: false, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&p),
-	)
-	if err != nil {
-		return p.report(fmt.Errorf("command line: %w", err))
+	l := &commandLine{program: &p}
+	root := l.commands()
+	root.SetArgs(p.Args)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	command, err := root.ExecuteContextC(ctx)
+	if usage, ok := errors.AsType[*usageError](err); ok || err != nil && !l.began {
+		if !ok {
+			usage = &usageError{error: err}
+		}
+		usage.try = command.CommandPath()
+		err = usage
 	}
-	parsed, err := parser.Parse(p.Args)
-	if exited { // --help was printed; what is missing on the line does not matter
-		return exitDone
+	return p.report(err)
+}
+
+// commandLine is the line that is being read.
+type commandLine struct {
+	program *Program
+	began   bool // it has been understood: what goes wrong now is the command's
+}
+
+// run is what the library calls for a command.
+func (l *commandLine) run(do func(context.Context, *Program) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		l.began = true
+		return do(c.Context(), l.program)
 	}
-	if err != nil {
-		return p.report(&usageError{err})
-	}
-	return p.report(parsed.Run())
 }
 
 // usageError is a command line that says nothing the program could do.
-type usageError struct{ error }
+type usageError struct {
+	error
+	try string // the command whose help says what could be meant
+}
 
-func (e *usageError) Error() string { return e.error.Error() + "\nTry: countersign --help" }
+func misused(format string, args ...any) error {
+	return &usageError{error: fmt.Errorf(format, args...)}
+}
+
+func (e *usageError) Error() string { return e.error.Error() + "\nTry: " + e.try + " --help" }
 
 func (e *usageError) Unwrap() []error { return []error{ErrConfig, e.error} }
 

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/spf13/cobra"
+
 	"countersign/approvals"
 	"countersign/bot"
 	"countersign/internal/app/agentsfile"
@@ -19,15 +21,20 @@ import (
 
 type runCommand struct{}
 
-// Help is the text below the usage line.
-func (runCommand) Help() string {
-	return `Reads the environment and the agents file, checks the Slack token, and runs until SIGTERM or an interrupt.
-SIGHUP reads the agents file again.
+// command is the command line's view of it.
+func (c *runCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the bot (what happens without a command)",
+		Long: `Run the bot.
 
-Example:
-
-    SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… OPENAI_API_KEY=sk-… countersign run
-`
+Reads the environment and the agents file, checks the Slack token, and runs until SIGTERM or an interrupt.
+SIGHUP reads the agents file again.`,
+		Example: "  SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… OPENAI_API_KEY=sk-… countersign run",
+		Args:    none,
+		RunE:    l.run(c.Run),
+	}
+	return cmd
 }
 
 // The bounds of a start and of an end.

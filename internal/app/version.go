@@ -1,27 +1,40 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 type versionCommand struct {
-	JSON bool `help:"Print JSON."`
+	JSON bool
 }
 
-// Help is the text below the usage line.
-func (versionCommand) Help() string {
-	return "Example:\n\n    countersign version --json\n"
+// command is the command line's view of it.
+func (c *versionCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  countersign version --json",
+		Args:    none,
+		RunE:    l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.JSON, "json", false, "print JSON")
+	return cmd
 }
 
 // Run prints what was built from which commit with which Go.
-func (c *versionCommand) Run(p *Program) error {
+func (c *versionCommand) Run(_ context.Context, p *Program) error {
 	v := buildVersion()
 	if c.JSON {
 		return json.NewEncoder(p.Stdout).Encode(v)
 	}
-	_, err := fmt.Fprintf(p.Stdout, "countersign %s (%s, %s)\n", v.Version, v.Commit, v.Go)
+	_, err := fmt.Fprintln(p.Stdout, "countersign", v)
 	return err
 }
 
@@ -30,6 +43,8 @@ type version struct {
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
 }
+
+func (v version) String() string { return fmt.Sprintf("%s (%s, %s)", v.Version, v.Commit, v.Go) }
 
 func buildVersion() version {
 	v := version{Version: "devel", Commit: "unknown commit", Go: "unknown Go"}

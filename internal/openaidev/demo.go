@@ -113,10 +113,7 @@ func number(digits string) string {
 	return n
 }
 
-func text(s string) string {
-	quoted, _ := quote(s)
-	return quoted
-}
+func text(s string) string { return `"` + inString(s) + `"` }
 
 func demoInvoiceReply(t *Turn, want request) Reply {
 	switch {

@@ -182,13 +182,11 @@ func (h *Handler) hang(r *http.Request) {
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, fault Fault, b *body) {
-	reply, err := h.reply(newTurn(b, h.cfg.Script.MCP))
-	if err == nil && b.chat != nil {
-		err = h.complete(w, r, fault, b, reply)
-	} else if err == nil {
-		err = h.respond(w, r, fault, b, reply)
+	send := h.respond
+	if b.chat != nil {
+		send = h.complete
 	}
-	if err != nil {
+	if err := send(w, r, fault, b, h.reply(newTurn(b, h.cfg.Script.MCP))); err != nil {
 		h.sendError(w, r, fault, &apiError{status: 500, Type: "server_error", Message: "The script failed: " + err.Error()})
 	}
 }
@@ -226,13 +224,13 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, fault Fault, b
 	return err
 }
 
-func (h *Handler) reply(t *Turn) (Reply, error) {
+func (h *Handler) reply(t *Turn) Reply {
 	for i := range h.rules {
 		if h.rules[i].fits(t) {
-			return h.rules[i].reply(t)
+			return h.rules[i].answer(t)
 		}
 	}
-	return Reply{Text: "I have no answer to that."}, nil
+	return Reply{Text: "I have no answer to that."}
 }
 
 func requestID(id string) http.Header {

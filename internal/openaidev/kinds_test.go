@@ -78,7 +78,9 @@ func TestConversation(t *testing.T) {
 	t.Parallel()
 	h := handler(t, openaidev.Script{Rules: []openaidev.Rule{
 		{User: "fail", Reply: openaidev.Reply{Failed: "server_error"}},
-		{Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: "after {{len .Earlier}}: {{.User}}"}},
+		{Round: openaidev.AnyRound, Func: func(t *openaidev.Turn) openaidev.Reply {
+			return openaidev.Reply{Text: fmt.Sprintf("after %d: %s", len(t.Earlier), t.User)}
+		}},
 	}})
 	status, data := call(t, h, http.MethodPost, "/v1/conversations", `{"items":[{"role":"user","content":"zero"}]}`)
 	var c struct{ ID, Object string }
@@ -121,7 +123,12 @@ func TestKindsOfCalls(t *testing.T) {
 			{Kind: openaidev.CallShell, Arguments: `{"commands":["ls"],"timeout_ms":null,"max_output_length":null}`, ID: "s"},
 			{Kind: openaidev.CallApplyPatch, Arguments: `{"type":"delete_file","path":"a"}`, ID: "p"},
 		}}},
-		{Round: 1, Reply: openaidev.Reply{Text: `{{range .Outputs}}{{.Name}}({{.Arguments}})={{.Text}};{{end}}`}},
+		{Round: 1, Func: func(t *openaidev.Turn) (r openaidev.Reply) {
+			for _, o := range t.Outputs {
+				r.Text += o.Name + "(" + o.Arguments + ")=" + o.Text + ";"
+			}
+			return r
+		}},
 	}})
 	first := answered(t, h, `{"model":"m","tools":`+kindsTools+`,"input":"go"}`)
 	if got := typesOf(t, first.Output); got != "custom_tool_call shell_call apply_patch_call" {
@@ -191,7 +198,7 @@ func mcpScript() openaidev.Script {
 		MCP: []openaidev.MCPServer{{Label: "wiki", Tools: []openaidev.MCPTool{{Name: "ask", Description: "Asks.", Output: "it is so"}}}},
 		Rules: []openaidev.Rule{
 			{Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallMCP, Server: "wiki", Name: "ask", Arguments: `{"q":"why"}`, ID: "mcpr_1"}}}},
-			{Round: 1, Reply: openaidev.Reply{Text: "I was told: {{.Output.Text}}"}},
+			{Round: 1, Reply: openaidev.Reply{Text: "I was told: $output"}},
 		},
 	}
 }

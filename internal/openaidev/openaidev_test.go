@@ -52,6 +52,7 @@ type callItem struct {
 	CallID    string `json:"call_id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+	Input     string `json:"input"`
 	Content   []struct {
 		Text string `json:"text"`
 	} `json:"content"`
@@ -82,7 +83,7 @@ func (c *conversation) ask() (calls []callItem, text string) {
 			c.t.Fatal(err)
 		}
 		switch it.Type {
-		case "function_call":
+		case "function_call", "custom_tool_call":
 			calls = append(calls, it)
 		case "message":
 			text += it.Content[0].Text
@@ -236,11 +237,15 @@ func TestKeys(t *testing.T) {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	s := openaidev.Script{Rules: []openaidev.Rule{
-		{User: `weather in (\w+)`, Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: "weather", Arguments: `{"city":{{json (index .Match 1)}}}`}}}},
-		{User: `weather`, Round: 1, Output: `rain`, Reply: openaidev.Reply{Text: `Take an umbrella: {{.Output.Text}}`}},
-		{User: `weather`, Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: `In {{.Output.Argument "city"}}: {{.Output.Field "sky"}}`}},
+		{User: `weather in (\w+)`, Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: "weather", Arguments: `{"city":"$1"}`}}}},
+		{User: `weather`, Round: 1, Output: `rain`, Reply: openaidev.Reply{Text: `Take an umbrella: $output`}},
+		{User: `weather`, Round: openaidev.AnyRound, Func: func(t *openaidev.Turn) openaidev.Reply {
+			return openaidev.Reply{Text: "In " + t.Output().Argument("city") + ": " + t.Output().Field("sky")}
+		}},
 		{User: `odd`, Reply: openaidev.Reply{Raw: []json.RawMessage{[]byte(`{"type":"novelty","id":"n1","x":[1]}`)}, Text: "odd"}},
-		{User: `bad template`, Reply: openaidev.Reply{Text: `{{index .Match 7}}`}},
+		{User: `quote (.*)`, Reply: openaidev.Reply{Text: "$1 costs $$5", Calls: []openaidev.Call{
+			{Name: "quote", Arguments: `{"text":"${1}!"}`}, {Name: "raw", Kind: openaidev.CallCustom, Arguments: "$1"},
+		}}},
 	}}
 	for _, tt := range []struct{ output, want string }{
 		{"rain all day", "Take an umbrella: rain all day"},
@@ -264,10 +269,16 @@ func TestRules(t *testing.T) {
 	}
 	c.say("again")
 	c.ask() // the novelty comes back and is accepted
-	if status, r := post(t, handler(t, s), `{"model":"m","input":"bad template"}`); status != 500 || !strings.Contains(r.Error.Message, "script failed") {
-		t.Errorf("bad template: %d %q", status, r.Error.Message)
+	c = &conversation{t: t, handler: handler(t, s), tools: "[]"}
+	c.say(`quote "it"`)
+	calls, text := c.ask()
+	if text != `"it" costs $5` || len(calls) != 2 || calls[0].Arguments != `{"text":"\"it\"!"}` || calls[1].Input != `"it"` {
+		t.Errorf("%q %+v", text, calls)
 	}
-	for _, bad := range []openaidev.Rule{{User: "("}, {Output: "("}, {Reply: openaidev.Reply{Text: "{{"}}} {
+	for _, bad := range []openaidev.Rule{
+		{User: "("}, {Output: "("}, {User: "(a)", Reply: openaidev.Reply{Text: "$2"}}, {Reply: openaidev.Reply{Reasoning: "$x"}},
+		{Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: "f", Arguments: "$1"}}}},
+	} {
 		if _, err := openaidev.NewHandler(openaidev.Config{Script: openaidev.Script{Rules: []openaidev.Rule{bad}}}); err == nil {
 			t.Errorf("rule %+v was accepted", bad)
 		}

@@ -3,9 +3,9 @@ package openaidev
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
-	"strings"
-	"text/template"
+	"strconv"
 )
 
 // Script decides what the server answers.
@@ -45,10 +45,11 @@ type Rule struct {
 	Round int
 	// Output is a regular expression that an output of the newest round must match.
 	Output string
-	// Reply is the answer. Its Text, Reasoning and arguments are templates (package text/template) over a *Turn, with
-	// the function json, which quotes a value.
+	// Reply is the answer. In its Text, Reasoning and arguments, $1 or ${1} stands for the first group of User, $0 for all
+	// that it matched, $output for the text of the last output, and $$ for a dollar sign. In arguments that are JSON they
+	// are escaped for the inside of a string.
 	Reply Reply
-	// Func, if set, makes the answer instead of Reply, and its texts are no templates. It must depend on the turn alone.
+	// Func, if set, makes the answer instead of Reply, and nothing in it is replaced. It must depend on the turn alone.
 	Func func(*Turn) Reply
 }
 
@@ -90,11 +91,10 @@ type Call struct {
 	Server    string // the label of the MCP server
 }
 
-// rule is a Rule with its patterns and templates compiled.
+// rule is a Rule with its patterns compiled.
 type rule struct {
 	Rule
 	user, output *regexp.Regexp
-	reply        func(*Turn) (Reply, error)
 }
 
 func compile(rules []Rule) ([]rule, error) {
@@ -118,53 +118,72 @@ func compileRule(r Rule) (rule, error) {
 	if c.output, err = regexp.Compile(r.Output); err != nil {
 		return c, err
 	}
-	if r.Func != nil {
-		c.reply = func(t *Turn) (Reply, error) { return r.Func(t), nil }
-		return c, nil
-	}
-	c.reply, err = compileReply(r.Reply)
-	return c, err
+	return c, r.Reply.check(c.user.NumSubexp())
 }
 
-// compileReply parses the templates of a reply once.
-func compileReply(r Reply) (func(*Turn) (Reply, error), error) {
-	texts := []string{r.Text, r.Reasoning}
+// answer makes the reply.
+func (r *rule) answer(t *Turn) Reply {
+	if r.Func != nil {
+		return r.Func(t)
+	}
+	return r.Reply.expand(t)
+}
+
+// lastOutput is what stands for the text of the last output.
+const lastOutput = "output"
+
+// check finds what nothing will stand for.
+func (r Reply) check(groups int) (err error) {
+	find := func(name string) string {
+		if n, e := strconv.Atoi(name); name != "$" && name != lastOutput && (e != nil || n < 0 || n > groups) {
+			err = fmt.Errorf("nothing stands for $%s in the reply: User has %d groups; a dollar sign is $$", name, groups)
+		}
+		return ""
+	}
+	for _, text := range append([]string{r.Text, r.Reasoning}, r.arguments()...) {
+		os.Expand(text, find)
+	}
+	return err
+}
+
+func (r Reply) arguments() []string {
+	var texts []string
 	for _, c := range r.Calls {
 		texts = append(texts, c.Arguments)
 	}
-	templates := make([]*template.Template, len(texts))
-	for i, text := range texts {
-		t, err := template.New("reply").Funcs(template.FuncMap{"json": quote}).Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		templates[i] = t
-	}
-	return func(t *Turn) (Reply, error) { return expand(r, templates, t) }, nil
+	return texts
 }
 
-func expand(r Reply, templates []*template.Template, t *Turn) (Reply, error) {
-	texts := make([]string, len(templates))
-	for i, tmpl := range templates {
-		var b strings.Builder
-		if err := tmpl.Execute(&b, t); err != nil {
-			return r, err
+// expand puts in what the turn has.
+func (r Reply) expand(t *Turn) Reply {
+	plain := func(name string) string {
+		switch name {
+		case "$":
+			return name
+		case lastOutput:
+			return t.Output().Text
 		}
-		texts[i] = b.String()
+		n, _ := strconv.Atoi(name)
+		return t.Match[n]
 	}
-	r.Text, r.Reasoning = texts[0], texts[1]
+	r.Text, r.Reasoning = os.Expand(r.Text, plain), os.Expand(r.Reasoning, plain)
 	calls := make([]Call, len(r.Calls))
 	for i, c := range r.Calls {
-		c.Arguments = texts[2+i]
+		insert := plain
+		if c.Kind != CallCustom {
+			insert = func(name string) string { return inString(plain(name)) }
+		}
+		c.Arguments = os.Expand(c.Arguments, insert)
 		calls[i] = c
 	}
 	r.Calls = calls
-	return r, nil
+	return r
 }
 
-func quote(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
+// inString escapes text for the inside of a JSON string.
+func inString(text string) string {
+	b, _ := json.Marshal(text) // of a string, this does not fail
+	return string(b[1 : len(b)-1])
 }
 
 // fits reports whether the rule answers the turn, and sets t.Match when it does.
