@@ -168,3 +168,29 @@ func TestNoTestCodeInBinary(t *testing.T) {
 		}
 	}
 }
+
+// heavy are packages that are not worth what they add to the program: nearly half of its size and a fifth of its memory
+// (docs/adr/0001-dependencies.md).
+var heavy = map[string]string{
+	"text/template":                  "it calls methods by name, so the linker keeps every exported method of every type",
+	"html/template":                  "it calls methods by name, so the linker keeps every exported method of every type",
+	"github.com/openai/openai-go/v3": "it has clients for everything; its package responses has what we need",
+}
+
+// TestNothingHeavy keeps the program small. Tests and benchmarks may use what they like.
+func TestNothingHeavy(t *testing.T) {
+	t.Parallel()
+	seen := false
+	for _, p := range list(t, "-deps", ".") {
+		_, ours := short(p.ImportPath)
+		for _, path := range p.Imports {
+			seen = seen || path == "github.com/openai/openai-go/v3/responses"
+			if why, ok := heavy[path]; ok && ours {
+				t.Errorf("%s imports %s: %s", p.ImportPath, path, why)
+			}
+		}
+	}
+	if !seen {
+		t.Error("control: the imports were not looked at")
+	}
+}

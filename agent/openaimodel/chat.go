@@ -2,15 +2,11 @@ package openaimodel
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"countersign/agent"
 )
@@ -25,10 +21,7 @@ type chat struct {
 
 func (*chat) name() string { return "Chat Completions API" }
 
-func (*chat) send(ctx context.Context, client *openai.Client, opts ...option.RequestOption) error {
-	_, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{}, opts...)
-	return err
-}
+func (*chat) path() string { return "chat/completions" }
 
 // adapt does without parameters that older servers do not know.
 func (c *chat) adapt(e *Error) bool {

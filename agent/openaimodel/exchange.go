@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
 )
@@ -25,8 +25,8 @@ type protocol interface {
 	name() string
 	// encode writes the body of a request. Its error wraps agent.ErrConfig: nothing was sent.
 	encode(req *agent.ModelRequest, stream bool) ([]byte, error)
-	// send makes a request of which the options have everything.
-	send(ctx context.Context, client *openai.Client, opts ...option.RequestOption) error
+	// path is where requests go, below the base URL.
+	path() string
 	// decode reads a whole answer.
 	decode(data []byte) (*agent.ModelResponse, error)
 	// consume reads an event stream to the end of the answer.
@@ -88,15 +88,17 @@ func (m *Model) receive(res *http.Response, l *listener) (*agent.ModelResponse, 
 }
 
 // post sends a body through the client. into is a *[]byte for the whole answer or a **http.Response for a stream; the
-// client's own types are passed by, because they do not keep what they do not know, and cost more than all the rest.
-// onRead, if set, is called whenever a piece of the answer arrives.
+// client's own types are passed by, because they do not keep what they do not know, and cost more than all the rest. So
+// it does not matter that the client is one for responses only: those of the whole API would make the program half as
+// large again. onRead, if set, is called whenever a piece of the answer arrives.
 func (m *Model) post(ctx context.Context, body []byte, into any, onRead func()) (*http.Response, error) {
 	var res *http.Response
-	err := m.api.send(ctx, &m.client,
+	_, err := m.client.New(ctx, responses.ResponseNewParams{},
 		option.WithRequestBody("application/json", body),
 		option.WithResponseBodyInto(into),
 		option.WithResponseInto(&res),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			r.URL = r.URL.JoinPath("..", m.api.path())
 			res, err := next(r)
 			if err == nil {
 				res.Body = &bounded{ReadCloser: res.Body, left: maxAnswer, onRead: onRead}

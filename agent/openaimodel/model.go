@@ -3,8 +3,8 @@ package openaimodel
 import (
 	"context"
 
-	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
 )
@@ -12,7 +12,7 @@ import (
 // Model answers turns through one of OpenAI's APIs. It is safe for concurrent use.
 type Model struct {
 	cfg    Config
-	client openai.Client
+	client responses.ResponseService
 	server string // what errors call the server
 	api    protocol
 }
@@ -33,7 +33,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.APIKey != "" {
 		options = append(options, option.WithAPIKey(cfg.APIKey))
 	}
-	m := &Model{cfg: cfg, client: openai.NewClient(options...), server: serverName(cfg.BaseURL)}
+	m := &Model{cfg: cfg, client: responses.NewResponseService(options...), server: serverName(cfg.BaseURL)}
 	switch cfg.API {
 	case ChatCompletions:
 		m.api = &chat{model: cfg.Model}

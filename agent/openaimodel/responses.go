@@ -2,14 +2,9 @@ package openaimodel
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
 )
@@ -25,10 +20,7 @@ type responsesAPI struct {
 
 func (*responsesAPI) name() string { return "Responses API" }
 
-func (*responsesAPI) send(ctx context.Context, client *openai.Client, opts ...option.RequestOption) error {
-	_, err := client.Responses.New(ctx, responses.ResponseNewParams{}, opts...)
-	return err
-}
+func (*responsesAPI) path() string { return "responses" }
 
 // adapt leaves the encryption of reasoning out once the server has refused it.
 func (a *responsesAPI) adapt(e *Error) bool {

@@ -72,13 +72,13 @@ func TestCommands(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, settings{})
 			bot := w.start()
-			thread := w.mention("pay 77")
+			thread := w.mention("pay 7654321")
 			card := w.card(thread, 1)
 			if !running {
 				bot.stop()
 			}
 			id := w.listed()
-			if out, complaint, code := w.run("approvals", "show", id); code != 0 || !strings.Contains(out, `"amount": 77`) || !strings.Contains(out, "pending") {
+			if out, complaint, code := w.run("approvals", "show", id); code != 0 || !strings.Contains(out, `"amount": 7654321`) || !strings.Contains(out, "pending") {
 				t.Errorf("show: %d\n%s%s", code, out, complaint)
 			}
 			w.refusals(id)
@@ -108,7 +108,7 @@ func TestCommands(t *testing.T) {
 // listed returns the id of the only pending request.
 func (w *world) listed() string {
 	w.t.Helper()
-	if out, _, code := w.run("approvals", "list"); code != 0 || !strings.Contains(out, "pay") || strings.Contains(out, "77") {
+	if out, _, code := w.run("approvals", "list"); code != 0 || !strings.Contains(out, "pay") || strings.Contains(out, "7654321") {
 		w.t.Errorf("list: %d\n%s", code, out)
 	}
 	out, complaint, code := w.run("approvals", "list", "--json")
