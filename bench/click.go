@@ -115,7 +115,7 @@ func (c *clicker) send(ctx context.Context, p press) error {
 // it costs, is said as well.
 func benchClick(ctx context.Context, o options) error {
 	pending, clicks := o.scale(10000, 1000), o.scale(4000, 200)
-	p, err := startProgram(ctx, filepath.Join(o.dir, "click"), pending)
+	p, err := startProgram(ctx, o, filepath.Join(o.dir, "click"), pending)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func benchMemory(ctx context.Context, o options) error {
 	many := o.scale(10000, 300)
 	fmt.Println("| | ready after ms | resident MB | anonymous MB |\n|---|--:|--:|--:|")
 	for _, n := range []int{0, many} {
-		p, err := startProgram(ctx, filepath.Join(o.dir, "memory-"+strconv.Itoa(n)), n)
+		p, err := startProgram(ctx, o, filepath.Join(o.dir, "memory-"+strconv.Itoa(n)), n)
 		if err != nil {
 			return err
 		}

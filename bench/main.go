@@ -17,6 +17,7 @@ type options struct {
 	quick   bool   // a fraction of the work: shows that everything runs, not how fast
 	peers   string // folder of the installed npm peers; empty leaves them out
 	goPeers string // program with the peers in Go; empty leaves them out
+	program string // the program that people run
 	dir     string // scratch folder
 }
 
@@ -58,13 +59,12 @@ func run(ctx context.Context, args []string) error {
 		return serve(ctx)
 	case len(args) > 0 && args[0] == "alone":
 		return alone(ctx, args[1:])
-	case len(args) > 0 && args[0] == "program":
-		os.Exit(program(ctx))
 	}
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&o.quick, "quick", false, "a fraction of the work")
 	flags.StringVar(&o.peers, "peers", "", "folder with the installed npm peers")
+	flags.StringVar(&o.program, "program", "", "countersign, built as it is delivered")
 	flags.StringVar(&o.goPeers, "gopeers", "", "program with the peers in Go, built from peers/go")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: bench [flags] [measurement...]")

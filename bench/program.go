@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"countersign/approvals"
-	"countersign/internal/app"
 	"countersign/internal/slackdev"
 )
 
@@ -53,15 +52,10 @@ type process struct {
 	ended    func()
 }
 
-// program is what the child process does that startProgram starts: the real program, nothing else.
-func program(ctx context.Context) int {
-	return app.Main(ctx, app.Program{Args: []string{"run"}, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()})
-}
-
 // startProgram starts the program in HTTP mode on a store with that many pending requests, whose cards are posted,
 // against a local workspace.
-func startProgram(ctx context.Context, dir string, pending int) (*process, error) {
-	return launch(ctx, dir, func(ws *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
+func startProgram(ctx context.Context, o options, dir string, pending int) (*process, error) {
+	return launch(ctx, o, dir, func(ws *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
 		requests, err := rig.seed(ctx, pending)
 		if err != nil {
 			return nil, err
@@ -71,7 +65,10 @@ func startProgram(ctx context.Context, dir string, pending int) (*process, error
 }
 
 // launch starts the program on the store in dir, once prepare has filled it, and waits until it is ready.
-func launch(ctx context.Context, dir string, prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error)) (*process, error) {
+func launch(ctx context.Context, o options, dir string, prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error)) (*process, error) {
+	if o.program == "" {
+		return nil, errors.New("-program is missing: what to measure; bench/run builds it")
+	}
 	listen, err := freePort()
 	if err != nil {
 		return nil, err
@@ -93,11 +90,7 @@ func launch(ctx context.Context, dir string, prepare func(*slackdev.Workspace, *
 	if err := os.WriteFile(agents, []byte(agentsFile), 0o600); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, self, "program")
+	cmd := exec.CommandContext(ctx, o.program, "run")
 	cmd.Env = append(os.Environ(),
 		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "COUNTERSIGN_AGENTS="+agents,

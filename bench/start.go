@@ -31,7 +31,7 @@ func benchStart(ctx context.Context, o options) error {
 		var page time.Duration
 		starts := make([]time.Duration, o.scale(5, 1))
 		for n := range starts {
-			p, err := launch(ctx, dir, func(_ *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
+			p, err := launch(ctx, o, dir, func(_ *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
 				err := rig.seedDecided(ctx, decided, until)
 				if err == nil && n == 0 {
 					page, err = rig.pageTime(ctx)
