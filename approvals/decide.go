@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"countersign/agent"
 	"countersign/internal/fault"
 )
 
@@ -184,7 +185,32 @@ func (c *change) record(ctx context.Context, b *ballot, d Decision) error {
 	if err := c.putRequest(r); err != nil {
 		return err
 	}
+	if err := c.dropCovered(r); err != nil {
+		return err
+	}
 	return c.show(r)
+}
+
+// dropCovered ends the open requests for calls that the standing rejection of r rejects too. It happens with the decision, so
+// that nobody approves one of them while the run takes the rejection over, and reads of an approval that nothing follows.
+// A standing approval ends none: their policies may ask for more than r's did.
+func (c *change) dropCovered(r *Request) error {
+	if r.Status != RequestRejected || r.Kind != agent.Confirm || !r.standing() {
+		return nil
+	}
+	requests, err := c.RequestsOfRun(r.Workspace, r.Run)
+	if err != nil {
+		return err
+	}
+	for _, o := range requests {
+		if o.Status != RequestPending || o.Kind != agent.Confirm || o.Agent != r.Agent || o.Tool.Name != r.Tool.Name || o.Definition != r.Definition {
+			continue
+		}
+		if err := c.drop(o, RequestCancelled, "All calls of this tool in this run were rejected."); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reason names why something was refused, in one word for the audit trail.
