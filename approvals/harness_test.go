@@ -506,7 +506,7 @@ func (b *bench) pending(run approvals.RunID) (all []*approvals.Request) {
 // until waits for the condition.
 func (b *bench) until(what string, ok func() bool) {
 	b.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			b.Fatalf("waited in vain: %s", what)

@@ -87,14 +87,14 @@ func (s *stage) start() {
 
 // ctx bounds everything a test waits for.
 func (s *stage) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	s.t.Cleanup(cancel)
 	return ctx
 }
 
 func (s *stage) eventually(what string, cond func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !cond() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("waited in vain: %s\n%s", what, s.logs)

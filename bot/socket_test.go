@@ -305,7 +305,7 @@ func TestRefusedAppTokenEndsRun(t *testing.T) {
 	}
 	defer ws.Close()
 	b := lonely(t, strings.TrimSuffix(ws.APIURL(), "/api/"))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var refused *TokenError
 	if err := b.Run(ctx); !errors.As(err, &refused) || refused.Variable != "SLACK_APP_TOKEN" {

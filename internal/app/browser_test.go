@@ -51,7 +51,7 @@ func TestDemoInBrowser(t *testing.T) {
 	if err := chromedp.Do(tab); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(tab, time.Minute)
+	ctx, cancel := context.WithTimeout(tab, 2*patience)
 	defer cancel()
 	step := func(why string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestDemoInBrowser(t *testing.T) {
 	}
 	step("approve", chromedp.Click(`#thread [data-action-id=approve]`), chromedp.WaitNotPresent(`#thread [data-action-id=approve]`))
 	var thread string
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(thread, "transferred 250 to Acme") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); !strings.Contains(thread, "transferred 250 to Acme") && time.Now().Before(deadline); {
 		var err error
 		if thread, err = chromedp.Run(ctx, chromedp.Text(`#thread`)); err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestDemoInBrowser(t *testing.T) {
 		picture(t, ctx, *screenshot)
 	}
 	p.signal(os.Interrupt)
-	if code := p.wait(10 * time.Second); code != 0 {
+	if code := p.wait(); code != 0 {
 		t.Errorf("Ctrl-C ends the demo with %d", code)
 	}
 	if left, _ := filepath.Glob(filepath.Join(home, "*countersign*")); len(left) > 0 {

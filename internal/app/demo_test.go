@@ -109,7 +109,7 @@ func TestDemoOwnFile(t *testing.T) {
 	p.says("the real model")
 	p.says("Stop: Ctrl-C")
 	p.signal(os.Interrupt)
-	if code := p.wait(patience); code != 0 {
+	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -155,7 +155,7 @@ func TestDemoStays(t *testing.T) {
 		return
 	}
 	p.signal(os.Interrupt)
-	if code := p.wait(patience); code != 0 {
+	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -176,7 +176,7 @@ func TestDemoEnds(t *testing.T) {
 		t.Errorf("the demo works in %v", entries)
 	}
 	p.signal(os.Interrupt)
-	if code := p.wait(patience); code != 0 {
+	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if entries, _ := os.ReadDir(home); len(entries) != 0 {

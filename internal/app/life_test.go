@@ -46,7 +46,7 @@ func TestBadStart(t *testing.T) {
 			more := c.spoil(w)
 			started := time.Now()
 			p := w.spawn(binary(t), w.env(more...), "run")
-			if code := p.wait(patience); code != c.code {
+			if code := p.wait(); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 			if took := time.Since(started); took > 6*time.Second {
@@ -178,7 +178,7 @@ func TestDrain(t *testing.T) {
 	bot.signal(syscall.SIGTERM)
 	bot.says("msg=stopping")
 	release()
-	if code := bot.wait(6 * time.Second); code != 0 {
+	if code := bot.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	w.start()
@@ -220,7 +220,7 @@ func TestUninstalled(t *testing.T) {
 	bot := w.start()
 	w.answer(w.mention("pay 1"), "R-1")
 	w.slack.RevokeToken()
-	if code := bot.wait(patience); code == 0 || !strings.Contains(bot.out.String(), "countersign: ") {
+	if code := bot.wait(); code == 0 || !strings.Contains(bot.out.String(), "countersign: ") {
 		t.Errorf("exit code %d:\n%s", code, bot.out.String())
 	}
 	w.verified()

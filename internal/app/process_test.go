@@ -89,16 +89,16 @@ func (p *process) signal(s os.Signal) {
 func (p *process) stop() int {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
-	return p.wait(10 * time.Second)
+	return p.wait()
 }
 
 // wait returns the exit code, or fails the test when the process does not end in time.
-func (p *process) wait(d time.Duration) int {
+func (p *process) wait() int {
 	p.t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(d):
-		p.t.Fatalf("the process did not end within %s:\n%s", d, p.out.String())
+	case <-time.After(patience):
+		p.t.Fatalf("the process did not end within %s:\n%s", patience, p.out.String())
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -106,7 +106,7 @@ func (p *process) wait(d time.Duration) int {
 // says waits until the process has printed the text.
 func (p *process) says(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if strings.Contains(p.out.String(), text) {
 			return
 		}

@@ -35,7 +35,7 @@ const (
 var canaries = []string{canaryToken, canaryModel, canaryBot, canaryApp, canarySigned}
 
 // patience bounds every wait; passing tests need a fraction of it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // agentsYAML is the agents file of the tests; %s is the default policy.
 const agentsYAML = `version: 1

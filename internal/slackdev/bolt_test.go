@@ -85,7 +85,7 @@ func TestBoltSocketMode(t *testing.T) {
 	boltStory(t, w)
 
 	w.Disconnect("refresh_requested")
-	deadline := within(t, 20*time.Second)
+	deadline := within(t)
 	if err := w.WaitFor(deadline, func() bool { return opened(w) >= 2 && w.Connections() == 1 }); err != nil {
 		t.Fatalf("bolt did not come back: %v", err)
 	}
@@ -99,7 +99,7 @@ func TestBoltHTTP(t *testing.T) {
 	w := start(t, slackdev.Config{Mode: slackdev.ModeHTTP})
 	port := startBolt(t, w)
 	url := "http://127.0.0.1:" + port + "/slack/events"
-	if err := w.SetRequestURL(within(t, 5*time.Second), slackdev.RequestURLs{Events: url}); err != nil {
+	if err := w.SetRequestURL(within(t), slackdev.RequestURLs{Events: url}); err != nil {
 		t.Fatal(err)
 	}
 	boltStory(t, w)
@@ -119,7 +119,7 @@ func opened(w *slackdev.Workspace) int {
 // boltStory walks through everything the app does.
 func boltStory(t *testing.T, w *slackdev.Workspace) {
 	t.Helper()
-	ctx := within(t, 30*time.Second)
+	ctx := within(t)
 	bot := w.Config().App.BotUserID
 	ts, err := w.Post(ctx, "U0ANN", "C0GENERAL", "<@"+bot+"> pay", "")
 	if err != nil {

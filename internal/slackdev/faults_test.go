@@ -17,7 +17,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{})
 	api := client(w)
-	ctx := within(t, 10*time.Second)
+	ctx := within(t)
 	post := func() error {
 		_, _, err := api.PostMessageContext(ctx, "C0GENERAL", slack.MsgOptionText("x", false))
 		return err

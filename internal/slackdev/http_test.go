@@ -70,7 +70,7 @@ func startHTTP(t *testing.T, cfg slackdev.Config, answer func(http.ResponseWrite
 	t.Cleanup(server.Close)
 	w := start(t, cfg)
 	urls := slackdev.RequestURLs{Events: server.URL + "/events", Interactions: server.URL + "/interactions", Commands: server.URL + "/commands"}
-	if err := w.SetRequestURL(within(t, 5*time.Second), urls); err != nil {
+	if err := w.SetRequestURL(within(t), urls); err != nil {
 		t.Fatal(err)
 	}
 	return w, app
@@ -83,7 +83,7 @@ func TestHTTPSignatureAndPaths(t *testing.T) {
 			io.WriteString(rw, "plain answer")
 		}
 	})
-	ctx := within(t, 5*time.Second)
+	ctx := within(t)
 	mention(t, w)
 	if err := w.Command(ctx, "U0ANN", "C0GENERAL", "/approvals", "mine"); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func TestViewUpdatePushHash(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{})
 	answerAll(t, w)
-	ctx := within(t, 10*time.Second)
+	ctx := within(t)
 	open := call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": modalView})
 	id, hash := open.View["id"].(string), open.View["hash"].(string)
 	update := func(args object) string {
@@ -143,7 +143,7 @@ func TestSubmissionAnswers(t *testing.T) {
 				sock.Ack(*ev.Request, tc.answer)
 			})
 			call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": modalView})
-			_, err := w.Submit(within(t, 5*time.Second), "U0ANN", w.Views("U0ANN")[0].ID, map[string]map[string]any{"name": {"t": "abc"}})
+			_, err := w.Submit(within(t), "U0ANN", w.Views("U0ANN")[0].ID, map[string]map[string]any{"name": {"t": "abc"}})
 			if got := errors.Is(err, slackdev.ErrTrouble); got != tc.fails || err != nil && !got {
 				t.Errorf("error %v", err)
 			}
@@ -165,7 +165,7 @@ func TestSubmissionInput(t *testing.T) {
 		}
 	})
 	call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": modalView})
-	ctx := within(t, 5*time.Second)
+	ctx := within(t)
 	submit := func(values map[string]map[string]any) error {
 		_, err := w.Submit(ctx, "U0ANN", "", values)
 		return err

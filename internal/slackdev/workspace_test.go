@@ -34,9 +34,9 @@ func client(w *slackdev.Workspace) *slack.Client {
 }
 
 // within is a context that fails the test instead of hanging it.
-func within(t *testing.T, d time.Duration) context.Context {
+func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -65,7 +65,7 @@ func serve(t *testing.T, w *slackdev.Workspace, handle func(*socketmode.Client, 
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	if err := w.WaitFor(within(t, 5*time.Second), func() bool { return w.Connections() > before }); err != nil {
+	if err := w.WaitFor(within(t), func() bool { return w.Connections() > before }); err != nil {
 		t.Fatal(err)
 	}
 	return api
@@ -75,7 +75,7 @@ func TestMentionCardClickModal(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{})
 	cfg := w.Config()
-	ctx := within(t, 20*time.Second)
+	ctx := within(t)
 	serve(t, w, approvalBot(t, client(w)))
 
 	ts, err := w.Post(ctx, "U0ANN", "C0GENERAL", "<@"+cfg.App.BotUserID+"> pay 5 &lt;now&gt;", "")
@@ -120,7 +120,7 @@ func TestMentionCardClickModal(t *testing.T) {
 // await waits until cond holds, at most five seconds.
 func await(t *testing.T, w *slackdev.Workspace, cond func() bool) {
 	t.Helper()
-	if err := w.WaitFor(within(t, 5*time.Second), cond); err != nil {
+	if err := w.WaitFor(within(t), cond); err != nil {
 		t.Fatal(err)
 	}
 }
