@@ -39,10 +39,14 @@ func rules() []openaidev.Rule {
 	}
 }
 
-// freeAddress is an address that nobody listens on right now.
+// freeAddress is an address that nobody listens on right now. It is one of its own where the system has such, so that no
+// other test is given the port while the program is not up.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
