@@ -240,6 +240,28 @@ func childLines(t *testing.T, name string, args ...string) map[string]string {
 	return lines
 }
 
+// TestWalkOutOfTime checks a store on a machine that stands still meanwhile: what it could not look at is not damage, and the
+// list of free pages is looked at in any case.
+func TestWalkOutOfTime(t *testing.T) {
+	t.Parallel()
+	data := sample(t)
+	h, _, err := readHeads(bytes.NewReader(data)).newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk := func(data []byte) error {
+		return (&walker{r: bytes.NewReader(data), head: h, deadline: time.Now().Add(-time.Hour)}).walk()
+	}
+	if err := walk(data); err != nil {
+		t.Errorf("a store that is whole: %v", err)
+	}
+	damaged := bytes.Clone(data)
+	damaged[h.freelist*h.pageSize+8] ^= 0xff
+	if err := walk(damaged); err == nil {
+		t.Error("a damaged list of free pages was not noticed")
+	}
+}
+
 // TestCutWhileOpen cuts a file that is open: reads beyond its end fault within the map.
 func TestCutWhileOpen(t *testing.T) {
 	t.Parallel()

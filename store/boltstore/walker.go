@@ -30,7 +30,7 @@ const (
 type walker struct {
 	r        io.ReaderAt
 	head     head
-	deadline time.Time // when not zero, what is unread by then is left unchecked
+	deadline time.Time // when not zero, what the trees hold that is unread by then is left unchecked
 	leaves   bool
 	entry    func(bucket, k, v []byte) error
 
@@ -47,21 +47,17 @@ type subtree struct {
 	skip      bool   // known to be a leaf: nothing to follow there
 }
 
-var errDeadline = errors.New("out of time")
-
+// walk checks the list of free pages in any case, and the trees until the deadline.
 func (w *walker) walk() error {
 	w.free, w.seen = newBitset(w.head.high), newBitset(w.head.high)
 	if err := w.freelist(); err != nil {
 		return err
 	}
 	stack := []subtree{{page: w.head.root}}
-	for len(stack) > 0 {
+	for len(stack) > 0 && !w.late() {
 		top := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		children, err := w.visit(top)
-		if errors.Is(err, errDeadline) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
@@ -70,11 +66,13 @@ func (w *walker) walk() error {
 	return nil
 }
 
+// late reports whether the deadline has passed. It looks at the clock once for many pages.
+func (w *walker) late() bool {
+	return !w.deadline.IsZero() && w.pages%64 == 0 && time.Now().After(w.deadline)
+}
+
 // read returns a page with its overflow.
 func (w *walker) read(id uint64) ([]byte, error) {
-	if !w.deadline.IsZero() && w.pages%64 == 0 && time.Now().After(w.deadline) {
-		return nil, errDeadline
-	}
 	w.pages++
 	size := w.head.pageSize
 	buf := make([]byte, size)
