@@ -95,8 +95,11 @@ type dispatcher struct {
 	lines    map[approvals.JobKind]*line
 	running  map[approvals.JobKind]int // how many of busy
 	finished chan dueJob
+
 	flushing bool
 	flushed  chan error
+	flushAt  time.Time // when to flush; zero for when there is something
+	flushOff bool      // it was put off: not before flushAt, however much there is
 }
 
 // dueJob is a job whose time has come, at the generation it was seen.
@@ -107,7 +110,6 @@ type dueJob struct {
 }
 
 func (d *dispatcher) run(ctx context.Context) error {
-	var flushAt time.Time
 	for {
 		next, err := d.start(ctx)
 		switch {
@@ -116,21 +118,17 @@ func (d *dispatcher) run(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("dispatch jobs: %w", err)
 		}
-		flushAt = d.planFlush(ctx, flushAt)
-		if !flushAt.IsZero() && (next.IsZero() || flushAt.Before(next)) {
-			next = flushAt
+		if at := d.planFlush(ctx); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
-		if err := d.wait(ctx, next); err != nil {
-			flushAt = time.Now().Add(maxPause) // no space, for instance; the next commit may still do it
-		}
-		if ctx.Err() != nil {
+		if d.wait(ctx, next); ctx.Err() != nil {
 			return nil
 		}
 	}
 }
 
 // wait returns when there may be something to do; next is when at the latest, zero for never.
-func (d *dispatcher) wait(ctx context.Context, next time.Time) error {
+func (d *dispatcher) wait(ctx context.Context, next time.Time) {
 	var alarm <-chan time.Time
 	if !next.IsZero() {
 		timer := time.NewTimer(time.Until(next))
@@ -144,27 +142,36 @@ func (d *dispatcher) wait(ctx context.Context, next time.Time) error {
 	case j := <-d.finished:
 		d.end(j)
 	case err := <-d.flushed:
-		d.flushing = false
-		return err
+		d.flushEnded(err)
 	}
-	return nil
 }
 
 // planFlush starts to write the ledger when it is time, and returns when it will be.
-func (d *dispatcher) planFlush(ctx context.Context, at time.Time) time.Time {
+func (d *dispatcher) planFlush(ctx context.Context) time.Time {
 	n := d.ledger.len()
 	switch {
-	case n == 0 || d.flushing:
+	case d.flushing:
 		return time.Time{}
-	case at.IsZero():
-		at = time.Now().Add(flushDelay)
+	case n == 0:
+		d.flushAt, d.flushOff = time.Time{}, false
+		return time.Time{}
+	case d.flushAt.IsZero():
+		d.flushAt = time.Now().Add(flushDelay)
 	}
-	if n < flushCount && time.Now().Before(at) {
-		return at
+	if (n < flushCount || d.flushOff) && time.Now().Before(d.flushAt) {
+		return d.flushAt
 	}
-	d.flushing = true
+	d.flushing, d.flushAt, d.flushOff = true, time.Time{}, false
 	go func() { d.flushed <- d.flush(context.WithoutCancel(ctx)) }()
 	return time.Time{}
+}
+
+// flushEnded puts the next flush off when one has failed, for want of space for instance; the next commit may still do it.
+func (d *dispatcher) flushEnded(err error) {
+	d.flushing = false
+	if err != nil {
+		d.flushAt, d.flushOff = time.Now().Add(maxPause), true
+	}
 }
 
 // flush commits what the ledger holds: an empty write, on which the ledger rides.

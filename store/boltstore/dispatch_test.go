@@ -178,6 +178,38 @@ func TestCompletionsRide(t *testing.T) {
 	})
 }
 
+// TestFailedFlushIsPutOff has many handled jobs wait for a flush while none succeeds, as on a full disk: it is not tried
+// again and again.
+func TestFailedFlushIsPutOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		d := &dispatcher{store: s, ledger: s.ledger, flushed: make(chan error, 1)}
+		for n := range flushCount {
+			d.ledger.add(fmt.Sprint(n), 1)
+		}
+		for range 3 {
+			if at := d.planFlush(t.Context()); !at.IsZero() || !d.flushing {
+				t.Fatalf("a flush is due, and planned for %v", at)
+			}
+			<-d.flushed
+			for n := range flushCount { // as if it had not come to pass
+				d.ledger.add(fmt.Sprint(n), 1)
+			}
+			d.flushEnded(errors.New("no space"))
+			until := time.Now().Add(maxPause)
+			if at := d.planFlush(t.Context()); !at.Equal(until) || d.flushing {
+				t.Fatalf("tried again at once, or at %v, not %v", at, until)
+			}
+			time.Sleep(maxPause) // in the bubble
+		}
+		d.planFlush(t.Context())
+		d.flushEnded(<-d.flushed)
+		if at := d.planFlush(t.Context()); d.flushing || !at.IsZero() || d.flushOff {
+			t.Errorf("all is written, and the next flush is planned for %v", at)
+		}
+	})
+}
+
 // TestDispatchNeedsStore ends with the store, without waiting for ctx, and stops its handlers.
 func TestDispatchNeedsStore(t *testing.T) {
 	t.Parallel()
