@@ -100,8 +100,6 @@ func openFile(path string, cfg Config) (*os.File, error) {
 		err = fmt.Errorf("lock store %s: %w", path, err)
 	case !ok:
 		err = inUse(path)
-	case missing:
-		err = syncFolder(path)
 	}
 	if err != nil {
 		f.Close()
@@ -126,7 +124,8 @@ func openError(path string, readOnly bool, err error) error {
 	return fmt.Errorf("open store: %w", err)
 }
 
-// syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut.
+// syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file that is
+// still empty was perhaps made by a process that was killed before it came to this.
 func syncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -164,6 +163,8 @@ func (s *Store) start() error {
 		}
 	} else if s.cfg.ReadOnly {
 		return fmt.Errorf("open store %s: %w: it is empty", s.path, ErrNotStore)
+	} else if err := syncFolder(s.path); err != nil {
+		return err
 	}
 	if err := s.openBolt(size); err != nil {
 		return err
