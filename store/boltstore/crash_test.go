@@ -105,6 +105,9 @@ func commitAndKill(t *testing.T, path string, first int) (acked []int) {
 		}
 	}
 	cmd.Wait()
+	if cmd.ProcessState.Exited() {
+		t.Fatalf("the child ended by itself, after %d commits: %v", len(acked), cmd.ProcessState)
+	}
 	return acked
 }
 

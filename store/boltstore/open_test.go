@@ -39,13 +39,9 @@ func TestSecondProcess(t *testing.T) {
 		t.Fatalf("the child says %q, %v", line, err)
 	}
 	for _, cfg := range []Config{{}, {ReadOnly: true}} {
-		begin := time.Now()
 		_, err := Open(path, cfg)
 		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "COUNTERSIGN_STORE") {
 			t.Errorf("open: %v", err)
-		}
-		if took := time.Since(begin); took > 5*time.Second {
-			t.Errorf("it took %v to find out", took)
 		}
 	}
 	cmd.Process.Kill()
