@@ -29,43 +29,53 @@ func (s *Service) CancelRun(ctx context.Context, ws WorkspaceID, id RunID, by Us
 	return r, err
 }
 
+// cancelOnce asks whom it must, and cancels in one transaction. errNotAsked: the store held something else than before, and
+// somebody was not asked about.
 func (s *Service) cancelOnce(ctx context.Context, p *people, ws WorkspaceID, id RunID, by UserID, reason string) (r *Run, err error) {
-	p.closed = false
-	err = s.store.View(ctx, func(tx Tx) error {
-		_, err := s.cancellable(ctx, tx, p, ws, id, by)
+	var requests []*Request
+	err = s.store.View(ctx, func(tx Tx) (err error) {
+		r, requests, err = cancellable(tx, ws, id)
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrEnded) {
-		return nil, err
+	p.closed = false
+	if err == nil {
+		err = s.mayCancel(ctx, p, r, requests, by)
 	}
-	p.closed = true
-	err = update(ctx, s.store, ws, func(c *change) error {
-		if r, err = s.cancellable(ctx, c, p, ws, id, by); err != nil {
-			return err
-		}
-		return c.cancel(r, by, reason)
-	})
+	if err == nil {
+		p.closed = true
+		err = update(ctx, s.store, ws, func(c *change) (err error) {
+			if r, requests, err = cancellable(c, ws, id); err != nil {
+				return err
+			}
+			if err := s.mayCancel(ctx, p, r, requests, by); err != nil {
+				return err
+			}
+			return c.cancel(r, by, reason)
+		})
+	}
 	if err != nil && !errors.Is(err, ErrEnded) {
 		return nil, err
 	}
 	return r, err
 }
 
-// cancellable returns the run when by may cancel it, and with ErrEnded.
-func (s *Service) cancellable(ctx context.Context, tx Tx, p *people, ws WorkspaceID, id RunID, by UserID) (*Run, error) {
+// cancellable returns the run with its requests, or the run alone with ErrEnded.
+func cancellable(tx Tx, ws WorkspaceID, id RunID) (*Run, []*Request, error) {
 	r, err := tx.Run(ws, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r.Status.Ended() {
-		return r, ErrEnded
-	}
-	if by == r.Requester {
-		return r, nil
+		return r, nil, ErrEnded
 	}
 	requests, err := tx.RequestsOfRun(ws, id)
-	if err != nil {
-		return nil, err
+	return r, requests, err
+}
+
+// mayCancel returns nil when by may cancel the run, which has these requests.
+func (s *Service) mayCancel(ctx context.Context, p *people, r *Run, requests []*Request, by UserID) error {
+	if by == r.Requester {
+		return nil
 	}
 	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", ErrUnauthorized)
 	for _, q := range requests {
@@ -77,13 +87,13 @@ func (s *Service) cancellable(ctx context.Context, tx Tx, p *people, ws Workspac
 			err = p.mayAnswer(ctx, q, current, by)
 		}
 		if err == nil {
-			return r, nil
+			return nil
 		}
 		if errors.Is(err, ErrUnavailable) {
 			refused = err
 		}
 	}
-	return nil, refused
+	return refused
 }
 
 // cancel ends the run before its answer. by is empty when no person did it. Whoever works on the run is refused from
