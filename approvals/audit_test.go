@@ -82,6 +82,11 @@ func TestVerifyAuditFindsTheFirstBadLink(t *testing.T) {
 		}), 5},
 		{"no facts", entry(4, func(e *approvals.AuditEntry) { e.Data = nil }), 5},
 		{"facts that are none", entry(4, func(e *approvals.AuditEntry) { e.Data = []byte(`[`) }), 5},
+		{"a fact beside the one that counts", entry(4, func(e *approvals.AuditEntry) {
+			e.Data = []byte(`{"verdict":"reject",` + string(e.Data[1:]))
+		}), 5},
+		{"something behind the facts", entry(4, func(e *approvals.AuditEntry) { e.Data = append(e.Data, ` {"verdict":"reject"}`...) }), 5},
+		{"facts that are nothing", entry(4, func(e *approvals.AuditEntry) { e.Data = []byte(`null`) }), 5},
 		{"the same facts in another order are the same", entry(4, func(e *approvals.AuditEntry) { e.Data = reordered(t, e.Data) }), 0},
 		{"another hash", entry(4, func(e *approvals.AuditEntry) { e.Hash[0]++ }), 5},
 		{"another link", entry(4, func(e *approvals.AuditEntry) { e.Prev[0]++ }), 5},

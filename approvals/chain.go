@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"countersign/agent"
 )
@@ -77,7 +78,7 @@ func (e *AuditEntry) follow(next *AuditEntry) error {
 	}
 	plain, err := next.normal()
 	if err != nil {
-		return bad("its data is not JSON")
+		return bad("its data is not one JSON object with each name once")
 	}
 	if plain.sum() != next.Hash {
 		return bad("was altered")
@@ -90,16 +91,48 @@ func (e *AuditEntry) normal() (*AuditEntry, error) {
 	if len(e.Data) == 0 {
 		return e, nil
 	}
-	var facts map[string]any
-	dec := json.NewDecoder(bytes.NewReader(e.Data))
-	dec.UseNumber()
-	if err := dec.Decode(&facts); err != nil {
+	facts, err := readFacts(e.Data)
+	if err != nil {
 		return nil, err
 	}
 	plain := *e
-	var err error
 	plain.Data, err = json.Marshal(facts)
 	return &plain, err
+}
+
+var errFacts = errors.New("facts are one object that names each of them once")
+
+// readFacts reads data that is one JSON object, in which no name is there twice, and nothing behind it: of what it left
+// out the hash would not tell.
+func readFacts(data json.RawMessage) (map[string]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errFacts
+	}
+	facts := make(map[string]any)
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := t.(string) // what stands before a value in an object is a string
+		if _, twice := facts[name]; twice {
+			return nil, errFacts
+		}
+		var fact any
+		if err := dec.Decode(&fact); err != nil {
+			return nil, err
+		}
+		facts[name] = fact
+	}
+	if _, err := dec.Token(); err != nil { // the end of the object
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errFacts
+	}
+	return facts, nil
 }
 
 // ExportAudit calls fn with every entry of the workspace, oldest first; of every workspace when ws is empty. It reads

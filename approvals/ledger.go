@@ -67,9 +67,10 @@ func (c *change) audit(e entry) error {
 	return nil
 }
 
-// sum computes the hash of e: SHA-256 over a name for this encoding and every field but Hash, each preceded by its
-// length as eight bytes, big endian. Data counts in Go's JSON form with sorted keys, so that a store may keep it as
-// JSON rather than as bytes.
+// sum computes the hash of e: SHA-256 over a name for this encoding and every field but Hash, in the order of their
+// declaration. Texts are preceded by their length; lengths, Seq and At (nanoseconds since 1970) are eight bytes, big
+// endian; Prev is its 32 bytes. Data counts in Go's JSON form with sorted keys, so that a store may keep it as JSON rather
+// than as bytes.
 func (e *AuditEntry) sum() agent.Digest {
 	b := make([]byte, 0, 512)
 	text := func(s string) {
