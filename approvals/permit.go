@@ -191,7 +191,7 @@ func (p *permit) overruled(c *change) error {
 	return nil
 }
 
-// lapsed reports whether the approval is older than both requirements let it become.
+// lapsed reports whether the approval is older than either requirement lets it become.
 func (p *permit) lapsed(r *Request, now time.Time) bool {
 	for _, q := range []Requirement{r.Requirement, p.current} {
 		if q.ValidFor > 0 && now.Sub(r.Settled) > q.ValidFor {
