@@ -116,7 +116,7 @@ func controls() []control {
 		{"Impatient", []string{"JobDue", "JobLater"}, nil, around(breaksTx(func(tx *brokenTx) { tx.impatient = true }))},
 		{"ForgetsJobs", []string{"JobSurvives"}, nil, around(newForgetsJobs)},
 		{"HandlesTwice", []string{"JobExclusive", "JobLater"}, []string{"JobAgain"}, around(newHandlesTwice)},
-		{"OneAtATime", []string{"JobKindsApart", "JobParallel"}, nil, around(newOneAtATime)},
+		{"OneAtATime", []string{"JobExclusive", "JobKindsApart", "JobParallel"}, nil, around(newOneAtATime)},
 		{"EnqueuesAtOnce", []string{"JobTransactional"}, nil, around(newEnqueuesAtOnce)},
 		{"CountsAnew", []string{"JobAttempts", "JobRetry"}, []string{"JobPanic"}, around(countsAnew)},
 		{"EndsQuietly", []string{"Closed", "DispatchClosed"}, nil, around(endsQuietly)},
@@ -163,4 +163,23 @@ func forgetting() func() approvals.Store {
 func sharing() func() approvals.Store {
 	data, records := NewMemory(), new(sync.Map)
 	return func() approvals.Store { return &sharesRecords{Store: data.Open(), records: records} }
+}
+
+// TestPromptControl shows that being late once is forgiven, and being late every time is noticed.
+func TestPromptControl(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		took   []time.Duration
+		failed bool
+	}{
+		{[]time.Duration{2 * time.Second, time.Millisecond, 3 * time.Second}, false},
+		{[]time.Duration{2 * time.Second, 1100 * time.Millisecond, 3 * time.Second}, true},
+	} {
+		r := &recorder{TB: t}
+		s := &suite{TB: r}
+		s.prompt("it", len(c.took), func(round int) time.Duration { return c.took[round] })
+		if r.failed.Load() != c.failed {
+			t.Errorf("%v: noticed %v", c.took, r.failed.Load())
+		}
+	}
 }

@@ -124,11 +124,28 @@ func (s *suite) hold(c <-chan struct{}) {
 	}
 }
 
+// while is how long the suite waits for what must not happen, or need not. A machine that stands still for longer has a
+// broken store pass; it never has a sound one fail.
+const while = 400 * time.Millisecond
+
 // settle waits for c, but not for long: the other side may rightly be kept waiting.
 func settle(c <-chan struct{}) {
 	select {
 	case <-c:
-	case <-time.After(150 * time.Millisecond):
+	case <-time.After(while):
+	}
+}
+
+// prompt checks that something happens within a second. It is tried several times, and the quickest counts: any may meet a
+// machine that is busy with other things.
+func (s *suite) prompt(what string, times int, try func(round int) time.Duration) {
+	s.Helper()
+	quickest := time.Duration(1<<63 - 1)
+	for round := range times {
+		quickest = min(quickest, try(round))
+	}
+	if quickest > time.Second {
+		s.Errorf("%s took %v at best", what, quickest)
 	}
 }
 
