@@ -61,7 +61,12 @@ environment to ask Slack who the person is.`,
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
 	f.BoolVar(&c.Always, "always", false, "also answer every later call of the tool by the agent in this run (with --approve or --reject)")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
-	f.StringVar(&c.Digest, "digest", "", "decide only if the request's digest starts with `HEX`, as shown before")
+	f.Func("digest", "decide only if the request's digest starts with `HEX`, as shown before", func(value string) error {
+		if c.Digest = value; value == "" {
+			return errors.New("every digest starts with nothing; give its first digits, or leave the flag out")
+		}
+		return nil
+	})
 	f.BoolVar(&c.JSON, "json", false, "print the request as it stands afterwards as JSON")
 	return cmd
 }

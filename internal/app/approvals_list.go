@@ -40,6 +40,9 @@ const listPage = 100
 
 // Run prints the pending requests, page by page.
 func (c *listCommand) Run(ctx context.Context, p *Program) error {
+	if c.Limit < 0 {
+		return misused("--limit is a number of requests, or 0, not %d", c.Limit)
+	}
 	cfg, err := ReadConfig()
 	if err != nil {
 		return err

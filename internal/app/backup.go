@@ -79,8 +79,11 @@ func verifyCopy(ctx context.Context, path string) (approvals.AuditReport, error)
 
 // writeNew makes the file at path with what write writes: whole and on disk, or not at all. It replaces nothing.
 func writeNew(path string, write func(*os.File) error) error {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	switch _, err := os.Lstat(path); {
+	case err == nil:
 		return misconfigured(fmt.Errorf("%s exists already; choose another name", path))
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ func (l *commandLine) commands() *cobra.Command {
 	root.Example = "  countersign demo\n  countersign check && countersign"
 	root.Version = buildVersion().String()
 	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(misnamed)
 	root.AddCommand(
 		(&runCommand{}).command(l),
 		(&demoCommand{}).command(l),
@@ -27,18 +30,38 @@ func (l *commandLine) commands() *cobra.Command {
 		(&libraryCommand{}).command(l),
 		(&healthcheckCommand{}).command(l),
 	)
+	finish(root)
 	return root
+}
+
+// finish has the commands that the library adds refuse what they do not know, as all others do.
+func finish(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args, c.Example = topic, "  countersign help approvals decide"
+		case "completion":
+			c.Example = "  source <(countersign completion bash)"
+			onlyMembers(c)
+		}
+	}
 }
 
 // family is a command that only has others below it.
 func family(name, short, example string, members ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Example: example}
 	c.AddCommand(members...)
+	onlyMembers(c)
+	return c
+}
+
+func onlyMembers(c *cobra.Command) {
 	c.Args = known
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return misused("%s does nothing by itself; it has the commands %s", c.CommandPath(), names(c))
 	}
-	return c
 }
 
 // names lists the commands below c.
@@ -58,10 +81,35 @@ func known(c *cobra.Command, args []string) error {
 		return nil
 	}
 	c.SuggestionsMinimumDistance = 2
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := c.SuggestionsFor(args[0]); args[0] != "" && len(near) > 0 {
 		return misused("%s has no command %q; did you mean %s?", c.CommandPath(), args[0], strings.Join(near, " or "))
 	}
 	return misused("%s has no command %q; it has %s", c.CommandPath(), args[0], names(c))
+}
+
+// misnamed is the error of a line whose flags cannot be read. A flag that belongs to a mistyped command is not what is wrong.
+func misnamed(c *cobra.Command, err error) error {
+	if c.HasSubCommands() {
+		return cmp.Or(known(c, c.Flags().Args()), err)
+	}
+	return err
+}
+
+// topic refuses to help with a command that does not exist.
+func topic(help *cobra.Command, args []string) error {
+	c, rest, err := help.Root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case c.HasSubCommands():
+		err = known(c, rest)
+	default:
+		err = none(c, rest)
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		usage.try = c.CommandPath()
+	}
+	return err
 }
 
 // none refuses arguments.
@@ -75,7 +123,7 @@ func none(_ *cobra.Command, args []string) error {
 // one takes the argument that a command cannot do without.
 func one(what string, value *string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		if len(args) == 0 || args[0] == "" {
 			return misused("%s needs %s", c.CommandPath(), what)
 		}
 		return atMostOne(value)(c, args)

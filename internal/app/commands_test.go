@@ -19,7 +19,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide", "audit", "audit verify",
-		"audit export", "backup", "version", "healthcheck", "demo-mcp",
+		"audit export", "backup", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
@@ -37,22 +37,39 @@ func TestUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"fly", `countersign has no command "fly"; it has approvals,`},
 		{"aprovals list", "did you mean approvals?"},
+		{"aprovals list --json", "did you mean approvals?"},
+		{"approvals lits --json", `countersign approvals has no command "lits"; did you mean list?`},
+		{"approvals --json", "unknown flag: --json"},
+		{"help fly", `countersign has no command "fly"; it has approvals,`},
+		{"help approvals fly", "Try: countersign approvals --help"},
+		{"help approvals fly", `countersign approvals has no command "fly"`},
+		{"help check now", `unexpected argument "now"`},
+		{"completion", "it has the commands bash, fish, powershell, zsh"},
+		{"completion bsh", "did you mean bash or"},
 		{"approvals", "decide, list, show"},
 		{"approvals fly", `countersign approvals has no command "fly"`},
 		{"version now", `unexpected argument "now"`},
 		{"grants list", `no command "grants"`},
 		{"check --fast", "unknown flag: --fast"},
 		{"approvals show", "needs a request's id"},
+		{"approvals show ''", "needs a request's id"},
+		{"approvals list --limit -1", "--limit is a number of requests"},
+		{"approvals decide req_1 --approve --as U1 --digest ''", "every digest starts with nothing"},
 		{"approvals decide req_1 --as U1", "what is the answer?"},
 		{"approvals decide req_1 --approve", "--as takes"},
 		{"approvals decide req_1 --approve --reject --as U1", "--approve and --reject: a request has one answer"},
 		{"approvals decide req_1 --mark-done --as U1", "needs --reason"},
 		{"approvals decide req_1 --retry --always --as U1", "--always goes with"},
 		{"backup", "needs the file to make"},
+		{"''", `has no command ""; it has approvals,`},
 		{"approvals list", "there is no store at"},
 		{"audit verify", "there is no store at"},
 	} {
-		cmd := exec.Command(binary(t), strings.Fields(c.args)...)
+		args := strings.Fields(c.args)
+		for i := range args {
+			args[i] = strings.Trim(args[i], "'")
+		}
+		cmd := exec.Command(binary(t), args...)
 		cmd.Dir, cmd.Env = t.TempDir(), []string{"COUNTERSIGN_STORE=bolt:absent.db"}
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), c.want) {
@@ -149,6 +166,9 @@ func (w *world) copied() {
 	}
 	if _, complaint, code := w.run("backup", "copy.db"); code != 2 || !strings.Contains(complaint, "exists already") {
 		w.t.Errorf("backup over a file: %d %s", code, complaint)
+	}
+	if _, complaint, code := w.run("backup", filepath.Join("copy.db", "copy.db")); code != 1 || !strings.Contains(complaint, "not a directory") {
+		w.t.Errorf("backup below a file: %d %s", code, complaint)
 	}
 	w.extra = append(w.extra, "COUNTERSIGN_STORE=bolt:copy.db")
 	defer func() { w.extra = w.extra[:len(w.extra)-1] }()

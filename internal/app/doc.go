@@ -2,5 +2,5 @@
 // package that knows all others.
 //
 // Main is what main.go calls. Everything a command needs comes in a [Program]; nothing here reads global state besides
-// the environment.
+// the environment, and the standard input of the MCP server that the demo brings.
 package app

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type Program struct {
 	Args []string
 	// Tools are the Go functions that tools of type function in the agents file may name.
 	Tools []agent.Tool
-	// Stdin is not read; Stdout takes results, Stderr progress, logs and errors.
+	// Stdout takes results, Stderr progress, logs and errors.
 	Stdout, Stderr io.Writer
 	// Environ is what child processes of the demo start from, in the form of os.Environ.
 	Environ []string
@@ -43,7 +44,7 @@ func Main(ctx context.Context, p Program) int {
 		if !ok {
 			usage = &usageError{error: err}
 		}
-		usage.try = command.CommandPath()
+		usage.try = cmp.Or(usage.try, command.CommandPath())
 		err = usage
 	}
 	return p.report(err)
