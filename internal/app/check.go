@@ -88,8 +88,10 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *Config) (*r
 	environment := cfg.CheckRun()
 	rep := &report{Slack: "not asked"}
 	if c.Offline {
-		environment = cfg.Check()
-		rep.missing = cfg.missing()
+		environment = cfg.CheckSet()
+		for _, n := range cfg.needed() {
+			rep.missing = append(rep.missing, n.name)
+		}
 	}
 	servers := newMCPServers(newLogger(cfg, p.Stderr))
 	defer servers.closeAll()
@@ -110,23 +112,6 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *Config) (*r
 	}
 	rep.Slack, err = askSlack(ctx, cfg, rules)
 	return rep, err
-}
-
-// missing are the variables without which the bot does not run.
-func (c *Config) missing() []string {
-	var names []string
-	for name, value := range map[string]Secret{"SLACK_BOT_TOKEN": c.BotToken, "OPENAI_API_KEY": c.OpenAIKey} {
-		if !value.IsSet() {
-			names = append(names, name)
-		}
-	}
-	if c.SlackMode == modeSocket && !c.AppToken.IsSet() {
-		names = append(names, "SLACK_APP_TOKEN")
-	}
-	if c.SlackMode == modeHTTP && !c.SigningSecret.IsSet() {
-		names = append(names, "SLACK_SIGNING_SECRET")
-	}
-	return names
 }
 
 // askSlack checks tokens and scopes.

@@ -196,6 +196,10 @@ func TestCheck(t *testing.T) {
 	if out, _, code := w.run("check", "--schema"); code != 0 || !json.Valid([]byte(out)) {
 		t.Errorf("--schema: %d\n%s", code, out)
 	}
+	w.extra = []string{"COUNTERSIGN_SLACK_MODE=sockets"}
+	if _, complaint, code := w.run("check", "--offline"); code != 2 || !strings.Contains(complaint, `"sockets" is neither`) {
+		t.Errorf("--offline with a wrong value: %d\n%s", code, complaint)
+	}
 	w.write("countersign.yaml", "version: 1\nagents: {}\n")
 	w.extra = []string{"COUNTERSIGN_LOG_LEVEL=loud"}
 	if _, complaint, code := w.run("check"); code != 2 || !strings.Contains(complaint, "COUNTERSIGN_LOG_LEVEL") || !strings.Contains(complaint, "countersign.yaml:1:1") {

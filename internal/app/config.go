@@ -86,21 +86,48 @@ func (c *Config) Check() error {
 	return misconfigured(errors.Join(p...))
 }
 
-// CheckRun judges what the bot needs to run, besides Check.
+// CheckRun judges what the bot needs to run, besides CheckSet.
 func (c *Config) CheckRun() error {
-	var p problems
-	if err := c.Check(); err != nil {
-		p = append(p, err)
+	p := problems{c.CheckSet()}
+	for _, n := range c.needed() {
+		p.add("%s is not set; %s", n.name, n.what)
 	}
+	return misconfigured(errors.Join(p...))
+}
+
+// CheckSet judges all that is set, besides Check. What is not set is no problem.
+func (c *Config) CheckSet() error {
+	p := problems{c.Check()}
 	c.checkSlack(&p)
 	c.checkURLs(&p)
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
 		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
 	}
-	if !c.OpenAIKey.IsSet() && c.OpenAIBaseURL == "" {
-		p.add("OPENAI_API_KEY is not set; create a key at the provider, or set OPENAI_BASE_URL to a server that needs none")
-	}
 	return misconfigured(errors.Join(p...))
+}
+
+// need is a variable without which the bot does not run, and where its value comes from.
+type need struct{ name, what string }
+
+// needed are the variables that the bot needs to run and that are not set.
+func (c *Config) needed() []need {
+	var all []need
+	add := func(name string, value Secret, what string) {
+		if !value.IsSet() {
+			all = append(all, need{name, what})
+		}
+	}
+	add("SLACK_BOT_TOKEN", c.BotToken, "it is the bot token from the app's page OAuth & Permissions")
+	switch c.SlackMode {
+	case modeSocket:
+		add("SLACK_APP_TOKEN", c.AppToken, "Socket Mode needs an app-level token with connections:write from the app's page Basic Information")
+	case modeHTTP:
+		add("SLACK_SIGNING_SECRET", c.SigningSecret, "HTTP mode needs the signing secret from the app's page Basic Information")
+	}
+	if c.OpenAIBaseURL == "" {
+		add("OPENAI_API_KEY", c.OpenAIKey, "create a key at the provider, or set OPENAI_BASE_URL to a server that needs none")
+	}
+	return all
 }
 
 func (c *Config) checkStore(p *problems) {
@@ -149,23 +176,16 @@ func (c *Config) checkSlack(p *problems) {
 	}
 	token(p, "SLACK_BOT_TOKEN", c.BotToken, "a bot token", "xoxb-", "xoxe.xoxb-")
 	if c.SlackMode == modeSocket {
-		token(p, "SLACK_APP_TOKEN", c.AppToken, "an app-level token with connections:write; Socket Mode needs it", "xapp-")
-	}
-	if c.SlackMode == modeHTTP && !c.SigningSecret.IsSet() {
-		p.add("SLACK_SIGNING_SECRET is not set; HTTP mode needs the signing secret from the app's Basic Information page")
+		token(p, "SLACK_APP_TOKEN", c.AppToken, "an app-level token with connections:write", "xapp-")
 	}
 }
 
 // tokenPrefixes begin Slack's kinds of tokens.
 var tokenPrefixes = []string{"xoxb-", "xapp-", "xoxp-", "xoxe.xoxb-", "xoxe.xoxp-", "xoxe-", "xoxc-", "xoxd-", "xoxs-", "xwfp-"}
 
-// token notes a token that is missing, or plainly of another kind. What is no known kind is for Slack to judge: its own
-// word about it says more.
+// token notes a token that is plainly of another kind. What is no known kind is for Slack to judge: its own word about it
+// says more.
 func token(p *problems, name string, value Secret, what string, prefixes ...string) {
-	if !value.IsSet() {
-		p.add("%s is not set; it is %s", name, what)
-		return
-	}
 	starts := func(prefix string) bool { return strings.HasPrefix(value.Reveal(), prefix) }
 	if slices.ContainsFunc(prefixes, starts) || !slices.ContainsFunc(tokenPrefixes, starts) {
 		return

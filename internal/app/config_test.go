@@ -100,6 +100,34 @@ func TestConfigProblems(t *testing.T) {
 	}
 }
 
+// TestConfigUnset tells what is not set from what is wrong, and names it in one order.
+func TestConfigUnset(t *testing.T) {
+	for _, c := range []struct {
+		vars map[string]string
+		want string
+	}{
+		{nil, "SLACK_BOT_TOKEN SLACK_APP_TOKEN OPENAI_API_KEY"},
+		{map[string]string{"COUNTERSIGN_SLACK_MODE": "http", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "SLACK_BOT_TOKEN SLACK_SIGNING_SECRET"},
+		{good(), ""},
+	} {
+		environment(t, c.vars)
+		cfg, err := ReadConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cfg.CheckSet(); err != nil {
+			t.Errorf("%v: %v", c.vars, err)
+		}
+		var names []string
+		for _, n := range cfg.needed() {
+			names = append(names, n.name)
+		}
+		if have := strings.Join(names, " "); have != c.want {
+			t.Errorf("%v: needs %q, want %q", c.vars, have, c.want)
+		}
+	}
+}
+
 // TestConfigAllProblems reports everything at once, and leaves other people's variables alone.
 func TestConfigAllProblems(t *testing.T) {
 	environment(t, map[string]string{
