@@ -54,7 +54,7 @@ func (d *decoder) decodeMCPServer(e entry) *MCPServer {
 	case e.value.kind != kindMapping:
 	case ways != 1:
 		d.problem(e.pos, "%s needs exactly one of command, url and sse", what)
-	case local && len(s.Command) == 0:
+	case local && o.values["command"].kind == kindSequence && len(o.values["command"].items) == 0:
 		d.problem(o.values["command"].pos, "command is a list: the program and its arguments")
 	case local && o.values["headers"] != nil:
 		d.problem(o.values["headers"].pos, "headers have no meaning for a command; use env")
@@ -88,9 +88,7 @@ func (o *object) texts(key string) []Text {
 func (o *object) decodeMCP(what string) *Tool {
 	o.require(what, "server")
 	t := &Tool{Prefix: o.literal("prefix"), Tools: Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)}}
-	if n := o.of("server", kindString); n != nil {
-		t.Server = Reference{n.pos, n.text}
-	}
+	t.Server = o.reference("server")
 	if t.Prefix != "" && !isName(t.Prefix) {
 		o.problem(o.values["prefix"].pos, "prefix %q: use letters, digits, underscores and hyphens", t.Prefix)
 	}
@@ -157,7 +155,9 @@ func (d *decoder) checkReferences(f *File) {
 		for _, t := range a.Tools {
 			switch t.Type {
 			case AgentTool:
-				d.knownAgent(f, &node{kind: kindString, text: t.Agent.Name, pos: t.Agent.Position})
+				if t.Agent.Name != "" {
+					d.knownAgent(f, &node{kind: kindString, text: t.Agent.Name, pos: t.Agent.Position})
+				}
 			case MCP:
 				d.knownServer(f, t.Server)
 			}

@@ -215,6 +215,30 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
+// TestOneProblemForOneMistake says what is wrong, and not also what follows from it.
+func TestOneProblemForOneMistake(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		agentWith("    tools: [{type: agent, agent: 5, description: x}]\n"):                        "agents.yaml:6:34: agent is text, not a whole number; put it in quotes",
+		agentWith("    tools: [{type: agent, description: x}]\n"):                                  `agents.yaml:6:13: an agent tool needs "agent"`,
+		agentWith("    tools: [{type: apply_patch, root: /srv, allow: [\"\"]}]\n"):                 "agents.yaml:6:53: an entry of allow is empty",
+		agentWith("    handoffs: [\"\"]\n"):                                                        "agents.yaml:6:16: an entry of handoffs is empty",
+		agentWith("mcp_servers: {g: {command: x}}\n"):                                              "agents.yaml:6:28: command is a list, not text",
+		agentWith("mcp_servers: {g: {command: [3]}}\n"):                                            "agents.yaml:6:29: an entry of command is text, not a whole number; put it in quotes",
+		agentWith("    tools: [{type: function, needs_approval: true}]\n"):                         `agents.yaml:6:13: a function tool needs "name"`,
+		agentWith("    tools: [{type: external, description: x}]\n"):                               `agents.yaml:6:13: an external tool needs "name"`,
+		agentWith("    tools: [{type: http, description: x, method: GET, url: \"https://h/\"}]\n"): `agents.yaml:6:13: an http tool needs "name"`,
+	} {
+		have := ""
+		if _, err := parse(t, text); err != nil {
+			have = err.Error()
+		}
+		if have != want {
+			t.Errorf("want %q, have %q in:\n%s", want, have, text)
+		}
+	}
+}
+
 // TestExpressionPosition maps places in an expression to the file.
 func TestExpressionPosition(t *testing.T) {
 	t.Parallel()

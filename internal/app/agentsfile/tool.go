@@ -134,8 +134,8 @@ func (d *decoder) toolType(n *node) ToolType {
 	return ""
 }
 
-// decodeCommon reads what most types have. A name that is left out is the given one, if that is not empty.
-func (o *object) decodeCommon(what, name string, timeout time.Duration) *Tool {
+// decodeCommon reads what most types have. A name that is left out is the given one.
+func (o *object) decodeCommon(name string, timeout time.Duration) *Tool {
 	t := &Tool{
 		Name:        o.literal("name"),
 		Description: o.literal("description"),
@@ -144,9 +144,6 @@ func (o *object) decodeCommon(what, name string, timeout time.Duration) *Tool {
 		Audit:       o.choice("approval", approvalWords) == "audit",
 		Idempotent:  o.boolean("idempotent"),
 		Timeout:     o.duration("timeout", timeout),
-	}
-	if name == "" {
-		o.require(what, "name")
 	}
 	if n := o.values["name"]; n != nil && n.kind == kindString && n.text != "" && !isName(n.text) {
 		o.problem(n.pos, "tool name %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)
@@ -158,11 +155,14 @@ func (o *object) decodeCommon(what, name string, timeout time.Duration) *Tool {
 	return t
 }
 
-func (o *object) decodeFunction(what string) *Tool { return o.decodeCommon(what, "", 0) }
+func (o *object) decodeFunction(what string) *Tool {
+	o.require(what, "name")
+	return o.decodeCommon("", 0)
+}
 
 func (o *object) decodeHTTP(what string) *Tool {
-	t := o.decodeCommon(what, "", defaultHTTPTimeout)
-	o.require(what, "description", "method", "url")
+	o.require(what, "name", "description", "method", "url")
+	t := o.decodeCommon("", defaultHTTPTimeout)
 	t.Method = o.choice("method", methodWords)
 	t.URL = o.decodeURL("url")
 	t.Headers = o.decodeHeaders(ownHeaders)

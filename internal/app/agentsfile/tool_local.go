@@ -17,7 +17,7 @@ const (
 const mostOutput = 1 << 20
 
 func (o *object) decodeShell(what string) *Tool {
-	t := o.decodeCommon(what, defaultShellName, 0)
+	t := o.decodeCommon(defaultShellName, 0)
 	o.require(what, "workdir")
 	t.Directory = o.directory("workdir")
 	t.Env = o.decodeEnv()
@@ -33,7 +33,7 @@ func (o *object) decodeShell(what string) *Tool {
 }
 
 func (o *object) decodePatch(what string) *Tool {
-	t := o.decodeCommon(what, defaultPatchName, 0)
+	t := o.decodeCommon(defaultPatchName, 0)
 	o.require(what, "root")
 	t.Directory = o.directory("root")
 	t.Allow = o.literals("allow", func(s string) string {
@@ -88,8 +88,7 @@ func (o *object) decodeEnv() []EnvVar {
 func (o *object) literals(key string, wrong func(string) string) []string {
 	var list []string
 	for _, n := range o.list(key) {
-		if n.kind != kindString || n.text == "" {
-			o.wrongType(n, "an entry of "+key, kindString)
+		if !o.entry(key, n) {
 			continue
 		}
 		o.noVariables(n, key)
@@ -106,12 +105,33 @@ func (o *object) literals(key string, wrong func(string) string) []string {
 
 func anything(string) string { return "" }
 
+// entry reports whether n is a text that says something, and notes when it is not.
+func (d *decoder) entry(key string, n *node) bool {
+	switch {
+	case n.kind != kindString:
+		d.wrongType(n, "an entry of "+key, kindString)
+	case n.text == "":
+		d.problem(n.pos, "an entry of %s is empty", key)
+	default:
+		return true
+	}
+	return false
+}
+
+// reference returns the name of another thing in the file; an empty one when absent or, after noting it, of another kind.
+func (o *object) reference(key string) Reference {
+	n := o.of(key, kindString)
+	if n == nil {
+		return Reference{}
+	}
+	return Reference{n.pos, n.text}
+}
+
 // references returns a list of names of other things in the file.
 func (o *object) references(key string) []Reference {
 	var list []Reference
 	for _, n := range o.list(key) {
-		if n.kind != kindString || n.text == "" {
-			o.wrongType(n, "an entry of "+key, kindString)
+		if !o.entry(key, n) {
 			continue
 		}
 		if slices.ContainsFunc(list, func(r Reference) bool { return r.Name == n.text }) {
@@ -124,22 +144,19 @@ func (o *object) references(key string) []Reference {
 }
 
 func (o *object) decodeAgentTool(what string) *Tool {
-	t := o.decodeCommon(what, o.literal("agent"), 0)
 	o.require(what, "agent", "description")
-	if n := o.of("agent", kindString); n != nil {
-		t.Agent = Reference{n.pos, n.text}
-	}
+	agent := o.reference("agent")
+	t := o.decodeCommon(agent.Name, 0)
+	t.Agent = agent
 	t.MaxTurns = o.integer("max_turns", 1, mostTurns, 0)
 	return t
 }
 
 func (o *object) decodeExternal(what string) *Tool {
-	t := o.decodeCommon(what, "", 0)
-	o.require(what, "description")
+	o.require(what, "name", "description")
+	t := o.decodeCommon("", 0)
 	o.decodeParameters(t)
 	return t
 }
 
-func (o *object) decodeWebSearch(what string) *Tool {
-	return o.decodeCommon(what, defaultSearchName, 0)
-}
+func (o *object) decodeWebSearch(string) *Tool { return o.decodeCommon(defaultSearchName, 0) }
