@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -60,9 +59,9 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) error {
 	return errors.Join(stage.Wait(ctx), stage.Close())
 }
 
-// explainDemo marks what a person mends on the command line or in the environment.
+// explainDemo marks what a person mends on the command line or in the agents file.
 func explainDemo(err error) error {
-	if errors.Is(err, demo.ErrNoScript) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, demo.ErrConfig) {
 		return misconfigured(err)
 	}
 	return err

@@ -19,14 +19,10 @@ func TestDemo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	cmd := exec.Command(binary(t), "demo", "--headless", "--keep", dir)
 	cmd.Env = []string{"PATH=/nowhere", "OPENAI_API_KEY=" + canaryModel, "SLACK_BOT_TOKEN=" + canaryBot}
-	started := time.Now()
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err != nil || !strings.HasPrefix(lines[len(lines)-1], "audit: ok") {
 		t.Fatalf("%v\n%s", err, out)
-	}
-	if took := time.Since(started); took > 30*time.Second {
-		t.Errorf("took %s", took)
 	}
 	for _, want := range []string{"kill -9", "Rejected", "Approved", "TR-0001", "decision.recorded"} {
 		if !strings.Contains(string(out), want) {
@@ -98,7 +94,7 @@ func TestDemoOwnFile(t *testing.T) {
 		{"", "--agents own.yaml --headless", "leave --headless out", 2},
 		{canaryModel, "--agents own.yaml --headless", "leave --headless out", 2},
 		{"", "--agents absent.yaml", "absent.yaml", 2},
-		{canaryModel, "--agents wrong.yaml", `wrong.yaml:2:1: unknown key "agnets"`, 1},
+		{canaryModel, "--agents wrong.yaml", `wrong.yaml:2:1: unknown key "agnets"`, 2},
 		{"", "--agents windows.yaml --headless", "audit: ok", 0},
 	} {
 		if out, code := run(c.key, c.args); code != c.code || !strings.Contains(out, c.want) {
@@ -114,16 +110,22 @@ func TestDemoOwnFile(t *testing.T) {
 	}
 }
 
-// TestDemoControl fails where the bot cannot start.
+// TestDemoControl fails where it cannot do what it is asked for.
 func TestDemoControl(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary(t), "demo", "--headless", "--keep", dir)
-	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "is not empty") {
-		t.Errorf("%d\n%s", cmd.ProcessState.ExitCode(), out)
+	for _, c := range []struct{ flag, value, want string }{
+		{"--keep", dir, "is not empty"},
+		{"--listen", "nowhere", "--listen nowhere: "},
+		{"--agents", dir, "is a directory"},
+	} {
+		cmd := exec.Command(binary(t), "demo", "--headless", c.flag, c.value)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s %s: %d\n%s", c.flag, c.value, cmd.ProcessState.ExitCode(), out)
+		}
 	}
 }
 
@@ -136,6 +138,9 @@ func TestDemoStays(t *testing.T) {
 	var first, second int
 	if _, err := fmt.Sscan(regexp.MustCompile(`kill -9 (\d+)`).FindStringSubmatch(p.out.String())[1], &first); err != nil {
 		t.Fatal(err)
+	}
+	if group, err := syscall.Getpgid(first); runtime.GOOS == "linux" && (err != nil || group != first) {
+		t.Errorf("a Ctrl-C would reach the bot before the demo: its process group is %d, %v", group, err)
 	}
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -51,9 +51,6 @@ func exampleOf(data []byte) *example {
 
 func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
 
-// ErrNoScript is returned for an agents file that only a real model can run, where there is none.
-var ErrNoScript = errors.New("no scripted model for this agents file")
-
 // choose finds out which agents file is meant, and whether there is a model for it.
 func (s *Stage) choose() error {
 	if s.cfg.Agents == "" {
@@ -67,16 +64,16 @@ func (s *Stage) choose() error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("agents file: %w", err)
+		return configError{fmt.Errorf("agents file: %w", err)}
 	}
 	s.agents, s.example = path, exampleOf(data)
 	switch {
 	case s.example != nil:
 		return nil
 	case s.cfg.Scripted:
-		return fmt.Errorf("%w: %s is not, or no longer, one of the files in examples/, and only those have a story; leave --headless out", ErrNoScript, s.cfg.Agents)
+		return configError{fmt.Errorf("no scripted model for this agents file: %s is not, or no longer, one of the files in examples/, and only those have a story; leave --headless out", s.cfg.Agents)}
 	case s.key() == "":
-		return fmt.Errorf("%w: %s is not, or no longer, one of the files in examples/; set OPENAI_API_KEY to run it with the real model", ErrNoScript, s.cfg.Agents)
+		return configError{fmt.Errorf("no scripted model for this agents file: %s is not, or no longer, one of the files in examples/; set OPENAI_API_KEY to run it with the real model", s.cfg.Agents)}
 	}
 	return nil
 }

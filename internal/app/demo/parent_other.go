@@ -4,5 +4,5 @@ package demo
 
 import "os/exec"
 
-// dieWithParent does nothing where the system has no such promise.
-func dieWithParent(*exec.Cmd) {}
+// tether does nothing where the system has no such promise.
+func tether(*exec.Cmd) {}

@@ -34,7 +34,7 @@ func (s *Stage) start(args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(s.cfg.Executable, args...), exited: make(chan struct{})}
 	p.cmd.Env, p.cmd.Dir = s.environ(), s.dir
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	dieWithParent(p.cmd)
+	tether(p.cmd)
 	started := make(chan error)
 	go func() {
 		// The child dies with the thread that made it, so that thread waits for it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,15 @@ type Config struct {
 	// Out receives what people should read.
 	Out io.Writer
 }
+
+// ErrConfig is wrapped by errors about what a Config asks for: an agents file that cannot be used, a folder that holds
+// something, an address that nobody can listen on.
+var ErrConfig = errors.New("configuration of the demo")
+
+// configError is what is wrong, without the words of ErrConfig in front.
+type configError struct{ error }
+
+func (e configError) Unwrap() []error { return []error{ErrConfig, e.error} }
 
 // The people and the channel of the demo.
 const (
@@ -97,7 +107,10 @@ func (s *Stage) set(ctx context.Context) error {
 		}},
 		Hint: room.hint,
 	})
-	if err != nil {
+	switch {
+	case err != nil && s.cfg.Listen != "":
+		return configError{fmt.Errorf("--listen %s: %w", s.cfg.Listen, err)}
+	case err != nil:
 		return err
 	}
 	return s.startBot(ctx)
@@ -122,7 +135,7 @@ func (s *Stage) makeFolder() error {
 		return fmt.Errorf("folder of the demo: %w", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		return fmt.Errorf("folder of the demo: %s is not empty; choose another one", dir)
+		return configError{fmt.Errorf("folder of the demo: %s is not empty; choose another one", dir)}
 	}
 	s.dir = dir
 	return nil
@@ -146,11 +159,18 @@ func (s *Stage) startBot(ctx context.Context) error {
 		cancel()
 		<-connected
 	}
-	if err != nil {
-		return fmt.Errorf("the bot does not connect: %w\n%s", err, s.logTail())
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("the bot does not connect: %w\n%s", err, s.logTail())
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitUsage {
+		return configError{err}
+	}
+	return err
 }
+
+// exitUsage is how the program ends when it cannot use its environment, which the demo makes, or its agents file.
+const exitUsage = 2
 
 // ownVariables begin the names that the demo sets itself, and so takes out of the environment it was started with.
 var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "OPENAI_"}
@@ -204,6 +224,10 @@ func (s *Stage) Wait(ctx context.Context) error {
 	if s.model == nil {
 		model = "the real model"
 	}
+	left := "nothing is left behind"
+	if s.cfg.Keep != "" {
+		left = "everything stays in " + s.dir
+	}
 	place, ideas := "The folder that agents work in: "+s.workdir(), "mention @countersign in #agents"
 	if s.example != nil {
 		place, ideas = s.example.place(s), s.example.ideas
@@ -212,13 +236,16 @@ func (s *Stage) Wait(ctx context.Context) error {
 The bot is real, its store is real, the model is %s. %s
 
 Try:  as Ann, %s, stop the bot with kill -9 %d meanwhile: this program starts it again
-Stop: Ctrl-C; nothing is left behind
-`, s.workspace.URL(), model, place, ideas, s.bot.cmd.Process.Pid)
+Stop: Ctrl-C; %s
+`, s.workspace.URL(), model, place, ideas, s.bot.cmd.Process.Pid, left)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.bot.exited:
+		}
+		if ctx.Err() != nil { // the bot was told to stop too
+			return nil
 		}
 		if s.bot.cmd.ProcessState.Exited() { // by itself, not by a signal
 			return fmt.Errorf("the bot has ended: %w\n%s", s.bot.err, s.logTail())
