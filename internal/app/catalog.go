@@ -33,6 +33,7 @@ type toolRow struct {
 	Gate  string              `json:"gate"`
 	Call  string              `json:"call,omitempty"`
 	set   *mcptoolset.Toolset // of a row that stands for the tools of an MCP server
+	key   serverKey           // of that server
 }
 
 var (

@@ -164,7 +164,7 @@ func TestMCPRow(t *testing.T) {
 		if row.set == nil {
 			t.Errorf("%s: no toolset", c.require)
 		}
-		row.set = nil
+		row.set, row.key = nil, serverKey{}
 		if row != want {
 			t.Errorf("%s: %+v, want %+v", c.require, row, want)
 		}

@@ -193,9 +193,19 @@ func TestCheckMCP(t *testing.T) {
 	if len(servers) != 1 || alive(servers[0]) {
 		t.Errorf("servers %v, and they should be gone", servers)
 	}
-	w.write("countersign.yaml", strings.Replace(libraryYAML, "[/bin/sh, -c, ", "[/absent/program, ", 1)+anybody)
-	if out, complaint, code := w.run("check", "--offline", "--mcp"); code != 1 || !strings.Contains(complaint, `"library"`) {
-		t.Errorf("a server that cannot be started: %d\n%s%s", code, out, complaint)
+	w.write("countersign.yaml", strings.Replace(libraryYAML, "[/bin/sh, -c, ", "[/absent/program, ", 1)+
+		"  other: { command: [/absent/other] }\n"+anybody+"default_agent: ops\n")
+	agents := strings.Replace(w.read("countersign.yaml"), "mcp_servers:", `  two:
+    instructions: You publish too.
+    model: gpt-5.2
+    tools: [{ type: mcp, server: library }, { type: mcp, server: other }]
+mcp_servers:`, 1)
+	w.write("countersign.yaml", agents)
+	out, complaint, code = w.run("check", "--offline", "--mcp")
+	for _, server := range []string{"library", "other"} { // once, however many agents use it
+		if n := strings.Count(complaint, fmt.Sprintf("countersign: mcp server %q", server)); code != 1 || n != 1 {
+			t.Errorf("%d, and %d lines about %s, which cannot be started:\n%s%s", code, n, server, out, complaint)
+		}
 	}
 	if out, complaint, code := w.run("check", "--offline"); code != 0 {
 		t.Errorf("without --mcp: %d\n%s%s", code, out, complaint)

@@ -36,7 +36,7 @@ func (b *builder) toolset(a *agentsfile.Agent, built *agent.Agent, t *agentsfile
 		b.gated = t
 	}
 	b.rows = append(b.rows, toolRow{
-		Agent: a.Name, Tool: t.Prefix + "*", Type: string(t.Type), Gate: mcpWords(t, declared), Call: whereabouts(declared), set: set,
+		Agent: a.Name, Tool: t.Prefix + "*", Type: string(t.Type), Gate: mcpWords(t, declared), Call: whereabouts(declared), set: set, key: key,
 	})
 }
 
@@ -50,14 +50,19 @@ func listed(ctx context.Context, rows []toolRow) ([]toolRow, error) {
 	defer cancel()
 	var all []toolRow
 	var errs []error
+	failed := make(map[serverKey]bool)
 	for _, r := range rows {
-		if r.set == nil {
+		switch {
+		case r.set == nil:
 			all = append(all, r)
+			continue
+		case failed[r.key]: // has been asked, and said why not
 			continue
 		}
 		tools, err := r.set.Tools(ctx)
 		if err != nil {
 			errs = append(errs, err)
+			failed[r.key] = true
 		}
 		for _, tool := range tools {
 			all = append(all, r.of(&tool))

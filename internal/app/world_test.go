@@ -128,6 +128,15 @@ func (w *world) write(name, text string) {
 	}
 }
 
+func (w *world) read(name string) string {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
 // env is the environment of the program.
 func (w *world) env(more ...string) []string {
 	mode := "socket"
