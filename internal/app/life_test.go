@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestBadStart ends quickly with the name of what is wrong and the fix, and shows no secret.
+// TestBadStart ends with the name of what is wrong and the fix, and shows no secret.
 func TestBadStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,13 +44,9 @@ func TestBadStart(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, settings{})
 			more := c.spoil(w)
-			started := time.Now()
 			p := w.spawn(binary(t), w.env(more...), "run")
 			if code := p.wait(); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
-			}
-			if took := time.Since(started); took > 6*time.Second {
-				t.Errorf("took %s", took)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(p.out.String(), want) {
