@@ -45,6 +45,10 @@ func TestRefusedFromAnybody(t *testing.T) {
 		{"a reference to an anchor", `{"$ref":"#x","$defs":{"x":{"$anchor":"x"}}}`, "must point into this schema"},
 		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`, "must point into this schema"},
 		{"a circle", `{"allOf":[{"$ref":"#"}]}`, "refers to itself without an end"},
+		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, "refers to itself without an end"},
+		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`, "refers to itself without an end"},
+		{"a circle behind another way to write a number", `{"allOf":[{"$ref":"#/allOf/+0"}]}`, "refers to itself without an end"},
+		{"an escape without an end", `{"$ref":"#/$defs/a%2","$defs":{"a%2":{}}}`, "must point into this schema"},
 		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "only draft 2020-12 and draft-07"},
 		{"a pattern that Go does not have", `{"pattern":"(?=x)"}`, "/pattern"},
 		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested too deeply"},
@@ -70,6 +74,24 @@ func TestUnknownCirclesAreLeftOut(t *testing.T) {
 			t.Errorf("%s: %v", schema, err)
 		} else if err := validate(json.RawMessage(`{"a":1}`)); err != nil {
 			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
+// A reference is a URL: generators escape what is special in one.
+func TestEscapedReference(t *testing.T) {
+	t.Parallel()
+	const schema = `{"properties":{"list":{"$ref":"#/definitions/List%3Ca~1b%3E"}},"definitions":{"List<a/b>":{"type":"array"}}}`
+	for _, from := range []argschema.Origin{argschema.Own, argschema.Foreign} {
+		validate, err := argschema.Compile(json.RawMessage(schema), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(json.RawMessage(`{"list":[]}`)); err != nil {
+			t.Error(err)
+		}
+		if err := validate(json.RawMessage(`{"list":1}`)); err == nil || err.Error() != "/list: must be an array, not a number" {
+			t.Errorf("control: got %v", err)
 		}
 	}
 }
@@ -134,6 +156,7 @@ func FuzzForeign(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"nullable":true}}}`, `{"a":1}`)
 	f.Add(`{"dependencies":{"a":{"$ref":"#"}},"$dynamicRef":"#x"}`, `{"a":[]}`)
 	f.Add(`{"$id":"x","anyOf":[{"$ref":"#/anyOf/1"},{"not":{}}],"contains":true}`, `[1]`)
+	f.Add(`{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, `{}`)
 	f.Fuzz(func(t *testing.T, schema, arguments string) {
 		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
 		if err != nil {

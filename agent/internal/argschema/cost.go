@@ -34,7 +34,7 @@ func (c *counter) visit(schema, value any, depth int) bool {
 		return true
 	}
 	if ref, ok := m["$ref"].(string); ok {
-		if target, ok := resolve(c.root, ref); ok && !c.visit(target, value, depth+1) {
+		if target, _, ok := resolve(c.root, ref); ok && !c.visit(target, value, depth+1) {
 			return false
 		}
 	}

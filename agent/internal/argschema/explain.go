@@ -42,7 +42,7 @@ func (x *explainer) check(schema, value any, at string, depth int) {
 		return
 	}
 	if ref, ok := m["$ref"].(string); ok {
-		if target, ok := resolve(x.root, ref); ok {
+		if target, _, ok := resolve(x.root, ref); ok {
 			x.check(target, value, at, depth+1)
 		}
 	}

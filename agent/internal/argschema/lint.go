@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -287,10 +288,11 @@ func lintDialect(v any, at string) error {
 // reference accepts pointers into the schema itself.
 func (l *linter) reference(v any, at string) error {
 	ref, _ := v.(string)
-	if _, ok := resolve(l.root, ref); !ok {
+	_, place, ok := resolve(l.root, ref)
+	if !ok {
 		return wrong(at+"/$ref", "must point into this schema, as #/$defs/… does, to something that is there")
 	}
-	l.inPlace[at] = append(l.inPlace[at], strings.TrimPrefix(ref, "#"))
+	l.inPlace[at] = append(l.inPlace[at], place)
 	return nil
 }
 
@@ -338,31 +340,37 @@ func (l *linter) circles() error {
 	return nil
 }
 
-// resolve follows a reference like #/$defs/x.
-func resolve(root any, ref string) (any, bool) {
+// resolve follows a reference like #/$defs/x. place is where it leads, as lint writes places: a reference can be written
+// in several ways. It has to lead where the library goes, or a circle could be missed.
+func resolve(root any, ref string) (node any, place string, ok bool) {
 	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok || pointer != "" && pointer[0] != '/' {
-		return nil, false
+	if !ok {
+		return nil, "", false
 	}
-	node := root
+	pointer, err := url.PathUnescape(pointer)
+	if err != nil || pointer != "" && pointer[0] != '/' {
+		return nil, "", false
+	}
+	node = root
 	for _, segment := range strings.Split(pointer, "/")[1:] {
 		segment = strings.ReplaceAll(strings.ReplaceAll(segment, "~1", "/"), "~0", "~")
 		switch inner := node.(type) {
 		case map[string]any:
 			if node, ok = inner[segment]; !ok {
-				return nil, false
+				return nil, "", false
 			}
 		case []any:
 			i, err := strconv.Atoi(segment)
 			if err != nil || i < 0 || i >= len(inner) {
-				return nil, false
+				return nil, "", false
 			}
-			node = inner[i]
+			node, segment = inner[i], strconv.Itoa(i)
 		default:
-			return nil, false
+			return nil, "", false
 		}
+		place += "/" + escape(segment)
 	}
-	return node, true
+	return node, place, true
 }
 
 // escape makes a name a segment of a JSON pointer.
