@@ -126,6 +126,9 @@ func (c *commit) directory(dir string, create bool) (directory, error) {
 			switch err := c.root.Mkdir(dir[:i], 0o755); {
 			case err == nil:
 				c.made = append(c.made, dir[:i])
+				if _, err := c.directory(path.Dir(dir[:i]), false); err != nil { // it is synced too, for its new entry
+					return nil, err
+				}
 			case !errors.Is(err, fs.ErrExist):
 				return nil, cause(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -278,6 +279,40 @@ func TestChangedMeanwhile(t *testing.T) {
 		}
 		if err := os.Remove(filepath.Join(dir, "b")); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestNewDirectoriesAreSynced makes sure that a new file can be found after a power failure: each directory on the way to
+// it is written through that has a new entry.
+func TestNewDirectoriesAreSynced(t *testing.T) {
+	t.Parallel()
+	d, err := Config{Root: t.TempDir()}.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var synced []string
+	x := &tool{d, func(root *os.Root, name string) (directory, error) {
+		opened, err := root.OpenRoot(name)
+		return faulty{opened, func(op, file string) error {
+			if op == "open" && file == "." {
+				synced = append(synced, name)
+			}
+			return nil
+		}}, err
+	}}
+	for _, tt := range []struct {
+		file string
+		want []string
+	}{
+		{"x/y/z/file", []string{".", "x", "x/y", "x/y/z"}},
+		{"x/other", []string{"x"}}, // control: nothing new above
+	} {
+		synced = nil
+		out, err := x.invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{"patch":"*** Begin Patch\n*** Add File: ` + tt.file + `\n+a\n*** End Patch"}`)})
+		slices.Sort(synced)
+		if err != nil || out.Failed || !slices.Equal(synced, tt.want) {
+			t.Errorf("%s: synced %q, want %q (%+v, %v)", tt.file, synced, tt.want, out, err)
 		}
 	}
 }
