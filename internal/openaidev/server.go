@@ -60,7 +60,7 @@ func (s *Server) serve() {
 // URL is what OPENAI_BASE_URL is set to; it ends in "/v1".
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
 
-// Close ends all connections, hanging requests included, and waits until nothing is served any more.
+// Close ends all connections, and requests that hang. It returns when the server listens no more.
 func (s *Server) Close() error {
 	s.Release()
 	err := s.http.Close()
