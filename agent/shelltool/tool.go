@@ -76,6 +76,11 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
 	defer cancel()
+	return t.run(ctx, bounded, r, processes)
+}
+
+// run runs the processes one after the other; bounded ends before ctx when the time is up.
+func (t *tool) run(ctx, bounded context.Context, r request, processes []process) (agent.ToolOutput, error) {
 	limit := max(1, r.output/len(processes)) // each command's share
 	results := make([]result, 0, len(processes))
 	for _, p := range processes {
