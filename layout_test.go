@@ -23,9 +23,10 @@ var arrows = []struct {
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
-	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline"}},
-	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/procgroup"}},
+	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/redact"}},
+	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/procgroup", "agent/internal/redact"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup"}},
+	{"agent/openaimodel", []string{"agent", "agent/internal/redact"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},
@@ -45,7 +46,7 @@ var arrows = []struct {
 var testArrows = []string{"agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
-var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/scripted", "internal/fault", "internal/openaidev"}
+var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev"}
 
 type listed struct {
 	ImportPath                         string

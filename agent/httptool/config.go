@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/redact"
 )
 
 // Defaults of a Config.
@@ -65,6 +66,7 @@ type declared struct {
 	header http.Header
 	host   string // the Host header, when the operator set one
 	fixed  url.Values
+	redact *strings.Replacer
 }
 
 // check returns the declaration, or an error that says where it is wrong without repeating a secret.
@@ -86,6 +88,7 @@ func (c Config) check() (*declared, error) {
 	d.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	d.MaxBytes = cmp.Or(c.MaxBytes, DefaultMaxBytes)
 	d.Idempotent = c.Idempotent || d.Method == http.MethodGet || d.Method == http.MethodHead
+	d.redact = d.secrets()
 	return d, d.checkParameters()
 }
 
@@ -146,6 +149,21 @@ func (d *declared) checkHeaders() error {
 
 func notToken(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+}
+
+// secrets puts what stands for them into the texts that must not appear in errors.
+func (d *declared) secrets() *strings.Replacer {
+	s := make(redact.Secrets)
+	s.AddExpanded(d.WrittenURL, d.URL)
+	for _, values := range d.fixed {
+		for _, v := range values {
+			s.Add(v)
+		}
+	}
+	for _, value := range d.Headers {
+		s.AddHeader(value)
+	}
+	return s.Replacer()
 }
 
 // checkParameters makes sure that the arguments are an object that does not get in the way of the URL's own query.

@@ -115,7 +115,7 @@ func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
 	return "", fmt.Errorf("%w: the request was sent to %s, but no answer came: %s", agent.ErrOutcomeUnknown, host, problem)
 }
 
-// problem is the text of a network error, with no header's value in it.
+// problem is the text of a network error, with no secret in it.
 func (x *exchange) problem(ctx context.Context, err error) string {
 	if context.Cause(ctx) == errTimeout {
 		return "timed out after " + x.tool.Timeout.Round(time.Millisecond).String()
@@ -123,13 +123,7 @@ func (x *exchange) problem(ctx context.Context, err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	text := err.Error()
-	for _, value := range x.tool.Headers {
-		if value != "" {
-			text = strings.ReplaceAll(text, value, "…")
-		}
-	}
-	return oneline.Of(text, 200)
+	return oneline.Of(x.tool.redact.Replace(err.Error()), 200)
 }
 
 func hostOf(u *url.URL) string { return oneline.Of(u.Host, 200) }

@@ -1,6 +1,9 @@
 package mcptoolset
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -27,5 +30,28 @@ func TestSecretInsideAText(t *testing.T) {
 		if plain := s.say("nothing to hide: srv, app, db"); plain != "nothing to hide: srv, app, db" {
 			t.Errorf("%s%s hides what is none: %s", cfg.WrittenCommand, cfg.WrittenURL, plain)
 		}
+	}
+}
+
+// What the library or the network cancelled is not the caller's context: nobody must take it for that, and it is cleaned.
+func TestErrorsOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	s, err := NewServer(ServerConfig{Name: "test", URL: "https://mcp.example/?key=hunter2hunter2", WrittenURL: "https://mcp.example/?key=${KEY}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	for _, inner := range []error{context.Canceled, context.DeadlineExceeded} {
+		said := fmt.Errorf(`Post "https://mcp.example/?key=hunter2hunter2": %w`, inner)
+		for _, err := range []error{s.wrong(ctx, "connect", said), s.failed("connect", said), s.connect(ctx)} {
+			if errors.Is(err, inner) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), inner.Error()) {
+				t.Errorf("got %v", err)
+			}
+		}
+	}
+	why := errors.New("lease lost")
+	cancel(why)
+	if err := s.wrong(ctx, "connect", context.Canceled); !errors.Is(err, why) {
+		t.Errorf("control: when the caller's context has ended: %v", err)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"countersign/agent"
 )
 
 // Server is an MCP server, and the connection to it. It is safe for concurrent use.
@@ -102,7 +100,7 @@ func (s *Server) tools(ctx context.Context, fresh bool) (*listing, error) {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return nil, s.wrong("connect", context.Cause(ctx))
+		return nil, s.wrong(ctx, "connect", context.Cause(ctx))
 	}
 	if l := s.current; l != nil && !l.session.broken.Load() && l.changed == l.session.changed.Load() && (!fresh || l.session.tells()) {
 		return l, nil
@@ -125,7 +123,7 @@ func (s *Server) refresh(ctx context.Context) (*listing, error) {
 			return l, nil
 		}
 		if _, lost := errors.AsType[*lostError](err); !lost || ctx.Err() != nil {
-			return nil, s.wrong("list its tools", err)
+			return nil, s.wrong(ctx, "list its tools", err)
 		}
 		s.retire(s.session)
 		if !connected {
@@ -148,7 +146,7 @@ func (s *Server) connect(ctx context.Context) error {
 		s.session = sess
 		return nil
 	case ctx.Err() != nil:
-		return s.wrong("connect", context.Cause(ctx))
+		return s.wrong(ctx, "connect", context.Cause(ctx))
 	}
 	return s.failed("connect", err)
 }
@@ -160,7 +158,7 @@ const (
 
 // failed notes a failure; for a while nothing is attempted then. The time doubles with each failure in a row.
 func (s *Server) failed(doing string, err error) error {
-	s.failure = s.wrong(doing, err)
+	s.failure = s.unusable(doing, err)
 	s.notBefore = time.Now().Add(min(minBackoff<<min(s.failures, 10), maxBackoff))
 	s.failures++
 	s.Logger.Warn("an MCP server cannot be used", "error", s.failure)
@@ -174,14 +172,17 @@ func (s *Server) retire(sess *session) {
 	s.running.Go(func() { _ = sess.client.Close() })
 }
 
-// wrong says what could not be done with which server, and what to look at. The end of a context stays what it is; the
-// texts of servers and of the library do not go further than they are cleaned of secrets.
-func (s *Server) wrong(doing string, err error) error {
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errClosed, agent.ErrStale} {
-		if errors.Is(err, known) {
-			return fmt.Errorf("mcp server %q: %s: %w", s.Name(), doing, err)
-		}
+// wrong says what could not be done with which server. When the context has ended, that is why.
+func (s *Server) wrong(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("mcp server %q: %s: %w", s.Name(), doing, context.Cause(ctx))
 	}
+	return s.unusable(doing, err)
+}
+
+// unusable says what to look at. The texts of servers and of the library do not go further than they are cleaned of
+// secrets, and that one of them timed out or was cancelled is not said of the caller's context.
+func (s *Server) unusable(doing string, err error) error {
 	look := "check that the server runs, its url and its headers"
 	if s.transport == stdio {
 		look = "check its command and environment"

@@ -184,12 +184,13 @@ func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
 			parsed(t, `{"type":"mcp_approval_response","approval_request_id":"m","approve":false,"reason":"the merger with Initech"}`),
 		},
 		Tools: []agent.ToolDefinition{{Name: "wiki", Wire: agent.WireHosted, Hosted: json.RawMessage(
-			`{"type":"mcp","server_label":"wiki","server_url":"https://internal.example.com/mcp","authorization":"tok_4711","headers":{"X-Auth":"abc123xyz"}}`)}},
+			`{"type":"mcp","server_label":"wiki","server_url":"https://internal.example.com/mcp","authorization":"tok_4711","headers":{"X-Auth":"abc123xyz","X-Other":"abc123xyz-kept9","X-Third":"Bearer third3"}}`)}},
 	}
 	for _, message := range []string{
 		"could not run mysql --password=hunter2-hunter2 \"prod\" there",
 		"Invalid value: 'the merger with Initech'.",
 		"MCP server said 401 for tok_4711 and abc123xyz",
+		"MCP server said 401 for abc123xyz-kept9 and third3",
 		"cannot reach https://internal.example.com/mcp now",
 	} {
 		body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": message}})
@@ -198,7 +199,7 @@ func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
 			return answer(424, string(body)), nil
 		}), nil)
 		_, err := m.Respond(t.Context(), req)
-		for _, leak := range []string{"hunter2", "merger", "tok_4711", "abc123xyz", "internal.example"} {
+		for _, leak := range []string{"hunter2", "merger", "tok_4711", "abc123xyz", "kept9", "third3", "internal.example"} {
 			if err == nil || strings.Contains(err.Error(), leak) {
 				t.Errorf("%q leaks %q: %v", message, leak, err)
 			}

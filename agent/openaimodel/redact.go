@@ -3,26 +3,26 @@ package openaimodel
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"countersign/agent"
+	"countersign/agent/internal/redact"
 )
 
 // redactor makes texts of the provider fit for people and logs: servers repeat what they were sent, keys and all.
 type redactor struct {
 	key     string
-	secrets []string // hidden wherever they stand
-	texts   []string // the conversation, and what else only the operator should see
+	secrets redact.Secrets // hidden wherever they stand
+	texts   []string       // the conversation, and what else only the operator should see
 }
 
 func newRedactor(key string, req *agent.ModelRequest) *redactor {
-	r := &redactor{key: key, texts: []string{req.Instructions}}
+	r := &redactor{key: key, secrets: make(redact.Secrets), texts: []string{req.Instructions}}
 	if key != "" {
-		r.secrets = append(r.secrets, key)
+		r.secrets[key] = redact.Hidden
 	}
 	for i := range req.Items {
 		it := &req.Items[i]
@@ -48,11 +48,10 @@ func (r *redactor) hosted(definition json.RawMessage) {
 	if len(definition) == 0 || json.Unmarshal(definition, &h) != nil {
 		return
 	}
-	for _, secret := range append(slices.Collect(maps.Values(h.Headers)), h.Authorization) {
-		if len(secret) >= minSecret {
-			r.secrets = append(r.secrets, secret)
-		}
+	for _, secret := range h.Headers {
+		r.secrets.AddHeader(secret)
 	}
+	r.secrets.AddHeader(h.Authorization)
 	r.texts = appendStrings(r.texts, definition)
 }
 
@@ -90,9 +89,6 @@ const (
 	// window is the shortest piece of the conversation that is recognised anywhere in a message. Shorter ones are
 	// common phrases; in quotes, where servers put the values they object to, nothing is too short.
 	window = 16
-	// minSecret is the shortest value of a header that is hidden wherever it stands.
-	minSecret = 6
-	hidden    = "…"
 )
 
 var quotedPattern = regexp.MustCompile("'[^']+'|\"[^\"]+\"|`[^`]+`")
@@ -112,16 +108,14 @@ func (r *redactor) text(message string) string {
 		return c
 	}, strings.ToValidUTF8(message, "\uFFFD"))
 	message = strings.Join(strings.Fields(message), " ")
-	for _, secret := range r.secrets {
-		message = strings.ReplaceAll(message, secret, hidden)
-	}
-	message = secretPattern.ReplaceAllString(message, hidden)
+	message = r.secrets.Replacer().Replace(message)
+	message = secretPattern.ReplaceAllString(message, redact.Hidden)
 	if runes := []rune(message); len(runes) > maxMessage {
-		message = string(runes[:maxMessage]) + hidden
+		message = string(runes[:maxMessage]) + redact.Hidden
 	}
 	message = quotedPattern.ReplaceAllStringFunc(message, func(quoted string) string {
 		if r.said(quoted[1 : len(quoted)-1]) {
-			return hidden
+			return redact.Hidden
 		}
 		return quoted
 	})
@@ -145,7 +139,7 @@ func (r *redactor) hideConversation(message string) string {
 		case !hide[i]:
 			b.WriteRune(c)
 		case i == 0 || !hide[i-1]:
-			b.WriteString(hidden)
+			b.WriteString(redact.Hidden)
 		}
 	}
 	return b.String()
