@@ -13,8 +13,8 @@ import (
 	"countersign/agent/internal/oneline"
 )
 
-// text is what the model reads of an answer.
-func (t *tool) text(ctx context.Context, res *http.Response, note string) string {
+// text is what the model reads of an answer, and whether the answer came as far as it is read at all.
+func (t *tool) text(ctx context.Context, res *http.Response, note string) (text string, complete bool) {
 	data, whole, err := read(res.Body, t.MaxBytes)
 	status := statusLine(res)
 	var parts []string
@@ -34,9 +34,9 @@ func (t *tool) text(ctx context.Context, res *http.Response, note string) string
 		parts = append(parts, fmt.Sprintf("[%s; the connection broke before the end of the body]", status))
 	}
 	if len(parts) == 0 {
-		return status
+		return status, true
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(parts, "\n"), err == nil
 }
 
 func statusLine(res *http.Response) string {

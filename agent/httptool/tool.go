@@ -43,8 +43,10 @@ var errTimeout = errors.New("timed out")
 func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
-	text, err := t.run(bounded, call)
+	text, settled, err := t.run(bounded, call)
 	switch {
+	case settled: // what is known for good counts, also when nobody wants it any more
+		return agent.ToolOutput{Text: text}, nil
 	case ctx.Err() != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, context.Cause(ctx))
 	case err != nil:
@@ -53,17 +55,20 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	return agent.ToolOutput{Text: text}, nil
 }
 
-// run makes the call and says how it went. Its error is that nobody can tell.
-func (t *tool) run(ctx context.Context, call *agent.ToolCall) (string, error) {
+// run makes the call and says how it went. settled says that the end of the context had no part in it. Its error is that
+// nobody can tell.
+func (t *tool) run(ctx context.Context, call *agent.ToolCall) (text string, settled bool, err error) {
 	first, err := t.request(call)
 	if err != nil {
-		return "The call was not made: " + err.Error() + ".", nil
+		return "The call was not made: " + err.Error() + ".", true, nil
 	}
 	x := &exchange{tool: t, trusted: true}
 	res, err := x.follow(ctx, first)
 	if err != nil {
-		return x.unanswered(ctx, err)
+		text, err = x.unanswered(ctx, err)
+		return text, false, err
 	}
 	defer res.Body.Close()
-	return t.text(ctx, res, x.note), nil
+	text, settled = t.text(ctx, res, x.note)
+	return text, settled, nil
 }

@@ -23,12 +23,12 @@ func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (a
 	defer cancel()
 	out, err := s.call(bounded, l, call)
 	switch {
+	case err == nil: // what the server has answered counts, also when nobody wants it any more
+		return out, nil
 	case ctx.Err() != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), context.Cause(ctx))
-	case err != nil:
-		return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), err)
 	}
-	return out, nil
+	return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), err)
 }
 
 // call makes the request. When the connection turns out to be broken before the server has got it, it is made once more.

@@ -1,0 +1,133 @@
+package httptool
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/agent"
+)
+
+// overPipe makes a tool whose server is at the other end of a pipe: it reads a request, writes answer, and no more.
+func overPipe(t *testing.T, cfg Config, answer string) *tool {
+	t.Helper()
+	cfg.Name, cfg.URL = "probe", "http://h.example/p?token=hunter2-hunter2"
+	d, err := cfg.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := newTransport(d)
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			in := bufio.NewReader(theirs)
+			if r, err := http.ReadRequest(in); err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+			}
+			_, _ = io.WriteString(theirs, answer)
+			_, _ = in.ReadByte() // until it is hung up
+			_ = theirs.Close()
+		}()
+		return ours, nil
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &tool{declared: d, transport: transport}
+}
+
+func call() *agent.ToolCall {
+	return &agent.ToolCall{Tool: "probe", Arguments: json.RawMessage(`{}`), EffectID: "eff_1"}
+}
+
+// What is known when the time is up depends on how far the call got, and on whether it may be repeated.
+func TestNoAnswerInTime(t *testing.T) {
+	t.Parallel()
+	const half = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\na bit"
+	for _, tt := range []struct {
+		why, method, answer string
+		idempotent          bool
+		want                string
+		unknown             bool
+	}{
+		{"no answer", "POST", "", false, "the request was sent to h.example, but no answer came: timed out after 7s", true},
+		{"no answer to DELETE", "DELETE", "", false, "no answer came: timed out after 7s", true},
+		{"no answer, repeatable", "POST", "", true, "h.example was called, but no answer came: timed out after 7s. The call may be repeated.", false},
+		{"no answer to GET", "GET", "", false, "The call may be repeated.", false},
+		{"stalled in the body", "POST", half, false, "a bit\n[truncated: 5 bytes shown of 100 bytes]\n[HTTP 200 OK; the rest of the body did not come within 7s]", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tool := overPipe(t, Config{Method: tt.method, Idempotent: tt.idempotent, Timeout: 7 * time.Second}, tt.answer)
+			start := time.Now()
+			out, err := tool.invoke(t.Context(), call())
+			text := out.Text
+			if err != nil {
+				text = err.Error()
+			}
+			if took := time.Since(start); took != 7*time.Second || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown || (err != nil) != tt.unknown {
+				t.Errorf("%s: %q, %v after %v", tt.why, text, err, took)
+			}
+			if !strings.Contains(text, tt.want) || strings.Contains(text, "hunter2") || strings.Contains(text, "/p") {
+				t.Errorf("%s: %q, want %q", tt.why, text, tt.want)
+			}
+		})
+	}
+}
+
+// cancelling is a body that ends a context with its last byte, or before.
+type cancelling struct {
+	io.Reader
+	cancel func()
+}
+
+func (c cancelling) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if err != nil {
+		c.cancel()
+	}
+	return n, err
+}
+
+func (cancelling) Close() error { return nil }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// An answer that came counts, even if the caller is about to stop: asking people what became of the call would be asking
+// about something that is known.
+func TestAnsweredBeforeTheContextEnds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		why    string
+		body   io.Reader
+		answer string
+	}{
+		{"all of it came", strings.NewReader("paid"), "paid"},
+		{"control: only a part", io.MultiReader(strings.NewReader("pai"), broken{}), ""},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("lease lost")
+		d, err := Config{Name: "probe", Method: "POST", URL: "http://h.example"}.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := &tool{declared: d, transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: cancelling{tt.body, func() { cancel(why) }}}, nil
+		})}
+		out, err := tool.invoke(ctx, call())
+		if out.Text != tt.answer || (tt.answer == "") != errors.Is(err, why) || ctx.Err() == nil {
+			t.Errorf("%s: %+v, %v", tt.why, out, err)
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
