@@ -258,7 +258,12 @@ func TestFaultsOnTheWire(t *testing.T) {
 				t.Parallel()
 				s := serve(t, says("fine"))
 				s.Inject(fault)
-				m := modelOf(t, s, func(c *openaimodel.Config) { c.Streaming, c.Timeout = stream, 300*time.Millisecond })
+				m := modelOf(t, s, func(c *openaimodel.Config) {
+					c.Streaming = stream
+					if fault.Hang || fault.HangAfter > 0 { // the attempt that meets the fault takes all of it
+						c.Timeout = 2 * time.Second
+					}
+				})
 				res, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}})
 				if err != nil || len(res.Items) != 1 || res.Items[0].Text != "fine" {
 					t.Errorf("%+v: %+v, %v", fault, res, err)
