@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -82,8 +81,15 @@ const (
 	Environment         RemarkKind = "environment"          // a variable is set that decides what names and programs mean
 )
 
-// maxNesting bounds how many literal scripts within scripts are looked into.
-const maxNesting = 8
+// Bounds of what is looked at. Past them there is a remark, as for anything else that cannot be read.
+const (
+	// maxNesting bounds literal scripts within scripts, and wrappers that run wrappers.
+	maxNesting = 8
+	// maxDepth bounds statements within statements: each shows what is in it.
+	maxDepth = 32
+	// maxComments bounds the comments of a script that end with a backslash: each takes a reading of its own.
+	maxComments = 16
+)
 
 // Inspect takes the arguments of a call of any form apart. Its error is that they are not arguments of such a tool; a
 // script that cannot be read is a remark.
@@ -92,7 +98,7 @@ func Inspect(arguments json.RawMessage) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, fmt.Errorf("inspect: %w", err)
 	}
-	var in inspector
+	in := newInspector(Place{}, make(map[nestedScript]*inspector))
 	if r.argv != nil {
 		words := make([]Word, len(r.argv))
 		for i, text := range r.argv {
@@ -110,15 +116,29 @@ func Inspect(arguments json.RawMessage) (Inspection, error) {
 // inspector collects an inspection.
 type inspector struct {
 	Inspection
+	at     Place
+	bash   bool   // which of the two readings is looked at
+	fed    bool   // the command reads something else than the empty standard input
+	depth  int    // how many statements it is within
+	text   string // the script
+	said   map[Remark]bool
+	nested map[nestedScript]*inspector // what is known of the scripts within scripts, however often they are looked into
+}
+
+// nestedScript is a literal script within another.
+type nestedScript struct {
 	at   Place
-	bash bool   // which of the two readings is looked at
-	fed  bool   // the command reads something else than the empty standard input
-	text string // the script
+	text string
+}
+
+func newInspector(at Place, nested map[nestedScript]*inspector) *inspector {
+	return &inspector{at: at, said: make(map[Remark]bool), nested: nested}
 }
 
 func (in *inspector) remark(kind RemarkKind, text string) {
 	r := Remark{Kind: kind, At: in.at, Text: text}
-	if !slices.Contains(in.Remarks, r) {
+	if !in.said[r] {
+		in.said[r] = true
 		in.Remarks = append(in.Remarks, r)
 	}
 }
@@ -147,9 +167,10 @@ func (in *inspector) script(text string) {
 }
 
 // reading inspects a script in one language. What stands before an error is inspected too.
-func (in *inspector) reading(text string, lang syntax.LangVariant) (own inspector, err error) {
+func (in *inspector) reading(text string, lang syntax.LangVariant) (own *inspector, err error) {
 	text, sure := plainComments(text, lang)
-	own = inspector{at: in.at, bash: lang == syntax.LangBash, text: text}
+	own = newInspector(in.at, in.nested)
+	own.bash, own.text = lang == syntax.LangBash, text
 	if !sure {
 		own.remark(Dialect, `a line with # ends with \: if that is a comment, the next line is a command of its own`)
 	}
@@ -180,6 +201,9 @@ func plainComments(text string, lang syntax.LangVariant) (plain string, sure boo
 		if strings.Contains(line, "#") && strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`) {
 			suspects++
 		}
+	}
+	if suspects > maxComments {
+		return text, false
 	}
 	for range suspects {
 		end, err := continuedComment(text, lang)

@@ -13,7 +13,7 @@ func (in *inspector) command(c Command) {
 	for _, a := range c.Assignments {
 		in.variable(a)
 	}
-	in.words(c.Words)
+	in.words(c.Words, 0)
 }
 
 var (
@@ -32,8 +32,8 @@ var (
 	declarations = []string{"export", "declare", "typeset", "local", "readonly", "nameref", "env", "sudo", "doas"}
 )
 
-// words remarks on a command by its name.
-func (in *inspector) words(words []Word) {
+// words remarks on a command by its name. It is run by so many wrappers.
+func (in *inspector) words(words []Word, wrappedBy int) {
 	if len(words) == 0 || !words[0].Literal {
 		return
 	}
@@ -57,7 +57,7 @@ func (in *inspector) words(words []Word) {
 	case slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")):
 		in.interpreter(words)
 	case slices.Contains(plainWrappers, name):
-		in.wrapped(name, words)
+		in.wrapped(name, words, wrappedBy+1)
 	case slices.Contains(wrappers, name) || runsOthers(name, words):
 		in.remark(Wrapper, written(words))
 	}
@@ -71,7 +71,7 @@ func (in *inspector) interpreter(words []Word) {
 }
 
 // wrapped remarks on a command that runs the one after it, and looks at that one when it can be told where it begins.
-func (in *inspector) wrapped(name string, words []Word) {
+func (in *inspector) wrapped(name string, words []Word, wrappedBy int) {
 	rest := words[1:]
 	for len(rest) > 0 && name != "exec" && isAssignment(rest[0].Text) {
 		rest = rest[1:]
@@ -85,8 +85,8 @@ func (in *inspector) wrapped(name string, words []Word) {
 	in.remark(Wrapper, written(words))
 	if !rest[0].Literal {
 		in.remark(VariableCommand, rest[0].Text)
-	} else if !strings.HasPrefix(rest[0].Text, "-") {
-		in.words(rest)
+	} else if !strings.HasPrefix(rest[0].Text, "-") && wrappedBy < maxNesting {
+		in.words(rest, wrappedBy)
 	}
 }
 
@@ -115,9 +115,14 @@ func (in *inspector) shell(words []Word) {
 	case script == "" && in.fed:
 		in.remark(HereDocument, written(words))
 	case script != "" && in.at.Inside < maxNesting:
-		nested := inspector{at: in.at}
-		nested.at.Inside++
-		nested.script(script)
+		key := nestedScript{in.at, script}
+		nested := in.nested[key]
+		if nested == nil {
+			nested = newInspector(in.at, in.nested)
+			nested.at.Inside++
+			nested.script(script)
+			in.nested[key] = nested
+		}
 		in.Commands = append(in.Commands, nested.Commands...)
 		in.Remarks = append(in.Remarks, nested.Remarks...)
 	}

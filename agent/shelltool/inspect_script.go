@@ -1,6 +1,7 @@
 package shelltool
 
 import (
+	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -50,7 +51,7 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			if n != stmt {
-				in.statement(n)
+				in.deeper(n)
 				return false
 			}
 		case *syntax.BinaryCmd:
@@ -68,6 +69,17 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 		}
 		return true
 	})
+}
+
+// deeper inspects a statement within another one.
+func (in *inspector) deeper(stmt *syntax.Stmt) {
+	if in.depth == maxDepth {
+		in.remark(SyntaxError, fmt.Sprintf("commands are more than %d deep within others", maxDepth))
+		return
+	}
+	in.depth++
+	in.statement(stmt)
+	in.depth--
 }
 
 func (in *inspector) binary(n *syntax.BinaryCmd) {
