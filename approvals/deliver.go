@@ -79,6 +79,9 @@ func (w *Worker) send(ctx context.Context, n *Notification, batch []*Notificatio
 	if err != nil && !errors.Is(err, ErrUndeliverable) {
 		return fmt.Errorf("deliver notification %s: %w", n.ID, err)
 	}
+	if err != nil {
+		w.log.WarnContext(ctx, "notification given up", "notification", n.ID, "kind", n.Kind, "run", n.Run, "request", n.Request, "error", err)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	failed := err

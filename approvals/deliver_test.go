@@ -1,9 +1,11 @@
 package approvals_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -228,6 +230,52 @@ func TestUndeliverableCardLeavesTheRequestDecidable(t *testing.T) {
 	b.until("the answer", func() bool { return len(b.surface.texts(approvals.NotifyAnswer)) == 1 })
 	if n := b.count(approvals.AuditUndeliverable); n != 2 {
 		t.Errorf("%d undeliverable audited, want the card and its update", n)
+	}
+}
+
+// TestFailedDeliveryIsLogged tells the operator why people see nothing. That a surface asked for a pause is no news.
+func TestFailedDeliveryIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		err   error
+		words []string
+	}{
+		{"it fails", errors.New("the line broke"), []string{"level=WARN", "kind=deliver", "attempts=3", "the line broke"}},
+		{"no attempt can succeed", fmt.Errorf("channel is archived: %w", approvals.ErrUndeliverable),
+			[]string{"level=WARN", "notification=ntf_", "kind=card", "run=run_", "request=req_", "channel is archived"}},
+		{"later", &approvals.RetryError{After: time.Second, Err: errors.New("slow down")}, nil},
+		{"control: it succeeds", nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			var log bytes.Buffer
+			b.worker.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			b.surface.intercept = func(n *approvals.Notification) error {
+				if n.Kind == approvals.NotifyCard {
+					return tt.err
+				}
+				return nil
+			}
+			step := b.step()
+			if err := step(runJob(b.submit())); err != nil {
+				t.Fatal(err)
+			}
+			job := deliverJob(place)
+			job.Attempts = 2
+			if err := step(job); !errors.Is(err, tt.err) && !errors.Is(tt.err, approvals.ErrUndeliverable) {
+				t.Fatal(err)
+			}
+			for _, word := range tt.words {
+				if !strings.Contains(log.String(), word) {
+					t.Errorf("the log lacks %q: %s", word, &log)
+				}
+			}
+			if len(tt.words) == 0 && log.Len() != 0 {
+				t.Errorf("the log says %s", &log)
+			}
+		})
 	}
 }
 

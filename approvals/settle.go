@@ -26,7 +26,6 @@ func (x *execution) settle(ctx context.Context, err error) error {
 	case errors.Is(err, agent.ErrToolset) && x.failed >= toolsetTries:
 		return x.fail(ctx, err)
 	case err != nil && transient(err):
-		x.log.WarnContext(ctx, "run put back", "run", x.run.ID, "error", err)
 		return x.putBack(ctx, err)
 	case err != nil:
 		return x.fail(ctx, err)

@@ -90,8 +90,17 @@ func (w *Worker) Run(ctx context.Context) error {
 
 var errPanic = errors.New("handler panicked")
 
-// handle does one job. A panic ends the run it happened in, or fails the job, and nothing else.
-func (w *Worker) handle(ctx context.Context, job Job) (err error) {
+// handle does one job. When that fails and was not merely put off, the log says why it will be repeated.
+func (w *Worker) handle(ctx context.Context, job Job) error {
+	err := w.do(ctx, job)
+	if _, later := errors.AsType[*RetryError](err); err != nil && !later && ctx.Err() == nil {
+		w.log.WarnContext(ctx, "job failed and will be repeated", "kind", job.Kind, "id", job.ID, "attempts", job.Attempts+1, "error", err)
+	}
+	return err
+}
+
+// do does one job. A panic ends the run it happened in, or fails the job, and nothing else.
+func (w *Worker) do(ctx context.Context, job Job) (err error) {
 	defer func() {
 		v := recover()
 		if v == nil {
