@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -184,6 +186,60 @@ func TestRetryIsGoodForOneAttempt(t *testing.T) {
 	if n := len(b.effects.all()); n != 3 {
 		t.Errorf("%d effects after three permissions", n)
 	}
+}
+
+// TestRetryIsGoodForOneAttemptWhateverIsSaved crashes in the repeated attempt when the state with the permission has been
+// saved meanwhile, because another call's output arrived.
+func TestRetryIsGoodForOneAttemptWhateverIsSaved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		tools := b.tools()
+		attempts := 0
+		tools[0].Invoke = func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			if string(c.Arguments) == `{"amount":2}` {
+				time.Sleep(5 * time.Second) // long enough for its output to be saved at once
+				return agent.ToolOutput{Text: "the other is done"}, nil
+			}
+			b.effects.add(c)
+			if attempts++; attempts == 2 {
+				b.until("the output of the other call", func() bool { return b.saved(c.Run.ID, "the other is done") })
+			}
+			b.mortal.kill()
+			return agent.ToolOutput{}, nil
+		}
+		b.agent(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)), tools...)
+		b.start()
+		id := b.submit()
+		b.until("both questions", func() bool { return len(b.pending(id)) == 2 })
+		b.must(b.pending(id)[0], bob, approvals.Approve, "")
+		b.crashed()
+		b.until("the question what became of it", func() bool { return len(b.pending(id)) == 2 && b.run(id).Status == approvals.RunWaiting })
+		b.stop()
+		for _, r := range b.pending(id) {
+			b.must(r, bob, map[agent.InterruptionKind]approvals.Verdict{agent.Confirm: approvals.Approve, agent.OutcomeUnknown: approvals.Retry}[r.Kind], "")
+		}
+		b.start()
+		b.crashed()
+		if r := b.question(id); r.Kind != agent.OutcomeUnknown || len(b.effects.all()) != 2 {
+			t.Errorf("question of kind %s, effects %v", r.Kind, b.effects.all())
+		}
+		b.stop()
+		b.store.Close()
+	})
+}
+
+// saved reports whether the saved state of the run holds the text.
+func (b *bench) saved(id string, text string) (found bool) {
+	b.Helper()
+	err := b.store.View(b.Context(), func(tx approvals.Tx) error {
+		head, chunks, err := tx.State(ws, approvals.RunID(id))
+		for _, part := range append(chunks, head) {
+			found = found || strings.Contains(string(part), text)
+		}
+		return err
+	})
+	return err == nil && found
 }
 
 func TestIdempotentToolGoesAgainByItself(t *testing.T) {

@@ -168,6 +168,30 @@ func isRetry(err error) bool {
 	return ok
 }
 
+// TestOwnLeaseIsTakenBack has a worker fail to settle a run that it holds: it does not wait for its own lease to end.
+func TestOwnLeaseIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	a := &replica{Store: b.store}
+	b.model(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		a.fail(errors.New("no route to host"))
+		return asks(call("c1", "pay", `{}`))(req)
+	}))
+	id := b.submit()
+	handle := b.handler(t.Context(), a)
+	if err := handle(runJob(id)); err == nil || isRetry(err) || b.run(id).Status != approvals.RunRunning {
+		t.Fatalf("%v; the run is %s", err, b.run(id).Status)
+	}
+	a.fail(nil)
+	b.model(asks(call("c1", "pay", `{}`)))
+	if err := b.handler(t.Context(), &replica{Store: b.store})(runJob(id)); !isRetry(err) {
+		t.Errorf("control: another worker took it: %v", err)
+	}
+	if err := handle(runJob(id)); err != nil || b.run(id).Status != approvals.RunWaiting {
+		t.Errorf("%v; the run is %s", err, b.run(id).Status)
+	}
+}
+
 // TestLeaseIsRenewedWhileAToolRuns has a tool outlast four leases while another worker tries to take the run.
 func TestLeaseIsRenewedWhileAToolRuns(t *testing.T) {
 	t.Parallel()
