@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -259,5 +260,43 @@ func TestHostedServerIsShown(t *testing.T) {
 		if q.Tool.Name != "wiki.search" || strings.Join(q.Tool.Binding, ",") != want {
 			t.Errorf("%s is shown as %+v", described, q.Tool)
 		}
+	}
+}
+
+// TestExplanationIsBounded puts what a tool says about a call on the question: shortened where it is too long, and nothing when
+// the tool panics. What the tool returned stays as it was.
+func TestExplanationIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 301)
+	many := slices.Repeat([]string{"line"}, 41)
+	shared := []string{"whole", long, "not \xff text"}
+	for name, c := range map[string]struct {
+		explain func(*agent.ToolCall) []string
+		want    []string
+	}{
+		"shortened":        {func(*agent.ToolCall) []string { return shared }, []string{"whole", strings.Repeat("é", 299) + "…", "not \uFFFD text"}},
+		"too many":         {func(*agent.ToolCall) []string { return many }, append(slices.Clone(many[:39]), "… and 2 more")},
+		"panics":           {func(*agent.ToolCall) []string { panic("explain") }, nil},
+		"changes the call": {func(c *agent.ToolCall) []string { c.Tool = "another"; return []string{"said"} }, []string{"said"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tools := b.tools()
+			tools[0].Explain = c.explain
+			b.agent(asks(call("c1", "pay", `{}`)), tools...)
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			q := b.pending(id)[0]
+			if !slices.Equal(q.Explanation, c.want) || q.Tool.Name != "pay" {
+				t.Errorf("%s is explained as %q", q.Tool.Name, q.Explanation)
+			}
+			if shared[1] != long || len(many) != 41 {
+				t.Error("what the tool returned was changed")
+			}
+		})
 	}
 }

@@ -88,7 +88,7 @@ func explain(tool *agent.Tool, call *agent.ToolCall) (lines []string) {
 		}
 	}()
 	own := *call
-	lines = tool.Explain(&own)
+	lines = slices.Clone(tool.Explain(&own)) // which may be the same for every call
 	if len(lines) > explanationLines {
 		left := len(lines) - explanationLines + 1
 		lines = append(lines[:explanationLines-1:explanationLines-1], fmt.Sprintf("… and %d more", left))
