@@ -192,6 +192,34 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// TestRunPutTwice changes a run that was read, and changes it again: the indexes follow the last word.
+func TestRunPutTwice(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t))
+	at := approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}
+	r := &approvals.Run{Workspace: "T1", ID: "run_1", Place: at, Requester: "T1/U1", Status: approvals.RunQueued}
+	if err := s.Update(t.Context(), func(tx approvals.Tx) error { return tx.PutRun(r) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, statuses := range [][]approvals.RunStatus{
+		{approvals.RunDone, approvals.RunQueued},
+		{approvals.RunWaiting, approvals.RunDone},
+		{approvals.RunQueued, approvals.RunDone},
+	} {
+		err := s.Update(t.Context(), func(tx approvals.Tx) error {
+			r, err := tx.Run("T1", "run_1")
+			for _, status := range statuses {
+				r.Status = status
+				err = errors.Join(err, tx.PutRun(r))
+			}
+			return err
+		})
+		if err := errors.Join(err, s.Check(t.Context())); err != nil {
+			t.Errorf("%s: %v", statuses, err)
+		}
+	}
+}
+
 func TestCancelledInQueue(t *testing.T) {
 	t.Parallel()
 	s := open(t, newPath(t))

@@ -288,6 +288,13 @@ func TestCutWhileOpen(t *testing.T) {
 			t.Errorf("write: %v, want ErrDamaged", err)
 		}
 	}
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		put(1)(tx) // and does not look at what it says
+		return nil
+	})
+	if !errors.Is(err, ErrDamaged) {
+		t.Errorf("a write whose caller misses the damage: %v, want ErrDamaged", err)
+	}
 	if err := s.Close(); err != nil && !strings.Contains(err.Error(), "closed") {
 		t.Errorf("close: %v", err)
 	}

@@ -210,6 +210,40 @@ func TestFailedFlushIsPutOff(t *testing.T) {
 	})
 }
 
+// TestFailureBehindASuccess has a job succeed, and fail when it goes again because it was enqueued meanwhile, before the success
+// has been written: that it failed, and when it asked to be tried again, is kept.
+func TestFailureBehindASuccess(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		type try struct {
+			attempts int
+			at       time.Time
+		}
+		tries := make(chan try, 10)
+		calls := 0
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			tries <- try{j.Attempts, time.Now()}
+			switch calls++; calls {
+			case 1:
+				enqueue(t, s, "run_1", time.Time{})
+			case 2:
+				return &approvals.RetryError{After: time.Minute, Err: errors.New("slow down")}
+			}
+			return nil
+		})
+		enqueue(t, s, "run_1", time.Time{})
+		<-tries
+		second, third := <-tries, <-tries
+		if second.attempts != 0 || third.attempts != 1 || third.at.Sub(second.at) < time.Minute {
+			t.Errorf("attempts %d and %d, %v later; want 0 and 1, a minute later", second.attempts, third.attempts, third.at.Sub(second.at))
+		}
+		stop()
+		if n := countJobs(t, s); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+}
+
 // TestDispatchNeedsStore ends with the store, without waiting for ctx, and stops its handlers.
 func TestDispatchNeedsStore(t *testing.T) {
 	t.Parallel()
