@@ -31,8 +31,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// TestDemoInBrowser uses the demo as a newcomer does: start it, open the page it names, mention the bot, become somebody
-// else, approve, read the answer, stop it.
+// TestDemoInBrowser uses the demo as a newcomer does: start it, open the page it names, mention the bot as the page
+// proposes, become somebody else, approve, read the answer, stop it.
 func TestDemoInBrowser(t *testing.T) {
 	t.Parallel()
 	path := chromium(t)
@@ -61,7 +61,7 @@ func TestDemoInBrowser(t *testing.T) {
 		}
 	}
 	step("open the page", chromedp.Navigate(url), chromedp.WaitVisible(`#main [data-composer]`))
-	step("mention the bot", chromedp.SendKeys(`#main [data-composer]`, "@countersign pay invoice 1042"), chromedp.Click(`#main [data-send]`))
+	step("send what the page proposes", chromedp.Click(`[data-use-hint]`), chromedp.Click(`#main [data-send]`))
 	step("see the card", chromedp.WaitVisible(`#thread [data-action-id=approve]`))
 	step("become an approver", chromedp.Click(`[data-switch-user=U0CLEO]`), chromedp.WaitReady(`body[data-me=U0CLEO]`))
 	if *screenshot != "" {

@@ -23,7 +23,7 @@ Certificates are renewed thirty days before they expire. The reminder goes to wh
 func research() example {
 	return example{
 		agents: examples.Research,
-		room:   room{"research", "What we know", "find out about the outage and publish a report"},
+		room:   room{"research", "What we know", "@countersign find out about the outage and publish a report"},
 		ideas: `write "@countersign find out about the outage and publish a report" in #research; then switch to Ben and click Approve
       ask what we know about certificates, reject a text`,
 		place: func(s *Stage) string { return "The folder with the documents: " + s.workdir() },
