@@ -255,21 +255,71 @@ func TestRequestDoesNotCoverAnotherCall(t *testing.T) {
 	t.Parallel()
 	b, r := asked(t, lenient())
 	b.must(r, bob, approvals.Approve, "")
-	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
-		forged, err := tx.Request(ws, r.ID)
-		if err != nil {
-			return err
-		}
-		forged.Digest[0]++
-		return tx.PutRequest(forged)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.forge(r.ID, func(r *approvals.Request) { r.Digest[0]++ })
 	b.start()
 	b.until("another question", func() bool { return len(b.pending(r.Run)) == 1 })
 	if got := b.effects.all(); len(got) != 0 {
 		t.Errorf("ran %v", got)
+	}
+}
+
+// TestStandingAnswerIsHeldAgainstTheStore forges what a standing answer was about: it covers no later call of what the state
+// says it was.
+func TestStandingAnswerIsHeldAgainstTheStore(t *testing.T) {
+	t.Parallel()
+	for name, forge := range map[string]func(*approvals.Request){
+		"control":          nil,
+		"another tool":     func(r *approvals.Request) { r.Tool.Name = "look" },
+		"another agent":    func(r *approvals.Request) { r.Agent = "finance" },
+		"another form":     func(r *approvals.Request) { r.Definition[0]++ },
+		"no standing one":  func(r *approvals.Request) { r.Decisions[0].Verdict = approvals.Approve },
+		"another question": func(r *approvals.Request) { r.Status = approvals.RequestStale },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.model(model(twice))
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			first := b.pending(id)[0]
+			b.must(first, bob, approvals.AlwaysApprove, "")
+			b.model(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+				if len(outputs(req)) == 1 && forge != nil {
+					b.forge(first.ID, forge)
+					return nil, agent.ErrToolset // the run is put back, and claimed again
+				}
+				return twice(req)
+			}))
+			if err := step(runJob(id)); (err != nil) != (forge != nil) {
+				t.Fatal(err)
+			}
+			b.model(model(twice))
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			if ran, asked := len(b.effects.all()), len(b.pending(id)); ran != 2 && forge == nil || forge != nil && (ran != 1 || asked != 1) {
+				t.Errorf("%d effects, %d questions", ran, asked)
+			}
+		})
+	}
+}
+
+// forge changes a request behind everybody's back.
+func (b *bench) forge(id approvals.RequestID, change func(*approvals.Request)) {
+	b.Helper()
+	err := b.store.Update(b.Context(), func(tx approvals.Tx) error {
+		r, err := tx.Request(ws, id)
+		if err != nil {
+			return err
+		}
+		change(r)
+		return tx.PutRequest(r)
+	})
+	if err != nil {
+		b.Error(err)
 	}
 }
 
