@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"time"
 
 	"countersign/approvals"
 )
@@ -45,12 +44,8 @@ func testClosed(s *suite) {
 		s.Error("the closure ran")
 		return nil
 	}
-	dispatch := func() error {
-		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
-		defer cancel()
-		return s.store.Dispatch(ctx, func(context.Context, approvals.Job) error { return nil })
-	}
-	for i, err := range []error{s.store.Update(s.ctx, fn), s.store.View(s.ctx, fn), dispatch()} {
+	dispatched := s.store.Dispatch(s.ctx, func(context.Context, approvals.Job) error { return nil })
+	for i, err := range []error{s.store.Update(s.ctx, fn), s.store.View(s.ctx, fn), dispatched} {
 		if !errors.Is(err, approvals.ErrClosed) {
 			s.Errorf("call %d: %v, want ErrClosed", i+1, err)
 		}

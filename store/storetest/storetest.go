@@ -52,7 +52,7 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 }
 
 // patience is how long a subtest waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func (p promise) run(t testing.TB, open func(testing.TB) Harness, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
