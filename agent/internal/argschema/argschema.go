@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -46,14 +47,23 @@ func Compile(schema json.RawMessage, from Origin) (func(json.RawMessage) error, 
 	if from == Foreign {
 		root = prune(root, 0)
 	}
-	if err := lint(root); err != nil {
+	patterns, err := lint(root)
+	if err != nil {
 		return nil, err
 	}
 	resolved, err := resolveAll(root)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return func(arguments json.RawMessage) error { return validate(resolved, root, arguments) }, nil
+	c := &checked{root: root, patterns: patterns, resolved: resolved}
+	return c.validate, nil
+}
+
+// checked is a schema that can be used.
+type checked struct {
+	root     any
+	patterns map[string]*regexp.Regexp // all that are in it
+	resolved *jsonschema.Resolved
 }
 
 // resolveAll hands the schema to the library. The library knows dialects by one spelling, people write two.
@@ -78,7 +88,7 @@ func resolveAll(root any) (_ *jsonschema.Resolved, err error) {
 }
 
 // validate checks arguments. The library's word is final; the explanation is ours.
-func validate(resolved *jsonschema.Resolved, root any, arguments json.RawMessage) (err error) {
+func (c *checked) validate(arguments json.RawMessage) (err error) {
 	defer func() { // whatever a schema makes the library do, arguments that were not checked are not valid
 		if r := recover(); r != nil {
 			err = errors.New("the arguments could not be checked against the tool's schema")
@@ -88,15 +98,15 @@ func validate(resolved *jsonschema.Resolved, root any, arguments json.RawMessage
 	if err := json.Unmarshal(arguments, &value); err != nil {
 		return errors.New("the arguments are not JSON")
 	}
-	if !affordable(root, value) {
+	if !c.affordable(value) {
 		return errors.New("checking the arguments against the tool's schema would take too long")
 	}
-	verdict := resolved.Validate(value)
+	verdict := c.resolved.Validate(value)
 	if verdict == nil {
 		return nil
 	}
-	x := explainer{root: root}
-	x.check(root, value, "", 0)
+	x := explainer{checked: c}
+	x.check(c.root, value, "", 0)
 	if len(x.problems) == 0 {
 		return errors.New("the arguments are not valid under the tool's schema: " + oneline.Of(innermost(verdict), 300))
 	}

@@ -123,9 +123,22 @@ func TestExponentialWork(t *testing.T) {
 	doubling += `}}`
 	const branching = `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"additionalProperties":{"$ref":"#"}},{"patternProperties":{"c":{"$ref":"#"}}}]}`
 	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
+	pattern := strings.Repeat(`(x|y)?[a-q]*`, 4000)
+	list := func(n int, element string) string { return "[" + strings.Repeat(element+",", n) + element + "]" }
+	var names []string
+	for i := range 5000 {
+		names = append(names, fmt.Sprintf(`"n%d"`, i))
+	}
+	all := "[" + strings.Join(names, ",") + "]"
 	for _, tt := range []struct{ why, schema, arguments string }{
 		{"in breadth", doubling, `{}`},
 		{"in depth", branching, deep},
+		{"a large pattern and many texts", `{"items":{"pattern":"` + pattern + `"}}`, list(100_000, `""`)},
+		{"a large pattern and a large text", `{"pattern":"` + pattern + `"}`, `"` + strings.Repeat("x", 1<<20) + `"`},
+		{"a large pattern for many names", `{"patternProperties":{"` + pattern + `":{}}}`, manyMembers(50_000)},
+		{"a choice of many", `{"items":{"enum":` + all + `}}`, list(100_000, `"x"`)},
+		{"many required members", `{"items":{"required":` + all + `}}`, list(100_000, `{}`)},
+		{"many members that depend on one", `{"items":{"dependentRequired":{"a":` + all + `}}}`, list(100_000, `{"a":1}`)},
 	} {
 		validate, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
 		if err != nil {
@@ -142,6 +155,14 @@ func TestExponentialWork(t *testing.T) {
 	if err := validate(json.RawMessage(`{"c":{"c":{"c":1}}}`)); err != nil {
 		t.Errorf("control: the same schema with little to check: %v", err)
 	}
+	// A pattern is read once, however many objects it applies to.
+	validate, err = argschema.Compile(json.RawMessage(`{"items":{"patternProperties":{"`+pattern+`":{}}}}`), argschema.Foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(json.RawMessage(list(100_000, `{}`))); err != nil {
+		t.Errorf("control: a large pattern and nothing to match: %v", err)
+	}
 	large := `[` + strings.Repeat(`{"n":1},`, 50_000) + `{"n":1}]`
 	validate, err = argschema.Compile(json.RawMessage(`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`), argschema.Foreign)
 	if err != nil {
@@ -149,6 +170,33 @@ func TestExponentialWork(t *testing.T) {
 	}
 	if err := validate(json.RawMessage(large)); err != nil {
 		t.Errorf("control: large and plain: %v", err)
+	}
+}
+
+func manyMembers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"n%d":1`, i)
+	}
+	return "{" + b.String()[1:] + "}"
+}
+
+// What is explained is the same as what is refused: values of choices are compared as JSON says.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	const schema = `{"anyOf":[{"enum":[1.0,"1",null,true,[1,{"a":[2]}],{"b":1,"c":"x"}]},{"const":{"d":[]}}]}`
+	validate, err := argschema.Compile(json.RawMessage(schema), argschema.Own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, ok := range map[string]bool{
+		`1`: true, `"1"`: true, `null`: true, `true`: true, `[1.0,{"a":[2]}]`: true, `{"c":"x","b":1}`: true, `{"d":[]}`: true,
+		`2`: false, `""`: false, `false`: false, `[1]`: false, `[1,{"a":[3]}]`: false, `{"b":1}`: false, `{"b":1,"c":"x","d":1}`: false, `{"d":[1]}`: false,
+	} {
+		err := validate(json.RawMessage(arguments))
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "fits none of 2 forms; for the closest: /: must be one of") {
+			t.Errorf("%s: %v", arguments, err)
+		}
 	}
 }
 

@@ -2,23 +2,28 @@ package argschema
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 )
 
-// maxVisits bounds how often a schema meets a value in one check. Schemas that refer to each other from several places
-// can make that grow exponentially with the depth of either.
-const maxVisits = 1_000_000
+const (
+	// maxVisits bounds how often a schema meets a value in one check. Schemas that refer to each other from several places
+	// can make that grow exponentially with the depth of either. What takes long in one visit counts as several.
+	maxVisits = 1_000_000
+	// visitNames is how many texts of a list are compared, and visitSteps how many steps a pattern makes, in the time of
+	// a visit.
+	visitNames = 32
+	visitSteps = 32
+)
 
 // affordable reports whether checking the value stays within maxVisits.
-func affordable(root, value any) bool {
-	c := counter{root: root, left: maxVisits}
-	return c.visit(root, value, 0)
+func (s *checked) affordable(value any) bool {
+	c := counter{checked: s, left: maxVisits}
+	return c.visit(s.root, value, 0)
 }
 
 // counter goes where a check could go at most, without checking anything.
 type counter struct {
-	root any
+	*checked
 	left int
 }
 
@@ -26,10 +31,10 @@ type counter struct {
 const maxVisitDepth = 10_000
 
 func (c *counter) visit(schema, value any, depth int) bool {
-	if c.left--; c.left < 0 || depth > maxVisitDepth {
+	m, ok := schema.(map[string]any)
+	if c.left -= 1 + weight(m, value); c.left < 0 || depth > maxVisitDepth {
 		return false
 	}
-	m, ok := schema.(map[string]any)
 	if !ok {
 		return true
 	}
@@ -50,6 +55,27 @@ func (c *counter) visit(schema, value any, depth int) bool {
 		return c.members(m, value, depth)
 	}
 	return true
+}
+
+// weight is what one schema by itself costs beyond a visit.
+func weight(m map[string]any, value any) int {
+	listed := func(v any) int {
+		l, _ := v.([]any)
+		return len(l)
+	}
+	n := listed(m["enum"])
+	switch value := value.(type) {
+	case string:
+		pattern, _ := m["pattern"].(string)
+		return n/visitNames + len(pattern)*(len(value)+1)/visitSteps // the end is looked at too
+	case map[string]any:
+		n += listed(m["required"])
+		dependent, _ := m["dependentRequired"].(map[string]any)
+		for _, v := range dependent {
+			n += listed(v)
+		}
+	}
+	return n / visitNames
 }
 
 // same visits the schemas of a keyword that apply to the value itself.
@@ -86,19 +112,24 @@ func (c *counter) items(m map[string]any, value []any, depth int) bool {
 func (c *counter) members(m, value map[string]any, depth int) bool {
 	properties, _ := m["properties"].(map[string]any)
 	patterns, _ := m["patternProperties"].(map[string]any)
-	matchers := make([]*regexp.Regexp, 0, len(patterns))
-	schemas := make([]any, 0, len(patterns))
-	for p, s := range patterns {
-		if re, err := regexp.Compile(p); err == nil {
-			matchers, schemas = append(matchers, re), append(schemas, s)
+	if len(patterns) > 0 { // before any is matched
+		names := 0
+		for name := range value {
+			names += len(name) + 1
+		}
+		for p := range patterns {
+			c.left -= len(value) + len(p)*names/visitSteps
+		}
+		if c.left < 0 {
+			return false
 		}
 	}
 	for name, v := range value {
 		if s, ok := properties[name]; ok && !c.visit(s, v, depth+1) {
 			return false
 		}
-		for i, re := range matchers {
-			if c.left--; re.MatchString(name) && !c.visit(schemas[i], v, depth+1) {
+		for p, s := range patterns {
+			if re := c.patterns[p]; re != nil && re.MatchString(name) && !c.visit(s, v, depth+1) {
 				return false
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,7 @@ const maxProblems = 5
 // explainer finds out why a value is not valid under a schema, in words and places of the value. It knows the usual
 // keywords; of others it says nothing.
 type explainer struct {
-	root     any
+	*checked
 	problems []string
 }
 
@@ -38,7 +37,7 @@ func (x *explainer) check(schema, value any, at string, depth int) {
 	if schema == false {
 		x.add(at, "is not allowed")
 	}
-	if !ok || depth > maxSchemaDepth {
+	if !ok || depth > maxSchemaDepth || len(x.problems) == maxProblems {
 		return
 	}
 	if ref, ok := m["$ref"].(string); ok {
@@ -111,7 +110,7 @@ func (x *explainer) text(m map[string]any, v, at string) {
 	n := utf8.RuneCountInString(v)
 	x.count(m, "minLength", "maxLength", n, "characters", at)
 	if p, ok := m["pattern"].(string); ok {
-		if re, err := regexp.Compile(p); err == nil && !re.MatchString(v) {
+		if re := x.patterns[p]; re != nil && !re.MatchString(v) {
 			x.add(at, "must match the pattern %s", p)
 		}
 	}
@@ -176,7 +175,7 @@ func (x *explainer) object(m, v map[string]any, at string, depth int) {
 func (x *explainer) choice(choices []any, value any, at string, depth int) {
 	var closest []string
 	for _, c := range choices {
-		try := explainer{root: x.root}
+		try := explainer{checked: x.checked}
 		try.check(c, value, at, depth+1)
 		if len(try.problems) == 0 {
 			return
@@ -189,11 +188,10 @@ func (x *explainer) choice(choices []any, value any, at string, depth int) {
 }
 
 func known(properties map[string]any) string {
-	names := slices.Sorted(maps.Keys(properties))
-	if len(names) == 0 || len(names) > 20 {
+	if len(properties) == 0 || len(properties) > 20 {
 		return ""
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "; there are " + strings.Join(slices.Sorted(maps.Keys(properties)), ", ")
 }
 
 func typesOf(v any) []string {
@@ -250,13 +248,18 @@ func article(types []string) string {
 
 // equal compares a value of a schema, whose numbers are texts, with one of the arguments.
 func equal(schema, value any) bool {
-	if n, ok := schema.(json.Number); ok {
-		f, err := n.Float64()
+	switch s := schema.(type) {
+	case json.Number:
+		f, err := s.Float64()
 		return err == nil && f == value
+	case []any:
+		v, ok := value.([]any)
+		return ok && slices.EqualFunc(s, v, equal)
+	case map[string]any:
+		v, ok := value.(map[string]any)
+		return ok && maps.EqualFunc(s, v, equal)
 	}
-	a, errA := json.Marshal(schema)
-	b, errB := json.Marshal(value)
-	return errA == nil && errB == nil && string(a) == string(b)
+	return schema == value
 }
 
 func choices(allowed []any) string {

@@ -29,13 +29,13 @@ func decode(schema json.RawMessage) (any, error) {
 	return root, nil
 }
 
-// lint refuses a schema that would not do what it says. Its errors begin with the place.
-func lint(root any) error {
-	l := linter{root: root, inPlace: make(map[string][]string)}
+// lint refuses a schema that would not do what it says, and returns the patterns in it. Its errors begin with the place.
+func lint(root any) (patterns map[string]*regexp.Regexp, err error) {
+	l := linter{root: root, inPlace: make(map[string][]string), patterns: make(map[string]*regexp.Regexp)}
 	if err := l.schema(root, "", 0); err != nil {
-		return err
+		return nil, err
 	}
-	return l.circles()
+	return l.patterns, l.circles()
 }
 
 // maxSchemaDepth bounds the nesting of schemas.
@@ -81,8 +81,9 @@ var keywords = map[string]shape{
 var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
 type linter struct {
-	root    any
-	inPlace map[string][]string // place of a schema: places of schemas that are applied to the same value
+	root     any
+	inPlace  map[string][]string // place of a schema: places of schemas that are applied to the same value
+	patterns map[string]*regexp.Regexp
 }
 
 func wrong(at, format string, args ...any) error {
@@ -130,9 +131,7 @@ func (l *linter) keyword(s shape, keyword string, v any, at string, depth int) e
 		if !ok {
 			return wrong(here, "must be a text")
 		}
-		if _, err := regexp.Compile(p); err != nil {
-			return wrong(here, "%v", err)
-		}
+		return l.pattern(p, here)
 	case reference:
 		return l.reference(v, at)
 	case dialect:
@@ -142,6 +141,18 @@ func (l *linter) keyword(s shape, keyword string, v any, at string, depth int) e
 			return wrong(here, "must be %s", want)
 		}
 	}
+	return nil
+}
+
+func (l *linter) pattern(p, at string) error {
+	if l.patterns[p] != nil {
+		return nil
+	}
+	re, err := regexp.Compile(p)
+	if err != nil {
+		return wrong(at, "%v", err)
+	}
+	l.patterns[p] = re
 	return nil
 }
 
@@ -183,8 +194,10 @@ func (l *linter) inner(s shape, keyword string, v any, at string, depth int) err
 			return wrong(here, "must be an object of schemas")
 		}
 		for _, name := range slices.Sorted(maps.Keys(nodes)) {
-			if _, err := regexp.Compile(name); keyword == "patternProperties" && err != nil {
-				return wrong(here, "%v", err)
+			if keyword == "patternProperties" {
+				if err := l.pattern(name, here); err != nil {
+					return err
+				}
 			}
 			if err := visit(nodes[name], here+"/"+escape(name)); err != nil {
 				return err
