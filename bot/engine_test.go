@@ -82,7 +82,9 @@ func newWorld(t *testing.T, steps ...scripted.Step) *world {
 // newWorldOf is newWorld for an agent with more tools.
 func newWorldOf(t *testing.T, tools []agent.Tool, steps ...scripted.Step) *world {
 	t.Helper()
-	ws, err := slackdev.Start(slackdev.Config{Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}})
+	ws, err := slackdev.Start(slackdev.Config{
+		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}, AckTimeout: patience, TriggerLife: patience,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +101,7 @@ func (w *world) restart() {
 		if err := w.stop(); err != nil {
 			t.Fatal(err)
 		}
+		w.eventually("nothing is delivered to the bot that was", func() bool { return w.slack.Connections() == 0 })
 	}
 	store, err := boltstore.Open(w.file, boltstore.Config{})
 	if err != nil {

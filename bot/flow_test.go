@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +29,11 @@ type setUp struct {
 	mode   Mode
 	agents map[string]string
 	tune   func(*Bot)
-	http   *http.Client
 }
+
+// patience bounds what a test waits for. It is far beyond what anything takes, also on a busy machine, and is Slack's
+// patience too where a test does not speak of it: no test fails because the machine was slow.
+const patience = time.Minute
 
 // newStage starts a workspace and a bot, and stops both at the end of the test.
 func newStage(t *testing.T, with setUp) *stage {
@@ -43,6 +45,10 @@ func newStage(t *testing.T, with setUp) *stage {
 	if with.slack.RetryAfter == nil {
 		with.slack.RetryAfter = []time.Duration{0}
 	}
+	if with.slack.AckTimeout == 0 {
+		with.slack.AckTimeout = patience
+	}
+	with.slack.TriggerLife = patience
 	ws, err := slackdev.Start(with.slack)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +56,7 @@ func newStage(t *testing.T, with setUp) *stage {
 	t.Cleanup(func() { ws.Close() })
 	s := &stage{t: t, slack: ws, service: newFakeService(), logs: &logs{}}
 	logger := slog.New(slog.NewTextHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	client, err := NewClient(ClientConfig{Token: ws.Config().BotToken, APIURL: ws.APIURL(), HTTPClient: with.http, Logger: logger})
+	client, err := NewClient(ClientConfig{Token: ws.Config().BotToken, APIURL: ws.APIURL(), Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,14 +93,14 @@ func (s *stage) start() {
 
 // ctx bounds everything a test waits for.
 func (s *stage) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	s.t.Cleanup(cancel)
 	return ctx
 }
 
 func (s *stage) eventually(what string, cond func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for !cond() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("waited in vain: %s\n%s", what, s.logs)

@@ -3,16 +3,22 @@ package bot
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"countersign/approvals"
 )
 
 // line is Slack's end of Socket Mode inside a synctest bubble: pipes take the place of the network, so that the bot's
@@ -26,6 +32,9 @@ type line struct {
 
 	mu     sync.Mutex
 	opened int               // how often an address was asked for
+	refuse error             // the answer to who asks for one
+	acked  []string          // envelopes
+	said   []url.Values      // chat.postEphemeral
 	conns  []*websocket.Conn // those that are open, the newest last
 }
 
@@ -33,7 +42,10 @@ type line struct {
 func newLine(t *testing.T, greet func(*websocket.Conn)) *line {
 	t.Helper()
 	l := &line{t: t, service: newFakeService(), logs: &logs{}, greet: greet}
-	client, err := NewClient(ClientConfig{Token: "xoxb-test", APIURL: "http://slack.test/api/"})
+	l.service.directory = members{}
+	client, err := NewClient(ClientConfig{
+		Token: "xoxb-test", APIURL: "http://slack.test/api/", HTTPClient: &http.Client{Transport: webAPI{l}, Timeout: 10 * time.Second},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +61,7 @@ func newLine(t *testing.T, greet func(*websocket.Conn)) *line {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.opened++
-		return "ws://slack.test/link", nil
+		return "ws://slack.test/link", l.refuse
 	}
 	l.bot.socket.dialer.NetDialContext = func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -101,8 +113,12 @@ func (l *line) serve(pipe net.Conn) {
 	greet := l.greet
 	l.mu.Unlock()
 	greet(ws)
-	for err = nil; err == nil; {
-		_, _, err = ws.ReadMessage() // answers pings
+	for {
+		_, frame, err := ws.ReadMessage() // answers pings
+		if err != nil {
+			break
+		}
+		l.acknowledged(frame)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,6 +128,61 @@ func (l *line) serve(pipe net.Conn) {
 			return
 		}
 	}
+}
+
+func (l *line) acknowledged(frame []byte) {
+	var e struct {
+		ID string `json:"envelope_id"`
+	}
+	if err := json.Unmarshal(frame, &e); err != nil {
+		l.t.Errorf("the bot says %s: %v", frame, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acked = append(l.acked, e.ID)
+}
+
+// acks lists the envelopes that were acknowledged.
+func (l *line) acks() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.acked)
+}
+
+// told lists what only this person was shown.
+func (l *line) told(user string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, form := range l.said {
+		if form.Get("user") == user {
+			out = append(out, form.Get("text"))
+		}
+	}
+	return out
+}
+
+// webAPI is the Web API of a line. It takes private messages.
+type webAPI struct{ l *line }
+
+func (w webAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/api/"+methodEphemeral {
+		w.l.t.Errorf("the bot calls %s", r.URL.Path)
+	}
+	if err := r.ParseForm(); err != nil {
+		return nil, err
+	}
+	w.l.mu.Lock()
+	defer w.l.mu.Unlock()
+	w.l.said = append(w.l.said, r.PostForm)
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"ok":true}`)), Request: r}, nil
+}
+
+// members is a directory in which everybody is a member of the workspace.
+type members struct{ approvals.Directory }
+
+func (members) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+	return approvals.Person{ID: u, Regular: true}, nil
 }
 
 // upgrade is an http.ResponseWriter that can only be hijacked.

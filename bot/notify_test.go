@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,18 +38,26 @@ func TestUncertainPostIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]slackdev.Fault{
 		"reset":         {Reset: true},
-		"timeout":       {Delay: 5 * time.Second},
+		"given up":      {Delay: time.Hour},
 		"HTTP 500":      {Status: http.StatusInternalServerError},
 		"half a body":   {Status: http.StatusOK, Body: `{"ok":true,"ts":"17`},
 		"internal word": {Error: "internal_error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, r := waitingCard(t, setUp{http: &http.Client{Timeout: time.Second}})
+			s, r := waitingCard(t, setUp{})
 			fault.Method, fault.AfterEffect = methodPost, true
 			s.slack.Fail(fault)
 			n := cardNotification(r)
-			if d, err := s.bot.Notify(s.ctx(), n); err == nil {
+			ctx, giveUp := context.WithCancel(s.ctx())
+			defer giveUp()
+			if fault.Delay > 0 {
+				go func() {
+					_ = s.slack.WaitFor(ctx, func() bool { return len(s.cards(r)) > 0 })
+					giveUp()
+				}()
+			}
+			if d, err := s.bot.Notify(ctx, n); err == nil {
 				t.Fatalf("the fault did not show: %+v", d)
 			}
 			d, err := s.bot.Notify(s.ctx(), n)
@@ -99,12 +108,12 @@ func TestCardOfADeadProcessIsFound(t *testing.T) {
 func TestRateLimitIsHandedOn(t *testing.T) {
 	t.Parallel()
 	s, r := waitingCard(t, setUp{})
-	s.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: 7 * time.Second})
+	s.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: 7 * time.Hour})
 	n := cardNotification(r)
 	for range 2 { // the second is not even sent
 		_, err := s.bot.Notify(s.ctx(), n)
 		var retry *approvals.RetryError
-		if !errors.As(err, &retry) || retry.After < 6*time.Second || retry.After > 7*time.Second {
+		if !errors.As(err, &retry) || retry.After < 6*time.Hour || retry.After > 7*time.Hour {
 			t.Fatalf("got %v", err)
 		}
 	}

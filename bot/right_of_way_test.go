@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/slackdev"
 )
 
 func TestCardsYieldToAcknowledgements(t *testing.T) {
@@ -48,7 +49,7 @@ func TestCardsYieldToAcknowledgements(t *testing.T) {
 // TestNothingIsDueAfterwards: a delivery that would count as due for ever would slow down every card.
 func TestNothingIsDueAfterwards(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, setUp{})
+	s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: 100 * time.Millisecond}}) // what fails is not acknowledged
 	r := transfer(small)
 	card := s.show(r)
 	for name, fail := range map[string]error{"recorded": nil, "failed": errors.New("the disk is full"), "refused": approvals.ErrConflict} {

@@ -158,13 +158,9 @@ func TestBusyHandlersDoNotStopPings(t *testing.T) {
 	})
 }
 
-// quick makes the socket's clocks short.
+// quick makes the waits between connections short. How long a connection may be silent or slow stays as it is.
 func quick(b *Bot) {
-	b.socket.clock = timing{
-		hello: 500 * time.Millisecond, silence: 300 * time.Millisecond, ping: 50 * time.Millisecond, write: 200 * time.Millisecond,
-		linger: 50 * time.Millisecond, lived: 20 * time.Millisecond,
-		firstWait: 10 * time.Millisecond, mostWait: 40 * time.Millisecond, slowWait: 300 * time.Millisecond,
-	}
+	b.socket.clock.firstWait, b.socket.clock.mostWait = 10*time.Millisecond, 40*time.Millisecond
 }
 
 // TestSocketModeSurvivesLostConnections does over TCP, against the workspace, what TestSocketComesBack does in detail.
@@ -195,7 +191,7 @@ func lonely(t *testing.T, base string) *Bot {
 
 func TestUnreadableEnvelopesAreAcknowledged(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: time.Second}})
+	s := newStage(t, setUp{})
 	for _, payload := range []map[string]any{
 		{"type": "block_actions", "actions": "none", "secret": "do not log me"},
 		{"type": "martian", "user": map[string]any{"id": "U0ANN"}},
@@ -305,7 +301,7 @@ func TestRefusedAppTokenEndsRun(t *testing.T) {
 	}
 	defer ws.Close()
 	b := lonely(t, strings.TrimSuffix(ws.APIURL(), "/api/"))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var refused *TokenError
 	if err := b.Run(ctx); !errors.As(err, &refused) || refused.Variable != "SLACK_APP_TOKEN" {
