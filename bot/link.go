@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -25,6 +24,7 @@ type link struct {
 	gone    chan struct{} // closed at the end of reading; err is set before
 	err     error
 	once    sync.Once // hello
+	deaf    bool      // Slack ended it for a reason after which nothing comes any more; read and written by run alone
 
 	mu     sync.Mutex // one writer of data frames at a time
 	expiry *time.Timer
@@ -39,7 +39,6 @@ type envelope struct {
 	ID      string          `json:"envelope_id"`
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload"`
-	Retry   int             `json:"retry_attempt"`
 
 	Reason string `json:"reason"` // of a disconnect
 	Info   struct {
@@ -133,7 +132,7 @@ func (l *link) write(raw []byte) error {
 
 // open reports whether the connection still brings deliveries.
 func (l *link) open() bool {
-	if l == nil {
+	if l == nil || l.deaf {
 		return false
 	}
 	select {
@@ -168,10 +167,7 @@ func (l *link) close() {
 
 // dialError describes a failed dial without the address, which holds a ticket.
 func dialError(err error, resp *http.Response) error {
-	var where *url.Error
-	if errors.As(err, &where) {
-		err = where.Err
-	}
+	err = withoutAddress(err)
 	if resp != nil {
 		return fmt.Errorf("dial: HTTP %d: %w", resp.StatusCode, err)
 	}

@@ -130,22 +130,22 @@ func (s *socket) attend(ctx context.Context, l *link) (slow bool) {
 		s.log.Warn("socket mode: the connection broke", "error", l.err)
 		return false
 	case reason := <-l.leaving:
+		if l.deaf = reason == "link_disabled" || reason == "too_many_websockets"; l.deaf {
+			s.ready.Store(false) // from before the words are in the log
+		}
 		return s.asked(reason)
 	}
 }
 
-// asked tells what Slack's reason for ending a connection means. Where nothing more can be heard, the bot is not ready
-// from before the words are in the log.
+// asked tells what Slack's reason for ending a connection means.
 func (s *socket) asked(reason string) (slow bool) {
 	switch reason {
 	case "warning", "refresh_requested":
 		s.log.Info("socket mode: Slack asks for a new connection", "reason", reason)
 	case "link_disabled":
-		s.ready.Store(false)
 		s.log.Error("socket mode: it is switched off in the app's settings; switch it on, or use COUNTERSIGN_SLACK_MODE=http")
 		return true
 	case "too_many_websockets": // the place of one that ends is free at once; the waits grow while there is none
-		s.ready.Store(false)
 		s.log.Error("socket mode: the app has ten connections already; stop other copies of the bot")
 	default:
 		s.log.Warn("socket mode: Slack ends the connection", "reason", label(reason, 80))

@@ -82,6 +82,26 @@ func TestSocketSwitchedOffIsTriedRarely(t *testing.T) {
 	})
 }
 
+// TestDismissedConnectionIsNotReady: Slack leaves a connection open that it will never use again. While no other can be
+// had, the bot hears nothing. After a warning, which is the control, it still does.
+func TestDismissedConnectionIsNotReady(t *testing.T) {
+	t.Parallel()
+	for reason, ready := range map[string]bool{"warning": true, "link_disabled": false, "too_many_websockets": false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLine(t, hello)
+			l.wait(time.Minute)
+			l.mu.Lock()
+			l.refuse = errors.New("the network is down")
+			l.mu.Unlock()
+			l.say(disconnect(reason))
+			l.wait(2 * time.Minute)
+			if l.attempts() < 2 || l.bot.Ready() != ready {
+				t.Errorf("%s: %d addresses asked for, ready %v, want %v", reason, l.attempts(), l.bot.Ready(), ready)
+			}
+		})
+	}
+}
+
 // TestSocketComesBackSoonWhenCrowded: waiting a minute for a place that is free again at once helps nobody, and asking
 // without a pause helps nobody either.
 func TestSocketComesBackSoonWhenCrowded(t *testing.T) {
