@@ -272,7 +272,7 @@ func (b *Bot) postAll(ctx context.Context, n *approvals.Notification, channel, t
 		case ts == "":
 			ts, err = b.postOne(ctx, n, channel, thread, p)
 		case n.Card != nil: // what it shows may have been decided since
-			err = b.update(ctx, approvals.Card{Channel: channel, Message: ts}, newCard(n.Card), n.Card)
+			err = b.repost(ctx, channel, ts, p)
 		}
 		if err != nil {
 			return approvals.Delivery{}, err

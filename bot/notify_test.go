@@ -349,3 +349,27 @@ func TestPacingRecovers(t *testing.T) {
 		t.Errorf("still slow after eight successes: %s", d)
 	}
 }
+
+// TestShortenedCardIsFoundAgain: what a lost answer has posted, and Slack found too large before, is found and stays short.
+func TestShortenedCardIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	whole := func(args map[string]any) bool {
+		return strings.Contains(fmt.Sprint(args["blocks"]), "action_id:approve ")
+	}
+	for _, method := range []string{methodPost, methodUpdate} {
+		s.slack.Fail(slackdev.Fault{Method: method, Error: "msg_blocks_too_long", Times: -1, Match: whole})
+	}
+	s.slack.Fail(slackdev.Fault{Method: methodPost, Reset: true, AfterEffect: true})
+	n := cardNotification(r)
+	if d, err := s.bot.Notify(s.ctx(), n); err == nil {
+		t.Fatalf("the fault did not show: %+v", d)
+	}
+	if got := s.cards(r); len(got) != 1 {
+		t.Fatalf("%d cards: the lost answer is not of a card that was posted", len(got))
+	}
+	d, err := s.bot.Notify(s.ctx(), n)
+	if got := s.cards(r); err != nil || len(got) != 1 || got[0].TS != d.Message {
+		t.Errorf("%d cards; delivered %+v, %v", len(got), d, err)
+	}
+}
