@@ -112,15 +112,27 @@ func (c *Client) identify(ctx context.Context) (identity, error) {
 	if known != nil {
 		return *known, nil
 	}
-	got, err, _ := c.asking.Do("auth.test", func() (any, error) { return c.authTest(ctx) })
-	if err != nil {
-		return identity{}, err
+	// The answer is shared with others who wait for it, so the question outlives the ctx of the caller who was first.
+	answer := c.asking.DoChan("auth.test", func() (any, error) { return c.authTest(context.WithoutCancel(ctx)) })
+	select {
+	case got := <-answer:
+		if got.Err != nil {
+			return identity{}, got.Err
+		}
+		return c.remember(got.Val.(identity)), nil
+	case <-ctx.Done():
+		return identity{}, fmt.Errorf("call %s: %w", methodAuthTest, context.Cause(ctx))
 	}
-	id := got.(identity)
+}
+
+// remember keeps the first answer, which may have learned the app's id since.
+func (c *Client) remember(id identity) identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.identity = &id
-	return id, nil
+	if c.identity == nil {
+		c.identity = &id
+	}
+	return *c.identity
 }
 
 // Workspace returns the workspace that the bot token belongs to. It asks Slack the first time.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -144,3 +147,47 @@ func TestCacheSharesOneQuestion(t *testing.T) {
 		}
 	})
 }
+
+// TestIdentityIsForAllWhoAsk: whoever asks first may give up, and whoever waits with them still gets the answer.
+func TestIdentityIsForAllWhoAsk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked, release := 0, make(chan struct{})
+		answer := func(r *http.Request) (*http.Response, error) {
+			asked++
+			select {
+			case <-release:
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			body := `{"ok":true,"team_id":"T0DEV","user_id":"U0BOT"}`
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+		}
+		c, err := NewClient(ClientConfig{Token: "xoxb-test", HTTPClient: &http.Client{Timeout: time.Minute, Transport: roundTrip(answer)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		impatient, giveUp := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := c.Workspace(impatient); first <- err }()
+		synctest.Wait()
+		go func() { _, err := c.Workspace(t.Context()); second <- err }()
+		synctest.Wait()
+		giveUp()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("who gave up got %v", err)
+		}
+		close(release)
+		if err := <-second; err != nil || asked != 1 {
+			t.Errorf("who waited got %v; Slack was asked %d times", err, asked)
+		}
+		c.learnApp("A0DEV")
+		if id := c.remember(identity{workspace: testWorkspace}); id.appID != "A0DEV" {
+			t.Errorf("a later answer made the bot forget its app: %+v", id)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
