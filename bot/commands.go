@@ -161,11 +161,11 @@ func (b *Bot) respond(ctx context.Context, c command, p phrase, blocks []slack.B
 	if blocks == nil {
 		blocks = paragraphs(p)
 	}
-	err := b.hooks.send(ctx, c.ResponseURL, hookMessage{Text: p.fallback(), Blocks: blocks})
-	if err != nil {
-		err = errors.Join(err, b.ephemeral(ctx, c.Channel, "", c.User, p, blocks))
+	hooked := b.hooks.send(ctx, c.ResponseURL, hookMessage{Text: p.fallback(), Blocks: blocks})
+	if hooked == nil {
+		return
 	}
-	if err != nil {
-		b.log.Warn("a command could not be answered at first", "error", err)
+	if err := b.ephemeral(ctx, c.Channel, "", c.User, p, blocks); err != nil {
+		b.log.Warn("a command could not be answered", "user", c.User, "error", errors.Join(hooked, err))
 	}
 }

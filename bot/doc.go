@@ -6,8 +6,9 @@
 //
 // What a caller may rely on:
 //
-//   - A click or message is acknowledged to Slack after the service has committed it, never before. What is delivered
-//     twice is harmless.
+//   - A click or message is acknowledged to Slack after the service has committed it. A decision that takes longer than
+//     Slack waits is acknowledged with the words that it is not confirmed yet, and the person is told how it went. What
+//     is delivered twice is harmless.
 //   - Text written by models, tools or people never reaches Slack as markup. It goes into plain_text and rich_text
 //     text elements, and what a reader could not see is written out as \u{XXXX}.
 //   - A button that approves is offered only where the whole call was shown to the person who sees the button.

@@ -27,7 +27,6 @@ type eventPayload struct {
 	Enterprise string `json:"enterprise_id"`
 	AppID      string `json:"api_app_id"`
 	EventID    string `json:"event_id"`
-	Challenge  string `json:"challenge"` // url_verification
 	Shared     bool   `json:"is_ext_shared_channel"`
 	Event      event  `json:"event"`
 
@@ -70,7 +69,6 @@ type interaction struct {
 		ID string `json:"id"`
 	} `json:"user"`
 	Container struct {
-		Type      string `json:"type"`
 		Channel   string `json:"channel_id"`
 		Message   string `json:"message_ts"`
 		Thread    string `json:"thread_ts"`
