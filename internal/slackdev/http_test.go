@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,34 +127,60 @@ func TestHTTPSignatureAndPaths(t *testing.T) {
 
 func TestHTTPRedelivery(t *testing.T) {
 	t.Parallel()
-	cfg := quick()
-	calls := 0
-	w, app := startHTTP(t, cfg, func(rw http.ResponseWriter, r *http.Request, body string) {
-		calls++ // one attempt at a time
-		switch calls {
+	var attempts atomic.Int64
+	w, app := startHTTP(t, patient(), func(rw http.ResponseWriter, r *http.Request, body string) {
+		switch attempts.Add(1) {
 		case 1:
 			http.Error(rw, "", http.StatusInternalServerError)
 		case 2:
-			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
 		}
 	})
 	mention(t, w)
 	await(t, w, func() bool { d := w.Deliveries(); return len(d) == 3 && !d[2].Acked.IsZero() })
+	wantRetries(t, app, "", "http_error", "connection_failed")
+}
+
+func TestHTTPTimeout(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // only then the server sees that the caller has gone
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	cfg := quick()
+	cfg.Mode, cfg.RequestURL.Events = slackdev.ModeHTTP, server.URL
+	w := start(t, cfg)
+	mention(t, w)
+	await(t, w, func() bool { d := w.Deliveries(); return len(d) == 4 && d[3].Error != "" })
+	for i, d := range w.Deliveries() {
+		if d.Error != "http_timeout" && d.Error != "no acknowledgement in time" || i > 0 && d.Reason != "http_timeout" {
+			t.Errorf("attempt %d: error %q, reason %q", i, d.Error, d.Reason)
+		}
+	}
+}
+
+// wantRetries compares why the app was asked again, behind the challenge.
+func wantRetries(t *testing.T, app *httpApp, reasons ...string) {
+	t.Helper()
 	requests, _ := app.seen()
-	for i, want := range []string{"", "http_error", "http_timeout"} {
+	if len(requests) != len(reasons)+1 {
+		t.Fatalf("%d requests, want the challenge and %d", len(requests), len(reasons))
+	}
+	for i, want := range reasons {
 		h := requests[i+1].Header
 		if h.Get("X-Slack-Retry-Reason") != want {
 			t.Errorf("attempt %d: reason %q, want %q", i, h.Get("X-Slack-Retry-Reason"), want)
 		}
-	}
-	if n := requests[3].Header.Get("X-Slack-Retry-Num"); n != "2" {
-		t.Errorf("retry number %q", n)
+		if n := h.Get("X-Slack-Retry-Num"); i > 0 && n != strconv.Itoa(i) {
+			t.Errorf("attempt %d: retry number %q", i, n)
+		}
 	}
 }
 
 func TestHTTPNoRetry(t *testing.T) {
 	t.Parallel()
-	w, app := startHTTP(t, quick(), func(rw http.ResponseWriter, _ *http.Request, body string) {
+	w, app := startHTTP(t, patient(), func(rw http.ResponseWriter, _ *http.Request, body string) {
 		rw.Header().Set("X-Slack-No-Retry", "1")
 		rw.WriteHeader(http.StatusInternalServerError)
 	})

@@ -349,6 +349,7 @@ func (w *Workspace) CloseView(ctx context.Context, user, viewID string, all bool
 	payload := w.interaction("view_closed", w.users[user])
 	payload["view"] = w.viewObject(v, nil)
 	payload["is_cleared"] = all || v.ClearOnClose
+	notify := v.NotifyOnClose
 	if all || v.ClearOnClose {
 		w.closeAll(user)
 	} else {
@@ -356,7 +357,7 @@ func (w *Workspace) CloseView(ctx context.Context, user, viewID string, all bool
 	}
 	w.touch()
 	w.mu.Unlock()
-	if v.NotifyOnClose {
+	if notify {
 		w.ask(ctx, envelope{kind: kindInteractive, inner: "view_closed", payload: encode(payload)})
 	}
 	return nil

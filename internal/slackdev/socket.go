@@ -297,13 +297,15 @@ func (w *Workspace) closeLater(conn *socketConn) {
 }
 
 // DropConnections cuts every Socket Mode connection without a closing handshake.
+// None of them counts or gets an envelope afterwards.
 func (w *Workspace) DropConnections() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, conn := range w.sock.conns {
-		conn.draining = true
 		conn.ws.NetConn().Close()
 	}
+	w.sock.conns = nil
+	w.touch()
 }
 
 func disconnectFrame(reason string) map[string]any {

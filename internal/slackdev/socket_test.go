@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,8 +60,8 @@ func (s *rawSocket) next(t *testing.T) (map[string]any, bool) {
 	select {
 	case frame, ok := <-s.frames:
 		return frame, ok
-	case <-time.After(time.Minute):
-		t.Fatal("no frame within a minute")
+	case <-time.After(patience):
+		t.Fatal("no frame came")
 		return nil, false
 	}
 }
@@ -100,11 +101,18 @@ func mention(t *testing.T, w *slackdev.Workspace) string {
 }
 
 // quick is a workspace whose deadlines are short and which raises mentions only.
+// It is for tests in which nothing is acknowledged.
 func quick() slackdev.Config {
 	return slackdev.Config{
 		AckTimeout: 60 * time.Millisecond, Events: []string{"app_mention"}, PingEvery: 20 * time.Millisecond,
 		RetryAfter: []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond},
 	}
+}
+
+// patient is a workspace that raises mentions only, waits for acknowledgements
+// and redelivers at once what failed.
+func patient() slackdev.Config {
+	return slackdev.Config{AckTimeout: patience, Events: []string{"app_mention"}, RetryAfter: []time.Duration{0, 0, 0}}
 }
 
 func TestHelloPingTicket(t *testing.T) {
@@ -116,7 +124,7 @@ func TestHelloPingTicket(t *testing.T) {
 	}
 	select {
 	case <-s.pings:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("no PING")
 	}
 	calls := w.Calls()
@@ -146,12 +154,25 @@ func TestRedeliveries(t *testing.T) {
 	if ids[0] != ids[3] {
 		t.Errorf("the event id changed: %v", ids)
 	}
-	if err := w.Redeliver(ids[0].(string)); err != nil {
-		t.Fatal(err)
+}
+
+func TestRedeliveryOnRequest(t *testing.T) {
+	t.Parallel()
+	w := start(t, patient())
+	s := dial(t, w)
+	s.want(t, "hello")
+	mention(t, w)
+	for attempt := range 3 {
+		env := s.want(t, "events_api")
+		if env["retry_attempt"] != float64(attempt) {
+			t.Errorf("attempt %d: %v", attempt, env["retry_attempt"])
+		}
+		s.ack(t, env["envelope_id"], nil)
+		await(t, w, func() bool { d := w.Deliveries(); return len(d) == attempt+1 && !d[attempt].Acked.IsZero() })
+		if err := w.Redeliver(w.EventIDs("app_mention")[0]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	env := s.want(t, "events_api")
-	s.ack(t, env["envelope_id"], nil)
-	await(t, w, func() bool { d := w.Deliveries(); return len(d) == 5 && !d[4].Acked.IsZero() })
 	if err := w.Redeliver("Ev0"); !errors.Is(err, slackdev.ErrUnknown) {
 		t.Errorf("unknown event: %v", err)
 	}
@@ -159,45 +180,48 @@ func TestRedeliveries(t *testing.T) {
 
 func TestAckStopsRedelivery(t *testing.T) {
 	t.Parallel()
-	w := start(t, quick())
+	w := start(t, patient())
 	s, other := dial(t, w), dial(t, w)
 	s.want(t, "hello")
 	other.want(t, "hello")
-	mention(t, w)
-	var env map[string]any
-	select {
-	case env = <-s.frames:
-		other.ack(t, env["envelope_id"], map[string]any{})
-	case env = <-other.frames:
-		s.ack(t, env["envelope_id"], map[string]any{})
+	for n := range 3 {
+		mention(t, w)
+		var env map[string]any
+		select {
+		case env = <-s.frames:
+			other.ack(t, env["envelope_id"], map[string]any{})
+		case env = <-other.frames:
+			s.ack(t, env["envelope_id"], map[string]any{})
+		}
+		if env["retry_attempt"] != 0.0 {
+			t.Errorf("an acknowledged event came again: %v", env)
+		}
+		await(t, w, func() bool { d := w.Deliveries(); return len(d) > n && !d[n].Acked.IsZero() })
 	}
-	await(t, w, func() bool { d := w.Deliveries(); return len(d) == 1 && !d[0].Acked.IsZero() })
-	mention(t, w)
-	select {
-	case env = <-s.frames:
-	case env = <-other.frames:
-	}
-	if env["retry_attempt"] != 0.0 {
-		t.Errorf("an acknowledged event came again: %v", env)
+	if got := len(w.Deliveries()); got != 3 {
+		t.Errorf("%d deliveries of three events", got)
 	}
 }
 
 func TestNoConnection(t *testing.T) {
 	t.Parallel()
-	cfg := quick()
-	cfg.RetryAfter = []time.Duration{0, 300 * time.Millisecond}
+	cfg := patient()
+	cfg.RetryAfter = slices.Repeat([]time.Duration{10 * time.Millisecond}, int(patience/(10*time.Millisecond)))
 	w := start(t, cfg)
 	mention(t, w)
-	await(t, w, func() bool { return len(w.Deliveries()) == 2 })
+	await(t, w, func() bool { return len(w.Deliveries()) >= 2 })
 	err := w.Command(t.Context(), "U0ANN", "C0GENERAL", "/approvals", "")
 	if !errors.Is(err, slackdev.ErrTrouble) {
 		t.Errorf("a command without a connection: %v", err)
 	}
 	s := dial(t, w)
 	s.want(t, "hello")
-	if env := s.want(t, "events_api"); env["retry_attempt"] != 2.0 {
+	env := s.want(t, "events_api")
+	if n, _ := env["retry_attempt"].(float64); n < 2 {
 		t.Errorf("after the connection: %v", env)
 	}
+	s.ack(t, env["envelope_id"], nil)
+	await(t, w, func() bool { d := w.Deliveries(); return !d[len(d)-1].Acked.IsZero() })
 }
 
 func TestDisconnectReasons(t *testing.T) {
@@ -205,7 +229,7 @@ func TestDisconnectReasons(t *testing.T) {
 	for _, reason := range []string{"warning", "refresh_requested", "link_disabled", "too_many_websockets"} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			w := start(t, quick())
+			w := start(t, patient())
 			s := dial(t, w)
 			s.want(t, "hello")
 			w.Disconnect(reason)
@@ -217,10 +241,12 @@ func TestDisconnectReasons(t *testing.T) {
 				mention(t, w)
 				s.want(t, "events_api")
 			case "refresh_requested":
-				mention(t, w)
 				next := dial(t, w)
 				next.want(t, "hello")
-				next.want(t, "events_api")
+				for range 3 {
+					mention(t, w)
+					next.ack(t, next.want(t, "events_api")["envelope_id"], nil)
+				}
 			case "link_disabled":
 				if frame, open := s.next(t); open {
 					t.Errorf("still open: %v", frame)
@@ -251,7 +277,9 @@ func TestTenConnections(t *testing.T) {
 		t.Errorf("the eleventh got %v", frame)
 	}
 	w.DropConnections()
-	await(t, w, func() bool { return w.Connections() == 0 })
+	if n := w.Connections(); n != 0 {
+		t.Errorf("%d connections are left", n)
+	}
 }
 
 // TestLinger checks the two ways in which a connection ends after the closing
@@ -270,7 +298,11 @@ func TestLinger(t *testing.T) {
 		if frame, open := s.next(t); open {
 			t.Errorf("frame %v after the closing handshake", frame)
 		}
-		s.ws.NetConn().SetReadDeadline(time.Now().Add(150 * time.Millisecond))
+		wait := patience
+		if linger {
+			wait = 150 * time.Millisecond
+		}
+		s.ws.NetConn().SetReadDeadline(time.Now().Add(wait))
 		_, err := s.ws.NetConn().Read(make([]byte, 1))
 		if open := errors.Is(err, os.ErrDeadlineExceeded); open != linger {
 			t.Errorf("linger %v: reading gave %v", linger, err)
@@ -280,11 +312,13 @@ func TestLinger(t *testing.T) {
 
 func TestAckPayload(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{AckTimeout: 300 * time.Millisecond, Commands: []string{"/approvals"}, Events: []string{"app_mention"}})
+	cfg := patient()
+	cfg.Commands = []string{"/approvals"}
+	w := start(t, cfg)
 	s := dial(t, w)
 	s.want(t, "hello")
-	run := func(payload any) error {
-		done := make(chan error, 1)
+	give := func() (envelope any, done chan error) {
+		done = make(chan error, 1)
 		go func() {
 			done <- w.Command(context.WithoutCancel(t.Context()), "U0ANN", "C0GENERAL", "/approvals", "mine")
 		}()
@@ -292,7 +326,11 @@ func TestAckPayload(t *testing.T) {
 		if env["accepts_response_payload"] != true {
 			t.Errorf("envelope %v", env)
 		}
-		s.ack(t, env["envelope_id"], payload)
+		return env["envelope_id"], done
+	}
+	run := func(payload any) error {
+		envelope, done := give()
+		s.ack(t, envelope, payload)
 		return <-done
 	}
 	if err := run(object{"text": "nothing"}); err != nil || len(w.Ephemerals("U0ANN")) != 1 {
@@ -304,8 +342,19 @@ func TestAckPayload(t *testing.T) {
 	if err := run(object{}); err != nil || len(w.Ephemerals("U0ANN")) != 1 {
 		t.Errorf("empty answer: %v", err)
 	}
-	if err := run(object{"text": strings.Repeat("x", 20<<10)}); !errors.Is(err, slackdev.ErrTrouble) {
-		t.Errorf("20 KiB: %v", err)
+	large, waiting := give()
+	s.ack(t, large, object{"text": strings.Repeat("x", 20<<10)})
+	if err := run(nil); err != nil { // read behind it
+		t.Fatal(err)
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("20 KiB were taken for an acknowledgement: %v", err)
+	default:
+	}
+	s.ack(t, large, nil)
+	if err := <-waiting; err != nil {
+		t.Errorf("the control, without 20 KiB: %v", err)
 	}
 	if err := w.Command(t.Context(), "U0ANN", "C0GENERAL", "/nope", ""); !errors.Is(err, slackdev.ErrUnknown) {
 		t.Errorf("unregistered command: %v", err)

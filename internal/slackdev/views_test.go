@@ -23,29 +23,25 @@ var modalView = object{
 
 func TestTriggers(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{TriggerLife: 100 * time.Millisecond})
-	open := func(trigger string, view any) string {
+	w := start(t, slackdev.Config{TriggerLife: patience})
+	open := func(w *slackdev.Workspace, trigger string, view any) string {
 		return call(t, w, "views.open", object{"trigger_id": trigger, "view": view}).Error
 	}
 	trigger := w.NewTrigger("U0ANN")
-	if got := open(trigger, object{"type": "modal"}); got != "invalid_arguments" {
+	if got := open(w, trigger, object{"type": "modal"}); got != "invalid_arguments" {
 		t.Errorf("bad view: %q", got)
 	}
-	if got := open(trigger, modalView); got != "" {
+	if got := open(w, trigger, modalView); got != "" {
 		t.Errorf("a refused view used the trigger up: %q", got)
 	}
-	if got := open(trigger, modalView); got != "exchanged_trigger_id" {
+	if got := open(w, trigger, modalView); got != "exchanged_trigger_id" {
 		t.Errorf("second use: %q", got)
 	}
-	if got := open("1.2.abc", modalView); got != "invalid_arguments" {
+	if got := open(w, "1.2.abc", modalView); got != "invalid_arguments" {
 		t.Errorf("invented: %q", got)
 	}
-	late := w.NewTrigger("U0ANN")
-	deadline := time.Now().Add(110 * time.Millisecond)
-	for time.Now().Before(deadline) {
-		call(t, w, "api.test", nil)
-	}
-	if got := open(late, modalView); got != "expired_trigger_id" {
+	short := start(t, slackdev.Config{TriggerLife: time.Nanosecond})
+	if got := open(short, short.NewTrigger("U0ANN"), modalView); got != "expired_trigger_id" {
 		t.Errorf("late: %q", got)
 	}
 }

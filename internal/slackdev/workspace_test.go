@@ -12,6 +12,10 @@ import (
 	"countersign/internal/slackdev"
 )
 
+// patience bounds what a test waits for. It is far beyond what anything takes,
+// also on a busy machine.
+const patience = time.Minute
+
 // start opens a workspace that ends with the test.
 func start(t *testing.T, cfg slackdev.Config) *slackdev.Workspace {
 	t.Helper()
@@ -36,7 +40,7 @@ func client(w *slackdev.Workspace) *slack.Client {
 // within is a context that fails the test instead of hanging it.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -117,7 +121,7 @@ func TestMentionCardClickModal(t *testing.T) {
 	}
 }
 
-// await waits until cond holds, at most five seconds.
+// await waits until cond holds, as long as patience lasts.
 func await(t *testing.T, w *slackdev.Workspace, cond func() bool) {
 	t.Helper()
 	if err := w.WaitFor(within(t), cond); err != nil {
