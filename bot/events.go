@@ -110,8 +110,7 @@ func place(e event) approvals.Place {
 	if thread == "" {
 		thread = e.TS
 	}
-	direct := e.ChannelType == "im" || strings.HasPrefix(e.Channel, "D")
-	return approvals.Place{Surface: "slack", Channel: e.Channel, Thread: thread, Direct: direct}
+	return approvals.Place{Surface: "slack", Channel: e.Channel, Thread: thread, Direct: isDirect(e)}
 }
 
 var (

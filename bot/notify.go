@@ -291,8 +291,8 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 	if first {
 		return nil, nil
 	}
-	const slack = 2 * time.Minute // between Slack's clock and ours
-	there, err := b.client.own(ctx, channel, thread, n.Created.Add(-slack))
+	const drift = 2 * time.Minute // between Slack's clock and ours
+	there, err := b.client.own(ctx, channel, thread, n.Created.Add(-drift))
 	if after, limit := limited(err); limit {
 		return nil, &approvals.RetryError{After: after, Err: err}
 	}
