@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -60,7 +61,9 @@ func newLine(t *testing.T, greet func(*websocket.Conn)) *line {
 	l.bot.socket.open = func(context.Context) (string, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.opened++
+		if l.opened++; l.opened > 1000 { // time stands still while a bot asks without a pause
+			return "", errors.New("asked for far too often")
+		}
 		return "ws://slack.test/link", l.refuse
 	}
 	l.bot.socket.dialer.NetDialContext = func(context.Context, string, string) (net.Conn, error) {
