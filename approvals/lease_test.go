@@ -525,6 +525,27 @@ func TestExpiryIsFoundByTheClick(t *testing.T) {
 	})
 }
 
+// TestOverdueIsNotListed lets the time for an answer pass before anybody has settled the request.
+func TestOverdueIsNotListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		step := b.step()
+		if err := step(runJob(b.submit())); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{1, 0} {
+			page, _, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Viewer: bob})
+			if err != nil || len(page) != want {
+				t.Errorf("%d requests, %v; want %d", len(page), err, want)
+			}
+			time.Sleep(time.Hour + time.Second)
+		}
+		b.stop()
+		b.store.Close()
+	})
+}
+
 // TestApprovalLapses lets an approval become too old before the call's turn comes.
 func TestApprovalLapses(t *testing.T) {
 	t.Parallel()

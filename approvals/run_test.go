@@ -31,6 +31,24 @@ func TestRejectionReachesTheModelAsData(t *testing.T) {
 	}
 }
 
+// TestEmptyAnswerIsSaid has an agent end without a word: people are told that, and are not shown nothing.
+func TestEmptyAnswerIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.model(model(func(*agent.ModelRequest) ([]agent.Item, error) {
+		return []agent.Item{agent.AssistantMessage(" \n")}, nil
+	}))
+	step := b.step()
+	id := b.submit()
+	if err := errors.Join(step(runJob(id)), step(deliverJob(place))); err != nil {
+		t.Fatal(err)
+	}
+	notices, answers := b.surface.texts(approvals.NotifyNotice), b.surface.texts(approvals.NotifyAnswer)
+	if len(notices) != 1 || notices[0] != "The agent has finished without an answer." || len(answers) != 0 {
+		t.Errorf("people read %q and the answers %q", notices, answers)
+	}
+}
+
 // twice is a model that pays twice, one call after the other.
 func twice(req *agent.ModelRequest) ([]agent.Item, error) {
 	switch told := outputs(req); len(told) {
