@@ -23,7 +23,7 @@ race: ## the suite under the race detector
 
 .PHONY: long
 long: ## the slow tests too: kill at every crash point, large stores, random schedules
-	go test -count=1 ./internal/app ./approvals ./store/... -long
+	.ci/long
 
 .PHONY: lint
 lint: ## gofmt, vet, staticcheck, go.mod in order
@@ -35,7 +35,7 @@ lint: ## gofmt, vet, staticcheck, go.mod in order
 
 .PHONY: golden
 golden: ## rewrite the golden files after reading the difference
-	go test ./bot ./agent ./internal/app -update
+	go test ./bot ./agent ./agent/shelltool -update
 
 .PHONY: fuzz
 fuzz: ## half a minute of every fuzz target
