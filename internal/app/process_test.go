@@ -106,14 +106,17 @@ func (p *process) wait() int {
 // says waits until the process has printed the text.
 func (p *process) says(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if strings.Contains(p.out.String(), text) {
-			return
+	deadline, ended := time.After(patience), false
+	for !strings.Contains(p.out.String(), text) {
+		if ended {
+			p.t.Fatalf("the process ended and did not say %q:\n%s", text, p.out.String())
 		}
 		select {
 		case <-p.exited:
+			ended = true // what it printed last is to be read yet
 		case <-time.After(5 * time.Millisecond):
+		case <-deadline:
+			p.t.Fatalf("the process does not say %q:\n%s", text, p.out.String())
 		}
 	}
-	p.t.Fatalf("the process does not say %q:\n%s", text, p.out.String())
 }
