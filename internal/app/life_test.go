@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"countersign/internal/slackdev"
 )
 
 // TestBadStart ends with the name of what is wrong and the fix, and shows no secret.
@@ -107,6 +110,21 @@ func TestReload(t *testing.T) {
 	bot.signal(syscall.SIGHUP)
 	bot.says("agents file reloaded")
 	w.answer(w.mention("pay 2"), "R-1")
+}
+
+// TestReloadDuringTheStart takes a SIGHUP that comes before the bot is ready: the file is read again once it is.
+func TestReloadDuringTheStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	came := make(chan struct{})
+	asked := sync.OnceFunc(func() { close(came) })
+	w.slack.Fail(slackdev.Fault{Method: "auth.test", Delay: time.Second, Match: func(map[string]any) bool { asked(); return true }})
+	bot := w.spawn(binary(t), w.env(), "run")
+	<-came
+	bot.signal(syscall.SIGHUP)
+	bot.says("msg=ready")
+	bot.says("agents file reloaded")
+	w.answer(w.mention("pay 1"), "R-1")
 }
 
 // TestHTTP serves health, readiness and metrics, and refuses what Slack did not sign.

@@ -4,23 +4,17 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"countersign/internal/app/agentsfile"
 )
 
 // reloadOnSignal reads the agents file again at every SIGHUP.
 func (s *server) reloadOnSignal(ctx context.Context) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hup:
+		case <-s.hangup:
 			s.reload()
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,7 +56,10 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	if err := cfg.CheckRun(); err != nil {
 		return err
 	}
-	s := &server{program: p, cfg: cfg, log: newLogger(cfg, p.Stderr), metrics: newMetrics()}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // from now on: before the bot is ready it must not end it
+	defer signal.Stop(hangup)
+	s := &server{program: p, cfg: cfg, log: newLogger(cfg, p.Stderr), metrics: newMetrics(), hangup: hangup}
 	s.mcp = newMCPServers(s.log)
 	defer s.mcp.closeAll()
 	if err := s.open(ctx); err != nil {
@@ -70,6 +76,7 @@ type server struct {
 	log     *slog.Logger
 	metrics *metrics
 	mcp     *mcpServers
+	hangup  <-chan os.Signal // SIGHUP
 
 	client    *bot.Client
 	workspace approvals.WorkspaceID
