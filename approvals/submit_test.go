@@ -158,6 +158,22 @@ func TestSubmitLimits(t *testing.T) {
 	}
 }
 
+// TestSubmitBoundsWhatWaits has a conversation fill up behind its run.
+func TestSubmitBoundsWhatWaits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.submit()
+	for n := range 51 {
+		want := map[bool]error{true: approvals.ErrLimit}[n == 50]
+		if _, err := b.service.Submit(t.Context(), b.submission(ann, place, "and this")); !errors.Is(err, want) {
+			t.Fatalf("message %d behind the run: %v, want %v", n+1, err, want)
+		}
+	}
+	if n := len(b.run(id).Queue); n != 50 {
+		t.Errorf("%d messages wait", n)
+	}
+}
+
 // activeIn returns the run under way in a thread of C1.
 func (b *bench) activeIn(thread string) (id approvals.RunID) {
 	b.Helper()
