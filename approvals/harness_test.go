@@ -506,7 +506,7 @@ func (b *bench) pending(run approvals.RunID) (all []*approvals.Request) {
 // until waits for the condition.
 func (b *bench) until(what string, ok func() bool) {
 	b.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(*patience)
 	for !ok() {
 		if time.Now().After(deadline) {
 			b.Fatalf("waited in vain: %s", what)

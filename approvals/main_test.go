@@ -4,9 +4,13 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 )
 
-var long = flag.Bool("long", false, "run the slow tests too")
+var (
+	long     = flag.Bool("long", false, "run the slow tests too")
+	patience = flag.Duration("patience", time.Minute, "how long a test waits for what must come")
+)
 
 // TestMain makes random tests short unless asked otherwise.
 func TestMain(m *testing.M) {

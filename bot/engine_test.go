@@ -83,7 +83,7 @@ func newWorld(t *testing.T, steps ...scripted.Step) *world {
 func newWorldOf(t *testing.T, tools []agent.Tool, steps ...scripted.Step) *world {
 	t.Helper()
 	ws, err := slackdev.Start(slackdev.Config{
-		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}, AckTimeout: patience, TriggerLife: patience,
+		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}, AckTimeout: *patience, TriggerLife: *patience,
 	})
 	if err != nil {
 		t.Fatal(err)

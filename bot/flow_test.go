@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"log/slog"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ type setUp struct {
 
 // patience bounds what a test waits for. It is far beyond what anything takes, also on a busy machine, and is Slack's
 // patience too where a test does not speak of it: no test fails because the machine was slow.
-const patience = time.Minute
+var patience = flag.Duration("patience", time.Minute, "how long a test waits for what must come")
 
 // newStage starts a workspace and a bot, and stops both at the end of the test.
 func newStage(t *testing.T, with setUp) *stage {
@@ -46,9 +47,9 @@ func newStage(t *testing.T, with setUp) *stage {
 		with.slack.RetryAfter = []time.Duration{0}
 	}
 	if with.slack.AckTimeout == 0 {
-		with.slack.AckTimeout = patience
+		with.slack.AckTimeout = *patience
 	}
-	with.slack.TriggerLife = patience
+	with.slack.TriggerLife = *patience
 	ws, err := slackdev.Start(with.slack)
 	if err != nil {
 		t.Fatal(err)
@@ -93,14 +94,14 @@ func (s *stage) start() {
 
 // ctx bounds everything a test waits for.
 func (s *stage) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), *patience)
 	s.t.Cleanup(cancel)
 	return ctx
 }
 
 func (s *stage) eventually(what string, cond func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(*patience)
 	for !cond() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("waited in vain: %s\n%s", what, s.logs)

@@ -321,7 +321,7 @@ func TestRefusedAppTokenEndsRun(t *testing.T) {
 	}
 	defer ws.Close()
 	b := lonely(t, strings.TrimSuffix(ws.APIURL(), "/api/"))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	var refused *TokenError
 	if err := b.Run(ctx); !errors.As(err, &refused) || refused.Variable != "SLACK_APP_TOKEN" {
