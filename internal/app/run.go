@@ -50,12 +50,12 @@ const (
 
 // headroom is how much more than twice of what is in use the heap may hold before it is collected. What the bot keeps is
 // a few megabytes: without it, a collection would come after every four of them, dozens of times a second under load.
-const headroom = 32 << 20
+const headroom = 16 << 20
 
 // Run runs the bot until ctx ends.
 func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	// The collector goes by what is allocated. This is, but as nobody touches it, the system gives no memory for it.
-	ballast := make([]byte, headroom/2)
+	ballast := make([]byte, headroom)
 	defer runtime.KeepAlive(ballast)
 	cfg, err := ReadConfig()
 	if err != nil {
