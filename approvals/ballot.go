@@ -163,6 +163,11 @@ func (p *people) approves(ctx context.Context, r *Request, q Requirement) (bool,
 	return found >= q.Quorum, nil
 }
 
+// about reports whether r asks if a call of the tool by the agent may run, the tool being defined so.
+func (r *Request) about(agentName, tool string, definition agent.Digest) bool {
+	return r.Kind == agent.Confirm && r.Agent == agentName && r.Tool.Name == tool && sameDigest(r.Definition, definition)
+}
+
 // standing reports whether the people who settled r meant later calls too: all of them said so, and their number is that
 // which the policy demands.
 func (r *Request) standing() bool {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"countersign/agent"
 	"countersign/internal/fault"
 )
 
@@ -195,7 +194,7 @@ func (c *change) record(ctx context.Context, b *ballot, d Decision) error {
 // that nobody approves one of them while the run takes the rejection over, and reads of an approval that nothing follows.
 // A standing approval ends none: their policies may ask for more than r's did.
 func (c *change) dropCovered(r *Request) error {
-	if r.Status != RequestRejected || r.Kind != agent.Confirm || !r.standing() {
+	if r.Status != RequestRejected || !r.standing() {
 		return nil
 	}
 	requests, err := c.RequestsOfRun(r.Workspace, r.Run)
@@ -203,7 +202,7 @@ func (c *change) dropCovered(r *Request) error {
 		return err
 	}
 	for _, o := range requests {
-		if o.Status != RequestPending || o.Kind != agent.Confirm || o.Agent != r.Agent || o.Tool.Name != r.Tool.Name || o.Definition != r.Definition {
+		if o.Status != RequestPending || !o.about(r.Agent, r.Tool.Name, r.Definition) {
 			continue
 		}
 		if err := c.drop(o, RequestCancelled, "All calls of this tool in this run were rejected."); err != nil {

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,10 +125,14 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	return x.runner.Run(ctx, x.config.Agent, append(history, agent.UserMessage(x.run.Input))...)
 }
 
-// apply tells the state how requests ended that the run has not taken over yet. Doing it again changes nothing.
+// apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two
+// answers for all calls of a tool the later one counts, and the rejection of two at once. Doing it again changes nothing.
 func (x *execution) apply() error {
 	open := x.state.Interruptions()
-	for _, r := range x.requests {
+	ended := slices.SortedStableFunc(slices.Values(x.requests), func(a, b *Request) int {
+		return cmp.Or(a.Settled.Compare(b.Settled), rank(a)-rank(b))
+	})
+	for _, r := range ended {
 		if r.Status == RequestPending || r.Applied {
 			continue
 		}
@@ -141,6 +146,14 @@ func (x *execution) apply() error {
 		}
 	}
 	return nil
+}
+
+// rank puts rejections last.
+func rank(r *Request) int {
+	if r.Status == RequestRejected {
+		return 1
+	}
+	return 0
 }
 
 // asks reports whether the request is about the interruption.

@@ -91,3 +91,86 @@ func TestStandingRejectionLeavesNothingToApprove(t *testing.T) {
 		})
 	}
 }
+
+// TestLastStandingAnswerCounts has two people mean opposite things for all calls of a tool, in either order. The questions of the
+// calls are in the order of the calls, the answers are not.
+func TestLastStandingAnswerCounts(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int{0, 1} {
+		b := newBench(t)
+		b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`), call("c3", "pay", `{"amount":3}`)))
+		b.start()
+		id := b.submit()
+		b.until("all questions", func() bool { return len(b.pending(id)) == 3 })
+		b.reaches(id, approvals.RunWaiting)
+		b.stop()
+		all := b.pending(id)
+		b.must(all[first], bob, approvals.AlwaysApprove, "")
+		b.must(all[1-first], cara, approvals.AlwaysReject, "none of them")
+		if got := b.request(all[2].ID); got.Status != approvals.RequestCancelled {
+			t.Fatalf("the third request is %s", got.Status)
+		}
+		b.start()
+		got := b.reaches(id, approvals.RunDone)
+		if n := len(b.effects.all()); n != 1 {
+			t.Errorf("call %d approved, then all rejected: %d effects, want 1: %s", first+1, n, got.Output)
+		}
+	}
+}
+
+// TestAllRejectedWhileAnotherCallIsOnItsWay has somebody reject all calls of a tool while an agent inside is about to make the next
+// one, which an earlier answer covers and nobody is asked about.
+func TestAllRejectedWhileAnotherCallIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	for _, verdict := range []approvals.Verdict{approvals.AlwaysReject, approvals.Reject} {
+		b := newBench(t)
+		b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+			q := lenient()
+			if string(r.Arguments) == `{"amount":100}` { // no standing answer covers it
+				q.Policy, q.Quorum = "large", 2
+			}
+			return q, nil
+		})
+		var large *approvals.Request
+		finance := &agent.Agent{Name: "finance", Tools: b.tools(), Model: model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+			told := outputs(req)
+			switch {
+			case strings.Contains(req.Items[0].Text, "large") && len(told) == 0:
+				return []agent.Item{call("n1", "pay", `{"amount":100}`)}, nil
+			case strings.Contains(req.Items[0].Text, "large"), len(told) == 2:
+				return []agent.Item{agent.AssistantMessage("done inside")}, nil
+			case len(told) == 0:
+				return []agent.Item{call("n1", "pay", `{"amount":1}`)}, nil
+			}
+			b.must(large, cara, verdict, "no more")
+			return []agent.Item{call("n2", "pay", `{"amount":2}`)}, nil
+		})}
+		b.agent(asks(call("c1", "ask_finance", `{"input":"small"}`), call("c2", "ask_finance", `{"input":"large"}`)), finance.AsTool("ask_finance", "Ask finance."))
+		b.start()
+		id := b.submit()
+		b.until("both questions", func() bool { return len(b.pending(id)) == 2 })
+		b.reaches(id, approvals.RunWaiting)
+		small := b.pending(id)[0]
+		large = b.pending(id)[1]
+		if string(small.Arguments) != `{"amount":1}` {
+			small, large = large, small
+		}
+		b.must(small, bob, approvals.AlwaysApprove, "")
+		if verdict == approvals.Reject {
+			b.reaches(id, approvals.RunDone)
+			if n := len(b.effects.all()); n != 2 {
+				t.Errorf("control: %d effects, want 2", n)
+			}
+			continue
+		}
+		b.until("the question about the next call", func() bool {
+			all := b.pending(id)
+			return len(all) == 1 && string(all[0].Arguments) == `{"amount":2}`
+		})
+		b.must(b.pending(id)[0], cara, approvals.Reject, "")
+		b.reaches(id, approvals.RunDone)
+		if n := len(b.effects.all()); n != 1 {
+			t.Errorf("%d effects, want 1: %v", n, b.effects.all())
+		}
+	}
+}

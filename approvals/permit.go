@@ -88,8 +88,7 @@ func (x *execution) granted(e agent.Effect) *Request {
 		if e.Decided && r.Interruption == e.Interruption && r.Kind == kind {
 			return r
 		}
-		if e.Always && r.Kind == agent.Confirm && r.standing() && r.Agent == e.Call.Agent && r.Tool.Name == e.Call.Tool &&
-			sameDigest(r.Definition, e.Definition) {
+		if e.Always && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) {
 			return r
 		}
 	}
@@ -156,12 +155,10 @@ func (p *permit) allowing(c *change) (*Request, error) {
 	if p.request == "" {
 		return nil, nil
 	}
-	if p.effect.Always {
-		if err := p.overruled(c); err != nil {
-			return nil, err
-		}
-	}
 	r, err := c.Request(c.ws, p.request)
+	if err == nil && p.effect.Always {
+		err = p.overruled(c, r)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -175,17 +172,21 @@ func (p *permit) allowing(c *change) (*Request, error) {
 	return r, nil
 }
 
-// overruled returns agent.ErrStale when people were asked about this very call beside the standing answer, and the answer
-// was no: it may have been given since the run was claimed.
-func (p *permit) overruled(c *change) error {
+// overruled returns agent.ErrStale when people have said no since the standing answer r, perhaps since the run was claimed:
+// to this very call, about which they were asked too, or to all calls of its tool.
+func (p *permit) overruled(c *change, standing *Request) error {
 	requests, err := c.RequestsOfRun(c.ws, p.x.run.ID)
 	if err != nil {
 		return err
 	}
+	e := &p.effect
 	for _, r := range requests {
-		no := r.Status == RequestRejected || r.Status == RequestExpired
-		if no && r.Kind == agent.Confirm && r.Interruption == p.effect.Interruption {
+		rejected := r.Status == RequestRejected
+		switch {
+		case r.Kind == agent.Confirm && r.Interruption == e.Interruption && (rejected || r.Status == RequestExpired):
 			return fmt.Errorf("%w: request %s about this very call is %s", agent.ErrStale, r.ID, r.Status)
+		case rejected && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) && !r.Settled.Before(standing.Settled):
+			return fmt.Errorf("%w: request %s rejects all calls of the tool", agent.ErrStale, r.ID)
 		}
 	}
 	return nil
