@@ -48,7 +48,7 @@ func (f *frame) append(it Item) {
 			f.ledger = make(map[string]entry)
 		}
 		f.ledger[it.CallID] = entry{item: len(f.items)}
-	case it.isOutput():
+	case it.IsOutput():
 		e := f.ledger[it.CallID]
 		e.answered = true
 		f.ledger[it.CallID] = e

@@ -170,9 +170,9 @@ func (l *loop) filtered(ctx context.Context, h *Handoff, items []Item) (shown []
 		switch {
 		case it.isCall():
 			open[it.CallID] = true
-		case it.isOutput() && !open[it.CallID]:
+		case it.IsOutput() && !open[it.CallID]:
 			return nil, errUnpaired
-		case it.isOutput():
+		case it.IsOutput():
 			delete(open, it.CallID)
 		}
 	}
@@ -198,7 +198,7 @@ func Transcript(items []Item) []Item {
 			fmt.Fprintf(&b, "\n%s: %s", it.Role, it.Text)
 		case it.isCall():
 			fmt.Fprintf(&b, "\ncalled %s: %s", it.Name, it.Arguments)
-		case it.isOutput():
+		case it.IsOutput():
 			fmt.Fprintf(&b, "\nresult: %s", it.Output)
 		}
 	}

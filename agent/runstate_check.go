@@ -145,7 +145,7 @@ func (f *frame) readLedger() error {
 				return badItem(i, "a call id is missing or used twice")
 			}
 			f.ledger[it.CallID] = entry{item: i}
-		case it.isOutput():
+		case it.IsOutput():
 			if !known || e.answered || callForms[f.items[e.item].Type].output != it.Type {
 				return badItem(i, "an output without its call, or a second one")
 			}

@@ -106,7 +106,7 @@ func (l *loop) endsWith(ctx context.Context, b *ToolUseBehavior, results []ToolR
 // outputText returns the output of the call with the id.
 func (f *frame) outputText(callID string) string {
 	for _, it := range slices.Backward(f.items) {
-		if it.isOutput() && it.CallID == callID {
+		if it.IsOutput() && it.CallID == callID {
 			return it.Output
 		}
 	}

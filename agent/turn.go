@@ -69,7 +69,7 @@ func (r *response) add(it Item) error {
 	case clean.isCall():
 		// What the model wrote is judged as it is, before anything that cannot be saved is replaced in it.
 		return r.addCall(clean, it.Arguments)
-	case clean.isOutput():
+	case clean.IsOutput():
 		return errForgedOutput
 	case needsClient[clean.Type]:
 		return fmt.Errorf("%q calls are not supported", clean.Type)

@@ -56,8 +56,8 @@ func (it *Item) isCall() bool {
 	return false
 }
 
-// isOutput reports whether the item answers a call.
-func (it *Item) isOutput() bool {
+// IsOutput reports whether the item answers a call.
+func (it *Item) IsOutput() bool {
 	switch it.Type {
 	case ItemFunctionCallOutput, ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput, ItemMCPApprovalResponse:
 		return true
@@ -114,22 +114,39 @@ func withoutNulls(canonical json.RawMessage) json.RawMessage {
 // outputOf returns the item that answers a call of the turn.
 func (f *frame) outputOf(c *call, out ToolOutput) Item { return answer(f.callItem(c), f.agent, out) }
 
-// CloseCalls returns the items such that every call has its output, because providers refuse one without: calls that
-// have none get one with the text, as calls that were not carried out, in their own form, at the end.
+// CloseCalls is AnswerCalls with the text as the output of every open call, as calls that were not carried out.
 func CloseCalls(items []Item, text string) []Item {
-	answered := make(map[string]bool)
-	for i := range items {
-		if items[i].isOutput() {
-			answered[items[i].CallID] = true
-		}
-	}
+	return AnswerCalls(items, func(call Item) ToolOutput {
+		return ToolOutput{Text: text, Failed: call.Type != ItemFunctionCall}
+	})
+}
+
+// AnswerCalls returns the items such that every call has its output, because providers refuse one without: calls that
+// have none get what output says, in their own form, at the end. An output answers the newest call with its id.
+func AnswerCalls(items []Item, output func(call Item) ToolOutput) []Item {
 	closed := slices.Clone(items)
-	for i := range items {
-		if it := &items[i]; it.isCall() && !answered[it.CallID] {
-			closed = append(closed, answer(it, it.Agent, ToolOutput{Text: text, Failed: it.Type != ItemFunctionCall}))
-		}
+	for _, i := range openCalls(items) {
+		closed = append(closed, answer(&items[i], items[i].Agent, output(items[i])))
 	}
 	return closed
+}
+
+// openCalls returns the indices of the calls without an output, in order.
+func openCalls(items []Item) (open []int) {
+	for i := range items {
+		switch it := &items[i]; {
+		case it.isCall():
+			open = append(open, i)
+		case it.IsOutput():
+			for k, at := range slices.Backward(open) {
+				if items[at].CallID == it.CallID {
+					open = slices.Delete(open, k, k+1)
+					break
+				}
+			}
+		}
+	}
+	return open
 }
 
 // answer returns the item that answers a call, made for the agent.

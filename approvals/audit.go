@@ -7,11 +7,12 @@ import (
 	"countersign/agent"
 )
 
-// AuditEntry is one link of a workspace's audit chain. Entries are only ever appended.
+// AuditEntry is one entry of a workspace's audit trail. Entries are only ever appended; sealing gives an entry its place
+// in the chain.
 type AuditEntry struct {
 	Workspace WorkspaceID `json:"workspace"`
-	Seq       uint64      `json:"seq"` // from 1, without gaps
-	At        time.Time   `json:"at"`
+	Seq       uint64      `json:"seq"` // from 1, without gaps; 0: not sealed yet
+	At        time.Time   `json:"at"`  // on the store's clock; the order of the chain does not depend on it
 	Action    AuditAction `json:"action"`
 	Actor     string      `json:"actor"` // a UserID, or "system"
 	Run       RunID       `json:"run,omitempty"`
@@ -19,7 +20,13 @@ type AuditEntry struct {
 	// Data holds the facts of the action as a JSON object: digests, verdicts, statuses; never arguments or secrets.
 	Data json.RawMessage `json:"data,omitempty"`
 	Prev agent.Digest    `json:"prev"` // Hash of the entry before; zero for the first
-	Hash agent.Digest    `json:"hash"` // over everything above
+	Hash agent.Digest    `json:"hash"` // over Seq, Prev and Content
+
+	// ID names the entry and sorts by time. Entries of the trail's first form have none.
+	ID AuditID `json:"id,omitempty"`
+	// Content is the digest of everything but Seq, Prev and Hash. Entries of the trail's first form have none: their Hash
+	// is over all fields.
+	Content agent.Digest `json:"content,omitzero"`
 }
 
 // AuditAction names what happened.
@@ -45,7 +52,11 @@ const (
 	AuditRequestStale     AuditAction = "request.stale"
 	AuditDecision         AuditAction = "decision.recorded"
 	AuditDecisionRefused  AuditAction = "decision.refused"
+	AuditDecisionVoided   AuditAction = "decision.voided" // the person had lost the right when it was about to settle
+	AuditRequestOutcome   AuditAction = "request.outcome" // what became of the call, where no effect says so
 	AuditEffectIntent     AuditAction = "effect.intent"
 	AuditEffectDone       AuditAction = "effect.done"
+	AuditEffectUnknown    AuditAction = "effect.unknown" // begun, and nobody knows what came of it
 	AuditUndeliverable    AuditAction = "notification.undeliverable"
+	AuditReplayed         AuditAction = "notification.replayed"
 )

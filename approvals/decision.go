@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"encoding/json"
 	"time"
 
 	"countersign/agent"
@@ -44,4 +45,37 @@ type Decision struct {
 	// Via names the way the answer came: "button", "modal", "home", "cli".
 	Via string    `json:"via"`
 	At  time.Time `json:"at"` // set by Service
+	// Standing is set by Service on a decision that follows from a standing answer to another request.
+	Standing *StandingAnswer `json:"standing,omitempty"`
+
+	// Void says, in a few words, why the decision counts no longer: the person had lost the right to it when the request
+	// was about to be settled. Empty: it counts.
+	Void string `json:"void,omitempty"`
+
+	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people provide,
+	// Grant makes an approval outlive the run. No policy offers them yet: a decision that sets one is ErrInvalid.
+	For       UserID          `json:"for,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Grant     *GrantTerms     `json:"grant,omitempty"`
 }
+
+// StandingAnswer names the answer for all calls of a tool that a decision follows from.
+type StandingAnswer struct {
+	Request  RequestID  `json:"request"`
+	Decision DecisionID `json:"decision"`
+}
+
+// GrantTerms are what a person asks of a grant: how far it reaches, for which arguments, for how long and how often.
+type GrantTerms struct {
+	Scope     Scope         `json:"scope"`
+	Condition string        `json:"condition,omitempty"` // CEL over the call's arguments
+	TTL       time.Duration `json:"ttl,omitempty"`       // zero: as long as the policy lets it
+	Uses      int           `json:"uses,omitempty"`      // zero: any number
+}
+
+// standing reports whether the verdict is about later calls too.
+func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysReject }
+
+// alone reports whether one eligible person suffices for the verdict: it runs nothing.
+func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }

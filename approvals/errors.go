@@ -27,6 +27,8 @@ var (
 	ErrFenced = errors.New("fenced")
 	// ErrUndeliverable is wrapped by a Notifier when no attempt can succeed.
 	ErrUndeliverable = errors.New("undeliverable")
+	// ErrCommitUnknown is returned by a store's Update that cannot tell whether it was committed. Reading again tells.
+	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed")
 	// ErrClosed is returned by a store that has been closed.
 	ErrClosed = errors.New("store is closed")
 )

@@ -21,6 +21,13 @@ var requestMoves = map[RequestStatus][]RequestStatus{
 	RequestApproved: {RequestStale},
 }
 
+// outcomeMoves is the table of docs/state-machine.md: what may become known of a call.
+var outcomeMoves = map[Outcome][]Outcome{
+	OutcomeNone:    {OutcomeRunning, OutcomeRan, OutcomeFailed, OutcomeNotRun, OutcomeUnknown},
+	OutcomeRunning: {OutcomeRan, OutcomeFailed, OutcomeUnknown},
+	OutcomeUnknown: {OutcomeRunning, OutcomeRan, OutcomeFailed},
+}
+
 // errIllegalMove marks a defect of this package: somebody asked for a move that the tables do not have.
 var errIllegalMove = errors.New("illegal move")
 
@@ -44,9 +51,9 @@ var requestActions = map[RequestStatus]AuditAction{
 	RequestStale:     AuditRequestStale,
 }
 
-// moveRun is the only place where the status of a run changes: it refuses what the table does not have, and writes
-// the audit entry of the move. The caller puts the run.
-func (c *change) moveRun(r *Run, to RunStatus, actor string, facts map[string]any) error {
+// moveRun is the only place where the status of a run changes: it refuses what the table does not have, and has the run
+// and the audit entry of the move written.
+func (c *txn) moveRun(r *Run, to RunStatus, actor string, data auditData) error {
 	if !slices.Contains(runMoves[r.Status], to) {
 		return fmt.Errorf("run %s from %q to %q: %w", r.ID, r.Status, to, errIllegalMove)
 	}
@@ -61,17 +68,35 @@ func (c *change) moveRun(r *Run, to RunStatus, actor string, facts map[string]an
 	if to != RunRunning {
 		r.Owner, r.LeaseUntil = "", noTime
 	}
-	return c.audit(entry{Action: action, Actor: actor, Run: r.ID, Facts: facts})
+	c.changed(r)
+	if r.Waits != "" && (to == RunRunning || to == RunQueued) {
+		return nil // tried again and again: the trail has said so once
+	}
+	return c.audit(entry{Action: action, Actor: actor, Run: r.ID, Data: data})
 }
 
-// moveRequest is the only place where the status of a request changes; like moveRun.
-func (c *change) moveRequest(r *Request, to RequestStatus, actor string, facts map[string]any) error {
+// moveRequest is the only place where the status of a request changes; like moveRun. A request that is settled needs no
+// timer any more, and where its call cannot run under it, that is its outcome.
+func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data auditData) error {
 	if !slices.Contains(requestMoves[r.Status], to) {
 		return fmt.Errorf("request %s from %q to %q: %w", r.ID, r.Status, to, errIllegalMove)
 	}
 	r.Status = to
+	c.touched(r)
 	if to != RequestPending {
 		r.Settled = c.now
 	}
-	return c.audit(entry{Action: requestActions[to], Actor: actor, Run: r.Run, Request: r.ID, Facts: facts})
+	if err := c.audit(entry{Action: requestActions[to], Actor: actor, Run: r.Run, Request: r.ID, Data: data}); err != nil {
+		return err
+	}
+	if to == RequestPending {
+		return nil
+	}
+	if !r.NextAct.IsZero() {
+		r.NextAct = noTime
+		if err := c.DeleteJob(c.ws, JobTimer, string(r.ID)); err != nil {
+			return err
+		}
+	}
+	return c.became(r, r.settledOutcome())
 }

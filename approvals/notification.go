@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -18,8 +19,20 @@ const (
 	NotifyNotice NotificationKind = "notice"
 )
 
-// Notification is an entry of the outbox: written in the transaction of what it tells, delivered afterwards at least
-// once, in order within its place.
+// Copy says for whom a notification of a place is: the zero Copy for the place itself, else one more audience, such as
+// "dm:U1", "channel:C7" or "home:U1", as the surface names people and channels.
+type Copy string
+
+// JobID is the ID of the JobDeliver that delivers the queue.
+func (k CopyKey) JobID() string {
+	if k.Copy == "" {
+		return k.Place.Key()
+	}
+	return k.Place.Key() + "#" + url.PathEscape(string(k.Copy))
+}
+
+// Notification is an entry of the outbox, one copy for one audience: written in the transaction of what it tells,
+// delivered afterwards at least once, in order within its place and copy.
 type Notification struct {
 	Workspace WorkspaceID      `json:"workspace"`
 	ID        NotificationID   `json:"id"`
@@ -34,9 +47,20 @@ type Notification struct {
 	// middle of one could not count it.
 	Attempts int `json:"attempts,omitempty"`
 
+	Copy Copy `json:"copy,omitempty"`
+	// Owner delivers it until LeaseUntil, in a store that several processes use.
+	Owner      string    `json:"owner,omitempty"`
+	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	// Dead is when it was given up, Why for what reason. A dead letter is listed and can be sent again; nobody waits for it.
+	Dead time.Time `json:"dead,omitzero"`
+	Why  string    `json:"why,omitempty"`
+
 	// Card is the request as it stands at delivery, for NotifyCard. It is not stored.
 	Card *Request `json:"-"`
 }
+
+// Key names the queue that the notification waits in.
+func (n *Notification) Key() CopyKey { return CopyKey{n.Workspace, n.Place, n.Copy} }
 
 // Delivery says where a notification is to be seen.
 type Delivery struct {

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -13,11 +14,12 @@ type Policy interface {
 
 // Requirement is a policy's answer for one request.
 type Requirement struct {
-	Policy       string    `json:"policy"` // the policy's name, shown to people
-	Approvers    Approvers `json:"approvers"`
-	Quorum       int       `json:"quorum"`      // distinct people who must approve; at least 1
-	DenyQuorum   int       `json:"deny_quorum"` // distinct people whose rejection settles; at least 1
-	SelfApproval bool      `json:"self_approval,omitempty"`
+	Policy string `json:"policy"` // the policy's name, shown to people
+	// Seats must all be taken, each by another person: two equal seats are a quorum of two, seats with different groups
+	// ask for one of each.
+	Seats        []Seat `json:"seats"`
+	DenyQuorum   int    `json:"deny_quorum"` // distinct people whose rejection settles; at least 1
+	SelfApproval bool   `json:"self_approval,omitempty"`
 	// ExpiresIn bounds how long the request waits; zero means forever.
 	ExpiresIn time.Duration `json:"expires_in,omitempty"`
 	OnExpiry  OnExpiry      `json:"on_expiry"`
@@ -26,6 +28,16 @@ type Requirement struct {
 	// Always lists the scopes a standing answer may have; empty forbids it.
 	Always []Scope `json:"always,omitempty"`
 }
+
+// Seat is a place among those who must agree. One person takes one seat.
+type Seat struct {
+	Approvers Approvers `json:"approvers"`
+	// From is the instant from which on the seat can be taken; zero: at once.
+	From time.Time `json:"from,omitzero"`
+}
+
+// Quorum returns n equal seats: any n distinct people of the set.
+func Quorum(n int, a Approvers) []Seat { return slices.Repeat([]Seat{{Approvers: a}}, n) }
 
 // Scope is how far a standing answer reaches.
 type Scope string
@@ -54,15 +66,20 @@ type Approvers struct {
 // Empty reports whether the set names nobody.
 func (a Approvers) Empty() bool { return len(a.Users) == 0 && len(a.Groups) == 0 && !a.ChannelMembers }
 
-// Directory knows the people. Every error means that the question has no answer now, and is treated as "no".
-// Answers may be up to a minute old.
+// Directory knows the people. Questions that a decision rests on are put with the time at which the decision arrived: the
+// answer must then rest on a question that was put to the source at or after since, which concurrent callers may share.
+// With a zero since a kept answer will do, as old as a minute. An error other than ErrNotFound means that the question
+// has no answer now, and is treated as "no".
 type Directory interface {
 	// Person returns who the user is; ErrNotFound when there is no such user.
-	Person(ctx context.Context, u UserID) (Person, error)
-	// Members returns the people of a user group.
-	Members(ctx context.Context, ws WorkspaceID, group string) ([]UserID, error)
-	// ChannelMembers returns the people in a channel.
+	Person(ctx context.Context, u UserID, since time.Time) (Person, error)
+	// Members returns the people of a user group; ErrNotFound when there is no such group: it counts as empty.
+	Members(ctx context.Context, ws WorkspaceID, group string, since time.Time) ([]UserID, error)
+	// ChannelMembers returns the people in a channel, for lists and counts, as they were up to a minute ago. ErrNotFound when
+	// the channel does not exist or cannot be seen: it counts as empty.
 	ChannelMembers(ctx context.Context, ws WorkspaceID, channel string) ([]UserID, error)
+	// InChannel reports whether the person is in the channel; ErrNotFound as ChannelMembers.
+	InChannel(ctx context.Context, ws WorkspaceID, channel string, u UserID, since time.Time) (bool, error)
 }
 
 // Person is what a directory knows of somebody.

@@ -21,9 +21,39 @@ const (
 	RequestStale     RequestStatus = "stale"
 )
 
+// Outcome is what became of the call a request is about: the second fact beside its status.
+type Outcome string
+
+// The outcomes. docs/state-machine.md shows the moves between them; outcomeMoves is the same table.
+const (
+	OutcomeNone    Outcome = ""        // not known yet: the request waits, or its approved call has not had its turn
+	OutcomeRunning Outcome = "running" // the tool was started
+	OutcomeRan     Outcome = "ran"     // carried out, by the tool or, as they reported, by people
+	OutcomeFailed  Outcome = "failed"  // carried out without success, as the tool says
+	OutcomeNotRun  Outcome = "not run" // it was not carried out under this request, and will not be
+	OutcomeUnknown Outcome = "unknown" // started, and nobody knows what came of it
+)
+
 // Request is a durable question to people about one tool call. What is shown to people and what is executed both come
-// from here; Arguments, Definition and Digest never change after creation.
+// from here.
 type Request struct {
+	RequestHead
+	RequestContent
+}
+
+// RequestContent is what a request asks about, as far as only those need it who show or run the call. It never changes
+// after creation, and is what a store encrypts at rest; see Private.
+type RequestContent struct {
+	Arguments json.RawMessage `json:"arguments"` // canonical JSON
+	// Facts are what the call depends on in the world, as agent.Tool.Bind determined them; they are part of Digest.
+	Facts []string `json:"facts,omitempty"`
+	// Explanation takes the call apart for people, line by line; nothing is bound to it.
+	Explanation []string `json:"explanation,omitempty"`
+}
+
+// RequestHead is who asks what of whom, and what became of it: what is listed, counted and decided by.
+// Definition and Digest never change after creation.
+type RequestHead struct {
 	Workspace WorkspaceID `json:"workspace"`
 	ID        RequestID   `json:"id"`
 	Run       RunID       `json:"run"`
@@ -35,7 +65,6 @@ type Request struct {
 	Agent        string                 `json:"agent"`
 	Path         []string               `json:"path"`
 	Tool         ToolSnapshot           `json:"tool"`
-	Arguments    json.RawMessage        `json:"arguments"` // canonical JSON
 	Definition   agent.Digest           `json:"definition"`
 	Digest       agent.Digest           `json:"digest"`
 
@@ -54,10 +83,15 @@ type Request struct {
 	Settled time.Time `json:"settled,omitzero"`
 	// Cards are the messages that show the request.
 	Cards []Card `json:"cards,omitempty"`
-	// Facts are what the call depends on in the world, as agent.Tool.Bind determined them; they are part of Digest.
-	Facts []string `json:"facts,omitempty"`
-	// Explanation takes the call apart for people, line by line; nothing is bound to it.
-	Explanation []string `json:"explanation,omitempty"`
+
+	// Outcome is what became of the call, OutcomeAt since when that is so.
+	Outcome   Outcome   `json:"outcome,omitempty"`
+	OutcomeAt time.Time `json:"outcome_at,omitzero"`
+	// NextAct is when something happens to the pending request by itself; zero: nothing will.
+	NextAct time.Time `json:"next_act,omitzero"`
+	// Supersedes is the request that this one replaces, because the arguments were changed; SupersededBy is its opposite.
+	Supersedes   RequestID `json:"supersedes,omitempty"`
+	SupersededBy RequestID `json:"superseded_by,omitempty"`
 }
 
 // ToolSnapshot is what people are told about the tool of a request.
@@ -79,14 +113,73 @@ type Card struct {
 
 // Settler returns the decision that settled the request, or nil. A request whose quorum came out of reach was settled by
 // the last person who declined.
-func (r *Request) Settler() *Decision {
+func (r *RequestHead) Settler() *Decision {
 	if r.Status != RequestApproved && r.Status != RequestRejected {
 		return nil
 	}
 	for i, d := range slices.Backward(r.Decisions) {
-		if d.Verdict.Affirms() == (r.Status == RequestApproved) {
+		if d.Void == "" && d.Verdict.Affirms() == (r.Status == RequestApproved) {
 			return &r.Decisions[i]
 		}
 	}
 	return nil
+}
+
+// Standing returns the standing answer to another request that settled this one, or nil.
+func (r *RequestHead) Standing() *StandingAnswer {
+	if d := r.Settler(); d != nil {
+		return d.Standing
+	}
+	return nil
+}
+
+// overdue reports whether the time for an answer has passed.
+func (r *RequestHead) overdue(now time.Time) bool {
+	return !r.Expires.IsZero() && !now.Before(r.Expires)
+}
+
+// decidedBy returns the person's decision that counts, or nil.
+func (r *RequestHead) decidedBy(u UserID) *Decision {
+	i := slices.IndexFunc(r.Decisions, func(d Decision) bool { return d.By == u && d.Void == "" })
+	if i < 0 {
+		return nil
+	}
+	return &r.Decisions[i]
+}
+
+// voters returns the people who affirmed, or declined, in the order in which they did. A verdict that settles alone is
+// no vote.
+func (r *RequestHead) voters(affirm bool) []UserID {
+	var all []UserID
+	for _, d := range r.Decisions {
+		if d.Verdict.Affirms() == affirm && !d.Verdict.alone() && d.Void == "" && !slices.Contains(all, d.By) {
+			all = append(all, d.By)
+		}
+	}
+	return all
+}
+
+// about reports whether r asks if a call of the tool by the agent may run, the tool being defined so.
+func (r *RequestHead) about(agentName, tool string, definition agent.Digest) bool {
+	return r.Kind == agent.Confirm && r.Agent == agentName && r.Tool.Name == tool && sameDigest(r.Definition, definition)
+}
+
+// asks reports whether the request is about the interruption.
+func (r *RequestHead) asks(in agent.Interruption) bool {
+	return r.Interruption == in.ID && r.Kind == in.Kind
+}
+
+// standing reports whether the people who settled r meant later calls too: all of them said so, and their number is that
+// which the policy demands.
+func (r *RequestHead) standing() bool {
+	if r.Note != "" { // fewer than it takes to decide
+		return false
+	}
+	affirm := r.Status == RequestApproved
+	for _, d := range r.Decisions {
+		if d.Void == "" && d.Verdict.Affirms() == affirm && !d.Verdict.standing() {
+			return false
+		}
+	}
+	return true
 }

@@ -14,10 +14,13 @@ var errPolicy = errors.New("the policy failed")
 // requirement asks the policy about r. Its error is ErrUnavailable: while a policy fails nobody can approve.
 func requirement(ctx context.Context, p Policy, r *Request) (Requirement, error) {
 	q, err := p.Requirement(ctx, r)
+	if err == nil && len(q.Seats) == 0 {
+		err = fmt.Errorf("%w: %s asks nobody", ErrInvalid, q.name())
+	}
 	if err != nil {
 		return Requirement{}, fmt.Errorf("%w: %w: %w", ErrUnavailable, errPolicy, err)
 	}
-	q.Quorum, q.DenyQuorum = max(q.Quorum, 1), max(q.DenyQuorum, 1)
+	q.DenyQuorum = max(q.DenyQuorum, 1)
 	return q, nil
 }
 
@@ -30,36 +33,67 @@ func (q Requirement) name() string {
 
 // equal reports whether both ask for the same, whatever they are called.
 func (q Requirement) equal(o Requirement) bool {
-	return q.Approvers.equal(o.Approvers) && q.Quorum == o.Quorum && q.DenyQuorum == o.DenyQuorum &&
+	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
 		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always)
 }
+
+func (s Seat) equal(o Seat) bool { return s.Approvers.equal(o.Approvers) && s.From.Equal(o.From) }
 
 func (a Approvers) equal(o Approvers) bool {
 	return a.ChannelMembers == o.ChannelMembers && slices.Equal(a.Users, o.Users) && slices.Equal(a.Groups, o.Groups)
 }
 
-// Describe says in plain words who must agree, for instance "2 members of this channel, not the requester". Users and
-// groups appear with the ids that the surface knows.
-func (q Requirement) Describe() string {
-	n := max(q.Quorum, 1)
-	var b strings.Builder
-	if q.Approvers.Empty() {
-		return "nobody can approve this"
+// key names the set: equal sets have the same key, and no others.
+func (a Approvers) key() string { return fmt.Sprintf("%q %q %t", a.Users, a.Groups, a.ChannelMembers) }
+
+// Uniform returns the set of people that every seat is for, and whether there is one such set.
+func (q Requirement) Uniform() (Approvers, bool) {
+	if len(q.Seats) == 0 {
+		return Approvers{}, false
 	}
-	fmt.Fprintf(&b, "%d of ", n)
-	b.WriteString(strings.Join(q.Approvers.words(), ", "))
-	if q.onlyChannel() {
-		b.Reset()
-		fmt.Fprintf(&b, "%d member%s of this channel", n, plural(n))
+	first := q.Seats[0].Approvers
+	for _, s := range q.Seats[1:] {
+		if !s.Approvers.equal(first) {
+			return Approvers{}, false
+		}
 	}
-	if !q.SelfApproval {
-		b.WriteString(", not the requester")
-	}
-	return b.String()
+	return first, true
 }
 
-func (q Requirement) onlyChannel() bool {
-	return q.Approvers.ChannelMembers && len(q.Approvers.Users) == 0 && len(q.Approvers.Groups) == 0
+// Describe says in plain words who must agree, for instance "2 members of this channel, not the requester", or "one each
+// of group S1 and group S2". Users and groups appear with the ids that the surface knows.
+func (q Requirement) Describe() string {
+	set, uniform := q.Uniform()
+	var text string
+	switch {
+	case len(q.Seats) == 0 || uniform && set.Empty():
+		return "nobody can approve this"
+	case uniform:
+		text = set.describe(len(q.Seats))
+	default:
+		var each []string
+		for _, s := range q.Seats {
+			each = append(each, strings.Join(s.Approvers.words(), ", "))
+		}
+		last := len(each) - 1
+		text = "one each of " + strings.Join(each[:last], "; ") + "; and " + each[last]
+	}
+	if !q.SelfApproval {
+		text += ", not the requester"
+	}
+	return text
+}
+
+// describe says that it takes n people of the set.
+func (a Approvers) describe(n int) string {
+	if a.onlyChannel() {
+		return fmt.Sprintf("%d member%s of this channel", n, plural(n))
+	}
+	return fmt.Sprintf("%d of %s", n, strings.Join(a.words(), ", "))
+}
+
+func (a Approvers) onlyChannel() bool {
+	return a.ChannelMembers && len(a.Users) == 0 && len(a.Groups) == 0
 }
 
 func (a Approvers) words() []string {

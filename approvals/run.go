@@ -59,8 +59,8 @@ type Run struct {
 	HistoryItems int         `json:"history_items,omitempty"`
 	Turns        int         `json:"turns,omitempty"`
 	Usage        agent.Usage `json:"usage,omitzero"`
-	// Queue holds what people wrote in the place meanwhile; the next run starts with it.
-	Queue []QueuedInput `json:"queue,omitempty"`
+	// Queued is how many messages (QueuedInput) wait in the place; the next run starts with them.
+	Queued int `json:"queued,omitempty"`
 	// Output is the answer of a done run; Failure tells people why a run failed or was cancelled.
 	Output  string `json:"output,omitempty"`
 	Failure string `json:"failure,omitempty"`
@@ -69,12 +69,21 @@ type Run struct {
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 	Ended       time.Time `json:"ended,omitzero"`
+	// Waits says why the run is tried again and again, once people have been told; empty when it goes on.
+	Waits string `json:"waits,omitempty"`
 }
+
+func (r *Run) conversation() conversation { return conversation{r.Workspace, r.Place, r.Requester} }
+
+func (r *Run) key() RunKey { return RunKey{r.Workspace, r.ID, r.Place} }
 
 // QueuedInput is a message that arrived while a run of its place was under way.
 type QueuedInput struct {
-	By      UserID    `json:"by"`
-	Text    string    `json:"text"`
-	At      time.Time `json:"at"`
-	Message string    `json:"message"` // the surface's id of the message
+	Workspace WorkspaceID `json:"workspace"`
+	Place     Place       `json:"place"`
+	ID        InputID     `json:"id"` // sorts by time of arrival
+	By        UserID      `json:"by"`
+	Text      string      `json:"text"`
+	At        time.Time   `json:"at"`
+	Message   string      `json:"message"` // the surface's id of the message
 }

@@ -93,41 +93,7 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 	return r, nil
 }
 
-// MayDecide says whether u could answer r now: nil, ErrUnauthorized with the reason in words, ErrUnavailable when that
-// cannot be found out, ErrConflict when r takes no answers or has one of u.
-func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
-	return s.mayDecide(ctx, newPeople(s.directory), r, u)
-}
-
-func (s *Service) mayDecide(ctx context.Context, p *people, r *Request, u UserID) error {
-	if err := (&ballot{request: r, now: clock()}).open(); err != nil {
-		return fmt.Errorf("%w: %w", ErrConflict, err)
-	}
-	if r.decidedBy(u) != nil {
-		return fmt.Errorf("%w: one answer per person", ErrConflict)
-	}
-	current, err := requirement(ctx, s.policy, r)
-	if err != nil {
-		return err
-	}
-	return p.mayAnswer(ctx, r, current, u)
-}
-
-// MaySee says whether u may see the content of r: nil for the requester, the people of the channel and those who may
-// decide it; else ErrUnauthorized, or ErrUnavailable when that cannot be found out.
-func (s *Service) MaySee(ctx context.Context, r *Request, u UserID) error {
-	return s.maySee(ctx, newPeople(s.directory), r, u)
-}
-
-func (s *Service) maySee(ctx context.Context, p *people, r *Request, u UserID) error {
-	current, err := requirement(ctx, s.policy, r)
-	if err != nil {
-		current = r.Requirement // seeing is not deciding: a failing policy hides nothing from those it was shown to
-	}
-	return p.maySee(ctx, r, current, u)
-}
-
 // VerifyAudit is VerifyAudit on the service's store.
 func (s *Service) VerifyAudit(ctx context.Context) (AuditReport, error) {
-	return VerifyAudit(ctx, s.store)
+	return VerifyAudit(ctx, s.store, VerifyOptions{})
 }

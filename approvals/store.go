@@ -16,32 +16,51 @@ type Store interface {
 	// Update runs fn in a serializable read-write transaction and commits when fn returns nil; then, and only then, the
 	// changes are durable. An error of fn is returned unchanged and nothing is changed. fn may be called again: it must
 	// touch nothing but tx and what it resets at its start. A panic in fn rolls back and reaches the caller. A
-	// cancelled ctx does nothing.
+	// cancelled ctx does nothing. ErrCommitUnknown says that the changes may or may not be durable.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Dispatch hands due jobs to handle until ctx ends, then waits for the handlers under way and returns nil. When the
 	// store is closed, before or meanwhile, it returns ErrClosed; any other error says that the store cannot go on. What
-	// a handler returns never ends it. One Dispatch of a store runs at a time. See Job.
+	// a handler returns never ends it. Several processes may dispatch the jobs of one store; a store that serves one
+	// process alone may refuse a second Dispatch. See Job.
 	Dispatch(ctx context.Context, handle func(context.Context, Job) error) error
 	// Close releases the store; later calls return ErrClosed. It waits for transactions under way.
 	Close() error
 }
 
-// Exclusive is implemented by stores whose open handle proves that no other process works on them. Leases that an
-// earlier start left behind are then void at once.
+// Exclusive is implemented by stores whose open handle proves that no other process works on them, and which serve one
+// Dispatch at a time. Leases that an earlier start left behind are then void at once, audit entries are linked into the
+// chain when they are appended, and a copy's delivery needs no lease.
 type Exclusive interface{ Exclusive() bool }
 
+// Clock is implemented by stores whose time can become doubtful while they are open.
+type Clock interface {
+	// UncertainSince returns the newest instant, on the store's clock, at which the clock was found to be wrong; zero
+	// when it never was. How long ago something before that instant happened cannot be told.
+	UncertainSince() time.Time
+}
+
 // Tx is a transaction. Records passed in and handed out are the caller's own: a store neither keeps nor shares them. It
-// is for the goroutine of its closure; once that has returned, every method returns an error and does nothing.
+// is for the goroutine of its closure; once that has returned, every method returns an error and does nothing. Methods
+// take part in the deadline and cancellation of the context that View or Update was called with.
 //
 //   - Getters return ErrNotFound for what is not there; lists are empty instead, and so are lists with a limit of zero or
-//     less. Lists are in the order of the bytes of their keys.
+//     less. Lists are in the order of the bytes of their keys unless they say otherwise.
 //   - Deleting what is not there succeeds and changes nothing.
 //   - Putting a record that lacks its workspace or a part of its id is ErrInvalid.
+//   - Puts may be deferred to the end of the closure; reads of the same transaction see them.
 //   - Raw JSON (arguments, audit data, outputs, states, sessions) comes back byte for byte. Within a record it has no
 //     white space between its parts; states and sessions are any bytes.
 //   - Two places that differ in Direct alone are one place.
 type Tx interface {
+	// Now returns the store's time, in UTC and whole microseconds: one clock for all who use the store, the same at
+	// every call within a transaction. It never goes back while the store is open. It follows the wall clock as long as
+	// that agrees, within five minutes, with the monotonic time since the store was opened; past that the store logs an
+	// alert and goes on with monotonic time. A wall clock that is behind the newest record when the store is opened
+	// raises an alert too and is used as it is: time is never taken from records.
+	Now() time.Time
+
 	RunTx
+	InputTx
 	StateTx
 	RequestTx
 	EffectTx
@@ -59,112 +78,160 @@ type RunTx interface {
 	ActiveRun(ws WorkspaceID, p Place) (*Run, error)
 	// ActiveRuns counts the runs that have not ended, of a requester (channel "") or in a channel (requester "").
 	ActiveRuns(ws WorkspaceID, requester UserID, channel string) (int, error)
+	// LapsedLeases lists runs of all workspaces that are queued, or running with a lease that ended at or before the
+	// instant: they need a worker. At most limit. Its cost depends on how many runs are queued or running.
+	LapsedLeases(at time.Time, limit int) ([]RunKey, error)
+	// EndedRuns lists runs of the workspace that ended before the instant, the earliest end first, at most limit.
+	EndedRuns(ws WorkspaceID, before time.Time, limit int) ([]RunID, error)
+	// DeleteRun removes a run with its requests, effects and state. The audit trail, the place's memory, queued input and
+	// the outbox stay.
+	DeleteRun(ws WorkspaceID, id RunID) error
 	// Once records the key of an event and reports whether it was new. Keys are kept per workspace. A key is new again
 	// when the transaction that recorded it fails.
 	Once(ws WorkspaceID, key string, now time.Time) (bool, error)
+}
+
+// RunKey names a run.
+type RunKey struct {
+	Workspace WorkspaceID
+	Run       RunID
+	Place     Place
+}
+
+// InputTx keeps what people wrote in a place while a run of it was under way.
+type InputTx interface {
+	// PutInput adds or replaces a message. Its key is workspace, place and id.
+	PutInput(in *QueuedInput) error
+	// Inputs lists the messages of the place by id, at most limit.
+	Inputs(ws WorkspaceID, p Place, limit int) ([]*QueuedInput, error)
+	DeleteInput(in *QueuedInput) error
 }
 
 // StateTx keeps serialized run states as a head and append-only chunks.
 type StateTx interface {
 	// State returns the head and the chunks in order; ErrNotFound when the run has none.
 	State(ws WorkspaceID, run RunID) (head json.RawMessage, chunks []json.RawMessage, err error)
+	// StateTail returns the newest chunks in order, as many whole ones as fit into so many bytes, and how many older ones
+	// there are. It reads no more than that. ErrNotFound when the run has no state.
+	StateTail(ws WorkspaceID, run RunID, bytes int) (chunks []json.RawMessage, older int, err error)
 	// PutState replaces the head and, when d.Count > 0, appends d.Items as the chunk that starts at d.From. A chunk that
 	// starts there already, and all behind it, are replaced. A negative From or Count is ErrInvalid.
 	PutState(ws WorkspaceID, run RunID, d agent.Delta) error
-	// DeleteState removes head and chunks.
-	DeleteState(ws WorkspaceID, run RunID) error
+	// DeleteState removes the head and up to limit chunks, the oldest first, and reports whether chunks are left. A limit
+	// of zero or less removes all.
+	DeleteState(ws WorkspaceID, run RunID, limit int) (more bool, err error)
 }
 
-// RequestTx keeps requests.
+// RequestTx keeps requests. What a request is asked about (RequestContent) is written once; what becomes of it
+// (RequestHead) is small and written often.
 type RequestTx interface {
 	Request(ws WorkspaceID, id RequestID) (*Request, error)
+	// Requests returns the requests with these ids, in that order; those that are not there are left out.
+	Requests(ws WorkspaceID, ids []RequestID) ([]*Request, error)
+	// RequestHead returns what becomes of a request without what it asks about.
+	RequestHead(ws WorkspaceID, id RequestID) (*RequestHead, error)
+	// PutRequest writes a request whole.
 	PutRequest(r *Request) error
-	// PendingRequests lists pending requests by id, after the given one, at most limit. Its cost depends on limit, not
-	// on how many requests were ever decided.
-	PendingRequests(ws WorkspaceID, after RequestID, limit int) ([]*Request, error)
-	// RequestsOfRun lists a run's requests by id.
-	RequestsOfRun(ws WorkspaceID, run RunID) ([]*Request, error)
+	// PutRequestHead replaces the head of a request that is there; ErrNotFound when it is not.
+	PutRequestHead(r *RequestHead) error
+	// QueryRequests lists the heads of requests that match, by id. One call looks at a bounded number of records, so a
+	// page can be short, or empty, and yet not be the last: next is where to go on (RequestQuery.After), empty at the end.
+	// For RequestQuery.Status RequestPending the cost never depends on how many requests were decided.
+	QueryRequests(q RequestQuery) (page []*RequestHead, next RequestID, err error)
+	// RequestsOfRun lists the heads of a run's requests by id.
+	RequestsOfRun(ws WorkspaceID, run RunID) ([]*RequestHead, error)
+	// PendingOf counts the pending requests of a requester.
+	PendingOf(ws WorkspaceID, requester UserID) (int, error)
 }
 
-// EffectRecord is the journal's record of one execution of a tool.
-type EffectRecord struct {
-	Workspace WorkspaceID       `json:"workspace"`
-	Run       RunID             `json:"run"`
-	ID        string            `json:"id"`      // agent.Effect.ID
-	Request   RequestID         `json:"request"` // the request that allowed it, if one did
-	Tool      string            `json:"tool"`
-	Digest    agent.Digest      `json:"digest"`
-	Attempt   int               `json:"attempt"` // from 1; grows with every intent
-	Epoch     int64             `json:"epoch"`   // of the newest intent
-	Intent    time.Time         `json:"intent"`
-	Done      time.Time         `json:"done,omitzero"`
-	Output    *agent.ToolOutput `json:"output,omitempty"`
+// RequestQuery selects requests of a workspace. Empty fields match everything.
+type RequestQuery struct {
+	Workspace WorkspaceID
+	Status    RequestStatus
+	Person    UserID // who asked, or decided
+	Tool      string
+	Agent     string
+	Channel   string
+	Run       RunID
+	From, To  time.Time // created at or after From and before To
+	After     RequestID // continue behind this one
+	Limit     int
+}
+
+// Matches reports whether the query selects the request, apart from After and Limit.
+func (q *RequestQuery) Matches(r *RequestHead) bool {
+	switch {
+	case r.Workspace != q.Workspace,
+		q.Status != "" && r.Status != q.Status,
+		q.Tool != "" && r.Tool.Name != q.Tool,
+		q.Agent != "" && r.Agent != q.Agent,
+		q.Channel != "" && r.Place.Channel != q.Channel,
+		q.Run != "" && r.Run != q.Run,
+		!q.From.IsZero() && r.Created.Before(q.From),
+		!q.To.IsZero() && !r.Created.Before(q.To):
+		return false
+	}
+	return q.Person == "" || r.Requester == q.Person || r.decidedBy(q.Person) != nil
 }
 
 // EffectTx keeps the journal.
 type EffectTx interface {
 	Effect(ws WorkspaceID, run RunID, id string) (*EffectRecord, error)
 	PutEffect(e *EffectRecord) error
+	// EffectsOfRun lists the effects of a run by id.
+	EffectsOfRun(ws WorkspaceID, run RunID) ([]*EffectRecord, error)
 }
 
-// AuditTx keeps the audit chain.
+// AuditTx keeps the audit trail: entries are appended in the transaction of what they tell, and linked into the
+// workspace's chain then (stores that are Exclusive) or a little later by the sealer.
 type AuditTx interface {
-	// AuditHead returns the newest entry of the workspace, or ErrNotFound.
+	// AppendAudit appends entries of one workspace. With Seq zero an entry is not sealed yet; its ID must be new. A sealed
+	// entry continues the chain: its Seq must be the head's plus one, 1 for the first. Anything else is ErrInvalid.
+	AppendAudit(entries ...*AuditEntry) error
+	// UnsealedAudit lists the entries that are not sealed, by ID, at most limit.
+	UnsealedAudit(ws WorkspaceID, limit int) ([]*AuditEntry, error)
+	// SealAudit replaces unsealed entries by their sealed form, which has the same ID and continues the chain; ErrInvalid
+	// when it does not, ErrNotFound for an ID that is not among the unsealed.
+	SealAudit(entries ...*AuditEntry) error
+	// AuditHead returns the newest sealed entry of the workspace, or ErrNotFound.
 	AuditHead(ws WorkspaceID) (*AuditEntry, error)
-	// PutAudit appends e. e.Seq must be the head's plus one, 1 for the first; anything else is ErrInvalid.
-	PutAudit(e *AuditEntry) error
-	// AuditEntries lists entries from seq on, at most limit.
+	// AuditEntries lists sealed entries from seq on, at most limit.
 	AuditEntries(ws WorkspaceID, seq uint64, limit int) ([]*AuditEntry, error)
-	// AuditWorkspaces lists the workspaces that have entries.
+	// AuditWorkspaces lists the workspaces that have entries, sealed or not.
 	AuditWorkspaces() ([]WorkspaceID, error)
 }
 
-// OutboxTx keeps notifications until they are delivered.
+// OutboxTx keeps notifications until they are delivered. Each is one copy for one audience: copies for different
+// audiences of a place are delivered independently of each other.
 type OutboxTx interface {
+	// PutNotification adds or replaces a notification. Its key is workspace, place, copy and id. One with Dead set is a
+	// dead letter: it leaves its queue.
 	PutNotification(n *Notification) error
-	// Notifications lists the undelivered notifications of a place by id, at most limit.
-	Notifications(ws WorkspaceID, p Place, limit int) ([]*Notification, error)
+	// Notifications lists the notifications that wait for the copy of the place by id, at most limit.
+	Notifications(ws WorkspaceID, p Place, copy Copy, limit int) ([]*Notification, error)
+	// DeleteNotification removes a notification, waiting or dead.
 	DeleteNotification(n *Notification) error
+	// UndeliveredPlaces lists copies of places, of all workspaces, for which notifications wait that were created before
+	// the instant; at most limit.
+	UndeliveredPlaces(before time.Time, limit int) ([]CopyKey, error)
+	// DeadLetters lists the dead letters of the workspace by id, behind the given one, at most limit.
+	DeadLetters(ws WorkspaceID, after NotificationID, limit int) ([]*Notification, error)
+}
+
+// CopyKey names a queue of the outbox.
+type CopyKey struct {
+	Workspace WorkspaceID
+	Place     Place
+	Copy      Copy
 }
 
 // SessionTx keeps the memory of conversations across runs.
 type SessionTx interface {
-	// Session returns the chunks of the place in the order they were appended.
-	Session(ws WorkspaceID, p Place) ([]json.RawMessage, error)
+	// SessionTail returns the newest chunks of the place in the order they were appended: as many whole ones as fit into
+	// so many bytes, but the newest in any case; and how many older ones there are. It reads no more than that.
+	SessionTail(ws WorkspaceID, p Place, bytes int) (chunks []json.RawMessage, older int, err error)
 	// AppendSession appends items (a JSON array) under the key; appending under the same key again changes nothing.
 	AppendSession(ws WorkspaceID, p Place, key string, items json.RawMessage) error
-}
-
-// JobKind says what a job does.
-type JobKind string
-
-// The kinds of jobs.
-const (
-	JobRun     JobKind = "run"     // ID is a RunID: execute it
-	JobDeliver JobKind = "deliver" // ID is a place's key: deliver its outbox
-	JobExpire  JobKind = "expire"  // ID is a RequestID: its time is up
-)
-
-// Job says that something may be due. It carries ids only and is idempotent: the handler re-reads the truth.
-//
-// Kind, Workspace and ID are its key. Enqueueing a key that is there already keeps one job, with the earlier due time;
-// enqueueing one that is being handled makes it run again afterwards, at that due time. Jobs of one key are never handled
-// at once, and no job before it is due. A handler's nil removes the job. Its error repeats the job with back-off, or
-// sooner when it is enqueued meanwhile; but after a *RetryError it is not handled before After has passed, whatever is
-// enqueued. A handler that panics has failed; one that returns because ctx has ended has not been started. Jobs survive
-// a restart.
-type Job struct {
-	Workspace WorkspaceID `json:"workspace"`
-	Kind      JobKind     `json:"kind"`
-	ID        string      `json:"id"`
-	Due       time.Time   `json:"due"`             // a zero time, and any other in the past, is now
-	Place     *Place      `json:"place,omitempty"` // for JobDeliver
-	// Attempts is for handlers to read: how often in a row the job has failed. Enqueue ignores it and leaves it as it is.
-	Attempts int `json:"attempts,omitempty"`
-}
-
-// JobTx enqueues jobs in the transaction of what makes them due.
-type JobTx interface {
-	// Enqueue plans j; see Job. What is not committed is not planned.
-	Enqueue(j Job) error
+	// DeleteSession removes the place's chunks and keys.
+	DeleteSession(ws WorkspaceID, p Place) error
 }

@@ -12,6 +12,8 @@ import (
 const (
 	unfinishedText = "There is no result: the run ended before this call was decided or had finished."
 
+	stillRunningText = "This call was still running when the run ended. What came of it was not known then."
+
 	expiredConfirm = "This call was not carried out: nobody answered the request for approval in time. No person has rejected it."
 	expiredResult  = "There is no result of this call: nobody reported one in time. It is not known whether somebody has carried it out."
 	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. It will not be tried again."
@@ -39,7 +41,7 @@ func foundOut(reason string) string {
 
 // rejection is what the model reads about a rejected call; nil: the default. The person's words are quoted as data,
 // so that they cannot pass for instructions.
-func (r *Request) rejection() *string {
+func (r *RequestHead) rejection() *string {
 	d := r.Settler()
 	if d == nil || d.Reason == "" {
 		return nil
@@ -64,6 +66,18 @@ func quote(text string) string {
 }
 
 var errMemory = errors.New("the conversation's memory cannot be read")
+
+// waitsText says why a run does not go on, when it has been tried some times.
+func waitsText(why error) string {
+	const again = " It is tried again until it can, and nothing has to be done here."
+	switch {
+	case errors.Is(why, ErrUnavailable):
+		return "The run has to wait: it cannot be found out now who may decide or ask here." + again
+	case errors.Is(why, agent.ErrToolset):
+		return "The run has to wait: a tool server of its agent cannot be used now." + again
+	}
+	return "The run has to wait: its records cannot be written or read now." + again
+}
 
 // failure says in plain words, for the people of the conversation, why a run failed. Details are for the log, unless
 // the error says itself what may be shown.

@@ -31,8 +31,8 @@ type WorkerConfig struct {
 	Logger    *slog.Logger
 }
 
-// Worker executes what is due: runs, deliveries and expiries. It keeps nothing in memory between jobs; any number of
-// workers may share a store.
+// Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of the
+// leases it holds; any number of workers may share a store that several processes can open.
 type Worker struct {
 	store     Store
 	agents    Agents
@@ -44,7 +44,8 @@ type Worker struct {
 	renew     time.Duration
 	drain     time.Duration
 	log       *slog.Logger
-	owner     string // names this start of the worker
+	start     string // names this start of the worker; the owner of a lease begins with it
+	claims    claims // leases that are held now
 }
 
 // NewWorker returns a Worker, or an error that names the missing field.
@@ -64,7 +65,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		renew:  orDefault(cfg.Renew, defaultRenew),
 		drain:  orDefault(cfg.Drain, defaultDrain),
 		log:    logger(cfg.Logger),
-		owner:  rand.Text(),
+		start:  rand.Text(),
 	}
 	if w.renew >= w.lease {
 		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)
@@ -82,6 +83,16 @@ func orDefault(d, def time.Duration) time.Duration {
 // Run executes jobs until ctx ends. Then nothing new begins, models are not called any more, running tools have
 // WorkerConfig.Drain to finish, and Run returns; what was begun goes on with the next start.
 func (w *Worker) Run(ctx context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.watch(watching)
+	}()
+	defer func() {
+		stop()
+		<-done
+	}()
 	if err := w.store.Dispatch(ctx, w.handle); err != nil {
 		return fmt.Errorf("work: %w", err)
 	}
@@ -119,8 +130,10 @@ func (w *Worker) do(ctx context.Context, job Job) (err error) {
 		return w.execute(ctx, job)
 	case JobDeliver:
 		return w.deliver(ctx, job)
-	case JobExpire:
-		return w.expireJob(ctx, job)
+	case JobTimer:
+		return w.actOn(ctx, job)
+	case JobCleanup:
+		return w.cleanup(ctx, job)
 	}
 	w.log.ErrorContext(ctx, "unknown kind of job", "kind", job.Kind, "id", job.ID)
 	return nil

@@ -12,7 +12,9 @@ import (
 // Static is a policy that asks for the same of every request. It is the default policy of an agents file. The users
 // are ids within the request's workspace.
 type Static struct {
-	Name           string
+	Name string
+	// AllOf asks for one person of each set. Empty: for Quorum people of the set that Users, Groups and ChannelMembers make.
+	AllOf          []Set
 	Users          []string
 	Groups         []string
 	ChannelMembers bool
@@ -25,6 +27,13 @@ type Static struct {
 	Always         []approvals.Scope
 }
 
+// Set is a set of people, with ids within the request's workspace.
+type Set struct {
+	Users          []string
+	Groups         []string
+	ChannelMembers bool
+}
+
 var _ approvals.Policy = (*Static)(nil)
 
 // ErrNoPolicy is returned by [None].
@@ -32,17 +41,29 @@ var ErrNoPolicy = errors.New("the agents file has no default_policy")
 
 // Requirement returns what the policy asks for, or an error when it is not a usable policy.
 func (s *Static) Requirement(_ context.Context, r *approvals.Request) (approvals.Requirement, error) {
-	if s.Quorum < 1 || s.DenyQuorum < 1 {
+	if s.DenyQuorum < 1 || len(s.AllOf) == 0 && s.Quorum < 1 {
 		return approvals.Requirement{}, fmt.Errorf("policy %s: %w", s.Name, approvals.ErrInvalid)
 	}
-	people := People(r.Workspace, s.Users, s.Groups, s.ChannelMembers)
-	if people.Empty() {
-		return approvals.Requirement{}, fmt.Errorf("policy %s names nobody: %w", s.Name, approvals.ErrInvalid)
+	seats := s.seats(r.Workspace)
+	for _, seat := range seats {
+		if seat.Approvers.Empty() {
+			return approvals.Requirement{}, fmt.Errorf("policy %s names nobody: %w", s.Name, approvals.ErrInvalid)
+		}
 	}
 	return approvals.Requirement{
-		Policy: s.Name, Approvers: people, Quorum: s.Quorum, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
+		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
 	}, nil
+}
+
+func (s *Static) seats(ws approvals.WorkspaceID) (seats []approvals.Seat) {
+	if len(s.AllOf) == 0 {
+		return approvals.Quorum(s.Quorum, People(ws, s.Users, s.Groups, s.ChannelMembers))
+	}
+	for _, set := range s.AllOf {
+		seats = append(seats, approvals.Seat{Approvers: People(ws, set.Users, set.Groups, set.ChannelMembers)})
+	}
+	return seats
 }
 
 // People returns the set of people in the workspace.

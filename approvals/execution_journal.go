@@ -28,11 +28,17 @@ type journal struct {
 	buffer  *agent.Delta
 	flushed time.Time
 	// attempts are this execution's own intents, by effect.
-	attempts map[string]int
+	attempts map[string]attempt
+}
+
+// attempt is one intent of an effect.
+type attempt struct {
+	number int
+	nonce  string
 }
 
 func newJournal(x *execution) *journal {
-	return &journal{x: x, flushed: time.Now(), attempts: map[string]int{}}
+	return &journal{x: x, flushed: time.Now(), attempts: map[string]attempt{}}
 }
 
 // checkpoint is the runner's Checkpoint.
@@ -78,8 +84,8 @@ func joinArrays(a, b json.RawMessage) json.RawMessage {
 }
 
 // flush writes the buffer, and what also writes, in one transaction. The caller holds mu.
-func (j *journal) flush(ctx context.Context, also func(c *change, r *Run) error) error {
-	err := j.x.write(ctx, func(c *change, r *Run) error {
+func (j *journal) flush(ctx context.Context, also func(c *txn, r *Run) error) error {
+	err := j.x.write(ctx, func(c *txn, r *Run) error {
 		if j.buffer != nil {
 			if err := j.x.saveDelta(c, r, *j.buffer); err != nil {
 				return err
@@ -99,7 +105,7 @@ func (j *journal) flush(ctx context.Context, also func(c *change, r *Run) error)
 
 // stored marks err as the store's unless it is an answer of ours.
 func stored(err error) error {
-	for _, own := range []error{ErrFenced, agent.ErrStale, agent.ErrOutcomeUnknown, errPanic} {
+	for _, own := range []error{ErrFenced, agent.ErrStale, agent.ErrOutcomeUnknown, ErrUnavailable, errPanic} {
 		if errors.Is(err, own) {
 			return err
 		}
@@ -108,7 +114,7 @@ func stored(err error) error {
 }
 
 // saveDelta writes d and what the run's record tells about the state.
-func (x *execution) saveDelta(c *change, r *Run, d agent.Delta) error {
+func (x *execution) saveDelta(c *txn, r *Run, d agent.Delta) error {
 	if d.From > r.StateItems {
 		return fmt.Errorf("run %s: checkpoint from item %d, saved are %d", r.ID, d.From, r.StateItems)
 	}
@@ -117,7 +123,8 @@ func (x *execution) saveDelta(c *change, r *Run, d agent.Delta) error {
 	}
 	r.StateItems = d.From + d.Count
 	r.HistoryItems = x.history
-	return c.putRun(r)
+	c.changed(r)
+	return nil
 }
 
 // Intent implements agent.Journal: one transaction that allows the effect or not.
@@ -128,23 +135,23 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 	if err != nil {
 		return nil, err
 	}
-	var attempt int
-	begin := func(c *change, r *Run) (err error) {
-		out, attempt, err = p.begin(c, r)
+	var number int
+	begin := func(c *txn, r *Run) (err error) {
+		out, number, err = p.begin(c, r)
 		return err
 	}
 	if err := j.commit(ctx, begin); err != nil {
 		return nil, err
 	}
 	j.mu.Lock()
-	j.attempts[e.ID] = attempt
+	j.attempts[e.ID] = attempt{number, p.nonce}
 	j.mu.Unlock()
 	fault.Point("effect.after_intent")
 	return out, nil
 }
 
 // commit runs an intent, together with the checkpoint that holds its call if that is not written yet.
-func (j *journal) commit(ctx context.Context, begin func(c *change, r *Run) error) error {
+func (j *journal) commit(ctx context.Context, begin func(c *txn, r *Run) error) error {
 	j.mu.Lock()
 	if j.buffer != nil {
 		defer j.mu.Unlock()
@@ -158,57 +165,122 @@ func (j *journal) commit(ctx context.Context, begin func(c *change, r *Run) erro
 }
 
 // Done implements agent.Journal. The output is taken whatever has become of the run meanwhile, as long as the record
-// is still that of this execution's intent: it has happened.
+// is still that of this execution's intent: it has happened. While the store cannot keep it, for want of space for instance,
+// it is tried again as long as this process lives: with the output lost, nobody would know what came of the call.
 func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOutput) (err error) {
 	defer j.guard(ctx, &err)
 	fault.Point("effect.after_tool_before_commit")
 	if fault.NoIntent {
 		return nil
 	}
+	for pause := doneFirstPause; ; pause = min(2*pause, doneMaxPause) {
+		err := j.done(ctx, e, output)
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) {
+			if err == nil {
+				fault.Point("effect.after_commit")
+			}
+			return stored(err)
+		}
+		j.x.log.ErrorContext(ctx, "output of an effect not recorded yet", "run", j.x.run.ID, "effect", e.ID, "error", err)
+		if !j.x.rest(pause) {
+			return stored(err)
+		}
+	}
+}
+
+// The pauses between attempts to record an output.
+const (
+	doneFirstPause = 100 * time.Millisecond
+	doneMaxPause   = 5 * time.Second
+)
+
+// done records the output once.
+func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOutput) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
 	j.mu.Lock()
 	attempt := j.attempts[e.ID]
 	j.mu.Unlock()
 	x := j.x
-	err = update(ctx, x.store, x.run.Workspace, func(c *change) error {
+	digest, err := outputDigest(&output)
+	if err != nil {
+		return err
+	}
+	err = update(ctx, x.store, x.run.Workspace, func(c *txn) error {
 		rec, err := c.Effect(x.run.Workspace, x.run.ID, e.ID)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if rec.Attempt != attempt || !rec.Done.IsZero() {
-			return fmt.Errorf("effect %s, attempt %d: %w", e.ID, attempt, ErrFenced)
+		case c.again && rec.Nonce == attempt.nonce && !rec.Done.IsZero(): // an earlier try was committed
+			return nil
+		case rec.Attempt != attempt.number || rec.Nonce != attempt.nonce || !rec.Done.IsZero():
+			return fmt.Errorf("effect %s, attempt %d: %w", e.ID, attempt.number, ErrFenced)
 		}
 		rec.Done, rec.Output = c.now, &output
 		if err := c.PutEffect(rec); err != nil {
 			return err
 		}
-		if err := c.audit(rec.entry(AuditEffectDone)); err != nil {
+		ended := rec.entry(AuditEffectDone)
+		ended.Data.Output, ended.Data.Outcome = digest, rec.Outcome()
+		if err := c.audit(ended); err != nil {
 			return err
 		}
-		return c.foundOut(x.run, rec, e.Interruption)
+		return c.finished(rec)
 	})
 	if err != nil {
-		return stored(fmt.Errorf("record output of effect %s: %w", e.ID, err))
+		return fmt.Errorf("record output of effect %s: %w", e.ID, err)
 	}
-	fault.Point("effect.after_commit")
 	return nil
+}
+
+// finished records what became of the call with the requests about it, and tells those who were told otherwise before:
+// a run that has ended meanwhile, or people who were asked whether it happened.
+func (c *txn) finished(rec *EffectRecord) error {
+	if rec.Request != "" {
+		if err := c.callBecame(rec.Run, rec.Interruption, rec.Outcome()); err != nil {
+			return err
+		}
+	}
+	r, err := c.run(rec.Run)
+	if err != nil {
+		return err
+	}
+	if r.Status.Ended() {
+		return c.finishedLate(r, rec)
+	}
+	if r.Epoch == rec.Epoch {
+		return nil
+	}
+	return c.foundOut(r, rec)
+}
+
+// finishedLate tells the place and its memory what came of a call after its run had ended.
+func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
+	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", rec.Tool, rec.Outcome()))
+	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: it %s. Its output, as data: %s",
+		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
+	chunk, err := json.Marshal([]agent.Item{{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: text}})
+	if err != nil {
+		return fmt.Errorf("late output of effect %s: %w", rec.ID, err)
+	}
+	return c.AppendSession(r.Workspace, r.Place, string(r.ID)+"/"+rec.ID, chunk)
 }
 
 // foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had
 // it was given up too early. The run goes on with the output.
-func (c *change) foundOut(claimed *Run, rec *EffectRecord, interruption string) error {
-	r, err := c.Run(claimed.Workspace, claimed.ID)
-	if err != nil || r.Epoch == rec.Epoch || r.Status.Ended() {
-		return err
-	}
-	requests, err := c.RequestsOfRun(r.Workspace, r.ID)
+func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
+	requests, err := c.requestsOf(r.ID)
 	if err != nil {
 		return err
 	}
 	for _, q := range requests {
-		if q.Status != RequestPending || q.Kind != agent.OutcomeUnknown || q.Interruption != interruption {
+		if q.Status != RequestPending || q.Kind != agent.OutcomeUnknown || q.Interruption != rec.Interruption {
 			continue
 		}
 		if err := c.drop(q, RequestStale, "The call has finished after all."); err != nil {
+			return err
+		}
+		if err := c.became(q, rec.Outcome()); err != nil {
 			return err
 		}
 		return c.requeue(r.ID, q.ID)
@@ -228,7 +300,7 @@ func (j *journal) guard(ctx context.Context, err *error) {
 func (e *EffectRecord) entry(action AuditAction) entry {
 	return entry{
 		Action: action, Actor: system, Run: e.Run, Request: e.Request,
-		Facts: map[string]any{"effect": e.ID, "tool": e.Tool, "digest": e.Digest, "attempt": e.Attempt},
+		Data: auditData{Effect: e.ID, Tool: e.Tool, Digest: e.Digest, Attempt: e.Attempt},
 	}
 }
 

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,16 +15,18 @@ import (
 // permit is what allows one effect: the request that people approved, and what the policy demands now. Policy and
 // directory are asked before the transaction, the records are read inside it.
 type permit struct {
-	x       *execution
-	effect  agent.Effect
-	request RequestID // empty: the gate let the call through
-	current Requirement
-	denied  error // why nothing can allow the effect
+	x         *execution
+	effect    agent.Effect
+	nonce     string // of this intent
+	authority Authority
+	current   Requirement
+	voters    []UserID // who had affirmed when the people were asked about
+	denied    error    // why nothing can allow the effect
 }
 
 // permit finds out what allows e.
 func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
-	p := &permit{x: j.x, effect: e}
+	p := &permit{x: j.x, effect: e, nonce: rand.Text()}
 	if !e.Decided && !e.Always {
 		if j.x.asksNow(ctx, e) {
 			p.denied = fmt.Errorf("%w: the gate of %s asks now", agent.ErrStale, e.Call.Tool)
@@ -35,28 +38,52 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 		p.denied = fmt.Errorf("%w: no request allows it", agent.ErrStale)
 		return p, nil
 	}
-	p.request = r.ID
+	p.authority.Request = r.ID
+	return p, p.examine(ctx, r)
+}
+
+// examine asks what the policy demands now of the call, and whether those who approved r satisfy it.
+func (p *permit) examine(ctx context.Context, r *Request) error {
+	e, x := &p.effect, p.x
 	asked := r
 	if e.Always {
-		asked = j.x.request(agent.Interruption{ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest}, e.Tool)
+		in := agent.Interruption{
+			ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest,
+		}
+		asked = x.newRequest(in, e.Tool)
 	}
+	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now())
 	var err error
-	if p.current, err = requirement(ctx, j.x.policy, asked); err != nil {
+	if p.current, err = g.demand(ctx, asked); err != nil {
 		p.denied = fmt.Errorf("%w: %w", agent.ErrStale, err)
-		return p, nil
+		return nil
 	}
 	if e.Always && !slices.Contains(p.current.Always, ScopeRun) {
 		p.denied = fmt.Errorf("%w: %s allows no standing answers", agent.ErrStale, p.current.name())
-		return p, nil
+		return nil
 	}
-	ok, err := newPeople(j.x.directory).approves(ctx, r, p.current)
+	ok, err := g.satisfies(ctx, r, &p.current)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !ok {
 		p.denied = fmt.Errorf("%w: %s asks for more now", agent.ErrStale, p.current.name())
 	}
-	return p, nil
+	p.voters = r.voters(true)
+	return nil
+}
+
+// satisfies reports whether the people who affirmed r satisfy q as it is now. Under a requirement equal to the recorded
+// one they were judged when the last of them answered.
+func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (bool, error) {
+	voters := r.voters(true)
+	if r.Requirement.equal(*q) || len(voters) == 0 { // nobody voted where one person said what happened
+		return len(voters) >= len(q.Seats) || r.Settler() != nil && r.Settler().Verdict.alone(), nil
+	}
+	for _, u := range voters {
+		g.right(ctx, u, q)
+	}
+	return complete(q.Seats, voters, func(s Seat, u UserID) error { return g.maySit(q, s, u, r.Settled) })
 }
 
 // asksNow asks the gate of a call that it let through again when that may have been in an earlier execution: the
@@ -77,32 +104,33 @@ func (x *execution) asksNow(ctx context.Context, e agent.Effect) (yes bool) {
 // granted returns the newest approved request that covers the effect: the one about this very call, or the one with
 // a standing answer for its tool.
 func (x *execution) granted(e agent.Effect) *Request {
+	kind := agent.Confirm
+	if e.Retry {
+		kind = agent.OutcomeUnknown
+	}
 	for _, r := range slices.Backward(x.requests) {
-		if r.Status != RequestApproved {
-			continue
-		}
-		kind := agent.Confirm
-		if e.Retry {
-			kind = agent.OutcomeUnknown
-		}
-		if e.Decided && r.Interruption == e.Interruption && r.Kind == kind {
+		switch {
+		case r.Status != RequestApproved:
+		case e.Decided && r.Interruption == e.Interruption && r.Kind == kind:
 			return r
-		}
-		if e.Always && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) {
+		case e.Always && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition):
 			return r
 		}
 	}
 	return nil
 }
 
-// begin allows the effect and records its intent. It returns the output of an effect that is done already.
-func (p *permit) begin(c *change, run *Run) (*agent.ToolOutput, int, error) {
+// begin allows the effect and records its intent. It returns the output of an effect that is done already, and the number of the
+// attempt.
+func (p *permit) begin(c *txn, run *Run) (*agent.ToolOutput, int, error) {
 	rec, err := c.Effect(run.Workspace, run.ID, p.effect.ID)
 	fresh := errors.Is(err, ErrNotFound)
-	if err != nil && !fresh {
+	switch {
+	case err != nil && !fresh:
 		return nil, 0, err
-	}
-	if !fresh && !rec.Done.IsZero() {
+	case !fresh && rec.Nonce == p.nonce: // an earlier try of this transaction was committed
+		return nil, rec.Attempt, nil
+	case !fresh && !rec.Done.IsZero():
 		return rec.Output, rec.Attempt, nil
 	}
 	r, err := p.allowing(c)
@@ -123,39 +151,51 @@ func (p *permit) begin(c *change, run *Run) (*agent.ToolOutput, int, error) {
 }
 
 // repeatable reports whether an effect that was begun before may be begun again.
-func (p *permit) repeatable(r *Request) bool {
+func (p *permit) repeatable(r *RequestHead) bool {
 	return p.effect.Idempotent || p.effect.Retry && r != nil && !r.Applied
 }
 
 // intend records the intent. The permission to repeat an effect is used up by it.
-func (p *permit) intend(c *change, run *Run, rec *EffectRecord, r *Request) error {
-	rec.Tool, rec.Digest, rec.Request = p.effect.Call.Tool, p.effect.Digest, p.request
-	rec.Epoch, rec.Intent = run.Epoch, c.now
-	if p.effect.Retry && r != nil {
-		r.Applied = true
-		if err := c.putRequest(r); err != nil {
-			return err
-		}
+func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) error {
+	call := &p.effect.Call
+	rec.Tool, rec.Digest, rec.Authority = call.Tool, p.effect.Digest, p.authority
+	rec.Call, rec.Agent, rec.Interruption = call.ID, call.Agent, p.effect.Interruption
+	rec.Epoch, rec.Intent, rec.Nonce = run.Epoch, c.now, p.nonce
+	if err := p.markRunning(c, run, r); err != nil {
+		return err
 	}
 	begun := rec.entry(AuditEffectIntent)
-	if p.effect.Review {
-		begun.Facts["review"] = true
-	}
+	begun.Data.Review = p.effect.Review
 	if err := c.audit(begun); err != nil || fault.NoIntent {
 		return err
 	}
 	return c.PutEffect(rec)
 }
 
+// markRunning records with the requests about the call that it is running.
+func (p *permit) markRunning(c *txn, run *Run, r *RequestHead) error {
+	switch {
+	case r == nil || !p.effect.Decided:
+		return nil
+	case !p.effect.Retry && slices.Contains(outcomeMoves[r.Outcome], OutcomeRunning):
+		return c.became(r, OutcomeRunning)
+	case !p.effect.Retry:
+		return nil
+	}
+	r.Applied = true
+	c.touched(r)
+	return c.callBecame(run.ID, p.effect.Interruption, OutcomeRunning)
+}
+
 // allowing returns the request that allows the effect, nil when none is needed; agent.ErrStale when it no longer does.
-func (p *permit) allowing(c *change) (*Request, error) {
+func (p *permit) allowing(c *txn) (*RequestHead, error) {
 	if p.denied != nil {
 		return nil, p.denied
 	}
-	if p.request == "" {
+	if p.authority.Request == "" {
 		return nil, nil
 	}
-	r, err := c.Request(c.ws, p.request)
+	r, err := c.request(p.authority.Request)
 	if err == nil && p.effect.Always {
 		err = p.overruled(c, r)
 	}
@@ -168,14 +208,16 @@ func (p *permit) allowing(c *change) (*Request, error) {
 		return nil, fmt.Errorf("%w: request %s was about another call", agent.ErrStale, r.ID)
 	case p.effect.Decided && p.lapsed(r, c.now):
 		return nil, fmt.Errorf("%w: request %s was approved too long ago", agent.ErrStale, r.ID)
+	case !slices.Equal(r.voters(true), p.voters):
+		return nil, fmt.Errorf("%w: request %s has other approvers than before", agent.ErrStale, r.ID)
 	}
 	return r, nil
 }
 
 // overruled returns agent.ErrStale when people have said no since the standing answer r, perhaps since the run was claimed:
 // to this very call, about which they were asked too, or to all calls of its tool.
-func (p *permit) overruled(c *change, standing *Request) error {
-	requests, err := c.RequestsOfRun(c.ws, p.x.run.ID)
+func (p *permit) overruled(c *txn, standing *RequestHead) error {
+	requests, err := c.requestsOf(p.x.run.ID)
 	if err != nil {
 		return err
 	}
@@ -192,10 +234,15 @@ func (p *permit) overruled(c *change, standing *Request) error {
 	return nil
 }
 
-// lapsed reports whether the approval is older than either requirement lets it become.
-func (p *permit) lapsed(r *Request, now time.Time) bool {
-	for _, q := range []Requirement{r.Requirement, p.current} {
-		if q.ValidFor > 0 && now.Sub(r.Settled) > q.ValidFor {
+// lapsed reports whether the approval is older than either requirement lets it become, or its age cannot be told: it was
+// given before the store's clock was found to be wrong, or in what is now the future.
+func (p *permit) lapsed(r *RequestHead, now time.Time) bool {
+	doubtful := r.Settled.After(now)
+	if clock, ok := p.x.store.(Clock); ok && r.Settled.Before(clock.UncertainSince()) {
+		doubtful = true
+	}
+	for _, q := range []*Requirement{&r.Requirement, &p.current} {
+		if q.ValidFor > 0 && (doubtful || now.Sub(r.Settled) > q.ValidFor) {
 			return true
 		}
 	}

@@ -24,7 +24,7 @@ type unmet struct {
 // nobody to ask.
 func (x *execution) question(ctx context.Context, open []agent.Interruption) (refused []unmet, err error) {
 	x.asked = nil
-	p := newPeople(x.directory)
+	g := newGatherer(x.directory, x.policy, x.run.conversation(), noTime)
 	for _, in := range open {
 		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
 			continue
@@ -34,9 +34,9 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 			continue
 		}
 		tool := x.state.Tool(in)
-		r := x.request(in, tool)
+		r := x.newRequest(in, tool)
 		r.Explanation = explain(tool, &in.Call)
-		u, err := x.require(ctx, p, r, in)
+		u, err := x.require(ctx, g, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {
 			u, err = x.room(ctx, in)
 		}
@@ -54,20 +54,19 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 
 // live reports whether the request still asks about exactly this. The request may have been settled meanwhile; the
 // settlement finds out.
-func (r *Request) live(in agent.Interruption) bool {
+func (r *RequestHead) live(in agent.Interruption) bool {
 	return r.asks(in) && r.Status == RequestPending && sameDigest(r.Digest, in.Digest)
 }
 
-// request returns the question about in, not yet put to anybody.
-func (x *execution) request(in agent.Interruption, tool *agent.Tool) *Request {
+// newRequest returns the question about in, not yet put to anybody.
+func (x *execution) newRequest(in agent.Interruption, tool *agent.Tool) *Request {
 	return &Request{
-		Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
-		Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
-		Tool:       snapshot(in.Call, tool),
-		Arguments:  in.Call.Arguments,
-		Definition: in.Definition,
-		Digest:     in.Digest,
-		Facts:      in.Facts,
+		RequestHead: RequestHead{
+			Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
+			Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
+			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest,
+		},
+		RequestContent: RequestContent{Arguments: in.Call.Arguments, Facts: in.Facts},
 	}
 }
 
@@ -140,26 +139,52 @@ func hostedServer(tool *agent.Tool) (parts []string) {
 
 // require records the policy's demand in r and checks that enough people can meet it. When the directory does not
 // answer, people are asked all the same: whoever answers is checked then.
-func (x *execution) require(ctx context.Context, p *people, r *Request, in agent.Interruption) (*unmet, error) {
+func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in agent.Interruption) (*unmet, error) {
 	var err error
 	if r.Requirement, err = x.demand(ctx, r); err != nil {
 		x.log.ErrorContext(ctx, "policy failed", "run", r.Run, "tool", r.Tool.Name, "error", err)
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
-	q := r.Requirement
-	need := q.Quorum
+	q := &r.Requirement
+	seats := q.Seats
 	if in.Kind != agent.Confirm {
-		need = 1 // who can at least say what happened, or what came of it
+		seats = seats[:1] // who can at least say what happened, or what came of it
 	}
-	ok, found, err := p.enough(ctx, q, r.conversation(), need, func(UserID) bool { return false })
+	found, err := g.seatable(ctx, q, seats)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
 	}
-	if err != nil || ok {
+	if err != nil || found >= len(seats) {
 		return nil, err
 	}
-	return cannot(in, q.Policy, fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), need, plural(need), found)), nil
+	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), len(seats), plural(len(seats)), found)
+	return cannot(in, q.Policy, why), nil
+}
+
+// seatable returns how many of the seats could be taken by people who could answer under q.
+func (g *gatherer) seatable(ctx context.Context, q *Requirement, seats []Seat) (int, error) {
+	g.candidates(ctx, q, len(q.Seats), func(UserID) bool { return false })
+	var people []UserID
+	edges := make([][]int, len(seats))
+	for i, seat := range seats {
+		left, err := look(g.left, seat.Approvers.key())
+		if err != nil {
+			return 0, err
+		}
+		for _, u := range left {
+			if g.couldSit(q, seat, u) != nil {
+				continue
+			}
+			j := slices.Index(people, u)
+			if j < 0 {
+				j = len(people)
+				people = append(people, u)
+			}
+			edges[i] = append(edges[i], j)
+		}
+	}
+	return taken(edges, len(people)), nil
 }
 
 // demand returns the requirement for r. To run a call again takes what it took to run it.
@@ -180,7 +205,7 @@ func (x *execution) room(ctx context.Context, in agent.Interruption) (*unmet, er
 	if most == 0 {
 		return nil, nil
 	}
-	n, err := x.pending(ctx, most)
+	n, err := x.pending(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -190,43 +215,16 @@ func (x *execution) room(ctx context.Context, in agent.Interruption) (*unmet, er
 	return cannot(in, "", fmt.Sprintf("%d requests of the same person wait already", most)), nil
 }
 
-// pending counts the requester's pending requests, up to most. A person with one active run has those of this run;
-// only with more runs the workspace's list is read.
-func (x *execution) pending(ctx context.Context, most int) (n int, err error) {
-	err = x.store.View(ctx, func(tx Tx) error {
-		n = 0
-		runs, err := tx.ActiveRuns(x.run.Workspace, x.run.Requester, "")
-		if err != nil {
-			return err
-		}
-		if runs <= 1 {
-			n = countPending(x.requests, x.run.Requester)
-			return nil
-		}
-		var after RequestID
-		for n < most {
-			page, err := tx.PendingRequests(x.run.Workspace, after, maxPage)
-			if err != nil || len(page) == 0 {
-				return err
-			}
-			n += countPending(page, x.run.Requester)
-			after = page[len(page)-1].ID
-		}
-		return nil
+// pending counts the requester's pending requests.
+func (x *execution) pending(ctx context.Context) (n int, err error) {
+	err = x.store.View(ctx, func(tx Tx) (err error) {
+		n, err = tx.PendingOf(x.run.Workspace, x.run.Requester)
+		return err
 	})
 	if err != nil {
 		return 0, &storeError{err}
 	}
 	return n, nil
-}
-
-func countPending(all []*Request, requester UserID) (n int) {
-	for _, r := range all {
-		if r.Status == RequestPending && r.Requester == requester {
-			n++
-		}
-	}
-	return n
 }
 
 // cannot words why nobody is asked.
@@ -254,16 +252,13 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 			return fmt.Errorf("refuse %s: %w", u.in.ID, err)
 		}
 	}
-	err := x.write(ctx, func(c *change, r *Run) error {
+	err := x.write(ctx, func(c *txn, r *Run) error {
 		for _, u := range all {
-			err := c.audit(entry{Action: AuditRequestUnmet, Actor: system, Run: r.ID,
-				Facts: map[string]any{"tool": u.in.Call.Tool, "digest": u.in.Digest, "policy": cmp.Or(u.policy, "-")}})
-			if err != nil {
+			data := auditData{Tool: u.in.Call.Tool, Digest: u.in.Digest, Policy: cmp.Or(u.policy, "-")}
+			if err := c.audit(entry{Action: AuditRequestUnmet, Actor: system, Run: r.ID, Data: data}); err != nil {
 				return err
 			}
-			if err := c.say(r, u.notice); err != nil {
-				return err
-			}
+			c.say(r, u.notice)
 		}
 		return x.saveState(c, r)
 	})

@@ -23,6 +23,7 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 		return err
 	}
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
+	defer w.claims.remove(x.run.Owner)
 	run, release := x.hold(ctx)
 	defer release()
 	err = x.load(run)
@@ -113,7 +114,8 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		return x.runner.Resume(ctx, x.config.Agent, x.state)
 	}
 	// The message may have waited for days behind another run: whoever left since starts nothing.
-	if err := newPeople(x.directory).regular(ctx, x.run.Workspace, x.run.Requester); err != nil {
+	g := newGatherer(x.directory, x.policy, x.run.conversation(), time.Now())
+	if err := g.isRegular(ctx, x.run.Requester); err != nil {
 		return nil, fmt.Errorf("start for %s: %w", x.run.Requester, err)
 	}
 	history, err := x.memory(ctx)
@@ -156,11 +158,6 @@ func rank(r *Request) int {
 	return 0
 }
 
-// asks reports whether the request is about the interruption.
-func (r *Request) asks(in agent.Interruption) bool {
-	return r.Interruption == in.ID && r.Kind == in.Kind
-}
-
 // answer gives the state the answer that the request came to. An approval of something else than what would run is
 // none: the call is asked about again.
 func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
@@ -188,23 +185,6 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 		}
 	}
 	return nil
-}
-
-// memory returns what the run is told of the place's earlier runs.
-func (x *execution) memory(ctx context.Context) ([]agent.Item, error) {
-	var chunks []json.RawMessage
-	err := x.store.View(ctx, func(tx Tx) (err error) {
-		chunks, err = tx.Session(x.run.Workspace, x.run.Place)
-		return err
-	})
-	if err != nil {
-		return nil, &storeError{err}
-	}
-	items, err := recall(chunks, x.config.HistoryTokens)
-	if err != nil {
-		return nil, fmt.Errorf("session of %s: %w", x.run.Place.Key(), err)
-	}
-	return items, nil
 }
 
 // storeError marks an error of the store: the job is tried again.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"countersign/internal/fault"
@@ -29,8 +31,14 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	fault.Point("event.before_store")
 	var receipt Receipt
 	var refused error
-	err := update(ctx, s.store, in.Workspace, func(c *change) error {
+	arrived := time.Now()
+	a := admission{service: s, in: in, run: NewRunID(arrived), input: InputID(newID("inp_", arrived, 0))}
+	err := update(ctx, s.store, in.Workspace, func(c *txn) error {
 		receipt, refused = Receipt{}, refusal
+		if done, err := a.repeated(c); err != nil || done.Outcome != "" {
+			receipt, refused = done, nil
+			return err
+		}
 		fresh, err := c.fresh(in.Keys)
 		if err != nil {
 			return err
@@ -40,12 +48,12 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 			return nil
 		}
 		if refused == nil {
-			receipt, refused, err = s.admit(c, in)
+			receipt, refused, err = a.admit(c)
 		}
 		if err != nil || refused == nil {
 			return err
 		}
-		return c.audit(entry{Action: AuditRunRefused, Actor: string(in.Requester), Facts: map[string]any{"why": reason(refused)}})
+		return c.audit(entry{Action: AuditRunRefused, Actor: string(in.Requester), Data: auditData{Why: reason(refused)}})
 	})
 	if err == nil {
 		err = refused
@@ -80,25 +88,25 @@ func (s *Service) check(in Submission) error {
 
 // mayStart says whether the requester may start runs in the place.
 func (s *Service) mayStart(ctx context.Context, in Submission) error {
-	p := newPeople(s.directory)
-	if err := p.regular(ctx, in.Workspace, in.Requester); err != nil {
+	g := newGatherer(s.directory, s.policy, conversation{in.Workspace, in.Place, in.Requester}, noTime)
+	if err := g.isRegular(ctx, in.Requester); err != nil {
 		return err
 	}
-	at := conversation{ws: in.Workspace, place: in.Place, requester: in.Requester}
-	ok, err := p.in(ctx, s.requesters, at, in.Requester)
+	g.membership(ctx, s.requesters, in.Requester)
+	ok, err := g.in(s.requesters, in.Requester)
 	switch {
 	case err != nil:
 		return err
 	case ok:
 		return nil
-	case (Requirement{Approvers: s.requesters}).onlyChannel():
+	case s.requesters.onlyChannel():
 		return fmt.Errorf("%w: only members of this channel may ask here", ErrUnauthorized)
 	}
 	return fmt.Errorf("%w: not among the people who may ask here", ErrUnauthorized)
 }
 
 // fresh records all keys of an event and reports whether none was seen before.
-func (c *change) fresh(keys []string) (bool, error) {
+func (c *txn) fresh(keys []string) (bool, error) {
 	fresh := true
 	for _, key := range keys {
 		isNew, err := c.Once(c.ws, key, c.now)
@@ -110,50 +118,82 @@ func (c *change) fresh(keys []string) (bool, error) {
 	return fresh, nil
 }
 
+// admission is one submission on its way. Its ids are made once, so that a transaction of unknown outcome can be told from
+// one that did not happen.
+type admission struct {
+	service *Service
+	in      Submission
+	run     RunID
+	input   InputID
+}
+
+// repeated returns the receipt of an earlier try that was committed, and an empty one when none was.
+func (a *admission) repeated(c *txn) (Receipt, error) {
+	if !c.again {
+		return Receipt{}, nil
+	}
+	if r, err := c.run(a.run); err == nil {
+		return Receipt{Run: r.ID, Outcome: SubmitStarted}, nil
+	} else if !errors.Is(err, ErrNotFound) {
+		return Receipt{}, err
+	}
+	queue, err := c.Inputs(c.ws, a.in.Place, maxQueue)
+	if err != nil || !slices.ContainsFunc(queue, func(in *QueuedInput) bool { return in.ID == a.input }) {
+		return Receipt{}, err
+	}
+	active, err := c.ActiveRun(c.ws, a.in.Place)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{Run: active.ID, Outcome: SubmitQueued}, nil
+}
+
 // admit queues the text behind the run of the place, or starts a run. refused is ErrLimit.
-func (s *Service) admit(c *change, in Submission) (receipt Receipt, refused, err error) {
+func (a *admission) admit(c *txn) (receipt Receipt, refused, err error) {
+	in := &a.in
 	active, err := c.ActiveRun(in.Workspace, in.Place)
 	if err == nil {
-		return c.wait(active, in)
+		return a.queue(c, active)
 	}
 	if !errors.Is(err, ErrNotFound) {
 		return Receipt{}, nil, err
 	}
-	if refused, err := s.limits.check(c, in); refused != nil || err != nil {
+	if refused, err := a.service.limits.check(c, in); refused != nil || err != nil {
 		return Receipt{}, refused, err
 	}
 	r := &Run{
-		Workspace: in.Workspace, ID: RunID(c.newID("run_")), Place: in.Place, Agent: in.Agent,
+		Workspace: in.Workspace, ID: a.run, Place: in.Place, Agent: in.Agent,
 		Requester: in.Requester, Input: in.Text, Created: c.now,
 	}
-	return Receipt{Run: r.ID, Outcome: SubmitStarted}, nil, c.start(r, map[string]any{"agent": in.Agent})
+	return Receipt{Run: r.ID, Outcome: SubmitStarted}, nil, c.start(r, auditData{Agent: in.Agent})
 }
 
 // start puts a new run and wakes it.
-func (c *change) start(r *Run, facts map[string]any) error {
-	if err := c.moveRun(r, RunQueued, string(r.Requester), facts); err != nil {
-		return err
-	}
-	if err := c.putRun(r); err != nil {
-		return err
-	}
-	return c.wake(r)
+func (c *txn) start(r *Run, data auditData) error {
+	c.wake(r)
+	return c.moveRun(r, RunQueued, string(r.Requester), data)
 }
 
-// wait puts the text behind the run that is under way.
-func (c *change) wait(active *Run, in Submission) (receipt Receipt, refused, err error) {
-	if len(active.Queue) >= maxQueue {
+// queue puts the text behind the run that is under way.
+func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err error) {
+	in := &a.in
+	if active.Queued >= maxQueue {
 		return Receipt{}, fmt.Errorf("%w: %d messages wait here already", ErrLimit, maxQueue), nil
 	}
-	active.Queue = append(active.Queue, QueuedInput{By: in.Requester, Text: in.Text, At: c.now, Message: in.Message})
-	if err := c.audit(entry{Action: AuditInputQueued, Actor: string(in.Requester), Run: active.ID}); err != nil {
+	err = c.PutInput(&QueuedInput{
+		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now, Message: in.Message,
+	})
+	if err != nil {
 		return Receipt{}, nil, err
 	}
-	return Receipt{Run: active.ID, Outcome: SubmitQueued}, nil, c.putRun(active)
+	active.Queued++
+	c.changed(active)
+	receipt = Receipt{Run: active.ID, Outcome: SubmitQueued}
+	return receipt, nil, c.audit(entry{Action: AuditInputQueued, Actor: string(in.Requester), Run: active.ID})
 }
 
 // check returns ErrLimit as refused when the person or the channel has too much under way.
-func (l Limits) check(c *change, in Submission) (refused, err error) {
+func (l Limits) check(c *txn, in *Submission) (refused, err error) {
 	for _, bound := range []struct {
 		max       int
 		requester UserID

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"countersign/agent"
@@ -14,11 +15,41 @@ var (
 	errLeaseLost = errors.New("the lease could not be renewed")
 )
 
+// claims are the claims of a worker that are under way, by owner.
+type claims struct {
+	mu    sync.Mutex
+	owner map[string]bool
+}
+
+func (c *claims) add(owner string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.owner == nil {
+		c.owner = make(map[string]bool)
+	}
+	c.owner[owner] = true
+}
+
+func (c *claims) remove(owner string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.owner, owner)
+}
+
+func (c *claims) has(owner string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.owner[owner]
+}
+
 // hold keeps the lease until release is called. The returned context is the run's: it outlives ctx by the time that
 // running tools have to finish, and ends when the lease is lost.
 func (x *execution) hold(ctx context.Context) (run context.Context, release func()) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	keep, stop := context.WithCancel(run)
+	drained, end := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() { time.AfterFunc(x.drain, end) })
+	x.drained = drained.Done()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -28,14 +59,31 @@ func (x *execution) hold(ctx context.Context) (run context.Context, release func
 		stop()
 		<-done
 		cancel(nil)
+		unhook()
+		end()
 	}
 }
 
-// keep renews the lease until ctx ends, and cancels the run when it cannot or when the time to drain is over.
+// rest waits, and reports false when the worker has been told to stop and the time to drain is over.
+func (x *execution) rest(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.drained:
+		return false
+	}
+}
+
+// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. The lease
+// counts from before the transaction that took it, by this process's own monotonic time, so that it never outlasts what
+// others see. Where this process alone works on the store nobody else can take the run, and a lease is not lost because
+// it could not be written.
 func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(x.renew)
 	defer ticker.Stop()
-	until := x.run.LeaseUntil
+	until := x.held.Add(x.lease)
 	var drained <-chan time.Time
 	for {
 		select {
@@ -48,14 +96,15 @@ func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel c
 			cancel(errDraining)
 			return
 		case <-ticker.C:
-			next, err := x.extend(ctx)
+			began := time.Now()
+			err := x.extend(ctx)
 			switch {
 			case err == nil:
-				until = next
+				until = began.Add(x.lease)
 			case errors.Is(err, ErrFenced):
 				cancel(ErrFenced)
 				return
-			case !clock().Before(until):
+			case time.Now().After(until) && !exclusive(x.store):
 				cancel(errLeaseLost)
 				return
 			default:
@@ -65,16 +114,30 @@ func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel c
 	}
 }
 
-// extend renews the lease once.
-func (x *execution) extend(ctx context.Context) (until time.Time, err error) {
+// extend renews the lease once, and has the cards of calls that have been running since the last time say so.
+func (x *execution) extend(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, x.renew)
 	defer cancel()
-	err = x.write(ctx, func(c *change, r *Run) error {
-		until = clock().Add(x.lease)
-		r.LeaseUntil = until
-		return c.putRun(r)
+	return x.write(ctx, func(c *txn, r *Run) error {
+		r.LeaseUntil = c.now.Add(x.lease)
+		c.changed(r)
+		return x.showRunning(c)
 	})
-	return until, err
+}
+
+// showRunning has the cards of calls that run for longer than a renewal brought up to date, once for each.
+func (x *execution) showRunning(c *txn) error {
+	all, err := c.requestsOf(x.run.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		since := c.now.Sub(r.OutcomeAt)
+		if r.Outcome == OutcomeRunning && since >= 0 && since < x.renew {
+			c.show(r)
+		}
+	}
+	return nil
 }
 
 // modelFunc is a function that is a model.

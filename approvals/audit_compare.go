@@ -1,0 +1,251 @@
+package approvals
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"countersign/agent"
+)
+
+// trail is what an audit trail says of requests and effects: the sums by which records are held against it.
+type trail struct {
+	requests map[RequestID]requestTrail
+	effects  map[effectKey]effectTrail
+}
+
+func newTrail() *trail {
+	return &trail{requests: map[RequestID]requestTrail{}, effects: map[effectKey]effectTrail{}}
+}
+
+// requestTrail is what the trail says of a request.
+type requestTrail struct {
+	digest    agent.Digest
+	status    RequestStatus
+	decisions decisionSum
+	outcome   Outcome
+}
+
+// decisionSum stands for the decisions about a request: who decided what in which order, and what was taken back.
+type decisionSum struct {
+	sum    agent.Digest
+	voided agent.Digest // a sum in which the order does not count
+	plain  int          // how many of the first have no digest of their reason in the trail
+}
+
+// add counts a decision in.
+func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason agent.Digest) {
+	b := append(make([]byte, 0, 256), s.sum[:]...)
+	for _, text := range []string{string(id), string(by), string(v)} {
+		b = appendText(b, text)
+	}
+	s.sum = sha256.Sum256(append(b, reason[:]...))
+}
+
+// void counts a decision out.
+func (s *decisionSum) void(id DecisionID) {
+	sum := sha256.Sum256([]byte(id))
+	for i := range s.voided {
+		s.voided[i] ^= sum[i]
+	}
+}
+
+type effectKey struct {
+	run RunID
+	id  string
+}
+
+// effectTrail is what the trail says of an effect.
+type effectTrail struct {
+	request  RequestID
+	digest   agent.Digest
+	attempts int
+	done     bool
+	output   agent.Digest // zero in entries of the first form
+}
+
+// statusOf says which status an action brings a request to.
+var statusOf = map[AuditAction]RequestStatus{
+	AuditRequestCreated: RequestPending, AuditRequestApproved: RequestApproved, AuditRequestRejected: RequestRejected,
+	AuditRequestExpired: RequestExpired, AuditRequestCancelled: RequestCancelled, AuditRequestStale: RequestStale,
+}
+
+// add takes an entry into account.
+func (t *trail) add(e *AuditEntry) error {
+	effect := e.Action == AuditEffectIntent || e.Action == AuditEffectDone
+	if e.Request == "" && !effect {
+		return nil
+	}
+	var said auditData
+	if len(e.Data) > 0 {
+		if err := json.Unmarshal(e.Data, &said); err != nil {
+			return &AuditError{Workspace: e.Workspace, Seq: e.Seq, Reason: "its data cannot be understood"}
+		}
+	}
+	if effect {
+		t.addEffect(e, &said)
+	}
+	if e.Request != "" {
+		t.addRequest(e, &said)
+	}
+	return nil
+}
+
+func (t *trail) addRequest(e *AuditEntry, said *auditData) {
+	r := t.requests[e.Request]
+	if status, ok := statusOf[e.Action]; ok {
+		r.status = status
+	}
+	switch e.Action {
+	case AuditRequestCreated:
+		r.digest = said.Digest
+	case AuditDecision:
+		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason)
+		if e.ID == "" {
+			r.decisions.plain++
+		}
+	case AuditDecisionVoided:
+		r.decisions.void(said.Decision)
+	case AuditEffectIntent:
+		r.outcome = OutcomeRunning
+	case AuditEffectDone, AuditRequestOutcome:
+		r.outcome = said.Outcome
+	case AuditEffectUnknown:
+		r.outcome = OutcomeUnknown
+	}
+	t.requests[e.Request] = r
+}
+
+func (t *trail) addEffect(e *AuditEntry, said *auditData) {
+	key := effectKey{e.Run, said.Effect}
+	x := t.effects[key]
+	x.request, x.digest, x.attempts = e.Request, said.Digest, said.Attempt
+	x.done, x.output = e.Action == AuditEffectDone, said.Output
+	t.effects[key] = x
+}
+
+// compare holds the workspace's requests and effects against the trail. Of records that are gone the trail alone tells.
+func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (requests, effects int, err error) {
+	query := RequestQuery{Workspace: ws, Limit: maxPage}
+	runs := make(map[RunID]bool)
+	for {
+		page, next, err := tx.QueryRequests(query)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, r := range page {
+			if reason := t.differs(r); reason != "" {
+				return 0, 0, &AuditError{Workspace: ws, Request: r.ID, Reason: reason}
+			}
+			requests++
+			runs[r.Run] = true
+		}
+		if query.After = next; next == "" {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+	}
+	for key := range t.effects {
+		runs[key.run] = true
+	}
+	for run := range runs {
+		n, err := t.compareEffects(tx, ws, run)
+		if err != nil {
+			return 0, 0, err
+		}
+		effects += n
+	}
+	return requests, effects, ctx.Err()
+}
+
+// differs says how a request differs from what the trail says of it; empty when it does not.
+func (t *trail) differs(r *RequestHead) string {
+	said, known := t.requests[r.ID]
+	if !known {
+		return "the trail does not know it"
+	}
+	sum := decisionSum{plain: said.decisions.plain}
+	for i, d := range r.Decisions {
+		reason := textDigest(d.Reason)
+		if i < sum.plain {
+			reason = agent.Digest{}
+		}
+		sum.add(d.ID, d.By, d.Verdict, reason)
+		if d.Void != "" {
+			sum.void(d.ID)
+		}
+	}
+	switch {
+	case r.Digest != said.digest:
+		return "it is about another call than the trail says"
+	case sum != said.decisions:
+		return "its decisions are not those of the trail"
+	case r.Status != said.status:
+		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status)
+	case !plausible(r.Outcome, said.outcome):
+		return fmt.Sprintf("what became of its call is %q, and the trail says %q", r.Outcome, said.outcome)
+	}
+	return ""
+}
+
+// plausible reports whether a request may say this of its call when the trail says that. The trail names the request
+// that allowed a call; where a later one allowed to try again, the earlier one follows it.
+func plausible(has, said Outcome) bool {
+	switch {
+	case has == said, has == OutcomeNone:
+		return true
+	case said == OutcomeRan, said == OutcomeFailed, said == OutcomeNotRun:
+		return false
+	case said == OutcomeNone:
+		return has == OutcomeNotRun || has == OutcomeRan || has == OutcomeUnknown // as people say, without an effect of ours
+	}
+	return slices.Contains(outcomeMoves[said], has)
+}
+
+// compareEffects holds the effects of a run against the trail and returns how many there are.
+func (t *trail) compareEffects(tx Tx, ws WorkspaceID, run RunID) (int, error) {
+	all, err := tx.EffectsOfRun(ws, run)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range all {
+		reason, err := t.effectDiffers(e)
+		if err != nil {
+			return 0, err
+		}
+		if reason != "" {
+			return 0, &AuditError{Workspace: ws, Request: e.Request, Effect: e.ID, Reason: reason}
+		}
+	}
+	return len(all), nil
+}
+
+func (t *trail) effectDiffers(e *EffectRecord) (reason string, err error) {
+	said, known := t.effects[effectKey{e.Run, e.ID}]
+	if !known {
+		return "the trail does not know it", nil
+	}
+	var output agent.Digest
+	if e.Output != nil {
+		if output, err = outputDigest(e.Output); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case e.Request != said.request:
+		return "another request allowed it than the trail says", nil
+	case e.Digest != said.digest:
+		return "it is another call than the trail says", nil
+	case e.Attempt != said.attempts:
+		return fmt.Sprintf("it was begun %d times, and the trail says %d", e.Attempt, said.attempts), nil
+	case e.Done.IsZero() == said.done:
+		return "the trail says otherwise whether it is done", nil
+	case said.output != agent.Digest{} && output != said.output:
+		return "its output is not the one of the trail", nil
+	}
+	return "", nil
+}

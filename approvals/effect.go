@@ -1,0 +1,55 @@
+package approvals
+
+import (
+	"time"
+
+	"countersign/agent"
+)
+
+// GrantID names a standing permission that outlives its run.
+type GrantID string // grant_…
+
+// Authority is what allowed an effect: a request that people approved, a grant, or a decision made past the policy in an
+// emergency. The zero Authority: the tool's gate let the call through.
+type Authority struct {
+	Request    RequestID  `json:"request,omitempty"`
+	Grant      GrantID    `json:"grant,omitempty"`
+	BreakGlass DecisionID `json:"break_glass,omitempty"`
+}
+
+// EffectRecord is the journal's record of one execution of a tool.
+type EffectRecord struct {
+	Workspace WorkspaceID `json:"workspace"`
+	Run       RunID       `json:"run"`
+	ID        string      `json:"id"` // agent.Effect.ID
+	Authority
+	Tool    string            `json:"tool"`
+	Digest  agent.Digest      `json:"digest"`
+	Attempt int               `json:"attempt"` // from 1; grows with every intent
+	Epoch   int64             `json:"epoch"`   // of the newest intent
+	Intent  time.Time         `json:"intent"`
+	Done    time.Time         `json:"done,omitzero"`
+	Output  *agent.ToolOutput `json:"output,omitempty"`
+
+	// Nonce is made for each intent. Whoever cannot tell whether their intent was committed finds it by the nonce.
+	Nonce string `json:"nonce,omitempty"`
+	// Call is the provider's id of the call, Agent who made it, Interruption the id of the question about it.
+	Call         string `json:"call,omitempty"`
+	Agent        string `json:"agent,omitempty"`
+	Interruption string `json:"interruption,omitempty"`
+	// GivenUp says that people were told that nobody knows what came of it. A late Done changes that.
+	GivenUp bool `json:"given_up,omitempty"`
+}
+
+// Outcome says what became of the call, as far as the journal knows.
+func (e *EffectRecord) Outcome() Outcome {
+	switch {
+	case e.Done.IsZero() && e.GivenUp:
+		return OutcomeUnknown
+	case e.Done.IsZero():
+		return OutcomeRunning
+	case e.Output != nil && e.Output.Failed:
+		return OutcomeFailed
+	}
+	return OutcomeRan
+}

@@ -1,0 +1,211 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// conversation is what a set of people may depend on.
+type conversation struct {
+	ws        WorkspaceID
+	place     Place
+	requester UserID
+}
+
+func (r *RequestHead) conversation() conversation {
+	return conversation{ws: r.Workspace, place: r.Place, requester: r.Requester}
+}
+
+// facts is what was found out about people before a decision is judged: a value, from which the functions of this file
+// draw conclusions without asking anybody. What was not asked is errNotGathered; what could not be found out is the
+// error it came to.
+type facts struct {
+	at       conversation
+	persons  map[UserID]answer[Person]
+	groups   map[string]answer[[]UserID]
+	channel  map[UserID]answer[bool]           // whether they are in the conversation's channel
+	left     map[string]answer[[]UserID]       // by Approvers.key: people who could still take a seat
+	policies map[RequestID]answer[Requirement] // what the policy demands now
+}
+
+// answer is what a question came to.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// errNotGathered is the answer to a question that nobody asked. Whoever meets it gathers again.
+var errNotGathered = fmt.Errorf("%w: not asked before the transaction", ErrUnavailable)
+
+func look[K comparable, V any](kept map[K]answer[V], key K) (V, error) {
+	a, ok := kept[key]
+	if !ok {
+		return a.value, errNotGathered
+	}
+	return a.value, a.err
+}
+
+// regular returns ErrUnauthorized unless u is a full, active member of the workspace.
+func (f *facts) regular(u UserID) error {
+	if u.Workspace() != f.at.ws {
+		return fmt.Errorf("%w: of another workspace", ErrUnauthorized)
+	}
+	who, err := look(f.persons, u)
+	if err != nil {
+		return err
+	}
+	return who.irregular()
+}
+
+// irregular returns ErrUnauthorized, with the reason, unless the person is regular.
+func (p Person) irregular() error {
+	switch {
+	case p.Regular:
+		return nil
+	case p.Why == "":
+		return fmt.Errorf("%w: not a regular member of the workspace", ErrUnauthorized)
+	}
+	return fmt.Errorf("%w: %s", ErrUnauthorized, p.Why)
+}
+
+// in reports whether the set names u. It does not say whether u is regular. Somebody whom one part of the set names is in
+// it whatever is known of the other parts.
+func (f *facts) in(a Approvers, u UserID) (bool, error) {
+	if slices.Contains(a.Users, u) {
+		return true, nil
+	}
+	var unknown error
+	for _, g := range a.Groups {
+		members, err := look(f.groups, g)
+		if err == nil && slices.Contains(members, u) {
+			return true, nil
+		}
+		unknown = errors.Join(unknown, err)
+	}
+	if a.ChannelMembers {
+		member, err := f.inChannel(u)
+		if err == nil && member {
+			return true, nil
+		}
+		unknown = errors.Join(unknown, err)
+	}
+	return false, unknown
+}
+
+// inChannel reports whether u belongs to the conversation's channel; a direct one belongs to its requester.
+func (f *facts) inChannel(u UserID) (bool, error) {
+	if f.at.place.Direct {
+		return u == f.at.requester, nil
+	}
+	return look(f.channel, u)
+}
+
+// maySit says whether u may take the seat under the requirement: nil, ErrUnauthorized with the reason in words, or
+// ErrUnavailable. It is the one place that says who may answer.
+func (f *facts) maySit(q *Requirement, seat Seat, u UserID, now time.Time) error {
+	if err := f.regular(u); err != nil {
+		return err
+	}
+	if u == f.at.requester && !q.SelfApproval {
+		return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+	}
+	if now.Before(seat.From) {
+		return fmt.Errorf("%w: not an approver under %s yet", ErrUnauthorized, q.name())
+	}
+	ok, err := f.in(seat.Approvers, u)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: not an approver under %s", ErrUnauthorized, q.name())
+	}
+	return nil
+}
+
+// mayAnswer says whether u may take any seat of the requirement.
+func (f *facts) mayAnswer(q *Requirement, u UserID, now time.Time) error {
+	refused := fmt.Errorf("%w: nobody can approve under %s", ErrUnauthorized, q.name())
+	for _, seat := range q.Seats {
+		err := f.maySit(q, seat, u, now)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(refused, ErrUnavailable) {
+			refused = err
+		}
+	}
+	return refused
+}
+
+// mayAnswerBoth applies mayAnswer to the requirement recorded with r and to the current one: both must be satisfied.
+func (f *facts) mayAnswerBoth(r *RequestHead, current *Requirement, u UserID, now time.Time) error {
+	if err := f.mayAnswer(&r.Requirement, u, now); err != nil {
+		return err
+	}
+	if r.Requirement.equal(*current) {
+		return nil
+	}
+	return f.mayAnswer(current, u, now)
+}
+
+// complete reports whether the people can take all seats of the requirement, each one of them. may says who can sit where;
+// its ErrUnavailable matters only when the seats cannot be taken without that person.
+func complete(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, error) {
+	edges := make([][]int, len(seats))
+	doubtful := make([][]int, len(seats))
+	var unknown error
+	for i, seat := range seats {
+		for j, u := range people {
+			err := may(seat, u)
+			if err == nil {
+				edges[i] = append(edges[i], j)
+			} else if errors.Is(err, ErrUnavailable) {
+				doubtful[i] = append(doubtful[i], j)
+				unknown = errors.Join(unknown, err)
+			}
+		}
+	}
+	if taken(edges, len(people)) == len(seats) {
+		return true, nil
+	}
+	if unknown == nil {
+		return false, nil
+	}
+	for i := range edges {
+		edges[i] = append(edges[i], doubtful[i]...)
+	}
+	if taken(edges, len(people)) == len(seats) {
+		return false, unknown
+	}
+	return false, nil
+}
+
+// taken returns how many seats can be taken at once by distinct people: a maximum matching, found by augmenting paths.
+func taken(edges [][]int, people int) (n int) {
+	seatOf := make([]int, people)
+	for j := range seatOf {
+		seatOf[j] = -1
+	}
+	var place func(seat int, tried []bool) bool
+	place = func(seat int, tried []bool) bool {
+		for _, j := range edges[seat] {
+			if tried[j] {
+				continue
+			}
+			tried[j] = true
+			if seatOf[j] < 0 || place(seatOf[j], tried) {
+				seatOf[j] = seat
+				return true
+			}
+		}
+		return false
+	}
+	for seat := range edges {
+		if place(seat, make([]bool, people)) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,183 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// gatherer asks the directory and the policy, and keeps the answers as facts. It asks each question once.
+type gatherer struct {
+	dir    Directory
+	policy Policy
+	since  time.Time // answers must be as new; zero: kept ones will do
+	facts
+}
+
+func newGatherer(dir Directory, policy Policy, at conversation, since time.Time) *gatherer {
+	return &gatherer{dir: dir, policy: policy, since: since, facts: facts{
+		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{}, channel: map[UserID]answer[bool]{},
+		left: map[string]answer[[]UserID]{}, policies: map[RequestID]answer[Requirement]{},
+	}}
+}
+
+// ask returns the kept answer, or asks and keeps what comes. Of what does not exist the answer is none.
+func ask[K comparable, V any](kept map[K]answer[V], key K, none V, question func() (V, error)) (V, error) {
+	if a, ok := kept[key]; ok {
+		return a.value, a.err
+	}
+	v, err := question()
+	switch {
+	case errors.Is(err, ErrNotFound):
+		v, err = none, nil
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	kept[key] = answer[V]{v, err}
+	return v, err
+}
+
+func (g *gatherer) person(ctx context.Context, u UserID) (Person, error) {
+	return ask(g.persons, u, Person{ID: u, Why: "unknown to the workspace"}, func() (Person, error) {
+		return g.dir.Person(ctx, u, g.since)
+	})
+}
+
+func (g *gatherer) group(ctx context.Context, group string) ([]UserID, error) {
+	return ask(g.groups, group, nil, func() ([]UserID, error) { return g.dir.Members(ctx, g.at.ws, group, g.since) })
+}
+
+func (g *gatherer) askChannel(ctx context.Context, u UserID) (bool, error) {
+	return ask(g.channel, u, false, func() (bool, error) {
+		return g.dir.InChannel(ctx, g.at.ws, g.at.place.Channel, u, g.since)
+	})
+}
+
+// demand asks the policy what it demands for r now. Its error is ErrUnavailable: while a policy fails nobody can approve.
+func (g *gatherer) demand(ctx context.Context, r *Request) (Requirement, error) {
+	if a, ok := g.policies[r.ID]; ok {
+		return a.value, a.err
+	}
+	q, err := requirement(ctx, g.policy, r)
+	g.policies[r.ID] = answer[Requirement]{q, err}
+	return q, err
+}
+
+// right gathers what it takes to say whether u may take a seat of the requirements.
+func (g *gatherer) right(ctx context.Context, u UserID, all ...*Requirement) {
+	if who, err := g.person(ctx, u); err != nil || !who.Regular {
+		return
+	}
+	for _, q := range all {
+		for _, seat := range q.Seats {
+			g.membership(ctx, seat.Approvers, u)
+		}
+	}
+}
+
+// membership asks until it is known that the set names u, or everything is asked.
+func (g *gatherer) membership(ctx context.Context, a Approvers, u UserID) {
+	if slices.Contains(a.Users, u) {
+		return
+	}
+	for _, group := range a.Groups {
+		if members, err := g.group(ctx, group); err == nil && slices.Contains(members, u) {
+			return
+		}
+	}
+	if a.ChannelMembers && !g.at.place.Direct {
+		g.askChannel(ctx, u)
+	}
+}
+
+// maxLookups bounds how many people are looked up to find out who could take a seat. Past it people are taken for
+// regular; whoever answers is looked up in any case.
+const maxLookups = 200
+
+// candidates gathers, for each set of people that the requirement names, up to n+1 who could take a seat: one more than
+// needed, because the requester may be among them. Whoever is in but is left out.
+func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int, but func(UserID) bool) {
+	for _, seat := range q.Seats {
+		key := seat.Approvers.key()
+		if _, ok := g.left[key]; ok {
+			continue
+		}
+		found, err := g.find(ctx, seat.Approvers, n+1, but)
+		g.left[key] = answer[[]UserID]{found, err}
+	}
+}
+
+func (g *gatherer) find(ctx context.Context, a Approvers, n int, but func(UserID) bool) (found []UserID, err error) {
+	seen := map[UserID]bool{}
+	for each, err := range g.lists(ctx, a) {
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range each {
+			if len(found) >= n {
+				return found, nil
+			}
+			if seen[u] || but(u) {
+				continue
+			}
+			seen[u] = true
+			if len(seen) <= maxLookups {
+				who, err := g.known(ctx, u)
+				if err != nil {
+					return nil, err
+				}
+				if !who.Regular || u.Workspace() != g.at.ws {
+					continue
+				}
+			}
+			found = append(found, u)
+		}
+	}
+	return found, nil
+}
+
+// known is person for counting: a kept answer of the directory will do.
+func (g *gatherer) known(ctx context.Context, u UserID) (Person, error) {
+	if a, ok := g.persons[u]; ok {
+		return a.value, a.err
+	}
+	who, err := g.dir.Person(ctx, u, noTime)
+	if errors.Is(err, ErrNotFound) {
+		return Person{ID: u}, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: look up %s: %w", ErrUnavailable, u, err)
+	}
+	return who, err
+}
+
+// lists yields the lists of people that make up the set, cheapest first. An error ends it.
+func (g *gatherer) lists(ctx context.Context, a Approvers) iter.Seq2[[]UserID, error] {
+	return func(yield func([]UserID, error) bool) {
+		if !yield(a.Users, nil) {
+			return
+		}
+		for _, group := range a.Groups {
+			all, err := g.group(ctx, group)
+			if !yield(all, err) || err != nil {
+				return
+			}
+		}
+		switch {
+		case !a.ChannelMembers:
+		case g.at.place.Direct:
+			yield([]UserID{g.at.requester}, nil)
+		default:
+			all, err := g.dir.ChannelMembers(ctx, g.at.ws, g.at.place.Channel)
+			if errors.Is(err, ErrNotFound) {
+				all, err = nil, nil
+			} else if err != nil {
+				err = fmt.Errorf("%w: members of channel %s: %w", ErrUnavailable, g.at.place.Channel, err)
+			}
+			yield(all, err)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package approvals
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/agent"
+	"countersign/internal/fault"
+)
+
+var errLeased = errors.New("another worker holds the run")
+
+// execution is one claim of a run by a worker: from the lease to the settlement.
+type execution struct {
+	*Worker
+	run      *Run            // as it was claimed
+	held     time.Time       // when the claim was begun, by this process
+	drained  <-chan struct{} // closed when the worker has stopped and running tools have had their time
+	failed   int             // how often in a row the run's job has failed
+	config   AgentConfig
+	runner   *agent.Runner
+	state    *agent.RunState // nil before the first turn of a run
+	requests []*Request      // as they were at the claim
+	applied  []*Request      // those whose end this execution has taken over
+	asked    []*Request      // questions to create
+	history  int             // items of earlier runs at the start of the conversation
+	journal  *journal
+}
+
+// claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
+// else's lease ends.
+func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
+	owner := w.start + "/" + rand.Text()
+	w.claims.add(owner) // before anybody can read it
+	defer func() {
+		if x == nil || err != nil {
+			w.claims.remove(owner)
+		}
+	}()
+	began := time.Now()
+	err = update(ctx, w.store, job.Workspace, func(c *txn) error {
+		x = nil
+		r, err := c.run(RunID(job.ID))
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.Owner != owner { // else an earlier try of this transaction was committed
+			if r.Status != RunQueued && r.Status != RunRunning {
+				return nil
+			}
+			if left := r.LeaseUntil.Sub(c.now); r.Status == RunRunning && left > 0 && !w.mayTake(r) {
+				return &RetryError{After: left, Err: errLeased}
+			}
+			r.Epoch++
+			if err := c.moveRun(r, RunRunning, system, auditData{Epoch: r.Epoch}); err != nil {
+				return err
+			}
+			r.Owner, r.LeaseUntil = owner, c.now.Add(w.lease)
+		}
+		requests, err := c.asking(r)
+		x = &execution{Worker: w, run: r, held: began, failed: job.Attempts, requests: requests, history: r.HistoryItems}
+		return err
+	})
+	return x, err
+}
+
+// asking returns the run's requests, whole. A run that has not begun has none.
+func (c *txn) asking(r *Run) ([]*Request, error) {
+	if r.StateItems == 0 {
+		return nil, nil
+	}
+	heads, err := c.RequestsOfRun(c.ws, r.ID)
+	if err != nil || len(heads) == 0 {
+		return nil, err
+	}
+	ids := make([]RequestID, len(heads))
+	for i, h := range heads {
+		ids[i] = h.ID
+	}
+	return c.Requests(c.ws, ids)
+}
+
+// mayTake reports whether the lease of r is void although it has not ended: its claim belongs to this worker, and has
+// come to an end without settling the run; or the store proves that whoever held it is gone.
+func (w *Worker) mayTake(r *Run) bool {
+	start, _, _ := strings.Cut(r.Owner, "/")
+	if start == w.start {
+		return !w.claims.has(r.Owner)
+	}
+	return exclusive(w.store)
+}
+
+// holds reports whether r is still what this execution has claimed.
+func (x *execution) holds(r *Run) bool {
+	return fault.NoFencing || r.Epoch == x.run.Epoch && r.Status == RunRunning
+}
+
+// write is update for this execution's own run: ErrFenced when somebody else has claimed or ended it.
+func (x *execution) write(ctx context.Context, fn func(c *txn, r *Run) error) error {
+	return update(ctx, x.store, x.run.Workspace, func(c *txn) error {
+		r, err := c.run(x.run.ID)
+		if err != nil {
+			return err
+		}
+		if !x.holds(r) {
+			return x.fenced(r)
+		}
+		return fn(c, r)
+	})
+}
+
+func (x *execution) fenced(r *Run) error {
+	return fmt.Errorf("run %s at epoch %d: %w", r.ID, x.run.Epoch, ErrFenced)
+}

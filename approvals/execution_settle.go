@@ -1,0 +1,279 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"countersign/agent"
+	"countersign/internal/fault"
+)
+
+// toolsetTries is how often in a row a run is put back because a toolset is not available. With the store's back-off that
+// is some minutes; then people are told.
+const toolsetTries = 8
+
+// settle ends the execution: with the answer, with questions, with a failure, or by leaving the run to a later attempt.
+func (x *execution) settle(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, ErrFenced):
+		return x.ended(err) // somebody else has the run, or ended it
+	case errors.Is(err, errDraining):
+		return x.putBack(ctx, &RetryError{Err: err})
+	case errors.Is(err, agent.ErrToolset) && x.failed >= toolsetTries:
+		return x.fail(ctx, err)
+	case err != nil && transient(err):
+		return x.putBack(ctx, err)
+	case err != nil:
+		return x.fail(ctx, err)
+	case x.state.Finished():
+		return x.finish(ctx)
+	}
+	return x.wait(ctx)
+}
+
+// ended turns the error of the transaction that settles an execution into the job's.
+func (x *execution) ended(err error) error {
+	if errors.Is(err, ErrFenced) {
+		x.log.Warn("run was taken over", "run", x.run.ID, "error", err)
+		return &RetryError{After: x.lease, Err: err}
+	}
+	return err
+}
+
+// settling is write for the transaction that gives up the claim. When an earlier try of it was committed, there is nothing
+// left to do.
+func (x *execution) settling(ctx context.Context, fn func(c *txn, r *Run) error) error {
+	return update(ctx, x.store, x.run.Workspace, func(c *txn) error {
+		r, err := c.run(x.run.ID)
+		switch {
+		case err != nil:
+			return err
+		case x.holds(r):
+			return fn(c, r)
+		case c.again && r.Epoch == x.run.Epoch:
+			return nil
+		}
+		return x.fenced(r)
+	})
+}
+
+// tellAfter is how often in a row a run is put back before people are told why it does not go on.
+const tellAfter = 3
+
+// putBack saves how far the run got and leaves it to the next attempt. It returns why. People are told once when that goes
+// on for long.
+func (x *execution) putBack(ctx context.Context, why error) error {
+	err := x.settling(ctx, func(c *txn, r *Run) error {
+		if err := x.saveState(c, r); err != nil {
+			return err
+		}
+		if err := c.moveRun(r, RunQueued, system, auditData{Why: "put back"}); err != nil {
+			return err
+		}
+		if x.failed >= tellAfter && r.Waits == "" {
+			r.Waits = waitsText(why)
+			c.say(r, r.Waits)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrFenced) {
+		x.log.ErrorContext(ctx, "run not put back", "run", x.run.ID, "error", err)
+	}
+	return why
+}
+
+// saveState writes what the store does not have of the state yet.
+func (x *execution) saveState(c *txn, r *Run) error {
+	if x.state == nil {
+		return nil
+	}
+	d, err := x.state.Delta(r.StateItems)
+	if err != nil {
+		return err
+	}
+	r.Turns, r.Usage = x.state.Turn(), x.state.Usage()
+	return x.saveDelta(c, r, d)
+}
+
+// wait leaves the run to the people: requests, cards and state in one transaction. When a decision has come in
+// meanwhile the run goes on at once.
+func (x *execution) wait(ctx context.Context) error {
+	fault.Point("pause.before_commit")
+	open := x.state.Interruptions()
+	err := x.settling(ctx, func(c *txn, r *Run) error {
+		if err := x.saveState(c, r); err != nil {
+			return err
+		}
+		requests, err := c.requestsOf(r.ID)
+		if err != nil {
+			return err
+		}
+		decided, err := x.reconcile(c, requests, open)
+		if err != nil {
+			return err
+		}
+		if err := x.ask(c, requests); err != nil {
+			return err
+		}
+		r.Waits = ""
+		if !decided {
+			return c.moveRun(r, RunWaiting, system, auditData{})
+		}
+		c.wake(r)
+		return c.moveRun(r, RunQueued, system, auditData{})
+	})
+	if err != nil {
+		return x.ended(err)
+	}
+	fault.Point("pause.after_commit")
+	return nil
+}
+
+// reconcile brings the run's requests in line with what is open now, and reports whether one was settled that the
+// run has not taken over.
+func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Interruption) (decided bool, err error) {
+	for _, r := range requests {
+		i := slices.IndexFunc(open, r.asks)
+		switch {
+		case r.Status == RequestPending && i < 0:
+			err = x.taken(c, r, RequestCancelled, "The question no longer arises.")
+		case r.Status == RequestPending && !sameDigest(r.Digest, open[i].Digest):
+			err = x.taken(c, r, RequestStale, "The tool was changed after this was asked; it is asked again.")
+		case r.Status == RequestPending || r.Applied:
+		case !x.took(r):
+			decided = true
+		case r.Status == RequestApproved && i >= 0:
+			err = x.taken(c, r, RequestStale, "The approval no longer held when it was the call's turn; it is asked again.")
+		default:
+			r.Applied = true
+			c.touched(r)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return decided, nil
+}
+
+// taken ends a request that the run does not ask about any more.
+func (x *execution) taken(c *txn, r *RequestHead, to RequestStatus, note string) error {
+	r.Applied = true
+	return c.drop(r, to, note)
+}
+
+// took reports whether this execution has taken over how r ended.
+func (x *execution) took(r *RequestHead) bool {
+	return slices.ContainsFunc(x.applied, func(a *Request) bool { return a.ID == r.ID })
+}
+
+// drop ends a request without the people's decision.
+func (c *txn) drop(r *RequestHead, to RequestStatus, note string) error {
+	r.Note = note
+	c.show(r)
+	return c.moveRequest(r, to, system, auditData{Digest: r.Digest})
+}
+
+// ask creates the requests. Where one asks what became of a call, the requests that had allowed the call say that nobody
+// knows.
+func (x *execution) ask(c *txn, earlier []*RequestHead) error {
+	for _, question := range x.asked {
+		r := *question
+		r.ID, r.Created = RequestID(c.newID("req_")), c.now
+		if q := r.Requirement; q.ExpiresIn > 0 && q.OnExpiry != ExpiryKeep {
+			r.Expires = c.now.Add(q.ExpiresIn)
+			r.NextAct = r.Expires
+			c.plan(timerJob(&r.RequestHead))
+		}
+		c.created(&r)
+		err := c.moveRequest(&r.RequestHead, RequestPending, system, auditData{
+			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy, Quorum: len(r.Requirement.Seats),
+		})
+		if err != nil {
+			return err
+		}
+		c.show(&r.RequestHead)
+		if r.Kind != agent.OutcomeUnknown {
+			continue
+		}
+		if err := c.doubted(&r.RequestHead, earlier); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// doubted records with the requests about the call of q that nobody knows what became of it.
+func (c *txn) doubted(q *RequestHead, earlier []*RequestHead) error {
+	for _, r := range earlier {
+		if r.Interruption != q.Interruption || r.Status != RequestApproved || r.Outcome != OutcomeRunning {
+			continue
+		}
+		err := c.audit(entry{
+			Action: AuditRequestOutcome, Actor: system, Run: r.Run, Request: r.ID,
+			Data: auditData{Outcome: OutcomeUnknown, Digest: r.Digest},
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.became(r, OutcomeUnknown); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends the run with its answer.
+func (x *execution) finish(ctx context.Context) error {
+	return x.end(ctx, ending{to: RunDone, data: auditData{Turns: x.state.Turn()}})
+}
+
+// fail ends the run and tells people why.
+func (x *execution) fail(ctx context.Context, err error) error {
+	x.log.ErrorContext(ctx, "run failed", "run", x.run.ID, "error", err)
+	return x.end(ctx, ending{to: RunFailed, text: failure(err)})
+}
+
+// end is the settlement of a run that goes no further.
+func (x *execution) end(ctx context.Context, e ending) error {
+	if x.state == nil { // what cannot be used is kept for whoever finds out why
+		_, items, err := savedMemory(ctx, x.store, x.run.key())
+		if err != nil {
+			return err
+		}
+		e.items, e.keep = items, true
+	} else {
+		e.items = kept(x.run.Input, x.state.Items()[x.history:])
+	}
+	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {
+		if x.state != nil {
+			r.Turns, r.Usage = x.state.Turn(), x.state.Usage()
+			r.Output = ""
+			if e.to == RunDone {
+				r.Output = x.state.FinalOutput()
+			}
+		}
+		r.Waits = ""
+		return c.end(r, e)
+	}))
+}
+
+// failAfterPanic ends a run whose execution panicked. A run that was not claimed yet, or that somebody else has
+// claimed, keeps its job.
+func (w *Worker) failAfterPanic(ctx context.Context, job Job) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	key := RunKey{Workspace: job.Workspace, Run: RunID(job.ID)}
+	_, err := endRun(ctx, w.store, key, ending{to: RunFailed, text: failure(errPanic), keep: true}, func(_ *txn, r *Run) error {
+		start, _, _ := strings.Cut(r.Owner, "/")
+		if r.Status != RunRunning || start != w.start {
+			return errPanic
+		}
+		return nil
+	})
+	if errors.Is(err, ErrEnded) {
+		return nil
+	}
+	return err
+}

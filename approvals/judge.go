@@ -1,0 +1,233 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/agent"
+)
+
+// ruling is what a decision does to a request: the status it settles with, or the empty one while people are missing, and
+// the earlier decisions that no longer count because whoever made them has lost the right to.
+type ruling struct {
+	status RequestStatus
+	note   string            // why the request ends otherwise than by as many answers as it takes
+	void   map[UserID]string // why their decision counts no longer
+}
+
+// judge says what d does to the pending request r. It asks nobody and changes nothing: the same request, facts, decision and
+// time give the same ruling. The error says why d does not count: ErrConflict, ErrExpired, ErrStale, ErrInvalid,
+// ErrUnauthorized, or ErrUnavailable.
+func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error) {
+	if err := r.open(now); err != nil {
+		return ruling{}, err
+	}
+	current, err := look(f.policies, r.ID)
+	if err != nil {
+		return ruling{}, err
+	}
+	if err := r.takes(d.Verdict, &current); err != nil {
+		return ruling{}, err
+	}
+	if err := f.mayAnswerBoth(r, &current, d.By, now); err != nil {
+		return ruling{}, err
+	}
+	if r.decidedBy(d.By) != nil {
+		return ruling{}, fmt.Errorf("%w: one answer per person", ErrConflict)
+	}
+	if !sameDigest(d.Digest, r.Digest) {
+		return ruling{}, fmt.Errorf("%w: what was shown is not what the request holds", ErrStale)
+	}
+	after := *r
+	after.Decisions = append(slices.Clone(r.Decisions), *d)
+	return (&tally{r: &after, f: f, current: &current, now: now}).rule(d.Verdict)
+}
+
+// open returns nil while the request takes answers.
+func (r *RequestHead) open(now time.Time) error {
+	switch r.Status {
+	case RequestPending:
+		if r.overdue(now) {
+			return fmt.Errorf("%w: since %s", ErrExpired, r.Expires.Format(time.RFC3339))
+		}
+		return nil
+	case RequestExpired:
+		return ErrExpired
+	case RequestStale:
+		return fmt.Errorf("%w: %s", ErrStale, r.Note)
+	default:
+		return fmt.Errorf("%w: %s", ErrConflict, r.Status)
+	}
+}
+
+// kinds says which verdicts a request of a kind takes.
+var kinds = map[agent.InterruptionKind][]Verdict{
+	agent.Confirm:        {Approve, Reject, AlwaysApprove, AlwaysReject},
+	agent.OutcomeUnknown: {Retry, MarkDone, GiveUp},
+	agent.ExternalResult: {ProvideResult, Reject},
+}
+
+// takes checks that the request takes the verdict. Both requirements must allow a standing answer.
+func (r *RequestHead) takes(v Verdict, current *Requirement) error {
+	if !slices.Contains(kinds[r.Kind], v) {
+		return fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, v, r.Kind)
+	}
+	if !v.standing() {
+		return nil
+	}
+	for _, q := range []*Requirement{&r.Requirement, current} {
+		if !slices.Contains(q.Always, ScopeRun) {
+			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())
+		}
+	}
+	return nil
+}
+
+// tally counts the decisions of a request, the newest of which has just been found to count.
+type tally struct {
+	r       *RequestHead
+	f       *facts
+	current *Requirement
+	now     time.Time
+}
+
+// settledBy says how a request ends by a verdict that affirms, or does not.
+func settledBy(affirms bool) RequestStatus {
+	if affirms {
+		return RequestApproved
+	}
+	return RequestRejected
+}
+
+// rule says what the decisions come to. A verdict that settles alone is no vote. When the votes suffice, everybody's right
+// to theirs is looked at again: votes of people who have lost it count no longer.
+func (t *tally) rule(newest Verdict) (ruling, error) {
+	if newest.alone() {
+		return ruling{status: settledBy(newest.Affirms())}, nil
+	}
+	void := map[UserID]string{}
+	if t.enough(newest.Affirms()) {
+		if err := t.drop(newest.Affirms(), void); err != nil {
+			return ruling{}, err
+		}
+		settles, err := t.seated(newest.Affirms())
+		if err != nil {
+			return ruling{}, err
+		}
+		if settles {
+			return ruling{status: settledBy(newest.Affirms()), void: void}, nil
+		}
+	}
+	r, err := t.outOfReach()
+	r.void = void
+	return r, err
+}
+
+// enough reports whether as many people have affirmed, or declined, as both requirements demand at least.
+func (t *tally) enough(affirm bool) bool {
+	n := len(t.r.voters(affirm))
+	if affirm {
+		return n >= max(len(t.r.Requirement.Seats), len(t.current.Seats))
+	}
+	return n >= min(t.r.Requirement.DenyQuorum, t.current.DenyQuorum)
+}
+
+// drop takes out the decisions of voters who have lost the right to answer since, and notes the reasons in void.
+func (t *tally) drop(affirm bool, void map[UserID]string) error {
+	for _, u := range t.r.voters(affirm) {
+		err := t.f.mayAnswerBoth(t.r, t.current, u, t.now)
+		switch {
+		case errors.Is(err, ErrUnauthorized):
+			void[u] = because(err)
+			t.r.decidedBy(u).Void = void[u]
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// because returns the reason in words that an ErrUnauthorized of this package carries.
+func because(err error) string {
+	return strings.TrimPrefix(err.Error(), ErrUnauthorized.Error()+": ")
+}
+
+// seated reports whether those who affirmed are enough and can take all seats of both requirements. Declining takes no seats.
+func (t *tally) seated(affirm bool) (bool, error) {
+	if !affirm || !t.enough(affirm) {
+		return t.enough(affirm), nil
+	}
+	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
+		ok, err := complete(q.Seats, t.r.voters(true), func(s Seat, u UserID) error { return t.f.maySit(q, s, u, t.now) })
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// outOfReach settles a request as rejected when somebody has declined and those who have not answered are too few to make
+// up what it takes. While nobody knows who is left it waits.
+func (t *tally) outOfReach() (ruling, error) {
+	if len(t.r.voters(false)) == 0 {
+		return ruling{}, nil
+	}
+	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
+		ok, err := t.reachable(q)
+		if errors.Is(err, errNotGathered) {
+			return ruling{}, err
+		}
+		if err == nil && !ok {
+			note := fmt.Sprintf("Too few people are left who could approve this: %s needs %d.", q.name(), t.r.needs(q))
+			return ruling{status: RequestRejected, note: note}, nil
+		}
+	}
+	return ruling{}, nil
+}
+
+// needs returns how many people it takes to affirm r under q: one, where one says what came of a call.
+func (r *RequestHead) needs(q *Requirement) int {
+	if r.Kind == agent.ExternalResult {
+		return 1
+	}
+	return len(q.Seats)
+}
+
+// reachable reports whether the people who affirmed and those who have not answered can take all seats together.
+func (t *tally) reachable(q *Requirement) (bool, error) {
+	voters := t.r.voters(true)
+	people := slices.Clone(voters)
+	for _, seat := range q.Seats {
+		left, err := look(t.f.left, seat.Approvers.key())
+		if err != nil {
+			return false, err
+		}
+		for _, u := range left {
+			if t.r.decidedBy(u) == nil && !slices.Contains(people, u) {
+				people = append(people, u)
+			}
+		}
+	}
+	seats := q.Seats[:min(len(q.Seats), t.r.needs(q))]
+	return complete(seats, people, func(s Seat, u UserID) error {
+		if slices.Contains(voters, u) {
+			return t.f.maySit(q, s, u, t.now)
+		}
+		return t.f.couldSit(q, s, u)
+	})
+}
+
+// couldSit says whether somebody who has not answered could take the seat: they were found when those were counted who could.
+func (f *facts) couldSit(q *Requirement, s Seat, u UserID) error {
+	left, err := look(f.left, s.Approvers.key())
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(left, u) || u == f.at.requester && !q.SelfApproval {
+		return ErrUnauthorized
+	}
+	return nil
+}

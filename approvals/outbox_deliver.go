@@ -1,0 +1,238 @@
+package approvals
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"countersign/internal/fault"
+)
+
+const (
+	// deliverPage is how many notifications of a queue are read at once.
+	deliverPage = 20
+	// deliverLease is how long a page belongs to whoever delivers it, where several processes do. A call of the surface
+	// that takes longer may be repeated by somebody else.
+	deliverLease = time.Minute
+	// A notification whose delivery goes on failing is given up after deliverFor, and not before deliverTries: an outage of
+	// the surface ends sooner.
+	deliverFor   = 24 * time.Hour
+	deliverTries = 20
+)
+
+// deliver empties the queue of the job, in order. The first notification that cannot be delivered now holds up those
+// behind it.
+func (w *Worker) deliver(ctx context.Context, job Job) error {
+	if job.Place == nil {
+		return nil
+	}
+	q := &queue{Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, owner: w.start + "/" + rand.Text()}
+	for failed := job.Attempts; ctx.Err() == nil; failed = 0 {
+		page, err := q.next(ctx)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		page[0].Attempts = failed // what the job failed at: it stands first until it is delivered
+		for len(page) > 0 && ctx.Err() == nil {
+			n := page[0]
+			batch, rest := together(page)
+			page = rest
+			if err := q.send(ctx, n, batch); err != nil {
+				q.release(ctx, append(batch, page...))
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// release gives leases up that were not used, so that the next attempt need not wait for their end.
+func (q *queue) release(ctx context.Context, rest []*Notification) {
+	if exclusive(q.store) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	err := update(ctx, q.store, q.key.Workspace, func(c *txn) error {
+		for _, n := range rest {
+			free := *n
+			free.Owner, free.LeaseUntil = "", noTime
+			if err := c.PutNotification(&free); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		q.log.WarnContext(ctx, "leases of the outbox not given up", "place", q.key.Place.Key(), "error", err)
+	}
+}
+
+// queue is the delivery of one queue of the outbox by one worker.
+type queue struct {
+	*Worker
+	key   CopyKey
+	owner string // of the leases
+}
+
+// together splits off the first notification with all others that the same delivery covers: a card shows the request as it
+// stands.
+func together(page []*Notification) (batch, rest []*Notification) {
+	first := page[0]
+	for _, n := range page {
+		if n == first || first.Kind == NotifyCard && n.Kind == NotifyCard && n.Request == first.Request {
+			batch = append(batch, n)
+		} else {
+			rest = append(rest, n)
+		}
+	}
+	return batch, rest
+}
+
+// next returns what waits, with the requests of cards as they stand in the same snapshot: one delivery then covers every
+// entry about the same request that was read with it. Where several processes deliver, the page is leased first.
+func (q *queue) next(ctx context.Context) (page []*Notification, err error) {
+	if exclusive(q.store) {
+		err = q.store.View(ctx, func(tx Tx) error {
+			page, err = q.read(tx)
+			return err
+		})
+		return page, err
+	}
+	err = update(ctx, q.store, q.key.Workspace, func(c *txn) error {
+		if page, err = q.read(c.Tx); err != nil {
+			return err
+		}
+		for _, n := range page {
+			if left := n.LeaseUntil.Sub(c.now); n.Owner != q.owner && left > 0 {
+				return &RetryError{After: left, Err: errLeased}
+			}
+			n.Owner, n.LeaseUntil = q.owner, c.now.Add(deliverLease)
+			if err := c.PutNotification(n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return page, err
+}
+
+func (q *queue) read(tx Tx) (page []*Notification, err error) {
+	if page, err = tx.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, deliverPage); err != nil {
+		return nil, err
+	}
+	for _, n := range page {
+		if n.Kind != NotifyCard {
+			continue
+		}
+		if n.Card, err = tx.Request(n.Workspace, n.Request); err != nil {
+			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
+		}
+	}
+	return page, nil
+}
+
+// send delivers n and removes the batch it stands for. What can never be delivered becomes a dead letter.
+func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification) error {
+	fault.Point("outbox.claimed")
+	d, err := q.notify(ctx, n)
+	fault.Point("outbox.sent_before_mark")
+	if err != nil && !q.hopeless(n, err) {
+		return fmt.Errorf("deliver notification %s: %w", n.ID, err)
+	}
+	if err != nil {
+		q.log.WarnContext(ctx, "notification given up", "notification", n.ID, "kind", n.Kind, "run", n.Run,
+			"request", n.Request, "error", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	failed := err
+	return update(ctx, q.store, n.Workspace, func(c *txn) error {
+		for _, sent := range batch {
+			if failed != nil && sent == n {
+				continue
+			}
+			if err := c.DeleteNotification(sent); err != nil {
+				return err
+			}
+		}
+		if failed != nil {
+			return c.bury(n, failed)
+		}
+		if n.Kind != NotifyCard || d.Message == "" {
+			return nil
+		}
+		return c.shown(n.Request, Card(d))
+	})
+}
+
+// hopeless reports whether it makes no sense to try again.
+func (q *queue) hopeless(n *Notification, err error) bool {
+	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && time.Since(n.Created) > deliverFor
+}
+
+// notify calls the notifier. A notification that makes it panic would do so again, and hold up its place for ever.
+func (q *queue) notify(ctx context.Context, n *Notification) (d Delivery, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			q.log.ErrorContext(ctx, "notifier panicked", "notification", n.ID, "type", fmt.Sprintf("%T", v),
+				"stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %w", ErrUndeliverable, errPanic)
+		}
+	}()
+	ctx, cancel := q.lingering(ctx)
+	defer cancel()
+	return q.notifier.Notify(ctx, n)
+}
+
+// lingering returns a context that ends the drain time after ctx: a message that is on its way when the worker stops
+// should arrive and be recorded rather than be sent again.
+func (w *Worker) lingering(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(w.drain, cancel) })
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
+// shown records the message that shows the request.
+func (c *txn) shown(id RequestID, card Card) error {
+	r, err := c.request(id)
+	if err != nil || slices.Contains(r.Cards, card) {
+		return err
+	}
+	r.Cards = append(r.Cards, card)
+	c.touched(r)
+	return nil
+}
+
+// maxWhy bounds what a dead letter says about why it is one, in characters.
+const maxWhy = 300
+
+// bury makes n a dead letter. A request stays decidable by command; the people of the conversation are told once.
+func (c *txn) bury(n *Notification, why error) error {
+	n.Dead, n.Why = c.now, shortened(why.Error(), maxWhy)
+	n.Owner, n.LeaseUntil = "", noTime
+	if err := c.PutNotification(n); err != nil {
+		return err
+	}
+	err := c.audit(entry{
+		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request, Data: auditData{Kind: string(n.Kind)},
+	})
+	if err != nil || n.Kind != NotifyCard {
+		return err
+	}
+	r, err := c.request(n.Request)
+	if err != nil || r.Status != RequestPending {
+		return err
+	}
+	c.notify(&Notification{Kind: NotifyNotice, Place: n.Place, Copy: n.Copy, Run: n.Run, Text: fmt.Sprintf(
+		"The request for approval of %s cannot be shown here. It waits, and can be answered with: "+
+			"countersign approvals decide %s --approve (or --reject) --as USER", r.Tool.Name, r.ID)})
+	return nil
+}

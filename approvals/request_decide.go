@@ -1,0 +1,342 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"countersign/agent"
+	"countersign/internal/fault"
+)
+
+// maxReason bounds a person's text, in characters.
+const maxReason = 2000
+
+// rounds bounds how often a decision gathers facts again because others decided meanwhile.
+const rounds = 4
+
+// Decide records one person's answer to one request. The request is returned as it then stands, also with ErrConflict
+// (settled before, or answered by the person before), ErrUnauthorized, ErrExpired and ErrStale; it is nil with
+// ErrNotFound, ErrInvalid and ErrUnavailable. Refused answers are audited. Deciding again with the same Decision.ID
+// returns the request and nil, so an unknown outcome can be resolved by asking again.
+//
+// A standing answer also settles the waiting requests of the run for the same tool whose own requirement it meets; each
+// then has decisions that name it.
+func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
+	r, err := s.decide(ctx, d)
+	if err == nil {
+		return r, nil
+	}
+	err = fmt.Errorf("decide request %s: %w", d.Request, err)
+	for _, settled := range []error{ErrConflict, ErrUnauthorized, ErrExpired, ErrStale} {
+		if errors.Is(err, settled) {
+			return r, err
+		}
+	}
+	return nil, err
+}
+
+func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
+	arrived := time.Now()
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	d.Standing, d.Void = nil, ""
+	if d.ID == "" {
+		d.ID = NewDecisionID(arrived)
+	}
+	for range rounds {
+		r, err := s.decideOnce(ctx, d, arrived)
+		if !errors.Is(err, errNotGathered) {
+			return r, err
+		}
+	}
+	return nil, fmt.Errorf("%w: too many others decide at the same time", ErrUnavailable)
+}
+
+// check refuses what no request could take.
+func (d *Decision) check() error {
+	switch {
+	case d.Workspace == "" || d.Request == "":
+		return fmt.Errorf("%w: no request", ErrInvalid)
+	case d.By.Workspace() != d.Workspace || d.By.Local() == "":
+		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, d.By, d.Workspace)
+	case utf8.RuneCountInString(d.Reason) > maxReason:
+		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
+	case !utf8.ValidString(d.Reason):
+		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
+	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
+		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
+	case d.For != "" || len(d.Arguments) > 0 || len(d.Input) > 0 || d.Grant != nil:
+		return fmt.Errorf("%w: no policy lets people decide for others, change a call, fill in fields or grant it for longer",
+			ErrInvalid)
+	}
+	return nil
+}
+
+// decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store holds
+// something that it rests on too.
+func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time) (*Request, error) {
+	seen, covered, now, err := s.undecided(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	var f *facts
+	if seen.open(now) == nil {
+		g := newGatherer(s.directory, s.policy, seen.conversation(), arrived)
+		g.decision(ctx, d, append([]*Request{seen}, covered...))
+		f = &g.facts
+	}
+	fault.Point("click.before_tx")
+	var head *RequestHead
+	var refused error
+	err = update(ctx, s.store, d.Workspace, func(c *txn) (err error) {
+		if head, err = c.request(d.Request); err != nil {
+			return err
+		}
+		refused, err = c.cast(head, f, d)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	seen.RequestHead = *head
+	return seen, refused
+}
+
+// undecided returns the request and, for a standing answer, those that it may settle as well.
+func (s *Service) undecided(ctx context.Context, d Decision) (seen *Request, covered []*Request, now time.Time, err error) {
+	err = s.store.View(ctx, func(tx Tx) error {
+		now = tx.Now()
+		if seen, err = tx.Request(d.Workspace, d.Request); err != nil || !d.Verdict.standing() {
+			return err
+		}
+		all, err := tx.RequestsOfRun(d.Workspace, seen.Run)
+		if err != nil {
+			return err
+		}
+		covered, err = tx.Requests(d.Workspace, seen.siblings(all))
+		return err
+	})
+	return seen, covered, now, err
+}
+
+// siblings returns the ids of those other requests that wait for an answer about the same tool.
+func (r *RequestHead) siblings(all []*RequestHead) (ids []RequestID) {
+	for _, o := range all {
+		if o.ID != r.ID && o.Status == RequestPending && r.Kind == agent.Confirm && o.about(r.Agent, r.Tool.Name, r.Definition) {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+// decision gathers what it takes to judge d about the requests: the policy, the rights of the person and of everybody who
+// has voted, and, where somebody declines, who is left.
+func (g *gatherer) decision(ctx context.Context, d Decision, all []*Request) {
+	for _, r := range all {
+		current, err := g.demand(ctx, r)
+		if err != nil {
+			continue
+		}
+		both := []*Requirement{&r.Requirement, &current}
+		for _, u := range append(r.voters(d.Verdict.Affirms()), d.By) {
+			g.right(ctx, u, both...)
+		}
+		if d.Verdict.alone() || d.Verdict.Affirms() && len(r.voters(false)) == 0 {
+			continue
+		}
+		for _, u := range r.voters(true) {
+			g.right(ctx, u, both...)
+		}
+		for _, q := range both {
+			g.candidates(ctx, q, max(len(r.Requirement.Seats), len(current.Seats)), func(u UserID) bool {
+				return u == d.By || r.decidedBy(u) != nil
+			})
+		}
+	}
+}
+
+// cast records d about the request, or why it does not count.
+func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
+	fault.Point("click.in_tx")
+	if i := slices.IndexFunc(r.Decisions, func(old Decision) bool { return old.ID == d.ID }); i >= 0 {
+		return d.repeats(r.Decisions[i]), nil
+	}
+	if f == nil {
+		refused = r.open(c.now)
+		if refused == nil {
+			return nil, errNotGathered
+		}
+	} else {
+		var result ruling
+		result, refused = judge(r, f, &d, c.now)
+		if refused == nil {
+			return nil, c.decided(r, f, d, result)
+		}
+	}
+	if errors.Is(refused, errNotGathered) {
+		return nil, refused
+	}
+	if r.Status == RequestPending && errors.Is(refused, ErrExpired) {
+		if err := c.expire(r); err != nil {
+			return nil, err
+		}
+	}
+	return refused, c.audit(entry{
+		Action: AuditDecisionRefused, Actor: string(d.By), Run: r.Run, Request: r.ID,
+		Data: auditData{Verdict: d.Verdict, Via: d.Via, Why: reason(refused)},
+	})
+}
+
+// repeats returns nil when d is the recorded decision again.
+func (d *Decision) repeats(old Decision) error {
+	if old.By == d.By && old.Verdict == d.Verdict {
+		return nil
+	}
+	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
+}
+
+// decided records d and, when it is a standing answer that settles the request, what else it settles.
+func (c *txn) decided(r *RequestHead, f *facts, d Decision, result ruling) error {
+	if err := c.record(r, d, f, result); err != nil {
+		return err
+	}
+	if result.status == "" || !r.standing() || !d.Verdict.standing() {
+		return nil
+	}
+	all, err := c.requestsOf(r.Run)
+	if err != nil {
+		return err
+	}
+	for _, id := range r.siblings(all) {
+		if err := c.cover(r, c.requests[id], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record adds d to the request and settles it when that is what the ruling says.
+func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error {
+	if err := c.void(r, result.void); err != nil {
+		return err
+	}
+	d.At = c.now
+	r.Decisions = append(r.Decisions, d)
+	data := auditData{
+		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Policy: f.policies[r.ID].value.Policy,
+		Reason: textDigest(d.Reason),
+	}
+	if d.Standing != nil {
+		data.Standing = d.Standing.Request
+	}
+	err := c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
+	if err != nil {
+		return err
+	}
+	c.touched(r)
+	c.show(r)
+	if result.status == "" {
+		return nil
+	}
+	settled := auditData{Digest: r.Digest}
+	if r.Note = result.note; r.Note != "" {
+		settled.Why = "quorum out of reach"
+	}
+	if err := c.moveRequest(r, result.status, string(d.By), settled); err != nil {
+		return err
+	}
+	return c.requeue(r.Run, r.ID)
+}
+
+// void takes back the decisions of people who have lost the right to them.
+func (c *txn) void(r *RequestHead, why map[UserID]string) error {
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		if why[d.By] == "" || d.Void != "" {
+			continue
+		}
+		d.Void = why[d.By]
+		err := c.audit(entry{
+			Action: AuditDecisionVoided, Actor: system, Run: r.Run, Request: r.ID,
+			Data: auditData{Decision: d.ID, Person: d.By, Verdict: d.Verdict},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cover settles the waiting request o by the standing answer to r, when that meets what o demands. Otherwise o waits on
+// as it is.
+func (c *txn) cover(r, o *RequestHead, f *facts) error {
+	var votes []Decision
+	for _, d := range r.Decisions {
+		if d.Void != "" || d.Verdict.Affirms() != (r.Status == RequestApproved) {
+			continue
+		}
+		votes = append(votes, Decision{
+			ID: DecisionID(c.newID("dec_")), Workspace: d.Workspace, Request: o.ID, By: d.By, Verdict: d.Verdict.once(),
+			Reason: d.Reason, Digest: o.Digest, Via: d.Via, Standing: &StandingAnswer{Request: r.ID, Decision: d.ID},
+		})
+	}
+	trial := *o
+	trial.Decisions = slices.Clone(o.Decisions)
+	var rulings []ruling
+	for i := range votes {
+		result, err := judge(&trial, f, &votes[i], c.now)
+		if errors.Is(err, errNotGathered) {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
+		rulings = append(rulings, result)
+		if result.status != "" {
+			break
+		}
+		trial.Decisions = append(trial.Decisions, votes[i])
+	}
+	if len(rulings) == 0 || rulings[len(rulings)-1].status == "" {
+		return nil
+	}
+	for i, result := range rulings {
+		if err := c.record(o, votes[i], f, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once returns the verdict about one call alone.
+func (v Verdict) once() Verdict {
+	switch v {
+	case AlwaysApprove:
+		return Approve
+	case AlwaysReject:
+		return Reject
+	}
+	return v
+}
+
+// reason names why something was refused, in one word for the audit trail.
+func reason(err error) string {
+	for _, is := range []struct {
+		err  error
+		word string
+	}{
+		{ErrUnavailable, "unavailable"}, {ErrUnauthorized, "unauthorized"}, {ErrExpired, "expired"}, {ErrStale, "stale"},
+		{ErrConflict, "conflict"}, {ErrInvalid, "invalid"}, {ErrLimit, "limit"},
+	} {
+		if errors.Is(err, is.err) {
+			return is.word
+		}
+	}
+	return "error"
+}

@@ -1,0 +1,95 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+
+	"countersign/agent"
+)
+
+// settledOutcome says what is known of the call at the moment the request is settled.
+func (r *RequestHead) settledOutcome() Outcome {
+	switch r.Kind {
+	case agent.OutcomeUnknown:
+		return r.foundOutcome()
+	case agent.ExternalResult:
+		switch r.Status {
+		case RequestApproved:
+			return OutcomeRan // as somebody reports
+		case RequestRejected:
+			return OutcomeNotRun
+		}
+		return OutcomeUnknown // nobody has said whether somebody carried it out
+	}
+	if r.Status == RequestApproved {
+		return OutcomeNone
+	}
+	return OutcomeNotRun
+}
+
+// foundOutcome is settledOutcome of the question what became of a call.
+func (r *RequestHead) foundOutcome() Outcome {
+	d := r.Settler()
+	switch {
+	case r.Status != RequestApproved:
+		return OutcomeUnknown
+	case d != nil && d.Verdict == MarkDone:
+		return OutcomeRan
+	}
+	return OutcomeNone // it runs again
+}
+
+// became records what became of the request's call. What is known already stays.
+func (c *txn) became(r *RequestHead, to Outcome) error {
+	if to == r.Outcome || to == OutcomeNone {
+		return nil
+	}
+	if !slices.Contains(outcomeMoves[r.Outcome], to) {
+		return fmt.Errorf("outcome of request %s from %q to %q: %w", r.ID, r.Outcome, to, errIllegalMove)
+	}
+	r.Outcome, r.OutcomeAt = to, c.now
+	c.touched(r)
+	if to == OutcomeRunning {
+		return nil // the effect's intent says so, and a card that changes for a moment tells nobody anything
+	}
+	c.show(r)
+	return nil
+}
+
+// callBecame records what became of a call with every approved request about it, and with the question what became of it.
+func (c *txn) callBecame(run RunID, interruption string, to Outcome) error {
+	all, err := c.requestsOf(run)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.Interruption != interruption || r.Status != RequestApproved || r.Kind == agent.ExternalResult {
+			continue
+		}
+		if !slices.Contains(outcomeMoves[r.Outcome], to) {
+			continue
+		}
+		if err := c.became(r, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neverRun records that the approved call of r will not run under it, and why.
+func (c *txn) neverRun(r *RequestHead, why string) error {
+	if r.Outcome != OutcomeNone {
+		return nil
+	}
+	if r.Note == "" {
+		r.Note = why
+	}
+	err := c.audit(entry{
+		Action: AuditRequestOutcome, Actor: system, Run: r.Run, Request: r.ID,
+		Data: auditData{Outcome: OutcomeNotRun, Digest: r.Digest},
+	})
+	if err != nil {
+		return err
+	}
+	return c.became(r, OutcomeNotRun)
+}

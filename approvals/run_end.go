@@ -1,0 +1,287 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/agent"
+)
+
+// cleanupGrace is how long after its run has ended a call that is still open may take to say what came of it, before
+// people are told that nobody knows. A worker that is alive notices within its lease that the run has ended.
+const cleanupGrace = 2 * defaultLease
+
+// ending is how a run ends.
+type ending struct {
+	to    RunStatus
+	by    UserID // who cancelled the run; empty when nobody did
+	text  string // for people: why it ended otherwise than with its answer
+	data  auditData
+	items []agent.Item // the run's own conversation, as far as it is kept
+	keep  bool         // keep the saved state, for whoever finds out why it cannot be used
+}
+
+func (e *ending) actor() string {
+	if e.by != "" {
+		return string(e.by)
+	}
+	return system
+}
+
+// end ends the run, all in one transaction: its requests are settled, people are told what came of its calls, the place
+// remembers, and what people wrote meanwhile starts the next run.
+func (c *txn) end(r *Run, e ending) error {
+	if err := c.moveRun(r, e.to, e.actor(), e.data); err != nil {
+		return err
+	}
+	requests, err := c.requestsOf(r.ID)
+	if err != nil {
+		return err
+	}
+	if err := c.closeRequests(requests, &e); err != nil {
+		return err
+	}
+	effects, err := c.EffectsOfRun(c.ws, r.ID)
+	if err != nil {
+		return err
+	}
+	if e.to == RunDone {
+		c.answer(r)
+	} else {
+		r.CancelledBy = e.by
+		r.Failure = strings.Join(append([]string{e.text}, account(requests, effects)...), " ")
+		c.say(r, r.Failure)
+	}
+	if err := c.remember(r, e.items, effects); err != nil {
+		return err
+	}
+	if err := c.forget(r, &e, effects); err != nil {
+		return err
+	}
+	return c.succeed(r)
+}
+
+// answer posts what the agent has answered.
+func (c *txn) answer(r *Run) {
+	n := &Notification{Kind: NotifyAnswer, Place: r.Place, Run: r.ID, Text: r.Output}
+	if strings.TrimSpace(r.Output) == "" {
+		n.Kind, n.Text = NotifyNotice, "The agent has finished without an answer."
+	}
+	c.notify(n)
+}
+
+// closeRequests settles what still waits, and records of approved calls that had not begun that they never will.
+func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
+	for _, q := range requests {
+		switch {
+		case q.Status == RequestPending:
+			q.CancelledBy, q.Note = e.by, "The run has ended."
+			if err := c.moveRequest(q, RequestCancelled, e.actor(), auditData{Digest: q.Digest}); err != nil {
+				return err
+			}
+			c.show(q)
+		case q.Status == RequestApproved:
+			why := "The run ended first."
+			if q.Applied {
+				why = "It was not carried out after all."
+			}
+			if err := c.neverRun(q, why); err != nil {
+				return err
+			}
+		}
+		if !q.Applied {
+			q.Applied = true
+			c.touched(q)
+		}
+	}
+	return nil
+}
+
+// account says, for people, what came of the calls of a run that has ended without its answer.
+func account(requests []*RequestHead, effects []*EffectRecord) (sentences []string) {
+	var ran, failed, running, idle []string
+	for _, e := range effects {
+		switch e.Outcome() {
+		case OutcomeRunning:
+			running = append(running, e.Tool)
+		case OutcomeFailed:
+			failed = append(failed, e.Tool)
+		default:
+			ran = append(ran, e.Tool)
+		}
+	}
+	for _, q := range requests {
+		if q.Kind == agent.Confirm && q.Outcome == OutcomeNotRun && (q.Status == RequestCancelled || q.Status == RequestApproved) {
+			idle = append(idle, q.Tool.Name)
+		}
+	}
+	for _, part := range []struct {
+		lead  string
+		tools []string
+		tail  string
+	}{
+		{"Carried out before that: ", ran, "."},
+		{"Failed before that: ", failed, "."},
+		{"Still running: ", running, "; what comes of it will be told here."},
+		{"Not carried out: ", idle, "."},
+	} {
+		if len(part.tools) > 0 {
+			sentences = append(sentences, part.lead+counted(part.tools)+part.tail)
+		}
+	}
+	return sentences
+}
+
+// counted lists names in the order in which they first appear, with how often where that is more than once.
+func counted(names []string) string {
+	var words []string
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		n := 0
+		for _, other := range names[i:] {
+			if other == name {
+				n++
+			}
+		}
+		if n > 1 {
+			name = fmt.Sprintf("%s (%d times)", name, n)
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// remember appends the run's conversation to the memory of the place. A call without an output gets the one that the
+// journal has, or a sentence that says what is known of it.
+func (c *txn) remember(r *Run, items []agent.Item, effects []*EffectRecord) error {
+	if len(items) == 0 {
+		items = []agent.Item{agent.UserMessage(r.Input)}
+	}
+	chunk, err := json.Marshal(agent.AnswerCalls(items, func(call agent.Item) agent.ToolOutput {
+		return outputOf(call, effects)
+	}))
+	if err != nil {
+		return fmt.Errorf("memory of run %s: %w", r.ID, err)
+	}
+	return c.AppendSession(r.Workspace, r.Place, string(r.ID), chunk)
+}
+
+// outputOf says what is known of a call that the conversation has no output of.
+func outputOf(call agent.Item, effects []*EffectRecord) agent.ToolOutput {
+	var newest *EffectRecord
+	for _, e := range effects {
+		if e.Call == call.CallID && (newest == nil || e.Intent.After(newest.Intent)) {
+			newest = e
+		}
+	}
+	switch {
+	case newest == nil:
+		return agent.ToolOutput{Text: unfinishedText, Failed: call.Type != agent.ItemFunctionCall}
+	case newest.Output != nil:
+		return *newest.Output
+	}
+	return agent.ToolOutput{Text: stillRunningText, Failed: call.Type != agent.ItemFunctionCall}
+}
+
+// statePieces is how many chunks of a saved state are deleted in one transaction.
+const statePieces = 64
+
+// forget deletes the saved state of an ended run, and has the rest of a long one deleted bit by bit. Calls that are still
+// open are looked after later.
+func (c *txn) forget(r *Run, e *ending, effects []*EffectRecord) error {
+	if slices.ContainsFunc(effects, func(x *EffectRecord) bool { return x.Done.IsZero() }) {
+		c.plan(cleanupJob(r, c.now.Add(cleanupGrace)))
+	}
+	if r.StateItems == 0 || e.keep {
+		return nil
+	}
+	r.StateItems = 0
+	more, err := c.DeleteState(r.Workspace, r.ID, statePieces)
+	if more {
+		c.plan(cleanupJob(r, c.now))
+	}
+	return err
+}
+
+func cleanupJob(r *Run, due time.Time) Job {
+	return Job{Workspace: r.Workspace, Kind: JobCleanup, ID: string(r.ID), Due: due, Group: r.Place.Channel}
+}
+
+// succeed starts the run that begins with what people wrote in the place meanwhile. A run has one requester, so it takes
+// the messages of the person who wrote first, up to the next person's, as many as fit into one submission.
+func (c *txn) succeed(r *Run) error {
+	if r.Queued == 0 {
+		return nil
+	}
+	queue, err := c.Inputs(r.Workspace, r.Place, maxQueue)
+	r.Queued = 0
+	if err != nil || len(queue) == 0 {
+		return err
+	}
+	first := queue[0]
+	next := &Run{
+		Workspace: r.Workspace, ID: RunID(c.newID("run_")), Place: r.Place, Agent: r.Agent, Requester: first.By, Created: c.now,
+	}
+	for i, in := range queue {
+		if in.By != first.By || i > 0 && len(next.Input)+len(inputGap)+len(in.Text) > maxText {
+			next.Queued = len(queue) - i
+			break
+		}
+		if i > 0 {
+			next.Input += inputGap
+		}
+		next.Input += in.Text
+		if err := c.DeleteInput(in); err != nil {
+			return err
+		}
+	}
+	return c.start(next, auditData{Agent: next.Agent, After: r.ID})
+}
+
+// inputGap stands between messages that become one input.
+const inputGap = "\n\n"
+
+// endRun ends a run that nobody may be at work on. allowed, if not nil, is asked in the transaction. It returns the run as
+// it ended; with ErrEnded, as it had ended before.
+func endRun(ctx context.Context, st Store, key RunKey, e ending, allowed func(c *txn, r *Run) error) (r *Run, err error) {
+	for round := range rounds {
+		seen, items, err := savedMemory(ctx, st, key)
+		if err != nil {
+			return nil, err
+		}
+		e.items = items
+		err = update(ctx, st, key.Workspace, func(c *txn) (err error) {
+			if r, err = c.run(key.Run); err != nil {
+				return err
+			}
+			if r.Status.Ended() && c.again {
+				return nil
+			}
+			if r.Status.Ended() {
+				return ErrEnded
+			}
+			if r.StateItems != seen && round < rounds-1 {
+				return errMoved
+			}
+			if allowed != nil {
+				if err := allowed(c, r); err != nil {
+					return err
+				}
+			}
+			return c.end(r, e)
+		})
+		if !errors.Is(err, errMoved) {
+			return r, err
+		}
+	}
+	return nil, errMoved
+}
+
+var errMoved = errors.New("the run has moved on meanwhile")

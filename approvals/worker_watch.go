@@ -1,0 +1,195 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// How often a worker looks after what jobs alone may miss.
+const (
+	sealEvery  = time.Second     // link new audit entries, where several processes append them
+	sweepEvery = 5 * time.Second // find runs and notifications that wait without a job
+	// sweepAlone is sweepEvery where this process alone works on the store: its jobs are as durable as its records.
+	sweepAlone = time.Minute
+	sweepLimit = 200
+	// undeliveredFor is how long a notification waits before it counts as forgotten.
+	undeliveredFor = 15 * time.Second
+)
+
+// watch looks after the store until ctx ends.
+func (w *Worker) watch(ctx context.Context) {
+	every, seals := sweepEvery, sealEvery
+	if exclusive(w.store) {
+		every, seals = sweepAlone, sweepAlone
+	}
+	sweep, seal := time.NewTicker(every), time.NewTicker(seals)
+	defer sweep.Stop()
+	defer seal.Stop()
+	w.report(ctx, "look for deadlines that were set by a wrong clock", w.checkDeadlines(ctx))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-seal.C:
+			w.report(ctx, "seal the audit trail", w.seal(ctx))
+		case <-sweep.C:
+			w.report(ctx, "look for work without a job", w.sweep(ctx))
+		}
+	}
+}
+
+// report logs what went wrong, unless the worker is stopping.
+func (w *Worker) report(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+		w.log.WarnContext(ctx, "could not "+what, "error", err)
+	}
+}
+
+// sweep plans again what should have a job and may have lost it: runs that nobody works on, and notifications that nobody
+// delivers. A job that is there already stays one job.
+func (w *Worker) sweep(ctx context.Context) error {
+	var runs []RunKey
+	var queues []CopyKey
+	err := w.store.View(ctx, func(tx Tx) (err error) {
+		now := tx.Now()
+		if runs, err = tx.LapsedLeases(now, sweepLimit); err != nil {
+			return err
+		}
+		queues, err = tx.UndeliveredPlaces(now.Add(-undeliveredFor), sweepLimit)
+		return err
+	})
+	if err != nil || len(runs)+len(queues) == 0 {
+		return err
+	}
+	return w.store.Update(ctx, func(tx Tx) error {
+		jobs := make([]Job, 0, len(runs)+len(queues))
+		for _, k := range runs {
+			jobs = append(jobs, runJob(&Run{Workspace: k.Workspace, ID: k.Run, Place: k.Place}, tx.Now()))
+		}
+		for _, k := range queues {
+			jobs = append(jobs, deliverJob(k, tx.Now()))
+		}
+		return tx.Enqueue(jobs...)
+	})
+}
+
+// checkDeadlines looks once, when the worker starts, for requests whose deadline is further away than it can be: the clock
+// that set it was ahead.
+func (w *Worker) checkDeadlines(ctx context.Context) error {
+	all, err := auditWorkspaces(ctx, w.store)
+	for _, ws := range all {
+		err = errors.Join(err, w.checkDeadlinesOf(ctx, ws))
+	}
+	return err
+}
+
+func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
+	query := RequestQuery{Workspace: ws, Status: RequestPending, Limit: maxPage}
+	for {
+		var far []RequestID
+		var next RequestID
+		err := w.store.View(ctx, func(tx Tx) error {
+			far = nil
+			heads, more, err := tx.QueryRequests(query)
+			for _, r := range heads {
+				if !r.Expires.IsZero() && r.Expires.Sub(tx.Now()) > r.Requirement.ExpiresIn {
+					far = append(far, r.ID)
+				}
+			}
+			next = more
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range far {
+			if _, err := expire(ctx, w.store, ws, id); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		query.After = next
+	}
+}
+
+// cleanup finishes what the end of a run left for later: the rest of a long saved state, and calls that were still running
+// then and of which nobody has heard since.
+func (w *Worker) cleanup(ctx context.Context, job Job) error {
+	more := true
+	for more && ctx.Err() == nil {
+		err := update(ctx, w.store, job.Workspace, func(c *txn) (err error) {
+			r, err := c.run(RunID(job.ID))
+			if err != nil || !r.Status.Ended() || r.StateItems > 0 {
+				more = false
+				return err
+			}
+			more, err = c.DeleteState(c.ws, r.ID, statePieces)
+			return err
+		})
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return update(ctx, w.store, job.Workspace, func(c *txn) error { return c.giveUpCalls(RunID(job.ID)) })
+}
+
+// giveUpCalls records that nobody knows what came of the calls of an ended run that have had their time to say so, and tells
+// the place. Should one finish after all, that is told then.
+func (c *txn) giveUpCalls(id RunID) error {
+	r, err := c.run(id)
+	if err != nil || !r.Status.Ended() {
+		return err
+	}
+	if early := r.Ended.Add(cleanupGrace).Sub(c.now); early > 0 {
+		return c.giveUpLater(r)
+	}
+	effects, err := c.EffectsOfRun(c.ws, id)
+	if err != nil {
+		return err
+	}
+	var open []string
+	for _, e := range effects {
+		if !e.Done.IsZero() || e.GivenUp {
+			continue
+		}
+		e.GivenUp = true
+		open = append(open, e.Tool)
+		if err := c.PutEffect(e); err != nil {
+			return err
+		}
+		if err := c.audit(e.entry(AuditEffectUnknown)); err != nil {
+			return err
+		}
+		if err := c.callBecame(id, e.Interruption, OutcomeUnknown); err != nil {
+			return err
+		}
+	}
+	if len(open) > 0 {
+		c.say(r, "Unknown whether it was carried out: "+counted(open)+". It was running when the run ended, and nothing was heard of it since.")
+	}
+	return nil
+}
+
+// giveUpLater plans the job again for when the calls have had their time, if any is open.
+func (c *txn) giveUpLater(r *Run) error {
+	effects, err := c.EffectsOfRun(c.ws, r.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range effects {
+		if e.Done.IsZero() {
+			c.plan(cleanupJob(r, r.Ended.Add(cleanupGrace)))
+			return nil
+		}
+	}
+	return nil
+}
