@@ -89,7 +89,7 @@ func TestUnknownOutcomeAsksAPerson(t *testing.T) {
 
 func TestRetryTakesWhatTheCallTook(t *testing.T) {
 	t.Parallel()
-	two := with(func(q *approvals.Requirement) { q.Quorum, q.SelfApproval = 2, false })
+	two := with(func(q *approvals.Requirement) { quorum(q, 2); q.SelfApproval = false })
 	t.Run("retry needs the quorum", func(t *testing.T) {
 		t.Parallel()
 		b, r := unknown(t, two, bob, cara)
@@ -147,7 +147,9 @@ func TestUnknownOutcomeIsAskedWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.people.setGroup("S1", bob, cara)
-	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum, q.Approvers = 2, approvals.Approvers{Groups: []string{"S1"}} }))
+	b.policy.always(with(func(q *approvals.Requirement) {
+		q.Seats = approvals.Quorum(2, approvals.Approvers{Groups: []string{"S1"}})
+	}))
 	b.dying(asks(call("c1", "pay", `{"amount":5}`)), "pay", 1)
 	b.start()
 	r := b.question(b.submit())

@@ -50,12 +50,12 @@ func TestDecideAsksForTheRightPerson(t *testing.T) {
 		{"the requester, where that is allowed", lenient(), ann, nil},
 		{"the requester, where it is not", with(func(q *approvals.Requirement) { q.SelfApproval = false }), ann, approvals.ErrUnauthorized},
 		{"a guest of the channel", lenient(), guest, approvals.ErrUnauthorized},
-		{"a guest named in the policy", with(func(q *approvals.Requirement) { q.Approvers = users(guest, bob) }), guest, approvals.ErrUnauthorized},
+		{"a guest named in the policy", with(func(q *approvals.Requirement) { askOf(q, users(guest, bob)) }), guest, approvals.ErrUnauthorized},
 		{"a colleague who is not in the channel", lenient(), out, approvals.ErrUnauthorized},
-		{"a colleague named in the policy", with(func(q *approvals.Requirement) { q.Approvers = users(out) }), out, nil},
-		{"a member where the policy names others", with(func(q *approvals.Requirement) { q.Approvers = users(cara) }), bob, approvals.ErrUnauthorized},
-		{"a member of the group", with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Groups: []string{"S1"}} }), cara, nil},
-		{"somebody else than the group", with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Groups: []string{"S1"}} }), bob, approvals.ErrUnauthorized},
+		{"a colleague named in the policy", with(func(q *approvals.Requirement) { askOf(q, users(out)) }), out, nil},
+		{"a member where the policy names others", with(func(q *approvals.Requirement) { askOf(q, users(cara)) }), bob, approvals.ErrUnauthorized},
+		{"a member of the group", with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S1"}}) }), cara, nil},
+		{"somebody else than the group", with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S1"}}) }), bob, approvals.ErrUnauthorized},
 		{"somebody unknown", lenient(), user("ghost"), approvals.ErrUnauthorized},
 		{"a person of another workspace", lenient(), approvals.NewUserID("T2", "bob"), approvals.ErrInvalid},
 	}
@@ -156,7 +156,7 @@ func TestDecideRefusesUnfit(t *testing.T) {
 
 func TestDecideQuorum(t *testing.T) {
 	t.Parallel()
-	two := with(func(q *approvals.Requirement) { q.Quorum, q.SelfApproval = 2, false })
+	two := with(func(q *approvals.Requirement) { quorum(q, 2); q.SelfApproval = false })
 	b, r := asked(t, two)
 	if got := b.must(r, bob, approvals.Approve, ""); got.Status != approvals.RequestPending {
 		t.Fatalf("settled by one of two: %s", got.Status)
@@ -277,7 +277,7 @@ func TestDecideOutOfReachTogether(t *testing.T) {
 
 func TestOneRejectionSettles(t *testing.T) {
 	t.Parallel()
-	b, r := asked(t, with(func(q *approvals.Requirement) { q.Quorum = 2 }))
+	b, r := asked(t, with(func(q *approvals.Requirement) { quorum(q, 2) }))
 	b.must(r, ann, approvals.Approve, "")
 	if got := b.must(r, bob, approvals.Reject, "no"); got.Status != approvals.RequestRejected {
 		t.Errorf("%s", got.Status)
@@ -307,7 +307,7 @@ func TestDecideIsRepeatable(t *testing.T) {
 
 func TestDecideNeedsThePolicyOfThenAndNow(t *testing.T) {
 	t.Parallel()
-	onlyCara := with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Users: []approvals.UserID{cara}} })
+	onlyCara := with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}}) })
 	t.Run("the policy has become stricter about people", func(t *testing.T) {
 		t.Parallel()
 		b, r := asked(t, lenient())
@@ -324,7 +324,7 @@ func TestDecideNeedsThePolicyOfThenAndNow(t *testing.T) {
 	t.Run("the quorum has grown", func(t *testing.T) {
 		t.Parallel()
 		b, r := asked(t, lenient())
-		b.policy.always(with(func(q *approvals.Requirement) { q.Quorum = 2 }))
+		b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2) }))
 		if got := b.must(r, bob, approvals.Approve, ""); got.Status != approvals.RequestPending {
 			t.Fatalf("settled by one: %s", got.Status)
 		}
@@ -334,7 +334,7 @@ func TestDecideNeedsThePolicyOfThenAndNow(t *testing.T) {
 	})
 	t.Run("the quorum has shrunk", func(t *testing.T) {
 		t.Parallel()
-		b, r := asked(t, with(func(q *approvals.Requirement) { q.Quorum = 2 }))
+		b, r := asked(t, with(func(q *approvals.Requirement) { quorum(q, 2) }))
 		b.policy.always(lenient())
 		if got := b.must(r, bob, approvals.Approve, ""); got.Status != approvals.RequestPending {
 			t.Fatalf("settled by one of the two that were asked for: %s", got.Status)
@@ -356,11 +356,11 @@ func TestDecideNeedsThePolicyOfThenAndNow(t *testing.T) {
 	})
 	t.Run("an earlier voice no longer counts", func(t *testing.T) {
 		t.Parallel()
-		two := with(func(q *approvals.Requirement) { q.Quorum = 2 })
+		two := with(func(q *approvals.Requirement) { quorum(q, 2) })
 		b, r := asked(t, two)
 		b.must(r, bob, approvals.Approve, "")
 		b.policy.always(with(func(q *approvals.Requirement) {
-			q.Quorum, q.Approvers = 2, approvals.Approvers{Users: []approvals.UserID{ann, cara}}
+			q.Seats = approvals.Quorum(2, approvals.Approvers{Users: []approvals.UserID{ann, cara}})
 		}))
 		if got := b.must(r, cara, approvals.Approve, ""); got.Status != approvals.RequestPending {
 			t.Fatalf("bob is no approver any more, and counted: %s", got.Status)
@@ -460,9 +460,9 @@ func (m *meeting) Update(ctx context.Context, fn func(approvals.Tx) error) error
 // TestDecideAsksAgainWhenOthersDecide has a vote arrive of somebody whose rights were not looked up before.
 func TestDecideAsksAgainWhenOthersDecide(t *testing.T) {
 	t.Parallel()
-	two := with(func(q *approvals.Requirement) { q.Quorum = 2 })
+	two := with(func(q *approvals.Requirement) { quorum(q, 2) })
 	b, r := asked(t, two)
-	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum, q.Policy, q.ValidFor = 2, "newer", time.Minute }))
+	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2); q.Policy, q.ValidFor = "newer", time.Minute }))
 	hook := &before{Store: b.mortal}
 	b.serve(b.mortal)
 	other := b.service

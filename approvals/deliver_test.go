@@ -88,7 +88,7 @@ func TestNotifierLearnsOfFailedAttempts(t *testing.T) {
 func TestCardsOfOneRequestAreCoalesced(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum = 2 }))
+	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2) }))
 	step := b.step()
 	id := b.submit()
 	if err := step(runJob(id)); err != nil {

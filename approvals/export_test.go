@@ -22,14 +22,14 @@ func Standing(r *Request) bool { return r.standing() }
 
 // TryRunMove tries to move a run that stands at from.
 func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatus) error {
-	return update(ctx, st, ws, func(c *change) error {
-		return c.moveRun(&Run{Workspace: ws, ID: "run_x", Status: from}, to, system, nil)
+	return update(ctx, st, ws, func(c *txn) error {
+		return c.moveRun(&Run{Workspace: ws, ID: "run_x", Status: from}, to, system, auditData{})
 	})
 }
 
 // TryRequestMove tries to move a request that stands at from.
 func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to RequestStatus) error {
-	return update(ctx, st, ws, func(c *change) error {
-		return c.moveRequest(&Request{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}, to, system, nil)
+	return update(ctx, st, ws, func(c *txn) error {
+		return c.moveRequest(&RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}, to, system, auditData{})
 	})
 }

@@ -43,13 +43,16 @@ type directory struct {
 	asked    int
 	// groupsErr is what questions about groups come to.
 	groupsErr error
+	// channelErr is what questions about a channel come to.
+	channelErr map[string]error
 }
 
 func newDirectory() *directory {
 	d := &directory{
-		persons:  map[approvals.UserID]approvals.Person{guest: {ID: guest, Why: "guest"}},
-		channels: map[string][]approvals.UserID{"C1": {ann, bob, cara, guest}, "C2": {ann, bob, cara}},
-		groups:   map[string][]approvals.UserID{},
+		persons:    map[approvals.UserID]approvals.Person{guest: {ID: guest, Why: "guest"}},
+		channels:   map[string][]approvals.UserID{"C1": {ann, bob, cara, guest}, "C2": {ann, bob, cara}},
+		groups:     map[string][]approvals.UserID{},
+		channelErr: map[string]error{},
 	}
 	for _, u := range []approvals.UserID{ann, bob, cara, out} {
 		d.persons[u] = approvals.Person{ID: u, Regular: true}
@@ -62,7 +65,7 @@ func (d *directory) ask() error {
 	return d.err
 }
 
-func (d *directory) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+func (d *directory) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.ask(); err != nil {
@@ -75,7 +78,7 @@ func (d *directory) Person(_ context.Context, u approvals.UserID) (approvals.Per
 	return p, nil
 }
 
-func (d *directory) Members(_ context.Context, _ approvals.WorkspaceID, group string) ([]approvals.UserID, error) {
+func (d *directory) Members(_ context.Context, _ approvals.WorkspaceID, group string, _ time.Time) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.groups[group]), errors.Join(d.ask(), d.groupsErr)
@@ -84,7 +87,33 @@ func (d *directory) Members(_ context.Context, _ approvals.WorkspaceID, group st
 func (d *directory) ChannelMembers(_ context.Context, _ approvals.WorkspaceID, channel string) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.channels[channel]), d.ask()
+	return slices.Clone(d.channels[channel]), errors.Join(d.ask(), d.channelErr[channel])
+}
+
+func (d *directory) InChannel(_ context.Context, _ approvals.WorkspaceID, channel string, u approvals.UserID, _ time.Time) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.channels[channel], u), errors.Join(d.ask(), d.channelErr[channel])
+}
+
+// leaves takes the person out of the channel, and deactivate out of the workspace.
+func (d *directory) leaves(channel string, u approvals.UserID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.channels[channel] = slices.DeleteFunc(slices.Clone(d.channels[channel]), func(m approvals.UserID) bool { return m == u })
+}
+
+func (d *directory) deactivate(u approvals.UserID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.persons[u] = approvals.Person{ID: u, Why: "deactivated"}
+}
+
+// failChannel has questions about one channel come to err.
+func (d *directory) failChannel(channel string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.channelErr[channel] = err
 }
 
 func (d *directory) fail(err error) {
@@ -131,10 +160,20 @@ func (p *policy) always(q approvals.Requirement) {
 // lenient is what most tests demand: one member of the channel, the requester too.
 func lenient() approvals.Requirement {
 	return approvals.Requirement{
-		Policy: "default", Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1,
+		Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryReject, ValidFor: time.Hour,
 		Always: []approvals.Scope{approvals.ScopeRun},
 	}
+}
+
+// quorum makes q ask for n people of the same set, askOf as many people of another.
+func quorum(q *approvals.Requirement, n int) {
+	set, _ := q.Uniform()
+	q.Seats = approvals.Quorum(n, set)
+}
+
+func askOf(q *approvals.Requirement, set approvals.Approvers) {
+	q.Seats = approvals.Quorum(max(1, len(q.Seats)), set)
 }
 
 // surface is a Notifier in memory: what people see.
@@ -413,7 +452,7 @@ func deliverJob(p approvals.Place) approvals.Job {
 }
 
 func expireJob(id approvals.RequestID) approvals.Job {
-	return approvals.Job{Workspace: ws, Kind: approvals.JobExpire, ID: string(id)}
+	return approvals.Job{Workspace: ws, Kind: approvals.JobTimer, ID: string(id)}
 }
 
 // tools returns the tools of the test agent: pay waits for people, note does not, look is idempotent and does not.
@@ -482,8 +521,16 @@ func (b *bench) request(id approvals.RequestID) *approvals.Request {
 // requests lists all requests of a run in the order of their creation.
 func (b *bench) requests(run approvals.RunID) (all []*approvals.Request) {
 	b.Helper()
-	err := b.store.View(b.Context(), func(tx approvals.Tx) (err error) {
-		all, err = tx.RequestsOfRun(ws, run)
+	err := b.store.View(b.Context(), func(tx approvals.Tx) error {
+		heads, err := tx.RequestsOfRun(ws, run)
+		if err != nil {
+			return err
+		}
+		var ids []approvals.RequestID
+		for _, h := range heads {
+			ids = append(ids, h.ID)
+		}
+		all, err = tx.Requests(ws, ids)
 		return err
 	})
 	if err != nil {

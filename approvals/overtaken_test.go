@@ -127,7 +127,8 @@ func TestAllRejectedWhileAnotherCallIsOnItsWay(t *testing.T) {
 		b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
 			q := lenient()
 			if string(r.Arguments) == `{"amount":100}` { // no standing answer covers it
-				q.Policy, q.Quorum = "large", 2
+				q.Policy = "large"
+				quorum(q, 2)
 			}
 			return q, nil
 		})

@@ -96,7 +96,7 @@ func TestPendingPages(t *testing.T) {
 func TestPendingGoesOnBehindAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	b := crowd(t, 5050) // of ann's and of bob's each
-	b.policy.always(with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Users: []approvals.UserID{bob}} }))
+	b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{bob}}) }))
 	q := approvals.PendingQuery{Workspace: ws, Viewer: cara, Mine: true}
 	page, next, err := b.service.Pending(t.Context(), q)
 	if err != nil || len(page) != 0 || next == "" {
@@ -119,7 +119,7 @@ func TestPendingAsksTheDirectoryOnce(t *testing.T) {
 
 func TestMaySee(t *testing.T) {
 	t.Parallel()
-	b, r := asked(t, with(func(q *approvals.Requirement) { q.Approvers = approvals.Approvers{Users: []approvals.UserID{out, bob}} }))
+	b, r := asked(t, with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{out, bob}}) }))
 	foreign := approvals.NewUserID("T2", "bob")
 	b.people.persons[foreign] = approvals.Person{ID: foreign, Regular: true}
 	b.people.channels["C1"] = append(b.people.channels["C1"], foreign)
@@ -133,10 +133,10 @@ func TestMaySee(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for want, q := range map[string]approvals.Requirement{
-		"1 member of this channel":                     {Approvers: approvals.Approvers{ChannelMembers: true}, SelfApproval: true},
-		"2 members of this channel, not the requester": {Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 2},
-		"1 of bob, group S1, not the requester":        {Approvers: approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}}},
-		"2 of bob, the members of this channel":        {Approvers: approvals.Approvers{Users: []approvals.UserID{bob}, ChannelMembers: true}, Quorum: 2, SelfApproval: true},
+		"1 member of this channel":                     {Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), SelfApproval: true},
+		"2 members of this channel, not the requester": {Seats: approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})},
+		"1 of bob, group S1, not the requester":        {Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}})},
+		"2 of bob, the members of this channel":        {Seats: approvals.Quorum(2, approvals.Approvers{Users: []approvals.UserID{bob}, ChannelMembers: true}), SelfApproval: true},
 		"nobody can approve this":                      {},
 	} {
 		if got := q.Describe(); got != want {

@@ -90,7 +90,8 @@ func TestAlwaysDoesNotOutvoteAStricterPolicy(t *testing.T) {
 	b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
 		q := lenient()
 		if string(r.Arguments) == `{"amount":2}` {
-			q.Policy, q.Quorum = "large", 2
+			q.Policy = "large"
+			quorum(q, 2)
 		}
 		return q, nil
 	})
@@ -99,8 +100,8 @@ func TestAlwaysDoesNotOutvoteAStricterPolicy(t *testing.T) {
 	b.must(b.question(id), bob, approvals.AlwaysApprove, "")
 	b.until("the second question", func() bool { return len(b.requests(id)) == 2 && len(b.pending(id)) == 1 })
 	r := b.pending(id)[0]
-	if r.Requirement.Quorum != 2 || len(b.effects.all()) != 1 {
-		t.Fatalf("quorum %d, effects %v", r.Requirement.Quorum, b.effects.all())
+	if len(r.Requirement.Seats) != 2 || len(b.effects.all()) != 1 {
+		t.Fatalf("quorum %d, effects %v", len(r.Requirement.Seats), b.effects.all())
 	}
 	b.must(r, bob, approvals.Approve, "")
 	b.must(r, cara, approvals.Approve, "")
@@ -349,13 +350,13 @@ func TestUnmetPolicyAsksNobody(t *testing.T) {
 		notice string
 	}{
 		{"too few people", func(*approvals.Request) (approvals.Requirement, error) {
-			return with(func(q *approvals.Requirement) { q.Policy, q.Quorum = "money", 4 }), nil
+			return with(func(q *approvals.Requirement) { q.Policy = "money"; quorum(q, 4) }), nil
 		}, `pay was not carried out: it needs approval, but policy "money" needs 4 approvers, and 3 can be asked.`},
 		{"nobody at all", func(*approvals.Request) (approvals.Requirement, error) {
 			return approvals.Requirement{Policy: "empty"}, nil
 		}, `pay was not carried out: it needs approval, but policy "empty" needs 1 approver, and 0 can be asked.`},
 		{"only the requester", func(*approvals.Request) (approvals.Requirement, error) {
-			return approvals.Requirement{Policy: "own", Approvers: approvals.Approvers{Users: []approvals.UserID{ann, guest}}}, nil
+			return approvals.Requirement{Policy: "own", Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{ann, guest}})}, nil
 		}, `pay was not carried out: it needs approval, but policy "own" needs 1 approver, and 0 can be asked.`},
 		{"a policy that fails", func(*approvals.Request) (approvals.Requirement, error) {
 			return lenient(), errors.New("division by zero")

@@ -169,7 +169,7 @@ func TestSubmitBoundsWhatWaits(t *testing.T) {
 			t.Fatalf("message %d behind the run: %v, want %v", n+1, err, want)
 		}
 	}
-	if n := len(b.run(id).Queue); n != 50 {
+	if n := b.run(id).Queued; n != 50 {
 		t.Errorf("%d messages wait", n)
 	}
 }
