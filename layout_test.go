@@ -38,6 +38,9 @@ var arrows = []struct {
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
 	{"examples", nil},
+	{"internal/agentsfile", []string{"agent"}},
+	{"internal/control", []string{"approvals"}},
+	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
 	{"internal/app/...", []string{"..."}},
 	{"bench/...", []string{"..."}},
 }

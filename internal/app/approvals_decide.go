@@ -11,7 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
-	"countersign/internal/app/control"
+	"countersign/internal/control"
 )
 
 type decideCommand struct {

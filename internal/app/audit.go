@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/approvals"
-	"countersign/internal/app/control"
+	"countersign/internal/control"
 )
 
 type verifyCommand struct {

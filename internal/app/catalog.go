@@ -13,7 +13,7 @@ import (
 	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/approvals/celpolicy"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // catalog is an agents file made ready to run: its agents and its policy.

@@ -12,7 +12,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 type nothing struct{}

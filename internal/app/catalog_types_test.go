@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // twoAgents is a file whose agent ops has the tool, beside an agent billing.

@@ -14,7 +14,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/bot"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 type checkCommand struct {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kelseyhightower/envconfig"
 
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // Config is the environment of the program. Every field takes any text, so that reading never stops at the first

@@ -10,7 +10,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/bot"
-	"countersign/internal/app/control"
+	"countersign/internal/control"
 	"countersign/store"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"countersign/internal/app/demo"
+	"countersign/internal/demo"
 )
 
 type demoCommand struct {

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"countersign/approvals"
-	"countersign/internal/app/control"
+	"countersign/internal/control"
 	"countersign/store"
 	"countersign/store/boltstore"
 )

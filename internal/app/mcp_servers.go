@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"countersign/agent/mcptoolset"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // retireAfter is how long a server that a reloaded file no longer has stays open for the runs that are under way.

@@ -12,7 +12,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/openaimodel"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // modelMaker makes the model of an agent.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 func readme(t *testing.T) string {

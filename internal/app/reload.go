@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // reloadOnSignal reads the agents file again at every SIGHUP.

@@ -18,8 +18,8 @@ import (
 
 	"countersign/approvals"
 	"countersign/bot"
-	"countersign/internal/app/agentsfile"
-	"countersign/internal/app/control"
+	"countersign/internal/agentsfile"
+	"countersign/internal/control"
 	"countersign/store"
 )
 

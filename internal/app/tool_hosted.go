@@ -8,7 +8,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/mcptoolset"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // hosted is how the provider is told about an MCP server that it talks to itself.

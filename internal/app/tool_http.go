@@ -3,7 +3,7 @@ package app
 import (
 	"countersign/agent"
 	"countersign/agent/httptool"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // newHTTPTool makes the tool that the file declares, without a gate.

@@ -8,7 +8,7 @@ import (
 	"countersign/agent"
 	"countersign/agent/patchtool"
 	"countersign/agent/shelltool"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // newShellTool makes the tool that the file declares, without a gate.

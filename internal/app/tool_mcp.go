@@ -7,7 +7,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/mcptoolset"
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // toolset gives the agent the tools of an MCP server.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/app/demo"
+	"countersign/internal/demo"
 )
 
 // TestLedgerPage shows what callers wrote as text.
