@@ -19,7 +19,7 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"countersign", []string{"internal/app", "agent"}},
+	{"countersign", []string{"internal/app/cli", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
@@ -39,9 +39,14 @@ var arrows = []struct {
 	{"internal/openaidev/...", nil},
 	{"examples", nil},
 	{"internal/agentsfile", []string{"agent"}},
-	{"internal/control", []string{"approvals"}},
+	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent", "agent/openaimodel", "agent/mcptoolset",
+		"agent/shelltool", "agent/patchtool", "agent/httptool"}},
+	{"internal/control", []string{"approvals", "store"}},
 	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
-	{"internal/app/...", []string{"..."}},
+	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "bot", "store", "store/boltstore", "approvals",
+		"agent", "agent/openaimodel"}},
+	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control", "internal/demo", "bot", "store",
+		"approvals", "agent"}},
 	{"bench/...", []string{"..."}},
 }
 

@@ -48,7 +48,7 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	return &Client{http: &http.Client{Transport: transport}, path: path}, nil
 }
 
-// Close releases connections.
+// Close is part of Desk. It releases connections.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil

@@ -66,6 +66,8 @@ func (f *fakeDesk) Backup(_ context.Context, w io.Writer) error {
 	return f.err
 }
 
+func (f *fakeDesk) Close() error { return nil }
+
 // serve offers the desk on the socket of a store in a fresh folder.
 func serve(t *testing.T, desk Desk) (store string, client *Client) {
 	t.Helper()

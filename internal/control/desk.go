@@ -26,6 +26,8 @@ type Desk interface {
 	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
 	// Backup writes a consistent copy of the store.
 	Backup(ctx context.Context, w io.Writer) error
+	// Close ends the work; the desk is of no use afterwards.
+	Close() error
 }
 
 // Cursor is a place in the list of pending requests. The zero Cursor is its start.
@@ -135,3 +137,6 @@ func (l *Local) Backup(ctx context.Context, w io.Writer) error {
 	_, err := b.Backup(ctx, w)
 	return err
 }
+
+// Close is part of Desk. It closes the store.
+func (l *Local) Close() error { return l.Store.Close() }
