@@ -11,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/visible"
 )
 
 type decideCommand struct {
@@ -98,7 +99,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s is %s.\n", after.ID, after.Status)
+	_, err = fmt.Fprintf(p.Stdout, "%s is %s.\n", visible.Line(string(after.ID)), visible.Line(string(after.Status)))
 	return err
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/control"
+	"countersign/internal/humanize"
+	"countersign/internal/visible"
 )
 
 type listCommand struct {
@@ -81,7 +82,7 @@ func (c *listCommand) walk(ctx context.Context, desk control.Desk, yield func(*a
 type walker func(yield func(*approvals.Request) error) error
 
 func (c *listCommand) lines(p *Program, walk walker) error {
-	e := json.NewEncoder(p.Stdout)
+	e := newEncoder(p.Stdout)
 	return walk(func(r *approvals.Request) error { return e.Encode(newSummary(r)) })
 }
 
@@ -93,8 +94,9 @@ func (c *listCommand) table(p *Program, walk walker) error {
 			fmt.Fprintln(w, "ID\tASKS FOR\tTOOL\tAGENT\tREQUESTER\tCHANNEL\tWAITING\tEXPIRES")
 		}
 		s := newSummary(r)
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, wanted(r.Kind), visible(s.Tool), visible(s.Agent), s.Requester, s.Channel,
-			ago(time.Since(s.Created)), until(s.Expires))
+		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Line(string(s.ID)), wanted(r.Kind),
+			visible.Line(s.Tool), visible.Line(s.Agent), visible.Line(s.Requester), visible.Line(s.Channel),
+			humanize.Duration(time.Since(s.Created)), until(s.Expires))
 		return err
 	})
 	if err != nil {
@@ -106,7 +108,7 @@ func (c *listCommand) table(p *Program, walk walker) error {
 	return w.Flush()
 }
 
-// summary is what a list says of a request. Names come from the model and from files; visible makes them harmless.
+// summary is what a list says of a request.
 type summary struct {
 	ID        approvals.RequestID   `json:"id"`
 	Workspace approvals.WorkspaceID `json:"workspace"`
@@ -143,18 +145,6 @@ func wanted(kind agent.InterruptionKind) string {
 	return string(kind)
 }
 
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
 func until(t time.Time) string {
 	switch left := time.Until(t); {
 	case t.IsZero():
@@ -162,6 +152,6 @@ func until(t time.Time) string {
 	case left <= 0:
 		return "now"
 	default:
-		return "in " + ago(left)
+		return "in " + humanize.Duration(left)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/visible"
 )
 
 type showCommand struct {
@@ -52,7 +53,7 @@ func (c *showCommand) Run(ctx context.Context, p *Program) error {
 
 func (c *showCommand) print(p *Program, r *approvals.Request) error {
 	if c.JSON {
-		e := json.NewEncoder(p.Stdout)
+		e := newEncoder(p.Stdout)
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	}
@@ -62,7 +63,7 @@ func (c *showCommand) print(p *Program, r *approvals.Request) error {
 // printRequest writes what people decide on. All of it: what was shown is what is decided.
 func printRequest(w io.Writer, r *approvals.Request) error {
 	var b strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, visible(value)) }
+	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, visible.Line(value)) }
 	list := func(name string, lines []string) {
 		for _, text := range lines {
 			line(name, text)
@@ -130,12 +131,12 @@ func decisionLine(d approvals.Decision) string {
 func indentArguments(arguments json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, arguments, "  ", "  ") != nil {
-		b.Reset()
-		b.Write(arguments)
+		return "  " + visible.Line(string(arguments)) + "\n"
 	}
 	lines := strings.Split(b.String(), "\n")
-	for i := range lines {
-		lines[i] = visible(lines[i])
+	for i, line := range lines {
+		text := strings.TrimLeft(line, " ") // what stands before it is indentation made here
+		lines[i] = line[:len(line)-len(text)] + visible.Line(text)
 	}
 	return "  " + strings.Join(lines, "\n") + "\n"
 }

@@ -44,14 +44,15 @@ func (c *exportCommand) Run(ctx context.Context, p *Program) error {
 	}
 	defer desk.Close()
 	if c.Output == "" {
-		return exportAudit(ctx, p.Stdout, desk)
+		return exportAudit(ctx, desk, p.Stdout, newEncoder)
 	}
-	return writeNew(c.Output, func(f *os.File) error { return exportAudit(ctx, f, desk) })
+	return writeNew(c.Output, func(f *os.File) error { return exportAudit(ctx, desk, f, json.NewEncoder) })
 }
 
-func exportAudit(ctx context.Context, w io.Writer, desk control.Desk) error {
+// exportAudit writes to w. A file has the entries byte for byte as they are chained, a terminal what is safe there.
+func exportAudit(ctx context.Context, desk control.Desk, w io.Writer, encoder func(io.Writer) *json.Encoder) error {
 	b := bufio.NewWriter(w)
-	e := json.NewEncoder(b)
+	e := encoder(b)
 	e.SetEscapeHTML(false)
 	if err := desk.ExportAudit(ctx, func(entry *approvals.AuditEntry) error { return e.Encode(entry) }); err != nil {
 		return err

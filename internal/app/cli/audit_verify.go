@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/internal/control"
+	"countersign/internal/visible"
 )
 
 type verifyCommand struct {
@@ -49,20 +49,22 @@ func (c *verifyCommand) Run(ctx context.Context, p *Program) error {
 func verifyAudit(ctx context.Context, w io.Writer, desk control.Desk, asJSON bool) error {
 	report, err := desk.VerifyAudit(ctx)
 	if broken, ok := errors.AsType[*approvals.AuditError](err); ok && !asJSON {
-		fmt.Fprintf(w, "audit: BROKEN in workspace %s at entry %d: %s\n", broken.Workspace, broken.Seq, broken.Reason)
+		fmt.Fprintf(w, "audit: BROKEN in workspace %s at entry %d: %s\n",
+			visible.Line(string(broken.Workspace)), broken.Seq, visible.Line(broken.Reason))
 		return errSilent
 	}
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return json.NewEncoder(w).Encode(report)
+		return newEncoder(w).Encode(report)
 	}
 	if len(report.Workspaces) == 0 {
 		_, err = fmt.Fprintln(w, "audit: ok, no entries")
 	}
 	for _, ws := range report.Workspaces {
-		_, err = fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, head %s\n", ws.Workspace, ws.Entries, ws.Head)
+		_, err = fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, head %s\n",
+			visible.Line(string(ws.Workspace)), ws.Entries, ws.Head)
 	}
 	return err
 }

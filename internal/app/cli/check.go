@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"countersign/internal/agentsfile"
 	"countersign/internal/app"
 	"countersign/internal/catalog"
+	"countersign/internal/visible"
 )
 
 type checkCommand struct {
@@ -77,7 +77,7 @@ func (c *checkCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.JSON {
-		e := json.NewEncoder(p.Stdout)
+		e := newEncoder(p.Stdout)
 		e.SetEscapeHTML(false)
 		return e.Encode(rep)
 	}
@@ -131,21 +131,23 @@ func (rep *report) describe(ctx context.Context, c *catalog.Catalog) error {
 }
 
 func (rep *report) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s is in order (sha256 %s)\n\n", rep.File, rep.SHA256[:16])
+	fmt.Fprintf(w, "%s is in order (sha256 %s)\n\n", visible.Line(rep.File), rep.SHA256[:16])
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "AGENT\tTOOL\tTYPE\tGATE\tCALL")
 	for _, r := range rep.Tools {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Agent, r.Tool, r.Type, visible(strings.Join(strings.Fields(r.Gate), " ")), visible(r.Call))
+		gate := strings.Join(strings.Fields(r.Gate), " ")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n",
+			visible.Line(r.Agent), visible.Line(r.Tool), r.Type, visible.Line(gate), visible.Line(r.Call))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nanswers     %s\n", rep.answers())
-	fmt.Fprintf(w, "may ask     %s\n", rep.Requesters)
+	fmt.Fprintf(w, "\nanswers     %s\n", visible.Line(rep.answers()))
+	fmt.Fprintf(w, "may ask     %s\n", visible.Line(rep.Requesters))
 	if rep.Policy != "" {
-		fmt.Fprintf(w, "must agree  %s\n", rep.Policy)
+		fmt.Fprintf(w, "must agree  %s\n", visible.Line(rep.Policy))
 	}
-	fmt.Fprintf(w, "Slack       %s\n", rep.Slack)
+	fmt.Fprintf(w, "Slack       %s\n", visible.Line(rep.Slack))
 	if len(rep.missing) > 0 {
 		fmt.Fprintf(w, "not set     %s: the bot needs them to run\n", strings.Join(rep.missing, ", "))
 	}

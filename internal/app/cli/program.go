@@ -12,6 +12,7 @@ import (
 
 	"countersign/agent"
 	"countersign/internal/app"
+	"countersign/internal/visible"
 )
 
 // The exit codes.
@@ -96,9 +97,10 @@ func (p *Program) report(err error) int {
 	return exitFailed
 }
 
-// complain prints each line of the error behind the program's name.
+// complain prints each line of the error behind the program's name. Errors may quote what others wrote.
 func (p *Program) complain(err error) {
-	for line := range strings.SplitSeq(err.Error(), "\n") {
+	shown, _ := visible.Text(err.Error(), visible.Source)
+	for line := range strings.SplitSeq(shown, "\n") {
 		fmt.Fprintln(p.Stderr, "countersign:", line)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,7 @@ func (c *versionCommand) command(l *commandLine) *cobra.Command {
 func (c *versionCommand) Run(_ context.Context, p *Program) error {
 	v := app.BuildVersion()
 	if c.JSON {
-		return json.NewEncoder(p.Stdout).Encode(v)
+		return newEncoder(p.Stdout).Encode(v)
 	}
 	_, err := fmt.Fprintln(p.Stdout, "countersign", v)
 	return err

@@ -1,4 +1,7 @@
-package bot
+// Package visible renders text of models, people and servers, so that a reader sees everything that is in it and nothing
+// in it has an effect: no character that hides, reorders or pads text, and none that a terminal obeys, is left as it is.
+// Cards and the command line share it.
+package visible
 
 import (
 	"fmt"
@@ -7,14 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// lines says what white space means in a text.
-type lines int
+// Mode says what white space means in a text.
+type Mode int
 
+// The modes. In all of them but Prose, long runs of spaces and line breaks are counted instead of shown.
 const (
-	oneLine   lines = iota // a line break is escaped like any control character
-	manyLines              // line breaks are kept
-	source                 // so is indentation, and tabs are drawn: for scripts and patches
-	prose                  // so are indentation and empty lines: for answers, which nobody decides about
+	OneLine   Mode = iota // a line break is escaped like any control character
+	ManyLines             // line breaks are kept
+	Source                // so is indentation, and tabs are drawn: for scripts and patches
+	Prose                 // so are indentation and empty lines: for answers, which nobody decides about
 )
 
 const (
@@ -24,14 +28,20 @@ const (
 	maxMarks  = 3 // combining marks on one letter
 )
 
-// drawnTab stands for a tab in source, where its first character is not used otherwise.
-const drawnTab = "⇥   "
+// Tab stands for a tab in Source, where its first character is not used otherwise.
+const Tab = "⇥   "
 
-// visible renders text so that a reader sees everything that is in it. Letters, digits, punctuation, symbols and
-// single spaces stay; everything that shows nothing, reorders text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs
-// of N. Two different texts never look the same afterwards: a backslash that could be taken for an escape is escaped
-// itself. escaped reports whether anything was.
-func visible(s string, mode lines) (out string, escaped bool) {
+// Line renders a text on one line. See Text.
+func Line(s string) string {
+	shown, _ := Text(s, OneLine)
+	return shown
+}
+
+// Text renders s. Letters, digits, punctuation, symbols and single spaces stay; everything that shows nothing, reorders
+// text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs of N, and a byte that is no text \u{#XX}. Two different texts
+// never look the same afterwards: a backslash that could be taken for an escape is escaped itself. escaped reports whether
+// anything was.
+func Text(s string, mode Mode) (shown string, escaped bool) {
 	var b strings.Builder
 	b.Grow(len(s))
 	marks := maxMarks // a mark needs something to sit on
@@ -39,11 +49,11 @@ func visible(s string, mode lines) (out string, escaped bool) {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		limit := maxSpaces
-		if mode == source && at != lineText {
+		if mode == Source && at != lineText {
 			limit = maxIndent
 		}
 		at = at.behind(r)
-		if n := run(s[i:], r, limit); n > 0 && mode != prose {
+		if n := run(s[i:], r, limit); n > 0 && mode != Prose {
 			escaped = true
 			fmt.Fprintf(&b, `\u{%X*%d}`, r, n)
 			marks = maxMarks
@@ -57,13 +67,13 @@ func visible(s string, mode lines) (out string, escaped bool) {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\u{#%02X}`, s[i]) // a byte that is no text
 			escaped, marks = true, maxMarks
-		case r == '\n' && mode != oneLine:
+		case r == '\n' && mode != OneLine:
 			b.WriteByte('\n')
 			marks = maxMarks
-		case r == '\t' && mode == source:
-			b.WriteString(drawnTab)
+		case r == '\t' && mode == Source:
+			b.WriteString(Tab)
 			marks = maxMarks
-		case r == '⇥' && mode == source:
+		case r == '⇥' && mode == Source:
 			b.WriteString(`\u{21E5}`)
 			escaped, marks = true, maxMarks
 		case r == '\\' && strings.HasPrefix(s[i:], `\u{`):
@@ -124,6 +134,11 @@ func run(s string, r rune, limit int) int {
 	return n
 }
 
+// isShown reports whether a character is seen as something of its own, or as a mark on what is before it.
+func isShown(r rune) bool {
+	return r == ' ' || unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && !blank(r)
+}
+
 // blank reports whether a letter, mark or symbol shows nothing, by Unicode's tables or in the usual fonts.
 func blank(r rune) bool {
 	switch r {
@@ -131,13 +146,4 @@ func blank(r rune) bool {
 		return true
 	}
 	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
-
-// label renders a short text of somebody else for one line, at most limit characters.
-func label(s string, limit int) string {
-	out, _ := visible(s, oneLine)
-	if utf8.RuneCountInString(out) <= limit {
-		return out
-	}
-	return string([]rune(out)[:limit-1]) + "…"
 }
