@@ -19,7 +19,7 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"countersign", []string{"internal/app", "agent"}},
+	{"countersign", []string{"internal/app/cli", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
@@ -33,20 +33,30 @@ var arrows = []struct {
 	{"store", []string{"approvals", "store/boltstore"}},
 	{"store/storetest", []string{"approvals", "agent"}},
 	{"store/...", []string{"approvals", "agent", "internal/fault"}},
-	{"bot", []string{"approvals", "agent", "internal/fault"}},
+	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
 	{"examples", nil},
-	{"internal/app/...", []string{"..."}},
+	{"internal/visible/...", nil},
+	{"internal/humanize", nil},
+	{"internal/agentsfile", []string{"agent"}},
+	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent", "agent/openaimodel", "agent/mcptoolset",
+		"agent/shelltool", "agent/patchtool", "agent/httptool"}},
+	{"internal/control", []string{"approvals", "store"}},
+	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
+	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "bot", "store", "store/boltstore", "approvals",
+		"agent", "agent/openaimodel"}},
+	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control", "internal/demo", "internal/visible",
+		"internal/humanize", "bot", "store", "approvals", "agent"}},
 	{"bench/...", []string{"..."}},
 }
 
 // testArrows is what the tests of every package may import on top.
-var testArrows = []string{"agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
-var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev"}
+var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string

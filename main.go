@@ -1,7 +1,7 @@
 // Countersign is a Slack bot that runs AI agents and asks people before a tool call that matters.
 //
-// The program is in internal/app. Here, and only here, the Go functions are registered that tools of type function in
-// the agents file may name.
+// The command line is in internal/app/cli, the server in internal/app. Here, and only here, the Go functions are
+// registered that tools of type function in the agents file may name.
 package main
 
 import (
@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"countersign/agent"
-	"countersign/internal/app"
+	"countersign/internal/app/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks everything to end; a second one ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(app.Main(ctx, app.Program{
+	os.Exit(cli.Main(ctx, cli.Program{
 		Args:    os.Args[1:],
 		Tools:   []agent.Tool{currentTime()},
 		Stdout:  os.Stdout,

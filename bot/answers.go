@@ -8,6 +8,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"countersign/approvals"
+	"countersign/internal/visible"
 )
 
 const (
@@ -77,6 +78,6 @@ func readable(s string) string {
 		}
 		return r
 	}, s)
-	out, _ := visible(s, prose)
+	out, _ := visible.Text(s, visible.Prose)
 	return out
 }

@@ -3,6 +3,8 @@ package bot
 import (
 	"strconv"
 
+	"countersign/internal/visible"
+
 	"github.com/slack-go/slack"
 )
 
@@ -46,7 +48,7 @@ func verbatim(s string) slack.Block {
 
 // quote returns what a person wrote, at most limit characters of it.
 func quote(s string, limit int) slack.Block {
-	out, _ := visible(s, manyLines)
+	out, _ := visible.Text(s, visible.ManyLines)
 	if n := units(out); n > limit {
 		out = pieces(out, limit)[0] + "… (" + strconv.Itoa(n) + " characters)"
 	}

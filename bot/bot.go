@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"countersign/approvals"
@@ -46,10 +45,8 @@ type Config struct {
 	AppToken string
 	// SigningSecret proves that requests come from Slack (SLACK_SIGNING_SECRET); required in ModeHTTP.
 	SigningSecret string
-	// DefaultAgent runs where ChannelAgents names no other; required.
+	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
-	// ChannelAgents maps channel ids to agents.
-	ChannelAgents map[string]string
 	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
 	Logger *slog.Logger
 }
@@ -62,7 +59,6 @@ type Bot struct {
 	app     string
 	secret  string
 	agent   string
-	agents  map[string]string
 	log     *slog.Logger
 
 	hooks   *hookSender
@@ -72,8 +68,8 @@ type Bot struct {
 	started time.Time
 	work    *work
 	socket  *socket
-	ended   chan error  // why intake cannot go on, at most one
-	ready   atomic.Bool // HTTP mode
+	ended   chan error // why intake cannot go on, at most one
+	ready   readiness  // HTTP mode
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.
@@ -101,7 +97,7 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
-		agent: cfg.DefaultAgent, agents: cfg.ChannelAgents, log: cfg.Logger,
+		agent: cfg.DefaultAgent, log: cfg.Logger,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
@@ -128,13 +124,13 @@ func checkMode(cfg Config) error {
 	return nil
 }
 
-// Ready reports whether the bot can hear Slack: in Socket Mode a connection has said hello and is open, in HTTP mode
-// Run is at work.
-func (b *Bot) Ready() bool {
+// Ready returns a channel that is closed once the bot can hear Slack, which may be now: in Socket Mode a connection has
+// said hello and is open, in HTTP mode Run is at work. Each time it ceases to hear, later calls return another channel.
+func (b *Bot) Ready() <-chan struct{} {
 	if b.mode == ModeHTTP {
-		return b.ready.Load()
+		return b.ready.channel()
 	}
-	return b.socket.ready.Load()
+	return b.socket.ready.channel()
 }
 
 // Check asks Slack within five seconds whether the tokens are good: auth.test for the bot token and, in Socket Mode,
@@ -156,14 +152,6 @@ func (b *Bot) Check(ctx context.Context) error {
 		return fmt.Errorf("check Slack: %w", err)
 	}
 	return nil
-}
-
-// agentFor returns the name of the agent that serves the channel.
-func (b *Bot) agentFor(channel string) string {
-	if name, ok := b.agents[channel]; ok {
-		return name
-	}
-	return b.agent
 }
 
 // end stops Run with the reason; later reasons are dropped.

@@ -8,6 +8,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/visible"
 )
 
 // section is a part of what is shown of a call, under a heading of its own.
@@ -49,7 +50,7 @@ func (t *callText) add(heading, aside string, lines []string, aid int) {
 	}
 	rendered := make([]string, len(lines))
 	for i, line := range lines {
-		out, escaped := visible(line, oneLine)
+		out, escaped := visible.Text(line, visible.OneLine)
 		rendered[i] = out
 		t.hidden = t.hidden || escaped
 	}
@@ -58,7 +59,7 @@ func (t *callText) add(heading, aside string, lines []string, aid int) {
 
 // addArguments appends the canonical arguments, and behind them a script or a patch that they hold as plain text.
 func (t *callText) addArguments(r *approvals.Request) {
-	out, hidden := visible(string(r.Arguments), oneLine)
+	out, hidden := visible.Text(string(r.Arguments), visible.OneLine)
 	arguments := section{heading: headingArguments, aside: ", complete", text: out}
 	plain, ok := plainTextOf(r.Tool.Kind, r.Arguments)
 	if ok && hidden && !plain.hidden { // what is long is indentation

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/slack-go/slack"
 
@@ -219,17 +218,4 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 // mayAlways reports whether the policy allows a standing answer for the run.
 func mayAlways(r *approvals.Request) bool {
 	return r.Kind == agent.Confirm && slices.Contains(r.Requirement.Always, approvals.ScopeRun)
-}
-
-// span says how long something took.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }

@@ -5,6 +5,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/humanize"
 )
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
@@ -81,7 +82,7 @@ func joint(i, n int) int {
 func aboutOutcome(r *approvals.Request) []phrase {
 	var lines []phrase
 	if !r.Settled.IsZero() {
-		lines = append(lines, phrase{r.Settled, ", after " + span(r.Settled.Sub(r.Created))})
+		lines = append(lines, phrase{r.Settled, ", after " + humanize.Duration(r.Settled.Sub(r.Created))})
 	}
 	if r.Status == approvals.RequestExpired {
 		lines = append(lines, phrase{expiredWords(r.Kind)})

@@ -140,7 +140,7 @@ func (w *world) restart() {
 		return result
 	}
 	t.Cleanup(func() { w.stop() })
-	w.eventually("the bot is ready", w.bot.Ready)
+	w.eventually("the bot is ready", func() bool { return isReady(w.bot.Ready()) })
 }
 
 // card waits for the n-th card in the thread.

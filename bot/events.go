@@ -69,7 +69,7 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		return tell(mentionHelp()), nil
 	}
 	got, err := b.service.Submit(ctx, approvals.Submission{
-		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agentFor(e.Channel), Text: text, Message: e.TS,
+		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agent, Text: text, Message: e.TS,
 		Keys: []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},
 	})
 	switch {

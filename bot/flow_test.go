@@ -26,10 +26,9 @@ type stage struct {
 
 // setUp changes the parts of a stage before it starts.
 type setUp struct {
-	slack  slackdev.Config
-	mode   Mode
-	agents map[string]string
-	tune   func(*Bot)
+	slack slackdev.Config
+	mode  Mode
+	tune  func(*Bot)
 }
 
 // patience bounds what a test waits for. It is far beyond what anything takes, also on a busy machine, and is Slack's
@@ -64,7 +63,7 @@ func newStage(t *testing.T, with setUp) *stage {
 	s.service.directory = client
 	s.bot, err = New(Config{
 		Client: client, Service: s.service, Mode: with.mode, AppToken: ws.Config().AppToken,
-		SigningSecret: ws.Config().SigningSecret, DefaultAgent: "ops", ChannelAgents: with.agents, Logger: logger,
+		SigningSecret: ws.Config().SigningSecret, DefaultAgent: "ops", Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +88,7 @@ func (s *stage) start() {
 		return result
 	}
 	s.t.Cleanup(func() { s.stop() })
-	s.eventually("the bot is ready", s.bot.Ready)
+	s.eventually("the bot is ready", func() bool { return isReady(s.bot.Ready()) })
 }
 
 // ctx bounds everything a test waits for.

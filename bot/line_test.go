@@ -243,9 +243,9 @@ func (l *line) expect(when string, opened, open int, ready bool) {
 	synctest.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.opened != opened || len(l.conns) != open || l.bot.Ready() != ready {
+	if l.opened != opened || len(l.conns) != open || isReady(l.bot.Ready()) != ready {
 		l.t.Errorf("%s: %d addresses asked for, %d connections, ready %v; want %d, %d, %v\n%s",
-			when, l.opened, len(l.conns), l.bot.Ready(), opened, open, ready, l.logs)
+			when, l.opened, len(l.conns), isReady(l.bot.Ready()), opened, open, ready, l.logs)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/internal/visible"
 )
 
 // plainText is the script, the words or the patch of a call, taken out of its arguments.
@@ -61,7 +62,7 @@ func plainTextOf(kind agent.ToolKind, arguments json.RawMessage) (p plainText, o
 		return asLines("Patch", *a.Patch), true
 	case kind == agent.KindApplyPatch && a.Type != nil && a.Path != nil && a.Diff != nil:
 		p := asLines("Patch", *a.Diff)
-		name, escaped := visible(*a.Type+" "+*a.Path, oneLine)
+		name, escaped := visible.Text(*a.Type+" "+*a.Path, visible.OneLine)
 		p.text, p.hidden = name+"\n"+p.text, p.hidden || escaped
 		return p, true
 	}
@@ -78,7 +79,7 @@ func onlyInput(arguments json.RawMessage) (plainText, bool) {
 }
 
 func asLines(heading, text string) plainText {
-	out, escaped := visible(strings.TrimSuffix(text, "\n"), source)
+	out, escaped := visible.Text(strings.TrimSuffix(text, "\n"), visible.Source)
 	return plainText{heading, out, escaped, differs(text)}
 }
 
@@ -90,7 +91,7 @@ func numbered(heading string, all []string) plainText {
 	p := plainText{heading: heading}
 	lines := make([]string, len(all))
 	for i, text := range all {
-		out, escaped := visible(text, source)
+		out, escaped := visible.Text(text, visible.Source)
 		number := strconv.Itoa(i + 1)
 		lines[i] = number + " " + strings.ReplaceAll(out, "\n", "\n"+strings.Repeat(" ", len(number))+" ")
 		p.hidden, p.easier = p.hidden || escaped, p.easier || differs(text)

@@ -46,8 +46,8 @@ func (b *Bot) listen(ctx context.Context) error {
 	if b.mode == ModeSocket {
 		return b.socket.run(ctx)
 	}
-	b.ready.Store(true)
-	defer b.ready.Store(false)
+	b.ready.set(true)
+	defer b.ready.set(false)
 	<-ctx.Done()
 	return nil
 }

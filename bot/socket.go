@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -44,7 +43,7 @@ type socket struct {
 	log     *slog.Logger
 	dialer  websocket.Dialer
 	hello   func(appID string)
-	ready   atomic.Bool
+	ready   readiness
 
 	mu      sync.Mutex
 	current *link
@@ -79,7 +78,7 @@ func (c *Client) openSocket(ctx context.Context, appToken string) (string, error
 func (s *socket) run(ctx context.Context) error {
 	var links sync.WaitGroup
 	defer links.Wait()
-	defer s.ready.Store(false)
+	defer s.ready.set(false)
 	var present, former *link // former was replaced and may still be open for acknowledgements
 	defer func() { present.close(); former.close() }()
 	var wait backoff
@@ -95,7 +94,7 @@ func (s *socket) run(ctx context.Context) error {
 			return fmt.Errorf("socket mode: %w", refused)
 		case err != nil:
 			s.log.Warn("socket mode: cannot connect", "error", err)
-			s.ready.Store(present.open())
+			s.ready.set(present.open())
 			wait.failed()
 		default:
 			former, present = present, fresh
@@ -115,7 +114,7 @@ func (s *socket) replace(fresh, former *link) {
 	s.mu.Lock()
 	s.current = fresh
 	s.mu.Unlock()
-	s.ready.Store(true)
+	s.ready.set(true)
 	s.log.Info("socket mode: connected")
 	former.retire(s.clock.linger)
 }
@@ -126,12 +125,12 @@ func (s *socket) attend(ctx context.Context, l *link) (slow bool) {
 	case <-ctx.Done():
 		return false
 	case <-l.gone:
-		s.ready.Store(false)
+		s.ready.set(false)
 		s.log.Warn("socket mode: the connection broke", "error", l.err)
 		return false
 	case reason := <-l.leaving:
 		if l.deaf = reason == "link_disabled" || reason == "too_many_websockets"; l.deaf {
-			s.ready.Store(false) // from before the words are in the log
+			s.ready.set(false) // from before the words are in the log
 		}
 		return s.asked(reason)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kelseyhightower/envconfig"
 
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // Config is the environment of the program. Every field takes any text, so that reading never stops at the first
@@ -46,22 +46,6 @@ const (
 	modeHTTP   = "http"
 )
 
-// ErrConfig is wrapped by every error that a person mends in the environment, the agents file or the command line.
-var ErrConfig = errors.New("configuration")
-
-// configError is what is wrong, without the word "configuration" in front.
-type configError struct{ error }
-
-func (e configError) Unwrap() []error { return []error{ErrConfig, e.error} }
-
-// misconfigured marks err as one that a person mends.
-func misconfigured(err error) error {
-	if err == nil {
-		return nil
-	}
-	return configError{err}
-}
-
 // ReadConfig reads the environment. It does not judge the values.
 func ReadConfig() (*Config, error) {
 	var c Config
@@ -83,7 +67,7 @@ func (c *Config) Check() error {
 	c.checkLog(&p)
 	c.checkLater(&p)
 	p = append(p, unknownVariables(os.Environ())...)
-	return misconfigured(errors.Join(p...))
+	return Misconfigured(errors.Join(p...))
 }
 
 // CheckRun judges what the bot needs to run, besides CheckSet.
@@ -92,7 +76,7 @@ func (c *Config) CheckRun() error {
 	for _, n := range c.needed() {
 		p.add("%s is not set; %s", n.name, n.what)
 	}
-	return misconfigured(errors.Join(p...))
+	return Misconfigured(errors.Join(p...))
 }
 
 // CheckSet judges all that is set, besides Check. What is not set is no problem.
@@ -103,11 +87,20 @@ func (c *Config) CheckSet() error {
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
 		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
 	}
-	return misconfigured(errors.Join(p...))
+	return Misconfigured(errors.Join(p...))
 }
 
 // need is a variable without which the bot does not run, and where its value comes from.
 type need struct{ name, what string }
+
+// Missing names the variables that the bot needs to run and that are not set.
+func (c *Config) Missing() []string {
+	var names []string
+	for _, n := range c.needed() {
+		names = append(names, n.name)
+	}
+	return names
+}
 
 // needed are the variables that the bot needs to run and that are not set.
 func (c *Config) needed() []need {

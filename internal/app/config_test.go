@@ -172,9 +172,9 @@ func TestSecretStaysHidden(t *testing.T) {
 func TestLoggerFormats(t *testing.T) {
 	t.Parallel()
 	var text, asJSON strings.Builder
-	newLogger(&Config{LogLevel: "warn", LogFormat: "text"}, &text).Warn("m", "k", "v")
-	newLogger(&Config{LogLevel: "warn", LogFormat: "json"}, &asJSON).Warn("m", "k", "v")
-	newLogger(&Config{LogLevel: "warn", LogFormat: "json"}, &asJSON).Info("quiet")
+	(&Config{LogLevel: "warn", LogFormat: "text"}).Logger(&text).Warn("m", "k", "v")
+	(&Config{LogLevel: "warn", LogFormat: "json"}).Logger(&asJSON).Warn("m", "k", "v")
+	(&Config{LogLevel: "warn", LogFormat: "json"}).Logger(&asJSON).Info("quiet")
 	if !strings.Contains(text.String(), "msg=m k=v") || !json.Valid([]byte(asJSON.String())) {
 		t.Errorf("%q %q", text.String(), asJSON.String())
 	}

@@ -1,6 +1,7 @@
-// Package app is the program: its configuration, the wiring of all parts, the commands, and the demo. It is the only
-// package that knows all others.
+// Package app is the server: it reads the environment and the agents file and wires domain, store, Slack and models
+// into the running bot. The command line is in the package cli below it.
 //
-// Main is what main.go calls. Everything a command needs comes in a [Program]; nothing here reads global state besides
-// the environment, and the standard input of the MCP server that the demo brings.
+//	config secret logger errors version   the environment, and what the program says of itself
+//	run reload service models             the parts, wired, and what a reload replaces
+//	http metrics trail                    what operators look at
 package app

@@ -64,27 +64,21 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 
 // ready says whether the bot hears Slack.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
-	if !s.bot.Ready() {
+	select {
+	case <-s.bot.Ready():
+		fmt.Fprintln(w, "ready")
+	default:
 		http.Error(w, "not connected to Slack", http.StatusServiceUnavailable)
-		return
 	}
-	fmt.Fprintln(w, "ready")
 }
 
 // sayWhenReady logs the moment from which the bot hears Slack.
 func (s *server) sayWhenReady(ctx context.Context) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for said := false; ; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if !said && s.bot.Ready() {
-			said = true
-			s.log.Info("ready")
-			tick.Reset(time.Hour)
-		}
+	select {
+	case <-s.bot.Ready():
+		s.log.Info("ready")
+	case <-ctx.Done():
 	}
+	<-ctx.Done()
+	return nil
 }

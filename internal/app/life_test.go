@@ -112,6 +112,40 @@ func TestReload(t *testing.T) {
 	w.answer(w.mention("pay 2"), "R-1")
 }
 
+// TestReloadChangesWhoMayAskWhom takes who may start runs, how many, and which agent a channel has from the new file.
+func TestReloadChangesWhoMayAskWhom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	w.answer(w.mention("pay 1"), "R-1")
+	w.write("countersign.yaml", fmt.Sprintf(strings.Replace(agentsYAML, "agents:\n", `requesters: { users: [U0BEN] }
+limits: { runs_per_person: 1 }
+channels: { C0GENERAL: bills }
+agents:
+  bills:
+    instructions: You answer for bills.
+    model: gpt-5.2
+    tools: [{ type: function, name: current_time, needs_approval: true }]
+`, 1), anybody))
+	bot.signal(syscall.SIGHUP)
+	bot.says("agents file reloaded")
+	w.mention("pay 1")
+	refused := func(why string) bool {
+		out, _, _ := w.run("audit", "export")
+		return strings.Contains(out, `"data":{"why":"`+why+`"}`)
+	}
+	w.until("a refusal of who may not ask any more", func() bool { return refused("unauthorized") })
+	thread := w.mentionBy(ben, "what time is it")
+	card := w.card(thread, 1)
+	w.mentionBy(ben, "what time is it now")
+	w.until("a refusal of one run too many", func() bool { return refused("limit") })
+	w.mustClick(cleo, card, "approve")
+	w.answer(thread, "Europe/Berlin")
+	if body := string(w.model.Requests()[len(w.model.Requests())-1].Body); !strings.Contains(body, "You answer for bills.") {
+		t.Errorf("the channel's agent was not asked: %s", body)
+	}
+}
+
 // TestReloadDuringTheStart takes a SIGHUP that comes before the bot is ready: the file is read again once it is.
 func TestReloadDuringTheStart(t *testing.T) {
 	t.Parallel()

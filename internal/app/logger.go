@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// newLogger writes to w as the environment says. Check has judged level and format.
-func newLogger(c *Config, w io.Writer) *slog.Logger {
+// Logger writes to w as the environment says. Check has judged level and format.
+func (c *Config) Logger(w io.Writer) *slog.Logger {
 	level, err := c.level()
 	if err != nil {
 		level = slog.LevelInfo

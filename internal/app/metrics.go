@@ -103,3 +103,21 @@ func (m measuredModel) Respond(ctx context.Context, req *agent.ModelRequest) (*a
 	m.metrics.modelCalls.WithLabelValues(outcome(err)).Observe(time.Since(started).Seconds())
 	return resp, err
 }
+
+// outcome is the word that metrics use for how a call ended.
+func outcome(err error) string {
+	for _, o := range []struct {
+		fact error
+		word string
+	}{
+		{nil, "ok"}, {approvals.ErrConflict, "conflict"}, {approvals.ErrUnauthorized, "unauthorized"},
+		{approvals.ErrUnavailable, "unavailable"}, {approvals.ErrExpired, "expired"}, {approvals.ErrStale, "stale"},
+		{approvals.ErrLimit, "limit"}, {approvals.ErrInvalid, "invalid"}, {approvals.ErrNotFound, "not_found"},
+		{approvals.ErrUndeliverable, "undeliverable"}, {context.Canceled, "cancelled"},
+	} {
+		if errors.Is(err, o.fact) {
+			return o.word
+		}
+	}
+	return "error"
+}

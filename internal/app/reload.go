@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"countersign/internal/app/agentsfile"
+	"countersign/internal/agentsfile"
 )
 
 // reloadOnSignal reads the agents file again at every SIGHUP.
@@ -22,23 +22,24 @@ func (s *server) reloadOnSignal(ctx context.Context) error {
 
 // reload puts the file in force, or leaves everything as it is and says so.
 func (s *server) reload() {
-	before := s.front.current.Load()
-	next, err := s.loadCatalog()
+	before := s.live.current.Load()
+	next, err := LoadCatalog(s.cfg, s.parts)
 	if err == nil {
 		err = s.adopt(next)
 	}
 	if err != nil {
-		s.mcp.retire(before.used)
+		s.parts.Servers.Retire(before.Catalog)
 		s.metrics.reloads.WithLabelValues("refused").Inc()
-		s.log.Error("ALERT: the agents file was not reloaded; the one read before stays in force", "problems", problemLines(err))
+		s.log.Error("ALERT: the agents file was not reloaded; the one read before stays in force",
+			"problems", problemLines(err))
 		return
 	}
-	s.mcp.retire(next.used)
+	s.parts.Servers.Retire(next)
 	s.metrics.reloads.WithLabelValues("ok").Inc()
-	if next.limits().PendingPerPerson != before.limits().PendingPerPerson {
+	if next.Limits().PendingPerPerson != before.Limits().PendingPerPerson {
 		s.log.Warn("limits.pending_per_person takes effect at the next start")
 	}
-	s.log.Info("agents file reloaded", "sha256", hex.EncodeToString(next.file.Digest[:]))
+	s.log.Info("agents file reloaded", "sha256", hex.EncodeToString(next.File.Digest[:]))
 }
 
 func problemLines(err error) []string {

@@ -3,11 +3,38 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
 
+	"countersign/approvals"
 	"countersign/bot"
+	"countersign/internal/catalog"
 )
+
+// CheckSlack asks Slack whether the tokens and scopes are good, and which workspace they are for.
+func CheckSlack(ctx context.Context, cfg *Config, c *catalog.Catalog) (approvals.WorkspaceID, error) {
+	client, err := bot.NewClient(bot.ClientConfig{Token: cfg.BotToken.Reveal(), APIURL: cfg.SlackAPIURL})
+	if err != nil {
+		return "", Misconfigured(err)
+	}
+	b, err := bot.New(bot.Config{
+		Client: client, Service: &approvals.Service{}, Mode: bot.Mode(cfg.SlackMode), AppToken: cfg.AppToken.Reveal(),
+		SigningSecret: cfg.SigningSecret.Reveal(), DefaultAgent: c.File.DefaultAgent,
+	})
+	if err != nil {
+		return "", Misconfigured(err)
+	}
+	if err := b.Check(ctx); err != nil {
+		return "", explainSlack(err)
+	}
+	return workspace(ctx, client)
+}
+
+// workspace asks Slack which workspace the bot token is for.
+func workspace(ctx context.Context, client *bot.Client) (approvals.WorkspaceID, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	ws, err := client.Workspace(ctx)
+	return ws, explainSlack(err)
+}
 
 // checkSlack asks Slack about the tokens. Missing scopes are said and not fatal: what needs them does not work.
 func (s *server) checkSlack(ctx context.Context) error {
@@ -17,18 +44,4 @@ func (s *server) checkSlack(ctx context.Context) error {
 		return nil
 	}
 	return explainSlack(err)
-}
-
-// explainSlack adds to what Slack says what to do about it. A refused token is a matter of configuration.
-func explainSlack(err error) error {
-	if err == nil {
-		return nil
-	}
-	if refused, ok := errors.AsType[*bot.TokenError](err); ok {
-		return misconfigured(fmt.Errorf("%w; copy the token again from the app's settings", refused))
-	}
-	if unreachable, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("reach Slack (SLACK_API_URL): %w", unreachable.Err)
-	}
-	return err
 }

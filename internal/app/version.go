@@ -1,53 +1,23 @@
 package app
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
-type versionCommand struct {
-	JSON bool
-}
-
-// command is the command line's view of it.
-func (c *versionCommand) command(l *commandLine) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  countersign version --json",
-		Args:    none,
-		RunE:    l.run(c.Run),
-	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.BoolVar(&c.JSON, "json", false, "print JSON")
-	return cmd
-}
-
-// Run prints what was built from which commit with which Go.
-func (c *versionCommand) Run(_ context.Context, p *Program) error {
-	v := buildVersion()
-	if c.JSON {
-		return json.NewEncoder(p.Stdout).Encode(v)
-	}
-	_, err := fmt.Fprintln(p.Stdout, "countersign", v)
-	return err
-}
-
-type version struct {
+// Version says what was built from which commit with which Go.
+type Version struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
 }
 
-func (v version) String() string { return fmt.Sprintf("%s (%s, %s)", v.Version, v.Commit, v.Go) }
+// String is what people read.
+func (v Version) String() string { return fmt.Sprintf("%s (%s, %s)", v.Version, v.Commit, v.Go) }
 
-func buildVersion() version {
-	v := version{Version: "devel", Commit: "unknown commit", Go: "unknown Go"}
+// BuildVersion is the version of the running program.
+func BuildVersion() Version {
+	v := Version{Version: "devel", Commit: "unknown commit", Go: "unknown Go"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

@@ -217,10 +217,15 @@ func (w *world) noSecrets() {
 	}
 }
 
-// mention posts a mention and returns its thread.
+// mention posts a mention of ann and returns its thread.
 func (w *world) mention(text string) string {
 	w.t.Helper()
-	ts, err := w.slack.Post(w.ctx, ann, general, "<@"+w.slack.Config().App.BotUserID+"> "+text, "")
+	return w.mentionBy(ann, text)
+}
+
+func (w *world) mentionBy(user, text string) string {
+	w.t.Helper()
+	ts, err := w.slack.Post(w.ctx, user, general, "<@"+w.slack.Config().App.BotUserID+"> "+text, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/visible"
+)
+
+type showCommand struct {
+	ID   string
+	JSON bool
+}
+
+// command is the command line's view of it.
+func (c *showCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one request with its arguments and decisions",
+		Long:    `Show the request ID, as on its card and in the list, with its arguments and decisions.`,
+		Example: "  countersign approvals show req_06f1k8…",
+		Args:    one("a request's id", &c.ID),
+		RunE:    l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.JSON, "json", false, "print the whole record as JSON")
+	return cmd
+}
+
+// Run prints one request.
+func (c *showCommand) Run(ctx context.Context, p *Program) error {
+	desk, err := p.desk(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer desk.Close()
+	r, err := desk.Request(ctx, approvals.RequestID(c.ID))
+	if err != nil {
+		return err
+	}
+	return c.print(p, r)
+}
+
+func (c *showCommand) print(p *Program, r *approvals.Request) error {
+	if c.JSON {
+		e := newEncoder(p.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return printRequest(p.Stdout, r)
+}
+
+// printRequest writes what people decide on. All of it: what was shown is what is decided.
+func printRequest(w io.Writer, r *approvals.Request) error {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, visible.Line(value)) }
+	list := func(name string, lines []string) {
+		for _, text := range lines {
+			line(name, text)
+			name = ""
+		}
+	}
+	line("request", string(r.ID))
+	line("status", statusLine(r))
+	line("asks", questionWords(r.Kind))
+	line("tool", r.Tool.Name+" ("+string(r.Tool.Kind)+")")
+	if r.Tool.Description != "" {
+		line("description", r.Tool.Description)
+	}
+	list("bound to", r.Tool.Binding)
+	line("agent", strings.Join(r.Path, " > "))
+	line("requester", r.Requester.Local())
+	line("channel", r.Place.Channel)
+	line("run", string(r.Run))
+	line("needs", r.Requirement.Describe())
+	line("created", r.Created.UTC().Format(time.RFC3339))
+	if !r.Expires.IsZero() {
+		line("expires", r.Expires.UTC().Format(time.RFC3339))
+	}
+	line("digest", r.Digest.String())
+	for _, d := range r.Decisions {
+		line("decision", decisionLine(d))
+	}
+	line("arguments", "")
+	b.WriteString(indentArguments(r.Arguments))
+	list("depends on", r.Facts)
+	list("in words", r.Explanation)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// questionWords say what a request of the kind waits for.
+func questionWords(kind agent.InterruptionKind) string {
+	switch kind {
+	case agent.Confirm:
+		return "whether the call may run"
+	case agent.OutcomeUnknown:
+		return "what became of the call, which was begun"
+	case agent.ExternalResult:
+		return "for the result of the call, which somebody carries out elsewhere"
+	}
+	return string(kind)
+}
+
+func statusLine(r *approvals.Request) string {
+	if r.Note != "" {
+		return string(r.Status) + ": " + r.Note
+	}
+	return string(r.Status)
+}
+
+func decisionLine(d approvals.Decision) string {
+	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, d.By.Local(), d.Via, d.At.UTC().Format(time.RFC3339))
+	if d.Reason != "" {
+		s += ": " + d.Reason
+	}
+	return s
+}
+
+// indentArguments spreads canonical JSON over lines; nothing of it is left out.
+func indentArguments(arguments json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, arguments, "  ", "  ") != nil {
+		return "  " + visible.Line(string(arguments)) + "\n"
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i, line := range lines {
+		text := strings.TrimLeft(line, " ") // what stands before it is indentation made here
+		lines[i] = line[:len(line)-len(text)] + visible.Line(text)
+	}
+	return "  " + strings.Join(lines, "\n") + "\n"
+}

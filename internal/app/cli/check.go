@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"countersign/approvals"
+	"countersign/internal/agentsfile"
+	"countersign/internal/app"
+	"countersign/internal/catalog"
+	"countersign/internal/visible"
+)
+
+type checkCommand struct {
+	Offline, MCP, Schema, JSON bool
+	File                       string
+}
+
+// command is the command line's view of it.
+func (c *checkCommand) command(l *commandLine) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Check the environment, the agents file, the policies and the Slack token",
+		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the Slack token.
+
+Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
+With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.`,
+		Example: `  countersign check --offline countersign.yaml
+  countersign check --mcp`,
+		Args: atMostOne(&c.File),
+		RunE: l.run(c.Run),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.Offline, "offline", false, "do not ask Slack, and accept that tokens and keys are not set")
+	f.BoolVar(&c.MCP, "mcp", false, "start or contact the MCP servers of the file, and list their tools")
+	f.BoolVar(&c.Schema, "schema", false, "print the JSON Schema of the agents file, for editors")
+	f.BoolVar(&c.JSON, "json", false, "print JSON")
+	return cmd
+}
+
+// report is what check found in order.
+type report struct {
+	File       string           `json:"file"`
+	SHA256     string           `json:"sha256"`
+	Tools      []catalog.Row    `json:"tools"`
+	Policy     string           `json:"policy,omitempty"`
+	Requesters string           `json:"requesters"`
+	Slack      string           `json:"slack"`
+	catalog    *catalog.Catalog // what the words come from
+	missing    []string         // what is not set, and not needed offline
+	channels   [][2]string      // channel and agent
+}
+
+// Run prints what would run, or what is wrong.
+func (c *checkCommand) Run(ctx context.Context, p *Program) error {
+	if c.Schema {
+		_, err := p.Stdout.Write(agentsfile.Schema)
+		return err
+	}
+	cfg, err := app.ReadConfig()
+	if err != nil {
+		return err
+	}
+	if c.File != "" {
+		cfg.Agents = c.File
+	}
+	rep, err := c.inspect(ctx, p, cfg)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		e := newEncoder(p.Stdout)
+		e.SetEscapeHTML(false)
+		return e.Encode(rep)
+	}
+	return rep.print(p.Stdout)
+}
+
+// inspect checks the environment and the file together, so that one look shows everything that is wrong.
+func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config) (*report, error) {
+	environment := cfg.CheckRun()
+	rep := &report{Slack: "not asked"}
+	if c.Offline {
+		environment = cfg.CheckSet()
+		rep.missing = cfg.Missing()
+	}
+	servers := catalog.NewServers(app.BuildVersion().Version, cfg.Logger(p.Stderr))
+	defer servers.Close()
+	made, err := app.LoadCatalog(cfg, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})
+	if err := errors.Join(environment, err); err != nil {
+		return nil, app.Misconfigured(err)
+	}
+	if err := rep.describe(ctx, made); err != nil {
+		return nil, err
+	}
+	if c.MCP {
+		if rep.Tools, err = made.ListedRows(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if c.Offline {
+		return rep, nil
+	}
+	ws, err := app.CheckSlack(ctx, cfg, made)
+	rep.Slack = fmt.Sprintf("workspace %s, tokens and scopes are good", ws)
+	return rep, err
+}
+
+// describe puts the catalog into words. Texts are shown as they are written.
+func (rep *report) describe(ctx context.Context, c *catalog.Catalog) error {
+	rep.catalog = c
+	rep.File, rep.SHA256, rep.Tools = c.File.Path, hex.EncodeToString(c.File.Digest[:]), c.Rows()
+	rep.Requesters = c.File.Requesters.String()
+	for _, id := range c.File.ChannelIDs() {
+		rep.channels = append(rep.channels, [2]string{id, c.File.Channels[id]})
+	}
+	if c.File.DefaultPolicy == nil {
+		return nil
+	}
+	r, err := c.Requirement(ctx, &approvals.Request{})
+	rep.Policy = r.Describe()
+	return err
+}
+
+func (rep *report) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s is in order (sha256 %s)\n\n", visible.Line(rep.File), rep.SHA256[:16])
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "AGENT\tTOOL\tTYPE\tGATE\tCALL")
+	for _, r := range rep.Tools {
+		gate := strings.Join(strings.Fields(r.Gate), " ")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n",
+			visible.Line(r.Agent), visible.Line(r.Tool), r.Type, visible.Line(gate), visible.Line(r.Call))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nanswers     %s\n", visible.Line(rep.answers()))
+	fmt.Fprintf(w, "may ask     %s\n", visible.Line(rep.Requesters))
+	if rep.Policy != "" {
+		fmt.Fprintf(w, "must agree  %s\n", visible.Line(rep.Policy))
+	}
+	fmt.Fprintf(w, "Slack       %s\n", visible.Line(rep.Slack))
+	if len(rep.missing) > 0 {
+		fmt.Fprintf(w, "not set     %s: the bot needs them to run\n", strings.Join(rep.missing, ", "))
+	}
+	return nil
+}
+
+func (rep *report) answers() string {
+	words := []string{rep.catalog.File.DefaultAgent}
+	for _, c := range rep.channels {
+		words = append(words, c[1]+" in "+c[0])
+	}
+	return strings.Join(words, ", ")
+}

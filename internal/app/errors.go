@@ -1,0 +1,63 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+
+	"countersign/bot"
+	"countersign/store"
+	"countersign/store/boltstore"
+)
+
+// ErrConfig is wrapped by every error that a person mends in the environment, the agents file or the command line.
+var ErrConfig = errors.New("configuration")
+
+// configError is what is wrong, without the word "configuration" in front.
+type configError struct{ error }
+
+func (e configError) Unwrap() []error { return []error{ErrConfig, e.error} }
+
+// Misconfigured marks err as one that a person mends: it wraps ErrConfig, and its text stays as it is.
+func Misconfigured(err error) error {
+	if err == nil {
+		return nil
+	}
+	return configError{err}
+}
+
+// ExplainStore adds to an error of opening the store what to do about it.
+func ExplainStore(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, boltstore.ErrInUse):
+		return fmt.Errorf("%w; stop that process, or give this one another COUNTERSIGN_STORE", err)
+	case errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported):
+		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
+	}
+	return err
+}
+
+// explainFile adds to an error of reading the agents file what to do about it.
+func explainFile(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; COUNTERSIGN_AGENTS says where it is, examples/countersign.yaml is one to start from", err)
+	}
+	return err
+}
+
+// explainSlack adds to what Slack says what to do about it. A refused token is a matter of configuration.
+func explainSlack(err error) error {
+	if err == nil {
+		return nil
+	}
+	if refused, ok := errors.AsType[*bot.TokenError](err); ok {
+		return Misconfigured(fmt.Errorf("%w; copy the token again from the app's settings", refused))
+	}
+	if unreachable, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("reach Slack (SLACK_API_URL): %w", unreachable.Err)
+	}
+	return err
+}

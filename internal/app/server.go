@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"countersign/approvals"
+	"countersign/bot"
+	"countersign/internal/catalog"
+	"countersign/internal/control"
+	"countersign/store"
+)
+
+// server is the running bot: all parts, wired.
+type server struct {
+	cfg     *Config
+	log     *slog.Logger
+	metrics *metrics
+	parts   catalog.Config   // what every catalog is made with
+	hangup  <-chan os.Signal // SIGHUP
+
+	client    *bot.Client
+	workspace approvals.WorkspaceID
+	store     approvals.Store
+	live      *live
+	service   *service
+	bot       *bot.Bot
+	worker    *approvals.Worker
+	socket    net.Listener // the operator's
+	listener  net.Listener // COUNTERSIGN_LISTEN
+}
+
+// open makes the parts, in the order in which a mistake is cheapest to find: the file, the token, the store.
+func (s *server) open(ctx context.Context) error {
+	first, err := LoadCatalog(s.cfg, s.parts)
+	if err != nil {
+		return err
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	if s.store, err = store.Open(ctx, s.cfg.Store.Reveal(), store.Config{Logger: s.log}); err != nil {
+		return ExplainStore(err)
+	}
+	if err := s.assemble(ctx, first); err != nil {
+		s.store.Close()
+		return err
+	}
+	s.log.Info("starting", "workspace", s.workspace, "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "sha256",
+		hex.EncodeToString(first.File.Digest[:]), "mode", s.cfg.SlackMode)
+	return nil
+}
+
+// connect asks Slack who the bot is. A refused token ends the start.
+func (s *server) connect(ctx context.Context) error {
+	var err error
+	s.client, err = bot.NewClient(bot.ClientConfig{
+		Token: s.cfg.BotToken.Reveal(), APIURL: s.cfg.SlackAPIURL, Logger: s.log,
+	})
+	if err != nil {
+		return Misconfigured(err)
+	}
+	s.workspace, err = workspace(ctx, s.client)
+	return err
+}
+
+// assemble wires service, bot and worker, and opens the sockets.
+func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
+	s.live = &live{}
+	if err := s.adopt(first); err != nil {
+		return err
+	}
+	// All but Submit stays with this service: it reads the catalog in force through live.
+	s.service = &service{Service: s.live.current.Load().submitter, live: s.live, metrics: s.metrics}
+	var err error
+	s.bot, err = bot.New(bot.Config{
+		Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
+		SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: first.File.DefaultAgent, Logger: s.log,
+	})
+	if err != nil {
+		return Misconfigured(err)
+	}
+	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
+		Store: s.store, Agents: s.live, Notifier: measuredNotifier{s.bot, s.metrics}, Policy: s.live, Directory: s.client,
+		Limits: first.Limits(), Drain: toolDrain, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.checkSlack(ctx); err != nil {
+		return err
+	}
+	t, err := newTrail(context.WithoutCancel(ctx), s.store, s.log)
+	if err != nil {
+		return err
+	}
+	s.metrics.registry.MustRegister(t)
+	return s.listen()
+}
+
+func (s *server) listen() error {
+	var err error
+	if s.listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+		return fmt.Errorf("COUNTERSIGN_LISTEN: %w", err)
+	}
+	// Without the control socket the bot still does its work; commands then say why they cannot.
+	if s.socket, err = control.Listen(s.cfg.StorePath(), s.log); err != nil {
+		s.log.Warn("commands cannot reach the running bot", "error", err)
+	}
+	return nil
+}
+
+// adopt puts a catalog in force.
+func (s *server) adopt(c *catalog.Catalog) error {
+	submitter, err := approvals.NewService(approvals.ServiceConfig{
+		Store: s.store, Policy: s.live, Directory: s.client, Agents: s.live, Requesters: c.Requesters(s.workspace),
+		Limits: c.Limits(), Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.live.current.Store(&inForce{c, submitter})
+	return nil
+}

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"sync/atomic"
+
+	"countersign/approvals"
+	"countersign/internal/catalog"
+)
+
+// live is the catalog in force, which a reload replaces. Runs under way go on with what replaces it: a call that has
+// become another one is asked about again.
+type live struct{ current atomic.Pointer[inForce] }
+
+// inForce is a catalog, and the service that lets runs start by its requesters and limits.
+type inForce struct {
+	*catalog.Catalog
+	submitter *approvals.Service
+}
+
+var (
+	_ approvals.Agents = (*live)(nil)
+	_ approvals.Policy = (*live)(nil)
+)
+
+// Agent is part of approvals.Agents.
+func (l *live) Agent(name string) (approvals.AgentConfig, error) { return l.current.Load().Agent(name) }
+
+// Requirement is part of approvals.Policy.
+func (l *live) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
+	return l.current.Load().Requirement(ctx, r)
+}
+
+// service is approvals.Service as the bot and the control socket call it: with the catalog in force, and measured.
+// What it embeds reads agents and policy through live, so a reload does not replace it.
+type service struct {
+	*approvals.Service
+	live    *live
+	metrics *metrics
+}
+
+// Submit starts a run of the agent that the catalog in force names for the channel, if its requesters and limits allow.
+func (s *service) Submit(ctx context.Context, in approvals.Submission) (approvals.Receipt, error) {
+	now := s.live.current.Load()
+	in.Agent = now.File.AgentFor(in.Place.Channel)
+	receipt, err := now.submitter.Submit(ctx, in)
+	s.metrics.submitted(receipt, err)
+	return receipt, err
+}
+
+// Decide measures how long a decision takes.
+func (s *service) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+	done := s.metrics.deciding(d)
+	r, err := s.Service.Decide(ctx, d)
+	done(err)
+	return r, err
+}

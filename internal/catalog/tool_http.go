@@ -1,0 +1,20 @@
+package catalog
+
+import (
+	"countersign/agent"
+	"countersign/agent/httptool"
+	"countersign/internal/agentsfile"
+)
+
+// newHTTPTool makes the tool that the file declares, without a gate.
+func newHTTPTool(t *agentsfile.Tool) (agent.Tool, error) {
+	headers := make(map[string]string, len(t.Headers))
+	for _, h := range t.Headers {
+		headers[h.Name] = h.Value.Value
+	}
+	return httptool.New(httptool.Config{
+		Name: t.Name, Description: t.Description, Version: t.Version, Parameters: t.Parameters,
+		Method: t.Method, URL: t.URL.Value, WrittenURL: t.URL.Written, Headers: headers,
+		Idempotent: t.Idempotent != nil && *t.Idempotent, Timeout: t.Timeout, AllowAddresses: t.AllowAddresses,
+	})
+}

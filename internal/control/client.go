@@ -1,0 +1,162 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"countersign/approvals"
+)
+
+// ErrNotRunning is returned by Dial when nobody listens: the bot does not run.
+var ErrNotRunning = errors.New("the bot does not run")
+
+// Client is a Desk at the other end of the socket.
+type Client struct {
+	http *http.Client
+	path string
+}
+
+var _ Desk = (*Client)(nil)
+
+// Dial reaches the bot that has the store file open, or returns ErrNotRunning.
+func Dial(ctx context.Context, store string) (*Client, error) {
+	path, err := SocketPath(store)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: 2 * time.Second}
+	probe, err := dialer.DialContext(ctx, "unix", path)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	probe.Close()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "unix", path)
+	}}
+	return &Client{http: &http.Client{Transport: transport}, path: path}, nil
+}
+
+// Close is part of Desk. It releases connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// open sends a request and returns the answer's body.
+func (c *Client) open(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://countersign"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask the bot: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the bot through %s: %w", c.path, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		return nil, fmt.Errorf("ask the bot: it answers %s; is it another version of the program?", resp.Status)
+	}
+	return resp.Body, nil
+}
+
+func (c *Client) call(ctx context.Context, method, path string, body []byte, answer any) error {
+	r, err := c.open(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := json.NewDecoder(r).Decode(answer); err != nil {
+		return fmt.Errorf("read the bot's answer: %w", err)
+	}
+	return nil
+}
+
+// Pending is part of Desk.
+func (c *Client) Pending(ctx context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
+	q := url.Values{"limit": {strconv.Itoa(limit)}, "workspace": {string(after.Workspace)}, "after": {string(after.Request)}}
+	var answer struct {
+		pendingPage
+		Error *failure `json:"error"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/v1/requests?"+q.Encode(), nil, &answer); err != nil {
+		return nil, false, err
+	}
+	return answer.Requests, answer.More, answer.Error.err()
+}
+
+// Request is part of Desk.
+func (c *Client) Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error) {
+	var answer result
+	if err := c.call(ctx, http.MethodGet, "/v1/requests/"+url.PathEscape(string(id)), nil, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Request, answer.Error.err()
+}
+
+// Decide is part of Desk.
+func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("send decision: %w", err)
+	}
+	var answer result
+	if err := c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Request, answer.Error.err()
+}
+
+// VerifyAudit is part of Desk.
+func (c *Client) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
+	answer := result{Report: &approvals.AuditReport{}}
+	if err := c.call(ctx, http.MethodGet, "/v1/audit/report", nil, &answer); err != nil {
+		return approvals.AuditReport{}, err
+	}
+	return *answer.Report, answer.Error.err()
+}
+
+// ExportAudit is part of Desk.
+func (c *Client) ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error {
+	r, err := c.open(ctx, http.MethodGet, "/v1/audit/entries", nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for d := json.NewDecoder(r); ; {
+		var e approvals.AuditEntry
+		switch err := d.Decode(&e); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the bot broke off; its log says why: %w", err)
+		}
+		if err := fn(&e); err != nil {
+			return err
+		}
+	}
+}
+
+// Backup is part of Desk.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
+	r, err := c.open(ctx, http.MethodGet, "/v1/backup", nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if _, err := io.Copy(w, r); err != nil {
+		return fmt.Errorf("copy the store: the bot broke off; its log says why: %w", err)
+	}
+	return nil
+}

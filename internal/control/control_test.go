@@ -1,0 +1,300 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"countersign/approvals"
+)
+
+// fakeDesk answers with what a test wants.
+type fakeDesk struct {
+	page    []*approvals.Request
+	request *approvals.Request
+	err     error
+	decided approvals.Decision
+	entries int
+	data    []byte
+}
+
+func (f *fakeDesk) Pending(_ context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
+	page := f.page
+	for len(page) > 0 && page[0].ID <= after.Request {
+		page = page[1:]
+	}
+	return page[:min(limit, len(page))], len(page) > limit, f.err
+}
+
+func (f *fakeDesk) Request(context.Context, approvals.RequestID) (*approvals.Request, error) {
+	return f.request, f.err
+}
+
+func (f *fakeDesk) Decide(_ context.Context, d approvals.Decision) (*approvals.Request, error) {
+	f.decided = d
+	return f.request, f.err
+}
+
+func (f *fakeDesk) VerifyAudit(context.Context) (approvals.AuditReport, error) {
+	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}}}, f.err
+}
+
+func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry) error) error {
+	for i := range f.entries {
+		if err := fn(&approvals.AuditEntry{Workspace: "T1", Seq: uint64(i + 1), Data: json.RawMessage(`{"a":"<b>"}`)}); err != nil {
+			return err
+		}
+	}
+	return f.err
+}
+
+func (f *fakeDesk) Backup(_ context.Context, w io.Writer) error {
+	if _, err := w.Write(f.data); err != nil {
+		return err
+	}
+	return f.err
+}
+
+func (f *fakeDesk) Close() error { return nil }
+
+// serve offers the desk on the socket of a store in a fresh folder.
+func serve(t *testing.T, desk Desk) (store string, client *Client) {
+	t.Helper()
+	store = filepath.Join(t.TempDir(), "x.db")
+	log := slog.New(slog.DiscardHandler)
+	l, err := Listen(store, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, desk, log) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	client, err = Dial(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return store, client
+}
+
+// TestThroughSocket gets the same through the socket as from the desk.
+func TestThroughSocket(t *testing.T) {
+	t.Parallel()
+	r := &approvals.Request{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending, Arguments: json.RawMessage(`{"a":1}`)}
+	desk := &fakeDesk{page: []*approvals.Request{r, {ID: "req_2"}, {ID: "req_3"}}, request: r, entries: 3, data: bytes.Repeat([]byte("x"), 3<<20)}
+	_, c := serve(t, desk)
+	ctx := t.Context()
+
+	page, more, err := c.Pending(ctx, Cursor{}, 2)
+	if err != nil || !more || len(page) != 2 {
+		t.Errorf("first page: %d, %v, %v", len(page), more, err)
+	}
+	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 || page[0].ID != "req_3" {
+		t.Errorf("last page: %d, %v, %v", len(page), more, err)
+	}
+	got, err := c.Request(ctx, "req_1")
+	if diff := cmp.Diff(r, got); err != nil || diff != "" {
+		t.Errorf("request: %v %s", err, diff)
+	}
+	d := approvals.Decision{ID: "dec_1", Workspace: "T1", Request: "req_1", By: "T1/U1", Verdict: approvals.Reject, Reason: "no\n\"é\"", Via: "cli"}
+	d.Digest[3] = 9
+	if _, err := c.Decide(ctx, d); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(d, desk.decided); diff != "" {
+		t.Error(diff)
+	}
+	if report, err := c.VerifyAudit(ctx); err != nil || report.Workspaces[0].Entries != 7 {
+		t.Errorf("verify: %+v, %v", report, err)
+	}
+	n := 0
+	if err := c.ExportAudit(ctx, func(e *approvals.AuditEntry) error { n++; return nil }); err != nil || n != 3 {
+		t.Errorf("export: %d, %v", n, err)
+	}
+	var b bytes.Buffer
+	if err := c.Backup(ctx, &b); err != nil || b.Len() != 3<<20 {
+		t.Errorf("backup: %d bytes, %v", b.Len(), err)
+	}
+}
+
+// TestErrorsThroughSocket keeps facts and words, and the request that comes with them.
+func TestErrorsThroughSocket(t *testing.T) {
+	t.Parallel()
+	r := &approvals.Request{ID: "req_1", Status: approvals.RequestApproved}
+	for code, fact := range codes {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			_, c := serve(t, &fakeDesk{request: r, err: errors.Join(fact)})
+			got, err := c.Decide(t.Context(), approvals.Decision{})
+			if !errors.Is(err, fact) || err.Error() != fact.Error() || got == nil || got.ID != "req_1" {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+	broken := &approvals.AuditError{Workspace: "T1", Seq: 4, Reason: "altered"}
+	_, c := serve(t, &fakeDesk{err: broken, entries: 2, data: []byte("half")})
+	_, err := c.VerifyAudit(t.Context())
+	if got, ok := errors.AsType[*approvals.AuditError](err); !ok || *got != *broken {
+		t.Errorf("verify: %v", err)
+	}
+	if err := c.ExportAudit(t.Context(), func(*approvals.AuditEntry) error { return nil }); err == nil {
+		t.Error("half an export was taken for a whole one")
+	}
+	if err := c.Backup(t.Context(), io.Discard); err == nil {
+		t.Error("half a backup was taken for a whole one")
+	}
+}
+
+// TestNotRunning tells a bot that does not run from one that does not answer.
+func TestNotRunning(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "x.db")
+	if _, err := Dial(t.Context(), store); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("no socket: %v", err)
+	}
+	left, err := net.Listen("unix", store+".sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.(*net.UnixListener).SetUnlinkOnClose(false)
+	left.Close()
+	if _, err := Dial(t.Context(), store); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("socket left behind: %v", err)
+	}
+	l, err := Listen(store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("the socket left behind is in the way: %v", err)
+	}
+	l.Close()
+}
+
+// TestSocketFile is the owner's alone, and replaces nothing but a socket.
+func TestSocketFile(t *testing.T) {
+	t.Parallel()
+	store, _ := serve(t, &fakeDesk{})
+	path, err := SocketPath(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	other := filepath.Join(t.TempDir(), "y.db")
+	if err := os.WriteFile(other+".sock", []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Listen(other, slog.New(slog.DiscardHandler)); err == nil {
+		l.Close()
+		t.Error("a file was replaced by a socket")
+	}
+}
+
+// TestLongPath moves the socket into the runtime directory, one for each store.
+func TestLongPath(t *testing.T) {
+	runtime := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	deep := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first, err := SocketPath(filepath.Join(deep, "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := SocketPath(filepath.Join(deep, "b.db"))
+	if err != nil || first == second || !strings.HasPrefix(first, runtime) || len(first) > longest {
+		t.Errorf("%s %s %v", first, second, err)
+	}
+	l, err := Listen(filepath.Join(deep, "a.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if info, err := os.Stat(filepath.Dir(first)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	if err := os.Chmod(filepath.Dir(first), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Listen(filepath.Join(deep, "b.db"), slog.New(slog.DiscardHandler)); err == nil {
+		l.Close()
+		t.Error("a folder open to everybody was used")
+	}
+}
+
+// TestPeer tells who is at the other end, and lets in nobody it cannot tell.
+func TestPeer(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "x.db")
+	l, err := Listen(store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	path, err := SocketPath(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	if uid, err := peer(accepted); err != nil || uid != uint32(os.Getuid()) {
+		t.Errorf("%d, %v", uid, err)
+	}
+	one, other := net.Pipe()
+	defer one.Close()
+	defer other.Close()
+	if _, err := peer(one); err == nil {
+		t.Error("a connection that is no Unix socket has a user")
+	}
+}
+
+// TestServeEnds lets an answer under way finish, and no longer than two seconds.
+func TestServeEnds(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "x.db")
+	log := slog.New(slog.DiscardHandler)
+	l, err := Listen(store, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, &fakeDesk{}, log) }()
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("does not end")
+	}
+	if _, err := os.Stat(store + ".sock"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left behind: %v", err)
+	}
+}

@@ -1,0 +1,142 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"countersign/approvals"
+)
+
+// ErrNoBackup is returned by a store that cannot be copied while it is in use.
+var ErrNoBackup = errors.New("this store has no backup of its own; use the database's tools")
+
+// Desk is what an operator can do with a store, across its workspaces.
+type Desk interface {
+	// Pending lists pending requests behind the cursor, oldest first, at most limit, and says whether there are more.
+	Pending(ctx context.Context, after Cursor, limit int) (page []*approvals.Request, more bool, err error)
+	// Request finds a request in any workspace; approvals.ErrNotFound.
+	Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error)
+	// Decide records a person's answer. See approvals.Service.Decide.
+	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	// VerifyAudit walks every audit chain. See approvals.VerifyAudit.
+	VerifyAudit(ctx context.Context) (approvals.AuditReport, error)
+	// ExportAudit hands every entry to fn, by workspace and in order.
+	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
+	// Backup writes a consistent copy of the store.
+	Backup(ctx context.Context, w io.Writer) error
+	// Close ends the work; the desk is of no use afterwards.
+	Close() error
+}
+
+// Cursor is a place in the list of pending requests. The zero Cursor is its start.
+type Cursor struct {
+	Workspace approvals.WorkspaceID `json:"workspace,omitempty"`
+	Request   approvals.RequestID   `json:"request,omitempty"`
+}
+
+// CursorAt returns the place behind the request.
+func CursorAt(r *approvals.Request) Cursor { return Cursor{r.Workspace, r.ID} }
+
+// Decider records answers; *approvals.Service is one.
+type Decider interface {
+	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+}
+
+// backuper is a store that can copy itself.
+type backuper interface {
+	Backup(ctx context.Context, w io.Writer) (int64, error)
+}
+
+// Local is a Desk on an open store. Without a Decider it only reads.
+type Local struct {
+	Store   approvals.Store
+	Decider Decider
+}
+
+var _ Desk = (*Local)(nil)
+
+// Pending is part of Desk.
+func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (page []*approvals.Request, more bool, err error) {
+	err = l.Store.View(ctx, func(tx approvals.Tx) error {
+		page = nil
+		all, err := tx.AuditWorkspaces()
+		if err != nil {
+			return err
+		}
+		for _, ws := range all {
+			if ws < after.Workspace || len(page) > limit {
+				continue
+			}
+			var behind approvals.RequestID
+			if ws == after.Workspace {
+				behind = after.Request
+			}
+			found, err := tx.PendingRequests(ws, behind, limit+1-len(page))
+			if err != nil {
+				return err
+			}
+			page = append(page, found...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("list pending requests: %w", err)
+	}
+	if len(page) > limit {
+		return page[:limit], true, nil
+	}
+	return page, false, nil
+}
+
+// Request is part of Desk.
+func (l *Local) Request(ctx context.Context, id approvals.RequestID) (r *approvals.Request, err error) {
+	err = l.Store.View(ctx, func(tx approvals.Tx) error {
+		all, err := tx.AuditWorkspaces()
+		if err != nil {
+			return err
+		}
+		for _, ws := range all {
+			if r, err = tx.Request(ws, id); !errors.Is(err, approvals.ErrNotFound) {
+				return err
+			}
+		}
+		return approvals.ErrNotFound
+	})
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// Decide is part of Desk.
+func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+	if l.Decider == nil {
+		return nil, fmt.Errorf("decide request %s: %w: the store is open for reading only", d.Request, approvals.ErrInvalid)
+	}
+	return l.Decider.Decide(ctx, d)
+}
+
+// VerifyAudit is part of Desk.
+func (l *Local) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
+	return approvals.VerifyAudit(ctx, l.Store)
+}
+
+// ExportAudit is part of Desk.
+func (l *Local) ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error {
+	return approvals.ExportAudit(ctx, l.Store, "", fn)
+}
+
+// Backup is part of Desk.
+func (l *Local) Backup(ctx context.Context, w io.Writer) error {
+	b, ok := l.Store.(backuper)
+	if !ok {
+		return ErrNoBackup
+	}
+	_, err := b.Backup(ctx, w)
+	return err
+}
+
+// Close is part of Desk. It closes the store.
+func (l *Local) Close() error { return l.Store.Close() }

@@ -1,0 +1,69 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"countersign/approvals"
+	"countersign/store"
+)
+
+// ErrNoStore is returned by Open when there is no store file. None is made.
+var ErrNoStore = errors.New("there is no store")
+
+// Config says which store to work on. All fields are needed but Rules.
+type Config struct {
+	// URL names the store as store.Open takes it, and Path is its file.
+	URL, Path string
+	// Rules says what answers are judged by while no bot runs; Store is filled in. Without Rules the store is opened for
+	// reading only. With a running bot it is not called: the bot judges.
+	Rules func() (approvals.ServiceConfig, error)
+	// Logger receives what the store has to say.
+	Logger *slog.Logger
+}
+
+// Open returns the desk of the bot that has the store open or, when none runs, one on the store itself. Errors:
+// ErrNoStore, and those of Rules and store.Open.
+func Open(ctx context.Context, cfg Config) (Desk, error) {
+	client, err := Dial(ctx, cfg.Path)
+	if err == nil {
+		return client, nil
+	}
+	if !errors.Is(err, ErrNotRunning) {
+		return nil, err
+	}
+	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w at %s", ErrNoStore, cfg.Path)
+	}
+	if cfg.Rules == nil {
+		st, err := store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger, ReadOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		return &Local{Store: st}, nil
+	}
+	return openDeciding(ctx, cfg)
+}
+
+// openDeciding opens the store for an answer. The rules are gathered first: they may be wrong, and nobody else can open
+// the store meanwhile.
+func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
+	rules, err := cfg.Rules()
+	if err != nil {
+		return nil, err
+	}
+	rules.Store, err = store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	service, err := approvals.NewService(rules)
+	if err != nil {
+		rules.Store.Close()
+		return nil, err
+	}
+	return &Local{Store: rules.Store, Decider: service}, nil
+}
