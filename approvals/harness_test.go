@@ -62,7 +62,7 @@ func (d *directory) ask() error {
 	return d.err
 }
 
-func (d *directory) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+func (d *directory) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.ask(); err != nil {
@@ -75,7 +75,9 @@ func (d *directory) Person(_ context.Context, u approvals.UserID) (approvals.Per
 	return p, nil
 }
 
-func (d *directory) Members(_ context.Context, _ approvals.WorkspaceID, group string) ([]approvals.UserID, error) {
+func (d *directory) Members(
+	_ context.Context, _ approvals.WorkspaceID, group string, _ time.Time,
+) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.groups[group]), errors.Join(d.ask(), d.groupsErr)
@@ -85,6 +87,14 @@ func (d *directory) ChannelMembers(_ context.Context, _ approvals.WorkspaceID, c
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.channels[channel]), d.ask()
+}
+
+func (d *directory) InChannel(
+	_ context.Context, _ approvals.WorkspaceID, channel string, u approvals.UserID, _ time.Time,
+) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.channels[channel], u), d.ask()
 }
 
 func (d *directory) fail(err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // people answers who somebody is and which sets they are in. It asks the directory once for each question and keeps
@@ -45,7 +46,7 @@ func known[K comparable, V any](p *people, kept map[K]V, key K, ask func() (V, e
 
 func (p *people) person(ctx context.Context, u UserID) (Person, error) {
 	return known(p, p.persons, u, func() (Person, error) {
-		who, err := p.dir.Person(ctx, u)
+		who, err := p.dir.Person(ctx, u, time.Time{})
 		if errors.Is(err, ErrNotFound) {
 			return Person{ID: u, Why: "unknown to the workspace"}, nil
 		}
@@ -58,7 +59,7 @@ func (p *people) person(ctx context.Context, u UserID) (Person, error) {
 
 func (p *people) group(ctx context.Context, ws WorkspaceID, group string) ([]UserID, error) {
 	return known(p, p.groups, group, func() ([]UserID, error) {
-		all, err := p.dir.Members(ctx, ws, group)
+		all, err := p.dir.Members(ctx, ws, group, time.Time{})
 		if err != nil {
 			return nil, fmt.Errorf("%w: members of group %s: %w", ErrUnavailable, group, err)
 		}

@@ -54,15 +54,23 @@ type Approvers struct {
 // Empty reports whether the set names nobody.
 func (a Approvers) Empty() bool { return len(a.Users) == 0 && len(a.Groups) == 0 && !a.ChannelMembers }
 
-// Directory knows the people. Every error means that the question has no answer now, and is treated as "no".
-// Answers may be up to a minute old.
+// Directory knows the people. ErrNotFound is an answer: there is no such person, group or channel. Every other error
+// means that the question cannot be answered now; one that wraps a *RetryError says when it may be.
+//
+// Where a method takes since, the answer rests on a question that was put at or after this instant: a time of this
+// process with its monotonic part. Callers at the same time share a question as long as it began at or after the since
+// of each. With the zero time an answer of the last minute will do.
 type Directory interface {
 	// Person returns who the user is; ErrNotFound when there is no such user.
-	Person(ctx context.Context, u UserID) (Person, error)
-	// Members returns the people of a user group.
-	Members(ctx context.Context, ws WorkspaceID, group string) ([]UserID, error)
-	// ChannelMembers returns the people in a channel.
+	Person(ctx context.Context, u UserID, since time.Time) (Person, error)
+	// Members returns the people of a user group; ErrNotFound when there is no such group.
+	Members(ctx context.Context, ws WorkspaceID, group string, since time.Time) ([]UserID, error)
+	// ChannelMembers returns the people in a channel, for lists and counts: answers may be up to a minute old.
+	// ErrNotFound when the channel does not exist, or the bot cannot see it because it is not in it.
 	ChannelMembers(ctx context.Context, ws WorkspaceID, channel string) ([]UserID, error)
+	// InChannel reports whether the person is in the channel. For a channel that does not exist, or that the bot cannot
+	// see, the answer is false or ErrNotFound.
+	InChannel(ctx context.Context, ws WorkspaceID, channel string, u UserID, since time.Time) (bool, error)
 }
 
 // Person is what a directory knows of somebody.
