@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"countersign/internal/fault"
@@ -40,6 +41,7 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 		d.ID = NewDecisionID(clock())
 	}
 	p := newPeople(s.directory)
+	p.since = time.Now()
 	for range rounds {
 		r, err := s.decideOnce(ctx, p, d)
 		if !errors.Is(err, errNotAsked) {

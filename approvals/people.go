@@ -15,13 +15,25 @@ type people struct {
 	persons  map[UserID]Person
 	groups   map[string][]UserID
 	channels map[string][]UserID
+	present  map[presence]bool
+	// since is when the earliest question that counts was put; the zero time: an answer of the last minute will do.
+	since time.Time
 	// closed forbids further questions: inside a transaction nobody is asked, and what was not asked before counts as
 	// unknown.
 	closed bool
 }
 
+// presence asks whether somebody is in a channel.
+type presence struct {
+	channel string
+	user    UserID
+}
+
 func newPeople(dir Directory) *people {
-	return &people{dir: dir, persons: map[UserID]Person{}, groups: map[string][]UserID{}, channels: map[string][]UserID{}}
+	return &people{
+		dir: dir, persons: map[UserID]Person{}, groups: map[string][]UserID{}, channels: map[string][]UserID{},
+		present: map[presence]bool{},
+	}
 }
 
 // errNotAsked is returned inside a transaction for a question that was not asked before it.
@@ -46,7 +58,7 @@ func known[K comparable, V any](p *people, kept map[K]V, key K, ask func() (V, e
 
 func (p *people) person(ctx context.Context, u UserID) (Person, error) {
 	return known(p, p.persons, u, func() (Person, error) {
-		who, err := p.dir.Person(ctx, u, time.Time{})
+		who, err := p.dir.Person(ctx, u, p.since)
 		if errors.Is(err, ErrNotFound) {
 			return Person{ID: u, Why: "unknown to the workspace"}, nil
 		}
@@ -59,8 +71,8 @@ func (p *people) person(ctx context.Context, u UserID) (Person, error) {
 
 func (p *people) group(ctx context.Context, ws WorkspaceID, group string) ([]UserID, error) {
 	return known(p, p.groups, group, func() ([]UserID, error) {
-		all, err := p.dir.Members(ctx, ws, group, time.Time{})
-		if err != nil {
+		all, err := p.dir.Members(ctx, ws, group, p.since)
+		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, fmt.Errorf("%w: members of group %s: %w", ErrUnavailable, group, err)
 		}
 		return all, nil
@@ -70,10 +82,20 @@ func (p *people) group(ctx context.Context, ws WorkspaceID, group string) ([]Use
 func (p *people) channel(ctx context.Context, ws WorkspaceID, channel string) ([]UserID, error) {
 	return known(p, p.channels, channel, func() ([]UserID, error) {
 		all, err := p.dir.ChannelMembers(ctx, ws, channel)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, fmt.Errorf("%w: members of channel %s: %w", ErrUnavailable, channel, err)
 		}
 		return all, nil
+	})
+}
+
+func (p *people) inChannel(ctx context.Context, ws WorkspaceID, channel string, u UserID) (bool, error) {
+	return known(p, p.present, presence{channel, u}, func() (bool, error) {
+		in, err := p.dir.InChannel(ctx, ws, channel, u, p.since)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return false, fmt.Errorf("%w: look for %s in channel %s: %w", ErrUnavailable, u, channel, err)
+		}
+		return in, nil
 	})
 }
 
@@ -112,15 +134,19 @@ func (p *people) in(ctx context.Context, a Approvers, at conversation, u UserID)
 	if slices.Contains(a.Users, u) {
 		return true, nil
 	}
-	for each, err := range p.lists(ctx, a, at) {
-		if err != nil {
-			return false, err
-		}
-		if slices.Contains(each, u) {
-			return true, nil
+	for _, g := range a.Groups {
+		all, err := p.group(ctx, at.ws, g)
+		if err != nil || slices.Contains(all, u) {
+			return err == nil, err
 		}
 	}
-	return false, nil
+	switch {
+	case !a.ChannelMembers:
+		return false, nil
+	case at.place.Direct:
+		return u == at.requester, nil
+	}
+	return p.inChannel(ctx, at.ws, at.place.Channel, u)
 }
 
 // lists yields the lists of people that make up the set, cheapest first. An error ends it.
