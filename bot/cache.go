@@ -42,19 +42,18 @@ func newCache[V any](age time.Duration, size int) *cache[V] {
 	return &cache[V]{age: age, size: size, answers: map[string]answered[V]{}, flights: map[string]*flight[V]{}}
 }
 
-// get returns an answer about the key whose question was put at or after since; with the zero time a remembered one will
-// do. It takes a remembered answer, joins a question under way, or asks. While a question is under way that began before
-// since, all who need a newer one wait for it to end and then share the next. Others may wait for an answer too, so ask
-// outlives the ctx of the caller who happened to be first; it must end by itself.
+// get returns an answer about the key whose question was put at or after since; with the zero time a remembered one
+// will do. It takes a remembered answer, joins a question under way, or asks. While a question is under way that began
+// before since, all who need a newer one wait for it to end and then share the next. Others may wait for an answer too,
+// so ask outlives the ctx of the caller who happened to be first; it must end by itself.
 func (c *cache[V]) get(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
 ) (V, error) {
 	for {
-		known, f := c.find(ctx, key, since, ask)
+		known, f, serves := c.find(ctx, key, since, ask)
 		if f == nil {
 			return known, nil
 		}
-		serves := reaches(f.asked, since)
 		var overtake <-chan time.Time
 		if !serves {
 			overtake = time.After(time.Until(f.asked.Add(overtakeAfter)))
@@ -72,28 +71,28 @@ func (c *cache[V]) get(
 	}
 }
 
-// find returns the remembered answer that serves the caller, or else the question to wait for.
+// find returns the remembered answer that serves the caller, or else the question to wait for, and whether its answer
+// will serve the caller.
 func (c *cache[V]) find(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
-) (V, *flight[V]) {
+) (known V, f *flight[V], serves bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.answers[key]; ok && time.Since(e.asked) < c.age && reaches(e.asked, since) {
-		return e.value, nil
+		return e.value, nil, true
 	}
-	f := c.flights[key]
-	if f == nil || !reaches(f.asked, since) && time.Since(f.asked) >= overtakeAfter {
-		f = c.launch(context.WithoutCancel(ctx), key, ask)
+	f = c.flights[key]
+	serves = f != nil && reaches(f.asked, since)
+	if f == nil || !serves && time.Since(f.asked) >= overtakeAfter {
+		return known, c.launch(context.WithoutCancel(ctx), key, ask), true
 	}
-	var none V
-	return none, f
+	return known, f, serves
 }
 
 // reaches reports whether a question put then serves somebody who needs one put at or after since.
 func reaches(then, since time.Time) bool { return since.IsZero() || !then.Before(since) }
 
-// launch puts the question. c.mu is held, so every caller who finds the flight had its since before, or has it after,
-// the moment at which it began.
+// launch puts the question, after the moment that it notes down. c.mu is held.
 func (c *cache[V]) launch(ctx context.Context, key string, ask func(context.Context) (V, error)) *flight[V] {
 	f := &flight[V]{asked: time.Now(), done: make(chan struct{})}
 	c.flights[key] = f

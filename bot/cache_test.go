@@ -79,8 +79,8 @@ func TestCacheServesWhoNeedsNothingNew(t *testing.T) {
 	})
 }
 
-// TestCacheNeverServesWhatIsTooOld: neither an answer nor a question under way serves somebody whose since is later than
-// the moment at which it was put.
+// TestCacheNeverServesWhatIsTooOld: neither an answer nor a question under way serves somebody whose since is later
+// than the moment at which it was put.
 func TestCacheNeverServesWhatIsTooOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,6 +110,10 @@ func TestCacheNeverServesWhatIsTooOld(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		if a, b := o.get(time.Time{}), o.get(before); a != 5 || b != 5 {
 			t.Errorf("answers %d and %d, want 5: nothing is shared", a, b)
+		}
+		// A since that is still to come gets what can be had: a question put now.
+		if got := o.get(time.Now().Add(time.Hour)); got != 6 {
+			t.Errorf("answer %d", got)
 		}
 	})
 }

@@ -63,8 +63,8 @@ func (c *Client) eachMembers(ctx context.Context, channel string, most int, yiel
 	return fmt.Errorf("%s: %w", what, errTooMany)
 }
 
-// InChannel reports whether the person is in the channel. See approvals.Directory. It asks Slack about the person rather
-// than about everybody in the channel: people are in few conversations, channels hold many people.
+// InChannel reports whether the person is in the channel. See approvals.Directory. It asks Slack about the person and
+// not about everybody in the channel: people are in few conversations, channels hold many people.
 func (c *Client) InChannel(
 	ctx context.Context, ws approvals.WorkspaceID, channel string, u approvals.UserID, since time.Time,
 ) (bool, error) {
@@ -95,9 +95,8 @@ func (c *Client) lookAtPlaces(ctx context.Context, channel string, q placesQuery
 	}
 	found := first.has(channel)
 	if !found && first.next != "" {
-		q.cursor = first.next
 		found, err = c.presence.get(ctx, channel+" "+q.user, since, func(ctx context.Context) (bool, error) {
-			return c.lookFurther(ctx, channel, q)
+			return c.lookFurther(ctx, channel, placesQuery{user: q.user, types: q.types, cursor: first.next})
 		})
 	}
 	if err == nil && !found && !q.complete() {

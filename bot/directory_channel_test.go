@@ -145,13 +145,14 @@ func TestInChannelReadsABoundedNumberOfPages(t *testing.T) {
 		{"found on the first page", crowd{9 * channelPage, 10}, "C000001", 1, 0, true, false},
 		{"found on the last page", crowd{3 * channelPage, 10}, "C0LAST", 3, 0, true, false},
 		{"not found on the last page", crowd{3 * channelPage, 10}, "C0NONE", 3, 0, false, false},
-		{"found among the people of the channel", crowd{9 * channelPage, 2 * channelPage}, "C0LAST", mostPlacePages, 2, true, false},
-		{"too many of both", crowd{9 * channelPage, 99 * channelPage}, "C0LAST", mostPlacePages, mostPresencePages, false, true},
+		{"found among the people", crowd{9 * channelPage, 2 * channelPage}, "C0LAST", mostPlacePages, 2, true, false},
+		{"too many of both", crowd{9 * channelPage, 99 * channelPage}, "C0LAST", mostPlacePages, mostPresencePages,
+			false, true},
 	} {
 		m := &memory{answer: tc.crowd.answer}
 		c := m.client(t)
 		in, err := isIn(t, c, tc.channel, "U0BEN", time.Now())
-		if in != tc.in || errors.Is(err, errTooMany) != tc.cannotBeToldNow || err != nil && errors.Is(err, approvals.ErrNotFound) {
+		if in != tc.in || errors.Is(err, errTooMany) != tc.cannotBeToldNow || errors.Is(err, approvals.ErrNotFound) {
 			t.Errorf("%s: %v, %v", tc.why, in, err)
 		}
 		if p, q := m.asked(methodPlaces), m.asked(methodMembers); p != tc.places || q != tc.members {
@@ -197,7 +198,8 @@ func TestInChannelAsksWithinItsScopes(t *testing.T) {
 			t.Errorf("%q: asks for %q, %v, %v", granted, types, in, err)
 		}
 		in, err = isIn(t, c, "C0OTHER", "U0BEN", time.Now())
-		if _, lacking := errors.AsType[*ScopeError](err); in || lacking == want.certain || errors.Is(err, approvals.ErrNotFound) {
+		_, lacking := errors.AsType[*ScopeError](err)
+		if in || lacking == want.certain || errors.Is(err, approvals.ErrNotFound) {
 			t.Errorf("%q, not found: %v, %v", granted, in, err)
 		}
 	}
@@ -208,12 +210,14 @@ func TestInChannelAsksWithinItsScopes(t *testing.T) {
 func TestWordsOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	none := map[string]string{
-		"user_not_found": "person place", "user_not_visible": "person place", "no_such_subteam": "group", "subteam_not_found": "group",
+		"user_not_found": "person place", "user_not_visible": "person place",
+		"no_such_subteam": "group", "subteam_not_found": "group",
 		"channel_not_found": "channel", "not_in_channel": "channel",
 	}
 	open := []string{
-		"missing_scope", "invalid_types", "no_permission", "access_denied", "team_access_not_granted", "is_archived", "token_revoked",
-		"fetch_members_failed", "method_not_supported_for_channel_type", "plan_upgrade_required", "internal_error", "ratelimited", "",
+		"missing_scope", "invalid_types", "no_permission", "access_denied", "team_access_not_granted", "is_archived",
+		"token_revoked", "fetch_members_failed", "method_not_supported_for_channel_type", "plan_upgrade_required",
+		"internal_error", "ratelimited", "",
 	}
 	for word := range none {
 		open = append(open, word)

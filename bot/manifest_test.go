@@ -186,7 +186,8 @@ func TestMethodTableIsComplete(t *testing.T) {
 	names := map[string]string{
 		"methodAuthTest": methodAuthTest, "methodOpenSocket": methodOpenSocket, "methodReplies": methodReplies, "methodHistory": methodHistory,
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
-		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers, "methodMembers": methodMembers, "methodPlaces": methodPlaces,
+		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
+		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

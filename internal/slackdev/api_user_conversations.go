@@ -41,8 +41,8 @@ func (w *Workspace) usersConversations(a args) (reply, error) {
 	return reply{"channels": page, "next_cursor": next}, nil
 }
 
-// conversationKinds reads the types, public_channel by default: invalid_types for one that does not exist, missing_scope
-// for one whose scope was not granted.
+// conversationKinds reads the types, public_channel by default: invalid_types for one that does not exist,
+// missing_scope for one whose scope was not granted.
 func (w *Workspace) conversationKinds(a args) ([]string, error) {
 	kinds := a.list("types")
 	if len(kinds) == 0 {

@@ -109,7 +109,8 @@ func TestBoltHTTP(t *testing.T) {
 func boltChannels() []slackdev.Channel {
 	cleo := []string{"U0CLEO"}
 	return append(slackdev.DefaultChannels(slackdev.DefaultUsers()),
-		slackdev.Channel{ID: "C0ONE", Name: "one", Members: cleo}, slackdev.Channel{ID: "C0TWO", Name: "two", BotMember: true},
+		slackdev.Channel{ID: "C0ONE", Name: "one", Members: cleo},
+		slackdev.Channel{ID: "C0TWO", Name: "two", BotMember: true},
 		slackdev.Channel{ID: "C0OURS", Name: "ours", Private: true, BotMember: true, Members: cleo},
 		slackdev.Channel{ID: "C0THEIRS", Name: "theirs", Private: true, Members: cleo})
 }

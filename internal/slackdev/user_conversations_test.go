@@ -146,13 +146,15 @@ func TestLeavingAndJoining(t *testing.T) {
 	in("back again", "C0OPEN C0OTHER C0SHARED C0OLD")
 	do(w.Leave("C0SHARED", "U0BOT"))
 	in("after the bot was removed from a private channel", "C0OPEN C0OTHER C0OLD")
-	if got := call(t, w, "conversations.members", map[string]any{"channel": "C0SHARED"}); got.Error != "channel_not_found" {
+	got := call(t, w, "conversations.members", map[string]any{"channel": "C0SHARED"})
+	if got.Error != "channel_not_found" {
 		t.Errorf("the members of it: %+v", got)
 	}
 	do(w.Leave("C0OPEN", "U0BOT"))
 	in("after the bot was removed from a public channel", "C0OPEN C0OTHER C0OLD")
 	for why, err := range map[string]error{
-		"no channel": w.Leave("C0NONE", "U0ANN"), "nobody": w.Join("C0OPEN", "U0NOBODY"), "a direct message": w.Join(w.DM("U0ANN"), "U0BEN"),
+		"no channel": w.Leave("C0NONE", "U0ANN"), "nobody": w.Join("C0OPEN", "U0NOBODY"),
+		"a direct message": w.Join(w.DM("U0ANN"), "U0BEN"),
 	} {
 		if !errors.Is(err, slackdev.ErrUnknown) {
 			t.Errorf("%s: %v", why, err)

@@ -74,7 +74,8 @@ app.command('/approvals', async ({ ack, command }) => {
 // Slack's client follows the cursors itself.
 app.command('/where', async ({ ack, command, client }) => {
   const ids = [];
-  for await (const page of client.paginate('users.conversations', { user: command.text, types: 'public_channel,private_channel', limit: 2 })) {
+  const query = { user: command.text, types: 'public_channel,private_channel', limit: 2 };
+  for await (const page of client.paginate('users.conversations', query)) {
     ids.push(...page.channels.map((c) => `${c.name}${c.is_private ? ' (private)' : ''}`));
   }
   await ack(`${command.text} is in: ${ids.join(', ')}`);
