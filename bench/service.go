@@ -37,14 +37,19 @@ var benchRequirement = approvals.Requirement{
 // everybody is a directory of regular people.
 type everybody struct{}
 
-func (everybody) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+func (everybody) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
 	return approvals.Person{ID: u, Regular: true}, nil
 }
-func (everybody) Members(context.Context, approvals.WorkspaceID, string) ([]approvals.UserID, error) {
+func (everybody) Members(context.Context, approvals.WorkspaceID, string, time.Time) ([]approvals.UserID, error) {
 	return nil, nil
 }
 func (everybody) ChannelMembers(context.Context, approvals.WorkspaceID, string) ([]approvals.UserID, error) {
 	return []approvals.UserID{benchRequester, benchApprover}, nil
+}
+func (everybody) InChannel(
+	_ context.Context, _ approvals.WorkspaceID, _ string, u approvals.UserID, _ time.Time,
+) (bool, error) {
+	return u == benchRequester || u == benchApprover, nil
 }
 
 // oneAgent is the only agent there is.

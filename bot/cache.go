@@ -4,80 +4,134 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 )
 
 // directoryAge is how old an answer of the directory may be.
 const directoryAge = time.Minute
 
-// cache remembers answers for a while. Errors are never remembered, and callers that ask for the same thing at once
-// share one request.
-type cache[K ~string, V any] struct {
+// overtakeAfter is how long a caller waits for a question that began too early for them. Past it their own question is
+// put beside it, so that one answer that is stuck holds up nobody for long.
+const overtakeAfter = 500 * time.Millisecond
+
+// cache remembers answers for a while, and lets callers who ask for the same thing share one question. Errors are never
+// remembered.
+type cache[V any] struct {
 	age  time.Duration
 	size int
 
 	mu      sync.Mutex
-	entries map[K]cached[V]
-	flight  singleflight.Group
+	answers map[string]answered[V]
+	flights map[string]*flight[V] // the newest question about each key that has no answer yet
 }
 
-type cached[V any] struct {
+// answered is an answer, and when its question was put.
+type answered[V any] struct {
 	value V
-	until time.Time
+	asked time.Time
 }
 
-func newCache[K ~string, V any](age time.Duration, size int) *cache[K, V] {
-	return &cache[K, V]{age: age, size: size, entries: map[K]cached[V]{}}
+// flight is a question under way. The answer may be read once done is closed.
+type flight[V any] struct {
+	asked time.Time
+	done  chan struct{}
+	value V
+	err   error
 }
 
-// get returns the remembered value of the key, or asks for it. The answer is shared with others who wait for it, so
-// ask outlives the ctx of the caller who happened to be first.
-func (c *cache[K, V]) get(ctx context.Context, key K, ask func(context.Context) (V, error)) (V, error) {
-	var zero V
-	c.mu.Lock()
-	e, ok := c.entries[key]
-	c.mu.Unlock()
-	if ok && time.Now().Before(e.until) {
-		return e.value, nil
-	}
-	answer := c.flight.DoChan(string(key), func() (any, error) {
-		asked := time.Now()
-		v, err := ask(context.WithoutCancel(ctx))
-		if err == nil {
-			c.put(key, cached[V]{v, asked.Add(c.age)})
+func newCache[V any](age time.Duration, size int) *cache[V] {
+	return &cache[V]{age: age, size: size, answers: map[string]answered[V]{}, flights: map[string]*flight[V]{}}
+}
+
+// get returns an answer about the key whose question was put at or after since; with the zero time a remembered one
+// will do. It takes a remembered answer, joins a question under way, or asks. While a question is under way that began
+// before since, all who need a newer one wait for it to end and then share the next. Others may wait for an answer too,
+// so ask outlives the ctx of the caller who happened to be first; it must end by itself.
+func (c *cache[V]) get(
+	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
+) (V, error) {
+	for {
+		known, f, serves := c.find(ctx, key, since, ask)
+		if f == nil {
+			return known, nil
 		}
-		return v, err
-	})
-	select {
-	case got := <-answer:
-		if got.Err != nil {
-			return zero, got.Err
+		var overtake <-chan time.Time
+		if !serves {
+			overtake = time.After(time.Until(f.asked.Add(overtakeAfter)))
 		}
-		return got.Val.(V), nil
-	case <-ctx.Done():
-		return zero, context.Cause(ctx)
+		select {
+		case <-f.done:
+		case <-overtake:
+		case <-ctx.Done():
+			var none V
+			return none, context.Cause(ctx)
+		}
+		if serves {
+			return f.value, f.err
+		}
 	}
 }
 
-func (c *cache[K, V]) put(key K, e cached[V]) {
+// find returns the remembered answer that serves the caller, or else the question to wait for, and whether its answer
+// will serve the caller.
+func (c *cache[V]) find(
+	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
+) (known V, f *flight[V], serves bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.entries) >= c.size {
+	if e, ok := c.answers[key]; ok && time.Since(e.asked) < c.age && reaches(e.asked, since) {
+		return e.value, nil, true
+	}
+	f = c.flights[key]
+	serves = f != nil && reaches(f.asked, since)
+	if f == nil || !serves && time.Since(f.asked) >= overtakeAfter {
+		return known, c.launch(context.WithoutCancel(ctx), key, ask), true
+	}
+	return known, f, serves
+}
+
+// reaches reports whether a question put then serves somebody who needs one put at or after since.
+func reaches(then, since time.Time) bool { return since.IsZero() || !then.Before(since) }
+
+// launch puts the question, after the moment that it notes down. c.mu is held.
+func (c *cache[V]) launch(ctx context.Context, key string, ask func(context.Context) (V, error)) *flight[V] {
+	f := &flight[V]{asked: time.Now(), done: make(chan struct{})}
+	c.flights[key] = f
+	go func() {
+		defer close(f.done)
+		f.value, f.err = ask(ctx)
+		c.land(key, f)
+	}()
+	return f
+}
+
+// land remembers the answer, unless a later question was answered first.
+func (c *cache[V]) land(key string, f *flight[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flights[key] == f {
+		delete(c.flights, key)
+	}
+	if f.err == nil && !f.asked.Before(c.answers[key].asked) {
+		c.put(key, answered[V]{f.value, f.asked})
+	}
+}
+
+// put remembers an answer. c.mu is held.
+func (c *cache[V]) put(key string, e answered[V]) {
+	if len(c.answers) >= c.size {
 		c.evict()
 	}
-	c.entries[key] = e
+	c.answers[key] = e
 }
 
 // evict makes room: what is too old goes, and when that is nothing, all of it.
-func (c *cache[K, V]) evict() {
-	now := time.Now()
-	for k, e := range c.entries {
-		if now.After(e.until) {
-			delete(c.entries, k)
+func (c *cache[V]) evict() {
+	for k, e := range c.answers {
+		if time.Since(e.asked) >= c.age {
+			delete(c.answers, k)
 		}
 	}
-	if len(c.entries) >= c.size {
-		clear(c.entries)
+	if len(c.answers) >= c.size {
+		clear(c.answers)
 	}
 }

@@ -37,9 +37,14 @@ type Client struct {
 	api    *slack.Client
 	log    *slog.Logger
 
-	people  *cache[string, approvals.Person]
-	groups  *cache[string, []string]
-	members *cache[string, []string]
+	// What the directory remembers: people, the people of groups and of channels, the first page of a person's
+	// conversations, and whether a person is in a channel where that page does not tell.
+	people   *cache[approvals.Person]
+	groups   *cache[[]string]
+	members  *cache[[]string]
+	places   *cache[conversations]
+	presence *cache[bool]
+	limits   *limits
 
 	mu       sync.Mutex
 	identity *identity
@@ -85,10 +90,13 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	return &Client{
 		token: cfg.Token, apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
-		api:     slack.New(cfg.Token, slack.OptionAPIURL(cfg.APIURL), slack.OptionHTTPClient(cfg.HTTPClient)),
-		people:  newCache[string, approvals.Person](directoryAge, 20_000),
-		groups:  newCache[string, []string](directoryAge, 1_000),
-		members: newCache[string, []string](directoryAge, 1_000),
+		api:      slack.New(cfg.Token, slack.OptionAPIURL(cfg.APIURL), slack.OptionHTTPClient(cfg.HTTPClient)),
+		people:   newCache[approvals.Person](directoryAge, 20_000),
+		groups:   newCache[[]string](directoryAge, 1_000),
+		members:  newCache[[]string](directoryAge, 1_000),
+		places:   newCache[conversations](directoryAge, 1_000),
+		presence: newCache[bool](directoryAge, 10_000),
+		limits:   newLimits(),
 	}, nil
 }
 

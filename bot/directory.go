@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
+	"time"
 
 	"github.com/slack-go/slack"
 
@@ -12,7 +14,7 @@ import (
 )
 
 // Person returns who the user is. See approvals.Directory.
-func (c *Client) Person(ctx context.Context, u approvals.UserID) (approvals.Person, error) {
+func (c *Client) Person(ctx context.Context, u approvals.UserID, since time.Time) (approvals.Person, error) {
 	id, err := c.inWorkspace(ctx, u.Workspace())
 	if err != nil {
 		return approvals.Person{}, err
@@ -20,18 +22,17 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID) (approvals.Pers
 	if !isUserID(u.Local()) {
 		return approvals.Person{}, fmt.Errorf("look up %s: no id of a Slack user: %w", u, approvals.ErrNotFound)
 	}
-	return c.people.get(ctx, u.Local(), func(ctx context.Context) (approvals.Person, error) {
-		user, err := c.api.GetUserInfoContext(ctx, u.Local())
-		if word, _ := refusal(err); word == "user_not_found" || word == "user_not_visible" {
-			return approvals.Person{}, fmt.Errorf("look up %s: %w", u, approvals.ErrNotFound)
+	return c.people.get(ctx, u.Local(), since, func(ctx context.Context) (approvals.Person, error) {
+		var answer struct {
+			User slack.User `json:"user"`
 		}
-		if err != nil {
-			return approvals.Person{}, fmt.Errorf("look up %s: %w", u, err)
+		if err := c.ask(ctx, methodUserInfo, url.Values{"user": {u.Local()}}, &answer); err != nil {
+			return approvals.Person{}, unanswered("look up "+string(u), err)
 		}
-		if user.ID != u.Local() {
+		if answer.User.ID != u.Local() {
 			return approvals.Person{}, fmt.Errorf("look up %s: Slack answered about somebody else", u)
 		}
-		why := irregular(user, id)
+		why := irregular(&answer.User, id)
 		return approvals.Person{ID: u, Regular: why == "", Why: why}, nil
 	})
 }
@@ -61,50 +62,45 @@ func irregular(u *slack.User, id identity) string {
 }
 
 // Members returns the people of a user group. See approvals.Directory.
-func (c *Client) Members(ctx context.Context, ws approvals.WorkspaceID, group string) ([]approvals.UserID, error) {
+func (c *Client) Members(
+	ctx context.Context, ws approvals.WorkspaceID, group string, since time.Time,
+) ([]approvals.UserID, error) {
 	if _, err := c.inWorkspace(ctx, ws); err != nil {
 		return nil, err
 	}
-	users, err := c.groups.get(ctx, group, func(ctx context.Context) ([]string, error) {
-		users, err := c.api.GetUserGroupMembersContext(ctx, group)
-		if word, _ := refusal(err); word == "no_such_subteam" {
-			return nil, fmt.Errorf("list group %s: %w", group, approvals.ErrNotFound)
+	users, err := c.groups.get(ctx, group, since, func(ctx context.Context) ([]string, error) {
+		var answer struct {
+			Users []string `json:"users"`
 		}
-		if err != nil {
-			return nil, fmt.Errorf("list group %s: %w", group, err)
-		}
-		return users, nil
+		err := c.ask(ctx, methodGroupUsers, url.Values{"usergroup": {group}}, &answer)
+		return answer.Users, unanswered("list group "+group, err)
 	})
 	return userIDs(ws, users), err
 }
 
-// ChannelMembers returns the people in a channel. See approvals.Directory.
-func (c *Client) ChannelMembers(ctx context.Context, ws approvals.WorkspaceID, channel string) ([]approvals.UserID, error) {
-	if _, err := c.inWorkspace(ctx, ws); err != nil {
-		return nil, err
-	}
-	users, err := c.members.get(ctx, channel, func(ctx context.Context) ([]string, error) { return c.listMembers(ctx, channel) })
-	return userIDs(ws, users), err
+// ask puts a question of the directory to Slack: see call and limits. It is not slack-go's, which takes an answer that
+// says neither "ok" nor an error for an empty list.
+func (c *Client) ask(ctx context.Context, method string, form url.Values, out any) error {
+	return c.limits.call(method, func() error {
+		_, err := c.call(ctx, method, c.token, form, out)
+		return err
+	})
 }
 
-// listMembers pages through a channel. One that is larger than we are ready to read has no answer, rather than a part
-// of one.
-func (c *Client) listMembers(ctx context.Context, channel string) ([]string, error) {
-	const mostPages = 100
-	params := &slack.GetUsersInConversationParameters{ChannelID: channel, Limit: 1000}
-	var all []string
-	for range mostPages {
-		page, next, err := c.api.GetUsersInConversationContext(ctx, params)
-		if err != nil {
-			return nil, fmt.Errorf("list members of %s: %w", channel, err)
-		}
-		all = append(all, page...)
-		if next == "" {
-			return all, nil
-		}
-		params.Cursor = next
+// unanswered says what a failed question was about. The words of Slack that mean that there is no such person, group or
+// conversation, or that the bot cannot see it, become ErrNotFound; anything else leaves the question open. What each
+// method may say stands on its page below https://docs.slack.dev/reference/methods/.
+func unanswered(what string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil, fmt.Errorf("list members of %s: more than %d pages", channel, mostPages)
+	switch word, _ := refusal(err); word {
+	case "user_not_found", "user_not_visible", // users.info
+		"no_such_subteam", "subteam_not_found", // usergroups.users.list; the other methods of user groups say the second
+		"channel_not_found", "not_in_channel": // conversations.members
+		return fmt.Errorf("%s: %w: %w", what, approvals.ErrNotFound, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // inWorkspace refuses questions about other workspaces.

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,13 +27,13 @@ func TestPersonIsRegularOnlyAsAFullMember(t *testing.T) {
 		"U0ANN": true, "U0ADMIN": true, "U0GUEST": false, "U0SINGLE": false, "U0STRANGE": false, "U0AWAY": false, "U0BOTTY": false,
 		"U0FLOW": false, "U0GONE": false,
 	} {
-		p, err := s.bot.client.Person(s.ctx(), user(id))
+		p, err := s.bot.client.Person(s.ctx(), user(id), time.Time{})
 		if err != nil || p.Regular != regular || (p.Why == "") != regular || p.ID != user(id) {
 			t.Errorf("%s: %+v, %v", id, p, err)
 		}
 	}
 	for _, nobody := range []approvals.UserID{user("U0NOBODY"), user("uid:1000"), "T0OTHER/U0ANN"} {
-		if p, err := s.bot.client.Person(s.ctx(), nobody); !errors.Is(err, approvals.ErrNotFound) || p.Regular {
+		if p, err := s.bot.client.Person(s.ctx(), nobody, time.Time{}); !errors.Is(err, approvals.ErrNotFound) || p.Regular {
 			t.Errorf("%s: %+v, %v", nobody, p, err)
 		}
 	}
@@ -43,13 +41,22 @@ func TestPersonIsRegularOnlyAsAFullMember(t *testing.T) {
 
 func TestErrorsOfTheDirectoryAreNeverKept(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, setUp{slack: slackdev.Config{UserGroups: []slackdev.UserGroup{{ID: "S0FINANCE", Handle: "finance", Users: []string{"U0BEN"}}}}})
+	s := newStage(t, setUp{slack: slackdev.Config{UserGroups: []slackdev.UserGroup{
+		{ID: "S0FINANCE", Handle: "finance", Users: []string{"U0BEN"}},
+	}}})
 	c := s.bot.client
 	ask := map[string]func() (int, error){
-		methodUserInfo: func() (int, error) { p, err := c.Person(s.ctx(), user("U0BEN")); return len(p.ID), err },
+		methodUserInfo: func() (int, error) {
+			p, err := c.Person(s.ctx(), user("U0BEN"), time.Time{})
+			return len(p.ID), err
+		},
 		methodGroupUsers: func() (int, error) {
-			m, err := c.Members(s.ctx(), testWorkspace, "S0FINANCE")
+			m, err := c.Members(s.ctx(), testWorkspace, "S0FINANCE", time.Time{})
 			return len(m), err
+		},
+		methodPlaces: func() (int, error) {
+			in, err := c.InChannel(s.ctx(), testWorkspace, "C0GENERAL", user("U0BEN"), time.Time{})
+			return map[bool]int{true: 1}[in], err
 		},
 		methodMembers: func() (int, error) {
 			m, err := c.ChannelMembers(s.ctx(), testWorkspace, "C0GENERAL")
@@ -57,7 +64,7 @@ func TestErrorsOfTheDirectoryAreNeverKept(t *testing.T) {
 		},
 	}
 	for method, f := range ask {
-		for _, fault := range []slackdev.Fault{{Status: 500}, {Reset: true}, {Error: "fatal_error"}, {RetryAfter: time.Second}} {
+		for _, fault := range []slackdev.Fault{{Status: 500}, {Reset: true}, {Error: "fatal_error"}} {
 			fault.Method = method
 			s.slack.Fail(fault)
 			if n, err := f(); err == nil || n != 0 {
@@ -94,58 +101,6 @@ func TestChannelMembersAreReadInFull(t *testing.T) {
 			t.Fatalf("%s is missing of %d", u, len(got))
 		}
 	}
-}
-
-func TestCacheForgets(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache[string, int](time.Minute, 3)
-		asked := 0
-		ask := func() int {
-			v, err := c.get(t.Context(), "k", func(context.Context) (int, error) { asked++; return asked, nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v
-		}
-		if a, b := ask(), ask(); a != 1 || b != 1 {
-			t.Errorf("asked again at once: %d, %d", a, b)
-		}
-		time.Sleep(time.Minute)
-		if got := ask(); got != 2 {
-			t.Errorf("after a minute the answer is number %d", got)
-		}
-		for i := range 100 {
-			c.put(fmt.Sprint(i), cached[int]{i, time.Now().Add(time.Minute)})
-		}
-		if len(c.entries) > 3 {
-			t.Errorf("%d entries of 3", len(c.entries))
-		}
-	})
-}
-
-func TestCacheSharesOneQuestion(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache[string, int](time.Minute, 3)
-		release := make(chan struct{})
-		var asked atomic.Int64
-		var all sync.WaitGroup
-		for range 20 {
-			all.Go(func() {
-				v, err := c.get(t.Context(), "k", func(context.Context) (int, error) { asked.Add(1); <-release; return 7, nil })
-				if v != 7 || err != nil {
-					t.Error(v, err)
-				}
-			})
-		}
-		synctest.Wait() // all twenty have asked
-		close(release)
-		all.Wait()
-		if asked.Load() != 1 {
-			t.Errorf("asked %d times", asked.Load())
-		}
-	})
 }
 
 // TestIdentityIsForAllWhoAsk: whoever asks first may give up, and whoever waits with them still gets the answer.

@@ -65,9 +65,11 @@ func (o oneAgent) Agent(name string) (approvals.AgentConfig, error) {
 // world is a workspace with the real service, worker, store and bot.
 type world struct {
 	*stage
-	bank  *bank
-	tools []agent.Tool // beside the bank's
-	file  string
+	bank   *bank
+	policy approvals.Policy
+	engine *approvals.Service
+	tools  []agent.Tool // beside the bank's
+	file   string
 	script
 }
 
@@ -82,6 +84,17 @@ func newWorld(t *testing.T, steps ...scripted.Step) *world {
 // newWorldOf is newWorld for an agent with more tools.
 func newWorldOf(t *testing.T, tools []agent.Tool, steps ...scripted.Step) *world {
 	t.Helper()
+	return startWorld(t, &world{policy: everybody{}, tools: tools, script: steps})
+}
+
+// newWorldUnder is newWorld with another policy.
+func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step) *world {
+	t.Helper()
+	return startWorld(t, &world{policy: policy, script: steps})
+}
+
+func startWorld(t *testing.T, w *world) *world {
+	t.Helper()
 	ws, err := slackdev.Start(slackdev.Config{
 		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}, AckTimeout: *patience, TriggerLife: *patience,
 	})
@@ -89,7 +102,7 @@ func newWorldOf(t *testing.T, tools []agent.Tool, steps ...scripted.Step) *world
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	w := &world{stage: &stage{t: t, slack: ws, logs: &logs{}}, bank: &bank{}, tools: tools, file: filepath.Join(t.TempDir(), "store.db"), script: steps}
+	w.stage, w.bank, w.file = &stage{t: t, slack: ws, logs: &logs{}}, &bank{}, filepath.Join(t.TempDir(), "store.db")
 	w.restart()
 	return w
 }
@@ -112,17 +125,20 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	known := oneAgent{&agent.Agent{Name: "ops", Model: scripted.New(w.script...), Tools: append([]agent.Tool{w.bank.tool()}, w.tools...)}}
-	service, err := approvals.NewService(approvals.ServiceConfig{
-		Store: store, Policy: everybody{}, Directory: client, Agents: known, Requesters: approvals.Approvers{ChannelMembers: true},
+	w.engine, err = approvals.NewService(approvals.ServiceConfig{
+		Store: store, Policy: w.policy, Directory: client, Agents: known,
+		Requesters: approvals.Approvers{ChannelMembers: true},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.bot, err = New(Config{Client: client, Service: service, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops"})
+	w.bot, err = New(Config{Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := approvals.NewWorker(approvals.WorkerConfig{Store: store, Agents: known, Notifier: w.bot, Policy: everybody{}, Directory: client})
+	worker, err := approvals.NewWorker(approvals.WorkerConfig{
+		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

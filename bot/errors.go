@@ -3,7 +3,9 @@ package bot
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"countersign/approvals"
 )
@@ -15,7 +17,8 @@ func refusedSubmission(err error) (p phrase, known bool) {
 	case errors.Is(err, approvals.ErrUnauthorized):
 		return phrase{"I cannot start that for you" + reason(err, approvals.ErrUnauthorized) + "."}, true
 	case errors.Is(err, approvals.ErrUnavailable):
-		return phrase{"I cannot find out right now whether you may start this. Nothing was started; please send it again in a minute."}, true
+		return phrase{"I cannot find out right now whether you may start this. Nothing was started; " +
+			"please send it again in " + later(err) + "."}, true
 	case errors.Is(err, approvals.ErrLimit):
 		return phrase{"Too much is under way already" + reason(err, approvals.ErrLimit) + ". Nothing was started; try again when something has ended."}, true
 	case errors.Is(err, approvals.ErrNotFound):
@@ -52,11 +55,24 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrInvalid):
 		return phrase{"That answer does not fit this request" + reason(err, approvals.ErrInvalid) + "."}, true
 	case errors.Is(err, approvals.ErrUnavailable):
-		return phrase{"I cannot find out right now who may decide this. Nothing was recorded; please try again in a minute."}, true
+		return phrase{"Not confirmed yet: I cannot find out right now who may decide this. Nothing was recorded; " +
+			"please try again in " + later(err) + "."}, true
 	case errors.Is(err, approvals.ErrEnded):
 		return phrase{"This run has ended already."}, true
 	}
 	return nil, false
+}
+
+// later says when trying again may help: when Slack says so, or in a minute.
+func later(err error) string {
+	retry, ok := errors.AsType[*approvals.RetryError](err)
+	if !ok {
+		return "a minute"
+	}
+	if retry.After > 2*time.Minute {
+		return span(retry.After + time.Minute) // which it cuts to whole minutes
+	}
+	return fmt.Sprintf("%d seconds", max(1, int(math.Ceil(retry.After.Seconds()))))
 }
 
 // answeredBefore is for somebody whose answer counts already while others are waited for.

@@ -184,7 +184,7 @@ func (w webAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 // members is a directory in which everybody is a member of the workspace.
 type members struct{ approvals.Directory }
 
-func (members) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+func (members) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
 	return approvals.Person{ID: u, Regular: true}, nil
 }
 

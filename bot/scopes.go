@@ -20,6 +20,7 @@ const (
 	methodUserInfo    = "users.info"
 	methodGroupUsers  = "usergroups.users.list"
 	methodMembers     = "conversations.members"
+	methodPlaces      = "users.conversations"
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
@@ -39,6 +40,7 @@ var methodScopes = map[string][]string{
 	methodUserInfo:    {"users:read"},
 	methodGroupUsers:  {"usergroups:read"},
 	methodMembers:     {"channels:read", "groups:read"},
+	methodPlaces:      {"channels:read", "groups:read"},
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history"},
 	methodHistory:     {"im:history"},

@@ -189,7 +189,7 @@ func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*a
 }
 
 func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error {
-	who, err := f.directory.Person(ctx, u)
+	who, err := f.directory.Person(ctx, u, time.Time{})
 	switch {
 	case r.Status != approvals.RequestPending:
 		return approvals.ErrConflict

@@ -46,6 +46,7 @@ func methods() map[string]method {
 		"conversations.open":          {token: "xoxb-", scope: "im:write", tier: tier3, run: (*Workspace).conversationsOpen},
 		"conversations.history":       {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsHistory},
 		"conversations.replies":       {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsReplies},
+		"users.conversations":         {token: "xoxb-", tier: tier3, run: (*Workspace).usersConversations},
 		"users.info":                  {token: "xoxb-", scope: "users:read", tier: tier4, run: (*Workspace).usersInfo},
 		"users.list":                  {token: "xoxb-", scope: "users:read", tier: tier2, run: (*Workspace).usersList},
 		"users.lookupByEmail":         {token: "xoxb-", scope: "users:read.email", tier: tier3, run: (*Workspace).usersLookupByEmail},

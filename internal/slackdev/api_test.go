@@ -25,6 +25,7 @@ type answer struct {
 		NextCursor string `json:"next_cursor"`
 	} `json:"response_metadata"`
 	Messages []map[string]any
+	Channels []map[string]any
 	View     map[string]any
 	status   int
 	header   http.Header

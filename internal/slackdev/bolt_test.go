@@ -80,7 +80,7 @@ func startBolt(t *testing.T, w *slackdev.Workspace) string {
 
 func TestBoltSocketMode(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{PingEvery: 200 * time.Millisecond})
+	w := start(t, slackdev.Config{PingEvery: 200 * time.Millisecond, Channels: boltChannels()})
 	startBolt(t, w)
 	boltStory(t, w)
 
@@ -96,13 +96,23 @@ func TestBoltSocketMode(t *testing.T) {
 
 func TestBoltHTTP(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{Mode: slackdev.ModeHTTP})
+	w := start(t, slackdev.Config{Mode: slackdev.ModeHTTP, Channels: boltChannels()})
 	port := startBolt(t, w)
 	url := "http://127.0.0.1:" + port + "/slack/events"
 	if err := w.SetRequestURL(within(t), slackdev.RequestURLs{Events: url}); err != nil {
 		t.Fatal(err)
 	}
 	boltStory(t, w)
+}
+
+// boltChannels adds channels to the usual one, a private one without the bot among them.
+func boltChannels() []slackdev.Channel {
+	cleo := []string{"U0CLEO"}
+	return append(slackdev.DefaultChannels(slackdev.DefaultUsers()),
+		slackdev.Channel{ID: "C0ONE", Name: "one", Members: cleo},
+		slackdev.Channel{ID: "C0TWO", Name: "two", BotMember: true},
+		slackdev.Channel{ID: "C0OURS", Name: "ours", Private: true, BotMember: true, Members: cleo},
+		slackdev.Channel{ID: "C0THEIRS", Name: "theirs", Private: true, Members: cleo})
 }
 
 // opened counts the Socket Mode connections the app asked for.
@@ -166,6 +176,13 @@ func boltRest(ctx context.Context, t *testing.T, w *slackdev.Workspace) {
 	}
 	if got := w.Ephemerals("U0ANN"); len(got) != 1 || got[0].Text != "nothing pending for U0ANN: mine" {
 		t.Errorf("command answered %v", got)
+	}
+	if err := w.Command(ctx, "U0BEN", "C0GENERAL", "/where", "U0CLEO"); err != nil {
+		t.Fatal(err)
+	}
+	told := w.Ephemerals("U0BEN")
+	if last := told[len(told)-1].Text; last != "U0CLEO is in: general, one, ours (private)" {
+		t.Errorf("users.conversations over all pages: %q", last)
 	}
 	if err := w.Shortcut(ctx, "U0ANN", "approvals_list"); err != nil {
 		t.Fatal(err)

@@ -111,12 +111,9 @@ func (w *Workspace) putChannel(ch Channel) {
 
 // member checks that the person exists and may use the conversation.
 func (w *Workspace) member(user, channel string) (*User, *conversation, error) {
-	u, ok := w.users[user]
-	if !ok {
-		return nil, nil, unknown("user", user)
-	}
-	if u.Deleted {
-		return nil, nil, fmt.Errorf("user %q is deactivated: %w", user, ErrUnknown)
+	u, err := w.signedIn(user)
+	if err != nil {
+		return nil, nil, err
 	}
 	c, ok := w.convs[channel]
 	if !ok && channel == dmID(user) {
@@ -129,6 +126,18 @@ func (w *Workspace) member(user, channel string) (*User, *conversation, error) {
 		return nil, nil, fmt.Errorf("%s in %s: %w", user, channel, ErrNotMember)
 	}
 	return u, c, nil
+}
+
+// signedIn finds a person who can do something: nobody whose account is deactivated can.
+func (w *Workspace) signedIn(user string) (*User, error) {
+	u, ok := w.users[user]
+	switch {
+	case !ok:
+		return nil, unknown("user", user)
+	case u.Deleted:
+		return nil, fmt.Errorf("user %q is deactivated: %w", user, ErrUnknown)
+	}
+	return u, nil
 }
 
 // label is how the conversation is called in payloads.

@@ -57,9 +57,9 @@ func (w *Workspace) ClickRaw(ctx context.Context, payload map[string]any) error 
 // blockActions builds the payload of a click; viewID is the modal it happened
 // in. w.mu is held.
 func (w *Workspace) blockActions(click Click) (payload map[string]any, viewID string, err error) {
-	u, ok := w.users[click.User]
-	if !ok {
-		return nil, "", unknown("user", click.User)
+	u, err := w.signedIn(click.User)
+	if err != nil {
+		return nil, "", err
 	}
 	payload = w.interaction("block_actions", u)
 	var blocks json.RawMessage
@@ -239,6 +239,10 @@ func (w *Workspace) Submit(ctx context.Context, user, viewID string, values map[
 }
 
 func (w *Workspace) submission(user, viewID string, values map[string]map[string]any) (envelope, error) {
+	u, err := w.signedIn(user)
+	if err != nil {
+		return envelope{}, err
+	}
 	v, err := w.topView(user, viewID)
 	if err != nil {
 		return envelope{}, err
@@ -259,7 +263,7 @@ func (w *Workspace) submission(user, viewID string, values map[string]map[string
 			return envelope{}, err
 		}
 	}
-	payload := w.interaction("view_submission", w.users[user])
+	payload := w.interaction("view_submission", u)
 	payload["trigger_id"] = w.newTrigger(user, v.ID)
 	payload["view"] = w.viewObject(v, state)
 	payload["response_urls"] = []any{}
@@ -366,15 +370,15 @@ func (w *Workspace) CloseView(ctx context.Context, user, viewID string, all bool
 // Shortcut runs a global shortcut.
 func (w *Workspace) Shortcut(ctx context.Context, user, callbackID string) error {
 	w.mu.Lock()
-	u, ok := w.users[user]
-	if !ok {
+	u, err := w.signedIn(user)
+	if err != nil {
 		w.mu.Unlock()
-		return unknown("user", user)
+		return err
 	}
 	payload := w.interaction("shortcut", u)
 	payload["callback_id"], payload["trigger_id"] = callbackID, w.newTrigger(user, "")
 	payload["action_ts"] = w.ids.ts()
 	w.mu.Unlock()
-	_, err := w.ask(ctx, envelope{kind: kindInteractive, inner: "shortcut", payload: encode(payload)})
+	_, err = w.ask(ctx, envelope{kind: kindInteractive, inner: "shortcut", payload: encode(payload)})
 	return err
 }

@@ -147,8 +147,8 @@ func (w *Workspace) OpenHome(ctx context.Context, user string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if _, ok := w.users[user]; !ok {
-		return unknown("user", user)
+	if _, err := w.signedIn(user); err != nil {
+		return err
 	}
 	inner := map[string]any{
 		"type": "app_home_opened", "user": user, "channel": w.openDM(user).ID,

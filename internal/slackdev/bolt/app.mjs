@@ -71,6 +71,16 @@ app.command('/approvals', async ({ ack, command }) => {
   await ack({ response_type: 'ephemeral', text: `nothing pending for ${command.user_id}: ${command.text}` });
 });
 
+// Slack's client follows the cursors itself.
+app.command('/where', async ({ ack, command, client }) => {
+  const ids = [];
+  const query = { user: command.text, types: 'public_channel,private_channel', limit: 2 };
+  for await (const page of client.paginate('users.conversations', query)) {
+    ids.push(...page.channels.map((c) => `${c.name}${c.is_private ? ' (private)' : ''}`));
+  }
+  await ack(`${command.text} is in: ${ids.join(', ')}`);
+});
+
 app.shortcut('approvals_list', async ({ ack, shortcut, client }) => {
   await ack();
   await client.views.open({
