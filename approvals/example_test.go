@@ -6,6 +6,8 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"countersign/agent"
 	"countersign/agent/scripted"
@@ -16,16 +18,22 @@ import (
 // team is a directory in which everybody is a regular member of every channel.
 type team []approvals.UserID
 
-func (t team) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+func (t team) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
 	return approvals.Person{ID: u, Regular: true}, nil
 }
 
-func (t team) Members(context.Context, approvals.WorkspaceID, string) ([]approvals.UserID, error) {
+func (t team) Members(context.Context, approvals.WorkspaceID, string, time.Time) ([]approvals.UserID, error) {
 	return t, nil
 }
 
 func (t team) ChannelMembers(context.Context, approvals.WorkspaceID, string) ([]approvals.UserID, error) {
 	return t, nil
+}
+
+func (t team) InChannel(
+	_ context.Context, _ approvals.WorkspaceID, _ string, u approvals.UserID, _ time.Time,
+) (bool, error) {
+	return slices.Contains(t, u), nil
 }
 
 // anotherMember demands one member of the channel who is not the requester.

@@ -132,6 +132,9 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		if n.Card, err = tx.Request(n.Workspace, n.Request); err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
+		if err := n.Card.cover(tx); err != nil {
+			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
+		}
 	}
 	return page, nil
 }

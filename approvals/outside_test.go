@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"countersign/approvals"
 )
@@ -44,19 +45,28 @@ func (d *outside) note() {
 	}
 }
 
-func (d *outside) Person(ctx context.Context, u approvals.UserID) (approvals.Person, error) {
+func (d *outside) Person(ctx context.Context, u approvals.UserID, since time.Time) (approvals.Person, error) {
 	d.note()
-	return d.Directory.Person(ctx, u)
+	return d.Directory.Person(ctx, u, since)
 }
 
-func (d *outside) Members(ctx context.Context, ws approvals.WorkspaceID, group string) ([]approvals.UserID, error) {
+func (d *outside) Members(
+	ctx context.Context, ws approvals.WorkspaceID, group string, since time.Time,
+) ([]approvals.UserID, error) {
 	d.note()
-	return d.Directory.Members(ctx, ws, group)
+	return d.Directory.Members(ctx, ws, group, since)
 }
 
 func (d *outside) ChannelMembers(ctx context.Context, ws approvals.WorkspaceID, channel string) ([]approvals.UserID, error) {
 	d.note()
 	return d.Directory.ChannelMembers(ctx, ws, channel)
+}
+
+func (d *outside) InChannel(
+	ctx context.Context, ws approvals.WorkspaceID, channel string, u approvals.UserID, since time.Time,
+) (bool, error) {
+	d.note()
+	return d.Directory.InChannel(ctx, ws, channel, u, since)
 }
 
 // TestDirectoryIsAskedOutsideTransactions goes through everything that asks who somebody is.
@@ -101,7 +111,7 @@ func TestDirectoryIsAskedOutsideTransactions(t *testing.T) {
 		return err
 	})
 	asks("to decide", func() error { _, err := b.decide(r, bob, approvals.Approve, ""); return err })
-	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2); q.ValidFor = 0 })) // those who answered are looked up again
+	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum, q.ValidFor = 2, 0 })) // those who answered are looked up again
 	asks("to decide for good", func() error { _, err := b.decide(r, cara, approvals.Approve, ""); return err })
 	asks("to run the call", func() error { return handle(runJob(id)) })
 	if got := b.run(id); got.Status != approvals.RunDone {

@@ -92,6 +92,16 @@ type RequestHead struct {
 	// Supersedes is the request that this one replaces, because the arguments were changed; SupersededBy is its opposite.
 	Supersedes   RequestID `json:"supersedes,omitempty"`
 	SupersededBy RequestID `json:"superseded_by,omitempty"`
+
+	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own policy
+	// lets it. It is filled in for pending requests that are shown to people, and not stored.
+	Covers []Covered `json:"-"`
+}
+
+// Covered is a waiting request that a standing answer to another one would settle.
+type Covered struct {
+	ID        RequestID
+	Arguments json.RawMessage
 }
 
 // ToolSnapshot is what people are told about the tool of a request.

@@ -235,22 +235,23 @@ func (s *Service) now(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// Covers returns the other pending requests that a standing answer to r would settle too, as far as their own policy lets
-// it: those of the same run for the same tool. Empty for a request that takes no standing answers.
-func (s *Service) Covers(ctx context.Context, r *Request) (covered []*Request, err error) {
-	if r.Kind != agent.Confirm || len(r.Requirement.Always) == 0 {
-		return nil, nil
+// cover fills in which other waiting requests a standing answer to r would settle.
+func (r *Request) cover(tx Tx) error {
+	if r.Status != RequestPending || r.Kind != agent.Confirm || len(r.Requirement.Always) == 0 {
+		return nil
 	}
-	err = s.store.View(ctx, func(tx Tx) error {
-		all, err := tx.RequestsOfRun(r.Workspace, r.Run)
-		if err != nil {
-			return err
-		}
-		covered, err = tx.Requests(r.Workspace, r.siblings(all))
-		return err
-	})
+	all, err := tx.RequestsOfRun(r.Workspace, r.Run)
 	if err != nil {
-		return nil, fmt.Errorf("requests that an answer to %s covers: %w", r.ID, err)
+		return err
 	}
-	return covered, nil
+	ids := r.siblings(all)
+	if len(ids) == 0 {
+		return nil
+	}
+	others, err := tx.Requests(r.Workspace, ids)
+	r.Covers = nil
+	for _, o := range others {
+		r.Covers = append(r.Covers, Covered{o.ID, o.Arguments})
+	}
+	return err
 }

@@ -81,11 +81,13 @@ func (s *Service) Run(ctx context.Context, ws WorkspaceID, id RunID) (r *Run, er
 	return r, nil
 }
 
-// Request returns the request, or ErrNotFound.
+// Request returns the request, or ErrNotFound. Of a pending one it says what a standing answer would settle too.
 func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
 	err = s.store.View(ctx, func(tx Tx) error {
-		r, err = tx.Request(ws, id)
-		return err
+		if r, err = tx.Request(ws, id); err != nil {
+			return err
+		}
+		return r.cover(tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)

@@ -19,7 +19,7 @@ type Service interface {
 	CancelRun(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, reason string) (*approvals.Run, error)
 	Run(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error)
 	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
-	Pending(ctx context.Context, q approvals.PendingQuery) (page []*approvals.Request, next approvals.RequestID, err error)
+	Pending(ctx context.Context, q approvals.PendingQuery) (approvals.PendingPage, error)
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 }

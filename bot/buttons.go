@@ -1,6 +1,9 @@
 package bot
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
@@ -103,10 +106,27 @@ func unknownButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	return [][]slack.BlockElement{append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))}
 }
 
-// alwaysScope says how far a standing answer reaches.
+// maxConfirm is how many characters the text of a confirmation may have.
+const maxConfirm = 300
+
+// alwaysScope says how far a standing answer reaches, and which waiting calls it answers too.
 func alwaysScope(verb string, r *approvals.Request) string {
-	return verb + " this call and every later call of the tool " + label(r.Tool.Name, 64) + " by the agent " +
-		label(r.Agent, 64) + ", with any arguments, until this run ends. Other runs ask again."
+	scope := verb + " this call and every later call of the tool " + label(r.Tool.Name, 48) + " by the agent " +
+		label(r.Agent, 48) + ", with any arguments, until this run ends."
+	n := len(r.Covers)
+	if n == 0 {
+		return scope + " Other runs ask again."
+	}
+	waiting := "1 call that waits now"
+	if n > 1 {
+		waiting = fmt.Sprintf("%d calls that wait now", n)
+	}
+	scope += " It also answers " + waiting + ", where the policy lets it: "
+	var names []string
+	for _, c := range r.Covers {
+		names = append(names, label(string(c.Arguments), 60))
+	}
+	return label(scope+strings.Join(names, ", "), maxConfirm)
 }
 
 func button(r *approvals.Request, a action, text string, style slack.Style) *slack.ButtonBlockElement {

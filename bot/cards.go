@@ -66,9 +66,12 @@ func surelyWhole(r *approvals.Request) bool {
 	for _, part := range slices.Concat(r.Tool.Binding, r.Facts) {
 		size += len(part)
 	}
-	a := r.Requirement.Approvers
+	named := 0
+	for _, seat := range r.Requirement.Seats {
+		named += 1 + len(seat.Approvers.Users) + len(seat.Approvers.Groups)
+	}
 	return r.Status == approvals.RequestPending && size <= most && len(r.Tool.Binding)+len(r.Facts) <= 10 &&
-		len(a.Users)+len(a.Groups) <= 10 && len(r.Decisions) <= 5
+		named <= 10 && len(r.Decisions) <= 5
 }
 
 // fits reports whether a message may hold the blocks.
@@ -161,7 +164,11 @@ func terms(r *approvals.Request) []phrase {
 		lines = append(lines, phrase{"Deadline: ", r.Expires})
 	}
 	for _, d := range r.Decisions {
-		lines = append(lines, phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By})
+		line := phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By}
+		if d.Void != "" {
+			line = append(line, ", which counts no longer: "+label(d.Void, 120))
+		}
+		lines = append(lines, line)
 	}
 	return append(lines, fingerprint(r))
 }
@@ -172,7 +179,7 @@ func whoAnswers(r *approvals.Request) phrase {
 		return append(phrase{"Who decides: "}, whoDecides(r.Requirement)...)
 	}
 	one := r.Requirement
-	one.Quorum = 1
+	one.Seats = one.Seats[:min(1, len(one.Seats))]
 	return append(phrase{"Who provides the result or rejects: "}, whoDecides(one)...)
 }
 

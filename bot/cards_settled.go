@@ -10,7 +10,11 @@ import (
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
 func settledCard(r *approvals.Request) card {
-	c := card{text: append(outcome(r), ", asked for by ", r.Requester), blocks: settledBlocks(r, true), whole: true}
+	text := append(outcome(r), ", asked for by ", r.Requester)
+	if became := whatBecame(r); became != nil {
+		text = append(append(text, ". "), became...)
+	}
+	c := card{text: text, blocks: settledBlocks(r, true), whole: true}
 	var ok bool
 	if c.encoded, ok = fitted(c.blocks); !ok {
 		return c.shortened(r)
@@ -81,6 +85,9 @@ func joint(i, n int) int {
 // aboutOutcome says when it was decided, how long that took, and why nobody decided.
 func aboutOutcome(r *approvals.Request) []phrase {
 	var lines []phrase
+	if became := whatBecame(r); became != nil {
+		lines = append(lines, became)
+	}
 	if !r.Settled.IsZero() {
 		lines = append(lines, phrase{r.Settled, ", after " + humanize.Duration(r.Settled.Sub(r.Created))})
 	}
@@ -90,25 +97,54 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	if r.Status == approvals.RequestStale {
 		lines = append(lines, phrase{staleWords(r.Kind)})
 	}
+	if a := r.Standing(); a != nil {
+		lines = append(lines, phrase{"By the answer for all calls of this tool, given to ", code(string(a.Request)), "."})
+	}
+	for _, d := range r.Decisions {
+		if d.Void != "" {
+			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
+		}
+	}
 	if r.Note != "" {
 		lines = append(lines, phrase{label(r.Note, 500)})
 	}
 	return lines
 }
 
+// whatBecame says what became of the call, as far as it is known: the second fact beside the decision. Nil for the
+// question what became of a call, as long as nobody knows.
+func whatBecame(r *approvals.Request) phrase {
+	switch r.Outcome {
+	case approvals.OutcomeRunning:
+		return phrase{"The call is ", strong("running"), "."}
+	case approvals.OutcomeRan:
+		return phrase{"The call ", strong("ran"), ", ", r.OutcomeAt, "."}
+	case approvals.OutcomeFailed:
+		return phrase{"The call ", strong("failed"), ", ", r.OutcomeAt, "; the agent was told."}
+	case approvals.OutcomeNotRun:
+		return phrase{"The call was ", strong("not run"), "."}
+	case approvals.OutcomeUnknown:
+		return phrase{"It is ", strong("unknown"), " whether the call ran."}
+	}
+	if r.Status == approvals.RequestApproved {
+		return phrase{"The call waits for its turn."}
+	}
+	return nil
+}
+
 func expiredWords(kind agent.InterruptionKind) string {
 	switch kind {
 	case agent.OutcomeUnknown:
-		return "Nobody answered in time. It is not known whether the call ran, and it will not run again."
+		return "Nobody answered in time. It will not run again."
 	case agent.ExternalResult:
-		return "Nobody provided a result in time. It is not known whether somebody has carried the call out."
+		return "Nobody provided a result in time."
 	}
-	return "Nobody decided in time. The call has not run."
+	return "Nobody decided in time."
 }
 
 func staleWords(kind agent.InterruptionKind) string {
 	if kind == agent.Confirm {
-		return "What was shown is not what would run any more. The call has not run."
+		return "What was shown is not what would run any more."
 	}
 	return "What was shown is not what is asked any more."
 }
@@ -120,7 +156,7 @@ func deciding(r *approvals.Request) []approvals.Decision {
 	}
 	var out []approvals.Decision
 	for _, d := range r.Decisions {
-		if d.Verdict.Affirms() == (r.Status == approvals.RequestApproved) {
+		if d.Void == "" && d.Verdict.Affirms() == (r.Status == approvals.RequestApproved) {
 			out = append(out, d)
 		}
 	}

@@ -45,8 +45,10 @@ func surfaces() map[string]surface {
 		return approvals.Decision{By: user(id), Verdict: v, Reason: reason}
 	}
 	quorum := transfer(args)
-	quorum.Requirement.Quorum, quorum.Requirement.Always = 2, nil
-	quorum.Requirement.Approvers = approvals.Approvers{Users: []approvals.UserID{user("U0BEN"), user("U0CLEO")}, Groups: []string{"S0FINANCE"}}
+	quorum.Requirement.Always = nil
+	quorum.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{
+		Users: []approvals.UserID{user("U0BEN"), user("U0CLEO")}, Groups: []string{"S0FINANCE"},
+	})
 	quorum.Decisions = []approvals.Decision{by("U0BEN", approvals.Approve, "")}
 	quorum.Path = []string{"ops", "finance"}
 	hidden := transfer("{\"memo\":\"ok\u202E\u200B" + strings.Repeat(" ", 200) + "\",\"to\":\"acme\"}")
@@ -402,10 +404,11 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		}
 		r.Kind = rapid.SampledFrom([]agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}).Draw(t, "question")
 		r.Agent, r.Path, r.Tool.Name, r.Requirement.Policy = fill(300), []string{fill(300)}, fill(200), fill(200)
-		r.Requirement.Approvers = approvals.Approvers{ChannelMembers: true}
+		set := approvals.Approvers{ChannelMembers: true}
 		for range rapid.IntRange(0, 10).Draw(t, "approvers") {
-			r.Requirement.Approvers.Users = append(r.Requirement.Approvers.Users, user("U"+strings.Repeat("0", 30)))
+			set.Users = append(set.Users, user("U"+strings.Repeat("0", 30)))
 		}
+		r.Requirement.Seats = approvals.Quorum(rapid.IntRange(1, 3).Draw(t, "quorum"), set)
 		for range rapid.IntRange(0, 5).Draw(t, "decisions") {
 			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.Approve})
 		}

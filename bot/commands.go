@@ -78,6 +78,8 @@ func (b *Bot) respondList(ctx context.Context, c command, id identity, by approv
 		b.respond(ctx, c, listFailed(), nil)
 	case l.shown == 0 && l.more != "":
 		b.respond(ctx, c, nothingYet(verb, l.more), nil)
+	case l.shown == 0 && l.unjudged > 0:
+		b.respond(ctx, c, phrase{"Nothing that I am sure you may see. " + l.leftOut()}, nil)
 	case l.shown == 0 && q.After != "":
 		b.respond(ctx, c, phrase{"Nothing more."}, nil)
 	case l.shown == 0 && q.Mine:
@@ -88,6 +90,9 @@ func (b *Bot) respondList(ctx context.Context, c command, id identity, by approv
 		title := phrase{fmt.Sprintf("%d waiting", l.shown)}
 		if l.more != "" {
 			title = append(phrase{fmt.Sprintf("The first %d. ", l.shown)}, moreBy(verb, l.more)...)
+		}
+		if left := l.leftOut(); left != "" {
+			title = append(title, ". "+left)
 		}
 		b.respond(ctx, c, title, append(paragraphs(title), l.blocks...))
 	}

@@ -9,21 +9,33 @@ import (
 // whoDecides says in plain words what a policy asks for. The people and groups it names are mentioned, so that they
 // learn of the question.
 func whoDecides(req approvals.Requirement) phrase {
-	var p phrase
-	if len(req.Approvers.Users)+len(req.Approvers.Groups) == 0 {
-		p = phrase{req.Describe()}
-	} else {
-		p = phrase{fmt.Sprintf("%d of ", max(1, req.Quorum))}
-		p = append(p, named(req.Approvers)...)
-		if !req.SelfApproval {
-			p = append(p, ", not the requester")
-		}
-	}
+	p := whoSits(req)
 	if req.DenyQuorum > 1 {
 		p = append(p, fmt.Sprintf("; %d reject", req.DenyQuorum))
 	}
 	if req.Policy != "" {
 		p = append(p, " (policy "+label(req.Policy, 80)+")")
+	}
+	return p
+}
+
+// whoSits names the people of whom some are needed.
+func whoSits(req approvals.Requirement) phrase {
+	set, uniform := req.Uniform()
+	if len(req.Seats) == 0 || uniform && len(set.Users)+len(set.Groups) == 0 {
+		return phrase{req.Describe()}
+	}
+	var p phrase
+	if uniform {
+		p = append(phrase{fmt.Sprintf("%d of ", len(req.Seats))}, named(set)...)
+	} else {
+		p = phrase{"one each of "}
+		for i, seat := range req.Seats {
+			p = append(append(p, []any{"", "; ", "; and "}[joint(i, len(req.Seats))]), named(seat.Approvers)...)
+		}
+	}
+	if !req.SelfApproval {
+		p = append(p, ", not the requester")
 	}
 	return p
 }

@@ -23,7 +23,7 @@ type everybody struct{}
 
 func (everybody) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
 	return approvals.Requirement{
-		Policy: "default", Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, SelfApproval: true,
+		Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1, SelfApproval: true,
 		ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryReject, Always: []approvals.Scope{approvals.ScopeRun},
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/humanize"
 )
 
 // refusedSubmission says to the person who mentioned the bot why nothing was started. known is false for errors that
@@ -70,7 +71,7 @@ func later(err error) string {
 		return "a minute"
 	}
 	if retry.After > 2*time.Minute {
-		return span(retry.After + time.Minute) // which it cuts to whole minutes
+		return humanize.Duration(retry.After + time.Minute) // which it cuts to whole minutes
 	}
 	return fmt.Sprintf("%d seconds", max(1, int(math.Ceil(retry.After.Seconds()))))
 }
@@ -78,8 +79,8 @@ func later(err error) string {
 // answeredBefore is for somebody whose answer counts already while others are waited for.
 func answeredBefore(r *approvals.Request, by approvals.UserID) phrase {
 	for _, d := range r.Decisions {
-		if d.By == by {
-			need := r.Requirement.Quorum
+		if d.By == by && d.Void == "" {
+			need := len(r.Requirement.Seats)
 			if !d.Verdict.Affirms() {
 				need = r.Requirement.DenyQuorum
 			}

@@ -42,12 +42,17 @@ func (b *Bot) waiting(ctx context.Context, id identity, user string) []slack.Blo
 		return append(blocks, paragraph(listFailed()))
 	case l.shown == 0 && l.more != "":
 		return append(blocks, paragraph(nothingYet("mine", l.more)))
+	case l.shown == 0 && l.unjudged > 0:
+		return append(blocks, paragraph(phrase{l.leftOut()}))
 	case l.shown == 0:
 		return append(blocks, paragraph(phrase{"Nothing waits for you."}))
 	}
 	blocks = append(blocks, l.blocks...)
 	if l.more != "" {
 		blocks = append(blocks, paragraph(moreBy("mine", l.more)))
+	}
+	if left := l.leftOut(); left != "" {
+		blocks = append(blocks, paragraph(phrase{left}))
 	}
 	return blocks
 }

@@ -93,7 +93,7 @@ func patch() *approvals.Request {
 func deploy() *approvals.Request {
 	r := of(approvals.ToolSnapshot{Name: "deploy", Kind: agent.KindExternal, Description: "Deployed by the pipeline."},
 		map[string]any{"environment": "production", "ref": "v2.4.1"})
-	r.Kind, r.Requirement.Quorum = agent.ExternalResult, 2
+	r.Kind, r.Requirement.Seats = agent.ExternalResult, approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})
 	return r
 }
 

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/slack-go/slack"
@@ -60,17 +61,30 @@ type list struct {
 	shown  int
 	// more is where the list goes on when it may; also one that shows nothing may.
 	more approvals.RequestID
+	// unjudged is how many requests are left out because it cannot be found out now who may see them.
+	unjudged int
+}
+
+// leftOut says how many requests cannot be listed now; empty for none.
+func (l *list) leftOut() string {
+	switch l.unjudged {
+	case 0:
+		return ""
+	case 1:
+		return "One more request is not listed: I cannot find out right now whether you may see it."
+	}
+	return fmt.Sprintf("%d more requests are not listed: I cannot find out right now whether you may see them.", l.unjudged)
 }
 
 // pendingList renders the first requests of the query that the viewer may see, as many as fit.
 func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, fits func([]slack.Block) bool) (list, error) {
 	q.Limit = listPage
-	page, next, err := b.service.Pending(ctx, q)
+	page, err := b.service.Pending(ctx, q)
 	if err != nil {
 		return list{}, err
 	}
-	l := list{more: next}
-	for _, r := range page {
+	l := list{more: page.Next, unjudged: page.Unjudged}
+	for _, r := range page.Requests {
 		item := listItem(r, b.service.MayDecide(ctx, r, q.Viewer) == nil)
 		if l.shown > 0 && !fits(append(l.blocks[:len(l.blocks):len(l.blocks)], item...)) {
 			l.more = q.After

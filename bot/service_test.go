@@ -34,6 +34,7 @@ type fakeService struct {
 	fail        error               // answer of every call that writes
 	forget      bool                // the next Decide commits and then reports an error
 	unseeable   []approvals.UserID  // may see nothing
+	unjudged    int                 // how many requests Pending cannot judge
 	unlisted    approvals.RequestID // Pending lists nothing up to here, and says that there is more
 
 	hold func(what string) // called outside the lock, before a commit
@@ -168,12 +169,12 @@ func (f *fakeService) Request(_ context.Context, _ approvals.WorkspaceID, id app
 	return &copied, nil
 }
 
-func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*approvals.Request, approvals.RequestID, error) {
+func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) (approvals.PendingPage, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []*approvals.Request
 	if q.After < f.unlisted {
-		return nil, f.unlisted, nil
+		return approvals.PendingPage{Next: f.unlisted}, nil
 	}
 	for _, id := range f.order {
 		r := *f.requests[id]
@@ -181,11 +182,11 @@ func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) ([]*a
 			continue
 		}
 		if len(out) == q.Limit {
-			return out, out[len(out)-1].ID, nil
+			return approvals.PendingPage{Requests: out, Next: out[len(out)-1].ID, Unjudged: f.unjudged}, nil
 		}
 		out = append(out, &r)
 	}
-	return out, "", nil
+	return approvals.PendingPage{Requests: out, Unjudged: f.unjudged}, nil
 }
 
 func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error {
@@ -215,7 +216,7 @@ func (f *fakeService) MaySee(_ context.Context, _ *approvals.Request, u approval
 // transfer is a request to move money, asked for by Ann.
 func transfer(args string) *approvals.Request {
 	created := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
-	r := &approvals.Request{
+	r := &approvals.Request{RequestContent: approvals.RequestContent{Arguments: json.RawMessage(args)}, RequestHead: approvals.RequestHead{
 		Workspace: testWorkspace, ID: "req_01arz3ndektsv4rrffq69g5fav", Run: "run_01arz3ndektsv4rrffq69g5fav",
 		Place:     approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1700000000.000100"},
 		Requester: user("U0ANN"), Kind: agent.Confirm, Interruption: "ops/1/call_1", Agent: "ops", Path: []string{"ops"},
@@ -223,13 +224,13 @@ func transfer(args string) *approvals.Request {
 			Name: "transfer_funds", Kind: agent.KindHTTP, Description: "Move money between two accounts.",
 			Binding: []string{"POST", "https://bank.example/transfer", "Authorization"},
 		},
-		Arguments: json.RawMessage(args), Status: approvals.RequestPending, Version: 1,
+		Status: approvals.RequestPending, Version: 1,
 		Requirement: approvals.Requirement{
-			Policy: "money", Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1,
+			Policy: "money", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
 			Always: []approvals.Scope{approvals.ScopeRun},
 		},
 		Created: created, Expires: created.Add(24 * time.Hour),
-	}
+	}}
 	copy(r.Digest[:], "a digest of thirty-two bytes....")
 	return r
 }

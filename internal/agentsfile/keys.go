@@ -67,12 +67,13 @@ var (
 	mcpServerKeys = keys{now: []string{"command", "env", "dir", "url", "sse", "headers", "trusted", "timeout"}}
 	approvalWords = keys{now: []string{"required", "audit"}}
 	methodWords   = keys{now: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}}
-	peopleKeys    = keys{now: []string{"users", "groups", "channel_members"}, later: []string{"all_of"}}
+	peopleKeys    = keys{now: []string{"users", "groups", "channel_members"}}
+	approverKeys  = keys{now: []string{"users", "groups", "channel_members", "all_of"}}
 	policyKeys    = keys{
 		now: []string{
-			"approvers", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for", "always",
+			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for", "always",
 		},
-		later: []string{"name", "when", "all_of", "remind_every", "escalate", "freeze", "risk"},
+		later: []string{"name", "when", "remind_every", "escalate", "freeze", "risk"},
 	}
 	alwaysKeys  = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
 	scopeWords  = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}

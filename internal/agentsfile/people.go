@@ -35,7 +35,11 @@ func (d *decoder) decodeRequesters(n *node) People {
 }
 
 func (d *decoder) decodePeople(n *node, what string) People {
-	o := d.object(n, what, peopleKeys)
+	return d.object(n, what, peopleKeys).decodeSet(what, n)
+}
+
+// decodeSet reads a set of people from the node.
+func (o *object) decodeSet(what string, n *node) People {
 	p := People{
 		Users:  o.ids("users", "UW", "U0123456789"),
 		Groups: o.ids("groups", "S", "S0123456789"),
@@ -44,7 +48,7 @@ func (d *decoder) decodePeople(n *node, what string) People {
 		p.ChannelMembers = *b
 	}
 	if p.Empty() && n.kind == kindMapping {
-		d.problem(n.pos, "%s names nobody; write users, groups, or channel_members: true", what)
+		o.problem(n.pos, "%s names nobody; write users, groups, or channel_members: true", what)
 	}
 	return p
 }

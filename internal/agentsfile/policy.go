@@ -6,6 +6,7 @@ import "time"
 type Policy struct {
 	Position
 	Approvers    People
+	AllOf        []People // one person of each set, instead of Quorum people of Approvers
 	Quorum       int
 	DenyQuorum   int
 	SelfApproval bool
@@ -47,12 +48,49 @@ func (d *decoder) decodePolicy(n *node) *Policy {
 	if n.kind != kindMapping {
 		return p
 	}
-	if o.require("default_policy", "approvers"); o.values["approvers"] == nil {
-		return p
-	}
-	p.Approvers = d.decodePeople(o.values["approvers"], "approvers")
-	o.reachable(p)
+	d.decodeApprovers(o, p)
 	return p
+}
+
+// decodeApprovers reads who must agree: a set of people, or one person of each of several sets. The sets may stand in the
+// policy itself or under approvers.
+func (d *decoder) decodeApprovers(o *object, p *Policy) {
+	people, sets := o.values["approvers"], o.values["all_of"]
+	switch {
+	case people == nil && sets == nil:
+		o.require("default_policy", "approvers")
+		return
+	case people != nil && sets != nil:
+		d.problem(sets.pos, "all_of says who must agree, and approvers says it too; write one of them")
+		return
+	case sets != nil:
+		p.AllOf = d.decodeSets(o)
+	default:
+		under := d.object(people, "approvers", approverKeys)
+		if under.values["all_of"] == nil {
+			p.Approvers = under.decodeSet("approvers", people)
+			o.reachable(p)
+			return
+		}
+		if len(under.values) > 1 {
+			d.problem(people.pos, "approvers has all_of and other people beside it; put them into a set of their own")
+		}
+		p.AllOf = d.decodeSets(under)
+	}
+	if n := o.values["quorum"]; n != nil {
+		d.problem(n.pos, "all_of asks for one person of each set; quorum does not go with it")
+	}
+}
+
+// decodeSets reads the sets of all_of.
+func (d *decoder) decodeSets(o *object) (sets []People) {
+	for _, n := range o.list("all_of") {
+		sets = append(sets, d.decodePeople(n, "an entry of all_of"))
+	}
+	if n := o.values["all_of"]; len(sets) < 2 || len(sets) > mostQuorum {
+		d.problem(n.pos, "all_of has between 2 and %d sets of people, for instance [{groups: [S1]}, {groups: [S2]}]", mostQuorum)
+	}
+	return sets
 }
 
 func (o *object) decodeAlways() []string {

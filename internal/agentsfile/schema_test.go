@@ -45,6 +45,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"external", def("external"), externalKeys},
 		{"mcp server", def("mcp_server"), mcpServerKeys},
 		{"people", def("people"), peopleKeys},
+		{"approvers", def("approvers"), approverKeys},
 		{"policy", def("policy"), policyKeys},
 		{"always", def("policy").Properties["always"], alwaysKeys},
 	} {

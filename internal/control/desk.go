@@ -73,7 +73,7 @@ func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (page []*a
 			if ws == after.Workspace {
 				behind = after.Request
 			}
-			found, err := tx.PendingRequests(ws, behind, limit+1-len(page))
+			found, err := pendingBehind(tx, ws, behind, limit+1-len(page))
 			if err != nil {
 				return err
 			}
@@ -88,6 +88,24 @@ func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (page []*a
 		return page[:limit], true, nil
 	}
 	return page, false, nil
+}
+
+// pendingBehind returns the first pending requests of a workspace behind the given one.
+func pendingBehind(tx approvals.Tx, ws approvals.WorkspaceID, behind approvals.RequestID, limit int) ([]*approvals.Request, error) {
+	q := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, After: behind, Limit: limit}
+	var ids []approvals.RequestID
+	for {
+		heads, next, err := tx.QueryRequests(q)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			ids = append(ids, h.ID)
+		}
+		if q.After = next; next == "" || len(ids) >= limit {
+			return tx.Requests(ws, ids[:min(limit, len(ids))])
+		}
+	}
 }
 
 // Request is part of Desk.
