@@ -70,9 +70,9 @@ func later(err error) string {
 		return "a minute"
 	}
 	if retry.After > 2*time.Minute {
-		return span(retry.After + time.Minute) // which it cuts to whole minutes
+		return fmt.Sprintf("%d minutes", int(math.Ceil(retry.After.Minutes())))
 	}
-	return fmt.Sprintf("%d seconds", max(1, int(math.Ceil(retry.After.Seconds()))))
+	return fmt.Sprintf("%d seconds", max(2, int(math.Ceil(retry.After.Seconds()))))
 }
 
 // answeredBefore is for somebody whose answer counts already while others are waited for.
