@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"countersign/approvals"
-	"countersign/internal/humanize"
 )
 
 // refusedSubmission says to the person who mentioned the bot why nothing was started. known is false for errors that
@@ -71,9 +70,9 @@ func later(err error) string {
 		return "a minute"
 	}
 	if retry.After > 2*time.Minute {
-		return humanize.Duration(retry.After + time.Minute) // which it cuts to whole minutes
+		return fmt.Sprintf("%d minutes", int(math.Ceil(retry.After.Minutes())))
 	}
-	return fmt.Sprintf("%d seconds", max(1, int(math.Ceil(retry.After.Seconds()))))
+	return fmt.Sprintf("%d seconds", max(2, int(math.Ceil(retry.After.Seconds()))))
 }
 
 // answeredBefore is for somebody whose answer counts already while others are waited for.

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -252,5 +253,20 @@ func TestListsAskNothingTwice(t *testing.T) {
 	}
 	if got := questions() - before; got != 0 {
 		t.Errorf("five lists cost %d questions", got)
+	}
+}
+
+func TestLaterIsSaidInWholeUnits(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]string{
+		0: "2 seconds", 1500 * time.Millisecond: "2 seconds", 2 * time.Minute: "120 seconds", 121 * time.Second: "3 minutes",
+	} {
+		err := fmt.Errorf("look up: %w", &approvals.RetryError{After: after, Err: errors.New("limited")})
+		if got := later(err); got != want {
+			t.Errorf("%v: %q, want %q", after, got, want)
+		}
+	}
+	if got := later(approvals.ErrUnavailable); got != "a minute" {
+		t.Errorf("without an answer of Slack's: %q", got)
 	}
 }

@@ -179,7 +179,12 @@ func policyProblems() []problemCase {
 		{"quorum out of reach", policyWith("  approvers: {users: [U1]}\n  quorum: 2\n"), "agents.yaml:8:11: quorum is 2, but only 1 people may decide"},
 		{"yes", policyWith("  approvers: {users: [U1]}\n  self_approval: yes\n"), "agents.yaml:8:18: self_approval is true or false, not text"},
 		{"wide scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [thread]}\n"), "agents.yaml:8:21: scopes: thread is not supported by this version"},
-		{"all_of", policyWith("  approvers: {all_of: []}\n"), "agents.yaml:7:15: all_of is not supported by this version"},
+		{"all_of without sets", policyWith("  approvers: {all_of: []}\n"), "agents.yaml:7:23: all_of has between 2 and 100 sets"},
+		{"all_of with one set", policyWith("  all_of: [{groups: [S1]}]\n"), "agents.yaml:7:11: all_of has between 2 and 100 sets"},
+		{"all_of and approvers", policyWith("  approvers: {users: [U1]}\n  all_of: [{groups: [S1]}, {groups: [S2]}]\n"), "agents.yaml:8:11: all_of says who must agree, and approvers says it too"},
+		{"all_of and a quorum", policyWith("  all_of: [{groups: [S1]}, {groups: [S2]}]\n  quorum: 2\n"), "agents.yaml:8:11: all_of asks for one person of each set; quorum does not go with it"},
+		{"all_of beside others", policyWith("  approvers: {users: [U1], all_of: [{groups: [S1]}, {groups: [S2]}]}\n"), "agents.yaml:7:14: approvers has all_of and other people beside it"},
+		{"nobody in a set", policyWith("  all_of: [{groups: [S1]}, {groups: []}]\n"), "agents.yaml:7:28: an entry of all_of names nobody"},
 		{"misspelled", policyWith("  aprovers: {users: [U1]}\n"), `unknown key "aprovers" in default_policy; did you mean "approvers"?`},
 	}
 }
@@ -193,6 +198,8 @@ func TestControls(t *testing.T) {
 		strings.ReplaceAll(agentWith(""), "\n", "\r\n"),
 		toolWith("        method: POST\n        url: https://example.com/\n"),
 		policyWith("  approvers: {users: [U1]}\n"),
+		policyWith("  all_of: [{groups: [S1]}, {groups: [S2]}]\n"),
+		policyWith("  approvers: {all_of: [{groups: [S1]}, {users: [U1], channel_members: true}]}\n"),
 	} {
 		if _, err := parse(t, text); err != nil {
 			t.Errorf("%v in:\n%s", err, text)
