@@ -6,6 +6,7 @@ import "context"
 var (
 	RunMoves       = runMoves
 	RequestMoves   = requestMoves
+	OutcomeMoves   = outcomeMoves
 	RunActions     = invert(runActions, map[AuditAction]RunStatus{AuditRunSubmitted: RunQueued})
 	RequestActions = invert(requestActions, map[AuditAction]RequestStatus{})
 )
@@ -30,6 +31,8 @@ func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatu
 // TryRequestMove tries to move a request that stands at from.
 func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to RequestStatus) error {
 	return update(ctx, st, ws, func(c *txn) error {
-		return c.moveRequest(&RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}, to, system, auditData{})
+		r := &Request{RequestHead: RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}}
+		c.created(r)
+		return c.moveRequest(&r.RequestHead, to, system, auditData{})
 	})
 }

@@ -73,6 +73,7 @@ func TestStatesAreDocumented(t *testing.T) {
 	for name, code := range map[string]map[string][]string{
 		"run":     asDocumented(approvals.RunMoves),
 		"request": asDocumented(approvals.RequestMoves),
+		"outcome": asDocumented(approvals.OutcomeMoves),
 	} {
 		if diff := cmp.Diff(code, docs[name]); diff != "" {
 			t.Errorf("docs/state-machine.md says something else about a %s (-code +docs):\n%s", name, diff)
