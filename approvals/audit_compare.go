@@ -10,7 +10,8 @@ import (
 	"countersign/agent"
 )
 
-// trail is what an audit trail says of requests and effects: the sums by which records are held against it.
+// trail is what an audit trail says of requests and effects: the sums by which records are held against it. The order of
+// entries does not count in it: those of transactions that overlapped may be linked in either order.
 type trail struct {
 	requests map[RequestID]requestTrail
 	effects  map[effectKey]effectTrail
@@ -28,27 +29,30 @@ type requestTrail struct {
 	outcome   Outcome
 }
 
-// decisionSum stands for the decisions about a request: who decided what in which order, and what was taken back.
+// decisionSum stands for the decisions about a request: who decided what, and what was taken back.
 type decisionSum struct {
-	sum    agent.Digest
-	voided agent.Digest // a sum in which the order does not count
-	plain  int          // how many of the first have no digest of their reason in the trail
+	made, voided agent.Digest
+	plain        int // how many have no digest of their reason in the trail
 }
 
 // add counts a decision in.
 func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason agent.Digest) {
-	b := append(make([]byte, 0, 256), s.sum[:]...)
+	b := make([]byte, 0, 256)
 	for _, text := range []string{string(id), string(by), string(v)} {
 		b = appendText(b, text)
 	}
-	s.sum = sha256.Sum256(append(b, reason[:]...))
+	combine(&s.made, sha256.Sum256(append(b, reason[:]...)))
 }
 
 // void counts a decision out.
 func (s *decisionSum) void(id DecisionID) {
-	sum := sha256.Sum256([]byte(id))
-	for i := range s.voided {
-		s.voided[i] ^= sum[i]
+	combine(&s.voided, sha256.Sum256([]byte(id)))
+}
+
+// combine adds a digest to a sum in which the order does not count.
+func combine(sum *agent.Digest, more agent.Digest) {
+	for i := range sum {
+		sum[i] ^= more[i]
 	}
 }
 
@@ -95,7 +99,7 @@ func (t *trail) add(e *AuditEntry) error {
 
 func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	r := t.requests[e.Request]
-	if status, ok := statusOf[e.Action]; ok {
+	if status, ok := statusOf[e.Action]; ok && later(status) >= later(r.status) {
 		r.status = status
 	}
 	switch e.Action {
@@ -109,20 +113,48 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
 	case AuditEffectIntent:
-		r.outcome = OutcomeRunning
+		r.became(OutcomeRunning)
 	case AuditEffectDone, AuditRequestOutcome:
-		r.outcome = said.Outcome
+		r.became(said.Outcome)
 	case AuditEffectUnknown:
-		r.outcome = OutcomeUnknown
+		r.became(OutcomeUnknown)
 	}
 	t.requests[e.Request] = r
+}
+
+// later orders statuses as a request goes through them.
+func later(s RequestStatus) int {
+	switch s {
+	case "":
+		return 0
+	case RequestPending:
+		return 1
+	case RequestStale:
+		return 3
+	}
+	return 2
+}
+
+// became notes an outcome; a final one stays.
+func (r *requestTrail) became(o Outcome) {
+	if _, open := outcomeMoves[r.outcome]; open {
+		r.outcome = o
+	}
 }
 
 func (t *trail) addEffect(e *AuditEntry, said *auditData) {
 	key := effectKey{e.Run, said.Effect}
 	x := t.effects[key]
-	x.request, x.digest, x.attempts = e.Request, said.Digest, said.Attempt
-	x.done, x.output = e.Action == AuditEffectDone, said.Output
+	if said.Attempt < x.attempts {
+		return
+	}
+	if said.Attempt > x.attempts {
+		x = effectTrail{attempts: said.Attempt}
+	}
+	x.request, x.digest = e.Request, said.Digest
+	if e.Action == AuditEffectDone {
+		x.done, x.output = true, said.Output
+	}
 	t.effects[key] = x
 }
 

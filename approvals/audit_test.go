@@ -102,7 +102,7 @@ func TestVerifyAuditFindsTheFirstBadLink(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			report, err := approvals.VerifyAudit(t.Context(), tampered{b.store, tt.change})
+			report, err := approvals.VerifyAudit(t.Context(), tampered{b.store, tt.change}, approvals.VerifyOptions{})
 			bad, found := errors.AsType[*approvals.AuditError](err)
 			switch {
 			case tt.seq == 0 && err != nil:

@@ -159,7 +159,7 @@ func (p *permit) repeatable(r *RequestHead) bool {
 func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) error {
 	call := &p.effect.Call
 	rec.Tool, rec.Digest, rec.Authority = call.Tool, p.effect.Digest, p.authority
-	rec.Call, rec.Agent, rec.Interruption = call.ID, call.Agent, p.effect.Interruption
+	rec.Call, rec.Agent, rec.Kind, rec.Interruption = call.ID, call.Agent, call.Kind, p.effect.Interruption
 	rec.Epoch, rec.Intent, rec.Nonce = run.Epoch, c.now, p.nonce
 	if err := p.markRunning(c, run, r); err != nil {
 		return err
@@ -225,6 +225,8 @@ func (p *permit) overruled(c *txn, standing *RequestHead) error {
 	for _, r := range requests {
 		rejected := r.Status == RequestRejected
 		switch {
+		case r.Kind == agent.Confirm && r.Interruption == e.Interruption && r.Status == RequestPending:
+			return fmt.Errorf("%w: request %s about this very call waits", agent.ErrStale, r.ID)
 		case r.Kind == agent.Confirm && r.Interruption == e.Interruption && (rejected || r.Status == RequestExpired):
 			return fmt.Errorf("%w: request %s about this very call is %s", agent.ErrStale, r.ID, r.Status)
 		case rejected && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) && !r.Settled.Before(standing.Settled):

@@ -50,11 +50,14 @@ func (b *bench) waiting(n int) (all []*approvals.Request) {
 				Status: approvals.RunWaiting, Version: 3, Epoch: 1, Created: now,
 			}
 			r := &approvals.Request{
-				Workspace: ws, ID: approvals.NewRequestID(now), Run: run.ID, Place: at, Requester: ann,
-				Kind: agent.Confirm, Interruption: "ops/1/c1", Agent: "ops", Path: []string{"ops"},
-				Tool:      approvals.ToolSnapshot{Name: "pay", Kind: agent.KindFunction, Description: "Pays."},
-				Arguments: json.RawMessage(`{"amount":5}`), Digest: agent.Digest{1}, Requirement: lenient(),
-				Status: approvals.RequestPending, Version: 1, Created: now, Expires: now.Add(time.Hour),
+				RequestHead: approvals.RequestHead{
+					Workspace: ws, ID: approvals.NewRequestID(now), Run: run.ID, Place: at, Requester: ann,
+					Kind: agent.Confirm, Interruption: "ops/1/c1", Agent: "ops", Path: []string{"ops"},
+					Tool:   approvals.ToolSnapshot{Name: "pay", Kind: agent.KindFunction, Description: "Pays."},
+					Digest: agent.Digest{1}, Requirement: lenient(),
+					Status: approvals.RequestPending, Version: 1, Created: now, Expires: now.Add(time.Hour),
+				},
+				RequestContent: approvals.RequestContent{Arguments: json.RawMessage(`{"amount":5}`)},
 			}
 			all = append(all, r)
 			if err := tx.PutRun(run); err != nil {

@@ -422,7 +422,7 @@ func (b *bench) answerAll(id approvals.RunID) bool {
 func (b *bench) delivered() bool {
 	empty := false
 	err := b.store.View(b.Context(), func(tx approvals.Tx) error {
-		all, err := tx.Notifications(ws, place, 1)
+		all, err := tx.Notifications(ws, place, "", 1)
 		empty = len(all) == 0
 		return err
 	})

@@ -176,7 +176,7 @@ func TestDecideQuorum(t *testing.T) {
 
 func TestDecideDenyQuorum(t *testing.T) {
 	t.Parallel()
-	q := with(func(q *approvals.Requirement) { q.Quorum, q.DenyQuorum = 2, 2 })
+	q := with(func(q *approvals.Requirement) { quorum(q, 2); q.DenyQuorum = 2 })
 	b, r := asked(t, q)
 	b.must(r, ann, approvals.Reject, "")
 	b.must(r, bob, approvals.Approve, "")
@@ -195,7 +195,8 @@ func TestDecideOutOfReach(t *testing.T) {
 	no, yes := approvals.Reject, approvals.Approve
 	named := func(all ...approvals.UserID) func(*approvals.Requirement) {
 		return func(q *approvals.Requirement) {
-			q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Users: all}, 2, 2
+			q.Seats = approvals.Quorum(2, approvals.Approvers{Users: all})
+			q.DenyQuorum = 2
 		}
 	}
 	for _, tt := range []struct {
@@ -212,8 +213,8 @@ func TestDecideOutOfReach(t *testing.T) {
 		{"who is left is no regular person", named(ann, bob, guest), []answer{{bob, no}}, approvals.RequestRejected},
 		{"who is left is the requester", func(q *approvals.Requirement) { named(ann, bob, cara)(q); q.SelfApproval = false },
 			[]answer{{bob, no}}, approvals.RequestRejected},
-		{"who is left is in the channel", func(q *approvals.Requirement) { q.Quorum, q.DenyQuorum = 2, 2 }, []answer{{bob, no}}, approvals.RequestPending},
-		{"all of the channel are needed", func(q *approvals.Requirement) { q.Quorum, q.DenyQuorum = 3, 2 }, []answer{{bob, no}}, approvals.RequestRejected},
+		{"who is left is in the channel", func(q *approvals.Requirement) { quorum(q, 2); q.DenyQuorum = 2 }, []answer{{bob, no}}, approvals.RequestPending},
+		{"all of the channel are needed", func(q *approvals.Requirement) { quorum(q, 3); q.DenyQuorum = 2 }, []answer{{bob, no}}, approvals.RequestRejected},
 		{"who declines for ever binds nobody", named(ann, bob), []answer{{bob, approvals.AlwaysReject}}, approvals.RequestRejected},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -244,7 +245,8 @@ func TestDecideOutOfReach(t *testing.T) {
 func TestDecideOutOfReachUnknown(t *testing.T) {
 	t.Parallel()
 	q := with(func(q *approvals.Requirement) {
-		q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}}, 2, 2
+		q.Seats = approvals.Quorum(2, approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}})
+		q.DenyQuorum = 2
 	})
 	b, r := askedWithGroup(t, q)
 	b.people.failGroups(errors.New("down"))
@@ -258,7 +260,8 @@ func TestDecideOutOfReachTogether(t *testing.T) {
 	t.Parallel()
 	for range 30 {
 		b, r := asked(t, with(func(q *approvals.Requirement) {
-			q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Users: []approvals.UserID{ann, bob, cara}}, 2, 3
+			q.Seats = approvals.Quorum(2, approvals.Approvers{Users: []approvals.UserID{ann, bob, cara}})
+			q.DenyQuorum = 3
 		}))
 		var people sync.WaitGroup
 		for u, v := range map[approvals.UserID]approvals.Verdict{ann: approvals.Reject, bob: approvals.Reject, cara: approvals.Approve} {

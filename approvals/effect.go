@@ -37,6 +37,8 @@ type EffectRecord struct {
 	Call         string `json:"call,omitempty"`
 	Agent        string `json:"agent,omitempty"`
 	Interruption string `json:"interruption,omitempty"`
+	// Kind is the tool's. An agent at work as a tool is done with its effect when it has begun; its own calls have theirs.
+	Kind agent.ToolKind `json:"kind,omitempty"`
 	// GivenUp says that people were told that nobody knows what came of it. A late Done changes that.
 	GivenUp bool `json:"given_up,omitempty"`
 }

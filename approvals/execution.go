@@ -108,6 +108,9 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		if _, err := x.state.Rebind(ctx); err != nil {
 			return nil, err
 		}
+		if err := x.coverLate(ctx); err != nil {
+			return nil, err
+		}
 		if err := x.apply(); err != nil {
 			return nil, err
 		}

@@ -175,10 +175,11 @@ func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOut
 	}
 	for pause := doneFirstPause; ; pause = min(2*pause, doneMaxPause) {
 		err := j.done(ctx, e, output)
-		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) {
-			if err == nil {
-				fault.Point("effect.after_commit")
-			}
+		switch {
+		case err == nil:
+			fault.Point("effect.after_commit")
+			return nil
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound), errors.Is(err, ErrClosed):
 			return stored(err)
 		}
 		j.x.log.ErrorContext(ctx, "output of an effect not recorded yet", "run", j.x.run.ID, "effect", e.ID, "error", err)

@@ -60,7 +60,9 @@ func (o *organisation) InChannel(_ context.Context, _ WorkspaceID, _ string, u U
 	return slices.Contains(o.channel, u), nil
 }
 
-func (o *organisation) Requirement(context.Context, *Request) (Requirement, error) { return o.demand, nil }
+func (o *organisation) Requirement(context.Context, *Request) (Requirement, error) {
+	return o.demand, nil
+}
 
 // drawOrganisation makes up to six people, three groups and a requirement.
 func drawOrganisation(t *rapid.T) *organisation {

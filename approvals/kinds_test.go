@@ -64,7 +64,8 @@ func TestOneResultSuffices(t *testing.T) {
 	b := newBench(t)
 	b.people.setGroup("S1", bob, cara)
 	b.policy.always(with(func(q *approvals.Requirement) {
-		q.Quorum, q.DenyQuorum, q.Approvers = 2, 2, approvals.Approvers{Groups: []string{"S1"}}
+		q.Seats = approvals.Quorum(2, approvals.Approvers{Groups: []string{"S1"}})
+		q.DenyQuorum = 2
 	}))
 	b.agent(model(deploys), external())
 	b.start()

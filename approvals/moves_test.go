@@ -12,7 +12,7 @@ import (
 	"countersign/approvals"
 )
 
-var row = regexp.MustCompile(`^\| ([a-z()]+) \| (.+) \|$`)
+var row = regexp.MustCompile(`^\| ([a-z() ]+) \| (.+) \|$`)
 
 // tables reads the tables of moves from the documentation, by the head of their first column.
 func tables(t *testing.T) map[string]map[string][]string {

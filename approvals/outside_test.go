@@ -75,7 +75,8 @@ func TestDirectoryIsAskedOutsideTransactions(t *testing.T) {
 	b := newBench(t)
 	b.people.setGroup("S1", bob, cara)
 	b.policy.always(with(func(q *approvals.Requirement) {
-		q.Approvers, q.Quorum, q.DenyQuorum = approvals.Approvers{Groups: []string{"S1"}, ChannelMembers: true}, 2, 2
+		q.Seats = approvals.Quorum(2, approvals.Approvers{Groups: []string{"S1"}, ChannelMembers: true})
+		q.DenyQuorum = 2
 	}))
 	open := new(atomic.Int32)
 	people := &outside{Directory: b.people, t: t, open: open}
@@ -107,11 +108,11 @@ func TestDirectoryIsAskedOutsideTransactions(t *testing.T) {
 	asks("to put the question", func() error { return handle(runJob(id)) })
 	r := b.pending(id)[0]
 	asks("to list", func() error {
-		_, _, err := service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Viewer: bob})
+		_, err := service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Viewer: bob})
 		return err
 	})
 	asks("to decide", func() error { _, err := b.decide(r, bob, approvals.Approve, ""); return err })
-	b.policy.always(with(func(q *approvals.Requirement) { q.Quorum, q.ValidFor = 2, 0 })) // those who answered are looked up again
+	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2); q.ValidFor = 0 })) // those who answered are looked up again
 	asks("to decide for good", func() error { _, err := b.decide(r, cara, approvals.Approve, ""); return err })
 	asks("to run the call", func() error { return handle(runJob(id)) })
 	if got := b.run(id); got.Status != approvals.RunDone {

@@ -10,17 +10,18 @@ import (
 	"countersign/approvals"
 )
 
-// TestRejectedBeforeTheStandingAnswerIsUsed has somebody reject a call while the run goes on, because of an answer that is
-// meant for all calls of the tool: what was rejected before it began does not run.
-func TestRejectedBeforeTheStandingAnswerIsUsed(t *testing.T) {
+// TestAnsweredBeforeTheStandingAnswerIsUsed has somebody answer a call while the run goes on with an answer that is meant for
+// all calls of the tool, but does not meet what this call's policy demands: the answer to the call itself is what counts.
+func TestAnsweredBeforeTheStandingAnswerIsUsed(t *testing.T) {
 	t.Parallel()
-	for _, rejects := range []bool{true, false} {
+	for _, verdict := range []approvals.Verdict{approvals.Reject, approvals.Approve} {
 		b := newBench(t)
+		b.onlyCara(`{"amount":2}`)
 		var second *approvals.Request
 		tools := b.tools()
 		tools[0].InputGuardrails = []agent.ToolInputGuardrail{{Name: "meanwhile", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
-			if c.ID == "c2" && rejects && second != nil {
-				b.must(second, cara, approvals.Reject, "not this one")
+			if c.ID == "c2" && second != nil {
+				b.must(second, cara, verdict, "as I say")
 				second = nil
 			}
 			return agent.Verdict{}, nil
@@ -32,11 +33,27 @@ func TestRejectedBeforeTheStandingAnswerIsUsed(t *testing.T) {
 		both := b.pending(id)
 		second = both[1]
 		b.must(both[0], bob, approvals.AlwaysApprove, "")
+		if got := b.request(both[1].ID); got.Status == approvals.RequestApproved && got.Settler().By == bob {
+			t.Fatal("the standing answer settled a call that bob may not decide")
+		}
 		got := b.reaches(id, approvals.RunDone).Output
-		if n := len(b.effects.all()); (n == 1) != rejects || strings.Contains(got, "not this one") != rejects {
-			t.Errorf("rejects %v: %d effects, the model was told %q", rejects, n, got)
+		rejects := verdict == approvals.Reject
+		if n := len(b.effects.all()); (n == 1) != rejects || strings.Contains(got, "as I say") != rejects {
+			t.Errorf("%s: %d effects, the model was told %q", verdict, n, got)
 		}
 	}
+}
+
+// onlyCara makes calls with these arguments cara's to decide.
+func (b *bench) onlyCara(arguments string) {
+	b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+		q := lenient()
+		if string(r.Arguments) == arguments {
+			q.Policy = "cara's"
+			askOf(&q, approvals.Approvers{Users: []approvals.UserID{cara}})
+		}
+		return q, nil
+	})
 }
 
 // TestStandingRejectionLeavesNothingToApprove has somebody answer a call after all calls of its tool were rejected, before the
@@ -92,29 +109,56 @@ func TestStandingRejectionLeavesNothingToApprove(t *testing.T) {
 	}
 }
 
-// TestLastStandingAnswerCounts has two people mean opposite things for all calls of a tool, in either order. The questions of the
-// calls are in the order of the calls, the answers are not.
+// TestLastStandingAnswerCounts has two people mean opposite things for all calls of a tool, in either order. The question of
+// the one waits whatever the other answers. A later call of the tool goes by the later answer.
 func TestLastStandingAnswerCounts(t *testing.T) {
 	t.Parallel()
-	for _, first := range []int{0, 1} {
+	for _, bobFirst := range []bool{true, false} {
 		b := newBench(t)
-		b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`), call("c3", "pay", `{"amount":3}`)))
+		b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+			q := lenient()
+			switch string(r.Arguments) {
+			case `{"amount":1}`:
+				askOf(&q, approvals.Approvers{Users: []approvals.UserID{bob}})
+			case `{"amount":2}`:
+				askOf(&q, approvals.Approvers{Users: []approvals.UserID{cara}})
+			}
+			return q, nil
+		})
+		b.model(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+			switch told := outputs(req); len(told) {
+			case 0:
+				return []agent.Item{call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)}, nil
+			case 2:
+				return []agent.Item{call("c3", "pay", `{"amount":3}`)}, nil
+			default:
+				return []agent.Item{agent.AssistantMessage(told["c3"])}, nil
+			}
+		}))
 		b.start()
 		id := b.submit()
-		b.until("all questions", func() bool { return len(b.pending(id)) == 3 })
+		b.until("both questions", func() bool { return len(b.pending(id)) == 2 })
 		b.reaches(id, approvals.RunWaiting)
 		b.stop()
 		all := b.pending(id)
-		b.must(all[first], bob, approvals.AlwaysApprove, "")
-		b.must(all[1-first], cara, approvals.AlwaysReject, "none of them")
-		if got := b.request(all[2].ID); got.Status != approvals.RequestCancelled {
-			t.Fatalf("the third request is %s", got.Status)
+		if bobFirst {
+			b.must(all[0], bob, approvals.AlwaysApprove, "")
+			b.must(all[1], cara, approvals.AlwaysReject, "none of them")
+		} else {
+			b.must(all[1], cara, approvals.AlwaysReject, "none of them")
+			b.must(all[0], bob, approvals.AlwaysApprove, "")
 		}
 		b.start()
 		got := b.reaches(id, approvals.RunDone)
-		if n := len(b.effects.all()); n != 1 {
-			t.Errorf("call %d approved, then all rejected: %d effects, want 1: %s", first+1, n, got.Output)
+		want := 2 // the first and the third
+		if bobFirst {
+			want = 1
 		}
+		if n := len(b.effects.all()); n != want {
+			t.Errorf("bob first %v: %d effects, want %d: %s", bobFirst, n, want, got.Output)
+		}
+		b.until("what people are told", b.delivered)
+		b.invariants("at the end")
 	}
 }
 
@@ -128,7 +172,7 @@ func TestAllRejectedWhileAnotherCallIsOnItsWay(t *testing.T) {
 			q := lenient()
 			if string(r.Arguments) == `{"amount":100}` { // no standing answer covers it
 				q.Policy = "large"
-				quorum(q, 2)
+				quorum(&q, 2)
 			}
 			return q, nil
 		})

@@ -34,15 +34,15 @@ func (b *bench) walk(q approvals.PendingQuery) (all []*approvals.Request, pages 
 	b.Helper()
 	q.Workspace = ws
 	for {
-		page, next, err := b.service.Pending(b.Context(), q)
+		got, err := b.service.Pending(b.Context(), q)
 		if err != nil {
 			b.Fatal(err)
 		}
-		all, pages = append(all, page...), pages+1
-		if next == "" {
+		all, pages = append(all, got.Requests...), pages+1
+		if got.Next == "" {
 			return all, pages
 		}
-		q.After = next
+		q.After = got.Next
 	}
 }
 
@@ -82,13 +82,14 @@ func TestPendingPages(t *testing.T) {
 	t.Parallel()
 	b := crowd(t, 60)
 	for _, tt := range []struct{ limit, want int }{{0, 20}, {5, 5}, {1000, 100}} {
-		page, next, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: tt.limit})
+		got, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: tt.limit})
+		page, next := got.Requests, got.Next
 		if err != nil || len(page) != tt.want || next != page[len(page)-1].ID {
 			t.Errorf("limit %d: %d, next %q, %v", tt.limit, len(page), next, err)
 		}
 	}
-	if page, _, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: "T2"}); err != nil || len(page) != 0 {
-		t.Errorf("another workspace sees %d, %v", len(page), err)
+	if got, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: "T2"}); err != nil || len(got.Requests) != 0 {
+		t.Errorf("another workspace sees %d, %v", len(got.Requests), err)
 	}
 }
 
@@ -98,9 +99,9 @@ func TestPendingGoesOnBehindAnEmptyPage(t *testing.T) {
 	b := crowd(t, 5050) // of ann's and of bob's each
 	b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{bob}}) }))
 	q := approvals.PendingQuery{Workspace: ws, Viewer: cara, Mine: true}
-	page, next, err := b.service.Pending(t.Context(), q)
-	if err != nil || len(page) != 0 || next == "" {
-		t.Fatalf("%d requests, next %q, %v", len(page), next, err)
+	got, err := b.service.Pending(t.Context(), q)
+	if err != nil || len(got.Requests) != 0 || got.Next == "" {
+		t.Fatalf("%d requests, next %q, %v", len(got.Requests), got.Next, err)
 	}
 	if all, pages := b.walk(q); len(all) != 0 || pages != 2 {
 		t.Errorf("%d requests in %d pages", len(all), pages)

@@ -14,11 +14,11 @@ var errPolicy = errors.New("the policy failed")
 // requirement asks the policy about r. Its error is ErrUnavailable: while a policy fails nobody can approve.
 func requirement(ctx context.Context, p Policy, r *Request) (Requirement, error) {
 	q, err := p.Requirement(ctx, r)
-	if err == nil && len(q.Seats) == 0 {
-		err = fmt.Errorf("%w: %s asks nobody", ErrInvalid, q.name())
-	}
 	if err != nil {
 		return Requirement{}, fmt.Errorf("%w: %w: %w", ErrUnavailable, errPolicy, err)
+	}
+	if len(q.Seats) == 0 { // asks nobody: a seat that nobody can take
+		q.Seats = Quorum(1, Approvers{})
 	}
 	q.DenyQuorum = max(q.DenyQuorum, 1)
 	return q, nil

@@ -106,6 +106,9 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 func account(requests []*RequestHead, effects []*EffectRecord) (sentences []string) {
 	var ran, failed, running, idle []string
 	for _, e := range effects {
+		if e.Kind == agent.KindAgent {
+			continue
+		}
 		switch e.Outcome() {
 		case OutcomeRunning:
 			running = append(running, e.Tool)
@@ -177,7 +180,7 @@ func (c *txn) remember(r *Run, items []agent.Item, effects []*EffectRecord) erro
 func outputOf(call agent.Item, effects []*EffectRecord) agent.ToolOutput {
 	var newest *EffectRecord
 	for _, e := range effects {
-		if e.Call == call.CallID && (newest == nil || e.Intent.After(newest.Intent)) {
+		if e.Call == call.CallID && e.Kind != agent.KindAgent && (newest == nil || e.Intent.After(newest.Intent)) {
 			newest = e
 		}
 	}

@@ -91,7 +91,7 @@ func TestAlwaysDoesNotOutvoteAStricterPolicy(t *testing.T) {
 		q := lenient()
 		if string(r.Arguments) == `{"amount":2}` {
 			q.Policy = "large"
-			quorum(q, 2)
+			quorum(&q, 2)
 		}
 		return q, nil
 	})
@@ -447,7 +447,7 @@ func TestFailuresAreToldInPlainWords(t *testing.T) {
 		{"a model without end", model(func(*agent.ModelRequest) ([]agent.Item, error) {
 			turn++
 			return []agent.Item{call("n"+strings.Repeat("i", turn), "note", `{}`)}, nil
-		}), "The run has failed: the agent used up its turns without an answer."},
+		}), "The run has failed: the agent used up its turns without an answer. Carried out before that: note (9 times)."},
 		{"a model that panics", model(func(*agent.ModelRequest) ([]agent.Item, error) { panic(secret) }),
 			"The run has failed: an internal error. The operator's log says more."},
 	}
@@ -514,7 +514,7 @@ func TestRemovedToolFailsTheRun(t *testing.T) {
 	b.agent(asks(call("c1", "pay", `{}`)), b.tools()[1:]...)
 	b.must(r, bob, approvals.Approve, "")
 	got := b.reaches(id, approvals.RunFailed)
-	if got.Failure != "The run cannot go on: its agent or one of its tools is no longer configured." {
+	if got.Failure != "The run cannot go on: its agent or one of its tools is no longer configured. Not carried out: pay." {
 		t.Errorf("people were told %q", got.Failure)
 	}
 }

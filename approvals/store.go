@@ -53,7 +53,8 @@ type Clock interface {
 //   - Two places that differ in Direct alone are one place.
 type Tx interface {
 	// Now returns the store's time, in UTC and whole microseconds: one clock for all who use the store, the same at
-	// every call within a transaction. It never goes back while the store is open. It follows the wall clock as long as
+	// every call within a transaction. It never goes back while the store is open, and in a store that is Exclusive every
+	// Update has a later time than the ones before it. It follows the wall clock as long as
 	// that agrees, within five minutes, with the monotonic time since the store was opened; past that the store logs an
 	// alert and goes on with monotonic time. A wall clock that is behind the newest record when the store is opened
 	// raises an alert too and is used as it is: time is never taken from records.
