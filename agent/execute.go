@@ -336,7 +336,7 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	output, err := l.guarded(toolCtx, j)
 	switch {
 	case err == nil:
-		output = ToolOutput{Text: validText(output.Text), Failed: output.Failed && j.tool.Wire != WireFunction, Native: nativeOf(j.tool, output)}
+		output = ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: nativeOf(j.tool, output)}
 	case errors.Is(err, ErrFatal):
 		return ToolOutput{}, err
 	case ctx.Err() != nil:
@@ -344,7 +344,7 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	case errors.Is(err, ErrOutcomeUnknown):
 		return ToolOutput{}, err
 	default:
-		output = ToolOutput{Text: failureText(toolCtx, j, err), Failed: j.tool.Wire != WireFunction}
+		output = ToolOutput{Text: failureText(toolCtx, j, err), Failed: true}
 	}
 	output = j.call.noted(j.tool, output)
 	l.emit(ToolEnded{Call: j.input.clone(), Output: output})

@@ -130,6 +130,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 			return outcome{err: l.tripped(g.Name, j.tool.Name, v), onRecord: true}
 		}
 	}
+	output.Failed = output.Failed && j.tool.Wire != WireFunction // the item of a function's output has no word for it
 	return outcome{output: &output}
 }
 

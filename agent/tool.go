@@ -135,8 +135,8 @@ type RunContext struct {
 // ToolOutput is the result of a call as the model reads it.
 type ToolOutput struct {
 	Text string `json:"text"`
-	// Failed says that the call was carried out and did not succeed. Only wire forms that have a word for it tell the
-	// model so beyond Text.
+	// Failed says that the call was carried out and did not succeed. The journal learns it; the model does beyond Text
+	// where the wire form has a word for it.
 	Failed bool `json:"failed,omitempty"`
 	// Native, if set, is the output in the form of the tool's Wire, instead of Text: for WireShell the list of
 	// {"stdout","stderr","outcome"} objects. Other forms ignore it.

@@ -191,6 +191,7 @@ type post struct {
 	text    string
 	request approvals.RequestID
 	status  approvals.RequestStatus
+	outcome approvals.Outcome
 	message string
 }
 
@@ -205,7 +206,7 @@ func (s *surface) Notify(_ context.Context, n *approvals.Notification) (approval
 	}
 	p := post{kind: n.Kind, place: n.Place, text: n.Text, request: n.Request, message: fmt.Sprintf("m%d", s.calls)}
 	if n.Card != nil {
-		p.status = n.Card.Status
+		p.status, p.outcome = n.Card.Status, n.Card.Outcome
 		if len(n.Card.Cards) > 0 {
 			p.message = n.Card.Cards[0].Message
 		}
@@ -238,6 +239,16 @@ func (s *surface) status(id approvals.RequestID) (status approvals.RequestStatus
 		}
 	}
 	return status
+}
+
+// outcome returns what the request's card says now of the call.
+func (s *surface) outcome(id approvals.RequestID) (outcome approvals.Outcome) {
+	for _, p := range s.all() {
+		if p.request == id && p.kind == approvals.NotifyCard {
+			outcome = p.outcome
+		}
+	}
+	return outcome
 }
 
 // effects counts what tools really did.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"countersign/agent"
 )
 
 // runMoves is the table of docs/state-machine.md. The empty status stands for a run that does not exist yet.
@@ -97,6 +99,9 @@ func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data a
 		if err := c.DeleteJob(c.ws, JobTimer, string(r.ID)); err != nil {
 			return err
 		}
+	}
+	if r.Kind == agent.OutcomeUnknown && r.settledOutcome() == OutcomeRan { // as people have found out
+		return errors.Join(c.became(r, OutcomeRan), c.callBecame(r.Run, r.Interruption, OutcomeRan))
 	}
 	return c.became(r, r.settledOutcome())
 }

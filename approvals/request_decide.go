@@ -276,6 +276,13 @@ func (c *txn) void(r *RequestHead, why map[UserID]string) error {
 // cover settles the waiting request o by the standing answer to r, when that meets what o demands. Otherwise o waits on
 // as it is.
 func (c *txn) cover(r, o *RequestHead, f *facts) error {
+	current, err := look(f.policies, o.ID)
+	if errors.Is(err, errNotGathered) {
+		return err
+	}
+	if err != nil || o.takes(r.Settler().Verdict, &current) != nil {
+		return nil // its own policy fails, or lets no standing answer cover it
+	}
 	var votes []Decision
 	for _, d := range r.Decisions {
 		if d.Void != "" || d.Verdict.Affirms() != (r.Status == RequestApproved) {
