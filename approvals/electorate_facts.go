@@ -34,7 +34,7 @@ func ask[K comparable, V any](kept map[K]answer[V], key K, none V, question func
 	case errors.Is(err, ErrNotFound):
 		v, err = none, nil
 	case err != nil:
-		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		v, err = none, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	kept[key] = answer[V]{v, err}
 	return v, err

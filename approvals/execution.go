@@ -84,6 +84,7 @@ func (x *execution) load(ctx context.Context) error {
 // are refused on the way.
 func (x *execution) advance(ctx context.Context) error {
 	result, err := x.begin(ctx)
+	recorded := make(map[string]bool)
 	for {
 		if result != nil {
 			x.state = result.State
@@ -91,15 +92,56 @@ func (x *execution) advance(ctx context.Context) error {
 		if err != nil || len(result.Interruptions) == 0 {
 			return err
 		}
-		var unmet []unmet
-		if unmet, err = x.question(ctx, result.Interruptions); err != nil || len(unmet) == 0 {
-			return err
-		}
-		if err = x.refuse(ctx, unmet); err != nil {
+		var goesOn bool
+		if goesOn, err = x.pause(ctx, result.Interruptions, recorded); err != nil || !goesOn {
 			return err
 		}
 		result, err = x.runner.Resume(ctx, x.config.Agent, x.state)
 	}
+}
+
+// pause sees to the open calls, and reports whether the run goes on at once: with outputs that are recorded already, or
+// because nobody can be asked.
+func (x *execution) pause(ctx context.Context, open []agent.Interruption, recorded map[string]bool) (goesOn bool, err error) {
+	found, err := x.takeRecorded(ctx, open, recorded)
+	if found || err != nil {
+		return found, err
+	}
+	unmet, err := x.question(ctx, open)
+	if err != nil || len(unmet) == 0 {
+		return false, err
+	}
+	return true, x.refuse(ctx, unmet)
+}
+
+// takeRecorded lets the run go on with the output of calls that are asked about although they have run: the worker died
+// before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output and runs
+// nothing. Each call is tried once.
+func (x *execution) takeRecorded(ctx context.Context, open []agent.Interruption, tried map[string]bool) (found bool, err error) {
+	if x.run.StateItems == 0 {
+		return false, nil
+	}
+	var effects []*EffectRecord
+	err = x.store.View(ctx, func(tx Tx) (err error) {
+		effects, err = tx.EffectsOfRun(x.run.Workspace, x.run.ID)
+		return err
+	})
+	if err != nil {
+		return false, &storeError{err}
+	}
+	for _, in := range open {
+		done := slices.ContainsFunc(effects, func(e *EffectRecord) bool {
+			return e.Interruption == in.ID && !e.Done.IsZero() && e.Kind != agent.KindAgent
+		})
+		if !done || in.Kind != agent.Confirm || tried[in.ID] {
+			continue
+		}
+		tried[in.ID], found = true, true
+		if err := x.state.Approve(in, agent.ApproveOptions{}); err != nil {
+			return false, fmt.Errorf("take the output of %s from the journal: %w", in.ID, err)
+		}
+	}
+	return found, nil
 }
 
 // begin starts the run, or goes on with what people decided.

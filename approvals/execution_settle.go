@@ -144,7 +144,10 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		case r.Status == RequestPending || r.Applied:
 		case !x.took(r):
 			decided = true
-		case r.Status == RequestApproved && i >= 0:
+		case r.Status == RequestApproved && i >= 0 && r.Outcome == OutcomeRunning: // nobody else is at work on it
+			r.Applied = true
+			err = c.became(r, OutcomeUnknown)
+		case r.Status == RequestApproved && i >= 0 && r.Outcome == OutcomeNone:
 			err = x.taken(c, r, RequestStale, "The approval no longer held when it was the call's turn; it is asked again.")
 		default:
 			r.Applied = true

@@ -86,6 +86,11 @@ type handing struct {
 	got chan func(context.Context, approvals.Job) error
 }
 
+func (h handing) Exclusive() bool {
+	e, ok := h.Store.(approvals.Exclusive)
+	return ok && e.Exclusive()
+}
+
 func (h handing) Dispatch(_ context.Context, handle func(context.Context, approvals.Job) error) error {
 	h.got <- handle
 	return nil
