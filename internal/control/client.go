@@ -64,11 +64,24 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (io
 	if err != nil {
 		return nil, fmt.Errorf("ask the bot through %s: %w", c.path, err)
 	}
+	if resp.StatusCode == http.StatusForbidden {
+		defer resp.Body.Close()
+		return nil, refusal(resp.Body)
+	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
 		return nil, fmt.Errorf("ask the bot: it answers %s; is it another version of the program?", resp.Status)
 	}
 	return resp.Body, nil
+}
+
+// refusal is the error that the bot has answered with.
+func refusal(body io.Reader) error {
+	var answer result
+	if err := json.NewDecoder(io.LimitReader(body, 64<<10)).Decode(&answer); err != nil || answer.Error == nil {
+		return fmt.Errorf("ask the bot: %w", ErrNoOperator)
+	}
+	return answer.Error.err()
 }
 
 func (c *Client) call(ctx context.Context, method, path string, body []byte, answer any) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"countersign/approvals"
+	"countersign/internal/lineage"
 )
 
 // fakeDesk answers with what a test wants.
@@ -79,7 +80,8 @@ func serve(t *testing.T, desk Desk) (store string, client *Client) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, desk, log) }()
+	server := &Server{Desk: desk, Judge: func(*lineage.Peer) error { return nil }, Logger: log}
+	go func() { ended <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -239,40 +241,6 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// TestPeer tells who is at the other end, and lets in nobody it cannot tell.
-func TestPeer(t *testing.T) {
-	t.Parallel()
-	store := filepath.Join(t.TempDir(), "x.db")
-	l, err := Listen(store, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	path, err := SocketPath(store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer accepted.Close()
-	if uid, err := peer(accepted); err != nil || uid != uint32(os.Getuid()) {
-		t.Errorf("%d, %v", uid, err)
-	}
-	one, other := net.Pipe()
-	defer one.Close()
-	defer other.Close()
-	if _, err := peer(one); err == nil {
-		t.Error("a connection that is no Unix socket has a user")
-	}
-}
-
 // TestServeEnds lets an answer under way finish, and no longer than two seconds.
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
@@ -284,7 +252,8 @@ func TestServeEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, &fakeDesk{}, log) }()
+	server := &Server{Desk: &fakeDesk{}, Judge: func(*lineage.Peer) error { return nil }, Logger: log}
+	go func() { ended <- server.Serve(ctx, l) }()
 	cancel()
 	select {
 	case err := <-ended:

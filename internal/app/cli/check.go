@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agentsfile"
 	"countersign/internal/app"
 	"countersign/internal/catalog"
+	"countersign/internal/lineage"
 	"countersign/internal/visible"
 )
 
@@ -102,6 +103,7 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 		return nil, err
 	}
 	if c.MCP {
+		_, _ = lineage.Set() // on what servers leave behind; where it cannot be, the bot says so at its start
 		if rep.Tools, err = made.ListedRows(ctx); err != nil {
 			return nil, err
 		}
