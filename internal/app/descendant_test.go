@@ -221,6 +221,7 @@ func TestToolsOwnBot(t *testing.T) {
 	in.answer(in.mention("run it"), "Exit")
 	in.left()
 	in.bot.kill()
+	in.until("the end of the connection", func() bool { return in.slack.Connections() == 0 })
 	in.write("work/bot-is-gone", "")
 	in.until("the tool's own bot", func() bool { return in.slack.Connections() > 0 })
 	in.begin()
@@ -236,8 +237,7 @@ func TestToolsOwnBot(t *testing.T) {
 	in.noEffect()
 }
 
-// TestServersChildDecidesNothing: the same holds for what an MCP server on this machine starts, by itself and when
-// "check --mcp" has started it.
+// TestServersChildDecidesNothing: the same holds for what an MCP server on this machine starts.
 func TestServersChildDecidesNothing(t *testing.T) {
 	t.Parallel()
 	in := newIntruder(t)
@@ -248,8 +248,12 @@ func TestServersChildDecidesNothing(t *testing.T) {
 	in.left()
 	in.begin()
 	in.refused()
+}
 
-	in = newIntruder(t)
+// TestCheckedServersChildDecidesNothing: also when it was "check --mcp" that has started the server.
+func TestCheckedServersChildDecidesNothing(t *testing.T) {
+	t.Parallel()
+	in := newIntruder(t)
 	in.write("work/leave", afterwards)
 	if out, complaint, code := in.run("check", "--offline", "--mcp"); code != 0 {
 		t.Fatalf("%d\n%s%s", code, out, complaint)

@@ -62,7 +62,7 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (io
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the bot through %s: %w", c.path, err)
+		return nil, &lostError{fmt.Errorf("ask the bot through %s: %w", c.path, err)}
 	}
 	if resp.StatusCode == http.StatusForbidden {
 		defer resp.Body.Close()
@@ -91,10 +91,15 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, ans
 	}
 	defer r.Close()
 	if err := json.NewDecoder(r).Decode(answer); err != nil {
-		return fmt.Errorf("read the bot's answer: %w", err)
+		return &lostError{fmt.Errorf("read the bot's answer: %w", err)}
 	}
 	return nil
 }
+
+// lostError is of a request whose answer did not come, or not whole: what the bot has done is not known.
+type lostError struct{ error }
+
+func (e *lostError) Unwrap() error { return e.error }
 
 // Pending is part of Desk.
 func (c *Client) Pending(ctx context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
@@ -118,14 +123,18 @@ func (c *Client) Request(ctx context.Context, id approvals.RequestID) (*approval
 	return answer.Request, answer.Error.err()
 }
 
-// Decide is part of Desk.
+// Decide is part of Desk. When the bot's answer gets lost, the request is read back; see ErrOutcomeUnknown.
 func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
 	body, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("send decision: %w", err)
 	}
 	var answer result
-	if err := c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer); err != nil {
+	err = c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer)
+	if lost, ok := errors.AsType[*lostError](err); ok && ctx.Err() == nil {
+		return c.outcome(ctx, d, lost)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return answer.Request, answer.Error.err()

@@ -11,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/control"
 	"countersign/internal/visible"
 )
 
@@ -90,8 +91,8 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 		return fmt.Errorf("request %s has digest %s: %w", r.ID, r.Digest, approvals.ErrStale)
 	}
 	after, err := desk.Decide(ctx, approvals.Decision{
-		ID: approvals.NewDecisionID(time.Now()), Workspace: r.Workspace, Request: r.ID,
-		By: approvals.NewUserID(r.Workspace, c.As), Verdict: verdict, Reason: c.Reason, Digest: r.Digest, Via: "cli",
+		Workspace: r.Workspace, Request: r.ID, By: approvals.NewUserID(r.Workspace, c.As), Verdict: verdict, Reason: c.Reason,
+		Digest: r.Digest, Via: control.Via,
 	})
 	if err != nil {
 		return explainDecision(after, err, r.Kind)
