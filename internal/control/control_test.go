@@ -72,6 +72,12 @@ func (f *fakeDesk) Close() error { return nil }
 // serve offers the desk on the socket of a store in a fresh folder.
 func serve(t *testing.T, desk Desk) (store string, client *Client) {
 	t.Helper()
+	return serveTo(t, desk, func(*lineage.Peer) error { return nil })
+}
+
+// serveTo is serve to those whom judge lets in.
+func serveTo(t *testing.T, desk Desk, judge func(*lineage.Peer) error) (store string, client *Client) {
+	t.Helper()
 	store = filepath.Join(t.TempDir(), "x.db")
 	log := slog.New(slog.DiscardHandler)
 	l, err := Listen(store, log)
@@ -80,7 +86,7 @@ func serve(t *testing.T, desk Desk) (store string, client *Client) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	server := &Server{Desk: desk, Judge: func(*lineage.Peer) error { return nil }, Logger: log}
+	server := &Server{Desk: desk, Judge: judge, Logger: log}
 	go func() { ended <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
