@@ -18,8 +18,8 @@ import (
 	"countersign/internal/openaidev"
 )
 
-// intruderYAML has a shell and an MCP server that people let run, beside a tool that asks. The server starts what the file
-// "leave" says, if there is one, before it serves.
+// intruderYAML has a shell and an MCP server that people let run, beside a tool that asks. The server starts what the
+// file "leave" says, if there is one, before it serves.
 const intruderYAML = `version: 1
 agents:
   ops:
@@ -59,7 +59,8 @@ func newIntruder(t *testing.T) *intruder {
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_LOCKS, &limit); err != nil || limit.Max != unix.RLIM_INFINITY {
-		t.Skipf("the control is an operator whose limit of file locks is unlimited; this process has %d, %v", limit.Max, err)
+		t.Skipf("the control is an operator whose limit of file locks is unlimited; this process has %d, %v", limit.Max,
+			err)
 	}
 	script := openaidev.Reply{Calls: []openaidev.Call{{Name: "shell", Arguments: `{"script":"sh leave"}`}}}
 	w := newWorld(t, settings{rules: []openaidev.Rule{{User: "run it", Reply: script}}})
@@ -78,8 +79,8 @@ func newIntruder(t *testing.T) *intruder {
 	return in
 }
 
-// script writes the script of the name. When the file is there, it runs the program in the environment of the bot, which it
-// knows by heart, and keeps what the program said and its exit code in files with the script's name.
+// script writes the script of the name. When the file is there, it runs the program in the environment of the bot,
+// which it knows by heart, and keeps what the program said and its exit code in files with the script's name.
 func (in *intruder) script(name, when, command string) {
 	in.t.Helper()
 	var env strings.Builder
@@ -87,7 +88,8 @@ func (in *intruder) script(name, when, command string) {
 		variable, value, _ := strings.Cut(e, "=")
 		fmt.Fprintf(&env, "%[1]s='%[2]s'; export %[1]s\n", variable, value)
 	}
-	in.write("work/"+name, env.String()+strings.NewReplacer("NAME", name, "WHEN", when, "COMMAND", command, "DIR", in.dir).Replace(`
+	words := strings.NewReplacer("NAME", name, "WHEN", when, "COMMAND", command, "DIR", in.dir)
+	in.write("work/"+name, env.String()+words.Replace(`
 cd 'DIR'
 echo $$ >> work/pids
 for i in $(seq 1200); do [ -e work/WHEN ] && break; sleep 0.05; done
@@ -137,8 +139,8 @@ func (in *intruder) end() {
 	}
 }
 
-// refused waits for the end of the try, and fails the test unless it was refused for what it is and changed nothing. The
-// control: at the same moment the operator's own command is taken.
+// refused waits for the end of the try, and fails the test unless it was refused for what it is and changed nothing.
+// The control: at the same moment the operator's own command is taken.
 func (in *intruder) refused() {
 	in.t.Helper()
 	if code := in.await("decide.code"); code == "0" {
@@ -169,7 +171,8 @@ until [ -e pids ]; do sleep 0.01; done`
 // TestToolsChildDecidesNothing: a command that people let run approves no other call through the socket.
 func TestToolsChildDecidesNothing(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]string{"child": asChild, "double fork and setsid": afterwards, "env -i": withoutEnv} {
+	for name, leave := range map[string]string{"child": asChild, "double fork and setsid": afterwards,
+		"env -i": withoutEnv} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := newIntruder(t)
@@ -186,8 +189,8 @@ func TestToolsChildDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestToolsOrphanOutlivesTheBot: what a tool has left behind does not descend from the next start of the bot, and decides
-// nothing through its socket either.
+// TestToolsOrphanOutlivesTheBot: what a tool has left behind does not descend from the next start of the bot, and
+// decides nothing through its socket either.
 func TestToolsOrphanOutlivesTheBot(t *testing.T) {
 	t.Parallel()
 	in := newIntruder(t)

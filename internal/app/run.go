@@ -26,11 +26,12 @@ const (
 )
 
 // headroom is how much more than twice of what is in use the heap may hold before it is collected. What the bot keeps
-// is a few megabytes: without it, a collection would come after every four of them, dozens of times a second under load.
+// is a few megabytes: without it, a collection would come after every four of them, dozens of times a second under
+// load.
 const headroom = 16 << 20
 
-// Run runs the bot until ctx ends. Tools are the Go functions that the agents file may name; logs go to stderr. An error
-// that wraps ErrConfig is one that a person mends.
+// Run runs the bot until ctx ends. Tools are the Go functions that the agents file may name; logs go to stderr. An
+// error that wraps ErrConfig is one that a person mends.
 func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer) error {
 	mark, unmarked := lineage.Set() // before anything is started
 	// The collector goes by what is allocated. This is, but as nobody touches it, the system gives no memory for it.

@@ -87,8 +87,8 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		return Misconfigured(err)
 	}
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
-		Store: s.store, Agents: s.live, Notifier: measuredNotifier{s.bot, s.metrics}, Policy: s.live, Directory: s.client,
-		Limits: first.Limits(), Drain: toolDrain, Logger: s.log,
+		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
+		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log,
 	})
 	if err != nil {
 		return err

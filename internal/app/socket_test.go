@@ -105,8 +105,8 @@ func (w *world) trail() map[string]int {
 	return n
 }
 
-// TestAnswerOfTheBotGetsLost: a decision that was recorded is found, and one that was not is told as such; nothing is sent
-// twice.
+// TestAnswerOfTheBotGetsLost: a decision that was recorded is found, and one that was not is told as such; nothing is
+// sent twice.
 func TestAnswerOfTheBotGetsLost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -184,8 +184,8 @@ func (w *world) pending() string {
 	return s.ID
 }
 
-// TestClientOfTheSocketSetsNothing takes a decision that differs from the command's own in request and digest, whatever else
-// it says: way, id and time are the bot's to set.
+// TestClientOfTheSocketSetsNothing takes a decision that differs from the command's own in request and digest, whatever
+// else it says: way, id and time are the bot's to set.
 func TestClientOfTheSocketSetsNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -227,12 +227,14 @@ func TestClientOfTheSocketSetsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			if answer := readAll(t, resp.Body); resp.StatusCode != http.StatusOK || strings.Contains(answer, `"error"`) {
+			if answer := readAll(t, resp.Body); resp.StatusCode != http.StatusOK ||
+				strings.Contains(answer, `"error"`) {
 				t.Fatalf("%s: %s", resp.Status, answer)
 			}
 			w.answer(thread, "R-2")
 			one, other := w.shown(first).Decisions[0], w.shown(second.ID).Decisions[0]
-			if other.Via != "cli" || other.ID == "" || other.ID == one.ID || other.ID == "dec_chosen" || other.At[:4] == "2031" || other.At < one.At {
+			if other.Via != "cli" || other.ID == "" || other.ID == one.ID || other.ID == "dec_chosen" ||
+				other.At[:4] == "2031" || other.At < one.At {
 				t.Errorf("recorded: %+v after %+v", other, one)
 			}
 		})

@@ -103,7 +103,8 @@ func (e *lostError) Unwrap() error { return e.error }
 
 // Pending is part of Desk.
 func (c *Client) Pending(ctx context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
-	q := url.Values{"limit": {strconv.Itoa(limit)}, "workspace": {string(after.Workspace)}, "after": {string(after.Request)}}
+	q := url.Values{"limit": {strconv.Itoa(limit)}, "workspace": {string(after.Workspace)},
+		"after": {string(after.Request)}}
 	var answer struct {
 		pendingPage
 		Error *failure `json:"error"`

@@ -53,7 +53,8 @@ func (f *fakeDesk) VerifyAudit(context.Context) (approvals.AuditReport, error) {
 
 func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry) error) error {
 	for i := range f.entries {
-		if err := fn(&approvals.AuditEntry{Workspace: "T1", Seq: uint64(i + 1), Data: json.RawMessage(`{"a":"<b>"}`)}); err != nil {
+		if err := fn(&approvals.AuditEntry{Workspace: "T1", Seq: uint64(i + 1),
+			Data: json.RawMessage(`{"a":"<b>"}`)}); err != nil {
 			return err
 		}
 	}
@@ -105,8 +106,10 @@ func serveTo(t *testing.T, desk Desk, judge func(*lineage.Peer) error) (store st
 // TestThroughSocket gets the same through the socket as from the desk.
 func TestThroughSocket(t *testing.T) {
 	t.Parallel()
-	r := &approvals.Request{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending, Arguments: json.RawMessage(`{"a":1}`)}
-	desk := &fakeDesk{page: []*approvals.Request{r, {ID: "req_2"}, {ID: "req_3"}}, request: r, entries: 3, data: bytes.Repeat([]byte("x"), 3<<20)}
+	r := &approvals.Request{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending,
+		Arguments: json.RawMessage(`{"a":1}`)}
+	desk := &fakeDesk{page: []*approvals.Request{r, {ID: "req_2"}, {ID: "req_3"}}, request: r, entries: 3,
+		data: bytes.Repeat([]byte("x"), 3<<20)}
 	_, c := serve(t, desk)
 	ctx := t.Context()
 
@@ -114,14 +117,16 @@ func TestThroughSocket(t *testing.T) {
 	if err != nil || !more || len(page) != 2 {
 		t.Errorf("first page: %d, %v, %v", len(page), more, err)
 	}
-	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 || page[0].ID != "req_3" {
+	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 ||
+		page[0].ID != "req_3" {
 		t.Errorf("last page: %d, %v, %v", len(page), more, err)
 	}
 	got, err := c.Request(ctx, "req_1")
 	if diff := cmp.Diff(r, got); err != nil || diff != "" {
 		t.Errorf("request: %v %s", err, diff)
 	}
-	d := approvals.Decision{ID: "dec_1", Workspace: "T1", Request: "req_1", By: "T1/U1", Verdict: approvals.Reject, Reason: "no\n\"é\"", Via: "cli"}
+	d := approvals.Decision{ID: "dec_1", Workspace: "T1", Request: "req_1", By: "T1/U1", Verdict: approvals.Reject,
+		Reason: "no\n\"é\"", Via: "cli"}
 	d.Digest[3] = 9
 	if _, err := c.Decide(ctx, d); err != nil {
 		t.Error(err)

@@ -63,7 +63,9 @@ type Local struct {
 var _ Desk = (*Local)(nil)
 
 // Pending is part of Desk.
-func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (page []*approvals.Request, more bool, err error) {
+func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (
+	page []*approvals.Request, more bool, err error,
+) {
 	err = l.Store.View(ctx, func(tx approvals.Tx) error {
 		page = nil
 		all, err := tx.AuditWorkspaces()
@@ -118,7 +120,8 @@ func (l *Local) Request(ctx context.Context, id approvals.RequestID) (r *approva
 // Decide is part of Desk.
 func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
 	if l.Decider == nil {
-		return nil, fmt.Errorf("decide request %s: %w: the store is open for reading only", d.Request, approvals.ErrInvalid)
+		return nil, fmt.Errorf("decide request %s: %w: the store is open for reading only", d.Request,
+			approvals.ErrInvalid)
 	}
 	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), Via, time.Time{}
 	return l.Decider.Decide(ctx, d)

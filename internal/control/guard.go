@@ -15,14 +15,14 @@ type verdictKey struct{}
 
 // judged looks at the process that has made a connection, while it waits for the answer.
 func (s *Server) judged(ctx context.Context, conn net.Conn) context.Context {
-	err := lineage.ErrUnknown
+	err, pid := lineage.ErrUnknown, 0
 	if c, ok := conn.(*peerConn); ok {
-		err = s.Judge(c.peer)
+		err, pid = s.Judge(c.peer), c.peer.PID
 	}
 	if err == nil {
 		return ctx
 	}
-	s.Logger.Warn("control connection refused", "error", err)
+	s.Logger.Warn("control connection refused", "pid", pid, "error", err)
 	return context.WithValue(ctx, verdictKey{}, err)
 }
 

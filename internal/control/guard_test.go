@@ -32,9 +32,13 @@ func TestOnlyOperators(t *testing.T) {
 			return nil // the control
 		})
 		for name, try := range map[string]func(ctx context.Context) error{
-			"list":   func(ctx context.Context) error { _, _, err := c.Pending(ctx, Cursor{}, 1); return err },
-			"show":   func(ctx context.Context) error { _, err := c.Request(ctx, "req_1"); return err },
-			"decide": func(ctx context.Context) error { _, err := c.Decide(ctx, approvals.Decision{Via: "x"}); return err },
+			"list": func(ctx context.Context) error { _, _, err := c.Pending(ctx, Cursor{}, 1); return err },
+			"show": func(ctx context.Context) error { _, err := c.Request(ctx, "req_1"); return err },
+			"decide": func(ctx context.Context) error {
+				_,
+					err := c.Decide(ctx, approvals.Decision{Via: "x"})
+				return err
+			},
 			"verify": func(ctx context.Context) error { _, err := c.VerifyAudit(ctx); return err },
 			"export": func(ctx context.Context) error {
 				return c.ExportAudit(ctx, func(*approvals.AuditEntry) error { return nil })
@@ -62,7 +66,8 @@ func TestUnknownPeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &Server{Desk: &fakeDesk{}, Judge: func(*lineage.Peer) error { return nil }, Logger: slog.New(slog.DiscardHandler)}
+	s := &Server{Desk: &fakeDesk{}, Judge: func(*lineage.Peer) error { return nil },
+		Logger: slog.New(slog.DiscardHandler)}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l) }()
 	defer func() { cancel(); <-ended }()
@@ -80,7 +85,8 @@ func TestUnknownPeer(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	var answer result
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != http.StatusForbidden || answer.Error == nil {
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != http.StatusForbidden ||
+		answer.Error == nil {
 		t.Errorf("%s: %+v, %v", resp.Status, answer, err)
 	}
 }
@@ -88,7 +94,8 @@ func TestUnknownPeer(t *testing.T) {
 // TestDeskSetsWayIDAndTime whatever the decision says.
 func TestDeskSetsWayIDAndTime(t *testing.T) {
 	t.Parallel()
-	told := approvals.Decision{ID: "dec_1", Request: "req_1", Verdict: approvals.Approve, Reason: "r", Via: "button", At: time.Now()}
+	told := approvals.Decision{ID: "dec_1", Request: "req_1", Verdict: approvals.Approve, Reason: "r", Via: "button",
+		At: time.Now()}
 	seen := &fakeDesk{}
 	desk := &Local{Decider: seen}
 	for range 2 {

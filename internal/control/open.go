@@ -24,8 +24,8 @@ var (
 type Config struct {
 	// URL names the store as store.Open takes it, and Path is its file.
 	URL, Path string
-	// Rules says what answers are judged by while no bot runs; Store is filled in. Without Rules the store is opened for
-	// reading only. With a running bot it is not called: the bot judges.
+	// Rules says what answers are judged by while no bot runs; Store is filled in. Without Rules the store is opened
+	// for reading only. With a running bot it is not called: the bot judges.
 	Rules func() (approvals.ServiceConfig, error)
 	// Logger receives what the store has to say.
 	Logger *slog.Logger

@@ -20,8 +20,8 @@ const (
 	readBackFor   = 2 * time.Second
 )
 
-// outcome finds out what has become of a decision whose answer got lost. The bot makes its id, so it is known by the person
-// and what they said. It is never sent a second time from here.
+// outcome finds out what has become of a decision whose answer got lost. The bot makes its id, so it is known by the
+// person and what they said. It is never sent a second time from here.
 func (c *Client) outcome(ctx context.Context, d approvals.Decision, lost error) (*approvals.Request, error) {
 	tick := time.NewTicker(readBackEvery)
 	defer tick.Stop()
@@ -45,8 +45,8 @@ func (c *Client) outcome(ctx context.Context, d approvals.Decision, lost error) 
 	}
 }
 
-// settled reports whether r says what has become of d: nil when it is recorded, approvals.ErrConflict when it cannot be any
-// more.
+// settled reports whether r says what has become of d: nil when it is recorded, approvals.ErrConflict when it cannot be
+// any more.
 func settled(r *approvals.Request, d approvals.Decision) (known bool, err error) {
 	for _, have := range r.Decisions {
 		switch {
@@ -54,7 +54,8 @@ func settled(r *approvals.Request, d approvals.Decision) (known bool, err error)
 		case have.Verdict == d.Verdict && have.Reason == d.Reason && have.Via == Via:
 			return true, nil
 		default:
-			return true, fmt.Errorf("decide request %s: %w: this person has answered: %s", r.ID, approvals.ErrConflict, have.Verdict)
+			return true, fmt.Errorf("decide request %s: %w: this person has answered: %s", r.ID, approvals.ErrConflict,
+				have.Verdict)
 		}
 	}
 	if r.Status != approvals.RequestPending {

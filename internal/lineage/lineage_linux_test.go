@@ -88,7 +88,8 @@ func TestMarkIsInherited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "set true false\ndescendant true\ndescendant true\nset true true\n" + fmt.Sprintf("raised %v\n", mayRaise(t))
+	want := "set true false\ndescendant true\ndescendant true\nset true true\n" + fmt.Sprintf("raised %v\n",
+		mayRaise(t))
 	if string(out) != want {
 		t.Errorf("have:\n%s\nwant:\n%s", out, want)
 	}

@@ -37,8 +37,8 @@ func lower(limit uint64) error {
 	return unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: min(have.Cur, limit), Max: limit})
 }
 
-// CheckSelf returns an error that wraps ErrDescendant when this process may have been started by a tool. Without a bot to
-// compare with, any limit counts as a mark, also an administrator's.
+// CheckSelf returns an error that wraps ErrDescendant when this process may have been started by a tool. Without a bot
+// to compare with, any limit counts as a mark, also an administrator's.
 func CheckSelf() error {
 	limit, err := hardLimit(os.Getpid())
 	switch {

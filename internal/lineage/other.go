@@ -18,8 +18,9 @@ func CheckSelf() error { return nil }
 
 // Peer is the process at the other end of a Unix socket.
 type Peer struct {
-	// UID is the user of the process.
+	// UID is the user of the process, and PID its number.
 	UID uint32
+	PID int
 }
 
 // PeerOf returns an error.

@@ -14,10 +14,10 @@ var errNotUnix = errors.New("no Unix socket")
 
 // Peer is the process at the other end of a Unix socket, as it was when it connected. Close it when done.
 type Peer struct {
-	// UID is the user of the process.
+	// UID is the user of the process, and PID its number; zero for one that is outside of the container.
 	UID uint32
+	PID int
 
-	pid    int
 	handle int    // of the process, or -1: then only its number is known, which is used again once it has ended
 	taken  uint64 // when the peer was looked at, as status.start
 	closed sync.Once
@@ -46,13 +46,14 @@ func peerOf(socket int) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Peer{UID: cred.Uid, pid: int(cred.Pid), handle: -1}
+	p := &Peer{UID: cred.Uid, PID: int(cred.Pid), handle: -1}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return nil, err
 	}
 	p.taken = uint64(time.Duration(now.Nano()) / (10 * time.Millisecond))
-	// Linux 6.5 and newer. An error is one of an older kernel, or says that the process has ended: then its number does.
+	// Linux 6.5 and newer. An error is one of an older kernel, or says that the process has ended: then its number
+	// does.
 	if handle, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
 		p.handle = handle
 		unix.CloseOnExec(handle)
@@ -73,17 +74,17 @@ func (p *Peer) Close() (err error) {
 // Judge returns nil when the process is an operator's, and otherwise an error that wraps ErrDescendant or ErrUnknown. A
 // process that has ended meanwhile is not known.
 func (m *Mark) Judge(p *Peer) error {
-	if p.pid == 0 {
+	if p.PID == 0 {
 		return fmt.Errorf("%w: it is outside of the container that the bot runs in; run the command inside", ErrUnknown)
 	}
 	limit := uint64(unlimited)
 	if m.found > 0 {
 		var err error
-		if limit, err = hardLimit(p.pid); err != nil {
+		if limit, err = hardLimit(p.PID); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 	}
-	ancestors, err := ancestorsOf(p.pid)
+	ancestors, err := ancestorsOf(p.PID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -101,7 +102,7 @@ func (p *Peer) present() error {
 	if p.handle >= 0 {
 		return p.handlePresent()
 	}
-	s, err := statusOf(p.pid)
+	s, err := statusOf(p.PID)
 	if err != nil {
 		return err
 	}

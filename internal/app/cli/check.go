@@ -29,7 +29,8 @@ func (c *checkCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Check the environment, the agents file, the policies and the Slack token",
-		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the Slack token.
+		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the
+Slack token.
 
 Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
 With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.`,
