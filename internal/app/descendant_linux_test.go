@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,9 +53,6 @@ type intruder struct {
 // newIntruder is a world with a running bot and a request that waits for somebody.
 func newIntruder(t *testing.T) *intruder {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("other systems than Linux do not tell where a process comes from; SECURITY.md says so")
-	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_LOCKS, &limit); err != nil || limit.Max != unix.RLIM_INFINITY {
 		t.Skipf("the control is an operator whose limit of file locks is unlimited; this process has %d, %v", limit.Max,
