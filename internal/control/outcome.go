@@ -14,7 +14,7 @@ import (
 var ErrOutcomeUnknown = errors.New("the bot's answer got lost")
 
 // How often and how long the request is read back after an answer got lost. The bot gives a decision up when its client
-// is gone, so what is not recorded by then will not be.
+// is gone, so what is still to be recorded is recorded soon.
 const (
 	readBackEvery = 100 * time.Millisecond
 	readBackFor   = 2 * time.Second
