@@ -17,8 +17,8 @@ import (
 	"countersign/internal/openaidev"
 )
 
-// intruderYAML has a shell and an MCP server that people let run, beside a tool that asks. The server starts what the
-// file "leave" says, if there is one, before it serves.
+// intruderYAML has a shell and an MCP server that people let run, beside a tool that asks. The server does what
+// the file "serve" says, if there is one, before it serves.
 const intruderYAML = `version: 1
 agents:
   ops:
@@ -36,7 +36,7 @@ agents:
         headers: { Authorization: "Bearer ${EFFECTS_TOKEN}" }
 mcp_servers:
   library:
-    command: [/bin/sh, -c, '[ ! -e leave ] || sh leave; exec "$0" demo-mcp .', "${COUNTERSIGN}"]
+    command: [/bin/sh, -c, '[ ! -e serve ] || sh serve; exec "$0" demo-mcp .', "${COUNTERSIGN}"]
     dir: ${WORK}
     trusted: true
 `
@@ -88,6 +88,7 @@ func (in *intruder) script(name, when, command string) {
 	in.write("work/"+name, env.String()+words.Replace(`
 cd 'DIR'
 echo $$ >> work/pids
+: > work/NAME.pid
 for i in $(seq 1200); do [ -e work/WHEN ] && break; sleep 0.05; done
 "$COUNTERSIGN" COMMAND > work/NAME.said 2>&1 &
 echo $! >> work/pids
@@ -154,7 +155,7 @@ func (in *intruder) refused() {
 	}
 }
 
-// The ways in which a tool's command may start a process, all to be found in the file "leave".
+// The ways in which a tool's command may start a process, all to be found in the files "leave" and "serve".
 // What is in the tool's process group ends with it; so the tool waits until what it leaves behind is in another.
 const (
 	asChild    = `sh decide`
@@ -216,7 +217,8 @@ func TestToolsOwnBot(t *testing.T) {
 	t.Parallel()
 	in := newIntruder(t)
 	in.script("own", "bot-is-gone", "run")
-	in.write("work/leave", afterwards+"\nrm pids\n"+strings.Replace(afterwards, "decide", "own", 1))
+	in.write("work/leave", afterwards+"\n"+strings.NewReplacer("decide", "own", "-e pids",
+		"-e own.pid").Replace(afterwards))
 	in.answer(in.mention("run it"), "Exit")
 	in.left()
 	in.bot.kill()
@@ -241,7 +243,7 @@ func TestServersChildDecidesNothing(t *testing.T) {
 	t.Parallel()
 	in := newIntruder(t)
 	in.bot.stop() // the server runs already
-	in.write("work/leave", afterwards)
+	in.write("work/serve", afterwards)
 	in.bot = in.start()
 	in.answer(in.mention("read facts"), "Water is wet.")
 	in.left()
@@ -253,7 +255,7 @@ func TestServersChildDecidesNothing(t *testing.T) {
 func TestCheckedServersChildDecidesNothing(t *testing.T) {
 	t.Parallel()
 	in := newIntruder(t)
-	in.write("work/leave", afterwards)
+	in.write("work/serve", afterwards)
 	if out, complaint, code := in.run("check", "--offline", "--mcp"); code != 0 {
 		t.Fatalf("%d\n%s%s", code, out, complaint)
 	}
