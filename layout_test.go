@@ -23,8 +23,10 @@ var arrows = []struct {
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
-	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/redact"}},
-	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/procgroup", "agent/internal/redact"}},
+	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
+		"agent/internal/redact"}},
+	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
+		"agent/internal/procgroup", "agent/internal/redact"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup"}},
 	{"agent/openaimodel", []string{"agent", "agent/internal/redact"}},
 	{"agent/...", []string{"agent"}},
@@ -41,22 +43,26 @@ var arrows = []struct {
 	{"internal/visible/...", nil},
 	{"internal/humanize", nil},
 	{"internal/agentsfile", []string{"agent"}},
-	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent", "agent/openaimodel", "agent/mcptoolset",
-		"agent/shelltool", "agent/patchtool", "agent/httptool"}},
-	{"internal/control", []string{"approvals", "store"}},
+	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent",
+		"agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool", "agent/httptool"}},
+	{"internal/lineage", nil},
+	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
 	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
-	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "bot", "store", "store/boltstore", "approvals",
-		"agent", "agent/openaimodel"}},
-	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control", "internal/demo", "internal/visible",
-		"internal/humanize", "bot", "store", "approvals", "agent"}},
+	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage", "bot",
+		"store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
+	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
+		"internal/demo", "internal/lineage", "internal/visible", "internal/humanize", "bot", "store", "approvals",
+		"agent"}},
 	{"bench/...", []string{"..."}},
 }
 
 // testArrows is what the tests of every package may import on top.
-var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev",
+	"internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
-var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
+var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline",
+	"agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string
@@ -66,7 +72,8 @@ type listed struct {
 
 func list(t *testing.T, args ...string) []listed {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...).Output()
+	args = append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)
+	out, err := exec.Command("go", args...).Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list: %s", exit.Stderr)
@@ -148,7 +155,9 @@ func TestLayoutControl(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ pkg, dep string }{
 		{"agent", "approvals"}, {"approvals", "bot"}, {"approvals", "store/boltstore"}, {"bot", "store/boltstore"},
-		{"store/boltstore", "bot"}, {"agent/openaimodel", "approvals"}, {"internal/slackdev", "bot"}, {"countersign", "bot"},
+		{"store/boltstore", "bot"}, {"agent/openaimodel", "approvals"}, {"internal/slackdev", "bot"},
+		{"countersign", "bot"}, {"internal/visible", "bot"}, {"internal/control", "bot"}, {"internal/catalog", "bot"},
+		{"internal/app", "internal/app/cli"}, {"internal/lineage", "internal/control"},
 	} {
 		if may, _ := allowed(c.pkg, c.dep, false); may {
 			t.Errorf("%s may import %s", c.pkg, c.dep)
@@ -172,7 +181,8 @@ func TestStdlibOnly(t *testing.T) {
 func TestNoTestCodeInBinary(t *testing.T) {
 	t.Parallel()
 	for _, dep := range list(t, "-deps", ".") {
-		for _, banned := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "github.com/chromedp", "github.com/anishathalye", module + "/store/storetest"} {
+		for _, banned := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp",
+			"github.com/chromedp", "github.com/anishathalye", module + "/store/storetest"} {
 			if dep.ImportPath == banned || strings.HasPrefix(dep.ImportPath, banned+"/") && banned != "testing" {
 				t.Errorf("the program links %s", dep.ImportPath)
 			}
@@ -183,8 +193,10 @@ func TestNoTestCodeInBinary(t *testing.T) {
 // heavy are packages that are not worth what they add to the program: nearly half of its size and a fifth of its memory
 // (docs/adr/0001-dependencies.md).
 var heavy = map[string]string{
-	"text/template":                  "it calls methods by name, so the linker keeps every exported method of every type",
-	"html/template":                  "it calls methods by name, so the linker keeps every exported method of every type",
+	"text/template": "it calls methods by name, so the linker keeps every exported method of " +
+		"every type",
+	"html/template": "it calls methods by name, so the linker keeps every exported method of " +
+		"every type",
 	"github.com/openai/openai-go/v3": "it has clients for everything; its package responses has what we need",
 }
 

@@ -41,9 +41,11 @@ func TestDemoInBrowser(t *testing.T) {
 	p.says("http://")
 	url := regexp.MustCompile(`http://\S+`).FindString(p.out.String())
 
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.WindowSize(1440, 1130))
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WindowSize(1440, 1130))
 	alloc, stopAlloc := chromedp.NewExecAllocator(t.Context(), opts...)
 	defer stopAlloc()
 	tab, stopTab := chromedp.NewContext(alloc)
@@ -67,9 +69,11 @@ func TestDemoInBrowser(t *testing.T) {
 	if *screenshot != "" {
 		picture(t, ctx, strings.TrimSuffix(*screenshot, ".png")+"-card.png")
 	}
-	step("approve", chromedp.Click(`#thread [data-action-id=approve]`), chromedp.WaitNotPresent(`#thread [data-action-id=approve]`))
+	step("approve", chromedp.Click(`#thread [data-action-id=approve]`),
+		chromedp.WaitNotPresent(`#thread [data-action-id=approve]`))
 	var thread string
-	for deadline := time.Now().Add(patience); !strings.Contains(thread, "transferred 250 to Acme") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); !strings.Contains(thread, "transferred 250 to Acme") &&
+		time.Now().Before(deadline); {
 		var err error
 		if thread, err = chromedp.Run(ctx, chromedp.Text(`#thread`)); err != nil {
 			t.Fatal(err)

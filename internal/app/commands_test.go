@@ -18,8 +18,8 @@ import (
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide", "audit", "audit verify",
-		"audit export", "backup", "version", "healthcheck", "demo-mcp", "completion", "help",
+		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide",
+		"audit", "audit verify", "audit export", "backup", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
@@ -95,15 +95,18 @@ func TestCommands(t *testing.T) {
 				bot.stop()
 			}
 			id := w.listed()
-			if out, complaint, code := w.run("approvals", "show", id); code != 0 || !strings.Contains(out, `"amount": 7654321`) || !strings.Contains(out, "pending") {
+			if out, complaint, code := w.run("approvals", "show", id); code != 0 ||
+				!strings.Contains(out, `"amount": 7654321`) || !strings.Contains(out, "pending") {
 				t.Errorf("show: %d\n%s%s", code, out, complaint)
 			}
 			w.refusals(id)
 			w.copied()
-			if out, complaint, code := w.run("approvals", "decide", id, "--reject", "--reason", "not today", "--as", ben); code != 0 || !strings.Contains(out, "rejected") {
+			if out, complaint, code := w.run("approvals", "decide", id, "--reject", "--reason", "not today",
+				"--as", ben); code != 0 || !strings.Contains(out, "rejected") {
 				t.Errorf("decide: %d\n%s%s", code, out, complaint)
 			}
-			if out, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", cleo); code != 1 || !strings.Contains(complaint, "by "+ben) {
+			if out, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", cleo); code != 1 ||
+				!strings.Contains(complaint, "by "+ben) {
 				t.Errorf("decide again: %d\n%s%s", code, out, complaint)
 			}
 			if out, _, code := w.run("approvals", "list"); code != 0 || !strings.Contains(out, "Nothing is pending") {
@@ -125,7 +128,8 @@ func TestCommands(t *testing.T) {
 // listed returns the id of the only pending request.
 func (w *world) listed() string {
 	w.t.Helper()
-	if out, _, code := w.run("approvals", "list"); code != 0 || !strings.Contains(out, "pay") || strings.Contains(out, "7654321") {
+	if out, _, code := w.run("approvals", "list"); code != 0 || !strings.Contains(out, "pay") ||
+		strings.Contains(out, "7654321") {
 		w.t.Errorf("list: %d\n%s", code, out)
 	}
 	out, complaint, code := w.run("approvals", "list", "--json")
@@ -142,14 +146,17 @@ func (w *world) refusals(id string) {
 	for _, c := range []struct{ user, want string }{
 		{ann, "not authorized"}, {gus, "guest"}, {"U0NOBODY", ""},
 	} {
-		if out, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", c.user); code != 1 || !strings.Contains(complaint, c.want) {
+		if out, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", c.user); code != 1 ||
+			!strings.Contains(complaint, c.want) {
 			w.t.Errorf("decide as %s: %d\n%s%s", c.user, code, out, complaint)
 		}
 	}
-	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben, "--digest", "00"); code != 1 || !strings.Contains(complaint, "stale") {
+	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben, "--digest", "00"); code != 1 ||
+		!strings.Contains(complaint, "stale") {
 		w.t.Errorf("decide with another digest: %d %s", code, complaint)
 	}
-	if _, complaint, code := w.run("approvals", "show", "req_absent"); code != 1 || !strings.Contains(complaint, "not found") {
+	if _, complaint, code := w.run("approvals", "show", "req_absent"); code != 1 ||
+		!strings.Contains(complaint, "not found") {
 		w.t.Errorf("show: %d %s", code, complaint)
 	}
 }
@@ -167,7 +174,8 @@ func (w *world) copied() {
 	if _, complaint, code := w.run("backup", "copy.db"); code != 2 || !strings.Contains(complaint, "exists already") {
 		w.t.Errorf("backup over a file: %d %s", code, complaint)
 	}
-	if _, complaint, code := w.run("backup", filepath.Join("copy.db", "copy.db")); code != 1 || !strings.Contains(complaint, "not a directory") {
+	if _, complaint, code := w.run("backup", filepath.Join("copy.db", "copy.db")); code != 1 ||
+		!strings.Contains(complaint, "not a directory") {
 		w.t.Errorf("backup below a file: %d %s", code, complaint)
 	}
 	w.extra = append(w.extra, "COUNTERSIGN_STORE=bolt:copy.db")
@@ -185,7 +193,8 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, settings{})
 	out, complaint, code := w.run("check")
-	for _, want := range []string{"pay", "asks if args.amount > 1", "POST ${EFFECTS_URL}/pay", "current_time", "never asks", "workspace T0DEV"} {
+	for _, want := range []string{"pay", "asks if args.amount > 1", "POST ${EFFECTS_URL}/pay", "current_time",
+		"never asks", "workspace T0DEV"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("%d, want %q in:\n%s%s", code, want, out, complaint)
 		}
@@ -197,12 +206,14 @@ func TestCheck(t *testing.T) {
 		t.Errorf("--schema: %d\n%s", code, out)
 	}
 	w.extra = []string{"COUNTERSIGN_SLACK_MODE=sockets"}
-	if _, complaint, code := w.run("check", "--offline"); code != 2 || !strings.Contains(complaint, `"sockets" is neither`) {
+	if _, complaint, code := w.run("check", "--offline"); code != 2 ||
+		!strings.Contains(complaint, `"sockets" is neither`) {
 		t.Errorf("--offline with a wrong value: %d\n%s", code, complaint)
 	}
 	w.write("countersign.yaml", "version: 1\nagents: {}\n")
 	w.extra = []string{"COUNTERSIGN_LOG_LEVEL=loud"}
-	if _, complaint, code := w.run("check"); code != 2 || !strings.Contains(complaint, "COUNTERSIGN_LOG_LEVEL") || !strings.Contains(complaint, "countersign.yaml:1:1") {
+	if _, complaint, code := w.run("check"); code != 2 || !strings.Contains(complaint, "COUNTERSIGN_LOG_LEVEL") ||
+		!strings.Contains(complaint, "countersign.yaml:1:1") {
 		t.Errorf("both problems at once: %d\n%s", code, complaint)
 	}
 	if files, _ := os.ReadDir(w.dir); len(files) != 1 {
@@ -233,9 +244,11 @@ func TestExamples(t *testing.T) {
 		}
 		cmd := exec.Command(binary(t), "check", "--offline", path)
 		cmd.Dir = t.TempDir()
-		cmd.Env = []string{"PAYMENTS_URL=https://payments.example.com", "PAYMENTS_TOKEN=" + canaryToken, "WORKDIR=" + t.TempDir(), "COUNTERSIGN=/" + canaryToken}
+		cmd.Env = []string{"PAYMENTS_URL=https://payments.example.com", "PAYMENTS_TOKEN=" + canaryToken,
+			"WORKDIR=" + t.TempDir(), "COUNTERSIGN=/" + canaryToken}
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "SLACK_BOT_TOKEN") || strings.Contains(string(out), canaryToken) {
+		if err != nil || !strings.Contains(string(out), "SLACK_BOT_TOKEN") ||
+			strings.Contains(string(out), canaryToken) {
 			t.Errorf("%s: %v\n%s", file, err, out)
 		}
 	}
@@ -255,7 +268,10 @@ agents:
       - { type: shell, workdir: "${HOME}", approval: audit }
       - { type: apply_patch, root: "${HOME}", native: true }
       - { type: mcp, server: files, require_approval: never }
-      - { type: hosted_mcp, server_label: wiki, server_url: https://wiki.example/mcp, headers: { Authorization: "Bearer ${EFFECTS_TOKEN}" } }
+      - type: hosted_mcp
+        server_label: wiki
+        server_url: https://wiki.example/mcp
+        headers: { Authorization: "Bearer ${EFFECTS_TOKEN}" }
       - { type: agent, agent: billing, name: ask_billing, description: D, needs_approval: has(args.input) }
       - { type: web_search }
       - { type: external, name: deploy, description: D }
@@ -297,7 +313,8 @@ func TestCheckTypes(t *testing.T) {
 	var report struct {
 		Tools []struct{ Agent, Tool, Type, Gate, Call string }
 	}
-	if out, _, _ := w.run("check", "--offline", "--json"); json.Unmarshal([]byte(out), &report) != nil || len(report.Tools) != len(want) || report.Tools[8].Type != "external" {
+	if out, _, _ := w.run("check", "--offline", "--json"); json.Unmarshal([]byte(out), &report) != nil ||
+		len(report.Tools) != len(want) || report.Tools[8].Type != "external" {
 		t.Errorf("--json:\n%s", out)
 	}
 }

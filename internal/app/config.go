@@ -113,12 +113,15 @@ func (c *Config) needed() []need {
 	add("SLACK_BOT_TOKEN", c.BotToken, "it is the bot token from the app's page OAuth & Permissions")
 	switch c.SlackMode {
 	case modeSocket:
-		add("SLACK_APP_TOKEN", c.AppToken, "Socket Mode needs an app-level token with connections:write from the app's page Basic Information")
+		add("SLACK_APP_TOKEN", c.AppToken, "Socket Mode needs an app-level token with connections:write from "+
+			"the app's page Basic Information")
 	case modeHTTP:
-		add("SLACK_SIGNING_SECRET", c.SigningSecret, "HTTP mode needs the signing secret from the app's page Basic Information")
+		add("SLACK_SIGNING_SECRET", c.SigningSecret,
+			"HTTP mode needs the signing secret from the app's page Basic Information")
 	}
 	if c.OpenAIBaseURL == "" {
-		add("OPENAI_API_KEY", c.OpenAIKey, "create a key at the provider, or set OPENAI_BASE_URL to a server that needs none")
+		add("OPENAI_API_KEY", c.OpenAIKey, "create a key at the provider, "+
+			"or set OPENAI_BASE_URL to a server that needs none")
 	}
 	return all
 }
@@ -174,10 +177,11 @@ func (c *Config) checkSlack(p *problems) {
 }
 
 // tokenPrefixes begin Slack's kinds of tokens.
-var tokenPrefixes = []string{"xoxb-", "xapp-", "xoxp-", "xoxe.xoxb-", "xoxe.xoxp-", "xoxe-", "xoxc-", "xoxd-", "xoxs-", "xwfp-"}
+var tokenPrefixes = []string{"xoxb-", "xapp-", "xoxp-", "xoxe.xoxb-", "xoxe.xoxp-", "xoxe-", "xoxc-", "xoxd-", "xoxs-",
+	"xwfp-"}
 
-// token notes a token that is plainly of another kind. What is no known kind is for Slack to judge: its own word about it
-// says more.
+// token notes a token that is plainly of another kind. What is no known kind is for Slack to judge: its own word about
+// it says more.
 func token(p *problems, name string, value Secret, what string, prefixes ...string) {
 	starts := func(prefix string) bool { return strings.HasPrefix(value.Reveal(), prefix) }
 	if slices.ContainsFunc(prefixes, starts) || !slices.ContainsFunc(tokenPrefixes, starts) {

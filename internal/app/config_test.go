@@ -45,7 +45,8 @@ func TestConfigDefaults(t *testing.T) {
 	if err := c.CheckRun(); err != nil {
 		t.Fatal(err)
 	}
-	if c.Agents != "countersign.yaml" || c.StorePath() != "countersign.db" || c.SlackMode != "socket" || c.Listen != "127.0.0.1:8080" ||
+	if c.Agents != "countersign.yaml" || c.StorePath() != "countersign.db" || c.SlackMode != "socket" ||
+		c.Listen != "127.0.0.1:8080" ||
 		c.LogLevel != "info" || c.LogFormat != "text" {
 		t.Errorf("%+v", c)
 	}
@@ -55,28 +56,36 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigProblems(t *testing.T) {
 	for _, c := range []struct{ name, variable, value, want string }{
 		{"no bot token", "SLACK_BOT_TOKEN", "", "SLACK_BOT_TOKEN is not set"},
-		{"app token for bot token", "SLACK_BOT_TOKEN", "xapp-" + canary, "SLACK_BOT_TOKEN holds something else: it is a bot token and starts with xoxb-"},
+		{"app token for bot token", "SLACK_BOT_TOKEN", "xapp-" + canary,
+			"SLACK_BOT_TOKEN holds something else: it is a bot token and starts with xoxb-"},
 		{"no app token", "SLACK_APP_TOKEN", "", "SLACK_APP_TOKEN is not set"},
 		{"bot token for app token", "SLACK_APP_TOKEN", "xoxb-" + canary, "SLACK_APP_TOKEN holds something else"},
 		{"no key", "OPENAI_API_KEY", "", "OPENAI_API_KEY is not set"},
-		{"mode", "COUNTERSIGN_SLACK_MODE", "websocket", `COUNTERSIGN_SLACK_MODE: "websocket" is neither socket nor http`},
+		{"mode", "COUNTERSIGN_SLACK_MODE", "websocket",
+			`COUNTERSIGN_SLACK_MODE: "websocket" is neither socket nor http`},
 		{"http without secret", "COUNTERSIGN_SLACK_MODE", "http", "SLACK_SIGNING_SECRET is not set"},
 		{"api url", "SLACK_API_URL", "https://slack.test/api", "SLACK_API_URL does not end in /"},
-		{"api url with password", "SLACK_API_URL", "https://u:" + canary + "@slack.test/api/", "SLACK_API_URL holds a user"},
+		{"api url with password", "SLACK_API_URL", "https://u:" + canary + "@slack.test/api/",
+			"SLACK_API_URL holds a user"},
 		{"no url", "OPENAI_BASE_URL", canary, "OPENAI_BASE_URL is no http or https URL"},
 		{"listen", "COUNTERSIGN_LISTEN", "8080", `COUNTERSIGN_LISTEN: "8080" is no address with a port`},
-		{"postgres", "COUNTERSIGN_STORE", "postgres://u:" + canary + "@db/x", "COUNTERSIGN_STORE: PostgreSQL is not supported by this version"},
+		{"postgres", "COUNTERSIGN_STORE", "postgres://u:" + canary + "@db/x",
+			"COUNTERSIGN_STORE: PostgreSQL is not supported by this version"},
 		{"no scheme", "COUNTERSIGN_STORE", canary, "COUNTERSIGN_STORE does not name a store"},
 		{"no path", "COUNTERSIGN_STORE", "bolt:", "COUNTERSIGN_STORE names no path"},
 		{"level", "COUNTERSIGN_LOG_LEVEL", "loud", `COUNTERSIGN_LOG_LEVEL: "loud" is none of`},
 		{"format", "COUNTERSIGN_LOG_FORMAT", "xml", `COUNTERSIGN_LOG_FORMAT: "xml" is neither`},
 		{"oauth id", "SLACK_CLIENT_ID", "1.2", "SLACK_CLIENT_ID is set, but several workspaces are not supported"},
 		{"oauth secret", "SLACK_CLIENT_SECRET", canary, "SLACK_CLIENT_SECRET is set, but"},
-		{"callbacks", "COUNTERSIGN_PUBLIC_URL", "https://x.test", "COUNTERSIGN_PUBLIC_URL is set, but callbacks are not supported"},
-		{"encryption", "COUNTERSIGN_ENCRYPTION_KEYS", "a:" + canary, "COUNTERSIGN_ENCRYPTION_KEYS is set, but encryption at rest is not supported"},
-		{"audit key", "COUNTERSIGN_AUDIT_KEY", "key.pem", "COUNTERSIGN_AUDIT_KEY is set, but signed checkpoints are not supported"},
+		{"callbacks", "COUNTERSIGN_PUBLIC_URL", "https://x.test",
+			"COUNTERSIGN_PUBLIC_URL is set, but callbacks are not supported"},
+		{"encryption", "COUNTERSIGN_ENCRYPTION_KEYS", "a:" + canary,
+			"COUNTERSIGN_ENCRYPTION_KEYS is set, but encryption at rest is not supported"},
+		{"audit key", "COUNTERSIGN_AUDIT_KEY", "key.pem",
+			"COUNTERSIGN_AUDIT_KEY is set, but signed checkpoints are not supported"},
 		{"checkpoints", "COUNTERSIGN_AUDIT_CHECKPOINTS", "dir", "COUNTERSIGN_AUDIT_CHECKPOINTS is set, but"},
-		{"misspelled", "COUNTERSIGN_STROE", "bolt:x", "COUNTERSIGN_STROE is not known; did you mean COUNTERSIGN_STORE?"},
+		{"misspelled", "COUNTERSIGN_STROE", "bolt:x",
+			"COUNTERSIGN_STROE is not known; did you mean COUNTERSIGN_STORE?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			vars := good()
@@ -107,7 +116,8 @@ func TestConfigUnset(t *testing.T) {
 		want string
 	}{
 		{nil, "SLACK_BOT_TOKEN SLACK_APP_TOKEN OPENAI_API_KEY"},
-		{map[string]string{"COUNTERSIGN_SLACK_MODE": "http", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "SLACK_BOT_TOKEN SLACK_SIGNING_SECRET"},
+		{map[string]string{"COUNTERSIGN_SLACK_MODE": "http", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
+			"SLACK_BOT_TOKEN SLACK_SIGNING_SECRET"},
 		{good(), ""},
 	} {
 		environment(t, c.vars)
@@ -131,7 +141,8 @@ func TestConfigUnset(t *testing.T) {
 // TestConfigAllProblems reports everything at once, and leaves other people's variables alone.
 func TestConfigAllProblems(t *testing.T) {
 	environment(t, map[string]string{
-		"COUNTERSIGN_LOG_LEVEL": "loud", "COUNTERSIGN_STORE": "x", "COUNTERSIGN_SERVICE_HOST": "10.0.0.1", "COUNTERSIGN_PORT_8080_TCP": "tcp://",
+		"COUNTERSIGN_LOG_LEVEL": "loud", "COUNTERSIGN_STORE": "x",
+		"COUNTERSIGN_SERVICE_HOST": "10.0.0.1", "COUNTERSIGN_PORT_8080_TCP": "tcp://",
 	})
 	c, err := ReadConfig()
 	if err != nil {
@@ -156,7 +167,8 @@ func TestSecretStaysHidden(t *testing.T) {
 		slog.New(h).Info("x", "s", s, "p", &s, "in", struct{ S Secret }{s})
 	}
 	for _, text := range []string{
-		fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s), fmt.Sprintf("%+v %#v", struct{ S Secret }{s}, &struct{ S *Secret }{&s}),
+		fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s), fmt.Sprintf("%+v %#v",
+			struct{ S Secret }{s}, &struct{ S *Secret }{&s}),
 		string(encoded), logged.String(),
 	} {
 		if strings.Contains(text, canary) || strings.Contains(text, fmt.Sprintf("%x", canary)) {

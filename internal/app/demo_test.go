@@ -42,14 +42,18 @@ func TestDemoExamples(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"countersign.yaml": {"Rejected", "TR-0001"},
-		"operations.yaml":  {"another one now", "kill -9", "Approved by @Cleo Croft: apply_patch", "Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale", "ticket NET-7"},
-		"research.yaml":    {"researcher", "editor", "kill -9", "Published as published/report.md", "decision.recorded"},
+		"operations.yaml": {"another one now", "kill -9", "Approved by @Cleo Croft: apply_patch",
+			"Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale", "ticket NET-7"},
+		"research.yaml": {"researcher", "editor", "kill -9", "Published as published/report.md",
+			"decision.recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home, elsewhere := t.TempDir(), t.TempDir()
-			cmd := exec.Command(binary(t), "demo", "--headless", "--agents", filepath.Join("..", "..", "examples", name))
-			cmd.Env = []string{"PATH=/nowhere", "TMPDIR=" + home, "WORKDIR=" + elsewhere, "OPENAI_API_KEY=" + canaryModel}
+			cmd := exec.Command(binary(t), "demo", "--headless", "--agents",
+				filepath.Join("..", "..", "examples", name))
+			cmd.Env = []string{"PATH=/nowhere", "TMPDIR=" + home, "WORKDIR=" + elsewhere,
+				"OPENAI_API_KEY=" + canaryModel}
 			out, err := cmd.CombinedOutput()
 			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 			if err != nil || !strings.HasPrefix(lines[len(lines)-1], "audit: ok") {
@@ -82,7 +86,8 @@ func TestDemoOwnFile(t *testing.T) {
 	w.write("windows.yaml", strings.ReplaceAll(string(example), "\n", "\r\n"))
 	run := func(key, args string) (string, int) {
 		cmd := exec.Command(binary(t), append([]string{"demo"}, strings.Fields(args)...)...)
-		cmd.Dir, cmd.Env = w.dir, []string{"TMPDIR=" + t.TempDir(), "OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + w.model.URL()}
+		cmd.Dir, cmd.Env = w.dir, []string{"TMPDIR=" + t.TempDir(), "OPENAI_API_KEY=" + key,
+			"OPENAI_BASE_URL=" + w.model.URL()}
 		out, _ := cmd.CombinedOutput()
 		return string(out), cmd.ProcessState.ExitCode()
 	}
@@ -90,7 +95,8 @@ func TestDemoOwnFile(t *testing.T) {
 		key, args, want string
 		code            int
 	}{
-		{"", "--agents own.yaml", "own.yaml is not, or no longer, one of the files in examples/; set OPENAI_API_KEY", 2},
+		{"", "--agents own.yaml", "own.yaml is not, or no longer, one of the files in examples/; " +
+			"set OPENAI_API_KEY", 2},
 		{"", "--agents own.yaml --headless", "leave --headless out", 2},
 		{canaryModel, "--agents own.yaml --headless", "leave --headless out", 2},
 		{"", "--agents absent.yaml", "absent.yaml", 2},
@@ -101,7 +107,8 @@ func TestDemoOwnFile(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d and %q:\n%s", c.args, code, c.code, c.want, out)
 		}
 	}
-	p := w.spawn(binary(t), []string{"TMPDIR=" + t.TempDir(), "OPENAI_API_KEY=" + canaryModel, "OPENAI_BASE_URL=" + w.model.URL()}, "demo", "--agents", "own.yaml")
+	p := w.spawn(binary(t), []string{"TMPDIR=" + t.TempDir(), "OPENAI_API_KEY=" + canaryModel,
+		"OPENAI_BASE_URL=" + w.model.URL()}, "demo", "--agents", "own.yaml")
 	p.says("the real model")
 	p.says("Stop: Ctrl-C")
 	p.signal(os.Interrupt)
@@ -136,7 +143,8 @@ func TestDemoStays(t *testing.T) {
 	p := spawn(t, binary(t), home, []string{"TMPDIR=" + home}, "demo")
 	p.says("Stop: Ctrl-C")
 	var first, second int
-	if _, err := fmt.Sscan(regexp.MustCompile(`kill -9 (\d+)`).FindStringSubmatch(p.out.String())[1], &first); err != nil {
+	stated := regexp.MustCompile(`kill -9 (\d+)`).FindStringSubmatch(p.out.String())[1]
+	if _, err := fmt.Sscan(stated, &first); err != nil {
 		t.Fatal(err)
 	}
 	if group, err := syscall.Getpgid(first); runtime.GOOS == "linux" && (err != nil || group != first) {
@@ -146,7 +154,8 @@ func TestDemoStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.says("It is back, as process")
-	if _, err := fmt.Sscan(regexp.MustCompile(`as process (\d+)`).FindStringSubmatch(p.out.String())[1], &second); err != nil {
+	stated = regexp.MustCompile(`as process (\d+)`).FindStringSubmatch(p.out.String())[1]
+	if _, err := fmt.Sscan(stated, &second); err != nil {
 		t.Fatal(err)
 	}
 	if runtime.GOOS == "linux" {

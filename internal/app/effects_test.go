@@ -35,7 +35,8 @@ func (e *effects) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.mu.Lock()
-	e.calls = append(e.calls, effect{r.URL.Path, string(body), r.Header.Get("Idempotency-Key"), r.Header.Get("Authorization")})
+	e.calls = append(e.calls, effect{r.URL.Path, string(body), r.Header.Get("Idempotency-Key"),
+		r.Header.Get("Authorization")})
 	n, hold := len(e.calls), e.hold
 	e.mu.Unlock()
 	e.came <- struct{}{}

@@ -43,7 +43,8 @@ func ExplainStore(err error) error {
 // explainFile adds to an error of reading the agents file what to do about it.
 func explainFile(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; COUNTERSIGN_AGENTS says where it is, examples/countersign.yaml is one to start from", err)
+		return fmt.Errorf("%w; COUNTERSIGN_AGENTS says where it is, examples/countersign.yaml is one to start from",
+			err)
 	}
 	return err
 }

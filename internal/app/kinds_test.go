@@ -24,7 +24,8 @@ agents:
       - type: external
         name: deploy
         description: Deployed by the pipeline.
-        parameters: { type: object, required: [ref], additionalProperties: false, properties: { ref: { type: string } } }
+        parameters:
+          { type: object, required: [ref], additionalProperties: false, properties: { ref: { type: string } } }
         needs_approval: false
       - { type: agent, agent: finance, name: ask_finance, description: Asks finance. }
   finance:
@@ -51,7 +52,8 @@ func newKindsWorld(t *testing.T) (*world, string) {
 		t.Fatal(err)
 	}
 	call := func(user, name, arguments string) openaidev.Rule {
-		return openaidev.Rule{User: user, Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: name, Arguments: arguments}}}}
+		return openaidev.Rule{User: user, Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: name,
+			Arguments: arguments}}}}
 	}
 	w := newWorld(t, settings{env: []string{"WORK=" + work}, rules: []openaidev.Rule{
 		call("count words", "shell", `{"script":"printf 'one two\\n' > words\nwc -w < words"}`),
@@ -84,8 +86,10 @@ func TestShellCallIsApproved(t *testing.T) {
 	w.start()
 	thread := w.mention("count words")
 	card := w.card(thread, 1)
-	shows(t, card, "shell", "Runs on the bot's machine", "In ${WORK}", "Scripts are read by /bin/sh", "Commands", "runs printf", "> words",
-		"Arguments", `{"script":"printf 'one two\\n' > words\nwc -w < words"}`, "Script", "wc -w < words", "Depends on", "program /bin/sh sha256:")
+	shows(t, card, "shell", "Runs on the bot's machine", "In ${WORK}", "Scripts are read by /bin/sh", "Commands",
+		"runs printf", "> words",
+		"Arguments", `{"script":"printf 'one two\\n' > words\nwc -w < words"}`, "Script", "wc -w < words",
+		"Depends on", "program /bin/sh sha256:")
 	if _, err := os.Stat(filepath.Join(work, "words")); err == nil {
 		t.Fatal("the script has run before anybody approved it")
 	}
@@ -122,7 +126,8 @@ func TestPatchOfAChangedFileIsAskedAgain(t *testing.T) {
 	w.start()
 	thread := w.mention("raise the limit")
 	first := w.card(thread, 1)
-	shows(t, first, "Changes files on the bot's machine", "In ${WORK}", "Files", "updated limits.yaml (+1 -1)", "Arguments", "Patch", "-daily: 1000",
+	shows(t, first, "Changes files on the bot's machine", "In ${WORK}", "Files", "updated limits.yaml (+1 -1)",
+		"Arguments", "Patch", "-daily: 1000",
 		"Depends on", "limits.yaml sha256:")
 	write("daily: 1000\nmonthly: 5000\n")
 	w.mustClick(ben, first, "approve")
@@ -154,16 +159,20 @@ func TestResultFromTheCommandLine(t *testing.T) {
 	}
 	button, _ := card.Button("provide_result")
 	id := button.Value
-	if out, _, code := w.run("approvals", "show", id); code != 0 || !strings.Contains(out, "for the result of the call") {
+	if out, _, code := w.run("approvals", "show", id); code != 0 ||
+		!strings.Contains(out, "for the result of the call") {
 		t.Errorf("show: %d\n%s", code, out)
 	}
-	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben); code != 1 || !strings.Contains(complaint, "--provide-result or --reject") {
+	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben); code != 1 ||
+		!strings.Contains(complaint, "--provide-result or --reject") {
 		t.Errorf("--approve: %d %s", code, complaint)
 	}
-	if _, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--as", ben); code != 2 || !strings.Contains(complaint, "--provide-result needs --reason") {
+	if _, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--as", ben); code != 2 ||
+		!strings.Contains(complaint, "--provide-result needs --reason") {
 		t.Errorf("without a reason: %d %s", code, complaint)
 	}
-	if out, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--reason", "build 4711", "--as", ben); code != 0 {
+	if out, complaint, code := w.run("approvals", "decide", id, "--provide-result", "--reason", "build 4711",
+		"--as", ben); code != 0 {
 		t.Errorf("--provide-result: %d %s%s", code, out, complaint)
 	}
 	w.settled(card, "result provided")
@@ -179,7 +188,8 @@ func TestShowPrintsWhatACallDependsOn(t *testing.T) {
 	card := w.card(w.mention("count words"), 1)
 	button, _ := card.Button("approve")
 	out, complaint, code := w.run("approvals", "show", button.Value)
-	for _, want := range []string{"whether the call may run", "workdir ${WORK}", "depends on   program /bin/sh sha256:", "in words     runs printf"} {
+	for _, want := range []string{"whether the call may run", "workdir ${WORK}", "depends on   program /bin/sh sha256:",
+		"in words     runs printf"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("%d, want %q in\n%s%s", code, want, out, complaint)
 		}

@@ -24,24 +24,37 @@ func TestBadStart(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"token missing", func(*world) []string { return []string{"SLACK_BOT_TOKEN="} }, 2, []string{"SLACK_BOT_TOKEN is not set"}},
-		{"token refused", func(w *world) []string { w.slack.RevokeToken(); return nil }, 2, []string{"SLACK_BOT_TOKEN", "token_revoked"}},
-		{"other token", func(*world) []string { return []string{"SLACK_BOT_TOKEN=" + canaryBot + "x"} }, 2, []string{"SLACK_BOT_TOKEN", "invalid_auth"}},
-		{"app token refused", func(*world) []string { return []string{"SLACK_APP_TOKEN=" + canaryApp + "x"} }, 2, []string{"SLACK_APP_TOKEN", "invalid_auth"}},
-		{"Slack away", func(*world) []string { return []string{"SLACK_API_URL=http://127.0.0.1:1/api/"} }, 1, []string{"SLACK_API_URL"}},
-		{"no agents file", func(*world) []string { return []string{"COUNTERSIGN_AGENTS=absent.yaml"} }, 2, []string{"absent.yaml", "COUNTERSIGN_AGENTS"}},
+		{"token missing", func(*world) []string { return []string{"SLACK_BOT_TOKEN="} }, 2,
+			[]string{"SLACK_BOT_TOKEN is not set"}},
+		{"token refused", func(w *world) []string { w.slack.RevokeToken(); return nil }, 2,
+			[]string{"SLACK_BOT_TOKEN", "token_revoked"}},
+		{"other token", func(*world) []string { return []string{"SLACK_BOT_TOKEN=" + canaryBot + "x"} }, 2,
+			[]string{"SLACK_BOT_TOKEN", "invalid_auth"}},
+		{"app token refused", func(*world) []string { return []string{"SLACK_APP_TOKEN=" + canaryApp + "x"} }, 2,
+			[]string{"SLACK_APP_TOKEN", "invalid_auth"}},
+		{"Slack away", func(*world) []string { return []string{"SLACK_API_URL=http://127.0.0.1:1/api/"} }, 1,
+			[]string{"SLACK_API_URL"}},
+		{"no agents file", func(*world) []string { return []string{"COUNTERSIGN_AGENTS=absent.yaml"} }, 2,
+			[]string{"absent.yaml", "COUNTERSIGN_AGENTS"}},
 		{"bad agents file", func(w *world) []string {
 			w.write("countersign.yaml", "version: 1\nagents:\n  ops: { instuctions: x, model: y }\n")
 			return nil
 		}, 2, []string{`countersign.yaml:3:10: unknown key "instuctions"`, `did you mean "instructions"?`}},
-		{"variable missing", func(*world) []string { return []string{"EFFECTS_TOKEN="} }, 2, []string{"countersign.yaml:18:35", "EFFECTS_TOKEN is not set"}},
-		{"no policy", func(w *world) []string { w.write("countersign.yaml", fmt.Sprintf(agentsYAML, "")); return nil }, 2, []string{"countersign.yaml:8:9", "default_policy"}},
-		{"later variable", func(*world) []string { return []string{"COUNTERSIGN_ENCRYPTION_KEYS=a:" + canaryToken} }, 2, []string{"COUNTERSIGN_ENCRYPTION_KEYS", "not supported by this version"}},
+		{"variable missing", func(*world) []string { return []string{"EFFECTS_TOKEN="} }, 2,
+			[]string{"countersign.yaml:18:35", "EFFECTS_TOKEN is not set"}},
+		{"no policy", func(w *world) []string { w.write("countersign.yaml", fmt.Sprintf(agentsYAML, "")); return nil },
+			2, []string{"countersign.yaml:8:9", "default_policy"}},
+		{"later variable", func(*world) []string { return []string{"COUNTERSIGN_ENCRYPTION_KEYS=a:" + canaryToken} }, 2,
+			[]string{"COUNTERSIGN_ENCRYPTION_KEYS", "not supported by this version"}},
 		{"address in use", func(w *world) []string {
 			return []string{"COUNTERSIGN_LISTEN=" + strings.TrimPrefix(w.effects.server.URL, "http://")}
 		}, 1, []string{"COUNTERSIGN_LISTEN", "in use"}},
-		{"no store folder", func(*world) []string { return []string{"COUNTERSIGN_STORE=bolt:absent/x.db"} }, 1, []string{"absent/x.db"}},
-		{"no store", func(w *world) []string { w.write("countersign.db", strings.Repeat("not a store ", 1000)); return nil }, 1, []string{"countersign.db"}},
+		{"no store folder", func(*world) []string { return []string{"COUNTERSIGN_STORE=bolt:absent/x.db"} }, 1,
+			[]string{"absent/x.db"}},
+		{"no store", func(w *world) []string {
+			w.write("countersign.db", strings.Repeat("not a store ", 1000))
+			return nil
+		}, 1, []string{"countersign.db"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +98,8 @@ func TestSecondProcess(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.start()
 	out, complaint, code := w.run("run")
-	if code != 1 || !strings.Contains(complaint, "countersign.db") || !strings.Contains(complaint, "in use by another process") {
+	if code != 1 || !strings.Contains(complaint, "countersign.db") ||
+		!strings.Contains(complaint, "in use by another process") {
 		t.Errorf("%d\n%s%s", code, out, complaint)
 	}
 	w.answer(w.mention("pay 1"), "R-1")
@@ -141,7 +155,8 @@ agents:
 	w.until("a refusal of one run too many", func() bool { return refused("limit") })
 	w.mustClick(cleo, card, "approve")
 	w.answer(thread, "Europe/Berlin")
-	if body := string(w.model.Requests()[len(w.model.Requests())-1].Body); !strings.Contains(body, "You answer for bills.") {
+	if body := string(w.model.Requests()[len(w.model.Requests())-1].Body); !strings.Contains(body,
+		"You answer for bills.") {
 		t.Errorf("the channel's agent was not asked: %s", body)
 	}
 }
@@ -152,7 +167,8 @@ func TestReloadDuringTheStart(t *testing.T) {
 	w := newWorld(t, settings{})
 	came := make(chan struct{})
 	asked := sync.OnceFunc(func() { close(came) })
-	w.slack.Fail(slackdev.Fault{Method: "auth.test", Delay: time.Second, Match: func(map[string]any) bool { asked(); return true }})
+	w.slack.Fail(slackdev.Fault{Method: "auth.test", Delay: time.Second,
+		Match: func(map[string]any) bool { asked(); return true }})
 	bot := w.spawn(binary(t), w.env(), "run")
 	<-came
 	bot.signal(syscall.SIGHUP)
@@ -188,7 +204,8 @@ func TestHTTP(t *testing.T) {
 	}
 	for deadline := time.Now().Add(patience); ; { // the answer is seen before its delivery is counted
 		_, body := get("/metrics")
-		missing := slices.DeleteFunc(slices.Clone(wanted), func(line string) bool { return strings.Contains(body, line) })
+		missing := slices.DeleteFunc(slices.Clone(wanted),
+			func(line string) bool { return strings.Contains(body, line) })
 		if len(missing) == 0 {
 			break
 		}
@@ -196,7 +213,8 @@ func TestHTTP(t *testing.T) {
 			t.Fatalf("/metrics does not say %q:\n%s", missing, body)
 		}
 	}
-	resp, err := http.Post("http://"+w.listen+"/slack/events", "application/json", strings.NewReader(`{"type":"event_callback"}`))
+	resp, err := http.Post("http://"+w.listen+"/slack/events", "application/json",
+		strings.NewReader(`{"type":"event_callback"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +270,8 @@ func TestOutcomeUnknown(t *testing.T) {
 		t.Errorf("the question:\n%s", question.Shown())
 	}
 	id := fmt.Sprint(question.Metadata.EventPayload["request"])
-	if _, complaint, code := w.run("approvals", "decide", id, "--mark-done", "--reason", "it was paid", "--as", ben); code != 0 {
+	if _, complaint, code := w.run("approvals", "decide", id, "--mark-done", "--reason", "it was paid",
+		"--as", ben); code != 0 {
 		t.Fatalf("%d %s", code, complaint)
 	}
 	w.answer(thread, "it was paid")

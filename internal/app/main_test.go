@@ -28,7 +28,9 @@ func withBinaries(run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries.plain = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "plain")) })
-	binaries.faults = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "faults"), "-tags", "faults") })
+	binaries.faults = sync.OnceValues(func() (string, error) {
+		return build(filepath.Join(dir, "faults"), "-tags", "faults")
+	})
 	return run()
 }
 

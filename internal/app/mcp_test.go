@@ -120,8 +120,8 @@ func TestMCP(t *testing.T) {
 	w.verified()
 }
 
-// TestMCPReload keeps a server that a new file declares as before, starts one that it declares otherwise, and ends both with
-// the program.
+// TestMCPReload keeps a server that a new file declares as before, starts one that it declares otherwise, and ends both
+// with the program.
 func TestMCPReload(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t)
@@ -146,7 +146,8 @@ func TestMCPReload(t *testing.T) {
 		}
 	}
 	read(1)
-	reload(libraryYAML+strings.Replace(anybody, "true", "true }, expires_in: 3h, always: { scopes: []", 1), "agents file reloaded")
+	reload(libraryYAML+strings.Replace(anybody, "true", "true }, expires_in: 3h, always: { scopes: []", 1),
+		"agents file reloaded")
 	read(1)
 	reload(strings.Replace(libraryYAML, "prefix", "prefex", 1)+anybody, "stays in force")
 	read(1)
@@ -172,7 +173,8 @@ func TestMCPReload(t *testing.T) {
 func TestCheckMCP(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t)
-	if out, complaint, code := w.run("check", "--offline"); code != 0 || !strings.Contains(out, "lib_*") || !strings.Contains(out, "asks unless a tool only reads") {
+	if out, complaint, code := w.run("check", "--offline"); code != 0 || !strings.Contains(out, "lib_*") ||
+		!strings.Contains(out, "asks unless a tool only reads") {
 		t.Errorf("%d\n%s%s", code, out, complaint)
 	}
 	if n := len(w.servers()); n != 0 {
@@ -183,8 +185,10 @@ func TestCheckMCP(t *testing.T) {
 	for line := range strings.SplitSeq(out, "\n") {
 		have[strings.Join(strings.Fields(line), " ")] = true
 	}
-	for tool, gate := range map[string]string{"list_documents": "never asks", "read_document": "never asks", "publish_document": "always asks"} {
-		want := fmt.Sprintf(`ops lib_%s mcp %s /bin/sh -c echo $$ >> pids; "$0" demo-mcp .; sleep 300 ${COUNTERSIGN}`, tool, gate)
+	for tool, gate := range map[string]string{"list_documents": "never asks", "read_document": "never asks",
+		"publish_document": "always asks"} {
+		want := fmt.Sprintf(`ops lib_%s mcp %s /bin/sh -c echo $$ >> pids; "$0" demo-mcp .; sleep 300 ${COUNTERSIGN}`,
+			tool, gate)
 		if code != 0 || !have[want] {
 			t.Errorf("%d, no line %q in\n%s%s", code, want, out, complaint)
 		}

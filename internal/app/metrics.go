@@ -36,9 +36,13 @@ func newMetrics() *metrics {
 		submissions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "countersign_submissions_total", Help: "Mentions by what became of them.",
 		}, []string{"outcome"}),
-		decisions:  histogram("countersign_decide_seconds", "Time from a click to its commit, by way and outcome.", quick, "via", "outcome"),
-		deliveries: histogram("countersign_delivery_seconds", "Time to show a notification in Slack; outcome retry means it will be tried again.", slow, "kind", "outcome"),
-		modelCalls: histogram("countersign_model_call_seconds", "Time of a model turn, retries included.", slow, "outcome"),
+		decisions: histogram("countersign_decide_seconds", "Time from a click to its commit, by way and outcome.",
+			quick, "via", "outcome"),
+		deliveries: histogram("countersign_delivery_seconds",
+			"Time to show a notification in Slack; outcome retry means it will be tried again.",
+			slow, "kind", "outcome"),
+		modelCalls: histogram("countersign_model_call_seconds", "Time of a model turn, retries included.", slow,
+			"outcome"),
 		modelRetries: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "countersign_model_retries_total", Help: "Attempts at a model turn that were tried again.",
 		}),

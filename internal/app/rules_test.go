@@ -25,22 +25,24 @@ func rules() []openaidev.Rule {
 		calls(`pay (\d+) and (\d+)`, 0, both),
 		calls(`pay (\d+) then (\d+)`, 0, pay(`{"amount":$1}`)),
 		calls(`pay (\d+) then (\d+)`, 1, pay(`{"amount":$2}`)),
-		{User: `pay (\d+) reasonably`, Round: 0, Reply: openaidev.Reply{Reasoning: "Better to ask.", Calls: pay(`{"amount":$1,"to":"acct"}`)}},
+		{User: `pay (\d+) reasonably`, Round: 0, Reply: openaidev.Reply{Reasoning: "Better to ask.",
+			Calls: pay(`{"amount":$1,"to":"acct"}`)}},
 		calls(`pay (\d+)`, 0, pay(`{"amount":$1,"to":"acct"}`)),
 		calls(`pay twofold`, 0, pay(`{"amount":2,"amount":3}`)),
 		calls(`pay brokenly`, 0, pay(`{"amount":`)),
 		calls(`pay words`, 0, pay(`{"amount":"a lot"}`)),
 		calls(`use magic`, 0, []openaidev.Call{{Name: "magic", Arguments: `{}`}}),
 		calls(`what time`, 0, []openaidev.Call{{Name: "current_time", Arguments: `{"zone":"Europe/Berlin"}`}}),
-		calls(`publish (\w+)`, 0, []openaidev.Call{{Name: "lib_publish_document", Arguments: `{"name":"$1","text":"All of it."}`}}),
+		calls(`publish (\w+)`, 0, []openaidev.Call{{Name: "lib_publish_document",
+			Arguments: `{"name":"$1","text":"All of it."}`}}),
 		calls(`read (\w+)`, 0, []openaidev.Call{{Name: "lib_read_document", Arguments: `{"name":"$1"}`}}),
 		{User: `stumble`, Round: 0, Reply: openaidev.Reply{Incomplete: "content_filter"}},
 		{Round: openaidev.AnyRound, Func: say},
 	}
 }
 
-// freeAddress is an address that nobody listens on right now. It is one of its own where the system has such, so that no
-// other test is given the port while the program is not up.
+// freeAddress is an address that nobody listens on right now. It is one of its own where the system has such, so that
+// no other test is given the port while the program is not up.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.2:0")

@@ -15,6 +15,7 @@ import (
 	"countersign/agent"
 	"countersign/internal/catalog"
 	"countersign/internal/control"
+	"countersign/internal/lineage"
 )
 
 // The bounds of a start and of an end.
@@ -25,12 +26,14 @@ const (
 )
 
 // headroom is how much more than twice of what is in use the heap may hold before it is collected. What the bot keeps
-// is a few megabytes: without it, a collection would come after every four of them, dozens of times a second under load.
+// is a few megabytes: without it, a collection would come after every four of them, dozens of times a second under
+// load.
 const headroom = 16 << 20
 
-// Run runs the bot until ctx ends. Tools are the Go functions that the agents file may name; logs go to stderr. An error
-// that wraps ErrConfig is one that a person mends.
+// Run runs the bot until ctx ends. Tools are the Go functions that the agents file may name; logs go to stderr. An
+// error that wraps ErrConfig is one that a person mends.
 func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer) error {
+	mark, unmarked := lineage.Set() // before anything is started
 	// The collector goes by what is allocated. This is, but as nobody touches it, the system gives no memory for it.
 	ballast := make([]byte, headroom)
 	defer runtime.KeepAlive(ballast)
@@ -40,7 +43,8 @@ func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // from now on: before the bot is ready it must not end it
 	defer signal.Stop(hangup)
-	s := &server{cfg: cfg, log: cfg.Logger(stderr), metrics: newMetrics(), hangup: hangup}
+	s := &server{cfg: cfg, log: cfg.Logger(stderr), metrics: newMetrics(), mark: mark, hangup: hangup}
+	s.warnOfDescendants(unmarked)
 	servers := catalog.NewServers(BuildVersion().Version, s.log)
 	defer servers.Close()
 	s.parts = catalog.Config{Functions: tools, Model: newModels(cfg, s.log, s.metrics).model, Servers: servers}
@@ -70,7 +74,8 @@ func (s *server) serve(ctx context.Context) error {
 	part("the readiness log", s.sayWhenReady)
 	if s.socket != nil {
 		part("the control socket", func(ctx context.Context) error {
-			return control.Serve(ctx, s.socket, &control.Local{Store: s.store, Decider: s.service}, s.log)
+			desk := &control.Local{Store: s.store, Decider: s.service}
+			return (&control.Server{Desk: desk, Judge: s.mark.Judge, Logger: s.log}).Serve(ctx, s.socket)
 		})
 	}
 	ended := make(chan error, 1)

@@ -146,7 +146,8 @@ func TestTwoClicks(t *testing.T) {
 	both.Wait()
 	w.answer(thread, "R-1")
 	w.settled(card, "Approved")
-	w.until("the loser to be told", func() bool { return len(w.slack.Ephemerals(ben))+len(w.slack.Ephemerals(cleo)) > 0 })
+	told := func() bool { return len(w.slack.Ephemerals(ben))+len(w.slack.Ephemerals(cleo)) > 0 }
+	w.until("the loser to be told", told)
 	for loser, winner := range map[string]string{ben: cleo, cleo: ben} {
 		for _, m := range w.slack.Ephemerals(loser) {
 			if !strings.Contains(m.Shown(), winner) {

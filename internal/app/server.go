@@ -12,6 +12,7 @@ import (
 	"countersign/bot"
 	"countersign/internal/catalog"
 	"countersign/internal/control"
+	"countersign/internal/lineage"
 	"countersign/store"
 )
 
@@ -21,6 +22,7 @@ type server struct {
 	log     *slog.Logger
 	metrics *metrics
 	parts   catalog.Config   // what every catalog is made with
+	mark    *lineage.Mark    // of what tools start
 	hangup  <-chan os.Signal // SIGHUP
 
 	client    *bot.Client
@@ -85,8 +87,8 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		return Misconfigured(err)
 	}
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
-		Store: s.store, Agents: s.live, Notifier: measuredNotifier{s.bot, s.metrics}, Policy: s.live, Directory: s.client,
-		Limits: first.Limits(), Drain: toolDrain, Logger: s.log,
+		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
+		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log,
 	})
 	if err != nil {
 		return err
@@ -125,4 +127,15 @@ func (s *server) adopt(c *catalog.Catalog) error {
 	}
 	s.live.current.Store(&inForce{c, submitter})
 	return nil
+}
+
+// warnOfDescendants says what is not protected from the processes that tools start.
+func (s *server) warnOfDescendants(unmarked error) {
+	if unmarked != nil {
+		s.log.Warn("what a tool leaves behind may decide: once the tool has ended or the bot was started again, "+
+			"it cannot be told from an operator at the control socket or with the store's file", "error", unmarked)
+	}
+	if s.mark.Inherited() {
+		s.log.Warn("this bot was started by a tool of another bot: commands beside it are refused")
+	}
 }

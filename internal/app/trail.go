@@ -34,7 +34,8 @@ const (
 
 var (
 	trailDesc = prometheus.NewDesc("countersign_audit_entries_total",
-		"What happened since the start, by the action in the audit trail: runs, requests, decisions, effects.", []string{"action"}, nil)
+		"What happened since the start, by the action in the audit trail: runs, requests, decisions, effects.",
+		[]string{"action"}, nil)
 	pendingDesc = prometheus.NewDesc("countersign_requests_pending", "Requests that wait for people.", nil, nil)
 )
 

@@ -24,17 +24,19 @@ agents:
         require_approval: { never: { tool_names: [ask] } }
 `
 
-// TestHostedMCP answers what the provider asks for a server that it calls itself. Its credentials go to the provider and
-// nowhere else.
+// TestHostedMCP answers what the provider asks for a server that it calls itself. Its credentials go to the provider
+// and nowhere else.
 func TestHostedMCP(t *testing.T) {
 	t.Parallel()
 	const token = "wiki-token-9f13"
 	w := newWorld(t, settings{
 		env: []string{"WIKI_TOKEN=" + token},
-		mcp: []openaidev.MCPServer{{Label: "wiki", Tools: []openaidev.MCPTool{{Name: "ask", Output: "It is so."}, {Name: "write", Output: "Written."}}}},
+		mcp: []openaidev.MCPServer{{Label: "wiki", Tools: []openaidev.MCPTool{{Name: "ask", Output: "It is so."},
+			{Name: "write", Output: "Written."}}}},
 		rules: []openaidev.Rule{
 			{User: "wiki (ask|write)", Round: 0, Func: func(turn *openaidev.Turn) openaidev.Reply {
-				return openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallMCP, Server: "wiki", Name: turn.Match[1], Arguments: `{"page":"home"}`}}}
+				return openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallMCP, Server: "wiki",
+					Name: turn.Match[1], Arguments: `{"page":"home"}`}}}
 			}},
 		},
 	})
@@ -43,7 +45,8 @@ func TestHostedMCP(t *testing.T) {
 
 	thread := w.mention("wiki write")
 	card := w.card(thread, 1)
-	if shown := card.Shown(); !strings.Contains(shown, "write") || !strings.Contains(shown, `{"page":"home"}`) || !strings.Contains(shown, "https://wiki.example/mcp") {
+	if shown := card.Shown(); !strings.Contains(shown, "write") || !strings.Contains(shown, `{"page":"home"}`) ||
+		!strings.Contains(shown, "https://wiki.example/mcp") {
 		t.Errorf("the card does not show the call:\n%s", shown)
 	}
 	w.mustClick(ben, card, "approve")
@@ -69,7 +72,8 @@ func TestHostedMCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for where, text := range map[string]string{"Slack": string(calls), "the store": string(store), "the output": w.outputs[0]()} {
+	for where, text := range map[string]string{"Slack": string(calls), "the store": string(store),
+		"the output": w.outputs[0]()} {
 		if strings.Contains(text, token) {
 			t.Errorf("the credential is in %s", where)
 		}
@@ -87,7 +91,8 @@ func TestHostedMCPNever(t *testing.T) {
 		env: []string{"WIKI_TOKEN=x"},
 		mcp: []openaidev.MCPServer{{Label: "wiki", Tools: []openaidev.MCPTool{{Name: "ask", Output: "It is so."}}}},
 		rules: []openaidev.Rule{{User: "wiki ask", Round: 0, Reply: openaidev.Reply{
-			Text: "I have asked.", Calls: []openaidev.Call{{Kind: openaidev.CallMCP, Server: "wiki", Name: "ask", Arguments: `{}`}},
+			Text: "I have asked.", Calls: []openaidev.Call{{Kind: openaidev.CallMCP, Server: "wiki", Name: "ask",
+				Arguments: `{}`}},
 		}}},
 	})
 	w.write("countersign.yaml", hostedYAML+anybody)
@@ -106,7 +111,8 @@ func TestNativeForms(t *testing.T) {
 	w := newWorld(t, settings{
 		env: []string{"WORK=" + work},
 		rules: []openaidev.Rule{
-			{User: "count", Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallShell, Arguments: `{"commands":["echo one > a","cat a"]}`}}}},
+			{User: "count", Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallShell,
+				Arguments: `{"commands":["echo one > a","cat a"]}`}}}},
 			{User: "note", Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{{
 				Kind: openaidev.CallApplyPatch, Arguments: `{"type":"create_file","path":"note.md","diff":"+Noted.\n"}`,
 			}}}},
@@ -147,7 +153,8 @@ func TestChatCompletions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write("countersign.yaml", strings.Replace(string(file), "model: gpt-5.2", "model: gpt-5.2\n    api: chat_completions", 1))
+	w.write("countersign.yaml", strings.Replace(string(file), "model: gpt-5.2",
+		"model: gpt-5.2\n    api: chat_completions", 1))
 	w.start()
 	thread := w.mention("pay 7")
 	card := w.card(thread, 1)
@@ -170,7 +177,8 @@ func TestRecordOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write("countersign.yaml", strings.Replace(string(file), "needs_approval: args.amount > 1", "needs_approval: args.amount > 1\n        approval: audit", 1))
+	w.write("countersign.yaml", strings.Replace(string(file), "needs_approval: args.amount > 1",
+		"needs_approval: args.amount > 1\n        approval: audit", 1))
 	w.start()
 	reviews := func() int {
 		out, complaint, code := w.run("audit", "export")

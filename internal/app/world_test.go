@@ -101,14 +101,16 @@ func newWorld(t *testing.T, s settings) *world {
 		w.listen = freeAddress(t)
 		c.Mode = slackdev.ModeHTTP
 		base := "http://" + w.listen + "/slack/"
-		c.RequestURL = slackdev.RequestURLs{Events: base + "events", Interactions: base + "interactions", Commands: base + "commands"}
+		c.RequestURL = slackdev.RequestURLs{Events: base + "events", Interactions: base + "interactions",
+			Commands: base + "commands"}
 	}
 	var err error
 	if w.slack, err = slackdev.Start(c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.slack.Close() })
-	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...), Faults: s.faults, MCP: s.mcp}, APIKey: canaryModel})
+	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...),
+		Faults: s.faults, MCP: s.mcp}, APIKey: canaryModel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +327,8 @@ func (w *world) settled(card slackdev.Message, word string) {
 func decidable(m slackdev.Message) bool {
 	return slices.ContainsFunc(m.Buttons(), func(b slackdev.Button) bool {
 		switch b.ActionID {
-		case "approve", "reject", "always_approve", "always_reject", "reject_with_reason", "mark_done", "retry", "give_up", "provide_result":
+		case "approve", "reject", "always_approve", "always_reject", "reject_with_reason",
+			"mark_done", "retry", "give_up", "provide_result":
 			return true
 		}
 		return false
@@ -345,7 +348,8 @@ func (w *world) lastOutputs() map[string]string {
 func (w *world) onlyEffect(body string) {
 	w.t.Helper()
 	calls := w.effects.all()
-	if len(calls) != 1 || calls[0].body != body || calls[0].key == "" || calls[0].authorization != "Bearer "+canaryToken {
+	if len(calls) != 1 || calls[0].body != body || calls[0].key == "" ||
+		calls[0].authorization != "Bearer "+canaryToken {
 		w.t.Errorf("effects: %d calls with %q, want one with %q", len(calls), bodies(calls), body)
 	}
 }

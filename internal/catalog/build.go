@@ -53,7 +53,8 @@ func (b *builder) build() (*Catalog, error) {
 		}
 	}
 	if b.gated != nil && f.DefaultPolicy == nil {
-		b.problem(b.gated.Position, "tool %q needs approval and the file has no `default_policy`: nobody could approve. "+
+		b.problem(b.gated.Position, "tool %q needs approval and the file has no `default_policy`: nobody could "+
+			"approve. "+
 			"Add one, for instance\n  default_policy: { approvers: { channel_members: true } }", b.gated.Name)
 	}
 	b.checkAgents()
@@ -64,7 +65,8 @@ func (b *builder) build() (*Catalog, error) {
 	return c, nil
 }
 
-// checkAgents finds what makes sense in every part and not together, for instance two shells in the provider's own form.
+// checkAgents finds what makes sense in every part and not together, for instance two shells in the provider's own
+// form.
 func (b *builder) checkAgents() {
 	if len(b.problems) > 0 {
 		return // half an agent has more wrong with it than the file

@@ -61,7 +61,9 @@ const policy = "default_policy: { approvers: { channel_members: true } }\n"
 func TestGates(t *testing.T) {
 	t.Parallel()
 	http := func(method, gate string) string {
-		return head + "      - { type: http, name: x, description: D, method: " + method + ", url: \"${URL}/a\", parameters: { type: object, properties: { n: { type: number } } }" + gate + " }\n" + policy
+		return head + "      - { type: http, name: x, description: D, method: " + method +
+			", url: \"${URL}/a\", parameters: { type: object, properties: { n: { type: number } } }" + gate + " }\n" +
+			policy
 	}
 	function := func(name, gate string) string {
 		return head + "      - { type: function, name: " + name + gate + " }\n" + policy
@@ -99,7 +101,8 @@ func TestGates(t *testing.T) {
 			tool := got.agents["ops"].Agent.Tools[0]
 			asks := false
 			if tool.NeedsApproval != nil {
-				if asks, err = tool.NeedsApproval(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{"n":5}`)}); err != nil {
+				if asks, err = tool.NeedsApproval(t.Context(),
+					&agent.ToolCall{Arguments: json.RawMessage(`{"n":5}`)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -119,43 +122,68 @@ func TestCatalogProblems(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no policy", head + "      - { type: http, name: x, description: D, method: POST, url: \"${URL}\" }\n",
 			`agents.yaml:7:9: tool "x" needs approval and the file has no ` + "`default_policy`"},
-		{"gated function, no policy", head + "      - { type: function, name: launch }\n", `agents.yaml:7:9: tool "launch" needs approval`},
-		{"unknown function", head + "      - { type: function, name: curent_time }\n", `agents.yaml:7:9: no function called "curent_time" is registered in this program; did you mean "current_time"?`},
+		{"gated function, no policy", head + "      - { type: function, name: launch }\n",
+			`agents.yaml:7:9: tool "launch" needs approval`},
+		{"unknown function", head + "      - { type: function, name: curent_time }\n",
+			`agents.yaml:7:9: no function called "curent_time" is registered in this program; ` +
+				`did you mean "current_time"?`},
 		{"other function", head + "      - { type: function, name: zzz }\n", "it has current_time, launch"},
-		{"expression", head + "      - { type: http, name: x, description: D, method: POST, url: \"${URL}\", needs_approval: args.n >, parameters: { type: object, properties: { n: { type: number } } } }\n" + policy,
+		{"expression", head + "      - { type: http, name: x, description: D, method: POST, url: \"${URL}\", " +
+			"needs_approval: args.n >, parameters: { type: object, properties: { n: { type: number } } } }\n" + policy,
 			"agents.yaml:7:"},
-		{"misspelled argument", head + "      - type: http\n        name: x\n        description: D\n        method: POST\n        url: \"${URL}\"\n        parameters: { type: object, properties: { amount: { type: number } } }\n        needs_approval: |\n          args.amount > 1 &&\n            args.amonut < 9\n" + policy,
+		{"misspelled argument", head + "      - type: http\n        name: x\n        description: D\n" +
+			"        method: POST\n        url: \"${URL}\"\n        parameters: { type: object, " +
+			"properties: { amount: { type: number } } }\n        needs_approval: |\n" +
+			"          args.amount > 1 &&\n            args.amonut < 9\n" + policy,
 			"agents.yaml:15:17: needs_approval of x: the tool's parameters have no 'amonut'"},
-		{"schema keyword", head + "      - { type: http, name: x, description: D, method: GET, url: \"${URL}\", parameters: { type: object, properties: { n: { type: number, minimun: 1 } } } }\n",
+		{"schema keyword", head + "      - { type: http, name: x, description: D, method: GET, url: \"${URL}\", " +
+			"parameters: { type: object, properties: { n: { type: number, minimun: 1 } } } }\n",
 			"minimun"},
 		{"no directory of commands", head + "      - { type: shell, workdir: \"${DIR}/absent\" }\n" + policy,
 			`agents.yaml:7:9: shell tool "shell": workdir ${DIR}/absent cannot be used: no such file or directory`},
 		{"no directory of patches", head + "      - { type: apply_patch, root: \"${DIR}/absent\" }\n" + policy,
 			`agents.yaml:7:9: patch tool "apply_patch": root ${DIR}/absent cannot be used: no such file or directory`},
-		{"no shell", head + "      - { type: shell, workdir: \"${DIR}\", shell: /absent/sh }\n" + policy, `shell tool "shell": shell cannot be run`},
-		{"no directory of a server", head + "      - { type: mcp, server: s }\nmcp_servers: { s: { command: [x], dir: \"${DIR}/absent\" } }\n" + policy,
+		{"no shell", head + "      - { type: shell, workdir: \"${DIR}\", shell: /absent/sh }\n" + policy,
+			`shell tool "shell": shell cannot be run`},
+		{"no directory of a server", head + "      - { type: mcp, server: s }\n" +
+			"mcp_servers: { s: { command: [x], dir: \"${DIR}/absent\" } }\n" + policy,
 			`agents.yaml:8:16: mcp server "s": dir "${DIR}/absent" is not a directory that is there`},
-		{"policy of a server", head + "      - { type: mcp, server: s, require_approval: { never: { tools: [x] } } }\nmcp_servers: { s: { url: \"${URL}\" } }\n" + policy,
+		{"policy of a server", head + "      - { type: mcp, server: s, " +
+			"require_approval: { never: { tools: [x] } } }\nmcp_servers: { s: { url: \"${URL}\" } }\n" + policy,
 			"agents.yaml:7:51: require_approval: never.tools is not known; there are tool_names and read_only"},
-		{"believing a server", head + "      - { type: mcp, server: s, require_approval: { never: { read_only: true } } }\nmcp_servers: { s: { url: \"${URL}\" } }\n" + policy,
-			"agents.yaml:7:9: tools of mcp server \"s\": require_approval never.read_only believes the server's own word"},
-		{"policy of a hosted server", head + "      - { type: hosted_mcp, server_label: s, server_url: https://h/, require_approval: sometimes }\n" + policy,
+		{"believing a server", head + "      - { type: mcp, server: s, " +
+			"require_approval: { never: { read_only: true } } }\nmcp_servers: { s: { url: \"${URL}\" } }\n" + policy,
+			"agents.yaml:7:9: tools of mcp server \"s\": require_approval never.read_only believes the server's own " +
+				"word"},
+		{"policy of a hosted server", head + "      - { type: hosted_mcp, server_label: s, server_url: https://h/, " +
+			"require_approval: sometimes }\n" + policy,
 			`agents.yaml:7:88: require_approval: is "sometimes"`},
-		{"gate of what never asks", head + "      - { type: hosted_mcp, server_label: s, server_url: https://h/, require_approval: never, needs_approval: true }\n" + policy,
+		{"gate of what never asks", head + "      - { type: hosted_mcp, server_label: s, server_url: https://h/, " +
+			"require_approval: never, needs_approval: true }\n" + policy,
 			"agents.yaml:7:111: hosted_mcp tool \"s\": needs_approval is about the calls that the provider asks for"},
-		{"secret in a hosted url", head + "      - { type: hosted_mcp, server_label: s, server_url: \"${URL}\" }\n" + policy,
+		{"secret in a hosted url", head + "      - { type: hosted_mcp, server_label: s, server_url: \"${URL}\" }\n" +
+			policy,
 			"agents.yaml:7:58: hosted_mcp tool \"s\": ${…} is not expanded in server_url"},
-		{"two shells of the provider", head + "      - { type: shell, workdir: \"${DIR}\", native: true }\n      - { type: shell, name: b, workdir: \"${DIR}\", native: true }\n" + policy,
+		{"two shells of the provider", head +
+			"      - { type: shell, workdir: \"${DIR}\", native: true }\n" +
+			"      - { type: shell, name: b, workdir: \"${DIR}\", native: true }\n" + policy,
 			`agents.yaml:3:3: agent "ops": two tools of the form "shell"`},
-		{"a tool named as a handoff", head + "      - { type: agent, agent: b, name: transfer_to_b, description: x }\n    handoffs: [b]\n  b: { instructions: x, model: m }\ndefault_agent: ops\n",
+		{"a tool named as a handoff", head + "      - { type: agent, agent: b, name: transfer_to_b, " +
+			"description: x }\n    handoffs: [b]\n  b: { instructions: x, model: m }\ndefault_agent: ops\n",
 			`agents.yaml:3:3: agent "ops": a tool and a handoff named "transfer_to_b"`},
-		{"search without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n    api: chat_completions\n    tools:\n      - { type: web_search }\n",
+		{"search without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n" +
+			"    api: chat_completions\n    tools:\n      - { type: web_search }\n",
 			"agents.yaml:8:9: web_search needs `api: responses`; agent ops has `api: chat_completions`"},
-		{"hosted without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n    api: chat_completions\n    tools:\n      - { type: hosted_mcp, server_label: s, server_url: https://h/, require_approval: never }\n",
+		{"hosted without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n" +
+			"    api: chat_completions\n    tools:\n      - { type: hosted_mcp, server_label: s, " +
+			"server_url: https://h/, require_approval: never }\n",
 			"agents.yaml:8:9: hosted_mcp needs `api: responses`"},
-		{"native without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n    api: chat_completions\n    tools:\n      - { type: apply_patch, root: \"${DIR}\", native: true }\n" + policy,
+		{"native without responses", "version: 1\nagents:\n  ops:\n    instructions: x\n    model: m\n" +
+			"    api: chat_completions\n    tools:\n      - { type: apply_patch, root: \"${DIR}\", native: true }\n" +
+			policy,
 			"agents.yaml:8:9: native: true needs `api: responses`"},
-		{"record without a gate", head + "      - { type: function, name: current_time, approval: audit }\n", "agents.yaml:7:9: `approval: audit` records what needs_approval says yes to"},
+		{"record without a gate", head + "      - { type: function, name: current_time, approval: audit }\n",
+			"agents.yaml:7:9: `approval: audit` records what needs_approval says yes to"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -191,13 +219,15 @@ func TestNobodyApproves(t *testing.T) {
 		{"type: mcp, server: s, require_approval: { a: never }", true},
 		{"type: mcp, server: s, require_approval: never", false},
 		{"type: hosted_mcp, server_label: h, server_url: https://h/", true},
-		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: { never: { tool_names: [a] } }", true},
+		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: { never: { tool_names: [a] } }",
+			true},
 		{"type: hosted_mcp, server_label: h, server_url: https://h/, require_approval: never", false},
 		{"type: hosted_mcp, server_label: h, server_url: https://h/, needs_approval: false", false},
 		{"type: agent, agent: ops, name: again, description: D", false},
 		{"type: agent, agent: ops, name: again, description: D, needs_approval: true", true},
 		{"type: external, name: x, description: D", true},
-		{"type: external, name: x, description: D, needs_approval: false", true}, // somebody has to report what came of it
+		// somebody has to report what came of it
+		{"type: external, name: x, description: D, needs_approval: false", true},
 		{"type: web_search", false},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
@@ -206,7 +236,8 @@ func TestNobodyApproves(t *testing.T) {
 			if !c.asks && err != nil {
 				t.Errorf("refused: %v", err)
 			}
-			if c.asks && (err == nil || !strings.HasPrefix(err.Error(), "agents.yaml:7:9: tool ") || !strings.Contains(err.Error(), "default_policy")) {
+			if c.asks && (err == nil || !strings.HasPrefix(err.Error(), "agents.yaml:7:9: tool ") ||
+				!strings.Contains(err.Error(), "default_policy")) {
 				t.Errorf("want a refusal, have %v", err)
 			}
 			if _, err := buildCatalog(t, head+"      - { "+c.tool+" }\n"+servers+policy); err != nil {
@@ -219,7 +250,9 @@ func TestNobodyApproves(t *testing.T) {
 // TestCatalogPolicy gives the file's words to the domain.
 func TestCatalogPolicy(t *testing.T) {
 	t.Parallel()
-	c, err := buildCatalog(t, head+"      - { type: function, name: launch }\ndefault_policy: { approvers: { users: [U7] }, quorum: 1, always: { scopes: [] } }\nrequesters: { users: [U8] }\n")
+	c, err := buildCatalog(t, head+"      - { type: function, name: launch }\n"+
+		"default_policy: { approvers: { users: [U7] }, quorum: 1, always: { scopes: [] } }\n"+
+		"requesters: { users: [U8] }\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +260,8 @@ func TestCatalogPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Approvers.Users) != 1 || r.Approvers.Users[0] != "T1/U7" || r.Approvers.ChannelMembers || len(r.Always) != 0 {
+	if len(r.Approvers.Users) != 1 || r.Approvers.Users[0] != "T1/U7" || r.Approvers.ChannelMembers ||
+		len(r.Always) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if who := c.Requesters("T1"); len(who.Users) != 1 || who.Users[0] != "T1/U8" || who.ChannelMembers {

@@ -15,7 +15,8 @@ import (
 
 // twoAgents is a file whose agent ops has the tool, beside an agent billing.
 func twoAgents(tool string) string {
-	return head + "      - { " + tool + " }\n  billing: { instructions: Help., model: m }\ndefault_agent: ops\n" + policy
+	return head + "      - { " + tool + " }\n  billing: { instructions: Help., model: m }\ndefault_agent: ops\n" +
+		policy
 }
 
 // made is what a test compares of a tool.
@@ -43,38 +44,68 @@ func TestTypes(t *testing.T) {
 		words string // of check
 		call  string
 	}{
-		{"type: shell, workdir: \"${DIR}\"", made{Kind: agent.KindShell, Asks: true, Binding: shell}, "always asks", "${DIR}"},
+		{"type: shell, workdir: \"${DIR}\"", made{Kind: agent.KindShell, Asks: true, Binding: shell}, "always asks",
+			"${DIR}"},
 		{"type: shell, workdir: \"${DIR}\", env: { TOKEN: \"${TOKEN}\" }", made{
-			Kind: agent.KindShell, Asks: true, Binding: []string{"workdir ${DIR}", "shell /bin/sh", "env HOME", "env LANG", "env PATH", "env TOKEN"},
+			Kind: agent.KindShell, Asks: true, Binding: []string{"workdir ${DIR}", "shell /bin/sh", "env HOME",
+				"env LANG", "env PATH", "env TOKEN"},
 		}, "always asks", "${DIR}"},
-		{"type: shell, workdir: \"${DIR}\", native: true, needs_approval: false", made{Kind: agent.KindShell, Wire: agent.WireShell, Binding: shell}, "never asks", "${DIR}"},
-		{"type: shell, workdir: \"${DIR}\", approval: audit", made{Kind: agent.KindShell, Asks: true, Audit: true, Binding: shell}, "records every call", "${DIR}"},
-		{"type: shell, workdir: \"${DIR}\", approval: audit, needs_approval: has(args.script)", made{Kind: agent.KindShell, Asks: true, Audit: true, Binding: shell}, "records if has(args.script)", "${DIR}"},
-		{"type: apply_patch, root: \"${DIR}\", allow: [\"*.md\"]", made{Kind: agent.KindApplyPatch, Asks: true, Binding: []string{"root ${DIR}", "allow *.md"}}, "always asks", "${DIR}"},
-		{"type: apply_patch, root: \"${DIR}\", native: true", made{Kind: agent.KindApplyPatch, Wire: agent.WireApplyPatch, Asks: true, Binding: []string{"root ${DIR}"}}, "always asks", "${DIR}"},
-		{"type: agent, agent: billing, description: D", made{Kind: agent.KindAgent, Binding: []string{"billing"}}, "never asks", "agent billing"},
-		{"type: agent, agent: billing, description: D, needs_approval: true", made{Kind: agent.KindAgent, Asks: true, Binding: []string{"billing"}}, "always asks", "agent billing"},
-		{"type: web_search", made{Kind: agent.KindWebSearch, Wire: agent.WireHosted, Repeats: true, Hosted: `{"type":"web_search"}`}, "never asks", ""},
-		{"type: external, name: x, description: D", made{Kind: agent.KindExternal, Asks: true, External: true}, "always asks, then waits for the result", ""},
-		{"type: external, name: x, description: D, needs_approval: false", made{Kind: agent.KindExternal, External: true}, "waits for the result", ""},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp", made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`"always"`)}, "always asks", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, headers: { Authorization: \"Bearer ${TOKEN}\" }", made{
-			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`"always"`), Binding: []string{"header Authorization"},
+		{"type: shell, workdir: \"${DIR}\", native: true, needs_approval: false",
+			made{Kind: agent.KindShell, Wire: agent.WireShell, Binding: shell}, "never asks", "${DIR}"},
+		{"type: shell, workdir: \"${DIR}\", approval: audit",
+			made{Kind: agent.KindShell, Asks: true, Audit: true, Binding: shell}, "records every call", "${DIR}"},
+		{"type: shell, workdir: \"${DIR}\", approval: audit, needs_approval: has(args.script)",
+			made{Kind: agent.KindShell, Asks: true, Audit: true,
+				Binding: shell}, "records if has(args.script)", "${DIR}"},
+		{"type: apply_patch, root: \"${DIR}\", allow: [\"*.md\"]",
+			made{Kind: agent.KindApplyPatch, Asks: true,
+				Binding: []string{"root ${DIR}", "allow *.md"}}, "always asks", "${DIR}"},
+		{"type: apply_patch, root: \"${DIR}\", native: true",
+			made{Kind: agent.KindApplyPatch, Wire: agent.WireApplyPatch, Asks: true,
+				Binding: []string{"root ${DIR}"}}, "always asks", "${DIR}"},
+		{"type: agent, agent: billing, description: D", made{Kind: agent.KindAgent, Binding: []string{"billing"}},
+			"never asks", "agent billing"},
+		{"type: agent, agent: billing, description: D, needs_approval: true",
+			made{Kind: agent.KindAgent, Asks: true, Binding: []string{"billing"}}, "always asks", "agent billing"},
+		{"type: web_search", made{Kind: agent.KindWebSearch, Wire: agent.WireHosted, Repeats: true,
+			Hosted: `{"type":"web_search"}`}, "never asks", ""},
+		{"type: external, name: x, description: D", made{Kind: agent.KindExternal, Asks: true, External: true},
+			"always asks, then waits for the result", ""},
+		{"type: external, name: x, description: D, needs_approval: false",
+			made{Kind: agent.KindExternal, External: true}, "waits for the result", ""},
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp",
+			made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true,
+				Hosted: deepwiki(`"always"`)}, "always asks", "https://w/mcp"},
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, " +
+			"headers: { Authorization: \"Bearer ${TOKEN}\" }", made{
+			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`"always"`),
+			Binding: []string{"header Authorization"},
 		}, "always asks", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: never", made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Hosted: deepwiki(`"never"`)}, "never asks", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { never: { toolNames: [a] } }", made{
-			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`{"never":{"tool_names":["a"]}}`),
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: never",
+			made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted,
+				Hosted: deepwiki(`"never"`)}, "never asks", "https://w/mcp"},
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, " +
+			"require_approval: { never: { toolNames: [a] } }", made{
+			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true,
+			Hosted: deepwiki(`{"never":{"tool_names":["a"]}}`),
 		}, "asks as require_approval says", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { a: never, b: always }", made{
-			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`{"never":{"tool_names":["a"]}}`),
-		}, "asks as require_approval says", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { always: { tool_names: [a] } }", made{
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { a: never, b: always }",
+			made{
+				Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true,
+				Hosted: deepwiki(`{"never":{"tool_names":["a"]}}`),
+			}, "asks as require_approval says", "https://w/mcp"},
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, " +
+			"require_approval: { always: { tool_names: [a] } }", made{
 			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`"always"`),
 		}, "asks as require_approval says", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, require_approval: { always: { toolNames: [drop] }, never: { readOnly: true } }", made{
-			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true, Hosted: deepwiki(`{"always":{"tool_names":["drop"]},"never":{"read_only":true}}`),
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, " +
+			"require_approval: { always: { toolNames: [drop] }, never: { readOnly: true } }", made{
+			Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Asks: true,
+			Hosted: deepwiki(`{"always":{"tool_names":["drop"]},"never":{"read_only":true}}`),
 		}, "asks as require_approval says", "https://w/mcp"},
-		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, needs_approval: false", made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Hosted: deepwiki(`"always"`)}, "the provider asks, and nobody is", "https://w/mcp"},
+		{"type: hosted_mcp, server_label: w, server_url: https://w/mcp, needs_approval: false",
+			made{Kind: agent.KindHostedMCP, Wire: agent.WireHosted,
+				Hosted: deepwiki(`"always"`)}, "the provider asks, and nobody is", "https://w/mcp"},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +114,8 @@ func TestTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			tool := got.agents["ops"].Agent.Tools[0]
-			have := made{tool.Kind, tool.Wire, asks(t, &tool), tool.Audit, tool.Idempotent, tool.External, string(tool.Hosted), tool.Binding}
+			have := made{tool.Kind, tool.Wire, asks(t, &tool), tool.Audit, tool.Idempotent, tool.External,
+				string(tool.Hosted), tool.Binding}
 			if diff := cmp.Diff(c.want, have); diff != "" {
 				t.Errorf("tool (-want +have):\n%s", diff)
 			}
@@ -91,7 +123,8 @@ func TestTypes(t *testing.T) {
 			if row.Gate != c.words || row.Call != c.call || row.Agent != "ops" || row.Tool != tool.Name {
 				t.Errorf("check says %+v", row)
 			}
-			shown := fmt.Sprint(row, tool.Name, tool.Description, string(tool.Parameters), string(tool.Hosted), tool.Binding)
+			shown := fmt.Sprint(row, tool.Name, tool.Description, string(tool.Parameters), string(tool.Hosted),
+				tool.Binding)
 			if strings.Contains(shown, canary) {
 				t.Errorf("a value of the environment is in what is stored or shown: %s", shown)
 			}
@@ -111,17 +144,19 @@ func asks(t *testing.T, tool *agent.Tool) bool {
 	return yes || err != nil
 }
 
-// TestHostedCalls runs an agent whose hosted server's provider asks about a call: people are asked, unless the file says
-// that they are not.
+// TestHostedCalls runs an agent whose hosted server's provider asks about a call: people are asked, unless the file
+// says that they are not.
 func TestHostedCalls(t *testing.T) {
 	t.Parallel()
-	for gate, asks := range map[string]int{"": 1, ", needs_approval: true": 1, ", needs_approval: false": 0, `, needs_approval: "args.n > 1"`: 0} {
+	for gate, asks := range map[string]int{"": 1, ", needs_approval: true": 1, ", needs_approval: false": 0,
+		`, needs_approval: "args.n > 1"`: 0} {
 		c, err := buildCatalog(t, twoAgents("type: hosted_mcp, server_label: w, server_url: https://w/mcp"+gate))
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := c.agents["ops"].Agent
-		request, err := agent.ParseItem(json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1","server_label":"w","name":"search","arguments":"{\"n\":1}"}`))
+		request, err := agent.ParseItem(json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1",
+			"server_label":"w","name":"search","arguments":"{\"n\":1}"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +190,8 @@ func TestMCPRow(t *testing.T) {
 		{"require_approval: never", "url: \"${URL}\"", "never asks"},
 		{"require_approval: { a: never }", "url: \"${URL}\"", "asks as require_approval says"},
 	} {
-		got, err := buildCatalog(t, head+"      - { type: mcp, server: s, prefix: s_, "+c.require+" }\nmcp_servers: { s: { "+c.server+" } }\n"+policy)
+		got, err := buildCatalog(t, head+"      - { type: mcp, server: s, prefix: s_, "+c.require+" }\n"+
+			"mcp_servers: { s: { "+c.server+" } }\n"+policy)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +224,8 @@ agents:
 	if a.Handoffs[0].Agent != shared || b.Handoffs[0].Agent != shared || b.Handoffs[1].Agent != a {
 		t.Error("handoffs do not lead to the agents of the file")
 	}
-	if want := "Hand the conversation over to the agent c. Its instructions begin: C works."; a.Handoffs[0].Description != want {
+	handsOver := "Hand the conversation over to the agent c. Its instructions begin: C works."
+	if a.Handoffs[0].Description != handsOver {
 		t.Errorf("the model reads %q", a.Handoffs[0].Description)
 	}
 	want := []Row{
@@ -209,14 +246,16 @@ func (m again) Respond(_ context.Context, r *agent.ModelRequest) (*agent.ModelRe
 	last := r.Items[len(r.Items)-1]
 	if last.Type == agent.ItemMessage {
 		*m.begun++
-		raw := fmt.Sprintf(`{"type":"function_call","call_id":"c%d","name":"again","arguments":"{\"input\":\"deeper\"}"}`, *m.begun)
+		raw := fmt.Sprintf(`{"type":"function_call","call_id":"c%d","name":"again",
+			"arguments":"{\"input\":\"deeper\"}"}`, *m.begun)
 		return response(raw)
 	}
 	text, err := json.Marshal(last.Output)
 	if err != nil {
 		return nil, err
 	}
-	return response(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":` + string(text) + `}]}`)
+	return response(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":` + string(text) +
+		`}]}`)
 }
 
 func response(raw string) (*agent.ModelResponse, error) {

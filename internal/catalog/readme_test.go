@@ -31,7 +31,8 @@ func TestReadmeExample(t *testing.T) {
 	if !found || !closed {
 		t.Fatal("no example")
 	}
-	text = strings.NewReplacer("/srv/repo", `"${DIR}"`, "${PAYMENTS_TOKEN}", "${TOKEN}", "${GITHUB_TOKEN}", "${TOKEN}").Replace(text)
+	text = strings.NewReplacer("/srv/repo", `"${DIR}"`, "${PAYMENTS_TOKEN}", "${TOKEN}", "${GITHUB_TOKEN}",
+		"${TOKEN}").Replace(text)
 	c, err := buildCatalog(t, text)
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +42,8 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestReadmeTools compares the README's table of tools with the schema of the agents file: every type, every key, and which
-// of them are needed.
+// TestReadmeTools compares the README's table of tools with the schema of the agents file: every type, every key, and
+// which of them are needed.
 func TestReadmeTools(t *testing.T) {
 	t.Parallel()
 	var schema struct {

@@ -6,7 +6,8 @@ import (
 	"countersign/internal/agentsfile"
 )
 
-// Row is a tool in words. Of an MCP server, which may offer others each time, one row with a "*" in Tool stands for all.
+// Row is a tool in words. Of an MCP server, which may offer others each time, one row with a "*" in Tool stands for
+// all.
 type Row struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-const serverFile = head + "      - { type: mcp, server: s, require_approval: never }\nmcp_servers: { s: { command: [/absent/program], env: { A: \"%s\" } } }\n"
+const serverFile = head + "      - { type: mcp, server: s, require_approval: never }\n" +
+	"mcp_servers: { s: { command: [/absent/program], env: { A: \"%s\" } } }\n"
 
 func withServer(value string) string { return strings.Replace(serverFile, "%s", value, 1) }
 
@@ -41,7 +42,8 @@ func TestServersAreReused(t *testing.T) {
 // TestRetire closes a server a minute after the last file that had it, unless a file has it again.
 func TestRetire(t *testing.T) {
 	t.Parallel()
-	with, without := parseFile(t, withServer("x")), parseFile(t, head+"      - { type: function, name: current_time }\n")
+	with, without := parseFile(t, withServer("x")), parseFile(t,
+		head+"      - { type: function, name: current_time }\n")
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		defer cfg.Servers.Close()

@@ -21,8 +21,8 @@ type hosted struct {
 	Require     any      `json:"require_approval"`
 }
 
-// hostedMCP makes the tool that the file declares, without a gate. What a decision is bound to holds the URL and the names
-// of the headers; their values are sent and nothing else is done with them.
+// hostedMCP makes the tool that the file declares, without a gate. What a decision is bound to holds the URL and the
+// names of the headers; their values are sent and nothing else is done with them.
 func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
 	tool := agent.Tool{Name: t.Name, Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Description: t.Description}
 	if _, err := mcptoolset.ParsePolicy(t.Require); err != nil {
@@ -30,17 +30,20 @@ func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
 		return tool, false
 	}
 	if never(t.Require) && t.Gate.Ask != agentsfile.AskDefault && t.Gate.Ask != agentsfile.AskNever {
-		b.problem(t.Gate.At(1, 1), "hosted_mcp tool %q: needs_approval is about the calls that the provider asks for, and "+
+		b.problem(t.Gate.At(1, 1), "hosted_mcp tool %q: needs_approval is about the calls that the provider asks "+
+			"for, and "+
 			"`require_approval: never` has it ask for none; leave require_approval out", t.Name)
 		return tool, false
 	}
 	if t.URL.Secret() {
-		b.problem(t.URL.Position, "hosted_mcp tool %q: ${…} is not expanded in server_url, which is stored and shown; put what is secret into headers", t.Name)
+		b.problem(t.URL.Position, "hosted_mcp tool %q: ${…} is not expanded in server_url, "+
+			"which is stored and shown; put what is secret into headers", t.Name)
 		return tool, false
 	}
 	var err error
 	tool.Hosted, err = json.Marshal(hosted{
-		Type: "mcp", Label: t.Name, URL: t.URL.Value, Description: t.Description, Allowed: t.Tools.Allowed, Require: hostedRequire(t.Require),
+		Type: "mcp", Label: t.Name, URL: t.URL.Value, Description: t.Description, Allowed: t.Tools.Allowed,
+		Require: hostedRequire(t.Require),
 	})
 	if err != nil {
 		b.refused(t.Position, fmt.Sprintf("hosted_mcp tool %q", t.Name), err)
@@ -58,8 +61,8 @@ func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
 	return tool, true
 }
 
-// hostedRequire is require_approval in the provider's form. What the file does not speak of is asked about, so always has to be
-// said only beside never: a filter by name and one by what the server says may choose the same tool.
+// hostedRequire is require_approval in the provider's form. What the file does not speak of is asked about, so always
+// has to be said only beside never: a filter by name and one by what the server says may choose the same tool.
 func hostedRequire(require any) any {
 	if never(require) {
 		return "never"

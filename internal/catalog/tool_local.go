@@ -18,7 +18,8 @@ func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
 		env[v.Name] = v.Value.Value
 	}
 	tool, err := shelltool.New(shelltool.Config{
-		Name: t.Name, Description: t.Description, Version: t.Version, Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
+		Name: t.Name, Description: t.Description, Version: t.Version,
+		Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
 		Env: env, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
 	})
 	tool.NeedsApproval, tool.Explain = nil, explainShell
@@ -28,7 +29,8 @@ func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
 // newPatchTool makes the tool that the file declares, without a gate.
 func newPatchTool(t *agentsfile.Tool) (agent.Tool, error) {
 	tool, err := patchtool.New(patchtool.Config{
-		Name: t.Name, Description: t.Description, Version: t.Version, Root: t.Directory.Value, WrittenRoot: t.Directory.Written,
+		Name: t.Name, Description: t.Description, Version: t.Version,
+		Root: t.Directory.Value, WrittenRoot: t.Directory.Written,
 		Allow: t.Allow, Native: t.Native,
 	})
 	tool.NeedsApproval, tool.Explain = nil, explainPatch
@@ -42,8 +44,8 @@ func handoffDescription(to *agentsfile.Agent) string {
 	return "Hand the conversation over to the agent " + to.Name + ". Its instructions begin: " + first
 }
 
-// explainShell lists the commands of a call, behind what cannot be read off it: where there is little room, that is what
-// somebody has to see.
+// explainShell lists the commands of a call, behind what cannot be read off it: where there is little room, that is
+// what somebody has to see.
 func explainShell(call *agent.ToolCall) []string {
 	in, err := shelltool.Inspect(call.Arguments)
 	if err != nil {
@@ -73,7 +75,8 @@ func commandText(c shelltool.Command) string {
 
 func wordText(w shelltool.Word) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,+@%", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./=:,+@%", r)
 	}
 	if !w.Literal || w.Text != "" && strings.IndexFunc(w.Text, func(r rune) bool { return !plain(r) }) < 0 {
 		return w.Text

@@ -45,8 +45,8 @@ func (b *builder) toolset(a *agentsfile.Agent, built *agent.Agent, t *agentsfile
 // listTimeout bounds asking the MCP servers of a file for their tools.
 const listTimeout = 30 * time.Second
 
-// ListedRows are Rows with what MCP servers offer right now in place of their "*": it starts or contacts them. The error
-// says of every server that cannot be used why.
+// ListedRows are Rows with what MCP servers offer right now in place of their "*": it starts or contacts them. The
+// error says of every server that cannot be used why.
 func (c *Catalog) ListedRows(ctx context.Context) ([]Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

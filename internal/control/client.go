@@ -62,13 +62,26 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (io
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the bot through %s: %w", c.path, err)
+		return nil, &lostError{fmt.Errorf("ask the bot through %s: %w", c.path, err)}
+	}
+	if resp.StatusCode == http.StatusForbidden {
+		defer resp.Body.Close()
+		return nil, refusal(resp.Body)
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
 		return nil, fmt.Errorf("ask the bot: it answers %s; is it another version of the program?", resp.Status)
 	}
 	return resp.Body, nil
+}
+
+// refusal is the error that the bot has answered with.
+func refusal(body io.Reader) error {
+	var answer result
+	if err := json.NewDecoder(io.LimitReader(body, 64<<10)).Decode(&answer); err != nil || answer.Error == nil {
+		return fmt.Errorf("ask the bot: %w", ErrNoOperator)
+	}
+	return answer.Error.err()
 }
 
 func (c *Client) call(ctx context.Context, method, path string, body []byte, answer any) error {
@@ -78,14 +91,20 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, ans
 	}
 	defer r.Close()
 	if err := json.NewDecoder(r).Decode(answer); err != nil {
-		return fmt.Errorf("read the bot's answer: %w", err)
+		return &lostError{fmt.Errorf("read the bot's answer: %w", err)}
 	}
 	return nil
 }
 
+// lostError is of a request whose answer did not come, or not whole: what the bot has done is not known.
+type lostError struct{ error }
+
+func (e *lostError) Unwrap() error { return e.error }
+
 // Pending is part of Desk.
 func (c *Client) Pending(ctx context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
-	q := url.Values{"limit": {strconv.Itoa(limit)}, "workspace": {string(after.Workspace)}, "after": {string(after.Request)}}
+	q := url.Values{"limit": {strconv.Itoa(limit)}, "workspace": {string(after.Workspace)},
+		"after": {string(after.Request)}}
 	var answer struct {
 		pendingPage
 		Error *failure `json:"error"`
@@ -105,14 +124,18 @@ func (c *Client) Request(ctx context.Context, id approvals.RequestID) (*approval
 	return answer.Request, answer.Error.err()
 }
 
-// Decide is part of Desk.
+// Decide is part of Desk. When the bot's answer gets lost, the request is read back; see ErrOutcomeUnknown.
 func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
 	body, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("send decision: %w", err)
 	}
 	var answer result
-	if err := c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer); err != nil {
+	err = c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer)
+	if lost, ok := errors.AsType[*lostError](err); ok && ctx.Err() == nil {
+		return c.outcome(ctx, d, lost)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return answer.Request, answer.Error.err()

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"countersign/approvals"
+	"countersign/internal/lineage"
 )
 
 // fakeDesk answers with what a test wants.
@@ -52,7 +53,8 @@ func (f *fakeDesk) VerifyAudit(context.Context) (approvals.AuditReport, error) {
 
 func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry) error) error {
 	for i := range f.entries {
-		if err := fn(&approvals.AuditEntry{Workspace: "T1", Seq: uint64(i + 1), Data: json.RawMessage(`{"a":"<b>"}`)}); err != nil {
+		if err := fn(&approvals.AuditEntry{Workspace: "T1", Seq: uint64(i + 1),
+			Data: json.RawMessage(`{"a":"<b>"}`)}); err != nil {
 			return err
 		}
 	}
@@ -71,6 +73,12 @@ func (f *fakeDesk) Close() error { return nil }
 // serve offers the desk on the socket of a store in a fresh folder.
 func serve(t *testing.T, desk Desk) (store string, client *Client) {
 	t.Helper()
+	return serveTo(t, desk, func(*lineage.Peer) error { return nil })
+}
+
+// serveTo is serve to those whom judge lets in.
+func serveTo(t *testing.T, desk Desk, judge func(*lineage.Peer) error) (store string, client *Client) {
+	t.Helper()
 	store = filepath.Join(t.TempDir(), "x.db")
 	log := slog.New(slog.DiscardHandler)
 	l, err := Listen(store, log)
@@ -79,7 +87,8 @@ func serve(t *testing.T, desk Desk) (store string, client *Client) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, desk, log) }()
+	server := &Server{Desk: desk, Judge: judge, Logger: log}
+	go func() { ended <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -97,8 +106,10 @@ func serve(t *testing.T, desk Desk) (store string, client *Client) {
 // TestThroughSocket gets the same through the socket as from the desk.
 func TestThroughSocket(t *testing.T) {
 	t.Parallel()
-	r := &approvals.Request{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending, Arguments: json.RawMessage(`{"a":1}`)}
-	desk := &fakeDesk{page: []*approvals.Request{r, {ID: "req_2"}, {ID: "req_3"}}, request: r, entries: 3, data: bytes.Repeat([]byte("x"), 3<<20)}
+	r := &approvals.Request{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending,
+		Arguments: json.RawMessage(`{"a":1}`)}
+	desk := &fakeDesk{page: []*approvals.Request{r, {ID: "req_2"}, {ID: "req_3"}}, request: r, entries: 3,
+		data: bytes.Repeat([]byte("x"), 3<<20)}
 	_, c := serve(t, desk)
 	ctx := t.Context()
 
@@ -106,14 +117,16 @@ func TestThroughSocket(t *testing.T) {
 	if err != nil || !more || len(page) != 2 {
 		t.Errorf("first page: %d, %v, %v", len(page), more, err)
 	}
-	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 || page[0].ID != "req_3" {
+	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 ||
+		page[0].ID != "req_3" {
 		t.Errorf("last page: %d, %v, %v", len(page), more, err)
 	}
 	got, err := c.Request(ctx, "req_1")
 	if diff := cmp.Diff(r, got); err != nil || diff != "" {
 		t.Errorf("request: %v %s", err, diff)
 	}
-	d := approvals.Decision{ID: "dec_1", Workspace: "T1", Request: "req_1", By: "T1/U1", Verdict: approvals.Reject, Reason: "no\n\"é\"", Via: "cli"}
+	d := approvals.Decision{ID: "dec_1", Workspace: "T1", Request: "req_1", By: "T1/U1", Verdict: approvals.Reject,
+		Reason: "no\n\"é\"", Via: "cli"}
 	d.Digest[3] = 9
 	if _, err := c.Decide(ctx, d); err != nil {
 		t.Error(err)
@@ -239,40 +252,6 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// TestPeer tells who is at the other end, and lets in nobody it cannot tell.
-func TestPeer(t *testing.T) {
-	t.Parallel()
-	store := filepath.Join(t.TempDir(), "x.db")
-	l, err := Listen(store, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	path, err := SocketPath(store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer accepted.Close()
-	if uid, err := peer(accepted); err != nil || uid != uint32(os.Getuid()) {
-		t.Errorf("%d, %v", uid, err)
-	}
-	one, other := net.Pipe()
-	defer one.Close()
-	defer other.Close()
-	if _, err := peer(one); err == nil {
-		t.Error("a connection that is no Unix socket has a user")
-	}
-}
-
 // TestServeEnds lets an answer under way finish, and no longer than two seconds.
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
@@ -284,7 +263,8 @@ func TestServeEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, &fakeDesk{}, log) }()
+	server := &Server{Desk: &fakeDesk{}, Judge: func(*lineage.Peer) error { return nil }, Logger: log}
+	go func() { ended <- server.Serve(ctx, l) }()
 	cancel()
 	select {
 	case err := <-ended:

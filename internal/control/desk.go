@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"countersign/approvals"
 )
@@ -18,7 +19,8 @@ type Desk interface {
 	Pending(ctx context.Context, after Cursor, limit int) (page []*approvals.Request, more bool, err error)
 	// Request finds a request in any workspace; approvals.ErrNotFound.
 	Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error)
-	// Decide records a person's answer. See approvals.Service.Decide.
+	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
+	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
 	// VerifyAudit walks every audit chain. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context) (approvals.AuditReport, error)
@@ -29,6 +31,9 @@ type Desk interface {
 	// Close ends the work; the desk is of no use afterwards.
 	Close() error
 }
+
+// Via is the way of all answers that come from a desk, as the audit trail names it.
+const Via = "cli"
 
 // Cursor is a place in the list of pending requests. The zero Cursor is its start.
 type Cursor struct {
@@ -58,7 +63,9 @@ type Local struct {
 var _ Desk = (*Local)(nil)
 
 // Pending is part of Desk.
-func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (page []*approvals.Request, more bool, err error) {
+func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (
+	page []*approvals.Request, more bool, err error,
+) {
 	err = l.Store.View(ctx, func(tx approvals.Tx) error {
 		page = nil
 		all, err := tx.AuditWorkspaces()
@@ -131,8 +138,10 @@ func (l *Local) Request(ctx context.Context, id approvals.RequestID) (r *approva
 // Decide is part of Desk.
 func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
 	if l.Decider == nil {
-		return nil, fmt.Errorf("decide request %s: %w: the store is open for reading only", d.Request, approvals.ErrInvalid)
+		return nil, fmt.Errorf("decide request %s: %w: the store is open for reading only", d.Request,
+			approvals.ErrInvalid)
 	}
+	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), Via, time.Time{}
 	return l.Decider.Decide(ctx, d)
 }
 

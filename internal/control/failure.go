@@ -15,6 +15,7 @@ var codes = map[string]error{
 	"expired":      approvals.ErrExpired,
 	"stale":        approvals.ErrStale,
 	"invalid":      approvals.ErrInvalid,
+	"no_operator":  ErrNoOperator,
 }
 
 // failure is an error on its way through the socket.

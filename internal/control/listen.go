@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"countersign/internal/lineage"
 )
 
 // Listen opens the socket of the store file. The caller holds the store's lock, so a socket that is there already was
@@ -59,6 +61,12 @@ type guarded struct {
 	log *slog.Logger
 }
 
+// peerConn is a connection with the process at its other end.
+type peerConn struct {
+	net.Conn
+	peer *lineage.Peer
+}
+
 // Accept waits for a connection that may speak.
 func (g *guarded) Accept() (net.Conn, error) {
 	for {
@@ -66,11 +74,19 @@ func (g *guarded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		uid, err := peer(conn)
-		if err == nil && (uid == 0 || uid == uint32(os.Getuid())) {
-			return conn, nil
+		peer, err := lineage.PeerOf(conn)
+		switch {
+		case err != nil:
+			g.log.Warn("control connection refused", "error", err)
+		case peer.UID != 0 && peer.UID != uint32(os.Getuid()):
+			g.log.Warn("control connection refused", "uid", peer.UID)
+			peer.Close()
+		default:
+			return &peerConn{conn, peer}, nil
 		}
-		g.log.Warn("control connection refused", "uid", uid, "error", err)
 		conn.Close()
 	}
 }
+
+// Close is part of net.Conn.
+func (c *peerConn) Close() error { return errors.Join(c.Conn.Close(), c.peer.Close()) }

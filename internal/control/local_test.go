@@ -28,7 +28,8 @@ func TestLocalPending(t *testing.T) {
 				return err
 			}
 			for i := range each {
-				r := &approvals.Request{Workspace: ws, ID: approvals.RequestID(fmt.Sprintf("req_%d", i)), Status: approvals.RequestPending}
+				r := &approvals.Request{Workspace: ws, ID: approvals.RequestID(fmt.Sprintf("req_%d", i)),
+					Status: approvals.RequestPending}
 				if err := tx.PutRequest(r); err != nil {
 					return err
 				}

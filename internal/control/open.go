@@ -9,25 +9,30 @@ import (
 	"os"
 
 	"countersign/approvals"
+	"countersign/internal/lineage"
 	"countersign/store"
 )
 
-// ErrNoStore is returned by Open when there is no store file. None is made.
-var ErrNoStore = errors.New("there is no store")
+var (
+	// ErrNoStore is returned by Open when there is no store file. None is made.
+	ErrNoStore = errors.New("there is no store")
+	// ErrNoOperator is returned to a process that a tool has started, or of which that cannot be ruled out.
+	ErrNoOperator = errors.New("only an operator may do this")
+)
 
 // Config says which store to work on. All fields are needed but Rules.
 type Config struct {
 	// URL names the store as store.Open takes it, and Path is its file.
 	URL, Path string
-	// Rules says what answers are judged by while no bot runs; Store is filled in. Without Rules the store is opened for
-	// reading only. With a running bot it is not called: the bot judges.
+	// Rules says what answers are judged by while no bot runs; Store is filled in. Without Rules the store is opened
+	// for reading only. With a running bot it is not called: the bot judges.
 	Rules func() (approvals.ServiceConfig, error)
 	// Logger receives what the store has to say.
 	Logger *slog.Logger
 }
 
 // Open returns the desk of the bot that has the store open or, when none runs, one on the store itself. Errors:
-// ErrNoStore, and those of Rules and store.Open.
+// ErrNoStore, ErrNoOperator, and those of Rules and store.Open.
 func Open(ctx context.Context, cfg Config) (Desk, error) {
 	client, err := Dial(ctx, cfg.Path)
 	if err == nil {
@@ -52,6 +57,9 @@ func Open(ctx context.Context, cfg Config) (Desk, error) {
 // openDeciding opens the store for an answer. The rules are gathered first: they may be wrong, and nobody else can open
 // the store meanwhile.
 func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
+	if err := lineage.CheckSelf(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
 	rules, err := cfg.Rules()
 	if err != nil {
 		return nil, err

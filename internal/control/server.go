@@ -13,15 +13,28 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/lineage"
 )
 
-// Serve answers on the listener until ctx ends, and then for as long as answers under way take, at most two seconds.
-func Serve(ctx context.Context, l net.Listener, desk Desk, log *slog.Logger) error {
-	s := &server{desk: desk, log: log}
+// Server offers a desk on the socket. All fields are needed.
+type Server struct {
+	// Desk does the work.
+	Desk Desk
+	// Judge returns nil for a process that an operator has started; see lineage.Mark. Others are told the error, and
+	// nothing else.
+	Judge func(*lineage.Peer) error
+	// Logger receives what operators should know.
+	Logger *slog.Logger
+}
+
+// Serve answers on a listener of Listen until ctx ends, and then for as long as answers under way take, at most two
+// seconds.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
-		Handler:           s.routes(),
+		Handler:           s.guard(s.routes()),
+		ConnContext:       s.judged,
 		ReadHeaderTimeout: 5 * time.Second,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -42,12 +55,7 @@ func Serve(ctx context.Context, l net.Listener, desk Desk, log *slog.Logger) err
 	return fmt.Errorf("control socket: %w", err)
 }
 
-type server struct {
-	desk Desk
-	log  *slog.Logger
-}
-
-func (s *server) routes() http.Handler {
+func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/requests", s.pending)
 	mux.HandleFunc("GET /v1/requests/{id}", s.request)
@@ -73,14 +81,14 @@ type result struct {
 
 const mostPending = 100
 
-func (s *server) pending(w http.ResponseWriter, r *http.Request) {
+func (s *Server) pending(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
 	if err != nil || limit < 1 || limit > mostPending {
 		limit = mostPending
 	}
 	after := Cursor{approvals.WorkspaceID(q.Get("workspace")), approvals.RequestID(q.Get("after"))}
-	page, more, err := s.desk.Pending(r.Context(), after, limit)
+	page, more, err := s.Desk.Pending(r.Context(), after, limit)
 	if err != nil {
 		s.answer(w, result{Error: newFailure(err)})
 		return
@@ -88,52 +96,52 @@ func (s *server) pending(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, pendingPage{page, more})
 }
 
-func (s *server) request(w http.ResponseWriter, r *http.Request) {
-	req, err := s.desk.Request(r.Context(), approvals.RequestID(r.PathValue("id")))
+func (s *Server) request(w http.ResponseWriter, r *http.Request) {
+	req, err := s.Desk.Request(r.Context(), approvals.RequestID(r.PathValue("id")))
 	s.answer(w, result{Request: req, Error: newFailure(err)})
 }
 
-func (s *server) decide(w http.ResponseWriter, r *http.Request) {
+func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	var d approvals.Decision
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&d); err != nil {
 		s.answer(w, result{Error: newFailure(fmt.Errorf("%w: decision cannot be read", approvals.ErrInvalid))})
 		return
 	}
-	req, err := s.desk.Decide(r.Context(), d)
+	req, err := s.Desk.Decide(r.Context(), d)
 	s.answer(w, result{Request: req, Error: newFailure(err)})
 }
 
-func (s *server) verify(w http.ResponseWriter, r *http.Request) {
-	report, err := s.desk.VerifyAudit(r.Context())
+func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
+	report, err := s.Desk.VerifyAudit(r.Context())
 	s.answer(w, result{Report: &report, Error: newFailure(err)})
 }
 
 // export streams the entries. An error cuts the connection, so that a part is never taken for the whole.
-func (s *server) export(w http.ResponseWriter, r *http.Request) {
+func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	s.stream(s.desk.ExportAudit(r.Context(), func(entry *approvals.AuditEntry) error { return e.Encode(entry) }))
+	s.stream(s.Desk.ExportAudit(r.Context(), func(entry *approvals.AuditEntry) error { return e.Encode(entry) }))
 }
 
-func (s *server) backup(w http.ResponseWriter, r *http.Request) {
+func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
-	s.stream(s.desk.Backup(r.Context(), writer{w}))
+	s.stream(s.Desk.Backup(r.Context(), writer{w}))
 }
 
 // writer hides what else a ResponseWriter can do: a store's copy is written in order.
 type writer struct{ io.Writer }
 
-func (s *server) stream(err error) {
+func (s *Server) stream(err error) {
 	if err != nil {
-		s.log.Error("control stream broken off", "error", err)
+		s.Logger.Error("control stream broken off", "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }
 
-func (s *server) answer(w http.ResponseWriter, v any) {
+func (s *Server) answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(v); err != nil {
-		s.log.Warn("control answer not delivered", "error", err)
+		s.Logger.Warn("control answer not delivered", "error", err)
 	}
 }

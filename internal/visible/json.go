@@ -8,7 +8,8 @@ import (
 )
 
 // JSON renders JSON text for a terminal: what Line would write out becomes \uXXXX. The value stays the same, as such
-// characters are only within strings. A byte that is no text becomes the replacement character, as which it is read anyway.
+// characters are only within strings. A byte that is no text becomes the replacement character, as which it is read
+// anyway.
 func JSON(text []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(text))

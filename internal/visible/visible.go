@@ -1,6 +1,6 @@
-// Package visible renders text of models, people and servers, so that a reader sees everything that is in it and nothing
-// in it has an effect: no character that hides, reorders or pads text, and none that a terminal obeys, is left as it is.
-// Cards and the command line share it.
+// Package visible renders text of models, people and servers, so that a reader sees everything that is in it and
+// nothing in it has an effect: no character that hides, reorders or pads text, and none that a terminal obeys, is left
+// as it is. Cards and the command line share it.
 package visible
 
 import (
@@ -38,9 +38,9 @@ func Line(s string) string {
 }
 
 // Text renders s. Letters, digits, punctuation, symbols and single spaces stay; everything that shows nothing, reorders
-// text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs of N, and a byte that is no text \u{#XX}. Two different texts
-// never look the same afterwards: a backslash that could be taken for an escape is escaped itself. escaped reports whether
-// anything was.
+// text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs of N, and a byte that is no text \u{#XX}. Two different
+// texts never look the same afterwards: a backslash that could be taken for an escape is escaped itself. escaped
+// reports whether anything was.
 func Text(s string, mode Mode) (shown string, escaped bool) {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -76,7 +76,8 @@ func TestTextIsInjective(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"", `\u{202E}`, "a\u202Eb", `\\u{`, "\xff", strings.Repeat(" ", 40), "e\u0301\u0301\u0301\u0301"} {
+	for _, seed := range []string{"", `\u{202E}`, "a\u202Eb", `\\u{`, "\xff", strings.Repeat(" ", 40),
+		"e\u0301\u0301\u0301\u0301"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -93,13 +94,15 @@ func TestTextShowsTricks(t *testing.T) {
 		{"rm \u202Efdp.txt", `rm \u{202E}fdp.txt`, "text that reads backwards"},
 		{"safe\u200B.example", `safe\u{200B}.example`, "two hosts that look the same"},
 		{"a\U000E0072\U000E006D", `a\u{E0072}\u{E006D}`, "tag characters spell words nobody sees"},
-		{"echo ok" + strings.Repeat(" ", 300) + "; rm -rf /", `echo ok\u{20*300}; rm -rf /`, "padding pushes the end out of sight"},
+		{"echo ok" + strings.Repeat(" ", 300) + "; rm -rf /", `echo ok\u{20*300}; rm -rf /`,
+			"padding pushes the end out of sight"},
 		{"a b  c", "a b  c", "ordinary spaces stay"},
 		{`C:\users`, `C:\users`, "ordinary backslashes stay"},
 		{`\u{202E}`, `\u{5C}u{202E}`, "what only looks like an escape"},
 		{"\u0301x", `\u{301}x`, "a mark on nothing"},
 		{"e\u0301", "e\u0301", "a mark on its letter"},
-		{"Z" + strings.Repeat("\u0353", 9), "Z" + strings.Repeat("\u0353", 3) + strings.Repeat(`\u{353}`, 6), "a pile of marks covers its surroundings"},
+		{"Z" + strings.Repeat("\u0353", 9), "Z" + strings.Repeat("\u0353", 3) + strings.Repeat(`\u{353}`, 6),
+			"a pile of marks covers its surroundings"},
 		{"10\u00A0000", `10\u{A0}000`, "a space that is none"},
 		{"\u3164", `\u{3164}`, "a letter that shows nothing"},
 		{"one\ntwo", `one\u{A}two`, "a line break in one line"},

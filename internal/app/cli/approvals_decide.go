@@ -11,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/control"
 	"countersign/internal/visible"
 )
 
@@ -33,7 +34,8 @@ var answers = [...]struct {
 	{"retry", approvals.Retry, false, "outcome unknown: run the call again"},
 	{"mark-done", approvals.MarkDone, true, "outcome unknown: it happened; --reason is the output for the model"},
 	{"give-up", approvals.GiveUp, true, "outcome unknown: leave it; --reason is told to the model"},
-	{"provide-result", approvals.ProvideResult, true, "an external call: it was carried out; --reason is the result for the model"},
+	{"provide-result", approvals.ProvideResult, true,
+		"an external call: it was carried out; --reason is the result for the model"},
 }
 
 // command is the command line's view of it.
@@ -59,16 +61,19 @@ environment to ask Slack who the person is.`,
 		f.BoolVar(&c.given[i], a.flag, false, a.help)
 	}
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
-	f.BoolVar(&c.Always, "always", false, "also answer every later call of the tool by the agent in this run (with --approve or --reject)")
+	f.BoolVar(&c.Always, "always", false,
+		"also answer every later call of the tool by the agent in this run (with --approve or --reject)")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
-	f.Func("digest", "decide only if the request's digest starts with `HEX`, as shown before", func(value string) error {
-		if c.Digest = value; value == "" {
-			return errors.New("every digest starts with nothing; give its first digits, or leave the flag out")
-		}
-		return nil
-	})
+	f.Func("digest", "decide only if the request's digest starts with `HEX`, as shown before", c.setDigest)
 	f.BoolVar(&c.JSON, "json", false, "print the request as it stands afterwards as JSON")
 	return cmd
+}
+
+func (c *decideCommand) setDigest(value string) error {
+	if c.Digest = value; value == "" {
+		return errors.New("every digest starts with nothing; give its first digits, or leave the flag out")
+	}
+	return nil
 }
 
 // Run records the answer.
@@ -90,8 +95,8 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 		return fmt.Errorf("request %s has digest %s: %w", r.ID, r.Digest, approvals.ErrStale)
 	}
 	after, err := desk.Decide(ctx, approvals.Decision{
-		ID: approvals.NewDecisionID(time.Now()), Workspace: r.Workspace, Request: r.ID,
-		By: approvals.NewUserID(r.Workspace, c.As), Verdict: verdict, Reason: c.Reason, Digest: r.Digest, Via: "cli",
+		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
+		Verdict: verdict, Reason: c.Reason, Via: control.Via,
 	})
 	if err != nil {
 		return explainDecision(after, err, r.Kind)
@@ -115,7 +120,8 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 	}
 	switch {
 	case len(flags) == 0:
-		return "", misused("what is the answer? One of --approve, --reject, --retry, --mark-done, --give-up, --provide-result")
+		return "", misused("what is the answer? One of --approve, --reject, --retry, --mark-done, " +
+			"--give-up, --provide-result")
 	case len(flags) > 1:
 		return "", misused("%s: a request has one answer", strings.Join(flags, " and "))
 	case c.As == "":

@@ -23,9 +23,10 @@ type listCommand struct {
 // command is the command line's view of it.
 func (c *listCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List pending requests, oldest first",
-		Long:    `List pending requests, oldest first. Arguments of the calls are not listed; "approvals show" prints them.`,
+		Use:   "list",
+		Short: "List pending requests, oldest first",
+		Long: "List pending requests, oldest first. " +
+			`Arguments of the calls are not listed; "approvals show" prints them.`,
 		Example: "  countersign approvals list --json | jq -r .id",
 		Args:    none,
 		RunE:    l.run(c.Run),

@@ -21,9 +21,10 @@ type exportCommand struct {
 // command is the command line's view of it.
 func (c *exportCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "export",
-		Short:   "Write the audit trail as one JSON object per line",
-		Long:    `Write the audit trail as one JSON object per line. Entries hold digests and verdicts, never arguments.`,
+		Use:   "export",
+		Short: "Write the audit trail as one JSON object per line",
+		Long: "Write the audit trail as one JSON object per line. " +
+			"Entries hold digests and verdicts, never arguments.",
 		Example: "  countersign audit export -o audit.jsonl",
 		Args:    none,
 		RunE:    l.run(c.Run),

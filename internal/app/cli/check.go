@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agentsfile"
 	"countersign/internal/app"
 	"countersign/internal/catalog"
+	"countersign/internal/lineage"
 	"countersign/internal/visible"
 )
 
@@ -28,7 +29,8 @@ func (c *checkCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Check the environment, the agents file, the policies and the Slack token",
-		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the Slack token.
+		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the
+Slack token.
 
 Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
 With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.`,
@@ -102,6 +104,7 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 		return nil, err
 	}
 	if c.MCP {
+		_, _ = lineage.Set() // on what servers leave behind; where it cannot be, the bot says so at its start
 		if rep.Tools, err = made.ListedRows(ctx); err != nil {
 			return nil, err
 		}

@@ -89,7 +89,8 @@ func known(c *cobra.Command, args []string) error {
 	return misused("%s has no command %q; it has %s", c.CommandPath(), args[0], names(c))
 }
 
-// misnamed is the error of a line whose flags cannot be read. A flag that belongs to a mistyped command is not what is wrong.
+// misnamed is the error of a line whose flags cannot be read. A flag that belongs to a mistyped command is not what is
+// wrong.
 func misnamed(c *cobra.Command, err error) error {
 	if c.HasSubCommands() {
 		return cmp.Or(known(c, c.Flags().Args()), err)

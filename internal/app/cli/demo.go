@@ -22,12 +22,13 @@ func (c *demoCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Try it on this machine, without any account",
-		Long: `Try it on this machine: a local Slack workspace with a page for the browser, a payments service, and the real bot with a
-scripted model. With OPENAI_API_KEY set, the bot uses the real model (never with --headless). Everything listens on this
-machine only.
+		Long: `Try it on this machine: a local Slack workspace with a page for the browser, a payments service, and the
+real bot with a scripted model. With OPENAI_API_KEY set, the bot uses the real model (never with --headless). Everything
+listens on this machine only.
 
-The files in examples/ have a script and a story each. They, and files of your own, find in their environment PAYMENTS_URL
-and PAYMENTS_TOKEN (the payments service), WORKDIR (a temporary folder to work in), and COUNTERSIGN (this program).`,
+The files in examples/ have a script and a story each. They, and files of your own, find in their environment
+PAYMENTS_URL and PAYMENTS_TOKEN (the payments service), WORKDIR (a temporary folder to work in), and COUNTERSIGN (this
+program).`,
 		Example: `  countersign demo --headless --keep ./demo-files
   countersign demo --agents examples/operations.yaml
   countersign demo --agents examples/research.yaml --headless`,
@@ -49,7 +50,8 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	cfg := demo.Config{Executable: self, Environ: p.Environ, Listen: c.Listen, Keep: c.Keep, Agents: c.Agents, Out: p.Stdout}
+	cfg := demo.Config{Executable: self, Environ: p.Environ, Listen: c.Listen, Keep: c.Keep, Agents: c.Agents,
+		Out: p.Stdout}
 	if c.Headless {
 		return explainDemo(demo.Play(ctx, cfg))
 	}

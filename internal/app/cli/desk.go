@@ -46,7 +46,9 @@ func (p *Program) rules(cfg *app.Config) (approvals.ServiceConfig, error) {
 		return approvals.ServiceConfig{}, err
 	}
 	log := cfg.Logger(p.Stderr)
-	directory, err := bot.NewClient(bot.ClientConfig{Token: cfg.BotToken.Reveal(), APIURL: cfg.SlackAPIURL, Logger: log})
+	directory, err := bot.NewClient(bot.ClientConfig{
+		Token: cfg.BotToken.Reveal(), APIURL: cfg.SlackAPIURL, Logger: log,
+	})
 	if err != nil {
 		err = app.Misconfigured(fmt.Errorf("the bot does not run, so this command must ask Slack itself: %w", err))
 		return approvals.ServiceConfig{}, err

@@ -21,7 +21,8 @@ func (c *libraryCommand) command(l *commandLine) *cobra.Command {
 		Short: "Serve the documents of the demo as an MCP server",
 		Long: `Serve the Markdown files of the folder DIR as an MCP server.
 
-Speaks the Model Context Protocol over standard input and output, until the input ends. Programs start it, people do not.`,
+Speaks the Model Context Protocol over standard input and output, until the input ends. Programs start it, people do
+not.`,
 		Example: "  countersign demo-mcp ./documents",
 		Args:    one("the folder with the documents", &c.Dir),
 		RunE:    l.run(c.Run),

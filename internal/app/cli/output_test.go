@@ -32,10 +32,12 @@ func tricky(text string) *approvals.Request {
 		Workspace: "T1", ID: approvals.RequestID("req_" + text), Run: approvals.RunID(text), Kind: agent.Confirm,
 		Status: approvals.RequestRejected, Note: text, Agent: text, Path: []string{text, text},
 		Requester: approvals.UserID("T1/" + text), Place: approvals.Place{Channel: text},
-		Tool:      approvals.ToolSnapshot{Name: text, Kind: agent.ToolKind(text), Description: text, Binding: []string{text}},
+		Tool: approvals.ToolSnapshot{Name: text, Kind: agent.ToolKind(text), Description: text,
+			Binding: []string{text}},
 		Arguments: arguments, Facts: []string{text}, Explanation: []string{text},
-		Decisions: []approvals.Decision{{By: approvals.UserID("T1/" + text), Verdict: approvals.Verdict(text), Via: text, Reason: text}},
-		Created:   time.Now(),
+		Decisions: []approvals.Decision{{By: approvals.UserID("T1/" + text), Verdict: approvals.Verdict(text),
+			Via: text, Reason: text}},
+		Created: time.Now(),
 	}
 }
 
@@ -43,7 +45,8 @@ func tricky(text string) *approvals.Request {
 func TestTerminalIsNotTricked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := visibletest.Hostile().Draw(t, "text") + rapid.SampledFrom([]string{"\x1b[2J", "\u009b2J", "\u202e", "\r", "\x7f"}).Draw(t, "trick")
+		text := visibletest.Hostile().Draw(t, "text") + rapid.SampledFrom([]string{"\x1b[2J", "\u009b2J", "\u202e",
+			"\r", "\x7f"}).Draw(t, "trick")
 		r := tricky(text)
 		walk := func(yield func(*approvals.Request) error) error { return yield(r) }
 		for name, print := range map[string]func(p *Program) error{

@@ -1,0 +1,65 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/approvals"
+)
+
+// ErrOutcomeUnknown is returned by Client.Decide when the bot's answer got lost and the decision is not, or not yet,
+// recorded. Deciding again is safe: one person's answer to a request counts once.
+var ErrOutcomeUnknown = errors.New("the bot's answer got lost")
+
+// How often and how long the request is read back after an answer got lost. The bot gives a decision up when its client
+// is gone, so what is still to be recorded is recorded soon.
+const (
+	readBackEvery = 100 * time.Millisecond
+	readBackFor   = 2 * time.Second
+)
+
+// outcome finds out what has become of a decision whose answer got lost. The bot makes its id, so it is known by the
+// person and what they said. It is never sent a second time from here.
+func (c *Client) outcome(ctx context.Context, d approvals.Decision, lost error) (*approvals.Request, error) {
+	tick := time.NewTicker(readBackEvery)
+	defer tick.Stop()
+	for deadline := time.Now().Add(readBackFor); ; {
+		r, err := c.Request(ctx, d.Request)
+		if err != nil {
+			return nil, fmt.Errorf("%w (%w), and whether the decision is recorded cannot be found out: %w",
+				ErrOutcomeUnknown, lost, err)
+		}
+		if known, err := settled(r, d); known {
+			return r, err
+		}
+		if time.Now().After(deadline) {
+			return r, fmt.Errorf("%w, and the decision is not recorded; decide again: %w", ErrOutcomeUnknown, lost)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+		}
+	}
+}
+
+// settled reports whether r says what has become of d: nil when it is recorded, approvals.ErrConflict when it cannot be
+// any more.
+func settled(r *approvals.Request, d approvals.Decision) (known bool, err error) {
+	for _, have := range r.Decisions {
+		switch {
+		case have.By != d.By:
+		case have.Verdict == d.Verdict && have.Reason == d.Reason && have.Via == Via:
+			return true, nil
+		default:
+			return true, fmt.Errorf("decide request %s: %w: this person has answered: %s", r.ID, approvals.ErrConflict,
+				have.Verdict)
+		}
+	}
+	if r.Status != approvals.RequestPending {
+		return true, fmt.Errorf("decide request %s: %w: %s", r.ID, approvals.ErrConflict, r.Status)
+	}
+	return false, nil
+}
