@@ -286,7 +286,8 @@ func bulky(tx approvals.Tx) error {
 	return tx.PutEffect(&approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: "bulky", Tool: string(make([]byte, 1<<20))})
 }
 
-// TestFailedWrite closes the file under the store's feet, as a disk that goes away does: the store must say so for ever.
+// TestFailedWrite closes the file under the store's feet, as a disk that goes away does: the store must say so for
+// ever.
 func TestFailedWrite(t *testing.T) {
 	t.Parallel()
 	s := open(t, newPath(t))

@@ -13,9 +13,9 @@ import (
 // from the conversation, so a run that was saved in the file goes on where it stood.
 const frozenScripts = "testdata/format2.scripts.txt"
 
-// frozenAgents returns the agents with which testdata/format2.db.gz was made. Names, descriptions, versions, schemas and
-// bindings of their tools are parts of the digests in the file: whoever changes one of them makes every request in it
-// stale. done is told which tool ran.
+// frozenAgents returns the agents with which testdata/format2.db.gz was made. Names, descriptions, versions, schemas
+// and bindings of their tools are parts of the digests in the file: whoever changes one of them makes every request
+// in it stale. done is told which tool ran.
 func frozenAgents(t *testing.T, done func(tool string)) map[string]*agent.Agent {
 	models := frozenModels(t)
 	pay, note := frozenPayments(done)

@@ -172,8 +172,8 @@ func missing(t *testing.T, want json.RawMessage, got any) string {
 	return cmp.Diff(then, now)
 }
 
-// TestFrozenRunsGoOn decides everything that waits in a store which an earlier version of the program wrote, by the people
-// of that time: every run ends, each call has run as often as it should, and the audit chains go on.
+// TestFrozenRunsGoOn decides everything that waits in a store which an earlier version of the program wrote, by the
+// people of that time: every run ends, each call has run as often as it should, and the audit chains go on.
 func TestFrozenRunsGoOn(t *testing.T) {
 	t.Parallel()
 	path := frozenStore(t)

@@ -22,7 +22,7 @@ import (
 type Config struct {
 	// Logger receives what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Workers bounds how many handlers Dispatch runs at once, for each kind of job; 16 when zero.
+	// Workers is how many handlers Dispatch runs at once for each group of each kind of job; 16 when zero.
 	Workers int
 	// ReadOnly opens the file for reading only. The file must be there, and nobody may have it open for writing.
 	ReadOnly bool
@@ -33,14 +33,14 @@ type Config struct {
 
 // Store keeps the records in one file. It is safe for concurrent use.
 type Store struct {
-	cfg    Config
-	path   string
-	file   *os.File // also db's
-	db     *bolt.DB
-	commit *committer
-	ledger *ledger
-	ready  announcements
-	wake   chan struct{} // 1 deep: jobs were enqueued
+	cfg       Config
+	path      string
+	file      *os.File // also db's
+	db        *bolt.DB
+	commit    *committer
+	acks      *acks
+	announced announcements
+	wake      chan struct{} // 1 deep: jobs were enqueued
 
 	mu          sync.Mutex
 	closed      bool
@@ -190,7 +190,7 @@ func (s *Store) guard(err *error) func() {
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
 	t := &tx{btx: btx, write: write, damaged: s.damaged}
 	if write {
-		t.log = make([]change, 0, 16) // what a decision takes
+		t.undoLog = make([]change, 0, 16) // what a decision takes
 	}
 	return t
 }
@@ -201,8 +201,9 @@ func damaged(path string, detail any) error {
 	return fmt.Errorf("%w: %s: %v; keep the file aside and put the newest backup in its place", ErrDamaged, path, detail)
 }
 
-// commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on; after
-// anything else, above all after a failed sync, the kernel may have dropped what it was given while later syncs succeed.
+// commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on;
+// after anything else, above all after a failed sync, the kernel may have dropped what it was given while later syncs
+// succeed.
 func (s *Store) commitFailed(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		return err

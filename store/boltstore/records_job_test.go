@@ -69,7 +69,8 @@ func TestJobHomes(t *testing.T) {
 	})
 }
 
-// TestReadyInOrder checks that jobs which had to wait for a handler are handled in the order in which they were enqueued.
+// TestReadyInOrder checks that jobs which had to wait for a handler are handled in the order in which they were
+// enqueued.
 func TestReadyInOrder(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

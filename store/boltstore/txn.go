@@ -19,19 +19,19 @@ var (
 
 // tx is one caller's view of a bbolt transaction, which in a group commit it shares with others.
 type tx struct {
-	btx   *bolt.Tx
-	write bool
-	dirty bool  // something was written through this view
-	hurt  error // damage met on the way; the transaction must not be committed
-	jobs  bool  // when jobs are due has changed
-	ready []readyJob
-	ended atomic.Bool
-	log   []change // what was written, for undo
-	room  []byte   // to encode in
+	btx     *bolt.Tx
+	write   bool
+	dirty   bool       // something was written through this view
+	damage  error      // met on the way; the transaction must not be committed
+	jobs    bool       // when jobs are due has changed
+	ready   []readyJob // what the scheduler is told after the commit
+	undoLog []change   // in the order of the writes
+	buf     []byte     // to encode in
+	ended   atomic.Bool
 
 	// What was read last through this view, which alone writes in its time: a record that is read is often written next,
 	// and need not be looked up again.
-	chain struct { // the end of an audit chain
+	auditEnd struct { // of a workspace
 		ws  approvals.WorkspaceID
 		seq uint64
 	}
@@ -55,8 +55,8 @@ func (t *tx) begin() bool { return debug.SetPanicOnFault(true) }
 func (t *tx) end(onFault bool, err *error) {
 	debug.SetPanicOnFault(onFault)
 	if r := recover(); r != nil {
-		t.hurt = t.damaged(r)
-		*err = t.hurt
+		t.damage = t.damaged(r)
+		*err = t.damage
 	}
 }
 
@@ -68,7 +68,7 @@ func (t *tx) usable(write bool) error {
 	case write && !t.write:
 		return errReadOnly
 	}
-	return t.hurt
+	return t.damage
 }
 
 // get reads the record under k into record: approvals.ErrNotFound when there is none.
@@ -100,8 +100,8 @@ func (t *tx) put(bucket, k []byte, record any) error { return t.store(bucket, k,
 
 // encode returns the record as it is stored. bbolt keeps what it is given until the commit.
 func (t *tx) encode(k []byte, record any) []byte {
-	t.room = appendSealed(t.room[:0], k, record)
-	return bytes.Clone(t.room)
+	t.buf = appendSealed(t.buf[:0], k, record)
+	return bytes.Clone(t.buf)
 }
 
 func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k, seal(k, payload)) }
@@ -140,25 +140,25 @@ type change struct {
 
 // note keeps what a bucket holds under a key that is about to change.
 func (t *tx) note(b *bolt.Bucket, k, old []byte) {
-	t.log = append(t.log, change{b, k, old})
+	t.undoLog = append(t.undoLog, change{b, k, old})
 	t.dirty = true
 }
 
-// undo takes back everything that was written through this view. When that is impossible the view is hurt, and with it
-// the transaction it shares.
+// undo takes back everything that was written through this view. When that is impossible it counts as damage, and
+// the transaction that the view shares is not committed.
 func (t *tx) undo() {
 	var err error
-	defer func() { t.hurt = errors.Join(t.hurt, err) }()
+	defer func() { t.damage = errors.Join(t.damage, err) }()
 	defer t.end(t.begin(), &err)
-	for i := len(t.log) - 1; i >= 0 && err == nil; i-- {
-		c := t.log[i]
+	for i := len(t.undoLog) - 1; i >= 0 && err == nil; i-- {
+		c := t.undoLog[i]
 		if c.old == nil {
 			err = c.bucket.Delete(c.k)
 		} else {
 			err = c.bucket.Put(c.k, c.old)
 		}
 	}
-	t.log, t.dirty, t.jobs, t.ready = nil, false, false, nil
+	t.undoLog, t.dirty, t.jobs, t.ready = nil, false, false, nil
 }
 
 // scan calls fn for the entries whose keys start with prefix, from the key from on (nil: from the first), in order,

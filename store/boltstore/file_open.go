@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	format       = 2 // of the file; raised when another version of the program could misread it
-	defaultSlots = 16
-	lockPatience = time.Second
+	format         = 2 // of the file; raised when another version of the program could misread it
+	defaultWorkers = 16
+	lockPatience   = time.Second
 	// checkBudget bounds how long Open looks at the structure of the file.
 	checkBudget = 100 * time.Millisecond
 	// mapSize is how much address space is mapped at least. Growing the map waits for every reader, a backup too, and
@@ -42,21 +42,21 @@ var (
 
 // Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
 // there. Before anything is trusted the file's structure is checked as far as is possible in a fixed time; Check does
-// the rest. It returns ErrInUse, ErrNotStore, ErrNewer, ErrOlder or ErrDamaged when that is what is wrong with the file; all errors
-// name the path.
+// the rest. It returns ErrInUse, ErrNotStore, ErrNewer, ErrOlder or ErrDamaged when that is what is wrong with the
+// file; all errors name the path.
 func Open(path string, cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Workers <= 0 {
-		cfg.Workers = defaultSlots
+		cfg.Workers = defaultWorkers
 	}
 	f, err := openFile(path, cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, path: path, file: f, wake: make(chan struct{}, 1), ledger: newLedger()}
-	s.commit = &committer{store: s, ran: make(chan struct{}, 1)}
+	s := &Store{cfg: cfg, path: path, file: f, wake: make(chan struct{}, 1), acks: newAcks()}
+	s.commit = &committer{store: s, passed: make(chan struct{}, 1)}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -124,8 +124,8 @@ func openError(path string, readOnly bool, err error) error {
 	return fmt.Errorf("open store: %w", err)
 }
 
-// syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file that is
-// still empty was perhaps made by a process that was killed before it came to this.
+// syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file
+// that is still empty was perhaps made by a process that was killed before it came to this.
 func syncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {

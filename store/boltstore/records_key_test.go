@@ -42,7 +42,7 @@ func TestInstant(t *testing.T) {
 		t.Error("instants are out of order")
 	}
 	at := time.Unix(1_700_000_000, 123)
-	if got := dueTime(appendNumber(nil, instant(at))); !got.Equal(at) {
+	if got := timeOf(appendNumber(nil, instant(at))); !got.Equal(at) {
 		t.Errorf("%v came back as %v", at, got)
 	}
 }

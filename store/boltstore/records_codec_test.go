@@ -18,7 +18,7 @@ import (
 	"countersign/approvals"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden file")
+var updateGolden = flag.Bool("update", false, "rewrite the golden file")
 
 // TestSchema compares the layout of the stored records with the one that files of this format have.
 func TestSchema(t *testing.T) {
@@ -30,7 +30,7 @@ func TestSchema(t *testing.T) {
 	slices.Sort(lines)
 	got := fmt.Sprintf("format %d\n%s\n", format, strings.Join(slices.Compact(lines), "\n"))
 	path := filepath.Join("testdata", "schema.txt")
-	if *update {
+	if *updateGolden {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,8 @@ func TestRecordGrows(t *testing.T) {
 	}
 }
 
-// FuzzRecord reads anything as a record: it must end without a panic, and what can be read must be written the same way.
+// FuzzRecord reads anything as a record: it must end without a panic, and what can be read must be written the same
+// way.
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})

@@ -96,5 +96,5 @@ func instant(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
-// dueTime is the inverse of appendNumber and instant.
-func dueTime(b []byte) time.Time { return time.Unix(0, int64(binary.BigEndian.Uint64(b))) }
+// timeOf is the inverse of appendNumber and instant.
+func timeOf(b []byte) time.Time { return time.Unix(0, int64(binary.BigEndian.Uint64(b))) }

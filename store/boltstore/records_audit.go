@@ -26,32 +26,32 @@ func (t *tx) auditHead(ws approvals.WorkspaceID) (*approvals.AuditEntry, error) 
 	if err := t.decode(bucketAudit, k, v, e); err != nil {
 		return nil, err
 	}
-	t.chain.ws, t.chain.seq = ws, chainSeq(k)
+	t.auditEnd.ws, t.auditEnd.seq = ws, auditSeq(k)
 	return e, nil
 }
 
-// chainSeq returns the number of an entry, which its key holds.
-func chainSeq(k []byte) uint64 { return binary.BigEndian.Uint64(k[len(k)-8:]) }
+// auditSeq returns the number of an entry, which its key holds.
+func auditSeq(k []byte) uint64 { return binary.BigEndian.Uint64(k[len(k)-8:]) }
 
 func (t *tx) PutAudit(e *approvals.AuditEntry) (err error) {
 	defer t.end(t.begin(), &err)
 	if err := errors.Join(t.usable(true), identified("audit entry", string(e.Workspace))); err != nil {
 		return err
 	}
-	if t.chain.ws != e.Workspace {
-		t.chain.ws, t.chain.seq = e.Workspace, 0
+	if t.auditEnd.ws != e.Workspace {
+		t.auditEnd.ws, t.auditEnd.seq = e.Workspace, 0
 		if k, _ := t.last(bucketAudit, key(string(e.Workspace))); k != nil {
-			t.chain.seq = chainSeq(k)
+			t.auditEnd.seq = auditSeq(k)
 		}
 	}
-	if e.Seq != t.chain.seq+1 {
-		return fmt.Errorf("put audit entry %d behind %d: %w", e.Seq, t.chain.seq, approvals.ErrInvalid)
+	if e.Seq != t.auditEnd.seq+1 {
+		return fmt.Errorf("put audit entry %d behind %d: %w", e.Seq, t.auditEnd.seq, approvals.ErrInvalid)
 	}
 	k := appendNumber(key(string(e.Workspace)), e.Seq)
 	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil { // nothing lies behind the newest
 		return fmt.Errorf("put audit entry %d: %w", e.Seq, err)
 	}
-	t.chain.seq = e.Seq
+	t.auditEnd.seq = e.Seq
 	return nil
 }
 

@@ -9,21 +9,22 @@ import (
 	"countersign/approvals"
 )
 
-// maxWants bounds how many due times are kept for one job.
-const maxWants = 8
+// maxDueTimes bounds how many due times are kept for one job.
+const maxDueTimes = 8
 
-// jobRecord is a job as it is stored. Every Enqueue of its key raises Gen and leaves a want: "handle it once more, not
-// before Due". A handler that starts at generation g answers all wants up to g; those that come later stay.
+// jobRecord is a job as it is stored. Every Enqueue of its key raises Gen, the generation, and adds a due time:
+// "handle it once more, not before then". A handler that starts at generation g acknowledges all due times up to g;
+// later ones stay.
 type jobRecord struct {
 	approvals.Job
 	Gen uint64 `json:"gen"`
-	// Wants is ascending in both Gen and Due: a want that is as early as an older one covers it.
-	Wants []want `json:"wants"`
+	// DueTimes is ascending in both Gen and Due: one that is as early as an older one replaces it.
+	DueTimes []dueTime `json:"due_times"`
 	// NotBefore is set when a handler asked for a pause with *approvals.RetryError; nothing shortens it.
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
-type want struct {
+type dueTime struct {
 	Gen uint64    `json:"gen"`
 	Due time.Time `json:"due"`
 }
@@ -31,60 +32,60 @@ type want struct {
 // add records one more Enqueue.
 func (r *jobRecord) add(due, now time.Time) {
 	r.Gen++
-	w := want{Gen: r.Gen, Due: due}
-	for n := len(r.Wants); n > 0; n = len(r.Wants) {
-		last := r.Wants[n-1]
+	d := dueTime{Gen: r.Gen, Due: due}
+	for n := len(r.DueTimes); n > 0; n = len(r.DueTimes) {
+		last := r.DueTimes[n-1]
 		bothDue := !last.Due.After(now) && !due.After(now)
-		if last.Due.Before(due) && !bothDue && n < maxWants {
+		if last.Due.Before(due) && !bothDue && n < maxDueTimes {
 			break
 		}
-		if last.Due.Before(w.Due) {
-			w.Due = last.Due
+		if last.Due.Before(d.Due) {
+			d.Due = last.Due
 		}
-		r.Wants = r.Wants[:n-1]
+		r.DueTimes = r.DueTimes[:n-1]
 	}
-	r.Wants = append(r.Wants, w)
+	r.DueTimes = append(r.DueTimes, d)
 	r.refresh()
 }
 
-// answer removes the wants up to gen and reports whether any is left.
-func (r *jobRecord) answer(gen uint64) bool {
-	for len(r.Wants) > 0 && r.Wants[0].Gen <= gen {
-		r.Wants = r.Wants[1:]
+// ack removes the due times up to gen and reports whether any is left.
+func (r *jobRecord) ack(gen uint64) bool {
+	for len(r.DueTimes) > 0 && r.DueTimes[0].Gen <= gen {
+		r.DueTimes = r.DueTimes[1:]
 	}
 	r.Attempts = 0
 	r.NotBefore = time.Time{}
 	r.refresh()
-	return len(r.Wants) > 0
+	return len(r.DueTimes) > 0
 }
 
-// retry replaces the wants up to gen by one at due; firm says that newer wants may not be handled before it either.
+// retry replaces the due times up to gen by one; firm says that newer ones may not be handled before it either.
 func (r *jobRecord) retry(gen uint64, due time.Time, firm bool) {
 	attempts := r.Attempts + 1
-	r.answer(gen)
+	r.ack(gen)
 	r.Attempts = attempts
 	if firm {
 		r.NotBefore = due
 	}
-	if len(r.Wants) == 0 || due.Before(r.Wants[0].Due) {
-		r.Wants = append([]want{{Gen: gen, Due: due}}, r.Wants...)
+	if len(r.DueTimes) == 0 || due.Before(r.DueTimes[0].Due) {
+		r.DueTimes = append([]dueTime{{Gen: gen, Due: due}}, r.DueTimes...)
 	}
 	r.refresh()
 }
 
-// refresh sets Due from the wants.
+// refresh sets Due from the due times.
 func (r *jobRecord) refresh() {
-	if len(r.Wants) == 0 {
+	if len(r.DueTimes) == 0 {
 		return
 	}
-	r.Due = r.Wants[0].Due
+	r.Due = r.DueTimes[0].Due
 	if r.Due.Before(r.NotBefore) {
 		r.Due = r.NotBefore
 	}
 }
 
-// A job that is due when it is written lies in the bucket work, and the dispatcher is told of it after the commit. Any
-// other lies in the bucket later, with an entry in an index by time. Both know it by the same key.
+// A job that is due when it is written lies in the bucket work, any other in the bucket later, with an entry in an
+// index by time. Both know it by the same key. The scheduler is told of it after the commit.
 func jobKey(ws approvals.WorkspaceID, kind approvals.JobKind, id string) []byte {
 	return key(string(ws), id, partJob, string(kind))
 }
@@ -104,7 +105,7 @@ func jobOf(k []byte) (kind approvals.JobKind, ok bool) {
 	return approvals.JobKind(name), ok && part == partJob
 }
 
-// dueKey orders the jobs of a kind by time. It is the one key that does not start with the workspace: the dispatcher
+// dueKey orders the jobs of a kind by time. It is the one key that does not start with the workspace: the scheduler
 // serves all of them.
 func dueKey(j *approvals.Job) []byte {
 	k := appendNumber(key(string(j.Kind)), instant(j.Due))
@@ -115,7 +116,7 @@ func dueKey(j *approvals.Job) []byte {
 type storedJob struct {
 	jobRecord
 	bucket, raw []byte // where, and what
-	due         []byte // its entry in the index by time, in the bucket later
+	due         []byte // its entry in the index by time; nil in the bucket work
 }
 
 func (t *tx) Enqueue(j approvals.Job) (err error) {
@@ -128,11 +129,14 @@ func (t *tx) Enqueue(j approvals.Job) (err error) {
 	switch {
 	case errors.Is(err, approvals.ErrNotFound):
 		rec = &storedJob{jobRecord: jobRecord{Job: j}}
-		rec.Attempts = 0
+		rec.Attempts, rec.Generation = 0, 0
 	case err != nil:
 		return fmt.Errorf("enqueue %s %s: %w", j.Kind, j.ID, err)
-	case j.Place != nil:
-		rec.Place = j.Place
+	default:
+		rec.Group = j.Group
+		if j.Place != nil {
+			rec.Place = j.Place
+		}
 	}
 	now := time.Now()
 	rec.add(j.Due, now)
@@ -161,17 +165,18 @@ func (t *tx) job(k []byte) (*storedJob, error) {
 	return nil, approvals.ErrNotFound
 }
 
-// putJob writes a job that job has read, or a new one, where it belongs now. A job without wants is removed.
+// putJob writes a job that job has read, or a new one, where it belongs now. A job without a due time is removed.
 func (t *tx) putJob(k []byte, rec *storedJob, now time.Time) error {
 	t.jobs = true
 	var bucket, due []byte
 	switch {
-	case len(rec.Wants) == 0:
+	case len(rec.DueTimes) == 0:
 	case rec.Due.After(now):
 		bucket, due = bucketLater, dueKey(&rec.Job)
+		t.ready = append(t.ready, readyJob{rec.Kind, rec.Group, string(k), rec.Due})
 	default:
 		bucket = bucketWork
-		t.ready = append(t.ready, readyJob{rec.Kind, string(k)})
+		t.ready = append(t.ready, readyJob{kind: rec.Kind, group: rec.Group, key: string(k)})
 	}
 	var err error
 	if rec.due != nil && !bytes.Equal(rec.due, due) {

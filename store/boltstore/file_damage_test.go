@@ -240,8 +240,8 @@ func childLines(t *testing.T, name string, args ...string) map[string]string {
 	return lines
 }
 
-// TestWalkOutOfTime checks a store on a machine that stands still meanwhile: what it could not look at is not damage, and the
-// list of free pages is looked at in any case.
+// TestWalkOutOfTime checks a store on a machine that stands still meanwhile: what it could not look at is not damage,
+// and the list of free pages is looked at in any case.
 func TestWalkOutOfTime(t *testing.T) {
 	t.Parallel()
 	data := sample(t)

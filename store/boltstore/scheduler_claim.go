@@ -1,0 +1,147 @@
+package boltstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/approvals"
+)
+
+// claimedJob is a job that is being handled.
+type claimedJob struct {
+	key string
+	approvals.Job
+}
+
+// claim is one look of the scheduler at the file, in one snapshot: it finds the jobs for the free slots.
+type claim struct {
+	d     *scheduler
+	t     *tx
+	acked map[string]uint64
+	now   time.Time
+	jobs  []claimedJob // to be handled now
+	next  time.Time    // when the next job will be due; zero: never
+}
+
+func (c *claim) run() (err error) {
+	defer c.t.end(c.t.begin(), &err)
+	reached := max(c.d.horizon, instant(c.now))
+	for kind, ok := c.kind(nil); ok; kind, ok = c.kind(behind(key(kind))) {
+		if err := c.collect(approvals.JobKind(kind), reached); err != nil {
+			return err
+		}
+	}
+	c.d.horizon = reached
+	for kind, queue := range c.d.queues {
+		if err := c.serve(kind, queue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kind returns the first kind of job, at or behind the key, of which some are planned for later.
+func (c *claim) kind(from []byte) (string, bool) {
+	k, _ := c.t.btx.Bucket(bucketLaterDue).Cursor().Seek(from)
+	kind, _, ok := cutPart(k)
+	return kind, ok
+}
+
+// collect puts the jobs of one kind into its queue that have become due since the last time, up to reached.
+func (c *claim) collect(kind approvals.JobKind, reached uint64) error {
+	prefix := key(string(kind))
+	from := appendNumber(key(string(kind)), c.d.horizon)
+	return c.t.scan(bucketLaterDue, prefix, from, func(k, _ []byte) (bool, error) {
+		at, rest := k[len(prefix):len(prefix)+8], k[len(prefix)+8:]
+		if due := timeOf(at); instant(due) > reached {
+			c.later(due)
+			return false, nil
+		}
+		ws, rest, _ := cutPart(rest)
+		job := jobKey(approvals.WorkspaceID(ws), kind, lastPart(rest))
+		if _, queued := c.d.queued[string(job)]; queued || c.d.busy[string(job)] {
+			return true, nil
+		}
+		rec := new(jobRecord)
+		err := c.t.get(bucketLater, job, rec)
+		if errors.Is(err, approvals.ErrNotFound) {
+			err = c.t.damaged(fmt.Errorf("%s %q is in an index but missing", bucketLater, job))
+		}
+		c.d.add(kind, rec.Group, string(job))
+		return true, err
+	})
+}
+
+// serve claims jobs of one kind for the free slots of their groups.
+func (c *claim) serve(kind approvals.JobKind, q *readyQueue) error {
+	var early []readyJob // which a later look may start
+	for group, key := q.next(); group != nil; group, key = q.next() {
+		if in, ok := c.d.queued[key]; !ok || in != group.name { // it was enqueued for another group meanwhile
+			q.skipped(group)
+			continue
+		}
+		delete(c.d.queued, key)
+		rec, due, err := c.read(key)
+		switch {
+		case err != nil:
+			return err
+		case rec == nil:
+			q.skipped(group)
+		case !due:
+			early = append(early, readyJob{kind, rec.Group, key, rec.Due})
+			q.skipped(group)
+		case rec.Group != group.name: // the same, and the announcement is still to come
+			c.d.add(kind, rec.Group, key)
+			q.skipped(group)
+		default:
+			c.start(key, rec)
+			q.started(group)
+		}
+	}
+	for _, j := range early {
+		c.d.add(kind, j.group, j.key)
+		c.later(j.due)
+	}
+	return nil
+}
+
+// read returns the job that the file has under the key, as it will be when the acknowledgements are written, and
+// whether it is due. It returns nil when there is nothing to do, when the job is being handled, or when collect will
+// find it in time.
+func (c *claim) read(key string) (rec *storedJob, due bool, err error) {
+	if c.d.busy[key] {
+		return nil, false, nil
+	}
+	rec, err = c.t.job([]byte(key))
+	switch {
+	case errors.Is(err, approvals.ErrNotFound):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case rec.due != nil && instant(rec.Due) > c.d.horizon:
+		return nil, false, nil
+	}
+	gen, acked := c.acked[key]
+	if !acked {
+		return rec, true, nil
+	}
+	if !rec.ack(gen) {
+		return nil, false, nil
+	}
+	return rec, instant(rec.Due) <= c.d.horizon, nil
+}
+
+func (c *claim) start(key string, rec *storedJob) {
+	j := claimedJob{key: key, Job: rec.Job}
+	j.Generation = rec.Gen
+	c.d.busy[key] = true
+	c.jobs = append(c.jobs, j)
+}
+
+// later notes that a job will be due then.
+func (c *claim) later(due time.Time) {
+	if c.next.IsZero() || due.Before(c.next) {
+		c.next = due
+	}
+}
