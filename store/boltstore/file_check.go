@@ -8,9 +8,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Check reads the whole file as it is now and returns ErrDamaged, with what is wrong, unless all of it is in order:
-// the trees, the checksum of every record, and the agreement of the indexes with the records. The store stays usable
-// meanwhile. What the records say, for instance whether the audit chain holds, is the business of others.
+// Check reads the whole file as it is now and returns ErrDamaged, with what is wrong, unless all of it is in order: the
+// trees, the checksum of every record, and the agreement of the indexes with the records. It returns ErrNewer when it
+// meets a record that only a newer version of the program can read. The store stays usable meanwhile. What the records
+// say, for instance whether the audit chain holds, is the business of others.
 func (s *Store) Check(ctx context.Context) error {
 	return s.snapshot(ctx, func(btx *bolt.Tx, h head) error { return s.check(ctx, btx, h) })
 }

@@ -19,9 +19,6 @@ const (
 	lockPatience   = time.Second
 	// checkBudget bounds how long Open looks at the structure of the file.
 	checkBudget = 100 * time.Millisecond
-	// mapSize is how much address space is mapped at least. Growing the map waits for every reader, a backup too, and
-	// costs nothing when there is no need.
-	mapSize = 1 << 30
 	// A file grows at once by a growthShare-th of what it holds, and by leastGrowth at least: little, because the unused
 	// end of a file can be cut off without being missed. A file cut in half is always noticed.
 	leastGrowth = 8 << 10
@@ -33,7 +30,8 @@ var (
 	ErrInUse = errors.New("store file is in use by another process")
 	// ErrNotStore is returned by Open when the path holds something else.
 	ErrNotStore = errors.New("not a store file")
-	// ErrNewer is returned by Open when a newer version of the program has written the file.
+	// ErrNewer is returned by Open when a newer version of the program has written the file, and by everything that reads
+	// a record which a newer version has written. Nothing is damaged: the newer version can read it.
 	ErrNewer = errors.New("store file was written by a newer version of this program")
 	// ErrOlder is returned by Open when an older version of the program has written the file and this one cannot read
 	// it any more.
@@ -203,15 +201,15 @@ func (s *Store) inspect(size int64) error {
 // openBolt gives bbolt the file that is open and locked already.
 func (s *Store) openBolt(size int64) (err error) {
 	defer s.guard(&err)()
-	reserve := 0
-	if strconv.IntSize == 64 {
-		reserve = int(max(mapSize, 2*size))
+	reserve := s.cfg.reserve
+	if reserve == 0 {
+		reserve = reservation(size, systemSize(s.file), func(n int64) bool { return mappable(s.file, n) })
 	}
 	s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{
 		Timeout:         lockPatience,
 		ReadOnly:        s.cfg.ReadOnly,
 		FreelistType:    bolt.FreelistMapType,
-		InitialMmapSize: reserve,
+		InitialMmapSize: int(reserve),
 		NoStatistics:    true,
 		OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return s.file, nil },
 	})

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -287,5 +289,39 @@ func TestCheckIndexes(t *testing.T) {
 				t.Errorf("check: %v, want ErrDamaged", err)
 			}
 		})
+	}
+}
+
+// TestNewerRecord reads a record that a newer version of the program has written, as after a release was rolled back: it is
+// not taken for damage, and everything else goes on.
+func TestNewerRecord(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t))
+	k := key("T1", "run_1", "newer")
+	err := s.update(t.Context(), func(tx *tx) error {
+		fields := reflect.TypeFor[approvals.EffectRecord]().NumField()
+		return errors.Join(put(1)(tx), tx.putRaw(bucketEffects, k, binary.AppendUvarint(nil, uint64(fields+1))))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(tx approvals.Tx) error {
+		_, err := tx.Effect("T1", "run_1", "newer")
+		return err
+	}
+	for what, err := range map[string]error{"view": s.View(t.Context(), read), "update": s.Update(t.Context(), read)} {
+		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "backup in its place") {
+			t.Errorf("%s: %v, want ErrNewer", what, err)
+		}
+		if !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "nothing is lost") {
+			t.Errorf("%s: %v does not name the file or does not reassure", what, err)
+		}
+	}
+	if err := s.Update(t.Context(), put(2)); err != nil || !has(t, s, 1) || !has(t, s, 2) {
+		t.Errorf("afterwards: %v", err)
+	}
+	control := s.update(t.Context(), func(tx *tx) error { return tx.store(bucketEffects, k, []byte("damaged")) })
+	if err := s.View(t.Context(), read); control != nil || !errors.Is(err, ErrDamaged) {
+		t.Errorf("control: %v, %v, want ErrDamaged", control, err)
 	}
 }

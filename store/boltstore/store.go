@@ -29,6 +29,8 @@ type Config struct {
 	// AcceptOlder opens a file even when one of the two copies of its head is damaged. The newest commit may then be
 	// missing, and with it the record that something was done: only for when there is no backup.
 	AcceptOlder bool
+
+	reserve int64 // bytes of address space to reserve for the file; 0: what file_map.go says. Tests make it small.
 }
 
 // Store keeps the records in one file. It is safe for concurrent use.
@@ -188,7 +190,7 @@ func (s *Store) guard(err *error) func() {
 }
 
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
-	t := &tx{btx: btx, write: write, damaged: s.damaged}
+	t := &tx{btx: btx, write: write, path: s.path}
 	if write {
 		t.undoLog = make([]change, 0, 16) // what a decision takes
 	}

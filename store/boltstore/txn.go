@@ -42,7 +42,7 @@ type tx struct {
 		run approvals.RunID
 	}
 
-	damaged func(detail any) error // names the file
+	path string // of the file, for errors
 }
 
 var _ approvals.Tx = (*tx)(nil)
@@ -80,12 +80,20 @@ func (t *tx) get(bucket, k []byte, record any) error {
 	return t.decode(bucket, k, v, record)
 }
 
+// decode reads v, which is stored under k, into record. Its errors are ErrDamaged, and ErrNewer for a record that has fields
+// of a newer version of the program.
 func (t *tx) decode(bucket, k, v []byte, record any) error {
-	if err := decode(k, v, record); err != nil {
+	err := decode(k, v, record)
+	switch {
+	case errors.Is(err, errNewerField):
+		return fmt.Errorf("%w: %s: %s %q: %w; nothing is lost: run the newer version again", ErrNewer, t.path, bucket, k, err)
+	case err != nil:
 		return t.damaged(fmt.Errorf("%s %q: %w", bucket, k, err))
 	}
 	return nil
 }
+
+func (t *tx) damaged(detail any) error { return damaged(t.path, detail) }
 
 // raw returns a copy of the bytes stored under k by putRaw.
 func (t *tx) raw(bucket, k, v []byte) ([]byte, error) {
