@@ -136,7 +136,8 @@ func fillRequests(tb testing.TB, s *Store, prefix string, n int, status approval
 					Place:     approvals.Place{Surface: "slack", Channel: "C0123456789", Thread: "1700000000.000100"},
 					Requester: "T0123456789/U0123456789", Agent: "ops", Interruption: "ops/1/call_0123456789",
 					Arguments: []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`), Status: status,
-					Created: time.Unix(1_700_000_000, 0), Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve}}}
+					Created:   time.Unix(1_700_000_000, 0),
+					Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve}}}
 				if err := tx.PutRequest(r); err != nil {
 					return err
 				}

@@ -159,7 +159,8 @@ func TestUndo(t *testing.T) {
 	s := open(t, newPath(t))
 	request := func(status approvals.RequestStatus) func(approvals.Tx) error {
 		return func(tx approvals.Tx) error {
-			return tx.PutRequest(&approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"), Status: status})
+			r := &approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"), Status: status}
+			return tx.PutRequest(r)
 		}
 	}
 	err := s.Update(t.Context(), func(tx approvals.Tx) error {
@@ -283,7 +284,8 @@ func TestPhantom(t *testing.T) {
 }
 
 func bulky(tx approvals.Tx) error {
-	return tx.PutEffect(&approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: "bulky", Tool: string(make([]byte, 1<<20))})
+	e := &approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: "bulky", Tool: string(make([]byte, 1<<20))}
+	return tx.PutEffect(e)
 }
 
 // TestFailedWrite closes the file under the store's feet, as a disk that goes away does: the store must say so for

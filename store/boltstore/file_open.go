@@ -86,7 +86,7 @@ func openFile(path string, cfg Config) (*os.File, error) {
 	case err == nil && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("open store %s: %w: it is no regular file (%s)", path, ErrNotStore, info.Mode().Type())
 	case err == nil && info.Mode().Perm()&0o077 != 0:
-		cfg.Logger.Warn("store file is open to others; chmod 600 is advised", "path", path, "mode", info.Mode().Perm().String())
+		cfg.Logger.Warn("store file is open to others; chmod 600 is advised", "path", path, "mode", info.Mode().Perm())
 	}
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
@@ -117,7 +117,8 @@ func openError(path string, readOnly bool, err error) error {
 		return fmt.Errorf("open store %s: the folder %s is not there; create it first: %w", path, folder, fs.ErrNotExist)
 	}
 	if errors.Is(err, fs.ErrPermission) && !readOnly {
-		return fmt.Errorf("open store %s: this user must be able to write the file and the folder %s: %w", path, folder, fs.ErrPermission)
+		return fmt.Errorf("open store %s: this user must be able to write the file and the folder %s: %w",
+			path, folder, fs.ErrPermission)
 	}
 	return fmt.Errorf("open store: %w", err)
 }
@@ -184,9 +185,11 @@ func (s *Store) inspect(size int64) error {
 	case err != nil:
 		return s.damaged(err)
 	case whole != nil && !s.cfg.AcceptOlder:
-		return s.damaged(fmt.Errorf("one of the two copies of its head is unreadable (%w), the newest commit may be missing", whole))
+		return s.damaged(fmt.Errorf("one of the two copies of its head is unreadable (%w), "+
+			"the newest commit may be missing", whole))
 	case whole != nil:
-		s.cfg.Logger.Error("store opened although a copy of its head is damaged: the newest commit may be missing", "path", s.path)
+		s.cfg.Logger.Error("store opened although a copy of its head is damaged: the newest commit may be missing",
+			"path", s.path)
 	}
 	if need := h.high * h.pageSize; uint64(size) < need {
 		return s.damaged(fmt.Errorf("it has been cut short: %d bytes of %d", size, need))

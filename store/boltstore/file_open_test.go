@@ -42,7 +42,8 @@ func TestSecondProcess(t *testing.T) {
 	}
 	for _, cfg := range []Config{{}, {ReadOnly: true}} {
 		_, err := Open(path, cfg)
-		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "COUNTERSIGN_STORE") {
+		text := fmt.Sprint(err)
+		if !errors.Is(err, ErrInUse) || !strings.Contains(text, path) || !strings.Contains(text, "COUNTERSIGN_STORE") {
 			t.Errorf("open: %v", err)
 		}
 	}
@@ -274,9 +275,10 @@ func TestCheckIndexes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, newPath(t))
+			r := &approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"),
+				Status: approvals.RequestPending}
 			err := s.Update(t.Context(), func(tx approvals.Tx) error {
-				return errors.Join(
-					tx.PutRequest(&approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"), Status: approvals.RequestPending}),
+				return errors.Join(tx.PutRequest(r),
 					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Due: time.Now().Add(time.Hour)}))
 			})
 			if err := errors.Join(err, s.Check(t.Context())); err != nil {
@@ -292,8 +294,8 @@ func TestCheckIndexes(t *testing.T) {
 	}
 }
 
-// TestNewerRecord reads a record that a newer version of the program has written, as after a release was rolled back: it is
-// not taken for damage, and everything else goes on.
+// TestNewerRecord reads a record that a newer version of the program has written, as after a release was rolled back:
+// it is not taken for damage, and everything else goes on.
 func TestNewerRecord(t *testing.T) {
 	t.Parallel()
 	s := open(t, newPath(t))

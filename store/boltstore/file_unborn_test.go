@@ -77,7 +77,8 @@ func openWith(t *testing.T, path string, content []byte) error {
 	defer s.Close()
 	for range 2 { // both heads
 		err := s.Update(t.Context(), func(tx approvals.Tx) error {
-			return tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_1", Place: approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}, Status: approvals.RunQueued})
+			return tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_1", Status: approvals.RunQueued,
+				Place: approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}})
 		})
 		if err != nil {
 			return err

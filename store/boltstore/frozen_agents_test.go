@@ -19,7 +19,8 @@ const frozenScripts = "testdata/format2.scripts.txt"
 func frozenAgents(t *testing.T, done func(tool string)) map[string]*agent.Agent {
 	models := frozenModels(t)
 	pay, note := frozenPayments(done)
-	finance := &agent.Agent{Name: "finance", Instructions: "You pay what is owed.", Model: models["finance"], Tools: []agent.Tool{pay}}
+	finance := &agent.Agent{Name: "finance", Instructions: "You pay what is owed.", Model: models["finance"],
+		Tools: []agent.Tool{pay}}
 	tools := map[string][]agent.Tool{
 		"ops":    {pay, note},
 		"broken": {note},

@@ -61,7 +61,8 @@ func (w *frozenWorld) start(t *testing.T, s approvals.Store) (svc *approvals.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := approvals.NewWorker(approvals.WorkerConfig{Store: s, Agents: w, Notifier: w, Policy: w, Directory: w, Logger: log})
+	worker, err := approvals.NewWorker(approvals.WorkerConfig{Store: s, Agents: w, Notifier: w, Policy: w, Directory: w,
+		Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +114,9 @@ func (w *frozenWorld) Members(_ context.Context, _ approvals.WorkspaceID, group 
 	return []approvals.UserID{"T1/UBOB", "T1/UDAN"}, nil
 }
 
-func (w *frozenWorld) ChannelMembers(_ context.Context, ws approvals.WorkspaceID, _ string) ([]approvals.UserID, error) {
-	var all []approvals.UserID
+func (w *frozenWorld) ChannelMembers(
+	_ context.Context, ws approvals.WorkspaceID, _ string,
+) (all []approvals.UserID, err error) {
 	for _, name := range []string{"UANN", "UBOB", "UCARA", "UDAN"} {
 		all = append(all, approvals.NewUserID(ws, name))
 	}

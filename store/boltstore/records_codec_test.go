@@ -40,8 +40,8 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("the stored records have changed. Fields may be added at the end of a struct: then run this test with -update. "+
-			"For anything else raise the number of the format first. (-file +code)\n%s", d)
+		t.Errorf("the stored records have changed. Fields may be added at the end of a struct: then run this test with "+
+			"-update. For anything else raise the number of the format first. (-file +code)\n%s", d)
 	}
 }
 
@@ -120,7 +120,8 @@ func TestRecordGrows(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
-	f.Add(appendRecord(nil, &approvals.Request{Path: []string{"a"}, Created: time.Unix(1, 2), Decisions: []approvals.Decision{{ID: "dec_1"}}}))
+	f.Add(appendRecord(nil, &approvals.Request{Path: []string{"a"}, Created: time.Unix(1, 2),
+		Decisions: []approvals.Decision{{ID: "dec_1"}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, again := new(approvals.Request), new(approvals.Request)
 		if readRecord(data, r) != nil {
@@ -136,10 +137,12 @@ func FuzzRecord(f *testing.F) {
 // BenchmarkRecord writes and reads a request of the usual size.
 func BenchmarkRecord(b *testing.B) {
 	at := time.Unix(1_700_000_000, 0).UTC()
-	r := &approvals.Request{Workspace: "T0123456789", ID: approvals.NewRequestID(at), Run: approvals.NewRunID(at), Path: []string{"ops"},
-		Arguments: []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`), Created: at, Expires: at, Settled: at,
-		Requirement: approvals.Requirement{Policy: "default_policy", Approvers: approvals.Approvers{Users: []approvals.UserID{"T0123456789/U1"}}},
-		Decisions:   []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve, At: at}}}
+	r := &approvals.Request{Workspace: "T0123456789", ID: approvals.NewRequestID(at), Run: approvals.NewRunID(at),
+		Path: []string{"ops"}, Arguments: []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`),
+		Created: at, Expires: at, Settled: at,
+		Requirement: approvals.Requirement{Policy: "default_policy",
+			Approvers: approvals.Approvers{Users: []approvals.UserID{"T0123456789/U1"}}},
+		Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve, At: at}}}
 	data := appendRecord(nil, r)
 	b.Run("write", func(b *testing.B) {
 		b.ReportAllocs()

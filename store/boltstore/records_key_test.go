@@ -35,7 +35,8 @@ func TestKeyOrder(t *testing.T) {
 
 func TestInstant(t *testing.T) {
 	t.Parallel()
-	times := []time.Time{{}, time.Unix(-5, 0), time.Unix(0, 1), time.Unix(1, 0), time.Unix(1<<31, 0), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+	times := []time.Time{{}, time.Unix(-5, 0), time.Unix(0, 1), time.Unix(1, 0), time.Unix(1<<31, 0),
+		time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if !slices.IsSortedFunc(times, func(a, b time.Time) int {
 		return bytes.Compare(appendNumber(nil, instant(a)), appendNumber(nil, instant(b)))
 	}) {

@@ -237,7 +237,8 @@ func TestFailureBehindASuccess(t *testing.T) {
 		<-tries
 		second, third := <-tries, <-tries
 		if second.attempts != 0 || third.attempts != 1 || third.at.Sub(second.at) < time.Minute {
-			t.Errorf("attempts %d and %d, %v later; want 0 and 1, a minute later", second.attempts, third.attempts, third.at.Sub(second.at))
+			t.Errorf("attempts %d and %d, %v later; want 0 and 1, a minute later",
+				second.attempts, third.attempts, third.at.Sub(second.at))
 		}
 		stop()
 		if n := countJobs(t, s); n != 0 {
@@ -292,10 +293,13 @@ func TestDueTimes(t *testing.T) {
 		{"due ones are one", func(r *jobRecord) { r.add(at(-3), now); r.add(at(-1), now); r.add(at(0), now) }, true, -3, 1},
 		{"due again while handled", func(r *jobRecord) { r.add(at(-3), now); r.add(at(-1), now); r.ack(1) }, true, -3, 1},
 		{"failed", func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), false) }, true, 7, 1},
-		{"failed and enqueued for sooner", func(r *jobRecord) { r.add(at(-3), now); r.add(at(1), now); r.retry(1, at(7), false) }, true, 1, 1},
-		{"failed and enqueued for later", func(r *jobRecord) { r.add(at(-3), now); r.add(at(9), now); r.retry(1, at(7), false) }, true, 7, 2},
+		{"failed and enqueued for sooner",
+			func(r *jobRecord) { r.add(at(-3), now); r.add(at(1), now); r.retry(1, at(7), false) }, true, 1, 1},
+		{"failed and enqueued for later",
+			func(r *jobRecord) { r.add(at(-3), now); r.add(at(9), now); r.retry(1, at(7), false) }, true, 7, 2},
 		{"paused", func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), true); r.add(at(1), now) }, true, 7, 1},
-		{"paused, then handled", func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), true); r.ack(1); r.add(at(1), now) }, true, 1, 1},
+		{"paused, then handled",
+			func(r *jobRecord) { r.add(at(-3), now); r.retry(1, at(7), true); r.ack(1); r.add(at(1), now) }, true, 1, 1},
 	} {
 		r := new(jobRecord)
 		c.do(r)
@@ -478,7 +482,8 @@ func TestPutOffGroups(t *testing.T) {
 				j := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: "slow", Due: due.Add(time.Duration(i))}
 				err = errors.Join(err, tx.Enqueue(j))
 			}
-			return errors.Join(err, tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "q", Group: "quick", Due: due.Add(time.Second)}))
+			j := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "q", Group: "quick", Due: due.Add(time.Second)}
+			return errors.Join(err, tx.Enqueue(j))
 		})
 		if err != nil {
 			t.Fatal(err)

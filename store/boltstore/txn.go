@@ -80,8 +80,8 @@ func (t *tx) get(bucket, k []byte, record any) error {
 	return t.decode(bucket, k, v, record)
 }
 
-// decode reads v, which is stored under k, into record. Its errors are ErrDamaged, and ErrNewer for a record that has fields
-// of a newer version of the program.
+// decode reads v, which is stored under k, into record. Its errors are ErrDamaged, and ErrNewer for a record that has
+// fields of a newer version of the program.
 func (t *tx) decode(bucket, k, v []byte, record any) error {
 	err := decode(k, v, record)
 	switch {
