@@ -494,3 +494,27 @@ func TestPutOffGroups(t *testing.T) {
 		stop()
 	})
 }
+
+// TestEndedJobIsLookedAtAgain checks that a job whose handler has ended is looked at at once, not only when its end has been
+// written: it may have been enqueued meanwhile, or its failure could not be recorded.
+func TestEndedJobIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		enqueueIn(t, s, "g", "run_1")
+		d := newScheduler(s, nil)
+		if err := d.findReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for round := range 2 {
+			c := claim{d: d, now: time.Now()}
+			err := s.view(t.Context(), func(tx *tx) error {
+				c.t = tx
+				return c.run()
+			})
+			if err != nil || len(c.jobs) != 1 {
+				t.Fatalf("look %d found %d jobs, %v", round+1, len(c.jobs), err)
+			}
+			d.end(c.jobs[0])
+		}
+	})
+}
