@@ -60,9 +60,6 @@ func (c *claim) collect(kind approvals.JobKind, reached uint64) error {
 		}
 		ws, rest, _ := cutPart(rest)
 		job := jobKey(approvals.WorkspaceID(ws), kind, lastPart(rest))
-		if _, queued := c.d.queued[string(job)]; queued || c.d.busy[string(job)] {
-			return true, nil
-		}
 		rec := new(jobRecord)
 		err := c.t.get(bucketLater, job, rec)
 		if errors.Is(err, approvals.ErrNotFound) {
@@ -75,21 +72,17 @@ func (c *claim) collect(kind approvals.JobKind, reached uint64) error {
 
 // serve claims jobs of one kind for the free slots of their groups.
 func (c *claim) serve(kind approvals.JobKind, q *readyQueue) error {
-	var early []readyJob // which a later look may start
 	for group, key := q.next(); group != nil; group, key = q.next() {
 		if in, ok := c.d.queued[key]; !ok || in != group.name { // it was enqueued for another group meanwhile
 			q.skipped(group)
 			continue
 		}
 		delete(c.d.queued, key)
-		rec, due, err := c.read(key)
+		rec, err := c.read(key)
 		switch {
 		case err != nil:
 			return err
 		case rec == nil:
-			q.skipped(group)
-		case !due:
-			early = append(early, readyJob{kind, rec.Group, key, rec.Due})
 			q.skipped(group)
 		case rec.Group != group.name: // the same, and the announcement is still to come
 			c.d.add(kind, rec.Group, key)
@@ -99,37 +92,29 @@ func (c *claim) serve(kind approvals.JobKind, q *readyQueue) error {
 			q.started(group)
 		}
 	}
-	for _, j := range early {
-		c.d.add(kind, j.group, j.key)
-		c.later(j.due)
-	}
 	return nil
 }
 
-// read returns the job that the file has under the key, as it will be when the acknowledgements are written, and
-// whether it is due. It returns nil when there is nothing to do, when the job is being handled, or when collect will
-// find it in time.
-func (c *claim) read(key string) (rec *storedJob, due bool, err error) {
+// read returns the job that the file has under the key, as it will be when its acknowledgement is written. It returns
+// nil when there is nothing to do now: the job is being handled or is done, or it is due later. collect finds it
+// then; one that is acknowledged and due later is announced by the commit that writes the acknowledgement.
+func (c *claim) read(key string) (*storedJob, error) {
 	if c.d.busy[key] {
-		return nil, false, nil
+		return nil, nil
 	}
-	rec, err = c.t.job([]byte(key))
+	rec, err := c.t.job([]byte(key))
 	switch {
 	case errors.Is(err, approvals.ErrNotFound):
-		return nil, false, nil
+		return nil, nil
 	case err != nil:
-		return nil, false, err
+		return nil, err
 	case rec.due != nil && instant(rec.Due) > c.d.horizon:
-		return nil, false, nil
+		return nil, nil
 	}
-	gen, acked := c.acked[key]
-	if !acked {
-		return rec, true, nil
+	if gen, acked := c.acked[key]; acked && (!rec.ack(gen) || instant(rec.Due) > c.d.horizon) {
+		return nil, nil
 	}
-	if !rec.ack(gen) {
-		return nil, false, nil
-	}
-	return rec, instant(rec.Due) <= c.d.horizon, nil
+	return rec, nil
 }
 
 func (c *claim) start(key string, rec *storedJob) {

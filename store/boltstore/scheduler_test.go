@@ -495,8 +495,8 @@ func TestPutOffGroups(t *testing.T) {
 	})
 }
 
-// TestEndedJobIsLookedAtAgain checks that a job whose handler has ended is looked at at once, not only when its end has been
-// written: it may have been enqueued meanwhile, or its failure could not be recorded.
+// TestEndedJobIsLookedAtAgain checks that a job whose handler has ended is looked at at once, not only when its end
+// has been written: it may have been enqueued meanwhile, or its failure could not be recorded.
 func TestEndedJobIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *Store) {
@@ -515,6 +515,29 @@ func TestEndedJobIsLookedAtAgain(t *testing.T) {
 				t.Fatalf("look %d found %d jobs, %v", round+1, len(c.jobs), err)
 			}
 			d.end(c.jobs[0])
+		}
+	})
+}
+
+// TestLateAnnouncement has a job committed whose due time the scheduler has already passed in the file: it is not
+// missed.
+func TestLateAnnouncement(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		handled := make(chan string, 1)
+		d := newScheduler(s, func(_ context.Context, j approvals.Job) error {
+			handled <- j.ID
+			return nil
+		})
+		s.announced.listen(true)
+		d.horizon = instant(time.Now().Add(time.Hour))
+		enqueue(t, s, "run_1", time.Now().Add(time.Minute))
+		if _, err := d.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.drain()
+		if len(handled) != 1 {
+			t.Error("the job was not handled")
 		}
 	})
 }
