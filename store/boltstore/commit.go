@@ -103,6 +103,7 @@ func (c *committer) wait(u *update) (lead bool, err error) {
 // run runs the function of u in btx. Unless it ends well, its writes are undone.
 func (c *committer) run(u *update, btx *bolt.Tx) {
 	u.t = c.store.tx(btx, true)
+	u.t.ctx = u.ctx
 	u.unwound = true
 	defer func() {
 		if u.unwound || u.err != nil {

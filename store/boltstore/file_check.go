@@ -51,18 +51,20 @@ func (s *Store) trySnapshot(fn func(*bolt.Tx, head) error) (again bool, err erro
 }
 
 func (s *Store) check(ctx context.Context, btx *bolt.Tx, h head) error {
-	sealed := make(map[string]bool)
+	known, sealed := make(map[string]bool), make(map[string]bool)
 	for _, b := range buckets {
-		sealed[string(b.name)] = b.sealed
+		known[string(b.name)], sealed[string(b.name)] = true, b.sealed
 	}
 	w := &walker{r: s.file, head: h, leaves: true, entry: func(bucket, k, v []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !sealed[string(bucket)] && len(v) > 0 {
+		switch {
+		case !known[string(bucket)]: // a newer version of the program has added it to the format
+			return nil
+		case !sealed[string(bucket)] && len(v) > 0:
 			return fmt.Errorf("%s %q: an index entry with a value", bucket, k)
-		}
-		if !sealed[string(bucket)] {
+		case !sealed[string(bucket)]:
 			return nil
 		}
 		if _, err := unseal(k, v); err != nil {

@@ -27,9 +27,8 @@ func sample(t testing.TB) []byte {
 	for round := range 3 {
 		err := s.Update(t.Context(), func(tx approvals.Tx) error {
 			for n := range 400 {
-				r := &approvals.Request{Workspace: "T1", ID: approvals.RequestID(fmt.Sprint("req_", n*7919%1000)),
-					Run: approvals.RunID(fmt.Sprint("run_", n%40)), Arguments: []byte(`{"amount":100}`),
-					Status: []approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved}[(n+round)%2]}
+				r := request(approvals.RequestID(fmt.Sprint("req_", n*7919%1000)), approvals.RunID(fmt.Sprint("run_", n%40)),
+					[]approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved}[(n+round)%2])
 				p := approvals.Place{Channel: fmt.Sprint("C", n%10)}
 				err := errors.Join(tx.PutRequest(r), put(n)(tx),
 					tx.PutRun(&approvals.Run{Workspace: "T1", ID: r.Run, Place: p, Status: approvals.RunQueued}),

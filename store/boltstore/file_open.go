@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
 
 const (
-	format         = 2 // of the file; raised when another version of the program could misread it
 	defaultWorkers = 16
 	lockPatience   = time.Second
 	// checkBudget bounds how long Open looks at the structure of the file.
@@ -53,7 +51,7 @@ func Open(path string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, path: path, file: f, wake: make(chan struct{}, 1), acks: newAcks()}
+	s := &Store{cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks()}
 	s.commit = &committer{store: s, passed: make(chan struct{}, 1)}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, s.release())
@@ -171,7 +169,7 @@ func (s *Store) start() error {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	return nil
+	return s.checkClock()
 }
 
 // inspect looks at a file before it is mapped: a map that reaches beyond the file's end kills the process.
@@ -221,82 +219,4 @@ func (s *Store) openBolt(size int64) (err error) {
 	}
 	s.db.AllocSize = leastGrowth
 	return nil
-}
-
-var formatKey = []byte("format")
-
-// checkFormat reads the version of the records, and makes the buckets in a file that has none.
-func (s *Store) checkFormat() error {
-	btx, err := s.begin(false)
-	if err != nil {
-		return err
-	}
-	fresh, err := s.tx(btx, false).format()
-	s.rollback(btx)
-	switch {
-	case err != nil || !fresh:
-		return err
-	case s.cfg.ReadOnly:
-		return fmt.Errorf("open store %s: %w: it is empty", s.path, ErrNotStore)
-	}
-	return s.prepare()
-}
-
-// format checks that this program can read the records, and reports whether there are none yet.
-func (t *tx) format() (fresh bool, err error) {
-	defer t.end(t.begin(), &err)
-	if first, _ := t.btx.Cursor().First(); first == nil {
-		return true, nil
-	}
-	path := t.btx.DB().Path()
-	if t.btx.Bucket(bucketMeta) == nil {
-		return false, fmt.Errorf("open store %s: %w: it is a bbolt file of another program", path, ErrNotStore)
-	}
-	stored := t.btx.Bucket(bucketMeta).Get(formatKey)
-	if stored == nil {
-		return false, fmt.Errorf("open store %s: %w: it is a bbolt file of another program", path, ErrNotStore)
-	}
-	text, err := t.raw(bucketMeta, formatKey, stored)
-	if err != nil {
-		return false, err
-	}
-	version, err := strconv.Atoi(string(text))
-	switch {
-	case err != nil:
-		return false, t.damaged(fmt.Errorf("the number of its format: %w", err))
-	case version > format:
-		return false, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; upgrade the program",
-			path, ErrNewer, version, format)
-	case version < format:
-		return false, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; go on with the program that wrote "+
-			"it, or name a new file in COUNTERSIGN_STORE", path, ErrOlder, version, format)
-	}
-	for _, b := range buckets {
-		if t.btx.Bucket(b.name) == nil {
-			return false, t.damaged(fmt.Errorf("%s is missing", b.name))
-		}
-	}
-	return false, nil
-}
-
-// prepare makes the buckets.
-func (s *Store) prepare() (err error) {
-	defer s.guard(&err)()
-	err = s.db.Update(func(btx *bolt.Tx) error {
-		for _, b := range buckets {
-			if _, err := btx.CreateBucket(b.name); err != nil {
-				return err
-			}
-		}
-		return s.tx(btx, true).putFormat(format)
-	})
-	if err != nil {
-		return fmt.Errorf("prepare store %s: %w", s.path, err)
-	}
-	return nil
-}
-
-// putFormat writes the version of the file, as text in every version.
-func (t *tx) putFormat(version int) error {
-	return t.putRaw(bucketMeta, formatKey, strconv.AppendInt(nil, int64(version), 10))
 }

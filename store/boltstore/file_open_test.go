@@ -82,8 +82,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"missing and read-only", filepath.Join(folder, "missing"), Config{ReadOnly: true}, fs.ErrNotExist, ""},
 		{"another program's", foreignBolt(t), Config{}, ErrNotStore, "another program"},
 		{"newer", storeOfFormat(t, format+1), Config{}, ErrNewer, "upgrade"},
-		{"older", storeOfFormat(t, format-1), Config{}, ErrOlder, "name a new file"},
-		{"older and read-only", storeOfFormat(t, format-1), Config{ReadOnly: true}, ErrOlder, "name a new file"},
+		{"too old", storeOfFormat(t, oldestFormat-1), Config{}, ErrOlder, "name a new file"},
+		{"too old and read-only", storeOfFormat(t, oldestFormat-1), Config{ReadOnly: true}, ErrOlder, "name a new file"},
+		{"older and read-only", frozenStore(t), Config{ReadOnly: true}, ErrOlder, "start the bot once"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -270,15 +271,16 @@ func TestCheckIndexes(t *testing.T) {
 		"entry missing":  func(t *tx) error { return t.drop(bucketPending, key("T1", "req_1", "run_1")) },
 		"entry too many": func(t *tx) error { return t.mark(bucketPending, key("T1", "req_2", "run_1")) },
 		"request lost":   func(t *tx) error { return t.drop(bucketRequests, key("T1", "req_1", "run_1")) },
-		"job not due":    func(t *tx) error { return t.dropAll(bucketLaterDue, nil, nil) },
+		"content lost":   func(t *tx) error { return t.drop(bucketContents, key("T1", "run_1", "req_1")) },
+		"run not found":  func(t *tx) error { return t.dropAll(bucketWorking, nil, nil) },
+		"job not due":    func(t *tx) error { return t.dropAll(bucketScheduledDue, nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, newPath(t))
-			r := &approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"),
-				Status: approvals.RequestPending}
 			err := s.Update(t.Context(), func(tx approvals.Tx) error {
-				return errors.Join(tx.PutRequest(r),
+				return errors.Join(tx.PutRequest(request("req_1", "run_1", approvals.RequestPending)),
+					tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_1", Status: approvals.RunQueued}),
 					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Due: time.Now().Add(time.Hour)}))
 			})
 			if err := errors.Join(err, s.Check(t.Context())); err != nil {

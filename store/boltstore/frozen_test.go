@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,7 +84,7 @@ func TestFrozenStoreIsWhole(t *testing.T) {
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	report, err := approvals.VerifyAudit(t.Context(), s)
+	report, err := approvals.VerifyAudit(t.Context(), s, approvals.VerifyOptions{})
 	if err != nil || len(report.Workspaces) != 2 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
@@ -143,7 +144,7 @@ func readAgain(tx approvals.Tx, r frozenRecord) (any, error) {
 		}
 		return entries[0], nil
 	case r.Bucket == "work" && id.Gen == 0:
-		list, err := tx.Notifications(id.Workspace, id.Place, 100)
+		list, err := tx.Notifications(id.Workspace, id.Place, "", 100)
 		for _, n := range list {
 			if string(n.ID) == id.ID {
 				return n, err
@@ -165,11 +166,97 @@ func missing(t *testing.T, want json.RawMessage, got any) string {
 	if err := errors.Join(json.Unmarshal(want, &then), json.Unmarshal(data, &now)); err != nil {
 		t.Fatal(err)
 	}
+	modernise(then)
 	maps.DeleteFunc(now, func(name string, _ any) bool {
 		_, known := then[name]
 		return !known
 	})
 	return cmp.Diff(then, now)
+}
+
+// modernise writes what format 2 said in other words as it is said now: a quorum as so many seats, the messages that
+// wait behind a run as their number.
+func modernise(then map[string]any) {
+	if queue, ok := then["queue"].([]any); ok {
+		then["queued"] = float64(len(queue))
+		delete(then, "queue")
+	}
+	if then["request"] == "" { // of an effect that no request allowed
+		delete(then, "request")
+	}
+	q, ok := then["requirement"].(map[string]any)
+	if !ok {
+		return
+	}
+	quorum, _ := q["quorum"].(float64)
+	q["seats"] = slices.Repeat([]any{map[string]any{"approvers": q["approvers"]}}, int(quorum))
+	delete(q, "quorum")
+	delete(q, "approvers")
+}
+
+// TestFrozenQueue checks the messages that waited behind a run: they wait in its place now, in the same order.
+func TestFrozenQueue(t *testing.T) {
+	t.Parallel()
+	s := open(t, frozenStore(t))
+	place := approvals.Place{Surface: "slack", Channel: "C1OPS", Thread: "946684800.000200"}
+	var got []string
+	err := s.View(t.Context(), func(tx approvals.Tx) error {
+		list, err := tx.Inputs("T1", place, 10)
+		for _, in := range list {
+			got = append(got, fmt.Sprint(in.By.Local(), " ", in.At.Format(time.TimeOnly), " ", in.Message, " ", in.Text))
+		}
+		return err
+	})
+	want := []string{
+		"UBOB 00:00:08 946684800.900004 Hold on, which invoice?",
+		"UBOB 00:00:10 946684800.900005 Never mind – found it.",
+		"UDAN 00:00:12 946684800.900006 Thanks!",
+	}
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+}
+
+// TestFrozenOutcomes checks what the store says became of calls of which format 2 did not say so.
+func TestFrozenOutcomes(t *testing.T) {
+	t.Parallel()
+	s := open(t, frozenStore(t))
+	got := make(map[string]approvals.Outcome)
+	for _, r := range frozenRecords(t) {
+		if r.Bucket != "runs" || strings.Count(r.Key, `\x00\x01`) != 3 {
+			continue
+		}
+		var id struct {
+			Workspace approvals.WorkspaceID
+			ID        approvals.RequestID
+		}
+		if err := json.Unmarshal(r.Record, &id); err != nil {
+			t.Fatal(err)
+		}
+		err := s.View(t.Context(), func(tx approvals.Tx) error {
+			r, err := tx.RequestHead(id.Workspace, id.ID)
+			if err == nil && r.Outcome != approvals.OutcomeNone {
+				got[fmt.Sprint(r.Workspace, " ", r.Kind, " ", r.Tool.Name, " ", r.Status)] = r.Outcome
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	want := map[string]approvals.Outcome{
+		"T1 confirm pay approved":    approvals.OutcomeRan,
+		"T2 confirm pay approved":    approvals.OutcomeRan,
+		"T1 confirm charge approved": approvals.OutcomeUnknown, // the question what became of it waits
+		"T1 confirm post approved":   approvals.OutcomeRunning, // when the process was killed
+		"T1 confirm drop rejected":   approvals.OutcomeNotRun,
+		"T1 confirm drop cancelled":  approvals.OutcomeNotRun,
+		"T1 confirm quick expired":   approvals.OutcomeNotRun,
+		"T1 confirm tune stale":      approvals.OutcomeNotRun,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("outcomes (-want +got):\n%s", d)
+	}
 }
 
 // TestFrozenRunsGoOn decides everything that waits in a store which an earlier version of the program wrote, by the
@@ -219,11 +306,11 @@ func calm() {
 func answerAll(t *testing.T, svc *approvals.Service) (n int) {
 	t.Helper()
 	for _, ws := range []approvals.WorkspaceID{"T1", "T2"} {
-		page, _, err := svc.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: 100})
+		page, err := svc.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range page {
+		for _, r := range page.Requests {
 			d := approvals.Decision{Workspace: ws, Request: r.ID, By: approvals.NewUserID(ws, "UCARA"),
 				Verdict: approvals.Approve, Digest: r.Digest, Via: "button"}
 			if r.Place.Direct {

@@ -2,10 +2,10 @@ package boltstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,39 +88,49 @@ func (w *frozenWorld) Agent(name string) (approvals.AgentConfig, error) {
 // Requirement is the policy of the frozen file: its requests wait for a hundred years, but for those of quick.
 func (w *frozenWorld) Requirement(_ context.Context, r *approvals.Request) (approvals.Requirement, error) {
 	q := approvals.Requirement{
-		Policy: "default_policy", Approvers: approvals.Approvers{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1,
+		Policy: "default_policy", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 100 * 365 * 24 * time.Hour, OnExpiry: approvals.ExpiryReject,
 		Always: []approvals.Scope{approvals.ScopeRun},
 	}
 	switch r.Tool.Name {
 	case "wire":
-		q.Policy, q.Quorum, q.DenyQuorum, q.SelfApproval = "money", 2, 2, false
-		q.Approvers = approvals.Approvers{Users: []approvals.UserID{"T1/UCARA"}, Groups: []string{"SFINANCE"}}
-		q.Always = nil
+		q.Policy, q.DenyQuorum, q.SelfApproval, q.Always = "money", 2, false, nil
+		q.Seats = approvals.Quorum(2, approvals.Approvers{
+			Users: []approvals.UserID{"T1/UCARA"}, Groups: []string{"SFINANCE"}})
 	case "quick":
 		q.Policy, q.ExpiresIn = "quick", time.Second
 	}
 	return q, nil
 }
 
-func (w *frozenWorld) Person(_ context.Context, u approvals.UserID) (approvals.Person, error) {
+func (w *frozenWorld) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
 	return approvals.Person{ID: u, Regular: true}, nil
 }
 
-func (w *frozenWorld) Members(_ context.Context, _ approvals.WorkspaceID, group string) ([]approvals.UserID, error) {
+func (w *frozenWorld) Members(
+	_ context.Context, _ approvals.WorkspaceID, group string, _ time.Time,
+) ([]approvals.UserID, error) {
 	if group != "SFINANCE" {
-		return nil, errors.New("no such group")
+		return nil, approvals.ErrNotFound
 	}
 	return []approvals.UserID{"T1/UBOB", "T1/UDAN"}, nil
 }
 
+var frozenPeople = []string{"UANN", "UBOB", "UCARA", "UDAN"}
+
 func (w *frozenWorld) ChannelMembers(
 	_ context.Context, ws approvals.WorkspaceID, _ string,
 ) (all []approvals.UserID, err error) {
-	for _, name := range []string{"UANN", "UBOB", "UCARA", "UDAN"} {
+	for _, name := range frozenPeople {
 		all = append(all, approvals.NewUserID(ws, name))
 	}
 	return all, nil
+}
+
+func (w *frozenWorld) InChannel(
+	_ context.Context, ws approvals.WorkspaceID, _ string, u approvals.UserID, _ time.Time,
+) (bool, error) {
+	return u.Workspace() == ws && slices.Contains(frozenPeople, u.Local()), nil
 }
 
 func (w *frozenWorld) Notify(_ context.Context, n *approvals.Notification) (approvals.Delivery, error) {

@@ -24,8 +24,8 @@ type codec struct {
 }
 
 // codecs has the codec of every type that is stored as a record.
-var codecs = newCodecs(approvals.Run{}, approvals.Request{}, approvals.EffectRecord{}, approvals.AuditEntry{},
-	approvals.Notification{}, jobRecord{})
+var codecs = newCodecs(approvals.Run{}, approvals.RequestHead{}, approvals.RequestContent{}, approvals.QueuedInput{},
+	approvals.EffectRecord{}, approvals.AuditEntry{}, approvals.Notification{}, jobRecord{})
 
 func newCodecs(samples ...any) map[reflect.Type]codec {
 	all := make(map[reflect.Type]codec)
@@ -50,8 +50,13 @@ func appendRecord(b []byte, p any) []byte {
 // readRecord reads into what p points to. It shares nothing with data.
 func readRecord(data []byte, p any) error {
 	v := reflect.ValueOf(p).Elem()
+	return codecs[v.Type()].read(data, v)
+}
+
+// read reads all of data into v.
+func (c codec) read(data []byte, v reflect.Value) error {
 	r := &reader{rest: string(data)} // strings are parts of this one copy
-	codecs[v.Type()].decode(r, v)
+	c.decode(r, v)
 	if r.err == nil && r.rest != "" {
 		r.err = errUnreadable
 	}

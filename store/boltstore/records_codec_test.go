@@ -76,15 +76,16 @@ func schema(name string, t reflect.Type) (lines []string) {
 func TestRecordKept(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 10, 0, 0, 123456789, time.FixedZone("", 5*3600+45*60))
-	for name, r := range map[string]*approvals.Request{
+	for name, r := range map[string]*approvals.RequestHead{
 		"zero":    {},
-		"empty":   {Path: []string{}, Arguments: []byte{}, Decisions: []approvals.Decision{}},
+		"empty":   {Path: []string{}, Decisions: []approvals.Decision{{Arguments: []byte{}}}},
 		"nothing": {Path: []string{""}, Decisions: []approvals.Decision{{}}},
 		"times":   {Created: at, Expires: at.UTC(), Settled: time.Unix(0, 0).UTC()},
-		"bytes":   {Note: "\x00\xff<&>", Arguments: []byte(" {} \n\x00\xff"), Digest: agent.Digest{0, 0xff}},
+		"bytes": {Note: "\x00\xff<&>", Digest: agent.Digest{0, 0xff},
+			Decisions: []approvals.Decision{{Arguments: []byte(" {} \n\x00\xff")}}},
 		"numbers": {Version: -1 << 63, Requirement: approvals.Requirement{ExpiresIn: 1<<63 - 1}},
 	} {
-		got := &approvals.Request{Note: "overwritten", Path: []string{"overwritten"}, Created: at}
+		got := &approvals.RequestHead{Note: "overwritten", Path: []string{"overwritten"}, Created: at}
 		if err := readRecord(appendRecord(nil, r), got); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -120,10 +121,10 @@ func TestRecordGrows(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
-	f.Add(appendRecord(nil, &approvals.Request{Path: []string{"a"}, Created: time.Unix(1, 2),
+	f.Add(appendRecord(nil, &approvals.RequestHead{Path: []string{"a"}, Created: time.Unix(1, 2),
 		Decisions: []approvals.Decision{{ID: "dec_1"}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, again := new(approvals.Request), new(approvals.Request)
+		r, again := new(approvals.RequestHead), new(approvals.RequestHead)
 		if readRecord(data, r) != nil {
 			return
 		}
@@ -134,14 +135,13 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// BenchmarkRecord writes and reads a request of the usual size.
+// BenchmarkRecord writes and reads the head of a request of the usual size.
 func BenchmarkRecord(b *testing.B) {
 	at := time.Unix(1_700_000_000, 0).UTC()
-	r := &approvals.Request{Workspace: "T0123456789", ID: approvals.NewRequestID(at), Run: approvals.NewRunID(at),
-		Path: []string{"ops"}, Arguments: []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`),
-		Created: at, Expires: at, Settled: at,
+	r := &approvals.RequestHead{Workspace: "T0123456789", ID: approvals.NewRequestID(at), Run: approvals.NewRunID(at),
+		Path: []string{"ops"}, Created: at, Expires: at, Settled: at,
 		Requirement: approvals.Requirement{Policy: "default_policy",
-			Approvers: approvals.Approvers{Users: []approvals.UserID{"T0123456789/U1"}}},
+			Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{"T0123456789/U1"}})},
 		Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve, At: at}}}
 	data := appendRecord(nil, r)
 	b.Run("write", func(b *testing.B) {

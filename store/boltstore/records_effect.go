@@ -3,6 +3,7 @@ package boltstore
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"countersign/approvals"
 )
@@ -28,4 +29,15 @@ func (t *tx) PutEffect(e *approvals.EffectRecord) (err error) {
 		return fmt.Errorf("put effect %s of run %s: %w", e.ID, e.Run, err)
 	}
 	return nil
+}
+
+func (t *tx) EffectsOfRun(ws approvals.WorkspaceID, run approvals.RunID) (
+	list []*approvals.EffectRecord, err error,
+) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return nil, err
+	}
+	err = collect(t, &list, bucketEffects, key(string(ws), string(run)), nil, math.MaxInt)
+	return list, err
 }

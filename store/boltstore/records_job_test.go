@@ -15,7 +15,7 @@ import (
 func homes(t *testing.T, s *Store) (in []string) {
 	t.Helper()
 	err := s.view(t.Context(), func(tx *tx) error {
-		for _, bucket := range [][]byte{bucketWork, bucketLater, bucketLaterDue} {
+		for _, bucket := range [][]byte{bucketQueue, bucketScheduled, bucketScheduledDue} {
 			err := tx.scan(bucket, nil, nil, func(_, _ []byte) (bool, error) {
 				in = append(in, string(bucket))
 				return true, nil
@@ -43,13 +43,13 @@ func TestJobHomes(t *testing.T) {
 			}
 		}
 		enqueue(t, s, "run_1", time.Now().Add(2*time.Hour))
-		expect("put off,", "later", "later_due")
+		expect("put off,", "scheduled", "scheduled_due")
 		enqueue(t, s, "run_1", time.Now().Add(time.Hour))
-		expect("put off to an earlier time,", "later", "later_due")
+		expect("put off to an earlier time,", "scheduled", "scheduled_due")
 		enqueue(t, s, "run_1", time.Now())
-		expect("wanted at once,", "work")
+		expect("wanted at once,", "queue")
 		enqueue(t, s, "run_1", time.Now())
-		expect("wanted at once again,", "work")
+		expect("wanted at once again,", "queue")
 		tries := make(chan int, 10)
 		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
 			tries <- j.Attempts
@@ -60,7 +60,7 @@ func TestJobHomes(t *testing.T) {
 		})
 		<-tries
 		synctest.Wait()
-		expect("failed,", "later", "later_due")
+		expect("failed,", "scheduled", "scheduled_due")
 		<-tries
 		stop()
 		if in := homes(t, s); len(in) != 0 {

@@ -96,5 +96,8 @@ func instant(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
+// number is the inverse of appendNumber.
+func number(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
+
 // timeOf is the inverse of appendNumber and instant.
-func timeOf(b []byte) time.Time { return time.Unix(0, int64(binary.BigEndian.Uint64(b))) }
+func timeOf(b []byte) time.Time { return time.Unix(0, int64(number(b))) }

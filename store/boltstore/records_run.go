@@ -38,7 +38,7 @@ func (t *tx) putRun(r *approvals.Run) error {
 	old := b.Get(k)
 	was, is := t.run, factsOf(r)
 	if was.ws != is.ws || was.id != is.id {
-		was = runFacts{ended: true}
+		was = runFacts{}
 		if old != nil {
 			stored := new(approvals.Run)
 			if err := t.decode(bucketRuns, k, old, stored); err != nil {
@@ -94,6 +94,83 @@ func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, ch
 	return n, err
 }
 
+func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	err = t.scan(bucketWorking, nil, nil, func(k, _ []byte) (bool, error) {
+		r := new(approvals.Run)
+		if err := t.indexed(bucketRuns, k, r); err != nil {
+			return false, err
+		}
+		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
+			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
+		}
+		return len(list) < limit, nil
+	})
+	return list, err
+}
+
+func (t *tx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit int) (list []approvals.RunID, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	prefix := key(string(ws))
+	err = t.scan(bucketEnded, prefix, nil, func(k, _ []byte) (bool, error) {
+		if number(k[len(prefix):]) >= instant(before) {
+			return false, nil
+		}
+		list = append(list, approvals.RunID(lastPart(k[len(prefix)+8:])))
+		return len(list) < limit, nil
+	})
+	return list, err
+}
+
+func (t *tx) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) (err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	if err := t.deleteRun(ws, id); err != nil {
+		return fmt.Errorf("delete run %s: %w", id, err)
+	}
+	return nil
+}
+
+func (t *tx) deleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
+	k := key(string(ws), string(id))
+	var heads []approvals.RequestHead
+	err := t.scan(bucketRuns, k, nil, func(each, v []byte) (bool, error) {
+		if len(each) == len(k) { // the run itself
+			return true, nil
+		}
+		heads = append(heads, approvals.RequestHead{})
+		return true, t.decode(bucketRuns, each, v, &heads[len(heads)-1])
+	})
+	if err != nil {
+		return err
+	}
+	for i := range heads {
+		if err := t.dropRequest(&heads[i]); err != nil {
+			return err
+		}
+	}
+	r := new(approvals.Run)
+	err = t.get(bucketRuns, k, r)
+	if err == nil {
+		facts := factsOf(r)
+		err = errors.Join(t.reindex(facts.entries(), nil), t.drop(bucketRuns, k))
+		t.run = runFacts{}
+	}
+	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
+		return err
+	}
+	_, err = t.deleteState(ws, id, 0)
+	return errors.Join(err, t.dropAll(bucketEffects, k, nil))
+}
+
 func (t *tx) Once(ws approvals.WorkspaceID, event string, now time.Time) (fresh bool, err error) {
 	defer t.end(t.begin(), &err)
 	if err := errors.Join(t.usable(true), identified("event", string(ws), event)); err != nil {
@@ -104,15 +181,4 @@ func (t *tx) Once(ws approvals.WorkspaceID, event string, now time.Time) (fresh 
 		return false, nil
 	}
 	return true, t.putRaw(bucketOnce, k, appendNumber(nil, instant(now)))
-}
-
-func (t *tx) has(bucket, k []byte) bool { return t.btx.Bucket(bucket).Get(k) != nil }
-
-// indexed reads the record that an index names; that it is missing means damage.
-func (t *tx) indexed(bucket, k []byte, record any) error {
-	err := t.get(bucket, k, record)
-	if errors.Is(err, approvals.ErrNotFound) {
-		return t.damaged(fmt.Errorf("%s %q is in an index but missing", bucket, k))
-	}
-	return err
 }

@@ -53,6 +53,10 @@ func (s *Store) endDispatch() {
 	s.dispatching = false
 }
 
+// maxWait is how long the scheduler waits at most for a job that is planned: the store's clock may be put forward
+// meanwhile.
+const maxWait = time.Minute
+
 // scheduler is the state of one Dispatch. Only the goroutine of Dispatch touches it.
 type scheduler struct {
 	store  *Store
@@ -80,27 +84,27 @@ func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *
 
 func (d *scheduler) run(ctx context.Context) error {
 	for {
-		next, err := d.start(ctx)
+		wait, err := d.start(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return fmt.Errorf("dispatch jobs: %w", err)
 		}
-		if at := d.flush.plan(ctx); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
+		if flush := d.flush.plan(ctx); flush > 0 && (wait == 0 || flush < wait) {
+			wait = flush
 		}
-		if d.wait(ctx, next); ctx.Err() != nil {
+		if d.wait(ctx, wait); ctx.Err() != nil {
 			return nil
 		}
 	}
 }
 
-// wait returns when there may be something to do; next is when at the latest, zero for never.
-func (d *scheduler) wait(ctx context.Context, next time.Time) {
+// wait returns when there may be something to do, after most at the latest, if that is not zero.
+func (d *scheduler) wait(ctx context.Context, most time.Duration) {
 	var alarm <-chan time.Time
-	if !next.IsZero() {
-		timer := time.NewTimer(time.Until(next))
+	if most > 0 {
+		timer := time.NewTimer(most)
 		defer timer.Stop()
 		alarm = timer.C
 	}
@@ -138,19 +142,10 @@ func (d *scheduler) end(j claimedJob) {
 
 // findReady puts into the queues what the file has that was due when it was written.
 func (d *scheduler) findReady(ctx context.Context) error {
-	return d.store.view(ctx, func(t *tx) (err error) {
-		defer t.end(t.begin(), &err)
-		return t.scan(bucketWork, nil, nil, func(k, v []byte) (bool, error) {
-			kind, ok := jobOf(k)
-			if !ok {
-				return true, ctx.Err()
-			}
-			rec := new(jobRecord)
-			if err := t.decode(bucketWork, k, v, rec); err != nil {
-				return false, err
-			}
-			d.add(kind, rec.Group, string(k))
-			return true, ctx.Err()
+	return d.store.view(ctx, func(t *tx) error {
+		return t.findJobs(func(k []byte, rec *jobRecord) error {
+			d.add(rec.Kind, rec.Group, string(k))
+			return nil
 		})
 	})
 }
@@ -167,8 +162,9 @@ func (d *scheduler) drain() {
 	}
 }
 
-// start starts handlers for what is due, as far as there are free slots, and returns when the next job will be due.
-func (d *scheduler) start(ctx context.Context) (next time.Time, err error) {
+// start starts handlers for what is due, as far as there are free slots, and returns in which time to look again;
+// zero for when something happens.
+func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
 	for _, j := range d.store.announced.take() {
 		if instant(j.due) <= d.horizon { // what is due later will be found in the file
 			d.add(j.kind, j.group, j.key)
@@ -177,14 +173,17 @@ func (d *scheduler) start(ctx context.Context) (next time.Time, err error) {
 	// Acknowledgements are read before the file: those that a commit has written since are in neither place twice.
 	c := claim{d: d, acked: d.store.acks.snapshot()}
 	err = d.store.view(ctx, func(t *tx) error {
-		c.t, c.now = t, time.Now()
+		c.t = t
 		return c.run()
 	})
 	if err != nil {
-		return c.next, err
+		return 0, err
 	}
 	for _, j := range c.jobs {
 		go d.work(ctx, j)
 	}
-	return c.next, nil
+	if c.next.IsZero() {
+		return 0, nil
+	}
+	return min(max(c.next.Sub(c.t.now), time.Microsecond), maxWait), nil
 }

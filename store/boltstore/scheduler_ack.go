@@ -2,12 +2,9 @@ package boltstore
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"sync"
 	"time"
-
-	"countersign/approvals"
 )
 
 // Acknowledged jobs are taken out of the file together with whatever is committed next, but no later than after
@@ -74,38 +71,6 @@ func (a *acks) write(t *tx) func(committed bool) {
 	}
 }
 
-// ackJob removes the due times of a job up to gen, and the job when none is left.
-func (t *tx) ackJob(k []byte, gen uint64) (err error) {
-	defer t.end(t.begin(), &err)
-	rec, err := t.job(k)
-	if errors.Is(err, approvals.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	rec.ack(gen)
-	return t.putJob(k, rec, time.Now())
-}
-
-// retryJob plans to handle a job again that failed at generation gen.
-func (t *tx) retryJob(k []byte, gen uint64, cause error, now time.Time) (err error) {
-	defer t.end(t.begin(), &err)
-	rec, err := t.job(k)
-	if errors.Is(err, approvals.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if asked, ok := errors.AsType[*approvals.RetryError](cause); ok {
-		rec.retry(gen, now.Add(asked.After), true)
-	} else {
-		rec.retry(gen, now.Add(backOff(rec.Attempts)), false)
-	}
-	return t.putJob(k, rec, now)
-}
-
 // flusher writes acknowledgements when no other commit does. It belongs to the scheduler's goroutine.
 type flusher struct {
 	store   *Store
@@ -115,24 +80,24 @@ type flusher struct {
 	delayed bool      // the last flush failed: not before at, however much there is
 }
 
-// plan starts a flush when it is time, and returns when it will be; zero for never.
-func (f *flusher) plan(ctx context.Context) time.Time {
+// plan starts a flush when it is time, and returns in which time it will be; zero for never.
+func (f *flusher) plan(ctx context.Context) time.Duration {
 	n := f.store.acks.len()
 	switch {
 	case f.running:
-		return time.Time{}
+		return 0
 	case n == 0:
 		f.at, f.delayed = time.Time{}, false
-		return time.Time{}
+		return 0
 	case f.at.IsZero():
 		f.at = time.Now().Add(flushDelay)
 	}
-	if (n < flushCount || f.delayed) && time.Now().Before(f.at) {
-		return f.at
+	if left := time.Until(f.at); (n < flushCount || f.delayed) && left > 0 {
+		return left
 	}
 	f.running, f.at, f.delayed = true, time.Time{}, false
 	go func() { f.done <- f.flush(context.WithoutCancel(ctx)) }()
-	return time.Time{}
+	return 0
 }
 
 // ended notes the end of a flush. When it failed, for want of space for instance, the next one is delayed; any other

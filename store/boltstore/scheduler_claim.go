@@ -19,14 +19,13 @@ type claim struct {
 	d     *scheduler
 	t     *tx
 	acked map[string]uint64
-	now   time.Time
 	jobs  []claimedJob // to be handled now
 	next  time.Time    // when the next job will be due; zero: never
 }
 
 func (c *claim) run() (err error) {
 	defer c.t.end(c.t.begin(), &err)
-	reached := max(c.d.horizon, instant(c.now))
+	reached := max(c.d.horizon, instant(c.t.now))
 	for kind, ok := c.kind(nil); ok; kind, ok = c.kind(behind(key(kind))) {
 		if err := c.collect(approvals.JobKind(kind), reached); err != nil {
 			return err
@@ -43,7 +42,7 @@ func (c *claim) run() (err error) {
 
 // kind returns the first kind of job, at or behind the key, of which some are planned for later.
 func (c *claim) kind(from []byte) (string, bool) {
-	k, _ := c.t.btx.Bucket(bucketLaterDue).Cursor().Seek(from)
+	k, _ := c.t.btx.Bucket(bucketScheduledDue).Cursor().Seek(from)
 	kind, _, ok := cutPart(k)
 	return kind, ok
 }
@@ -52,7 +51,7 @@ func (c *claim) kind(from []byte) (string, bool) {
 func (c *claim) collect(kind approvals.JobKind, reached uint64) error {
 	prefix := key(string(kind))
 	from := appendNumber(key(string(kind)), c.d.horizon)
-	return c.t.scan(bucketLaterDue, prefix, from, func(k, _ []byte) (bool, error) {
+	return c.t.scan(bucketScheduledDue, prefix, from, func(k, _ []byte) (bool, error) {
 		at, rest := k[len(prefix):len(prefix)+8], k[len(prefix)+8:]
 		if due := timeOf(at); instant(due) > reached {
 			c.later(due)
@@ -61,9 +60,9 @@ func (c *claim) collect(kind approvals.JobKind, reached uint64) error {
 		ws, rest, _ := cutPart(rest)
 		job := jobKey(approvals.WorkspaceID(ws), kind, lastPart(rest))
 		rec := new(jobRecord)
-		err := c.t.get(bucketLater, job, rec)
+		err := c.t.get(bucketScheduled, job, rec)
 		if errors.Is(err, approvals.ErrNotFound) {
-			err = c.t.damaged(fmt.Errorf("%s %q is in an index but missing", bucketLater, job))
+			err = c.t.damaged(fmt.Errorf("%s %q is in an index but missing", bucketScheduled, job))
 		}
 		c.d.add(kind, rec.Group, string(job))
 		return true, err
@@ -111,17 +110,15 @@ func (c *claim) read(key string) (*storedJob, error) {
 	case rec.due != nil && instant(rec.Due) > c.d.horizon:
 		return nil, nil
 	}
-	if gen, acked := c.acked[key]; acked && (!rec.ack(gen) || instant(rec.Due) > c.d.horizon) {
+	if gen, acked := c.acked[key]; acked && gen >= rec.First && (!rec.ack(gen) || instant(rec.Due) > c.d.horizon) {
 		return nil, nil
 	}
 	return rec, nil
 }
 
 func (c *claim) start(key string, rec *storedJob) {
-	j := claimedJob{key: key, Job: rec.Job}
-	j.Generation = rec.Gen
 	c.d.busy[key] = true
-	c.jobs = append(c.jobs, j)
+	c.jobs = append(c.jobs, claimedJob{key: key, Job: rec.Job})
 }
 
 // later notes that a job will be due then.

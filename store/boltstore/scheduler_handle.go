@@ -22,7 +22,7 @@ func backOff(attempts int) time.Duration {
 	if attempts < 16 {
 		p = min(minBackOff<<attempts, maxBackOff)
 	}
-	return p - rand.N(p/5)
+	return p - rand.N(p/5).Truncate(time.Microsecond)
 }
 
 // work handles one job and records how that ended: success as an acknowledgement, which a later commit writes;
@@ -40,7 +40,7 @@ func (d *scheduler) work(ctx context.Context, j claimedJob) {
 	}
 	acks.drop(j.key)
 	log.Debug("job failed", "kind", j.Kind, "id", j.ID, "attempts", j.Attempts+1, "error", err)
-	uerr := d.store.update(ctx, func(t *tx) error { return t.retryJob([]byte(j.key), j.Generation, err, time.Now()) })
+	uerr := d.store.update(ctx, func(t *tx) error { return t.retryJob([]byte(j.key), j.Generation, err) })
 	if uerr == nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -41,6 +42,7 @@ type Store struct {
 	db        *bolt.DB
 	commit    *committer
 	acks      *acks
+	clock     *clock
 	announced announcements
 	wake      chan struct{} // 1 deep: jobs were enqueued
 
@@ -55,6 +57,7 @@ type Store struct {
 var (
 	_ approvals.Store     = (*Store)(nil)
 	_ approvals.Exclusive = (*Store)(nil)
+	_ approvals.Clock     = (*Store)(nil)
 )
 
 var (
@@ -74,6 +77,9 @@ func (s *Store) Path() string { return s.path }
 // Exclusive returns true: while the store is open for writing, no other process has the file open.
 func (s *Store) Exclusive() bool { return !s.cfg.ReadOnly }
 
+// UncertainSince returns when the clock was last found to be wrong; see approvals.Clock.
+func (s *Store) UncertainSince() time.Time { return s.clock.uncertainSince() }
+
 // View runs fn in a snapshot. A long one keeps the space of what it sees from being used again, and nothing else.
 func (s *Store) View(ctx context.Context, fn func(approvals.Tx) error) error {
 	return s.view(ctx, func(t *tx) error { return fn(t) })
@@ -89,6 +95,7 @@ func (s *Store) view(ctx context.Context, fn func(*tx) error) error {
 		return fmt.Errorf("read store %s: %w", s.path, err)
 	}
 	t := s.tx(btx, false)
+	t.ctx = ctx
 	defer s.rollback(btx)
 	defer t.ended.Store(true)
 	return fn(t)
@@ -190,7 +197,7 @@ func (s *Store) guard(err *error) func() {
 }
 
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
-	t := &tx{btx: btx, write: write, path: s.path}
+	t := &tx{btx: btx, write: write, path: s.path, now: s.clock.now()}
 	if write {
 		t.undoLog = make([]change, 0, 16) // what a decision takes
 	}

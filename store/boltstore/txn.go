@@ -2,10 +2,12 @@ package boltstore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -28,6 +30,8 @@ type tx struct {
 	undoLog []change   // in the order of the writes
 	buf     []byte     // to encode in
 	ended   atomic.Bool
+	now     time.Time
+	ctx     context.Context // of the call of View or Update, of which the tx is a part; nil: it never ends
 
 	// What was read last through this view, which alone writes in its time: a record that is read is often written next,
 	// and need not be looked up again.
@@ -36,7 +40,8 @@ type tx struct {
 		seq uint64
 	}
 	run     runFacts
-	request struct { // whose it is
+	pending pendingFacts // of a request
+	request struct {     // whose it is
 		ws  approvals.WorkspaceID
 		id  approvals.RequestID
 		run approvals.RunID
@@ -60,6 +65,9 @@ func (t *tx) end(onFault bool, err *error) {
 	}
 }
 
+// Now returns the store's time, the same at every call.
+func (t *tx) Now() time.Time { return t.now }
+
 // usable returns why the view cannot be used any more, or not for writing.
 func (t *tx) usable(write bool) error {
 	switch {
@@ -67,17 +75,35 @@ func (t *tx) usable(write bool) error {
 		return errEnded
 	case write && !t.write:
 		return errReadOnly
+	case t.damage != nil:
+		return t.damage
 	}
-	return t.damage
+	return t.cancelled()
+}
+
+func (t *tx) cancelled() error {
+	if t.ctx == nil {
+		return nil
+	}
+	return t.ctx.Err()
 }
 
 // get reads the record under k into record: approvals.ErrNotFound when there is none.
 func (t *tx) get(bucket, k []byte, record any) error {
-	v := t.btx.Bucket(bucket).Get(k)
+	v := t.value(bucket, k)
 	if v == nil {
 		return approvals.ErrNotFound
 	}
 	return t.decode(bucket, k, v, record)
+}
+
+// indexed reads the record that an index names; that it is missing means damage.
+func (t *tx) indexed(bucket, k []byte, record any) error {
+	err := t.get(bucket, k, record)
+	if errors.Is(err, approvals.ErrNotFound) {
+		return t.damaged(fmt.Errorf("%s %q is in an index but missing", bucket, k))
+	}
+	return err
 }
 
 // decode reads v, which is stored under k, into record. Its errors are ErrDamaged, and ErrNewer for a record that has
@@ -169,14 +195,34 @@ func (t *tx) undo() {
 	t.undoLog, t.dirty, t.jobs, t.ready = nil, false, false, nil
 }
 
+// value returns what is stored under k; nil when there is nothing, or no such bucket (see bucketInfo.added).
+func (t *tx) value(bucket, k []byte) []byte {
+	if b := t.btx.Bucket(bucket); b != nil {
+		return b.Get(k)
+	}
+	return nil
+}
+
+func (t *tx) has(bucket, k []byte) bool { return t.value(bucket, k) != nil }
+
 // scan calls fn for the entries whose keys start with prefix, from the key from on (nil: from the first), in order,
-// until fn returns false or an error.
+// until fn returns false or an error. It ends when the context of the transaction does.
 func (t *tx) scan(bucket, prefix, from []byte, fn func(k, v []byte) (bool, error)) error {
-	c := t.btx.Bucket(bucket).Cursor()
+	b := t.btx.Bucket(bucket)
+	if b == nil {
+		return nil
+	}
+	c := b.Cursor()
 	if from == nil {
 		from = prefix
 	}
+	n := 0
 	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if n++; n%64 == 0 {
+			if err := t.cancelled(); err != nil {
+				return err
+			}
+		}
 		if more, err := fn(k, v); err != nil || !more {
 			return err
 		}
@@ -184,11 +230,48 @@ func (t *tx) scan(bucket, prefix, from []byte, fn func(k, v []byte) (bool, error
 	return nil
 }
 
+// collect appends the records whose keys start with prefix to the list, from the key from on (nil: from the first),
+// until it holds so many.
+func collect[T any](t *tx, list *[]*T, bucket, prefix, from []byte, limit int) error {
+	if limit <= 0 {
+		return nil
+	}
+	err := t.scan(bucket, prefix, from, func(k, v []byte) (bool, error) {
+		record := new(T)
+		if err := t.decode(bucket, k, v, record); err != nil {
+			return false, err
+		}
+		*list = append(*list, record)
+		return len(*list) < limit, nil
+	})
+	if err != nil {
+		*list = nil
+	}
+	return err
+}
+
+// seek returns the first key of the bucket that is not less than k, or nil.
+func (t *tx) seek(bucket, k []byte) []byte {
+	b := t.btx.Bucket(bucket)
+	if b == nil {
+		return nil
+	}
+	found, _ := b.Cursor().Seek(k)
+	return found
+}
+
 // last returns the entry with the greatest key that starts with prefix, or nil.
 func (t *tx) last(bucket, prefix []byte) (k, v []byte) {
-	c := t.btx.Bucket(bucket).Cursor()
-	past := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xff}, 9)...)
-	if k, _ = c.Seek(past); k == nil {
+	b := t.btx.Bucket(bucket)
+	if b == nil {
+		return nil, nil
+	}
+	return seekLast(b.Cursor(), prefix)
+}
+
+// seekLast moves the cursor to the entry with the greatest key that starts with prefix; nil when there is none.
+func seekLast(c *bolt.Cursor, prefix []byte) (k, v []byte) {
+	if k, _ = c.Seek(behind(prefix)); k == nil {
 		k, v = c.Last()
 	} else {
 		k, v = c.Prev()
@@ -197,6 +280,36 @@ func (t *tx) last(bucket, prefix []byte) (k, v []byte) {
 		return nil, nil
 	}
 	return k, v
+}
+
+// prev moves the cursor back by one entry, as long as its key starts with prefix.
+func prev(c *bolt.Cursor, prefix []byte) (k, v []byte) {
+	if k, v = c.Prev(); !bytes.HasPrefix(k, prefix) {
+		return nil, nil
+	}
+	return k, v
+}
+
+// dropAll deletes the entries whose keys start with prefix, from the key from on (nil: from the first).
+func (t *tx) dropAll(bucket, prefix, from []byte) error {
+	_, err := t.dropSome(bucket, prefix, from, 0)
+	return err
+}
+
+// dropSome is dropAll for so many entries at most, all when limit is zero or less. It reports whether there are more.
+func (t *tx) dropSome(bucket, prefix, from []byte, limit int) (more bool, err error) {
+	var keys [][]byte
+	err = t.scan(bucket, prefix, from, func(k, _ []byte) (bool, error) {
+		if more = limit > 0 && len(keys) == limit; more {
+			return false, nil
+		}
+		keys = append(keys, bytes.Clone(k))
+		return true, nil
+	})
+	for _, k := range keys {
+		err = errors.Join(err, t.drop(bucket, k))
+	}
+	return more, err
 }
 
 // identified refuses records that lack a part of their key.
