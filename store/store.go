@@ -16,7 +16,7 @@ import (
 type Config struct {
 	// Logger receives what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Workers bounds how many jobs of a kind Dispatch handles at once; the store's default when zero.
+	// Workers bounds how many jobs of a kind and group Dispatch handles at once; the store's default when zero.
 	Workers int
 	// ReadOnly opens the store for reading only.
 	ReadOnly bool

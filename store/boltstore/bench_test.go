@@ -132,11 +132,13 @@ func fillRequests(tb testing.TB, s *Store, prefix string, n int, status approval
 		err := s.Update(tb.Context(), func(tx approvals.Tx) error {
 			for i := from; i < min(from+5000, n); i++ {
 				id := approvals.RequestID(fmt.Sprintf("req_%s%025d", prefix, i))
-				r := &approvals.Request{Workspace: "T0123456789", ID: id, Run: approvals.RunID("run_" + id[4:]),
+				r := &approvals.Request{RequestHead: approvals.RequestHead{
+					Workspace: "T0123456789", ID: id, Run: approvals.RunID("run_" + id[4:]),
 					Place:     approvals.Place{Surface: "slack", Channel: "C0123456789", Thread: "1700000000.000100"},
 					Requester: "T0123456789/U0123456789", Agent: "ops", Interruption: "ops/1/call_0123456789",
-					Arguments: []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`), Status: status,
-					Created: time.Unix(1_700_000_000, 0), Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve}}}
+					Status: status, Created: time.Unix(1_700_000_000, 0),
+					Decisions: []approvals.Decision{{ID: "dec_1", By: "T0123456789/U1", Verdict: approvals.Approve}}}}
+				r.Arguments = []byte(`{"amount":1250,"memo":"invoice 2026-1143","to":"ACME GmbH"}`)
 				if err := tx.PutRequest(r); err != nil {
 					return err
 				}
@@ -161,7 +163,8 @@ func BenchmarkPendingPage(b *testing.B) {
 			fillRequests(b, s, "a", decided, approvals.RequestApproved)
 			for b.Loop() {
 				err := s.View(b.Context(), func(tx approvals.Tx) error {
-					list, err := tx.PendingRequests("T0123456789", "req_p0000000000000000000005000", 20)
+					list, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: "T0123456789",
+						Status: approvals.RequestPending, After: "req_p0000000000000000000005000", Limit: 20})
 					if len(list) != 20 {
 						b.Fatalf("%d requests", len(list))
 					}

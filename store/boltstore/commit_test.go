@@ -157,13 +157,11 @@ func TestFailuresLeaveTheBatchAlone(t *testing.T) {
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	s := open(t, newPath(t))
-	request := func(status approvals.RequestStatus) func(approvals.Tx) error {
-		return func(tx approvals.Tx) error {
-			return tx.PutRequest(&approvals.Request{Workspace: "T1", ID: "req_1", Run: "run_1", Arguments: []byte("{}"), Status: status})
-		}
+	settle := func(status approvals.RequestStatus) func(approvals.Tx) error {
+		return func(tx approvals.Tx) error { return tx.PutRequest(request("req_1", "run_1", status)) }
 	}
 	err := s.Update(t.Context(), func(tx approvals.Tx) error {
-		return errors.Join(request(approvals.RequestPending)(tx), put(1)(tx),
+		return errors.Join(settle(approvals.RequestPending)(tx), put(1)(tx),
 			tx.PutNotification(&approvals.Notification{Workspace: "T1", ID: "ntf_1"}))
 	})
 	if err != nil {
@@ -177,8 +175,8 @@ func TestUndo(t *testing.T) {
 	errs := crowd(t, s,
 		func() error {
 			return s.Update(t.Context(), func(tx approvals.Tx) error {
-				return errors.Join(request(approvals.RequestApproved)(tx), request(approvals.RequestPending)(tx),
-					request(approvals.RequestStale)(tx), put(1)(tx), put(2)(tx), putLinked(tx, 3),
+				return errors.Join(settle(approvals.RequestApproved)(tx), settle(approvals.RequestPending)(tx),
+					settle(approvals.RequestStale)(tx), put(1)(tx), put(2)(tx), putLinked(tx, 3),
 					tx.DeleteNotification(&approvals.Notification{Workspace: "T1", ID: "ntf_1"}), refused)
 			})
 		},
@@ -283,10 +281,12 @@ func TestPhantom(t *testing.T) {
 }
 
 func bulky(tx approvals.Tx) error {
-	return tx.PutEffect(&approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: "bulky", Tool: string(make([]byte, 1<<20))})
+	e := &approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: "bulky", Tool: string(make([]byte, 1<<20))}
+	return tx.PutEffect(e)
 }
 
-// TestFailedWrite closes the file under the store's feet, as a disk that goes away does: the store must say so for ever.
+// TestFailedWrite closes the file under the store's feet, as a disk that goes away does: the store must say so for
+// ever.
 func TestFailedWrite(t *testing.T) {
 	t.Parallel()
 	s := open(t, newPath(t))

@@ -53,7 +53,7 @@ func putLinked(tx approvals.Tx, n int) error {
 	case !errors.Is(err, approvals.ErrNotFound):
 		return err
 	}
-	return errors.Join(put(n)(tx), tx.PutAudit(e),
+	return errors.Join(put(n)(tx), tx.AppendAudit(e),
 		tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: strconv.Itoa(n % 50)}))
 }
 

@@ -35,17 +35,30 @@
 //	sessions                workspace, surface, channel, thread, n         items, as given
 //	session_keys            workspace, surface, channel, thread, key       nothing
 //	work                    workspace, place, "n", id                      Notification
-//	                        workspace, id, "j", kind                       job with its wants: due when it was written
-//	later                   workspace, id, "j", kind                       job with its wants: put off
+//	                        workspace, id, "j", kind                       job that was due when it was written
+//	later                   workspace, id, "j", kind                       job that is planned for later
 //	later_due               kind, due, workspace, id                       –
 //
-// A value is a CRC-32C over key and payload, then the payload: a record as codec.go describes it where a type is named.
-// Buckets with – are indexes; their values are empty, without a checksum, because their keys follow from the records.
+// A value is a CRC-32C over key and payload, then the payload: a record as records_codec.go describes it where a type
+// is named. Buckets with – are indexes; their values are empty, without a checksum, because their keys follow from
+// the records.
 //
 // What one decision writes lies close together, because a commit costs what the pages cost that it touches: requests
 // are behind their run, what is to be delivered is beside the job that delivers it, and jobs that are due at once need
-// no index by time. The bucket work is nearly empty while a dispatcher runs.
+// no index by time. The bucket work is nearly empty while Dispatch runs.
 //
-// The dispatcher keeps in memory only what is being handled and the keys of jobs that are ready. A job that was handled is taken out of the file by the
-// next commit, whoever makes it; a crash before that repeats the job.
+// # Jobs
+//
+// The scheduler (Dispatch) keeps in memory the keys of the jobs that are due, in a queue for each kind and group, and
+// of those that are being handled. A job that was handled is acknowledged: the next commit takes it out of the file,
+// whoever makes it; a crash before that repeats the job.
+//
+// # Source files
+//
+//	store        the open store and its transactions
+//	commit_*     group commit: updates that wait at the same time share one write to the disk
+//	txn          one caller's view of a transaction
+//	records_*    its methods by kind of record; keys, indexes, checksums and encoding
+//	scheduler_*  jobs: queues of what is ready, claims, handlers, acknowledgements
+//	file_*       the file itself: opening, locking, checking and copying it
 package boltstore

@@ -18,9 +18,10 @@ var long = flag.Bool("long", false, "also run what takes minutes")
 
 // children are the programs that tests run in a process of their own, by killing it or by seeing whether it survives.
 var children = map[string]func(args []string) error{
-	"commit": commitForever,
-	"hold":   holdOpen,
-	"damage": surviveDamage,
+	"commit":  commitForever,
+	"hold":    holdOpen,
+	"damage":  surviveDamage,
+	"migrate": migrateNoisily,
 }
 
 const childVariable = "COUNTERSIGN_BOLTSTORE_CHILD"
@@ -65,6 +66,13 @@ func open(t testing.TB, path string) *Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// request is one with the least it needs.
+func request(id approvals.RequestID, run approvals.RunID, status approvals.RequestStatus) *approvals.Request {
+	r := &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1", ID: id, Run: run, Status: status}}
+	r.Arguments = []byte(`{"amount":100}`)
+	return r
 }
 
 func put(n int) func(approvals.Tx) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -22,25 +23,28 @@ import (
 type Config struct {
 	// Logger receives what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Workers bounds how many handlers Dispatch runs at once, for each kind of job; 16 when zero.
+	// Workers is how many handlers Dispatch runs at once for each group of each kind of job; 16 when zero.
 	Workers int
 	// ReadOnly opens the file for reading only. The file must be there, and nobody may have it open for writing.
 	ReadOnly bool
 	// AcceptOlder opens a file even when one of the two copies of its head is damaged. The newest commit may then be
 	// missing, and with it the record that something was done: only for when there is no backup.
 	AcceptOlder bool
+
+	reserve int64 // bytes of address space to reserve for the file; 0: what file_map.go says. Tests make it small.
 }
 
 // Store keeps the records in one file. It is safe for concurrent use.
 type Store struct {
-	cfg    Config
-	path   string
-	file   *os.File // also db's
-	db     *bolt.DB
-	commit *committer
-	ledger *ledger
-	ready  announcements
-	wake   chan struct{} // 1 deep: jobs were enqueued
+	cfg       Config
+	path      string
+	file      *os.File // also db's
+	db        *bolt.DB
+	commit    *committer
+	acks      *acks
+	clock     *clock
+	announced announcements
+	wake      chan struct{} // 1 deep: jobs were enqueued
 
 	mu          sync.Mutex
 	closed      bool
@@ -53,6 +57,7 @@ type Store struct {
 var (
 	_ approvals.Store     = (*Store)(nil)
 	_ approvals.Exclusive = (*Store)(nil)
+	_ approvals.Clock     = (*Store)(nil)
 )
 
 var (
@@ -72,6 +77,9 @@ func (s *Store) Path() string { return s.path }
 // Exclusive returns true: while the store is open for writing, no other process has the file open.
 func (s *Store) Exclusive() bool { return !s.cfg.ReadOnly }
 
+// UncertainSince returns when the clock was last found to be wrong; see approvals.Clock.
+func (s *Store) UncertainSince() time.Time { return s.clock.uncertainSince() }
+
 // View runs fn in a snapshot. A long one keeps the space of what it sees from being used again, and nothing else.
 func (s *Store) View(ctx context.Context, fn func(approvals.Tx) error) error {
 	return s.view(ctx, func(t *tx) error { return fn(t) })
@@ -87,6 +95,7 @@ func (s *Store) view(ctx context.Context, fn func(*tx) error) error {
 		return fmt.Errorf("read store %s: %w", s.path, err)
 	}
 	t := s.tx(btx, false)
+	t.ctx = ctx
 	defer s.rollback(btx)
 	defer t.ended.Store(true)
 	return fn(t)
@@ -188,9 +197,9 @@ func (s *Store) guard(err *error) func() {
 }
 
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
-	t := &tx{btx: btx, write: write, damaged: s.damaged}
+	t := &tx{btx: btx, write: write, path: s.path, now: s.clock.now()}
 	if write {
-		t.log = make([]change, 0, 16) // what a decision takes
+		t.undoLog = make([]change, 0, 16) // what a decision takes
 	}
 	return t
 }
@@ -201,8 +210,9 @@ func damaged(path string, detail any) error {
 	return fmt.Errorf("%w: %s: %v; keep the file aside and put the newest backup in its place", ErrDamaged, path, detail)
 }
 
-// commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on; after
-// anything else, above all after a failed sync, the kernel may have dropped what it was given while later syncs succeed.
+// commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on;
+// after anything else, above all after a failed sync, the kernel may have dropped what it was given while later syncs
+// succeed.
 func (s *Store) commitFailed(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		return err

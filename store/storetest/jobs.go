@@ -128,7 +128,7 @@ func testJobWhole(s *suite) {
 		return nil
 	})()
 	got := await(s, "the job", jobs)
-	want.Due = got.Due
+	want.Due, want.Generation = got.Due, got.Generation
 	if d := diff(want, got); d != "" {
 		s.Errorf("job (-enqueued +handled):\n%s", d)
 	}

@@ -1,0 +1,102 @@
+package boltstore
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// handClock is a machine's clocks, moved by hand.
+type handClock struct {
+	wall    time.Time
+	elapsed time.Duration
+}
+
+func (h *handClock) read() (time.Time, time.Duration) { return h.wall, h.elapsed }
+
+// pass lets time pass on both clocks.
+func (h *handClock) pass(d time.Duration) {
+	h.wall = h.wall.Add(d)
+	h.elapsed += d
+}
+
+// TestClock moves the wall clock in every way and watches the store's.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 22, 9, 0, 0, 123456789, time.FixedZone("", 3600))
+	at := func(d time.Duration) time.Time { return start.Add(d).UTC().Truncate(time.Microsecond) }
+	type step struct {
+		why    string
+		passes time.Duration // on both clocks
+		jumps  time.Duration // of the wall clock, afterwards
+		want   time.Duration // what the store's clock says, since the start
+		alerts int           // so far
+	}
+	for name, steps := range map[string][]step{
+		"right": {
+			{"time passes", time.Hour, 0, time.Hour, 0},
+			{"the wall clock is put right by a minute", 0, time.Minute, time.Hour + time.Minute, 0},
+		},
+		"set back a little": {
+			{"a minute back", time.Hour, -time.Minute, time.Hour - time.Minute, 0},
+			{"it does not stand still: half a minute in a minute", time.Minute, 0, time.Hour, 0},
+		},
+		"set back a little, seen before": {
+			{"an hour", time.Hour, 0, time.Hour, 0},
+			{"a minute back: the clock stays", 0, -time.Minute, time.Hour, 0},
+			{"it runs at half speed", time.Minute, 0, time.Hour + 30*time.Second, 0},
+			{"until the wall clock has caught up", time.Minute, 0, time.Hour + time.Minute, 0},
+			{"and follows it", time.Minute, 0, time.Hour + 2*time.Minute, 0},
+		},
+		"set forward by two hours, and back": {
+			{"an hour", time.Hour, 0, time.Hour, 0},
+			{"the jump is not followed", time.Second, 2 * time.Hour, time.Hour + time.Second, 1},
+			{"monotonic time goes on", time.Hour, 0, 2*time.Hour + time.Second, 1},
+			{"a further jump is no news", time.Second, 3 * time.Hour, 2*time.Hour + 2*time.Second, 1},
+			{"right again", time.Second, -5 * time.Hour, 2*time.Hour + 3*time.Second, 1},
+			{"wrong again", time.Second, -5 * time.Hour, 2*time.Hour + 4*time.Second, 2},
+		},
+		"set back by a year": {
+			{"not followed, and nothing freezes", time.Second, -365 * 24 * time.Hour, time.Second, 1},
+			{"monotonic time goes on", time.Second, 0, 2 * time.Second, 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			h := &handClock{wall: start}
+			c := newClockWith(slog.New(slog.NewTextHandler(&log, nil)), h.read)
+			for _, s := range steps {
+				h.pass(s.passes)
+				h.wall = h.wall.Add(s.jumps)
+				if got := c.now(); !got.Equal(at(s.want)) || got.Location() != time.UTC {
+					t.Errorf("%s: the clock says %v since the start, want %v", s.why, got.Sub(start), s.want)
+				}
+				if n := strings.Count(log.String(), "ALERT"); n != s.alerts {
+					t.Errorf("%s: %d alerts, want %d", s.why, n, s.alerts)
+				}
+				if doubt := c.uncertainSince(); doubt.IsZero() != (s.alerts == 0) || doubt.After(c.now().Add(time.Microsecond)) {
+					t.Errorf("%s: uncertain since %v", s.why, doubt)
+				}
+			}
+		})
+	}
+}
+
+// TestClockDoubt checks that what was written behind a jump can be told the age of: monotonic time has gone on since.
+func TestClockDoubt(t *testing.T) {
+	t.Parallel()
+	h := &handClock{wall: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
+	c := newClockWith(slog.New(slog.DiscardHandler), h.read)
+	before := c.now()
+	h.pass(time.Minute)
+	h.wall = h.wall.Add(time.Hour)
+	after := c.now()
+	h.pass(time.Hour)
+	c.now()
+	if doubt := c.uncertainSince(); !before.Before(doubt) || after.Before(doubt) {
+		t.Errorf("uncertain since %v; %v lies before the jump and %v behind it", doubt, before, after)
+	}
+}

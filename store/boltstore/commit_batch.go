@@ -1,0 +1,142 @@
+package boltstore
+
+import (
+	"runtime"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// batch is the updates that share one bbolt transaction.
+type batch struct {
+	c       *committer
+	btx     *bolt.Tx
+	updates []*update
+	waiting []*update // those of updates that have not run yet
+	// acked, if set, is told whether the acknowledgements that were written into the transaction were committed.
+	acked func(committed bool)
+	// What the updates did, taken together.
+	dirty, jobs bool
+	ready       []readyJob
+	damage      error
+}
+
+func (b *batch) begin() (err error) {
+	defer b.c.store.guard(&err)()
+	b.btx, err = b.c.store.db.Begin(true)
+	return err
+}
+
+// run runs u and notes what it did.
+func (b *batch) run(u *update) {
+	defer func() { // also when u ends its goroutine
+		u.independent = !b.dirty && !u.t.dirty
+		b.note(u.t)
+	}()
+	b.c.run(u, b.btx)
+}
+
+// runAndPass runs u and passes the transaction on, even when u panics.
+func (b *batch) runAndPass(u *update) {
+	defer b.pass()
+	b.run(u)
+}
+
+// pass lets the next waiting update run; when none is left, or after damage, the leader goes on.
+func (b *batch) pass() {
+	if len(b.waiting) == 0 || b.damage != nil {
+		b.c.passed <- struct{}{}
+		return
+	}
+	u := b.waiting[0]
+	b.waiting = b.waiting[1:]
+	u.wake <- signal{batch: b}
+}
+
+func (b *batch) note(t *tx) {
+	b.dirty = b.dirty || t.dirty
+	b.jobs = b.jobs || t.jobs
+	b.ready = append(b.ready, t.ready...)
+	if b.damage == nil {
+		b.damage = t.damage
+	}
+}
+
+// fill runs the updates that wait for the next commit.
+func (b *batch) fill() {
+	for len(b.updates) < maxBatch && b.damage == nil {
+		b.waiting = b.c.take(maxBatch - len(b.updates))
+		if len(b.waiting) == 0 {
+			return
+		}
+		b.updates = append(b.updates, b.waiting...)
+		b.pass()
+		<-b.c.passed
+	}
+}
+
+// yield lets other goroutines run that are about to call, and reports whether somebody came.
+func (b *batch) yield() bool {
+	if len(b.updates) >= maxBatch || b.damage != nil {
+		return false
+	}
+	runtime.Gosched()
+	b.c.mu.Lock()
+	defer b.c.mu.Unlock()
+	return len(b.c.queue) > 0
+}
+
+// commit makes durable what the updates wrote, and the acknowledgements of jobs with it. Nothing is written when no
+// update wrote anything.
+func (b *batch) commit() error {
+	if b.damage != nil {
+		b.c.store.fail(b.damage)
+		return b.damage
+	}
+	if !b.dirty {
+		return nil
+	}
+	t := b.c.store.tx(b.btx, true)
+	b.acked = b.c.store.acks.write(t)
+	if b.note(t); b.damage != nil {
+		return b.commit()
+	}
+	if err := b.write(); err != nil {
+		return b.c.store.commitFailed(err)
+	}
+	b.btx = nil
+	b.c.stats.commits.Add(1)
+	b.c.stats.updates.Add(uint64(len(b.updates)))
+	b.reportAcks(true)
+	if b.jobs {
+		b.c.store.announced.add(b.ready)
+		b.c.store.wakeUp()
+	}
+	return nil
+}
+
+func (b *batch) write() (err error) {
+	defer b.c.store.guard(&err)()
+	b.c.store.db.AllocSize = max(leastGrowth, int(b.btx.Size())/growthShare) // read by this commit alone
+	return b.btx.Commit()
+}
+
+// abort rolls back unless the batch was committed.
+func (b *batch) abort() {
+	b.reportAcks(false)
+	if b.btx == nil {
+		return
+	}
+	var err error
+	func() {
+		defer b.c.store.guard(&err)()
+		err = b.btx.Rollback()
+	}()
+	b.btx = nil
+}
+
+func (b *batch) reportAcks(committed bool) {
+	if b.acked != nil {
+		b.acked(committed)
+		b.acked = nil
+	}
+}

@@ -1,0 +1,222 @@
+package boltstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const (
+	defaultWorkers = 16
+	lockPatience   = time.Second
+	// checkBudget bounds how long Open looks at the structure of the file.
+	checkBudget = 100 * time.Millisecond
+	// A file grows at once by a growthShare-th of what it holds, and by leastGrowth at least: little, because the unused
+	// end of a file can be cut off without being missed. A file cut in half is always noticed.
+	leastGrowth = 8 << 10
+	growthShare = 16
+)
+
+var (
+	// ErrInUse is returned by Open when another process has the file open.
+	ErrInUse = errors.New("store file is in use by another process")
+	// ErrNotStore is returned by Open when the path holds something else.
+	ErrNotStore = errors.New("not a store file")
+	// ErrNewer is returned by Open when a newer version of the program has written the file, and by everything that reads
+	// a record which a newer version has written. Nothing is damaged: the newer version can read it.
+	ErrNewer = errors.New("store file was written by a newer version of this program")
+	// ErrOlder is returned by Open when an older version of the program has written the file and this one cannot read
+	// it any more.
+	ErrOlder = errors.New("store file was written by an older version of this program")
+)
+
+// Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
+// there. Before anything is trusted the file's structure is checked as far as is possible in a fixed time; Check does
+// the rest. It returns ErrInUse, ErrNotStore, ErrNewer, ErrOlder or ErrDamaged when that is what is wrong with the
+// file; all errors name the path.
+func Open(path string, cfg Config) (*Store, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Workers <= 0 {
+		cfg.Workers = defaultWorkers
+	}
+	f, err := openFile(path, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks()}
+	s.commit = &committer{store: s, passed: make(chan struct{}, 1)}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+// release closes the file after a failed start.
+func (s *Store) release() error {
+	if s.db != nil && !s.stuck {
+		return s.db.Close()
+	}
+	if err := s.file.Close(); !errors.Is(err, fs.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// openFile opens and locks the file.
+func openFile(path string, cfg Config) (*os.File, error) {
+	flag := os.O_RDWR | os.O_CREATE
+	if cfg.ReadOnly {
+		flag = os.O_RDONLY
+	}
+	info, err := os.Stat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !missing:
+		return nil, fmt.Errorf("open store: %w", err)
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open store %s: %w: it is no regular file (%s)", path, ErrNotStore, info.Mode().Type())
+	case err == nil && info.Mode().Perm()&0o077 != 0:
+		cfg.Logger.Warn("store file is open to others; chmod 600 is advised", "path", path, "mode", info.Mode().Perm())
+	}
+	f, err := os.OpenFile(path, flag, 0o600)
+	if err != nil {
+		return nil, openError(path, cfg.ReadOnly, err)
+	}
+	ok, err := lock(f, !cfg.ReadOnly, lockPatience)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("lock store %s: %w", path, err)
+	case !ok:
+		err = inUse(path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func inUse(path string) error {
+	return fmt.Errorf("open store %s: %w: the bot holds it while it runs, and commands started with the same "+
+		"COUNTERSIGN_STORE talk to that bot; a second bot needs a file of its own", path, ErrInUse)
+}
+
+func openError(path string, readOnly bool, err error) error {
+	folder := filepath.Dir(path)
+	if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) {
+		return fmt.Errorf("open store %s: the folder %s is not there; create it first: %w", path, folder, fs.ErrNotExist)
+	}
+	if errors.Is(err, fs.ErrPermission) && !readOnly {
+		return fmt.Errorf("open store %s: this user must be able to write the file and the folder %s: %w",
+			path, folder, fs.ErrPermission)
+	}
+	return fmt.Errorf("open store: %w", err)
+}
+
+// syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file
+// that is still empty was perhaps made by a process that was killed before it came to this.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("sync folder of store: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync folder of store: %w", err)
+	}
+	return nil
+}
+
+// start checks the file, hands it to bbolt and prepares the buckets.
+func (s *Store) start() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	size := info.Size()
+	if size > 0 && !s.cfg.ReadOnly {
+		fresh, err := unborn(s.file, size)
+		if err != nil {
+			return err
+		}
+		if fresh { // made again from the beginning
+			if err := s.file.Truncate(0); err != nil {
+				return fmt.Errorf("open store %s: %w", s.path, err)
+			}
+			size = 0
+		}
+	}
+	if size > 0 {
+		if err := s.inspect(size); err != nil {
+			return err
+		}
+	} else if s.cfg.ReadOnly {
+		return fmt.Errorf("open store %s: %w: it is empty", s.path, ErrNotStore)
+	} else if err := syncFolder(s.path); err != nil {
+		return err
+	}
+	if err := s.openBolt(size); err != nil {
+		return err
+	}
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
+	return s.checkClock()
+}
+
+// inspect looks at a file before it is mapped: a map that reaches beyond the file's end kills the process.
+func (s *Store) inspect(size int64) error {
+	both := readHeads(s.file)
+	if both.foreign() {
+		return fmt.Errorf("open store %s: %w: it does not begin as one", s.path, ErrNotStore)
+	}
+	h, whole, err := both.newest()
+	switch {
+	case err != nil:
+		return s.damaged(err)
+	case whole != nil && !s.cfg.AcceptOlder:
+		return s.damaged(fmt.Errorf("one of the two copies of its head is unreadable (%w), "+
+			"the newest commit may be missing", whole))
+	case whole != nil:
+		s.cfg.Logger.Error("store opened although a copy of its head is damaged: the newest commit may be missing",
+			"path", s.path)
+	}
+	if need := h.high * h.pageSize; uint64(size) < need {
+		return s.damaged(fmt.Errorf("it has been cut short: %d bytes of %d", size, need))
+	}
+	w := &walker{r: s.file, head: h, deadline: time.Now().Add(checkBudget)}
+	if err := w.walk(); err != nil {
+		return s.damaged(err)
+	}
+	return nil
+}
+
+// openBolt gives bbolt the file that is open and locked already.
+func (s *Store) openBolt(size int64) (err error) {
+	defer s.guard(&err)()
+	reserve := s.cfg.reserve
+	if reserve == 0 {
+		reserve = reservation(size, systemSize(s.file), func(n int64) bool { return mappable(s.file, n) })
+	}
+	s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{
+		Timeout:         lockPatience,
+		ReadOnly:        s.cfg.ReadOnly,
+		FreelistType:    bolt.FreelistMapType,
+		InitialMmapSize: int(reserve),
+		NoStatistics:    true,
+		OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return s.file, nil },
+	})
+	if err != nil {
+		return fmt.Errorf("open store %s: %w", s.path, err)
+	}
+	s.db.AllocSize = leastGrowth
+	return nil
+}

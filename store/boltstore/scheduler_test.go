@@ -1,0 +1,545 @@
+package boltstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/approvals"
+)
+
+// inBubble runs fn with a store whose time is that of the bubble.
+func inBubble(t *testing.T, fn func(t *testing.T, s *Store)) {
+	path := newPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(path, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		fn(t, s)
+	})
+}
+
+// dispatch hands jobs to handle until the returned function is called.
+func dispatch(t *testing.T, s *Store, handle func(context.Context, approvals.Job) error) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Dispatch(ctx, handle) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func enqueue(t *testing.T, s *Store, id string, due time.Time) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		return tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Due: due})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func countJobs(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	err := s.view(t.Context(), func(t *tx) error {
+		return errors.Join(
+			t.findJobs(func([]byte, *jobRecord) error {
+				n++
+				return nil
+			}),
+			t.scan(bucketScheduled, nil, nil, func(_, _ []byte) (bool, error) {
+				n++
+				return true, nil
+			}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestBackOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		times := make(chan time.Time, 20)
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			times <- time.Now()
+			if j.Attempts == 12 {
+				return nil
+			}
+			return errors.New("failed")
+		})
+		enqueue(t, s, "run_1", time.Now())
+		last := <-times
+		for n := range 12 {
+			longest := min(minBackOff<<n, maxBackOff)
+			at := <-times
+			if gap := at.Sub(last); gap < longest*4/5 || gap > longest {
+				t.Errorf("pause %d is %v, want at most %v and a fifth less at least", n+1, gap, longest)
+			}
+			last = at
+		}
+		stop()
+		if n := countJobs(t, s); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+}
+
+// TestDueExactly checks that jobs far in the future are handled on time: nothing polls.
+func TestDueExactly(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		type run struct {
+			id string
+			at time.Time
+		}
+		runs := make(chan run, 10)
+		defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			runs <- run{j.ID, time.Now()}
+			return nil
+		})()
+		start := time.Now()
+		for _, h := range []int{30, 10, 20} {
+			enqueue(t, s, fmt.Sprint(h), start.Add(time.Duration(h)*time.Hour))
+		}
+		for _, h := range []int{10, 20, 30} {
+			if got := <-runs; got.id != fmt.Sprint(h) || !got.at.Equal(start.Add(time.Duration(h)*time.Hour)) {
+				t.Errorf("job %s after %v, want %d after %dh", got.id, got.at.Sub(start), h, h)
+			}
+		}
+	})
+}
+
+func TestSlotsBound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		entered, release := make(chan struct{}, 100), make(chan struct{})
+		stop := dispatch(t, s, func(context.Context, approvals.Job) error {
+			entered <- struct{}{}
+			<-release
+			return nil
+		})
+		for n := range 50 {
+			enqueue(t, s, fmt.Sprint(n), time.Time{})
+		}
+		synctest.Wait()
+		if n := len(entered); n != defaultWorkers {
+			t.Errorf("%d handlers at once, want %d", n, defaultWorkers)
+		}
+		close(release)
+		for range 50 {
+			<-entered
+		}
+		stop()
+		if n := countJobs(t, s); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+}
+
+// TestAcksShareCommits checks that removing jobs that were handled costs no writes of its own while others are written.
+func TestAcksShareCommits(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		const length = 100
+		done := make(chan struct{})
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			if j.Attempts != 0 {
+				t.Errorf("job %s is repeated", j.ID)
+			}
+			var n int
+			fmt.Sscan(j.ID, &n)
+			if n == length {
+				close(done)
+				return nil
+			}
+			enqueue(t, s, fmt.Sprint(n+1), time.Time{})
+			return nil
+		})
+		enqueue(t, s, "1", time.Time{})
+		<-done
+		if n := s.commit.stats.commits.Load(); n != length {
+			t.Errorf("%d commits for %d jobs that follow each other", n, length)
+		}
+		synctest.Wait()
+		time.Sleep(2 * flushDelay) // in the bubble
+		synctest.Wait()
+		if n, more := countJobs(t, s), s.commit.stats.commits.Load(); n != 0 || more != length+1 {
+			t.Errorf("after a pause: %d jobs left and %d commits, want 0 and %d", n, more, length+1)
+		}
+		stop()
+	})
+}
+
+// TestFailedFlushIsPutOff has many handled jobs wait for a flush while none succeeds, as on a full disk: it is not
+// tried again and again.
+func TestFailedFlushIsPutOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		f := &flusher{store: s, done: make(chan error, 1)}
+		for n := range flushCount {
+			s.acks.add(fmt.Sprint(n), 1)
+		}
+		for range 3 {
+			if wait := f.plan(t.Context()); wait != 0 || !f.running {
+				t.Fatalf("a flush is due, and planned in %v", wait)
+			}
+			<-f.done
+			for n := range flushCount { // as if it had not come to pass
+				s.acks.add(fmt.Sprint(n), 1)
+			}
+			f.ended(errors.New("no space"))
+			if wait := f.plan(t.Context()); wait != maxBackOff || f.running {
+				t.Fatalf("tried again at once, or in %v, not %v", wait, maxBackOff)
+			}
+			time.Sleep(maxBackOff) // in the bubble
+		}
+		f.plan(t.Context())
+		f.ended(<-f.done)
+		if wait := f.plan(t.Context()); f.running || wait != 0 || f.delayed {
+			t.Errorf("all is written, and the next flush is planned in %v", wait)
+		}
+	})
+}
+
+// TestFailureBehindASuccess has a job succeed, and fail when it goes again because it was enqueued meanwhile, before
+// the success has been written: that it failed, and when it asked to be tried again, is kept.
+func TestFailureBehindASuccess(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		type try struct {
+			attempts int
+			at       time.Time
+		}
+		tries := make(chan try, 10)
+		calls := 0
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			tries <- try{j.Attempts, time.Now()}
+			switch calls++; calls {
+			case 1:
+				enqueue(t, s, "run_1", time.Time{})
+			case 2:
+				return &approvals.RetryError{After: time.Minute, Err: errors.New("slow down")}
+			}
+			return nil
+		})
+		enqueue(t, s, "run_1", time.Time{})
+		<-tries
+		second, third := <-tries, <-tries
+		if second.attempts != 0 || third.attempts != 1 || third.at.Sub(second.at) < time.Minute {
+			t.Errorf("attempts %d and %d, %v later; want 0 and 1, a minute later",
+				second.attempts, third.attempts, third.at.Sub(second.at))
+		}
+		stop()
+		if n := countJobs(t, s); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+}
+
+// TestDispatchNeedsStore ends with the store, without waiting for ctx, and stops its handlers.
+func TestDispatchNeedsStore(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		started, ended := make(chan struct{}), make(chan error)
+		go func() {
+			ended <- s.Dispatch(t.Context(), func(ctx context.Context, _ approvals.Job) error {
+				close(started)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+		}()
+		enqueue(t, s, "run_1", time.Time{})
+		<-started
+		if err := s.Dispatch(t.Context(), nil); err == nil {
+			t.Error("a second Dispatch runs beside the first")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, approvals.ErrClosed) {
+			t.Errorf("dispatch: %v, want ErrClosed", err)
+		}
+	})
+}
+
+// TestDueTimes checks how enqueued due times and handlers meet.
+func TestDueTimes(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	again := func(r *jobRecord, due time.Time) { r.add(r.Generation+1, due, now) }
+	for _, c := range []struct {
+		name string
+		do   func(r *jobRecord)
+		left bool
+		due  int
+		gens int // due times kept
+	}{
+		{"one", func(r *jobRecord) { again(r, at(5)) }, true, 5, 1},
+		{"earlier covers later", func(r *jobRecord) { again(r, at(5)); again(r, at(3)) }, true, 3, 1},
+		{"later stays for a handler under way", func(r *jobRecord) { again(r, at(3)); again(r, at(5)) }, true, 3, 2},
+		{"acknowledged with the later", func(r *jobRecord) { again(r, at(3)); again(r, at(5)); r.ack(2) }, false, 0, 0},
+		{"acknowledged before the later", func(r *jobRecord) { again(r, at(3)); again(r, at(5)); r.ack(1) }, true, 5, 1},
+		{"due ones are one", func(r *jobRecord) { again(r, at(-3)); again(r, at(-1)); again(r, at(0)) }, true, -3, 1},
+		{"due again while handled", func(r *jobRecord) { again(r, at(-3)); again(r, at(-1)); r.ack(1) }, true, -3, 1},
+		{"failed", func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), false) }, true, 7, 1},
+		{"failed and enqueued for sooner",
+			func(r *jobRecord) { again(r, at(-3)); again(r, at(1)); r.retry(1, at(7), false) }, true, 1, 1},
+		{"failed and enqueued for later",
+			func(r *jobRecord) { again(r, at(-3)); again(r, at(9)); r.retry(1, at(7), false) }, true, 7, 2},
+		{"paused", func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), true); again(r, at(1)) }, true, 7, 1},
+		{"paused, then handled",
+			func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), true); r.ack(1); again(r, at(1)) }, true, 1, 1},
+	} {
+		r := new(jobRecord)
+		c.do(r)
+		if left := len(r.DueTimes) > 0; left != c.left || left && (!r.Due.Equal(at(c.due)) || len(r.DueTimes) != c.gens) {
+			t.Errorf("%s: due %v, due times %v", c.name, r.Due.Sub(now), r.DueTimes)
+		}
+	}
+	r := new(jobRecord)
+	for n := range 100 {
+		again(r, at(n+1))
+	}
+	if len(r.DueTimes) > maxDueTimes {
+		t.Errorf("%d due times are kept", len(r.DueTimes))
+	}
+	if r.ack(99); len(r.DueTimes) != 1 || r.DueTimes[0].Gen != 100 {
+		t.Errorf("the newest due time is lost: %v", r.DueTimes)
+	}
+}
+
+func enqueueIn(t *testing.T, s *Store, group string, ids ...string) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		for _, id := range ids {
+			if err := tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: group}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ids returns so many ids that begin with a prefix, in the order of their bytes.
+func ids(prefix string, n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("%s%03d", prefix, i))
+	}
+	return list
+}
+
+// TestSlowGroupDelaysNoOther has as many handlers of one group as it has slots that never end, and more of its jobs
+// wait: a job of another group is handled all the same.
+func TestSlowGroupDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		var stuck atomic.Int64
+		handled := make(chan string, 10)
+		stop := dispatch(t, s, func(ctx context.Context, j approvals.Job) error {
+			if j.Group == "slow" {
+				stuck.Add(1)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			handled <- j.ID
+			return nil
+		})
+		enqueueIn(t, s, "slow", ids("s", 3*defaultWorkers)...)
+		synctest.Wait()
+		if n := stuck.Load(); n != defaultWorkers {
+			t.Errorf("%d handlers of one group at once, want %d", n, defaultWorkers)
+		}
+		enqueueIn(t, s, "quick", "run_1")
+		synctest.Wait()
+		if n := len(handled); n != 1 {
+			t.Errorf("%d jobs of the other group were handled, want 1", n)
+		}
+		stop()
+	})
+}
+
+// TestGroupsTakeTurns checks, with one slot over all, that groups are served in turns and each in its own order.
+func TestGroupsTakeTurns(t *testing.T) {
+	t.Parallel()
+	q := newReadyQueue(maxHandlers)
+	for _, key := range []string{"a1", "a2", "a3", "b1", "c1", "c2"} {
+		q.add(key[:1], key)
+	}
+	var got []string
+	for g, key := q.next(); g != nil; g, key = q.next() {
+		got = append(got, key)
+		q.started(g)
+		q.ended(g.name)
+	}
+	if want := []string{"a1", "b1", "c1", "a2", "c2", "a3"}; !slices.Equal(got, want) {
+		t.Errorf("served %q, want %q", got, want)
+	}
+	if len(q.groups) != 0 || q.running != 0 {
+		t.Errorf("%d groups and %d handlers are left", len(q.groups), q.running)
+	}
+}
+
+// TestHandlersAreBounded has more groups with a waiting job than there may be handlers of one kind.
+func TestHandlersAreBounded(t *testing.T) {
+	t.Parallel()
+	q := newReadyQueue(defaultWorkers)
+	for i := range maxHandlers + 10 {
+		q.add(fmt.Sprint(i), fmt.Sprint(i))
+	}
+	started := 0
+	for g, _ := q.next(); g != nil; g, _ = q.next() {
+		q.started(g)
+		started++
+	}
+	if started != maxHandlers {
+		t.Errorf("%d handlers at once, want %d", started, maxHandlers)
+	}
+	q.ended("0")
+	if g, _ := q.next(); g == nil {
+		t.Error("a handler has ended, and nothing takes its place")
+	}
+}
+
+// TestFullGroupIsNotLookedAt counts how many jobs are looked at while a group without a free slot has many that wait.
+func TestFullGroupIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	q := newReadyQueue(1)
+	for _, id := range ids("s", 1000) {
+		q.add("slow", id)
+	}
+	g, _ := q.next()
+	q.started(g)
+	for _, id := range ids("q", 5) {
+		q.add("quick", id)
+	}
+	looked := 0
+	for g, _ := q.next(); g != nil; g, _ = q.next() {
+		looked++
+		q.skipped(g)
+	}
+	if looked != 5 {
+		t.Errorf("%d jobs were looked at, want the 5 of the group with a free slot", looked)
+	}
+}
+
+// TestGroupChanges enqueues a job that waits for a slot again, for another group: it is handled in a slot of that one.
+func TestGroupChanges(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		groups := make(chan string, 10)
+		stop := dispatch(t, s, func(ctx context.Context, j approvals.Job) error {
+			if j.ID != "moves" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			groups <- j.Group
+			return nil
+		})
+		enqueueIn(t, s, "slow", append(ids("a", defaultWorkers), "moves")...)
+		synctest.Wait()
+		enqueueIn(t, s, "quick", "moves")
+		synctest.Wait()
+		if len(groups) != 1 {
+			t.Fatalf("handled %d times, want once", len(groups))
+		}
+		if got := <-groups; got != "quick" {
+			t.Errorf("handled in group %q", got)
+		}
+		stop()
+	})
+}
+
+// TestPutOffGroups has a full group with many jobs whose later time comes before that of another group's.
+func TestPutOffGroups(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		quick := make(chan time.Time, 1)
+		stop := dispatch(t, s, func(ctx context.Context, j approvals.Job) error {
+			if j.Group == "slow" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			quick <- time.Now()
+			return nil
+		})
+		due := time.Now().Add(time.Minute)
+		err := s.Update(t.Context(), func(tx approvals.Tx) (err error) {
+			for i, id := range ids("s", 3*defaultWorkers) {
+				j := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: "slow", Due: due.Add(time.Duration(i))}
+				err = errors.Join(err, tx.Enqueue(j))
+			}
+			j := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "q", Group: "quick", Due: due.Add(time.Second)}
+			return errors.Join(err, tx.Enqueue(j))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := <-quick; !at.Equal(due.Add(time.Second)) {
+			t.Errorf("handled %v after it was due", at.Sub(due.Add(time.Second)))
+		}
+		stop()
+	})
+}
+
+// TestEndedJobIsLookedAtAgain checks that a job whose handler has ended is looked at at once, not only when its end
+// has been written: it may have been enqueued meanwhile, or its failure could not be recorded.
+func TestEndedJobIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		enqueueIn(t, s, "g", "run_1")
+		d := newScheduler(s, nil)
+		if err := d.findReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for round := range 2 {
+			c := claim{d: d}
+			err := s.view(t.Context(), func(tx *tx) error {
+				c.t = tx
+				return c.run()
+			})
+			if err != nil || len(c.jobs) != 1 {
+				t.Fatalf("look %d found %d jobs, %v", round+1, len(c.jobs), err)
+			}
+			d.end(c.jobs[0])
+		}
+	})
+}
+
+// TestLateAnnouncement has a job committed whose due time the scheduler has already passed in the file: it is not
+// missed.
+func TestLateAnnouncement(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		handled := make(chan string, 1)
+		d := newScheduler(s, func(_ context.Context, j approvals.Job) error {
+			handled <- j.ID
+			return nil
+		})
+		s.announced.listen(true)
+		d.horizon = instant(time.Now().Add(time.Hour))
+		enqueue(t, s, "run_1", time.Now().Add(time.Minute))
+		if _, err := d.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.drain()
+		if len(handled) != 1 {
+			t.Error("the job was not handled")
+		}
+	})
+}
