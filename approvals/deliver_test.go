@@ -228,8 +228,9 @@ func TestUndeliverableCardLeavesTheRequestDecidable(t *testing.T) {
 	b.must(r, bob, approvals.Approve, "")
 	b.reaches(id, approvals.RunDone)
 	b.until("the answer", func() bool { return len(b.surface.texts(approvals.NotifyAnswer)) == 1 })
-	if n := b.count(approvals.AuditUndeliverable); n != 2 {
-		t.Errorf("%d undeliverable audited, want the card and its update", n)
+	b.until("the outbox to be empty", b.delivered)
+	if n := b.count(approvals.AuditUndeliverable); n < 2 || n > 3 { // two updates may be one
+		t.Errorf("%d undeliverable audited, want the card, its decision and its outcome", n)
 	}
 }
 

@@ -2,7 +2,7 @@ package approvals_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -10,7 +10,8 @@ import (
 	"countersign/store/boltstore"
 )
 
-var errDead = errors.New("the process is dead")
+// errDead is what a store says whose process is gone: it never answers again.
+var errDead = fmt.Errorf("the process is dead: %w", approvals.ErrClosed)
 
 // mortal is a store whose process can die: from then on nothing is read or written through it. It can be told to die
 // at a chosen write.

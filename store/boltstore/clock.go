@@ -20,6 +20,7 @@ type clock struct {
 	opened    time.Time     // the wall clock when the clock was made
 	last      time.Time     // what now has returned last
 	at        time.Duration // elapsed then
+	given     time.Time     // what next has returned last
 	wrong     bool          // the wall clock is off
 	uncertain time.Time
 }
@@ -39,10 +40,30 @@ func newClockWith(log *slog.Logger, read func() (wall time.Time, elapsed time.Du
 	return c
 }
 
+// next returns the time as now does, but later than it ever has returned: the order of writes is that of their times.
+func (c *clock) next() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tell()
+	if !t.After(c.given) {
+		t = c.given.Add(time.Microsecond)
+	}
+	c.given = t
+	return t
+}
+
 // now returns the time in UTC and whole microseconds.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if t := c.tell(); t.After(c.given) {
+		return t
+	}
+	return c.given
+}
+
+// tell reads the clocks. The caller holds mu.
+func (c *clock) tell() time.Time {
 	wall, elapsed := c.read()
 	step := max(elapsed-c.at, 0)
 	next := c.last.Add(step)

@@ -100,3 +100,25 @@ func TestClockDoubt(t *testing.T) {
 		t.Errorf("uncertain since %v; %v lies before the jump and %v behind it", doubt, before, after)
 	}
 }
+
+// TestEveryWriteHasALaterTime has the clocks stand still.
+func TestEveryWriteHasALaterTime(t *testing.T) {
+	t.Parallel()
+	h := &handClock{wall: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
+	c := newClockWith(slog.New(slog.DiscardHandler), h.read)
+	last := c.now()
+	for range 5 {
+		next := c.next()
+		if !next.After(last) && !last.Equal(h.wall) {
+			t.Errorf("%v behind %v", next, last)
+		}
+		if read := c.now(); !read.Equal(next) {
+			t.Errorf("a reader is at %v, the write before it was at %v", read, next)
+		}
+		last = next
+	}
+	h.pass(time.Second)
+	if got := c.next(); !got.Equal(h.wall) {
+		t.Errorf("the clocks go on, and this one is at %v", got)
+	}
+}

@@ -197,8 +197,11 @@ func (s *Store) guard(err *error) func() {
 }
 
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
-	t := &tx{btx: btx, write: write, path: s.path, now: s.clock.now()}
-	if write {
+	t := &tx{btx: btx, write: write, path: s.path}
+	if !write {
+		t.now = s.clock.now()
+	} else {
+		t.now = s.clock.next()
 		t.undoLog = make([]change, 0, 16) // what a decision takes
 	}
 	return t

@@ -15,16 +15,19 @@ func isolation() []promise {
 		{"WriteSkew", "when the last two requests of a run are decided at once, one of the two must wake the run", testWriteSkew},
 		{"Claim", "one worker executes a run; an ended lease can be taken over; an older epoch writes nothing", testClaim},
 		{"AuditRace", "the audit has no gap and no fork, however many write at once", testAuditRace},
+		{"SealRace", "two sealers at once, the lease of one having ended, must not fork the chain", testSealRace},
 		{"OnceRace", "an event delivered twice at once is taken once", testOnceRace},
 		{"Snapshot", "a page of requests and the counts beside it must be of one moment", testSnapshot},
 	}
 }
 
 // overlap runs two functions in transactions of which neither commits before both have read, as far as the store lets
-// them: each calls read in between. It returns their errors.
+// them: each calls read in between. The second is of another process, if the store serves several. It returns their
+// errors.
 func (s *suite) overlap(a, b func(tx approvals.Tx, read func()) error) (errA, errB error) {
 	var firstRead, secondRead sync.Once
 	first, second := make(chan struct{}), make(chan struct{})
+	elsewhere := s.replica()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		errA = s.store.Update(s.ctx, func(tx approvals.Tx) error {
@@ -36,7 +39,7 @@ func (s *suite) overlap(a, b func(tx approvals.Tx, read func()) error) (errA, er
 	})
 	await(s, "the first transaction to read", first)
 	wg.Go(func() {
-		errB = s.store.Update(s.ctx, func(tx approvals.Tx) error {
+		errB = elsewhere.Update(s.ctx, func(tx approvals.Tx) error {
 			return b(tx, func() { secondRead.Do(func() { close(second) }) })
 		})
 	})
@@ -77,7 +80,7 @@ func testWriteSkew(s *suite) {
 				}
 			}
 			read()
-			err = errors.Join(err, tx.PutRequest(request(mine, approvals.RequestApproved)))
+			err = errors.Join(err, tx.PutRequestHead(head(mine, approvals.RequestApproved)))
 			if open > 0 {
 				return err
 			}
@@ -135,28 +138,25 @@ func testClaim(s *suite) {
 	}
 }
 
-func testAuditRace(s *suite) {
-	link := func(tx approvals.Tx, read func()) error {
-		e := entry(1)
-		head, err := tx.AuditHead(ws)
-		switch {
-		case err == nil:
-			e.Seq, e.Prev = head.Seq+1, head.Hash
-		case !errors.Is(err, approvals.ErrNotFound):
-			return err
-		}
-		read()
-		e.Hash = agent.Digest{byte(e.Seq)}
-		return tx.PutAudit(e)
+// nextInChain returns the number of the chain's next entry, and the hash that links it.
+func nextInChain(tx approvals.Tx) (seq uint64, prev agent.Digest, err error) {
+	head, err := tx.AuditHead(ws)
+	switch {
+	case errors.Is(err, approvals.ErrNotFound):
+		return 1, prev, nil
+	case err != nil:
+		return 0, prev, err
 	}
-	for range 2 {
-		errA, errB := s.overlap(link, link)
-		s.must(errors.Join(errA, errB))
-	}
+	return head.Seq + 1, head.Hash, nil
+}
+
+// expectChain checks that the chain has so many entries, each linked to the one before.
+func (s *suite) expectChain(n int) {
+	s.Helper()
 	s.view(func(tx approvals.Tx) error {
-		list, err := tx.AuditEntries(ws, 1, 10)
-		if len(list) != 4 {
-			s.Errorf("%d entries, want 4", len(list))
+		list, err := tx.AuditEntries(ws, 1, 10*n)
+		if len(list) != n {
+			s.Errorf("%d entries, want %d", len(list), n)
 		}
 		var prev agent.Digest
 		for i, e := range list {
@@ -165,6 +165,51 @@ func testAuditRace(s *suite) {
 			}
 			prev = e.Hash
 		}
+		return err
+	})
+}
+
+func testAuditRace(s *suite) {
+	link := func(tx approvals.Tx, read func()) error {
+		seq, prev, err := nextInChain(tx)
+		if err != nil {
+			return err
+		}
+		read()
+		e := entry(seq)
+		e.Prev, e.Hash = prev, agent.Digest{byte(seq)}
+		return tx.AppendAudit(e)
+	}
+	for range 2 {
+		errA, errB := s.overlap(link, link)
+		s.must(errors.Join(errA, errB))
+	}
+	s.expectChain(4)
+}
+
+func testSealRace(s *suite) {
+	s.update(func(tx approvals.Tx) error {
+		return tx.AppendAudit(unsealed("aud_1"), unsealed("aud_2"), unsealed("aud_3"))
+	})
+	seal := func(tx approvals.Tx, read func()) error {
+		list, err1 := tx.UnsealedAudit(ws, 2)
+		seq, prev, err2 := nextInChain(tx)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		read()
+		for i, e := range list {
+			e.Seq, e.Prev, e.Hash = seq+uint64(i), prev, agent.Digest{byte(seq) + byte(i)}
+			prev = e.Hash
+		}
+		return tx.SealAudit(list...)
+	}
+	errA, errB := s.overlap(seal, seal)
+	s.must(errors.Join(errA, errB))
+	s.expectChain(3)
+	s.view(func(tx approvals.Tx) error {
+		list, err := tx.UnsealedAudit(ws, 10)
+		same(s, "unsealed", nil, list)
 		return err
 	})
 }
@@ -187,23 +232,27 @@ func testOnceRace(s *suite) {
 func testSnapshot(s *suite) {
 	s.update(func(tx approvals.Tx) error { return tx.PutRequest(request("req_1", approvals.RequestPending)) })
 	s.view(func(tx approvals.Tx) error {
-		before, err := tx.PendingRequests(ws, "", 10)
+		before, err := tx.RequestHead(ws, "req_1")
 		if err != nil {
 			return err
 		}
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() {
 			done <- s.store.Update(s.ctx, func(tx approvals.Tx) error {
-				return tx.PutRequest(request("req_1", approvals.RequestApproved))
+				r := head("req_1", approvals.RequestApproved)
+				r.Version = before.Version + 1
+				return tx.PutRequestHead(r)
 			})
 		}()
 		if err := await(s, "a commit while somebody reads", done); err != nil {
 			return err
 		}
-		after, err := tx.Request(ws, "req_1")
-		if err == nil && (len(before) != 1 || after.Status != approvals.RequestPending) {
-			s.Errorf("the snapshot changed: %d pending, then %s", len(before), after.Status)
+		page, _, err1 := tx.QueryRequests(approvals.RequestQuery{Workspace: ws, Limit: 10})
+		after, err2 := tx.Request(ws, "req_1")
+		if err := errors.Join(err1, err2); err != nil {
+			return err
 		}
-		return err
+		same(s, "the snapshot", []*approvals.RequestHead{before, before}, append(page, &after.RequestHead))
+		return nil
 	})
 }

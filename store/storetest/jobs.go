@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,16 +17,11 @@ func jobs() []promise {
 		{"JobTransactional", "work is planned exactly when what makes it due is committed", testJobTransactional},
 		{"JobWakes", "a click must not wait for somebody to look", testJobWakes},
 		{"JobWhole", "the handler learns which record to look at", testJobWhole},
+		{"JobOwn", "what a handler does to the job it was given is nobody else's business", testJobOwn},
 		{"JobDue", "a request expires when its time is up, not before", testJobDue},
 		{"JobRetry", "what failed is tried again, and not at once", testJobRetry},
 		{"JobRetryError", "a surface that asks for a pause gets it, whatever else happens meanwhile", testJobRetryError},
 		{"JobPanic", "a bug in one job must not end the others", testJobPanic},
-		{"JobKey", "ten reasons to look at a run are one look", testJobKey},
-		{"JobAgain", "what happens while a run is looked at must be looked at too", testJobAgain},
-		{"JobLater", "a job that plans its own next time must not lose it", testJobLater},
-		{"JobExclusive", "a run is never executed twice at once", testJobExclusive},
-		{"JobParallel", "one slow run must not hold up the others", testJobParallel},
-		{"JobKindsApart", "cards are delivered however many runs are busy", testJobKindsApart},
 		{"JobSurvives", "what was promised before a crash is done after it", testJobSurvives},
 		{"JobInterrupted", "a job cut off by the end of the program is done after the next start", testJobInterrupted},
 		{"JobAttempts", "back-off and the log count the failures in a row, and nothing else", testJobAttempts},
@@ -41,14 +37,7 @@ func job(id string) approvals.Job {
 
 func (s *suite) enqueue(list ...approvals.Job) {
 	s.Helper()
-	s.update(func(tx approvals.Tx) error {
-		for _, j := range list {
-			if err := tx.Enqueue(j); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	s.update(func(tx approvals.Tx) error { return tx.Enqueue(list...) })
 }
 
 // dispatch hands jobs to handle until the subtest or stop ends it.
@@ -72,16 +61,6 @@ func (s *suite) dispatch(handle func(context.Context, approvals.Job) error) (sto
 	}
 	s.Cleanup(stop)
 	return stop
-}
-
-// quiet checks that nothing more arrives for a while.
-func quiet[T any](s *suite, what string, c <-chan T) {
-	s.Helper()
-	select {
-	case v := <-c:
-		s.Errorf("%s: %v", what, v)
-	case <-time.After(while):
-	}
 }
 
 // handled returns a handler that reports the ids of its jobs.
@@ -121,7 +100,8 @@ func testJobWakes(s *suite) {
 
 func testJobWhole(s *suite) {
 	jobs := make(chan approvals.Job, 10)
-	want := approvals.Job{Workspace: other, Kind: approvals.JobDeliver, ID: "a\x00b|ä", Due: now().Add(-time.Hour), Place: &place}
+	want := approvals.Job{Workspace: other, Kind: approvals.JobDeliver, ID: "a\x00b|ä", Due: s.now().Add(-time.Hour),
+		Place: &place, Copy: "dm:U1", Group: "slack/C1"}
 	s.enqueue(want)
 	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
 		jobs <- j
@@ -129,20 +109,48 @@ func testJobWhole(s *suite) {
 	})()
 	got := await(s, "the job", jobs)
 	want.Due, want.Generation = got.Due, got.Generation
-	if d := diff(want, got); d != "" {
-		s.Errorf("job (-enqueued +handled):\n%s", d)
+	same(s, "job", []approvals.Job{want}, []approvals.Job{got})
+}
+
+func testJobOwn(s *suite) {
+	jobs := make(chan approvals.Job, 10)
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
+		seen := j
+		at := *j.Place
+		seen.Place = &at
+		spoil(reflect.ValueOf(&j))
+		jobs <- seen
+		if seen.Attempts == 0 {
+			return errors.New("failed")
+		}
+		return nil
+	})()
+	own := place
+	j := job("own")
+	j.Place = &own
+	s.update(func(tx approvals.Tx) error {
+		own = place
+		err := tx.Enqueue(j)
+		own.Thread = "spoiled"
+		return err
+	})
+	for want := range 2 {
+		got := await(s, "the next try", jobs)
+		if got.ID != "own" || got.Attempts != want || *got.Place != place {
+			s.Errorf("try %d: job %+v in %+v", want, got, *got.Place)
+		}
 	}
 }
 
 func testJobDue(s *suite) {
 	times := make(chan time.Time, 10)
 	defer s.dispatch(func(context.Context, approvals.Job) error {
-		times <- time.Now()
+		times <- s.now()
 		return nil
 	})()
 	s.prompt("to handle a job that is due", 3, func(round int) time.Duration {
 		j := job(fmt.Sprint(round))
-		j.Due = time.Now().Add(while)
+		j.Due = s.now().Add(while)
 		s.enqueue(j)
 		at := await(s, "the job", times)
 		if at.Before(j.Due) {
@@ -215,126 +223,6 @@ func testJobPanic(s *suite) {
 	if !seen["bad"] || !seen["good"] {
 		s.Errorf("handled: %v", seen)
 	}
-}
-
-func testJobKey(s *suite) {
-	late, soon := job("one"), job("one")
-	late.Due, soon.Due = time.Now().Add(time.Hour), time.Now().Add(100*time.Millisecond)
-	s.enqueue(late, soon, late)
-	s.enqueue(late)
-	ids, handle := handled()
-	defer s.dispatch(handle)()
-	await(s, "the job at the earlier time", ids)
-	quiet(s, "one job was handled twice", ids)
-	s.enqueue(job("one"), job("one"))
-	await(s, "the job when enqueued anew", ids)
-}
-
-func testJobAgain(s *suite) {
-	calls, release := make(chan struct{}, 10), make(chan struct{})
-	var again atomic.Bool
-	defer s.dispatch(func(ctx context.Context, _ approvals.Job) error {
-		calls <- struct{}{}
-		if !again.Swap(true) {
-			s.hold(release)
-		}
-		return nil
-	})()
-	s.enqueue(job("one"))
-	await(s, "the first handler", calls)
-	s.enqueue(job("one"))
-	s.enqueue(job("one"))
-	close(release)
-	await(s, "the second handler", calls)
-	quiet(s, "handled once more than needed", calls)
-}
-
-func testJobLater(s *suite) {
-	times := make(chan time.Time, 10)
-	dues := make(chan time.Time, 10)
-	var seen sync.Map
-	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
-		times <- time.Now()
-		if _, again := seen.LoadOrStore(j.ID, true); again {
-			return nil
-		}
-		later := job(j.ID)
-		later.Due = time.Now().Add(while)
-		dues <- later.Due
-		return s.store.Update(s.ctx, func(tx approvals.Tx) error { return tx.Enqueue(later) })
-	})()
-	for round := range 3 {
-		s.enqueue(job(fmt.Sprint(round)))
-		await(s, "the first handler", times)
-		due := await(s, "what it plans", dues)
-		if at := await(s, "the handler that was planned meanwhile", times); at.Before(due) {
-			s.Errorf("handled again %v before it was due", due.Sub(at))
-		}
-	}
-}
-
-func testJobExclusive(s *suite) {
-	entered, release, others := make(chan struct{}, 100), make(chan struct{}), make(chan struct{})
-	defer s.dispatch(func(ctx context.Context, j approvals.Job) error {
-		if j.ID != "one" {
-			others <- struct{}{}
-			return nil
-		}
-		entered <- struct{}{}
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return nil
-	})()
-	s.enqueue(job("one"))
-	await(s, "the handler", entered)
-	for i := range 3 {
-		s.enqueue(job("one"), job(fmt.Sprint(i)))
-		await(s, "another job, enqueued with it", others)
-	}
-	quiet(s, "a second handler of the same job", entered)
-	close(release)
-}
-
-func testJobParallel(s *suite) {
-	both := make(chan struct{})
-	met := make(chan struct{}, 2)
-	defer s.dispatch(func(ctx context.Context, _ approvals.Job) error {
-		select {
-		case both <- struct{}{}:
-		case <-both:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		met <- struct{}{}
-		return nil
-	})()
-	s.enqueue(job("a"), job("b"))
-	await(s, "two handlers to meet", met)
-	await(s, "two handlers to meet", met)
-}
-
-func testJobKindsApart(s *suite) {
-	busy, delivered := make(chan struct{}, 300), make(chan struct{}, 1)
-	stop := s.dispatch(func(ctx context.Context, j approvals.Job) error {
-		if j.Kind == approvals.JobDeliver {
-			delivered <- struct{}{}
-			return nil
-		}
-		busy <- struct{}{}
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	defer stop()
-	var runs []approvals.Job
-	for i := range 200 {
-		runs = append(runs, job(fmt.Sprint(i)))
-	}
-	s.enqueue(runs...)
-	await(s, "a busy run", busy)
-	s.enqueue(approvals.Job{Workspace: ws, Kind: approvals.JobDeliver, ID: "card", Due: time.Now()})
-	await(s, "a delivery beside 200 busy runs", delivered)
 }
 
 func testJobSurvives(s *suite) {
@@ -418,9 +306,10 @@ func testDispatchClosed(s *suite) {
 	ended := make(chan error, 1)
 	started := make(chan struct{}, 1)
 	go func() {
-		ended <- s.store.Dispatch(s.ctx, func(context.Context, approvals.Job) error {
+		ended <- s.store.Dispatch(s.ctx, func(ctx context.Context, _ approvals.Job) error {
 			started <- struct{}{}
-			return nil
+			<-ctx.Done() // it ends with the store
+			return ctx.Err()
 		})
 	}()
 	s.enqueue(job("first"))
@@ -432,12 +321,12 @@ func testDispatchClosed(s *suite) {
 }
 
 func testDispatchEnds(s *suite) {
-	started, release := make(chan struct{}), make(chan struct{})
+	started, release := make(chan struct{}, 1), make(chan struct{})
 	ctx, cancel := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- s.store.Dispatch(ctx, func(context.Context, approvals.Job) error {
-			close(started)
+			started <- struct{}{}
 			s.hold(release)
 			return nil
 		})

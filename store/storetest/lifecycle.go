@@ -22,7 +22,7 @@ func testReopen(s *suite) {
 		s.expect(true)
 	}
 	s.update(func(tx approvals.Tx) error {
-		return errors.Join(tx.PutRun(run("run_1", approvals.RunDone)), tx.PutAudit(entry(2)))
+		return errors.Join(tx.PutRun(run("run_1", approvals.RunDone)), tx.AppendAudit(entry(2)))
 	})
 	s.reopen()
 	s.view(func(tx approvals.Tx) error {
@@ -53,11 +53,11 @@ func testClosed(s *suite) {
 }
 
 func testCloseWaits(s *suite) {
-	inside, updated, closed := make(chan struct{}), make(chan error, 1), make(chan error, 1)
+	inside, updated, closed := make(chan struct{}, 1), make(chan error, 1), make(chan error, 1)
 	release := make(chan struct{})
 	go func() {
 		updated <- s.store.Update(s.ctx, func(tx approvals.Tx) error {
-			close(inside)
+			signal(inside)
 			s.hold(release)
 			return everything(tx)
 		})

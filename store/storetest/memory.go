@@ -1,217 +1,118 @@
 package storetest
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"countersign/approvals"
 )
 
-// Memory is the data of a store in memory that keeps every promise in the plainest way: one writer at a time on a copy
-// of everything. It says what a store must do, and nothing about how.
+// Memory is the data of a store in memory that keeps every promise in the plainest way: one writer at a time, on a copy.
+// It says what a store must do, and nothing about how. Any number of stores may be open on it at once, as if each were a
+// process of its own on one database; none of them is [approvals.Exclusive].
+//
+// It keeps its promises willingly until Unreliable has been called; after that, grudgingly. Its clock runs as the
+// process's does and can be moved with Advance and Step. All of it works in a bubble of testing/synctest.
 type Memory struct {
-	writer  sync.Mutex             // held while a transaction writes
-	current atomic.Pointer[tables] // replaced, never changed
+	clock  clock
+	writer chan struct{} // holds a token while somebody writes
+	root   atomic.Pointer[tree]
+	chaos  atomic.Pointer[Chaos]
+	dice   dice
+
+	mu      sync.Mutex
+	open    int           // stores that are open
+	opened  int           // stores that ever were
+	changed chan struct{} // closed, and replaced, when jobs or the clock have changed
 }
 
-// tables holds the records by kind and key.
-type tables map[string]table
-
-type table map[row]json.RawMessage
-
-// row is a key: a workspace and what identifies the record there.
-type row struct {
-	ws         approvals.WorkspaceID
-	a, b, c, d string
-	n          uint64
-}
-
-func (r row) compare(o row) int {
-	return cmp.Or(cmp.Compare(r.ws, o.ws), cmp.Compare(r.a, o.a), cmp.Compare(r.b, o.b), cmp.Compare(r.c, o.c),
-		cmp.Compare(r.d, o.d), cmp.Compare(r.n, o.n))
-}
-
-// NewMemory returns empty data.
-func NewMemory() *Memory { return newMemory(tables{}) }
-
-func newMemory(content tables) *Memory {
-	m := new(Memory)
-	m.current.Store(&content)
+// NewMemory returns empty data. Its clock says what the process's says.
+func NewMemory() *Memory {
+	m := &Memory{clock: newClock(), writer: make(chan struct{}, 1), changed: make(chan struct{})}
+	m.chaos.Store(new(Chaos))
 	return m
 }
 
-// Open returns a store on the data. One store may be open at a time.
+// Open returns a store on the data, another one at each call. What its handlers had under way when it is closed is
+// handed out again, as for a process that has died.
 func (m *Memory) Open() approvals.Store {
-	return &memoryStore{data: m, wake: make(chan struct{}, 1), running: make(map[row]bool)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.open == 0 {
+		m.clock.open()
+	}
+	m.open++
+	m.opened++
+	return &memoryStore{data: m, id: m.opened, closing: make(chan struct{})}
 }
 
-// memoryStore is an open store on a Memory.
-type memoryStore struct {
-	data    *Memory
-	wake    chan struct{}
-	running map[row]bool // jobs being handled; belongs to the writer
+// Now returns the time of the stores' clock.
+func (m *Memory) Now() time.Time { return m.clock.now() }
 
-	mu     sync.Mutex
-	closed bool
-	active sync.WaitGroup
+// Advance lets so much time pass, on the wall clock and on the monotonic one: what is due by then is due at once.
+func (m *Memory) Advance(d time.Duration) {
+	m.clock.advance(d)
+	m.wake()
 }
 
-func (s *memoryStore) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return approvals.ErrClosed
-	}
-	s.active.Add(1)
-	return nil
+// Step sets the wall clock forward, or back, without time passing. Open stores follow as [approvals.Tx] says: Now never
+// goes back, and once the wall clock has departed by more than five minutes from the time that has passed since the first
+// store was opened, it is not believed, and UncertainSince tells so. Before a store is open, Step makes the stores' clock
+// differ from the process's, which shows who mixes the two.
+func (m *Memory) Step(d time.Duration) {
+	m.clock.step(d)
+	m.wake()
 }
 
-func (s *memoryStore) View(ctx context.Context, fn func(approvals.Tx) error) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.active.Done()
-	t := &memoryTx{store: s, tables: *s.data.current.Load()}
-	defer func() { t.ended = true }()
-	return fn(t)
+// wake has the dispatchers look for work.
+func (m *Memory) wake() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
-func (s *memoryStore) Update(ctx context.Context, fn func(approvals.Tx) error) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.active.Done()
-	s.data.writer.Lock()
-	defer s.data.writer.Unlock()
-	t := &memoryTx{store: s, write: true, tables: maps.Clone(*s.data.current.Load())}
-	for kind, rows := range t.tables {
-		t.tables[kind] = maps.Clone(rows)
-	}
-	defer func() { t.ended = true }()
-	if err := fn(t); err != nil {
-		return err
-	}
-	s.data.current.Store(&t.tables)
-	s.wakeUp()
-	return nil
+// change returns a channel that is closed at the next change of jobs or clock.
+func (m *Memory) change() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
 }
 
-func (s *memoryStore) wakeUp() {
+// lock waits for the writer's turn.
+func (m *Memory) lock(ctx context.Context) error {
 	select {
-	case s.wake <- struct{}{}:
-	default:
+	case m.writer <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-func (s *memoryStore) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.wakeUp() // ends Dispatch
-	s.active.Wait()
-	return nil
+func (m *Memory) unlock() { <-m.writer }
+
+// begin starts a transaction on what is there now. Writers hold the lock, unless what they write is thrown away.
+func (m *Memory) begin(ctx context.Context, write bool) *memoryTx {
+	c := m.chaos.Load()
+	return &memoryTx{root: m.root.Load(), now: m.clock.now(), write: write, deferred: c.Defer, looks: c.looks(),
+		cancelled: ctx.Err}
 }
 
-// memoryTx is a transaction: a copy of everything.
-type memoryTx struct {
-	store  *memoryStore
-	tables tables
-	write  bool
-	ended  bool
+// commit makes what the transaction wrote the present. Its caller holds the lock.
+func (m *Memory) commit(t *memoryTx) {
+	m.root.Store(t.root)
+	if t.jobs {
+		m.wake()
+	}
 }
 
-var errMisused = errors.New("transaction cannot do that")
-
-func (t *memoryTx) usable(write bool) error {
-	if t.ended || write && !t.write {
-		return errMisused
-	}
-	return nil
-}
-
-// get decodes a record.
-func (t *memoryTx) get(kind string, at row, record any) error {
-	if err := t.usable(false); err != nil {
-		return err
-	}
-	data, ok := t.tables[kind][at]
-	if !ok {
-		return approvals.ErrNotFound
-	}
-	return json.Unmarshal(data, record)
-}
-
-// put encodes a record. A key needs its workspace and the parts that are named.
-func (t *memoryTx) put(kind string, at row, record any, parts ...string) error {
-	data, err := marshal(record)
-	if err != nil {
-		return err
-	}
-	return t.putRaw(kind, at, data, parts...)
-}
-
-func (t *memoryTx) putRaw(kind string, at row, data []byte, parts ...string) error {
-	if err := t.usable(true); err != nil {
-		return err
-	}
-	if at.ws == "" || slices.Contains(parts, "") {
-		return approvals.ErrInvalid
-	}
-	if t.tables[kind] == nil {
-		t.tables[kind] = table{}
-	}
-	t.tables[kind][at] = bytes.Clone(data)
-	return nil
-}
-
-// rows lists the keys of a kind that match, in order.
-func (t *memoryTx) rows(kind string, match func(row) bool) []row {
-	var list []row
-	for r := range t.tables[kind] {
-		if match(r) {
-			list = append(list, r)
-		}
-	}
-	slices.SortFunc(list, row.compare)
-	return list
-}
-
-// list decodes the records of a kind that match by key and content, in order, at most limit.
-func list[T any](t *memoryTx, kind string, limit int, byKey func(row) bool, match func(*T) bool) ([]*T, error) {
-	if err := t.usable(false); err != nil {
-		return nil, err
-	}
-	var records []*T
-	for _, r := range t.rows(kind, byKey) {
-		if len(records) >= limit {
-			break
-		}
-		record := new(T)
-		if err := t.get(kind, r, record); err != nil {
-			return nil, err
-		}
-		if match(record) {
-			records = append(records, record)
-		}
-	}
-	return records, nil
-}
-
-// marshal keeps the bytes of raw JSON within the record.
-func marshal(record any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(record)
-	return buf.Bytes(), err
+// apply runs fn in a transaction that no chaos touches, and that cannot fail.
+func (m *Memory) apply(fn func(t *memoryTx)) {
+	m.writer <- struct{}{}
+	defer m.unlock()
+	t := &memoryTx{root: m.root.Load(), now: m.clock.now(), write: true, jobs: true, cancelled: func() error { return nil }}
+	fn(t)
+	m.commit(t)
 }

@@ -1,101 +1,130 @@
 package storetest
 
 import (
-	"context"
-	"errors"
-	"math/rand/v2"
-	"sync"
+	"encoding/binary"
 	"time"
 
 	"countersign/approvals"
 )
 
-// memoryJob is a job with what was asked for while it was handled.
-type memoryJob struct {
+// queuedJob is a job that is planned.
+type queuedJob struct {
 	approvals.Job
-	Again     *time.Time // enqueued while being handled, for then
-	NotBefore time.Time  // asked for by a handler
+	// Given is the generation that a handler is at work on, 0 when none is.
+	Given uint64 `json:"given,omitempty"`
+	// Again is when to run again after that, because it was enqueued meanwhile.
+	Again *time.Time `json:"again,omitempty"`
+	// NotBefore was asked for by a handler.
+	NotBefore time.Time `json:"not_before,omitzero"`
+
+	// Drawn says that its lot has been drawn: then it is Lost, or held back until Hold.
+	Drawn bool      `json:"drawn,omitempty"`
+	Lost  bool      `json:"lost,omitempty"`
+	Hold  time.Time `json:"hold,omitzero"`
 }
 
-func (t *memoryTx) Enqueue(j approvals.Job) error {
-	at := row{ws: j.Workspace, a: string(j.Kind), b: j.ID}
-	m := new(memoryJob)
-	err := t.get("job", at, m)
-	switch {
-	case errors.Is(err, approvals.ErrNotFound):
-		m = &memoryJob{Job: j}
-		m.Attempts = 0
-	case err != nil:
-		return err
-	case t.store.running[at]:
-		if m.Again == nil || j.Due.Before(*m.Again) {
-			m.Again = &j.Due
+// handlerMark says that a handler is at work on a key. It stays when the job is deleted.
+type handlerMark struct {
+	Store      int       `json:"store"`
+	Generation uint64    `json:"generation"`
+	Job        queueName `json:"job"`
+}
+
+// queueName is the key of a job.
+type queueName struct {
+	Workspace approvals.WorkspaceID `json:"workspace"`
+	Kind      approvals.JobKind     `json:"kind"`
+	ID        string                `json:"id"`
+}
+
+func nameOf(j *approvals.Job) queueName { return queueName{j.Workspace, j.Kind, j.ID} }
+
+func (n queueName) job() string  { return key("job", n.Workspace, string(n.Kind), n.ID) }
+func (n queueName) mark() string { return key("handler", n.Workspace, string(n.Kind), n.ID) }
+
+func (t *memoryTx) Enqueue(jobs ...approvals.Job) error {
+	for _, j := range jobs {
+		if err := identified(j.Workspace, string(j.Kind), j.ID); err != nil {
+			return err
 		}
-	case j.Due.Before(m.Due):
-		m.Due = j.Due
+		j = own(j)
+		if err := t.change(func() error { return t.enqueue(j) }); err != nil {
+			return err
+		}
+	}
+	return t.usable(true)
+}
+
+func (t *memoryTx) enqueue(j approvals.Job) error {
+	at := nameOf(&j).job()
+	m := &queuedJob{Job: j}
+	m.Attempts = 0
+	if v := t.root.get(at); v != nil {
+		old, err := decode[queuedJob](v)
+		if err != nil {
+			return err
+		}
+		old.enqueued(j)
+		m = old
+	}
+	m.Generation = t.nextGeneration()
+	m.Drawn, m.Lost, m.Hold = false, false, time.Time{}
+	return t.setJob(m)
+}
+
+// enqueued takes over what is newer. A field that the newer job leaves empty stays as it is.
+func (m *queuedJob) enqueued(j approvals.Job) {
+	switch {
+	case m.Given == 0:
+		m.Due = earliest(m.Due, j.Due)
+	case m.Again == nil || j.Due.Before(*m.Again):
+		m.Again = &j.Due
 	}
 	if j.Place != nil {
 		m.Place = j.Place
 	}
-	return t.put("job", at, m, string(j.Kind), j.ID)
+	if j.Copy != "" {
+		m.Copy = j.Copy
+	}
+	if j.Group != "" {
+		m.Group = j.Group
+	}
 }
 
-// Dispatch starts a goroutine for every job that is due.
-func (s *memoryStore) Dispatch(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
-	var handlers sync.WaitGroup
-	defer handlers.Wait()
-	for ctx.Err() == nil {
-		jobs, next, err := s.due(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, j := range jobs {
-			handlers.Go(func() { s.work(ctx, j, handle) })
-		}
-		alarm := time.NewTimer(time.Until(next))
-		select {
-		case <-ctx.Done():
-		case <-s.wake:
-		case <-alarm.C:
-		}
-		alarm.Stop()
-	}
-	return nil
+func (t *memoryTx) DeleteJob(ws approvals.WorkspaceID, kind approvals.JobKind, id string) error {
+	return t.change(func() error {
+		t.remove(queueName{ws, kind, id}.job())
+		t.jobs = true
+		return nil
+	})
 }
 
-// due marks the due jobs as running and returns them, and when the next will be due.
-func (s *memoryStore) due(ctx context.Context) (jobs []memoryJob, next time.Time, err error) {
-	next = time.Now().Add(time.Hour)
-	if err := s.enter(ctx); err != nil {
-		return nil, next, err
-	}
-	defer s.active.Done()
-	s.data.writer.Lock() // the marks belong to the writer
-	defer s.data.writer.Unlock()
-	t := &memoryTx{store: s, tables: *s.data.current.Load()}
-	for _, at := range t.rows("job", func(at row) bool { return !s.running[at] }) {
-		var m memoryJob
-		if err := t.get("job", at, &m); err != nil {
-			return nil, next, err
-		}
-		if due := latest(m.Due, m.NotBefore); due.After(time.Now()) {
-			next = earliest(next, due)
-			continue
-		}
-		s.running[at] = true
-		jobs = append(jobs, m)
-	}
-	return jobs, next, nil
+func (t *memoryTx) setJob(m *queuedJob) error {
+	data, err := marshal(m)
+	t.set(nameOf(&m.Job).job(), data)
+	t.jobs = true
+	return err
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// nextGeneration counts what is ever enqueued, so that a key's generation grows even when the job was gone in between.
+func (t *memoryTx) nextGeneration() uint64 {
+	k := everywhere("generation")
+	n := uint64(1)
+	if v := t.root.get(k); v != nil {
+		n += binary.BigEndian.Uint64(v.data)
 	}
-	return b
+	t.set(k, []byte(number(n)))
+	return n
+}
+
+func latest(times ...time.Time) time.Time {
+	var newest time.Time
+	for _, t := range times {
+		if t.After(newest) {
+			newest = t
+		}
+	}
+	return newest
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -103,56 +132,4 @@ func earliest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-func (s *memoryStore) work(ctx context.Context, j memoryJob, handle func(context.Context, approvals.Job) error) {
-	err := call(ctx, j.Job, handle)
-	s.Update(context.WithoutCancel(ctx), func(tx approvals.Tx) error {
-		t := tx.(*memoryTx)
-		at := row{ws: j.Workspace, a: string(j.Kind), b: j.ID}
-		delete(s.running, at)
-		var m memoryJob
-		if err := t.get("job", at, &m); err != nil {
-			return err
-		}
-		if !m.ended(err, ctx.Err() != nil) {
-			delete(t.tables["job"], at)
-			return nil
-		}
-		return t.put("job", at, m)
-	})
-}
-
-// ended notes how a handler ended and reports whether the job stays.
-func (m *memoryJob) ended(err error, interrupted bool) bool {
-	again := m.Again
-	m.Again = nil
-	switch {
-	case err == nil && again == nil:
-		return false
-	case err == nil:
-		m.Due, m.Attempts, m.NotBefore = *again, 0, time.Time{}
-		return true
-	case interrupted:
-		return true
-	}
-	m.Attempts++
-	m.Due = time.Now().Add(50*time.Millisecond<<min(m.Attempts, 10) + rand.N(10*time.Millisecond))
-	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
-		m.Due = time.Now().Add(asked.After)
-		m.NotBefore = m.Due
-	}
-	if again != nil {
-		m.Due = earliest(m.Due, *again)
-	}
-	return true
-}
-
-func call(ctx context.Context, j approvals.Job, handle func(context.Context, approvals.Job) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.New("handler panicked")
-		}
-	}()
-	return handle(ctx, j)
 }

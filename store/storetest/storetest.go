@@ -5,7 +5,18 @@
 //	}
 //
 // Each subtest stands for one promise and says why somebody relies on it. [Memory] is a store that does nothing but
-// keep the promises; [Compare] drives a store and Memory with the same random operations and compares what they say.
+// keep the promises, and can keep them as unkindly as they allow, to try those who rely on a store; [Compare] drives a
+// store and Memory with the same random operations and compares what they say.
+//
+// The files, by what they are about:
+//
+//	storetest everything fill                                        running the suite; records to try it with
+//	transactions isolation clock lifecycle replicas                  promises of the store as a whole
+//	records own runs inputs states sessions requests query trail outbox   promises of the records
+//	jobs jobs_again jobs_group                                       promises of Dispatch
+//	machine                                                          Compare
+//	memory memory_…                                                  Memory
+//	broken_… control_test                                            stores that break a promise each, which must be noticed
 package storetest
 
 import (
@@ -18,9 +29,10 @@ import (
 
 // Harness gives a test a store of its own.
 type Harness struct {
-	// Open opens the store, and after Close opens it again on the same data. It fails the test when it cannot.
+	// Open opens the store, and after Close opens it again on the same data. It fails the test when it cannot. A store that
+	// is not [approvals.Exclusive] is also opened while it is open, as by another process.
 	Open func() approvals.Store
-	// Scans says that the store does not promise that listing pending requests is cheap.
+	// Scans says that the store does not promise that lists of what waits are cheap.
 	Scans bool
 }
 
@@ -34,7 +46,8 @@ type promise struct {
 // promises returns the whole contract.
 func promises() []promise {
 	var all []promise
-	for _, part := range [][]promise{transactions(), isolation(), records(), lists(), trail(), jobs(), lifecycle()} {
+	for _, part := range [][]promise{transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(),
+		requests(), queries(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle()} {
 		all = append(all, part...)
 	}
 	return all
@@ -71,6 +84,22 @@ type suite struct {
 	store   approvals.Store
 }
 
+// exclusive reports whether the store serves one process alone.
+func (s *suite) exclusive() bool {
+	e, ok := s.store.(approvals.Exclusive)
+	return ok && e.Exclusive()
+}
+
+// replica returns what another process works with: another store on the same data, or the only one there is.
+func (s *suite) replica() approvals.Store {
+	if s.exclusive() {
+		return s.store
+	}
+	another := s.harness.Open()
+	s.Cleanup(func() { another.Close() })
+	return another
+}
+
 // reopen closes the store and opens it again.
 func (s *suite) reopen() {
 	s.Helper()
@@ -93,6 +122,25 @@ func (s *suite) view(fn func(tx approvals.Tx) error) {
 	s.Helper()
 	if err := s.store.View(s.ctx, fn); err != nil {
 		s.Fatalf("view: %v", err)
+	}
+}
+
+// now is the time of the store.
+func (s *suite) now() time.Time {
+	s.Helper()
+	var at time.Time
+	s.view(func(tx approvals.Tx) error {
+		at = tx.Now()
+		return nil
+	})
+	return at
+}
+
+// same compares what a list holds with what it should.
+func same[T any](s *suite, what string, want, got []T) {
+	s.Helper()
+	if d := diff(want, got); d != "" {
+		s.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 
@@ -124,6 +172,14 @@ func (s *suite) hold(c <-chan struct{}) {
 	}
 }
 
+// signal tells whoever waits on c, once: a closure that runs again tells nobody twice.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // while is how long the suite waits for what must not happen, or need not. A machine that stands still for longer has a
 // broken store pass; it never has a sound one fail.
 const while = 400 * time.Millisecond
@@ -132,6 +188,16 @@ const while = 400 * time.Millisecond
 func settle(c <-chan struct{}) {
 	select {
 	case <-c:
+	case <-time.After(while):
+	}
+}
+
+// quiet checks that nothing more arrives for a while.
+func quiet[T any](s *suite, what string, c <-chan T) {
+	s.Helper()
+	select {
+	case v := <-c:
+		s.Errorf("%s: %v", what, v)
 	case <-time.After(while):
 	}
 }
@@ -149,12 +215,23 @@ func (s *suite) prompt(what string, times int, try func(round int) time.Duration
 	}
 }
 
-const (
-	ws    approvals.WorkspaceID = "T1"
-	other approvals.WorkspaceID = "T11" // ws is a prefix of it
-)
+// cost is the shortest time that fn takes.
+func cost(fn func()) time.Duration {
+	best := time.Hour
+	for range 20 {
+		begin := time.Now()
+		fn()
+		best = min(best, time.Since(begin))
+	}
+	return best
+}
 
-var place = approvals.Place{Surface: "slack", Channel: "C1", Thread: "1700000000.000100"}
-
-// now is a time that every store can keep: whole microseconds, UTC.
-func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+// notDearer checks that something with much data costs about what it costs with little. Times of a few microseconds
+// vary by more than is meant here.
+func (s *suite) notDearer(what string, little, much time.Duration) {
+	s.Helper()
+	s.Logf("%s takes %v with little data and %v with much", what, little, much)
+	if much > 8*little {
+		s.Errorf("%s takes %v with little data and %v with much", what, little, much)
+	}
+}

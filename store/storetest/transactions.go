@@ -2,77 +2,13 @@ package storetest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
 
-	"countersign/agent"
 	"countersign/approvals"
 )
-
-// everything puts one record of each kind, in a workspace that was empty.
-func everything(tx approvals.Tx) error {
-	_, err := tx.Once(ws, "event", now())
-	return errors.Join(err,
-		tx.PutRun(run("run_1", approvals.RunQueued)),
-		tx.PutState(ws, "run_1", agent.Delta{Head: json.RawMessage(`{}`), Count: 1, Items: json.RawMessage(`[1]`)}),
-		tx.PutRequest(request("req_1", approvals.RequestPending)),
-		tx.PutEffect(effect("eff_1")),
-		tx.PutAudit(entry(1)),
-		tx.PutNotification(notification("ntf_1")),
-		tx.AppendSession(ws, place, "run_1", json.RawMessage(`[1]`)),
-		tx.Enqueue(approvals.Job{Workspace: ws, Kind: approvals.JobRun, ID: "run_1", Due: now().Add(time.Hour)}),
-	)
-}
-
-// found names the kinds of records of everything that are there. Jobs have no getter.
-func found(tx approvals.Tx) ([]string, error) {
-	var list []string
-	note := func(kind string, there bool, err error) error {
-		if there && err == nil {
-			list = append(list, kind)
-		}
-		if errors.Is(err, approvals.ErrNotFound) {
-			return nil
-		}
-		return err
-	}
-	_, err1 := tx.Run(ws, "run_1")
-	_, err2 := tx.ActiveRun(ws, place)
-	active, err3 := tx.ActiveRuns(ws, "T1/U1", "")
-	_, _, err4 := tx.State(ws, "run_1")
-	_, err5 := tx.Request(ws, "req_1")
-	pending, err6 := tx.PendingRequests(ws, "", 10)
-	ofRun, err7 := tx.RequestsOfRun(ws, "run_1")
-	_, err8 := tx.Effect(ws, "run_1", "eff_1")
-	_, err9 := tx.AuditHead(ws)
-	workspaces, err10 := tx.AuditWorkspaces()
-	outbox, err11 := tx.Notifications(ws, place, 10)
-	session, err12 := tx.Session(ws, place)
-	err := errors.Join(
-		note("run", true, err1), note("active run", true, err2), note("active runs", active > 0, err3),
-		note("state", true, err4), note("request", true, err5), note("pending request", len(pending) > 0, err6),
-		note("request of run", len(ofRun) > 0, err7), note("effect", true, err8), note("audit", true, err9),
-		note("audit workspace", len(workspaces) > 0, err10), note("notification", len(outbox) > 0, err11),
-		note("session", len(session) > 0, err12))
-	return list, err
-}
-
-// expect checks that all of everything is there, or nothing.
-func (s *suite) expect(all bool) {
-	s.Helper()
-	var have []string
-	s.view(func(tx approvals.Tx) (err error) {
-		have, err = found(tx)
-		return err
-	})
-	if all && len(have) != 12 || !all && len(have) != 0 {
-		s.Errorf("found %d of 12 kinds of records, all expected: %v: %q", len(have), all, have)
-	}
-}
 
 func transactions() []promise {
 	return []promise{
@@ -84,6 +20,8 @@ func transactions() []promise {
 		{"ViewRefusesWrites", "a reader that writes by mistake must learn of it", testViewRefusesWrites},
 		{"EndedTx", "a transaction that escaped must not read or write in somebody else's", testEndedTx},
 		{"CancelledContext", "a caller that has given up must not act any more", testCancelledContext},
+		{"CancelledScan", "a long list for somebody who has gone away must not go on", testCancelledScan},
+		{"CancelledCommit", "somebody who gave up in the middle is told the truth about what was done", testCancelledCommit},
 		{"FailuresAmongMany", "one caller's failure must not touch what others commit at the same time", testFailuresAmongMany},
 		{"ManyAtOnce", "every acknowledged change counts, however many people click", testManyAtOnce},
 	}
@@ -95,10 +33,12 @@ func testNotFound(s *suite) {
 		_, err1 := tx.Run(ws, "run_1")
 		_, err2 := tx.ActiveRun(ws, place)
 		_, _, err3 := tx.State(ws, "run_1")
-		_, err4 := tx.Request(ws, "req_1")
-		_, err5 := tx.Effect(ws, "run_1", "eff_1")
-		_, err6 := tx.AuditHead(ws)
-		for i, err := range []error{err1, err2, err3, err4, err5, err6} {
+		_, _, err4 := tx.StateTail(ws, "run_1", 1000)
+		_, err5 := tx.Request(ws, "req_1")
+		_, err6 := tx.RequestHead(ws, "req_1")
+		_, err7 := tx.Effect(ws, "run_1", "eff_1")
+		_, err8 := tx.AuditHead(ws)
+		for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
 			if !errors.Is(err, approvals.ErrNotFound) {
 				s.Errorf("getter %d: %v, want ErrNotFound", i+1, err)
 			}
@@ -164,41 +104,29 @@ func testReadYourWrites(s *suite) {
 		if err := everything(tx); err != nil {
 			return err
 		}
-		have, err := found(tx)
-		if len(have) != 12 {
-			s.Errorf("the transaction sees %q", have)
+		_, missing, err := found(tx, ws)
+		if len(missing) > 0 {
+			s.Errorf("the transaction does not see: %q", missing)
 		}
 		return err
 	})
 }
 
-// writes calls every method that writes.
-func writes(tx approvals.Tx) []error {
-	_, err := tx.Once(ws, "event", now())
-	return []error{err,
-		tx.PutRun(run("run_1", approvals.RunQueued)),
-		tx.PutState(ws, "run_1", agent.Delta{Head: json.RawMessage(`{}`)}),
-		tx.DeleteState(ws, "run_1"),
-		tx.PutRequest(request("req_1", approvals.RequestPending)),
-		tx.PutEffect(effect("eff_1")),
-		tx.PutAudit(entry(1)),
-		tx.PutNotification(notification("ntf_1")),
-		tx.DeleteNotification(notification("ntf_1")),
-		tx.AppendSession(ws, place, "run_1", json.RawMessage(`[1]`)),
-		tx.Enqueue(approvals.Job{Workspace: ws, Kind: approvals.JobRun, ID: "run_1"}),
-	}
-}
-
 func testViewRefusesWrites(s *suite) {
-	s.view(func(tx approvals.Tx) error {
-		for i, err := range writes(tx) {
-			if err == nil {
-				s.Errorf("write %d succeeded in a View", i+1)
+	for _, full := range []bool{false, true} {
+		s.view(func(tx approvals.Tx) error {
+			for _, w := range writes(tx) {
+				if w.call() == nil {
+					s.Errorf("%s succeeded in a View", w.name)
+				}
 			}
+			return nil
+		})
+		s.expect(full)
+		if !full {
+			s.update(everything)
 		}
-		return nil
-	})
-	s.expect(false)
+	}
 }
 
 func testEndedTx(s *suite) {
@@ -210,14 +138,15 @@ func testEndedTx(s *suite) {
 	s.view(keep)
 	s.update(keep)
 	for _, tx := range escaped {
-		for i, err := range writes(tx) {
-			if err == nil {
-				s.Errorf("write %d succeeded after the transaction's end", i+1)
+		for _, w := range writes(tx) {
+			if w.call() == nil {
+				s.Errorf("%s succeeded after the transaction's end", w.name)
 			}
 		}
-		_, err := tx.Run(ws, "run_1")
-		if err == nil || errors.Is(err, approvals.ErrNotFound) {
-			s.Errorf("a read after the transaction's end: %v", err)
+		for _, f := range finders(tx, ws) {
+			if _, err := f.there(); err == nil || errors.Is(err, approvals.ErrNotFound) {
+				s.Errorf("looking for %s after the transaction's end: %v", f.kind, err)
+			}
 		}
 	}
 	s.expect(false)
@@ -235,6 +164,63 @@ func testCancelledContext(s *suite) {
 			s.Errorf("got %v, want context.Canceled", err)
 		}
 	}
+}
+
+func testCancelledScan(s *suite) {
+	const many = 3000
+	s.putMany("req", many, approvals.RequestApproved)
+	s.appendMany(many)
+	scans := map[string]func(tx approvals.Tx) error{
+		"audit entries": func(tx approvals.Tx) error {
+			_, err := tx.AuditEntries(ws, 1, many)
+			return err
+		},
+		"requests": func(tx approvals.Tx) error {
+			q := approvals.RequestQuery{Workspace: ws, Tool: "none", Limit: 10}
+			for {
+				_, next, err := tx.QueryRequests(q)
+				if err != nil || next == "" {
+					return err
+				}
+				q.After = next
+			}
+		},
+		"requests of a run": func(tx approvals.Tx) error {
+			_, err := tx.RequestsOfRun(ws, "run_1")
+			return err
+		},
+	}
+	for what, scan := range scans {
+		for _, transact := range []func(context.Context, func(approvals.Tx) error) error{s.store.View, s.store.Update} {
+			ctx, cancel := context.WithCancel(s.ctx)
+			transact(ctx, func(tx approvals.Tx) error {
+				cancel()
+				err := scan(tx)
+				if !errors.Is(err, context.Canceled) {
+					s.Errorf("%s: %v, want context.Canceled", what, err)
+				}
+				return err
+			})
+			cancel()
+		}
+	}
+}
+
+func testCancelledCommit(s *suite) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	told := s.store.Update(ctx, func(tx approvals.Tx) error {
+		err := everything(tx)
+		cancel()
+		return err
+	})
+	if errors.Is(told, approvals.ErrCommitUnknown) {
+		return // it does not say
+	}
+	if told != nil && !errors.Is(told, context.Canceled) {
+		s.Errorf("update: %v, want context.Canceled or nil", told)
+	}
+	s.expect(told == nil)
 }
 
 func testFailuresAmongMany(s *suite) {
