@@ -85,7 +85,7 @@ type RequestHead struct {
 	Cards []Card `json:"cards,omitempty"`
 
 	// Outcome is what became of the call, OutcomeAt since when that is so.
-	Outcome   Outcome   `json:"outcome,omitempty"`
+	Outcome   Outcome   `json:"outcome"`
 	OutcomeAt time.Time `json:"outcome_at,omitzero"`
 	// NextAct is when something happens to the pending request by itself; zero: nothing will.
 	NextAct time.Time `json:"next_act,omitzero"`

@@ -30,7 +30,7 @@ func (fixedPolicy) Requirement(context.Context, *approvals.Request) (approvals.R
 }
 
 var benchRequirement = approvals.Requirement{
-	Policy: "default_policy", Approvers: approvals.Approvers{Users: []approvals.UserID{benchApprover}}, Quorum: 1, DenyQuorum: 1,
+	Policy: "default_policy", Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{benchApprover}}), DenyQuorum: 1,
 	ExpiresIn: 24 * time.Hour, OnExpiry: approvals.ExpiryReject, ValidFor: time.Hour, Always: []approvals.Scope{approvals.ScopeRun},
 }
 
@@ -146,12 +146,15 @@ func (r *serviceRig) seed(ctx context.Context, n int) ([]*approvals.Request, err
 					Input: "pay invoice 1042", Status: approvals.RunWaiting, Version: 4, Epoch: 1, Created: now, Updated: now, Turns: 1, StateItems: 2,
 				}
 				q := &approvals.Request{
-					Workspace: benchWorkspace, ID: approvals.NewRequestID(now), Run: run.ID, Place: place, Requester: benchRequester,
-					Kind: agent.Confirm, Interruption: "bench#1#call_1", Agent: "bench", Path: []string{"bench"},
-					Tool:      approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description},
-					Arguments: arguments, Definition: transfer.Digest(), Digest: digest,
-					Requirement: benchRequirement, Status: approvals.RequestPending, Version: 2, Created: now, Expires: now.Add(24 * time.Hour),
-					Cards: []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
+					RequestHead: approvals.RequestHead{
+						Workspace: benchWorkspace, ID: approvals.NewRequestID(now), Run: run.ID, Place: place, Requester: benchRequester,
+						Kind: agent.Confirm, Interruption: "bench#1#call_1", Agent: "bench", Path: []string{"bench"},
+						Tool:       approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description},
+						Definition: transfer.Digest(), Digest: digest,
+						Requirement: benchRequirement, Status: approvals.RequestPending, Version: 2, Created: now, Expires: now.Add(24 * time.Hour),
+						Cards: []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
+					},
+					RequestContent: approvals.RequestContent{Arguments: arguments},
 				}
 				d := agent.Delta{Head: []byte(`{"bench":true}`), Count: 2, Items: []byte(`[` + strconv.Quote(string(make3k())) + `]`)}
 				if err := errors.Join(tx.PutRun(run), tx.PutRequest(q), tx.PutState(benchWorkspace, run.ID, d)); err != nil {

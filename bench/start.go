@@ -68,19 +68,20 @@ func preparePending(ctx context.Context, dir string, n int) error {
 
 // pageTime is the median time of a page of the pending list, from its middle, as an operator reads it.
 func (r *serviceRig) pageTime(ctx context.Context) (time.Duration, error) {
-	all, _, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 100})
+	first, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 100})
 	if err != nil {
 		return 0, err
 	}
+	all := first.Requests
 	times := make([]time.Duration, 101)
 	for i := range times {
 		start := time.Now()
-		page, _, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 20, After: all[len(all)/2].ID})
+		page, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 20, After: all[len(all)/2].ID})
 		if err != nil {
 			return 0, err
 		}
-		if len(page) != 20 {
-			return 0, fmt.Errorf("a page of %d pending requests", len(page))
+		if len(page.Requests) != 20 {
+			return 0, fmt.Errorf("a page of %d pending requests", len(page.Requests))
 		}
 		times[i] = time.Since(start)
 	}
@@ -105,15 +106,15 @@ func (r *serviceRig) seedDecided(ctx context.Context, from, until int) error {
 					Workspace: benchWorkspace, ID: approvals.NewRunID(at), Place: place, Agent: "bench", Requester: benchRequester,
 					Input: "pay invoice 1042", Status: approvals.RunDone, Version: 7, Epoch: 2, Turns: 2, Output: "Done.", Created: at, Updated: at, Ended: at,
 				}
-				q := &approvals.Request{
+				q := &approvals.Request{RequestHead: approvals.RequestHead{
 					Workspace: benchWorkspace, ID: approvals.NewRequestID(at), Run: run.ID, Place: place, Requester: benchRequester,
 					Kind: agent.Confirm, Interruption: "bench/1/call_1", Agent: "bench", Path: []string{"bench"},
-					Tool:      approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: "Move money between two accounts."},
-					Arguments: []byte(`{"amount":250,"memo":"invoice 1042","to":"acme"}`), Digest: digest, Requirement: benchRequirement,
+					Tool:   approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: "Move money between two accounts."},
+					Digest: digest, Requirement: benchRequirement,
 					Status: approvals.RequestApproved, Version: 3, Created: at, Expires: at.Add(24 * time.Hour), Settled: at, Applied: true,
 					Cards:     []approvals.Card{{Channel: place.Channel, Message: place.Thread}},
 					Decisions: []approvals.Decision{{ID: approvals.NewDecisionID(at), Workspace: benchWorkspace, By: benchApprover, Verdict: approvals.Approve, Digest: digest, Via: "button", At: at}},
-				}
+				}, RequestContent: approvals.RequestContent{Arguments: []byte(`{"amount":250,"memo":"invoice 1042","to":"acme"}`)}}
 				if err := tx.PutRun(run); err != nil {
 					return err
 				}
@@ -123,7 +124,7 @@ func (r *serviceRig) seedDecided(ctx context.Context, from, until int) error {
 				for _, action := range []approvals.AuditAction{approvals.AuditDecision, approvals.AuditRequestApproved} {
 					seq++
 					e := &approvals.AuditEntry{Workspace: benchWorkspace, Seq: seq, At: at, Action: action, Actor: string(benchApprover), Run: run.ID, Request: q.ID}
-					if err := tx.PutAudit(e); err != nil {
+					if err := tx.AppendAudit(e); err != nil {
 						return err
 					}
 				}

@@ -22,7 +22,7 @@ type rule struct {
 
 func (p rule) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
 	q, err := everybody{}.Requirement(ctx, r)
-	q.Approvers, q.Quorum = p.approvers, p.quorum
+	q.Seats = approvals.Quorum(p.quorum, p.approvers)
 	return q, err
 }
 

@@ -17,17 +17,29 @@ func TestStatic(t *testing.T) {
 		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep, ValidFor: time.Minute,
 		Always: []approvals.Scope{approvals.ScopeRun},
 	}
-	got, err := s.Requirement(t.Context(), &approvals.Request{Workspace: "T9"})
+	got, err := s.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := approvals.Requirement{
-		Policy: "default", Quorum: 2, DenyQuorum: 1, SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep,
+		Policy: "default", DenyQuorum: 1, SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep,
 		ValidFor: time.Minute, Always: []approvals.Scope{approvals.ScopeRun},
-		Approvers: approvals.Approvers{Users: []approvals.UserID{"T9/U1"}, Groups: []string{"S1"}, ChannelMembers: true},
+		Seats: approvals.Quorum(2, approvals.Approvers{
+			Users: []approvals.UserID{"T9/U1"}, Groups: []string{"S1"}, ChannelMembers: true,
+		}),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	s.AllOf = []Set{{Groups: []string{"S1"}}, {Users: []string{"U2"}}}
+	want.Seats = []approvals.Seat{
+		{Approvers: approvals.Approvers{Groups: []string{"S1"}}}, {Approvers: approvals.Approvers{Users: []approvals.UserID{"T9/U2"}}},
+	}
+	if got, err = s.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("one of each:", diff)
 	}
 }
 
@@ -36,6 +48,7 @@ func TestStaticFailsClosed(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]approvals.Policy{
 		"nobody":         &Static{Quorum: 1, DenyQuorum: 1},
+		"an empty set":   &Static{AllOf: []Set{{Groups: []string{"S1"}}, {}}, DenyQuorum: 1},
 		"no quorum":      &Static{Users: []string{"U1"}, DenyQuorum: 1},
 		"no deny quorum": &Static{Users: []string{"U1"}, Quorum: 1},
 	} {

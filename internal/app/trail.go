@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -51,6 +52,9 @@ func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger) (*trail
 		all, err := tx.AuditWorkspaces()
 		for _, ws := range all {
 			head, err := tx.AuditHead(ws)
+			if errors.Is(err, approvals.ErrNotFound) {
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -122,24 +126,23 @@ func (t *trail) read(ctx context.Context, ws approvals.WorkspaceID) (more bool, 
 	return len(page) == trailPage, nil
 }
 
+// count counts the pending requests.
 func (t *trail) count(ctx context.Context, all []approvals.WorkspaceID) error {
 	n := 0
 	for _, ws := range all {
-		var after approvals.RequestID
-		for {
-			var page []*approvals.Request
+		q := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, Limit: trailPage}
+		for more := true; more; {
+			var page []*approvals.RequestHead
+			var next approvals.RequestID
 			err := t.store.View(ctx, func(tx approvals.Tx) (err error) {
-				page, err = tx.PendingRequests(ws, after, trailPage)
+				page, next, err = tx.QueryRequests(q)
 				return err
 			})
 			if err != nil {
 				return err
 			}
 			n += len(page)
-			if len(page) < trailPage {
-				break
-			}
-			after = page[len(page)-1].ID
+			q.After, more = next, next != ""
 		}
 	}
 	t.pending, t.counted = float64(n), time.Now()

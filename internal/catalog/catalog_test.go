@@ -256,12 +256,12 @@ func TestCatalogPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.Requirement(t.Context(), &approvals.Request{Workspace: "T1"})
+	r, err := c.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Approvers.Users) != 1 || r.Approvers.Users[0] != "T1/U7" || r.Approvers.ChannelMembers ||
-		len(r.Always) != 0 {
+	set, uniform := r.Uniform()
+	if !uniform || len(set.Users) != 1 || set.Users[0] != "T1/U7" || set.ChannelMembers || len(r.Always) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if who := c.Requesters("T1"); len(who.Users) != 1 || who.Users[0] != "T1/U8" || who.ChannelMembers {

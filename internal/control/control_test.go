@@ -103,12 +103,19 @@ func serveTo(t *testing.T, desk Desk, judge func(*lineage.Peer) error) (store st
 	return store, client
 }
 
+// named returns a request of which only the id is known.
+func named(id approvals.RequestID) *approvals.Request {
+	return &approvals.Request{RequestHead: approvals.RequestHead{ID: id}}
+}
+
 // TestThroughSocket gets the same through the socket as from the desk.
 func TestThroughSocket(t *testing.T) {
 	t.Parallel()
-	r := &approvals.Request{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending,
-		Arguments: json.RawMessage(`{"a":1}`)}
-	desk := &fakeDesk{page: []*approvals.Request{r, {ID: "req_2"}, {ID: "req_3"}}, request: r, entries: 3,
+	r := &approvals.Request{
+		RequestHead:    approvals.RequestHead{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending},
+		RequestContent: approvals.RequestContent{Arguments: json.RawMessage(`{"a":1}`)},
+	}
+	desk := &fakeDesk{page: []*approvals.Request{r, named("req_2"), named("req_3")}, request: r, entries: 3,
 		data: bytes.Repeat([]byte("x"), 3<<20)}
 	_, c := serve(t, desk)
 	ctx := t.Context()
@@ -150,7 +157,7 @@ func TestThroughSocket(t *testing.T) {
 // TestErrorsThroughSocket keeps facts and words, and the request that comes with them.
 func TestErrorsThroughSocket(t *testing.T) {
 	t.Parallel()
-	r := &approvals.Request{ID: "req_1", Status: approvals.RequestApproved}
+	r := &approvals.Request{RequestHead: approvals.RequestHead{ID: "req_1", Status: approvals.RequestApproved}}
 	for code, fact := range codes {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()

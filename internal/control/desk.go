@@ -147,7 +147,7 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 
 // VerifyAudit is part of Desk.
 func (l *Local) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
-	return approvals.VerifyAudit(ctx, l.Store)
+	return approvals.VerifyAudit(ctx, l.Store, approvals.VerifyOptions{})
 }
 
 // ExportAudit is part of Desk.

@@ -21,7 +21,7 @@ import (
 // TestOnlyOperators refuses everything to a process that a tool has started, and says why.
 func TestOnlyOperators(t *testing.T) {
 	t.Parallel()
-	r := &approvals.Request{ID: "req_1"}
+	r := named("req_1")
 	desk := &fakeDesk{page: []*approvals.Request{r}, request: r, entries: 1, data: []byte("all of it")}
 	why := fmt.Errorf("%w (a test)", lineage.ErrDescendant)
 	for _, refused := range []bool{true, false} {

@@ -24,12 +24,12 @@ func TestLocalPending(t *testing.T) {
 	workspaces := []approvals.WorkspaceID{"T1", "T2", "T3"}
 	err = st.Update(t.Context(), func(tx approvals.Tx) error {
 		for _, ws := range workspaces {
-			if err := tx.PutAudit(&approvals.AuditEntry{Workspace: ws, Seq: 1, At: time.Now()}); err != nil {
+			if err := tx.AppendAudit(&approvals.AuditEntry{Workspace: ws, Seq: 1, At: time.Now()}); err != nil {
 				return err
 			}
 			for i := range each {
-				r := &approvals.Request{Workspace: ws, ID: approvals.RequestID(fmt.Sprintf("req_%d", i)),
-					Status: approvals.RequestPending}
+				r := named(approvals.RequestID(fmt.Sprintf("req_%d", i)))
+				r.Workspace, r.Run, r.Status = ws, "run_1", approvals.RequestPending
 				if err := tx.PutRequest(r); err != nil {
 					return err
 				}

@@ -67,5 +67,5 @@ func verifyCopy(ctx context.Context, path string) (approvals.AuditReport, error)
 		return approvals.AuditReport{}, fmt.Errorf("the copy cannot be opened: %w", err)
 	}
 	defer st.Close()
-	return approvals.VerifyAudit(ctx, st)
+	return approvals.VerifyAudit(ctx, st, approvals.VerifyOptions{})
 }

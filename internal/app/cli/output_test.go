@@ -28,17 +28,16 @@ func obeyed(out string) (rune, bool) {
 // tricky is a request in which every text that others may write is the given one.
 func tricky(text string) *approvals.Request {
 	arguments, _ := json.Marshal(map[string]any{"deep": []any{map[string]any{text: []string{text}}}}) // always can be
-	return &approvals.Request{
+	return &approvals.Request{RequestHead: approvals.RequestHead{
 		Workspace: "T1", ID: approvals.RequestID("req_" + text), Run: approvals.RunID(text), Kind: agent.Confirm,
 		Status: approvals.RequestRejected, Note: text, Agent: text, Path: []string{text, text},
 		Requester: approvals.UserID("T1/" + text), Place: approvals.Place{Channel: text},
 		Tool: approvals.ToolSnapshot{Name: text, Kind: agent.ToolKind(text), Description: text,
 			Binding: []string{text}},
-		Arguments: arguments, Facts: []string{text}, Explanation: []string{text},
 		Decisions: []approvals.Decision{{By: approvals.UserID("T1/" + text), Verdict: approvals.Verdict(text),
 			Via: text, Reason: text}},
-		Created: time.Now(),
-	}
+		Created: time.Now(), Outcome: approvals.Outcome(text),
+	}, RequestContent: approvals.RequestContent{Arguments: arguments, Facts: []string{text}, Explanation: []string{text}}}
 }
 
 // TestTerminalIsNotTricked prints what others wrote in every way there is: nothing in it has an effect.
