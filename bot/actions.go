@@ -371,7 +371,7 @@ func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
 		_, err = b.service.CancelRun(ctx, c.id.workspace, r.Run, c.by, "")
 	}
 	if err == nil {
-		return b.reply(c, phrase{"The run is cancelled."}), nil
+		return b.reply(c, phrase{"You have cancelled the run. The thread says what came of its calls."}), nil
 	}
 	if errors.Is(err, approvals.ErrUnauthorized) {
 		return b.reply(c, phrase{"You cannot cancel this run" + reason(err, approvals.ErrUnauthorized) + "."}), nil

@@ -230,5 +230,9 @@ func outcomeFor(r *approvals.Request) phrase {
 	if !r.Settled.IsZero() {
 		p = append(p, ", ", r.Settled)
 	}
-	return append(p, ".")
+	p = append(p, ".")
+	if became := whatBecame(r); became != nil {
+		p = append(append(p, " "), became...)
+	}
+	return p
 }

@@ -44,6 +44,19 @@ func surfaces() map[string]surface {
 	by := func(id string, v approvals.Verdict, reason string) approvals.Decision {
 		return approvals.Decision{By: user(id), Verdict: v, Reason: reason}
 	}
+	became := func(o approvals.Outcome) func(*approvals.Request) {
+		return func(r *approvals.Request) { r.Outcome, r.OutcomeAt = o, r.Settled.Add(time.Minute) }
+	}
+	siblings := transfer(args)
+	siblings.Covers = []approvals.Covered{
+		{ID: "req_01arz3ndektsv4rrffq69g5faw", Arguments: json.RawMessage(`{"amount":980.5,"to":"globex"}`)},
+		{ID: "req_01arz3ndektsv4rrffq69g5fax", Arguments: json.RawMessage(`{"amount":7,"to":"<!channel>"}`)},
+	}
+	oneEach := transfer(args)
+	oneEach.Requirement.Seats = []approvals.Seat{
+		{Approvers: approvals.Approvers{Groups: []string{"S0FINANCE"}}}, {Approvers: approvals.Approvers{Users: []approvals.UserID{user("U0CLEO")}}},
+	}
+	oneEach.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.Approve, Void: "no longer in the channel"}}
 	quorum := transfer(args)
 	quorum.Requirement.Always = nil
 	quorum.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{
@@ -60,27 +73,56 @@ func surfaces() map[string]surface {
 
 	cards := map[string]*approvals.Request{
 		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
-		"pending_unknown": unknown, "pending_forever": forever,
-		"approved":        decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
+		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings, "pending_one_each": oneEach,
+		"approved":         decided(approvals.RequestApproved, became(approvals.OutcomeRan), by("U0BEN", approvals.Approve, "")),
+		"approved_waits":   decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
+		"approved_running": decided(approvals.RequestApproved, became(approvals.OutcomeRunning), by("U0BEN", approvals.Approve, "")),
+		"approved_failed":  decided(approvals.RequestApproved, became(approvals.OutcomeFailed), by("U0BEN", approvals.Approve, "")),
+		"approved_not_run": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Note = "The run ended first."
+		}, by("U0BEN", approvals.Approve, "")),
+		"approved_unknown": decided(approvals.RequestApproved, became(approvals.OutcomeUnknown), by("U0BEN", approvals.Approve, "")),
+		"approved_standing": decided(approvals.RequestApproved, became(approvals.OutcomeRan), approvals.Decision{
+			By: user("U0BEN"), Verdict: approvals.Approve,
+			Standing: &approvals.StandingAnswer{Request: "req_01arz3ndektsv4rrffq69g5faw", Decision: "dec_1"},
+		}),
+		"approved_void": decided(approvals.RequestApproved, became(approvals.OutcomeRan),
+			approvals.Decision{By: user("U0DAN"), Verdict: approvals.Approve, Void: "deactivated"},
+			by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
 		"approved_always": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, "")),
 		"approved_two":    decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
 		"approved_cli":    decided(approvals.RequestApproved, nil, by("uid:1000", approvals.Approve, "")),
-		"rejected":        decided(approvals.RequestRejected, nil, by("U0BEN", approvals.Reject, "Too *much* <!channel>\nask again")),
-		"expired":         decided(approvals.RequestExpired, nil),
-		"cancelled":       decided(approvals.RequestCancelled, func(r *approvals.Request) { r.Note = "The run was cancelled." }),
-		"stale":           decided(approvals.RequestStale, nil),
-		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) { r.Kind = agent.OutcomeUnknown },
+		"rejected":        decided(approvals.RequestRejected, became(approvals.OutcomeNotRun), by("U0BEN", approvals.Reject, "Too *much* <!channel>\nask again")),
+		"expired":         decided(approvals.RequestExpired, became(approvals.OutcomeNotRun)),
+		"cancelled": decided(approvals.RequestCancelled, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Note = "The run has ended."
+		}),
+		"stale": decided(approvals.RequestStale, became(approvals.OutcomeNotRun)),
+		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			r.Kind = agent.OutcomeUnknown
+			became(approvals.OutcomeRan)(r)
+		},
 			by("U0BEN", approvals.MarkDone, "The bank shows it.")),
 	}
 	for name, r := range callsOfAllKinds() {
 		cards["pending_"+name] = r
 	}
-	cards["approved_large"] = decided(approvals.RequestApproved, func(r *approvals.Request) { r.Arguments = large.Arguments }, by("U0BEN", approvals.Approve, ""))
-	cards["result_provided"] = decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
-		by("U0BEN", approvals.ProvideResult, "Deployed as build 4711.\nAll checks are green."))
+	cards["approved_large"] = decided(approvals.RequestApproved, func(r *approvals.Request) {
+		r.Arguments = large.Arguments
+		became(approvals.OutcomeRan)(r)
+	}, by("U0BEN", approvals.Approve, ""))
+	cards["result_provided"] = decided(approvals.RequestApproved, func(r *approvals.Request) {
+		*r = *asSettled(deploy(), r)
+		became(approvals.OutcomeRan)(r)
+	}, by("U0BEN", approvals.ProvideResult, "Deployed as build 4711.\nAll checks are green."))
 	cards["result_rejected"] = decided(approvals.RequestRejected, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
 		by("U0BEN", approvals.Reject, "Not on a Friday."))
-	cards["result_expired"] = decided(approvals.RequestExpired, func(r *approvals.Request) { *r = *asSettled(deploy(), r) })
+	cards["result_expired"] = decided(approvals.RequestExpired, func(r *approvals.Request) {
+		*r = *asSettled(deploy(), r)
+		became(approvals.OutcomeUnknown)(r)
+	})
 	cards["approved_shell"] = decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(shellScript(), r) },
 		by("U0BEN", approvals.Approve, ""))
 	out := map[string]surface{}
