@@ -11,7 +11,7 @@ import (
 )
 
 // handling changes what handlers do.
-func handling(change func(ctx context.Context, j approvals.Job, h handle) error) func(approvals.Store) approvals.Store {
+func handling(change func(ctx context.Context, j approvals.Job, h handle) error) wrapper {
 	return func(s approvals.Store) approvals.Store {
 		return &hooked{Store: s, dispatch: func(ctx context.Context, h handle) error {
 			return s.Dispatch(ctx, func(ctx context.Context, j approvals.Job) error { return change(ctx, j, h) })
@@ -20,7 +20,7 @@ func handling(change func(ctx context.Context, j approvals.Job, h handle) error)
 }
 
 // ending changes what handlers return, unless they were interrupted.
-func ending(change func(error) error) func(approvals.Store) approvals.Store {
+func ending(change func(error) error) wrapper {
 	return handling(func(ctx context.Context, j approvals.Job, h handle) error {
 		err := h(ctx, j)
 		if ctx.Err() != nil {
@@ -31,7 +31,7 @@ func ending(change func(error) error) func(approvals.Store) approvals.Store {
 }
 
 // given changes the job that handlers are given.
-func given(change func(*approvals.Job)) func(approvals.Store) approvals.Store {
+func given(change func(*approvals.Job)) wrapper {
 	return handling(func(ctx context.Context, j approvals.Job, h handle) error {
 		change(&j)
 		return h(ctx, j)
@@ -65,14 +65,14 @@ func withoutPause(err error) error {
 }
 
 // dispatching changes Dispatch.
-func dispatching(change func(s approvals.Store, ctx context.Context, h handle) error) func(approvals.Store) approvals.Store {
+func dispatching(change func(ctx context.Context, s approvals.Store, h handle) error) wrapper {
 	return func(s approvals.Store) approvals.Store {
-		return &hooked{Store: s, dispatch: func(ctx context.Context, h handle) error { return change(s, ctx, h) }}
+		return &hooked{Store: s, dispatch: func(ctx context.Context, h handle) error { return change(ctx, s, h) }}
 	}
 }
 
 // endsQuietly says nothing when its store is closed.
-func endsQuietly(s approvals.Store, ctx context.Context, h handle) error {
+func endsQuietly(ctx context.Context, s approvals.Store, h handle) error {
 	if err := s.Dispatch(ctx, h); !errors.Is(err, approvals.ErrClosed) {
 		return err
 	}
@@ -80,7 +80,7 @@ func endsQuietly(s approvals.Store, ctx context.Context, h handle) error {
 }
 
 // leavesHandlers does not wait for what is under way.
-func leavesHandlers(s approvals.Store, ctx context.Context, h handle) error {
+func leavesHandlers(ctx context.Context, s approvals.Store, h handle) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Dispatch(ctx, h) }()
 	select {
@@ -92,8 +92,8 @@ func leavesHandlers(s approvals.Store, ctx context.Context, h handle) error {
 }
 
 // stopsAt ends with the first handler that fails, or that panics.
-func stopsAt(panics bool) func(s approvals.Store, ctx context.Context, h handle) error {
-	return func(s approvals.Store, ctx context.Context, h handle) error {
+func stopsAt(panics bool) func(ctx context.Context, s approvals.Store, h handle) error {
+	return func(ctx context.Context, s approvals.Store, h handle) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		return s.Dispatch(ctx, func(ctx context.Context, j approvals.Job) (err error) {
@@ -112,8 +112,8 @@ func stopsAt(panics bool) func(s approvals.Store, ctx context.Context, h handle)
 }
 
 // slots handles so many jobs of a kind at once, whatever their groups are.
-func slots(n int) func(s approvals.Store, ctx context.Context, h handle) error {
-	return func(s approvals.Store, ctx context.Context, h handle) error {
+func slots(n int) func(ctx context.Context, s approvals.Store, h handle) error {
+	return func(ctx context.Context, s approvals.Store, h handle) error {
 		var mu sync.Mutex
 		kinds := map[approvals.JobKind]chan struct{}{}
 		of := func(kind approvals.JobKind) chan struct{} {
@@ -141,7 +141,7 @@ func slots(n int) func(s approvals.Store, ctx context.Context, h handle) error {
 }
 
 // removesAlways removes a job that was handled, also when it was enqueued meanwhile.
-func removesAlways(s approvals.Store, ctx context.Context, h handle) error {
+func removesAlways(ctx context.Context, s approvals.Store, h handle) error {
 	return s.Dispatch(ctx, func(ctx context.Context, j approvals.Job) error {
 		err := h(ctx, j)
 		if err == nil {
@@ -152,7 +152,7 @@ func removesAlways(s approvals.Store, ctx context.Context, h handle) error {
 }
 
 // revives enqueues a job whose handler failed, also when it was deleted meanwhile.
-func revives(s approvals.Store, ctx context.Context, h handle) error {
+func revives(ctx context.Context, s approvals.Store, h handle) error {
 	return s.Dispatch(ctx, func(ctx context.Context, j approvals.Job) error {
 		err := h(ctx, j)
 		if err != nil && ctx.Err() == nil {
@@ -175,7 +175,7 @@ func sharesPlaces(s approvals.Store) approvals.Store {
 }
 
 // knowsOwn handles only jobs that were enqueued since it was opened, by itself, of those whose names matter.
-func knowsOwn(matters func(id string) bool) func(approvals.Store) approvals.Store {
+func knowsOwn(matters func(id string) bool) wrapper {
 	return func(s approvals.Store) approvals.Store {
 		fresh := new(sync.Map)
 		s = each(func(tx approvals.Tx) notesJobs { return notesJobs{tx, fresh} })(s)
@@ -253,7 +253,7 @@ type enqueues struct {
 
 func (t enqueues) Enqueue(jobs ...approvals.Job) error { return t.change(t.Tx, jobs) }
 
-func enqueuing(change func(tx approvals.Tx, jobs []approvals.Job) error) func(approvals.Store) approvals.Store {
+func enqueuing(change func(tx approvals.Tx, jobs []approvals.Job) error) wrapper {
 	return each(func(tx approvals.Tx) enqueues { return enqueues{tx, change} })
 }
 
@@ -314,7 +314,7 @@ func (t deletesJobs) DeleteJob(ws approvals.WorkspaceID, kind approvals.JobKind,
 	return t.change(t.Tx.(*memoryTx), approvals.Job{Workspace: ws, Kind: kind, ID: id})
 }
 
-func deletingJobs(change func(t *memoryTx, j approvals.Job) error) func(approvals.Store) approvals.Store {
+func deletingJobs(change func(t *memoryTx, j approvals.Job) error) wrapper {
 	return each(func(tx approvals.Tx) deletesJobs { return deletesJobs{tx, change} })
 }
 

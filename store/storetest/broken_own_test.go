@@ -17,6 +17,13 @@ type sharing struct {
 	method string
 }
 
+func sharingAll(method string) func() func() approvals.Store {
+	return func() func() approvals.Store {
+		kept := new(sync.Map)
+		return around(each(func(tx approvals.Tx) sharing { return sharing{tx, kept, method} }))()
+	}
+}
+
 func share[T any](t sharing, method string, ws approvals.WorkspaceID, got T, err error) (T, error) {
 	if t.method != method || err != nil || !strings.HasPrefix(string(ws), "s") {
 		return got, err
@@ -77,12 +84,13 @@ func (t sharing) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size i
 }
 
 // keepsBytes keeps the slice that it was given, with what its owner writes into it later.
-type keepsBytes struct{ *memoryTx }
+type keepsBytes struct{ approvals.Tx }
 
 func (t keepsBytes) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Delta) error {
-	err := t.memoryTx.PutState(ws, run, d)
+	m := t.Tx.(*memoryTx)
+	err := m.PutState(ws, run, d)
 	if err == nil && d.Count > 0 && bytes.Equal(d.Items, []byte(`[1]`)) {
-		t.set(key("chunk", ws, string(run), number(uint64(d.From))), d.Items)
+		m.set(key("chunk", ws, string(run), number(uint64(d.From))), d.Items)
 	}
 	return err
 }

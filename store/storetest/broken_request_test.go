@@ -48,24 +48,26 @@ func (t countsAll) PendingOf(ws approvals.WorkspaceID, requester approvals.UserI
 	return n, err
 }
 
-// queries changes QueryRequests.
+// queriesTx changes QueryRequests.
 type queriesTx struct {
 	approvals.Tx
-	change func(tx approvals.Tx, q approvals.RequestQuery) ([]*approvals.RequestHead, approvals.RequestID, error)
+	change queryFunc
 }
 
 func (t queriesTx) QueryRequests(q approvals.RequestQuery) ([]*approvals.RequestHead, approvals.RequestID, error) {
 	return t.change(t.Tx, q)
 }
 
-func querying(change func(tx approvals.Tx, q approvals.RequestQuery) ([]*approvals.RequestHead, approvals.RequestID, error)) func(
-	approvals.Store) approvals.Store {
+type queryFunc = func(tx approvals.Tx, q approvals.RequestQuery) ([]*approvals.RequestHead, approvals.RequestID, error)
+
+func querying(change queryFunc) wrapper {
 	return each(func(tx approvals.Tx) queriesTx { return queriesTx{tx, change} })
 }
 
 // ignoresField does not look at a field of a query.
-func ignoresField(name string) func(approvals.Store) approvals.Store {
-	return querying(func(tx approvals.Tx, q approvals.RequestQuery) ([]*approvals.RequestHead, approvals.RequestID, error) {
+func ignoresField(name string) wrapper {
+	return querying(func(tx approvals.Tx, q approvals.RequestQuery) (
+		[]*approvals.RequestHead, approvals.RequestID, error) {
 		reflect.ValueOf(&q).Elem().FieldByName(name).SetZero()
 		return tx.QueryRequests(q)
 	})

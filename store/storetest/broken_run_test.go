@@ -94,14 +94,15 @@ func (t keepsInputs) PutInput(in *approvals.QueuedInput) error {
 }
 
 // overlapsState appends without replacing what comes behind.
-type overlapsState struct{ *memoryTx }
+type overlapsState struct{ approvals.Tx }
 
 func (t overlapsState) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Delta) error {
+	m := t.Tx.(*memoryTx)
 	var behind []func()
-	for k, v := range t.rows(key("chunk", ws, string(run)), after(key("chunk", ws, string(run), number(uint64(d.From))))) {
-		behind = append(behind, func() { t.set(k, v.data) })
+	for k, v := range m.rows(key("chunk", ws, string(run)), after(key("chunk", ws, string(run), number(uint64(d.From))))) {
+		behind = append(behind, func() { m.set(k, v.data) })
 	}
-	err := t.memoryTx.PutState(ws, run, d)
+	err := m.PutState(ws, run, d)
 	for _, put := range behind {
 		if err == nil {
 			put()
@@ -117,23 +118,27 @@ func (t truncates) PutState(ws approvals.WorkspaceID, run approvals.RunID, d age
 	return t.Tx.PutState(ws, run, d)
 }
 
-type tailsAtLeastOne struct{ *memoryTx }
+type tailsAtLeastOne struct{ approvals.Tx }
 
-func (t tailsAtLeastOne) StateTail(ws approvals.WorkspaceID, run approvals.RunID, size int) ([]json.RawMessage, int, error) {
-	if _, _, err := t.memoryTx.StateTail(ws, run, size); err != nil {
+func (t tailsAtLeastOne) StateTail(ws approvals.WorkspaceID, run approvals.RunID, size int) (
+	[]json.RawMessage, int, error) {
+	m := t.Tx.(*memoryTx)
+	if _, _, err := m.StateTail(ws, run, size); err != nil {
 		return nil, 0, err
 	}
-	chunks, older := t.tail(key("chunk", ws, string(run)), size, 1)
+	chunks, older := m.tail(key("chunk", ws, string(run)), size, 1)
 	return chunks, older, nil
 }
 
-type tailsPossiblyNone struct{ *memoryTx }
+type tailsPossiblyNone struct{ approvals.Tx }
 
-func (t tailsPossiblyNone) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size int) ([]json.RawMessage, int, error) {
-	if _, _, err := t.memoryTx.SessionTail(ws, p, size); err != nil {
+func (t tailsPossiblyNone) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size int) (
+	[]json.RawMessage, int, error) {
+	m := t.Tx.(*memoryTx)
+	if _, _, err := m.SessionTail(ws, p, size); err != nil {
 		return nil, 0, err
 	}
-	chunks, older := t.tail(key("session", ws, placeParts(p)...), size, 0)
+	chunks, older := m.tail(key("session", ws, placeParts(p)...), size, 0)
 	return chunks, older, nil
 }
 
@@ -157,20 +162,22 @@ type repeatsSession struct {
 	n *atomic.Int64
 }
 
-func (t repeatsSession) AppendSession(ws approvals.WorkspaceID, p approvals.Place, id string, items json.RawMessage) error {
+func (t repeatsSession) AppendSession(ws approvals.WorkspaceID, p approvals.Place, id string,
+	items json.RawMessage) error {
 	if id != "" {
 		id += fmt.Sprint(t.n.Add(1))
 	}
 	return t.Tx.AppendSession(ws, p, id, items)
 }
 
-type remembersKeys struct{ *memoryTx }
+type remembersKeys struct{ approvals.Tx }
 
 func (t remembersKeys) DeleteSession(ws approvals.WorkspaceID, p approvals.Place) error {
-	if err := t.usable(true); err != nil {
+	m := t.Tx.(*memoryTx)
+	if err := m.usable(true); err != nil {
 		return err
 	}
-	t.removeAll(key("session", ws, placeParts(p)...))
+	m.removeAll(key("session", ws, placeParts(p)...))
 	return nil
 }
 

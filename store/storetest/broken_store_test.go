@@ -19,6 +19,7 @@ type hooked struct {
 }
 
 type (
+	wrapper  = func(approvals.Store) approvals.Store
 	transact func(context.Context, func(approvals.Tx) error) error
 	handle   func(context.Context, approvals.Job) error
 )
@@ -195,7 +196,7 @@ func (s closesAtOnce) Close() error {
 }
 
 // wrapping wraps every transaction.
-func wrapping(wrap func(tx approvals.Tx, ended *bool) approvals.Tx) func(approvals.Store) approvals.Store {
+func wrapping(wrap func(tx approvals.Tx, ended *bool) approvals.Tx) wrapper {
 	return func(s approvals.Store) approvals.Store {
 		within := func(do transact) transact {
 			return func(ctx context.Context, fn func(approvals.Tx) error) error {
@@ -211,7 +212,7 @@ func wrapping(wrap func(tx approvals.Tx, ended *bool) approvals.Tx) func(approva
 }
 
 // each wraps every transaction in what wrap makes of it.
-func each[T approvals.Tx](wrap func(tx approvals.Tx) T) func(approvals.Store) approvals.Store {
+func each[T approvals.Tx](wrap func(tx approvals.Tx) T) wrapper {
 	return wrapping(func(tx approvals.Tx, _ *bool) approvals.Tx { return wrap(tx) })
 }
 
@@ -269,7 +270,7 @@ func (t *clocked) Now() time.Time {
 	return t.change(t.Tx.Now(), t.n, t.calls)
 }
 
-func clockOf(change func(at time.Time, n, calls int) time.Time) func(approvals.Store) approvals.Store {
+func clockOf(change func(at time.Time, n, calls int) time.Time) wrapper {
 	return func(s approvals.Store) approvals.Store {
 		var mu sync.Mutex
 		count := 0

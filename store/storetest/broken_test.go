@@ -1,8 +1,7 @@
 package storetest
 
 import (
-	"context"
-	"sync"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -14,10 +13,11 @@ func controls() []control {
 	all := []control{
 		{"Whole", nil, nil, around(asItIs)},
 		{"WholeAlone", nil, nil, around(newAlone)},
-		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed", "AuditWorkspaces",
-			"BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns", "Inputs", "JobDelete", "JobInterrupted",
-			"JobSurvives", "LapsedLeases", "Once", "Outbox", "OutboxCopies", "OwnRecords", "PendingOf", "PendingPages", "Reopen",
-			"RequestHead", "Session", "SessionTail", "StateTail", "UndeliveredPlaces"}, nil, forgetting},
+		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed",
+			"AuditWorkspaces", "BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns", "Inputs",
+			"JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox", "OutboxCopies", "OwnRecords",
+			"PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail", "StateTail", "UndeliveredPlaces"},
+			nil, forgetting},
 	}
 	for _, part := range [][]control{brokenStores(), brokenRecords(), brokenRequests(), brokenTrails(), brokenJobs()} {
 		all = append(all, part...)
@@ -25,9 +25,14 @@ func controls() []control {
 	return all
 }
 
-// tx is a control that wraps every transaction.
-func txControl[T approvals.Tx](name string, wrap func(tx approvals.Tx) T, breaks ...string) control {
-	return control{name, breaks, nil, around(each(wrap))}
+// broken is a control that wraps every transaction in a T, a struct that embeds the transaction.
+func broken[T approvals.Tx](breaks ...string) control {
+	wrap := func(tx approvals.Tx) T {
+		var t T
+		reflect.ValueOf(&t).Elem().Field(0).Set(reflect.ValueOf(tx))
+		return t
+	}
+	return control{reflect.TypeFor[T]().Name(), breaks, nil, around(each(wrap))}
 }
 
 func storeControl(name string, wrap func(approvals.Store) approvals.Store, breaks ...string) control {
@@ -51,8 +56,7 @@ func brokenStores() []control {
 	return []control{
 		storeControl("LosesUpdates", losesUpdates, overlaps...).or("ManyAtOnce", "OnceRace", "CloseWaits"),
 		storeControl("ClosesAtOnce", func(s approvals.Store) approvals.Store { return closesAtOnce{s} }, "CloseWaits"),
-		storeControl("ReadsOutside", readsOutside, "SealRace", "WriteSkew", "AuditSeal").
-			or("CancelledScan", "DeleteRun"),
+		storeControl("ReadsOutside", readsOutside, "SealRace", "WriteSkew", "AuditSeal").or("CancelledScan", "DeleteRun"),
 		storeControl("LocksReaders", locksReaders, "Snapshot"),
 		storeControl("KeepsPanicked", keepsPanicked, "FailuresAmongMany", "PanicRollsBack"),
 		storeControl("KeepsExited", keepsExited, "GoexitRollsBack"),
@@ -60,7 +64,8 @@ func brokenStores() []control {
 		storeControl("IgnoresContext", ignoresContext, "CancelledContext"),
 		storeControl("ScansOn", scansOn, "CancelledScan"),
 		storeControl("DeniesCommits", deniesCommits, "CancelledCommit"),
-		storeControl("WritesInView", quiet(func(tx approvals.Tx, ended bool) bool { return isView(tx) && !ended }), "ViewRefusesWrites"),
+		storeControl("WritesInView", quiet(func(tx approvals.Tx, ended bool) bool { return isView(tx) && !ended }),
+			"ViewRefusesWrites"),
 		storeControl("WritesAfterwards", quiet(func(_ approvals.Tx, ended bool) bool { return ended }), "EndedTx"),
 		storeControl("NowMoves", clockOf(func(at time.Time, _, calls int) time.Time {
 			return at.Add(time.Duration(calls) * time.Microsecond)
@@ -75,136 +80,55 @@ func brokenStores() []control {
 			return at.Add(-time.Duration(n) * time.Microsecond)
 		}), "NowForward").or("JobDue", "JobLater", "ReplicasNow"),
 		{"NowApart", []string{"ReplicasNow"}, nil, apart},
-		storeControl("SaysOnlyThatItIsAlone", func(s approvals.Store) approvals.Store { return onlySaysSo{s} }, "DispatchOnce"),
-	}
-}
-
-// forgetting returns a store that loses everything when nobody has it open.
-func forgetting() func() approvals.Store {
-	return counting(func(data *Memory, open int) *Memory {
-		if open == 0 {
-			return NewMemory()
-		}
-		return data
-	}, func(s approvals.Store, _ func() int) approvals.Store { return s })
-}
-
-// handsOutTwice returns a store that hands out everything twice when there are three.
-func handsOutTwice() func() approvals.Store {
-	same := func(data *Memory, _ int) *Memory { return data }
-	return counting(same, func(s approvals.Store, open func() int) approvals.Store {
-		return handling(func(ctx context.Context, j approvals.Job, h handle) error {
-			if open() > 2 {
-				h(ctx, j)
-			}
-			return h(ctx, j)
-		})(s)
-	})
-}
-
-// counting returns stores that know how many there are. next tells what is there for the next, when so many are open.
-func counting(next func(data *Memory, open int) *Memory, wrap func(s approvals.Store, open func() int) approvals.Store) func() approvals.Store {
-	var mu sync.Mutex
-	data, open := NewMemory(), 0
-	count := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return open
-	}
-	return func() approvals.Store {
-		mu.Lock()
-		defer mu.Unlock()
-		data = next(data, open)
-		open++
-		var once sync.Once
-		return closing{wrap(data.Open(), count), func() {
-			once.Do(func() {
-				mu.Lock()
-				defer mu.Unlock()
-				open--
-			})
-		}}
-	}
-}
-
-// closing tells when it was closed.
-type closing struct {
-	approvals.Store
-	closed func()
-}
-
-func (s closing) Close() error {
-	defer s.closed()
-	return s.Store.Close()
-}
-
-// apart returns stores each of which has a clock of its own.
-func apart() func() approvals.Store {
-	data := NewMemory()
-	var mu sync.Mutex
-	opened := 0
-	return func() approvals.Store {
-		mu.Lock()
-		defer mu.Unlock()
-		ahead := time.Duration(opened) * time.Second
-		opened++
-		return clockOf(func(at time.Time, _, _ int) time.Time { return at.Add(ahead) })(data.Open())
+		storeControl("OnlySaysSo", func(s approvals.Store) approvals.Store { return onlySaysSo{s} }, "DispatchOnce"),
 	}
 }
 
 func brokenRecords() []control {
 	list := []control{
-		txControl("SaysNothing", func(tx approvals.Tx) saysNothing { return saysNothing{tx} }, "NotFound").
-			or("DeleteRun", "DeleteState"),
-		txControl("ForgetsOwn", func(tx approvals.Tx) forgetsOwn { return forgetsOwn{tx, map[string]bool{}} }, "ReadYourWrites").
-			or("OwnRecords"),
-		txControl("IgnoresOnce", func(tx approvals.Tx) ignoresOnce { return ignoresOnce{tx} }, "Once", "OnceRace"),
-		txControl("MixesWorkspaces", func(tx approvals.Tx) mixesWorkspaces { return mixesWorkspaces{tx} }, "Workspaces"),
-		txControl("EscapesJSON", func(tx approvals.Tx) escapesJSON { return escapesJSON{tx} }, "BytesKept"),
-		txControl("KeysOptional", func(tx approvals.Tx) keysOptional { return keysOptional{tx} }, "IncompleteKeys"),
-		txControl("DirectMatters", func(tx approvals.Tx) directMatters { return directMatters{tx} }, "PlaceIdentity", "RoundTrip"),
-		txControl("Lavish", func(tx approvals.Tx) lavish { return lavish{tx} }, "Limits"),
-		txControl("CountsOne", func(tx approvals.Tx) countsOne { return countsOne{tx} }, "ActiveRuns", "DeleteRun"),
-		txControl("LeasesLinger", func(tx approvals.Tx) leasesLinger { return leasesLinger{tx} }, "LapsedLeases"),
-		txControl("EndsByName", func(tx approvals.Tx) endsByName { return endsByName{tx} }, "EndedRuns"),
-		txControl("LeavesEffects", func(tx approvals.Tx) leavesEffects { return leavesEffects{tx} }, "DeleteRun"),
-		txControl("DeletesMemory", func(tx approvals.Tx) deletesMemory { return deletesMemory{tx} }, "DeleteRun"),
-		txControl("RunsByPrefix", func(tx approvals.Tx) runsByPrefix { return runsByPrefix{tx} },
-			"DeleteRun", "EffectsOfRun", "RequestsOfRun"),
-		txControl("KeepsAttempts", func(tx approvals.Tx) keepsAttempts { return keepsAttempts{tx} }, "Effects", "EffectsOfRun"),
-		txControl("KeepsInputs", func(tx approvals.Tx) keepsInputs { return keepsInputs{tx} }, "Inputs"),
-		txControl("OverlapsState", func(tx approvals.Tx) overlapsState { return overlapsState{tx.(*memoryTx)} }, "State"),
-		txControl("Truncates", func(tx approvals.Tx) truncates { return truncates{tx} }, "BigState"),
-		txControl("TailsAtLeastOne", func(tx approvals.Tx) tailsAtLeastOne { return tailsAtLeastOne{tx.(*memoryTx)} }, "StateTail"),
-		txControl("TailsPossiblyNone", func(tx approvals.Tx) tailsPossiblyNone { return tailsPossiblyNone{tx.(*memoryTx)} },
-			"SessionTail"),
-		txControl("DeletesWhole", func(tx approvals.Tx) deletesWhole { return deletesWhole{tx} }, "DeleteState"),
-		txControl("DeletesLess", func(tx approvals.Tx) deletesLess { return deletesLess{tx} }, "DeleteState"),
+		broken[saysNothing]("NotFound").or("DeleteRun", "DeleteState"),
+		storeControl("ForgetsOwn", each(newForgetsOwn), "ReadYourWrites").or("OwnRecords"),
+		broken[ignoresOnce]("Once", "OnceRace"),
+		broken[mixesWorkspaces]("Workspaces"),
+		broken[escapesJSON]("BytesKept"),
+		broken[keysOptional]("IncompleteKeys"),
+		broken[directMatters]("OwnRecords", "PlaceIdentity", "RoundTrip"),
+		broken[lavish]("Limits"),
+		broken[countsOne]("ActiveRuns", "DeleteRun"),
+		broken[leasesLinger]("LapsedLeases"),
+		broken[endsByName]("EndedRuns"),
+		broken[leavesEffects]("DeleteRun"),
+		broken[deletesMemory]("DeleteRun"),
+		broken[runsByPrefix]("DeleteRun", "EffectsOfRun", "RequestsOfRun"),
+		broken[keepsAttempts]("Effects", "EffectsOfRun"),
+		broken[keepsInputs]("Inputs"),
+		broken[overlapsState]("State"),
+		broken[truncates]("BigState"),
+		broken[tailsAtLeastOne]("StateTail"),
+		broken[tailsPossiblyNone]("SessionTail"),
+		broken[deletesWhole]("DeleteState"),
+		broken[deletesLess]("DeleteState"),
 		{"RepeatsSession", []string{"PlaceIdentity", "Session"}, nil, func() func() approvals.Store {
 			n := new(atomic.Int64)
 			return around(each(func(tx approvals.Tx) repeatsSession { return repeatsSession{tx, n} }))()
 		}},
-		txControl("RemembersKeys", func(tx approvals.Tx) remembersKeys { return remembersKeys{tx.(*memoryTx)} }, "DeleteSession"),
-		txControl("KeepsBytes", func(tx approvals.Tx) keepsBytes { return keepsBytes{tx.(*memoryTx)} }, "OwnRecords"),
+		broken[remembersKeys]("DeleteSession"),
+		broken[keepsBytes]("OwnRecords"),
 		storeControl("MissesDeleted", deletingJobs(missesDeleted), "DeleteNothing"),
 	}
-	for _, method := range []string{"PutRequest", "QueryRequests", "Inputs", "EffectsOfRun", "UnsealedAudit", "DeadLetters",
-		"StateTail", "SessionTail"} {
-		list = append(list, control{"Shares" + method, []string{"OwnRecords"}, []string{"RequestHead"}, func() func() approvals.Store {
-			kept := new(sync.Map)
-			return around(each(func(tx approvals.Tx) sharing { return sharing{tx, kept, method} }))()
-		}})
+	for _, method := range []string{"PutRequest", "QueryRequests", "Inputs", "EffectsOfRun", "UnsealedAudit",
+		"DeadLetters", "StateTail", "SessionTail"} {
+		list = append(list, control{"Shares" + method, []string{"OwnRecords"}, []string{"RequestHead"}, sharingAll(method)})
 	}
 	return list
 }
 
 func brokenRequests() []control {
 	list := []control{
-		txControl("HeadTakesContent", func(tx approvals.Tx) headTakesContent { return headTakesContent{tx} },
-			"BytesKept", "OwnRecords", "RequestHead"),
-		txControl("HeadMakesRequest", func(tx approvals.Tx) headMakesRequest { return headMakesRequest{tx} }, "RequestHeadMissing"),
-		txControl("SortsRequests", func(tx approvals.Tx) sortsRequests { return sortsRequests{tx} }, "Requests"),
-		txControl("CountsAll", func(tx approvals.Tx) countsAll { return countsAll{tx} }, "PendingOf"),
+		broken[headTakesContent]("BytesKept", "OwnRecords", "RequestHead"),
+		broken[headMakesRequest]("RequestHeadMissing"),
+		broken[sortsRequests]("Requests"),
+		broken[countsAll]("PendingOf"),
 		storeControl("Collates", querying(collates), "BytewiseOrder"),
 		storeControl("EndsShort", querying(endsShort), "QueryPages"),
 		storeControl("StandsStill", querying(standsStill), "QueryPages"),
@@ -219,18 +143,17 @@ func brokenRequests() []control {
 
 func brokenTrails() []control {
 	return []control{
-		txControl("AcceptsGaps", func(tx approvals.Tx) acceptsGaps { return acceptsGaps{tx} }, "Audit"),
-		txControl("PagesSkip", func(tx approvals.Tx) pagesSkip { return pagesSkip{tx} }, "AuditEntries"),
-		txControl("MixesTrails", func(tx approvals.Tx) mixesTrails { return mixesTrails{tx} }, "AuditUnsealed"),
-		txControl("ForgetsIDs", func(tx approvals.Tx) forgetsIDs { return forgetsIDs{tx.(*memoryTx)} }, "AuditRepeated"),
-		txControl("SealsAnything", func(tx approvals.Tx) sealsAnything { return sealsAnything{tx.(*memoryTx)} }, "AuditSeal"),
-		txControl("OneForm", func(tx approvals.Tx) oneForm { return oneForm{tx} }, "AuditForms"),
-		txControl("KnowsSealed", func(tx approvals.Tx) knowsSealed { return knowsSealed{tx} }, "AuditWorkspaces"),
-		txControl("Undead", func(tx approvals.Tx) undead { return undead{tx} },
-			"DeadLetters", "Outbox", "OutboxCopies", "PlaceIdentity", "UndeliveredPlaces"),
-		txControl("CopiesByPrefix", func(tx approvals.Tx) copiesByPrefix { return copiesByPrefix{tx} }, "OutboxCopies"),
-		txControl("DeadWait", func(tx approvals.Tx) deadWait { return deadWait{tx.(*memoryTx)} }, "BytewiseOrder", "DeadLetters"),
-		txControl("SweepsDead", func(tx approvals.Tx) sweepsDead { return sweepsDead{tx.(*memoryTx)} }, "UndeliveredPlaces"),
+		broken[acceptsGaps]("Audit"),
+		broken[pagesSkip]("AuditEntries"),
+		broken[mixesTrails]("AuditUnsealed"),
+		broken[forgetsIDs]("AuditRepeated"),
+		broken[sealsAnything]("AuditSeal"),
+		broken[oneForm]("AuditForms"),
+		broken[knowsSealed]("AuditWorkspaces"),
+		broken[undead]("DeadLetters", "Outbox", "OutboxCopies", "PlaceIdentity", "UndeliveredPlaces"),
+		broken[copiesByPrefix]("OutboxCopies"),
+		broken[deadWait]("BytewiseOrder", "DeadLetters"),
+		broken[sweepsDead]("UndeliveredPlaces"),
 	}
 }
 
@@ -252,13 +175,16 @@ func brokenJobs() []control {
 			"JobRetryError", "JobDeleteHandled", "JobGeneration", "JobOwn").or("JobPanic"),
 		storeControl("ForgetsJobs", knowsOwn(beforeTheRestart), "JobSurvives"),
 		storeControl("ForgetsInterrupted", handling(forgetsInterrupted), "JobInterrupted", "ReplicaDies"),
-		storeControl("CountsAnew", given(func(j *approvals.Job) { j.Attempts = 0 }), "JobAttempts", "JobRetry", "JobOwn").or("JobPanic"),
+		storeControl("CountsAnew", given(func(j *approvals.Job) { j.Attempts = 0 }), "JobAttempts", "JobRetry", "JobOwn").
+			or("JobPanic"),
 		storeControl("EndsQuietly", dispatching(endsQuietly), "Closed", "DispatchClosed"),
 		storeControl("LeavesHandlers", dispatching(leavesHandlers), "DispatchEnds"),
 		storeControl("KeepsLater", enqueuing(keepsLater), "JobKey", "JobRetryError"),
 		storeControl("OneWorkspace", enqueuing(oneWorkspace), "JobSeveral", "JobDelete"),
-		storeControl("RemovesAlways", dispatching(removesAlways), "JobAgain", "JobGeneration", "JobLater", "JobDeleteHandled"),
-		storeControl("HidesGeneration", given(func(j *approvals.Job) { j.Generation = 0 }), "JobGeneration", "JobDeleteHandled"),
+		storeControl("RemovesAlways", dispatching(removesAlways), "JobAgain", "JobGeneration", "JobLater",
+			"JobDeleteHandled"),
+		storeControl("HidesGeneration", given(func(j *approvals.Job) { j.Generation = 0 }), "JobGeneration",
+			"JobDeleteHandled"),
 		storeControl("CountsFromOne", enqueuing(countsFromOne), "JobDeleteHandled", "JobGeneration"),
 		storeControl("IgnoresDelete", deletingJobs(ignoresDelete), "JobDelete", "JobDeleteHandled"),
 		storeControl("DeletesEverywhere", deletingJobs(deletesEverywhere), "JobDelete"),
@@ -266,8 +192,7 @@ func brokenJobs() []control {
 		storeControl("OneAtATime", dispatching(slots(1)), "JobKindsApart", "JobParallel", "JobGroups"),
 		storeControl("IgnoresGroups", dispatching(slots(16)), "JobGroups"),
 		storeControl("HandlesTwice", handlesTwice, "JobExclusive"),
-		storeControl("KnowsOwn", knowsOwn(always), "Replicas", "ReplicaDies", "JobDelete", "JobInterrupted",
-			"JobSurvives"),
+		storeControl("KnowsOwn", knowsOwn(always), "Replicas", "ReplicaDies", "JobDelete", "JobInterrupted", "JobSurvives"),
 		{"HandsOutTwice", []string{"ReplicasShare"}, nil, handsOutTwice},
 	}
 }

@@ -40,30 +40,32 @@ func (t mixesTrails) AppendAudit(entries ...*approvals.AuditEntry) error {
 }
 
 // forgetsIDs takes an ID for new when its entry was sealed.
-type forgetsIDs struct{ *memoryTx }
+type forgetsIDs struct{ approvals.Tx }
 
 func (t forgetsIDs) SealAudit(entries ...*approvals.AuditEntry) error {
-	err := t.memoryTx.SealAudit(entries...)
+	m := t.Tx.(*memoryTx)
+	err := m.SealAudit(entries...)
 	for _, e := range entries {
 		if err == nil {
-			t.remove(key("audit id", e.Workspace, string(e.ID)))
+			m.remove(key("audit id", e.Workspace, string(e.ID)))
 		}
 	}
 	return err
 }
 
-type sealsAnything struct{ *memoryTx }
+type sealsAnything struct{ approvals.Tx }
 
 func (t sealsAnything) SealAudit(entries ...*approvals.AuditEntry) error {
+	m := t.Tx.(*memoryTx)
 	for _, e := range entries {
-		if t.usable(true) == nil && t.root.get(key("unsealed", e.Workspace, string(e.ID))) == nil {
+		if m.usable(true) == nil && m.root.get(key("unsealed", e.Workspace, string(e.ID))) == nil {
 			continue
 		}
-		if err := t.memoryTx.SealAudit(e); err != nil {
+		if err := m.SealAudit(e); err != nil {
 			return err
 		}
 	}
-	return t.memoryTx.SealAudit()
+	return m.SealAudit()
 }
 
 type oneForm struct{ approvals.Tx }
@@ -106,17 +108,19 @@ func (t copiesByPrefix) Notifications(ws approvals.WorkspaceID, p approvals.Plac
 	return append(list, more...), errors.Join(err, err2)
 }
 
-type deadWait struct{ *memoryTx }
+type deadWait struct{ approvals.Tx }
 
 func (t deadWait) Notifications(ws approvals.WorkspaceID, p approvals.Place, audience approvals.Copy, limit int) (
 	[]*approvals.Notification, error) {
-	return list(t.memoryTx, queueKey(ws, p, audience), limit, anything[approvals.Notification])
+	m := t.Tx.(*memoryTx)
+	return list(m, queueKey(ws, p, audience), limit, anything[approvals.Notification])
 }
 
-type sweepsDead struct{ *memoryTx }
+type sweepsDead struct{ approvals.Tx }
 
 func (t sweepsDead) UndeliveredPlaces(before time.Time, limit int) ([]approvals.CopyKey, error) {
-	all, err := list(t.memoryTx, everywhere("notification"), math.MaxInt, func(n *approvals.Notification) bool {
+	m := t.Tx.(*memoryTx)
+	all, err := list(m, everywhere("notification"), math.MaxInt, func(n *approvals.Notification) bool {
 		return n.Created.Before(before)
 	})
 	keys := slices.Compact(idsOf(all, (*approvals.Notification).Key))

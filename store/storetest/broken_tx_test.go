@@ -28,7 +28,8 @@ func (t quietTx) DeleteSession(ws approvals.WorkspaceID, p approvals.Place) erro
 
 type saysNothing struct{ approvals.Tx }
 
-func (t saysNothing) StateTail(ws approvals.WorkspaceID, run approvals.RunID, size int) ([]json.RawMessage, int, error) {
+func (t saysNothing) StateTail(ws approvals.WorkspaceID, run approvals.RunID, size int) (
+	[]json.RawMessage, int, error) {
 	chunks, older, err := t.Tx.StateTail(ws, run, size)
 	if errors.Is(err, approvals.ErrNotFound) {
 		err = nil
@@ -40,6 +41,8 @@ type forgetsOwn struct {
 	approvals.Tx
 	put map[string]bool
 }
+
+func newForgetsOwn(tx approvals.Tx) forgetsOwn { return forgetsOwn{tx, map[string]bool{}} }
 
 func (t forgetsOwn) PutEffect(e *approvals.EffectRecord) error {
 	t.put[e.ID] = true
@@ -63,7 +66,8 @@ func (t ignoresOnce) Once(ws approvals.WorkspaceID, key string, at time.Time) (b
 
 type mixesWorkspaces struct{ approvals.Tx }
 
-func (t mixesWorkspaces) Effect(w approvals.WorkspaceID, run approvals.RunID, id string) (*approvals.EffectRecord, error) {
+func (t mixesWorkspaces) Effect(w approvals.WorkspaceID, run approvals.RunID, id string) (
+	*approvals.EffectRecord, error) {
 	if w == other {
 		w = ws
 	}

@@ -124,11 +124,12 @@ func TestEveryPromiseHasAControl(t *testing.T) {
 }
 
 // timed lists stores that take longer than they may. They are tried outside of bubbles, where time passes.
-func timed() map[string]func(approvals.Store) approvals.Store {
+func timed() map[string]wrapper {
+	everything := each(func(tx approvals.Tx) readsAll { return readsAll{tx} })
 	return map[string]func(approvals.Store) approvals.Store{
-		"PendingCost":   each(func(tx approvals.Tx) readsAll { return readsAll{tx} }),
-		"LapsedCost":    each(func(tx approvals.Tx) readsAll { return readsAll{tx} }),
-		"StateTailCost": each(func(tx approvals.Tx) readsAll { return readsAll{tx} }),
+		"PendingCost":   everything,
+		"LapsedCost":    everything,
+		"StateTailCost": everything,
 	}
 }
 

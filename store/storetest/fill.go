@@ -105,8 +105,8 @@ func diff(want, got any) string { return cmp.Diff(want, got, cmpopts.EquateEmpty
 
 func request(id approvals.RequestID, status approvals.RequestStatus) *approvals.Request {
 	return &approvals.Request{
-		RequestHead: approvals.RequestHead{Workspace: ws, ID: id, Run: "run_1", Place: place, Requester: "T1/U1", Status: status,
-			Created: now()},
+		RequestHead: approvals.RequestHead{Workspace: ws, ID: id, Run: "run_1", Place: place, Requester: "T1/U1",
+			Status: status, Created: now()},
 		RequestContent: approvals.RequestContent{Arguments: json.RawMessage(`{}`)},
 	}
 }
@@ -117,7 +117,8 @@ func head(id approvals.RequestID, status approvals.RequestStatus) *approvals.Req
 }
 
 func run(id approvals.RunID, status approvals.RunStatus) *approvals.Run {
-	return &approvals.Run{Workspace: ws, ID: id, Place: place, Requester: "T1/U1", Status: status, Created: now(), Updated: now()}
+	return &approvals.Run{Workspace: ws, ID: id, Place: place, Requester: "T1/U1", Status: status, Created: now(),
+		Updated: now()}
 }
 
 func input(id approvals.InputID) *approvals.QueuedInput {

@@ -12,7 +12,8 @@ import (
 func isolation() []promise {
 	return []promise{
 		{"LostUpdate", "two people who answer at once must both be counted", testLostUpdate},
-		{"WriteSkew", "when the last two requests of a run are decided at once, one of the two must wake the run", testWriteSkew},
+		{"WriteSkew", "when the last two requests of a run are decided at once, one of the two must wake the run",
+			testWriteSkew},
 		{"Claim", "one worker executes a run; an ended lease can be taken over; an older epoch writes nothing", testClaim},
 		{"AuditRace", "the audit has no gap and no fork, however many write at once", testAuditRace},
 		{"SealRace", "two sealers at once, the lease of one having ended, must not fork the chain", testSealRace},

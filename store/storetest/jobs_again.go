@@ -20,7 +20,8 @@ func jobsAgain() []promise {
 		{"JobLater", "a job that plans its own next time must not lose it", testJobLater},
 		{"JobGeneration", "a handler that ends late must not take away what was asked for since", testJobGeneration},
 		{"JobDelete", "the timer of a request that was decided disturbs nobody", testJobDelete},
-		{"JobDeleteHandled", "a job that is taken back while it is handled is over, and can be asked for again", testJobDeleteHandled},
+		{"JobDeleteHandled", "a job that is taken back while it is handled is over, and can be asked for again",
+			testJobDeleteHandled},
 	}
 }
 
@@ -217,7 +218,8 @@ func testJobDelete(s *suite) {
 	for range 4 {
 		seen[await(s, "a job", jobs)] = true
 	}
-	if d := diff(map[string]bool{"T1 run kept": true, "T1 run anew": true, "T11 run gone": true, "T1 deliver gone": true}, seen); d != "" {
+	want := map[string]bool{"T1 run kept": true, "T1 run anew": true, "T11 run gone": true, "T1 deliver gone": true}
+	if d := diff(want, seen); d != "" {
 		s.Errorf("jobs (-want +got):\n%s", d)
 	}
 	quiet(s, "a job that was deleted", jobs)
@@ -240,7 +242,8 @@ func testJobDeleteHandled(s *suite) {
 		s.enqueue(job("one"))
 		h.end(s, outcome)
 		if second := h.next(s); second.Generation <= first.Generation || second.Attempts != 0 {
-			s.Errorf("with %v: after generation %d came %d, with %d attempts", outcome, first.Generation, second.Generation, second.Attempts)
+			s.Errorf("with %v: after generation %d came %d, with %d attempts", outcome, first.Generation, second.Generation,
+				second.Attempts)
 		}
 		h.end(s, nil)
 		quiet(s, fmt.Sprintf("a job that was done, with %v before", outcome), h.jobs)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -86,8 +87,12 @@ func testJobGroups(s *suite) {
 			}
 		}
 		stop()
-		for _, j := range jobs {
-			s.update(func(tx approvals.Tx) error { return tx.DeleteJob(j.Workspace, j.Kind, j.ID) })
-		}
+		s.update(func(tx approvals.Tx) error {
+			var err error
+			for _, j := range jobs {
+				err = errors.Join(err, tx.DeleteJob(j.Workspace, j.Kind, j.ID))
+			}
+			return err
+		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 func Compare(t *testing.T, open func(t testing.TB) Harness) {
 	rapid.Check(t, func(r *rapid.T) {
 		real, model := open(t), NewMemory()
-		m := &machine{rapid: r, t: t, harness: real, real: real.Open(), model: model.Open(), data: model}
+		m := &machine{rapid: r, report: r, t: t, harness: real, real: real.Open(), model: model.Open(), data: model}
 		defer func() { m.real.Close() }()
 		r.Repeat(map[string]func(*rapid.T){
 			"commit": func(*rapid.T) { m.transact(nil) },
@@ -33,11 +33,18 @@ func Compare(t *testing.T, open func(t testing.TB) Harness) {
 // machine holds a store and its model.
 type machine struct {
 	rapid   *rapid.T
+	report  reporter
 	t       testing.TB
 	harness Harness
 	real    approvals.Store
 	model   approvals.Store
 	data    *Memory
+}
+
+// reporter is told what differs.
+type reporter interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // operation is one call, made on both stores, or a few that belong together; its result is compared. What it returns
@@ -65,13 +72,13 @@ func (m *machine) transact(outcome error) {
 		return // for one of the reasons there are: a deferred put may fail after a later one
 	}
 	if d := diff(sentinel(errs[1]), sentinel(errs[0])); d != "" {
-		m.rapid.Fatalf("how the transaction ended (-model +store):\n%s%v", d, errs[0])
+		m.report.Fatalf("how the transaction ended (-model +store):\n%s%v", d, errs[0])
 	}
 	if errs[0] != nil {
 		return
 	}
 	if d := diff(results[1], results[0]); d != "" {
-		m.rapid.Fatalf("what the calls said (-model +store):\n%s", d)
+		m.report.Fatalf("what the calls said (-model +store):\n%s", d)
 	}
 }
 
@@ -92,7 +99,7 @@ func (m *machine) transactAndPanic() {
 
 func (m *machine) reopen() {
 	if err := errors.Join(m.real.Close(), m.model.Close()); err != nil {
-		m.rapid.Fatal(err)
+		m.report.Fatal(err)
 	}
 	m.real, m.model = m.harness.Open(), m.data.Open()
 	m.compare()
@@ -114,11 +121,11 @@ func (m *machine) compare() {
 			return nil
 		})
 		if err != nil {
-			m.rapid.Fatal(err)
+			m.report.Fatal(err)
 		}
 	}
 	if d := diff(contents[1], contents[0]); d != "" {
-		m.rapid.Fatalf("what the stores hold (-model +store):\n%s", d)
+		m.report.Fatalf("what the stores hold (-model +store):\n%s", d)
 	}
 }
 
@@ -147,16 +154,16 @@ func (m *machine) compareJobs() {
 		select {
 		case name := <-jobs:
 			if !want[name] {
-				m.rapid.Fatalf("job %v was handled, which is none, or once too often", name)
+				m.report.Fatalf("job %v was handled, which is none, or once too often", name)
 			}
 			delete(want, name)
 		case <-ctx.Done():
-			m.rapid.Fatalf("jobs that were not handled: %v", want)
+			m.report.Fatalf("jobs that were not handled: %v", want)
 		}
 	}
 	cancel()
 	if err := <-done; err != nil {
-		m.rapid.Fatal(err)
+		m.report.Fatal(err)
 	}
 }
 

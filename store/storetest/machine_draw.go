@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -65,8 +64,9 @@ func (d drawn) run() *approvals.Run {
 
 func (d drawn) request() *approvals.Request {
 	r := &approvals.Request{RequestContent: approvals.RequestContent{Arguments: d.raw}}
-	r.RequestHead = approvals.RequestHead{Workspace: d.ws, ID: approvals.RequestID(d.id), Run: approvals.RunID(machineIDs[d.n]),
-		Place: d.place, Requester: approvals.NewUserID(d.ws, d.place.Thread), Status: d.status, Created: d.at, Agent: d.id[:1]}
+	r.RequestHead = approvals.RequestHead{Workspace: d.ws, ID: approvals.RequestID(d.id),
+		Run: approvals.RunID(machineIDs[d.n]), Place: d.place, Requester: approvals.NewUserID(d.ws, d.place.Thread),
+		Status: d.status, Created: d.at, Agent: d.id[:1]}
 	if d.n > 1 {
 		r.Decisions = []approvals.Decision{{By: approvals.NewUserID(d.ws, "1"), Verdict: approvals.Approve}}
 	}
@@ -83,7 +83,8 @@ func (d drawn) notification() *approvals.Notification {
 }
 
 func (d drawn) input() *approvals.QueuedInput {
-	return &approvals.QueuedInput{Workspace: d.ws, Place: d.place, ID: approvals.InputID(d.id), Text: fmt.Sprint(d.n), At: d.at}
+	return &approvals.QueuedInput{Workspace: d.ws, Place: d.place, ID: approvals.InputID(d.id), Text: fmt.Sprint(d.n),
+		At: d.at}
 }
 
 func (d drawn) job(id string) approvals.Job {
@@ -99,12 +100,11 @@ func (d drawn) records() []operation {
 		func(tx approvals.Tx) (string, error) { return done(tx.PutInput(d.input())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.PutRequest(d.request())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.PutRequest(d.request())) }, // more of them
-		func(tx approvals.Tx) (string, error) { return done(tx.PutRequestHead(&head)) },
-		func(tx approvals.Tx) (string, error) { // as those do who decide
-			if _, err := tx.RequestHead(d.ws, head.ID); errors.Is(err, approvals.ErrNotFound) {
-				return "", nil
-			}
-			return done(tx.PutRequestHead(&head))
+		func(tx approvals.Tx) (string, error) { return d.putHead(tx, head) },
+		func(tx approvals.Tx) (string, error) {
+			missing := head
+			missing.ID = "never"
+			return done(tx.PutRequestHead(&missing))
 		},
 		func(tx approvals.Tx) (string, error) {
 			return done(tx.PutEffect(&approvals.EffectRecord{Workspace: d.ws, Run: "1", ID: d.id, Attempt: d.n, Intent: d.at}))
@@ -113,6 +113,16 @@ func (d drawn) records() []operation {
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job(d.id))) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job("1"), d.job(d.id), d.job("1"))) },
 	}
+}
+
+// putHead replaces the head of a request that is there, as those do who decide. It stays a request of its run.
+func (d drawn) putHead(tx approvals.Tx, head approvals.RequestHead) (string, error) {
+	old, err := tx.RequestHead(d.ws, head.ID)
+	if err != nil {
+		return say(old, err)
+	}
+	head.Run = old.Run
+	return done(tx.PutRequestHead(&head))
 }
 
 // pieces are operations that add to something.

@@ -9,12 +9,13 @@ import (
 	"countersign/approvals"
 )
 
-// Memory is the data of a store in memory that keeps every promise in the plainest way: one writer at a time, on a copy.
-// It says what a store must do, and nothing about how. Any number of stores may be open on it at once, as if each were a
-// process of its own on one database; none of them is [approvals.Exclusive].
+// Memory is the data of a store in memory that keeps every promise in the plainest way: one writer at a time, on a
+// copy. It says what a store must do, and nothing about how. Any number of stores may be open on it at once, as if
+// each were a process of its own on one database; none of them is [approvals.Exclusive].
 //
-// It keeps its promises willingly until Unreliable has been called; after that, grudgingly. Its clock runs as the
-// process's does and can be moved with Advance and Step. All of it works in a bubble of testing/synctest.
+// At first closures run once, commits are known of, and jobs are handled once, when they are due. Unreliable changes
+// that, within what the contract allows. The clock runs as the process's does and can be moved with Advance, Step and
+// Set. All of it works in a bubble of testing/synctest.
 type Memory struct {
 	clock  clock
 	writer chan struct{} // holds a token while somebody writes
@@ -57,12 +58,18 @@ func (m *Memory) Advance(d time.Duration) {
 	m.wake()
 }
 
-// Step sets the wall clock forward, or back, without time passing. Open stores follow as [approvals.Tx] says: Now never
-// goes back, and once the wall clock has departed by more than five minutes from the time that has passed since the first
-// store was opened, it is not believed, and UncertainSince tells so. Before a store is open, Step makes the stores' clock
-// differ from the process's, which shows who mixes the two.
+// Step sets the wall clock forward, or back, without time passing. Open stores follow as [approvals.Tx] says: Now
+// never goes back, and once the wall clock has departed by more than five minutes from the time that has passed since
+// the first store was opened, it is not believed, and UncertainSince tells so. Before a store is open, Step makes the
+// stores' clock differ from the process's, which shows who mixes the two.
 func (m *Memory) Step(d time.Duration) {
 	m.clock.step(d)
+	m.wake()
+}
+
+// Set sets the wall clock to a time, as Step does.
+func (m *Memory) Set(at time.Time) {
+	m.clock.set(at)
 	m.wake()
 }
 
@@ -112,7 +119,8 @@ func (m *Memory) commit(t *memoryTx) {
 func (m *Memory) apply(fn func(t *memoryTx)) {
 	m.writer <- struct{}{}
 	defer m.unlock()
-	t := &memoryTx{root: m.root.Load(), now: m.clock.now(), write: true, jobs: true, cancelled: func() error { return nil }}
+	never := func() error { return nil }
+	t := &memoryTx{root: m.root.Load(), now: m.clock.now(), write: true, jobs: true, cancelled: never}
 	fn(t)
 	m.commit(t)
 }

@@ -44,11 +44,11 @@ func Havoc(seed uint64) Chaos {
 		Late: 0.3, Delay: 2 * time.Second, Twice: 0.3}
 }
 
-// Unreliable makes the stores do from now on what c says, and returns m. Unreliable(Chaos{}) ends all that: what is held
-// back is handed out then, and what was lost stays lost until it is enqueued again.
+// Unreliable makes the stores do from now on what c says, and returns m. Unreliable(Chaos{}) ends all that: what is
+// held back still comes when it was to come, and what was lost stays lost until it is enqueued again.
 func (m *Memory) Unreliable(c Chaos) *Memory {
 	c.LoseKinds = slices.Clone(c.LoseKinds)
-	m.dice.sow(c.Seed)
+	m.dice.reset(c.Seed)
 	m.chaos.Store(&c)
 	m.wake()
 	return m
@@ -69,7 +69,7 @@ type dice struct {
 	draws map[string]uint64
 }
 
-func (d *dice) sow(seed uint64) {
+func (d *dice) reset(seed uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seed, d.draws = seed, map[string]uint64{}

@@ -41,10 +41,21 @@ func (c *clock) advance(d time.Duration) {
 	c.passed += d
 }
 
+// set steps to a time.
+func (c *clock) set(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stepTo(at.Sub(c.start.Add(time.Since(c.start) + c.passed)))
+}
+
 func (c *clock) step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stepped += d
+	c.stepTo(c.stepped + d)
+}
+
+func (c *clock) stepTo(d time.Duration) {
+	c.stepped = d
 	astray := (c.stepped - c.atOpen).Abs() > tolerance
 	if !astray {
 		c.trusted = c.stepped

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ func (s *memoryStore) claim(ctx context.Context) (jobs []delivery, next time.Dur
 	defer s.data.unlock()
 	t := s.data.begin(ctx, true)
 	due, _ := t.due()
-	for _, d := range due {
+	for _, d := range due[:s.data.share(len(due))] {
 		if s.take(t, d) {
 			jobs = append(jobs, d)
 		}
@@ -62,6 +63,14 @@ func (s *memoryStore) claim(ctx context.Context) (jobs []delivery, next time.Dur
 	_, next = t.due()
 	s.data.commit(t)
 	return jobs, next, nil
+}
+
+// share is how many of n jobs one store takes at once, so that others get some too.
+func (m *Memory) share(n int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stores := max(m.open, 1)
+	return (n + stores - 1) / stores
 }
 
 // delivery is what a dispatcher hands out: a job, or a second copy of one.
@@ -77,11 +86,11 @@ func (t *memoryTx) due() (list []delivery, next time.Duration) {
 	for _, kind := range []string{"job", "copy"} {
 		for k, v := range t.rows(everywhere(kind), "") {
 			m := look[queuedJob](v)
-			if kind == "job" && (m.Lost || t.root.get(nameOf(&m.Job).mark()) != nil) {
-				continue
-			}
 			if wait := latest(m.Due, m.NotBefore, m.Hold).Sub(t.now); wait > 0 {
 				next = min(next, wait)
+				continue
+			}
+			if kind == "job" && (m.Lost || t.root.get(nameOf(&m.Job).mark()) != nil) {
 				continue
 			}
 			list = append(list, delivery{k, kind == "copy", *m})
@@ -97,8 +106,8 @@ func (s *memoryStore) take(t *memoryTx, d delivery) bool {
 		t.remove(d.key)
 		return true
 	}
-	if !m.Drawn {
-		s.data.drawLot(t, &m)
+	if !m.Decided {
+		s.data.decide(t, &m)
 	}
 	given := !m.Lost && !m.Hold.After(t.now)
 	if given {
@@ -110,10 +119,10 @@ func (s *memoryStore) take(t *memoryTx, d delivery) bool {
 	return given
 }
 
-// drawLot decides what becomes of a job that is due.
-func (m *Memory) drawLot(t *memoryTx, j *queuedJob) {
+// decide asks Chaos what to do with a job that is due.
+func (m *Memory) decide(t *memoryTx, j *queuedJob) {
 	c := m.chaos.Load()
-	j.Drawn = true
+	j.Decided = true
 	switch {
 	case slices.Contains(c.LoseKinds, j.Kind) && m.dice.roll("lose", c.Lose):
 		j.Lost = true
@@ -172,7 +181,7 @@ func own(j approvals.Job) approvals.Job {
 func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 	again := m.Again
 	m.Given, m.Again = 0, nil
-	m.Drawn, m.Hold = interrupted && m.Drawn, time.Time{}
+	m.Decided, m.Hold = interrupted && m.Decided, time.Time{}
 	switch {
 	case err == nil:
 		m.Due, m.Attempts, m.NotBefore = *again, 0, time.Time{}
@@ -191,10 +200,11 @@ func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 	}
 }
 
+// call calls a handler; one that panics has failed.
 func call(ctx context.Context, j approvals.Job, handle func(context.Context, approvals.Job) error) (err error) {
 	defer func() {
-		if recover() != nil {
-			err = errors.New("handler panicked")
+		if r := recover(); r != nil {
+			err = fmt.Errorf("handler panicked: %v", r)
 		}
 	}()
 	return handle(ctx, j)

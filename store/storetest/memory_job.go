@@ -17,10 +17,10 @@ type queuedJob struct {
 	// NotBefore was asked for by a handler.
 	NotBefore time.Time `json:"not_before,omitzero"`
 
-	// Drawn says that its lot has been drawn: then it is Lost, or held back until Hold.
-	Drawn bool      `json:"drawn,omitempty"`
-	Lost  bool      `json:"lost,omitempty"`
-	Hold  time.Time `json:"hold,omitzero"`
+	// Decided says that Chaos was asked what to do with it: it is Lost, held back until Hold, or neither.
+	Decided bool      `json:"decided,omitempty"`
+	Lost    bool      `json:"lost,omitempty"`
+	Hold    time.Time `json:"hold,omitzero"`
 }
 
 // handlerMark says that a handler is at work on a key. It stays when the job is deleted.
@@ -68,7 +68,7 @@ func (t *memoryTx) enqueue(j approvals.Job) error {
 		m = old
 	}
 	m.Generation = t.nextGeneration()
-	m.Drawn, m.Lost, m.Hold = false, false, time.Time{}
+	m.Decided, m.Lost, m.Hold = false, false, time.Time{}
 	return t.setJob(m)
 }
 

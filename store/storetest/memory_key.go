@@ -7,8 +7,8 @@ import (
 	"countersign/approvals"
 )
 
-// A key is a list of parts, the kind of record first. Keys compare as the lists do: each part ends with 0x00 0x01, and a
-// 0x00 within a part is written as 0x00 0xff.
+// A key is a list of parts, the kind of record first. Keys compare as the lists do: each part ends with 0x00 0x01,
+// and a 0x00 within a part is written as 0x00 0xff.
 func key(kind string, ws approvals.WorkspaceID, parts ...string) string {
 	var k strings.Builder
 	writePart(&k, kind)

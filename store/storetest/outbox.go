@@ -12,7 +12,8 @@ func outbox() []promise {
 	return []promise{
 		{"Outbox", "a conversation reads in order, and what was not delivered is delivered again", testOutbox},
 		{"OutboxCopies", "who cannot be reached in one place is not kept from hearing of it in another", testOutboxCopies},
-		{"DeadLetters", "what can never be delivered blocks nobody, is not forgotten, and can be sent again", testDeadLetters},
+		{"DeadLetters", "what can never be delivered blocks nobody, is not forgotten, and can be sent again",
+			testDeadLetters},
 		{"UndeliveredPlaces", "a card whose job was lost is shown all the same", testUndeliveredPlaces},
 	}
 }
@@ -129,7 +130,8 @@ func testUndeliveredPlaces(s *suite) {
 		s.update(func(tx approvals.Tx) error { return tx.PutNotification(n) })
 	}
 	asIs := func(*approvals.Notification) {}
-	thread, direct := approvals.CopyKey{Workspace: ws, Place: place}, approvals.CopyKey{Workspace: ws, Place: place, Copy: "dm:U1"}
+	thread := approvals.CopyKey{Workspace: ws, Place: place}
+	direct := approvals.CopyKey{Workspace: ws, Place: place, Copy: "dm:U1"}
 	late, foreign := approvals.CopyKey{Workspace: ws, Place: another}, approvals.CopyKey{Workspace: other, Place: place}
 	put("ntf_1", thread, 0, asIs)
 	put("ntf_2", thread, 1, asIs)

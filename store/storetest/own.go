@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -11,14 +12,15 @@ import (
 
 // ownership is a kind of record, with a way to put it and all ways to read it.
 type ownership struct {
-	kind string
 	put  func(tx approvals.Tx) error // and spoils what was put
 	read func(tx approvals.Tx) error // checks what is read, and spoils it
 }
 
-func owns[T any](s *suite, kind string, fresh func() *T, put func(approvals.Tx, *T) error,
-	reads ...func(approvals.Tx) ([]*T, error)) ownership {
-	return ownership{kind: kind,
+// reader reads a record as a list of one.
+type reader[T any] func(tx approvals.Tx) ([]*T, error)
+
+func owns[T any](s *suite, fresh func() *T, put func(approvals.Tx, *T) error, reads ...reader[T]) ownership {
+	return ownership{
 		put: func(tx approvals.Tx) error {
 			record := fresh()
 			defer spoil(reflect.ValueOf(record))
@@ -31,7 +33,7 @@ func owns[T any](s *suite, kind string, fresh func() *T, put func(approvals.Tx, 
 					return err
 				}
 				if d := diff([]*T{fresh()}, got); d != "" {
-					s.Errorf("%s, read %d, after copies of it were changed (-put +read):\n%s", kind, i+1, d)
+					s.Errorf("%T, read in way %d, after copies of it were changed (-put +read):\n%s", *fresh(), i+1, d)
 				}
 				spoil(reflect.ValueOf(got))
 			}
@@ -46,80 +48,90 @@ func refs(list []json.RawMessage) []*json.RawMessage {
 	return idsOf(list, func(m json.RawMessage) *json.RawMessage { return &m })
 }
 
-// ownerships lists all kinds of records.
-func (s *suite) ownerships() []ownership {
-	wsOf := filled[approvals.Request](1).Workspace // they are all in one workspace
-	runOf := filled[approvals.Request](1).Run
-	freshRequest := func() *approvals.Request {
-		r := filled[approvals.Request](1)
-		r.Status = approvals.RequestPending
-		return r
+// changed makes a filled record of which something is different.
+func changed[T any](salt int, change func(*T)) func() *T {
+	return func() *T {
+		record := filled[T](salt)
+		change(record)
+		return record
 	}
-	freshHead := func() *approvals.RequestHead { return &freshRequest().RequestHead }
-	freshEffect := func() *approvals.EffectRecord {
-		e := filled[approvals.EffectRecord](2)
-		e.Workspace, e.Run = wsOf, runOf
-		return e
-	}
-	requestOf, effectOf := freshRequest().ID, freshEffect().ID
-	all := approvals.RequestQuery{Workspace: wsOf, Status: approvals.RequestPending, Limit: 10}
-	return append([]ownership{
-		owns(s, "request", freshRequest,
-			func(tx approvals.Tx, r *approvals.Request) error { return tx.PutRequest(r) },
-			func(tx approvals.Tx) ([]*approvals.Request, error) { return only(tx.Request(wsOf, requestOf)) },
-			func(tx approvals.Tx) ([]*approvals.Request, error) {
-				return tx.Requests(wsOf, []approvals.RequestID{requestOf})
-			}),
-		owns(s, "head of request", freshHead,
-			func(tx approvals.Tx, r *approvals.RequestHead) error { return tx.PutRequestHead(r) },
-			func(tx approvals.Tx) ([]*approvals.RequestHead, error) { return only(tx.RequestHead(wsOf, requestOf)) },
-			func(tx approvals.Tx) ([]*approvals.RequestHead, error) { return tx.RequestsOfRun(wsOf, runOf) },
-			func(tx approvals.Tx) ([]*approvals.RequestHead, error) {
-				page, _, err := tx.QueryRequests(all)
-				return page, err
-			}),
-		owns(s, "effect", freshEffect,
-			func(tx approvals.Tx, e *approvals.EffectRecord) error { return tx.PutEffect(e) },
-			func(tx approvals.Tx) ([]*approvals.EffectRecord, error) {
-				return only(tx.Effect(wsOf, runOf, effectOf))
-			},
-			func(tx approvals.Tx) ([]*approvals.EffectRecord, error) { return tx.EffectsOfRun(wsOf, runOf) }),
-	}, s.moreOwnerships(wsOf)...)
 }
 
-// moreOwnerships lists those that do not hang together.
-func (s *suite) moreOwnerships(w approvals.WorkspaceID) []ownership {
-	freshInput := func() *approvals.QueuedInput { return filled[approvals.QueuedInput](3) }
-	freshDead := func() *approvals.Notification { return filled[approvals.Notification](4) }
-	freshEntry := func() *approvals.AuditEntry { return filled[approvals.AuditEntry](5) }
-	in, letter, e := freshInput(), freshDead(), freshEntry()
-	freshUnsealed := func() *approvals.AuditEntry {
-		e := freshEntry()
-		e.Seq = 0
-		return e
-	}
-	chunk := func() *json.RawMessage { return &json.RawMessage{'[', '1', ']'} }
+func freshRequest() *approvals.Request {
+	return changed(1, func(r *approvals.Request) { r.Status = approvals.RequestPending })()
+}
+
+// ownRequests is about requests, their heads, and effects of the same run.
+func (s *suite) ownRequests() []ownership {
+	q := freshRequest()
+	w, run, id := q.Workspace, q.Run, q.ID
+	head := func() *approvals.RequestHead { return &freshRequest().RequestHead }
+	effect := changed(2, func(e *approvals.EffectRecord) { e.Workspace, e.Run = w, run })
 	return []ownership{
-		owns(s, "input", freshInput,
+		owns(s, freshRequest,
+			func(tx approvals.Tx, r *approvals.Request) error { return tx.PutRequest(r) },
+			func(tx approvals.Tx) ([]*approvals.Request, error) { return only(tx.Request(w, id)) },
+			func(tx approvals.Tx) ([]*approvals.Request, error) { return tx.Requests(w, []approvals.RequestID{id}) }),
+		owns(s, head,
+			func(tx approvals.Tx, r *approvals.RequestHead) error { return tx.PutRequestHead(r) },
+			func(tx approvals.Tx) ([]*approvals.RequestHead, error) { return only(tx.RequestHead(w, id)) },
+			func(tx approvals.Tx) ([]*approvals.RequestHead, error) { return tx.RequestsOfRun(w, run) },
+			func(tx approvals.Tx) ([]*approvals.RequestHead, error) {
+				page, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: w, Status: q.Status, Limit: 10})
+				return page, err
+			}),
+		owns(s, effect,
+			func(tx approvals.Tx, e *approvals.EffectRecord) error { return tx.PutEffect(e) },
+			func(tx approvals.Tx) ([]*approvals.EffectRecord, error) { return only(tx.Effect(w, run, effect().ID)) },
+			func(tx approvals.Tx) ([]*approvals.EffectRecord, error) { return tx.EffectsOfRun(w, run) }),
+	}
+}
+
+// ownPlaces is about runs, input and notifications.
+func (s *suite) ownPlaces() []ownership {
+	fresh := changed(3, func(r *approvals.Run) { r.Status = approvals.RunWaiting })
+	message := changed(4, func(*approvals.QueuedInput) {})
+	waiting := changed(5, func(n *approvals.Notification) { n.Dead = time.Time{} })
+	dead := changed(6, func(*approvals.Notification) {})
+	r, in, n, d := fresh(), message(), waiting(), dead()
+	put := func(tx approvals.Tx, n *approvals.Notification) error { return tx.PutNotification(n) }
+	return []ownership{
+		owns(s, fresh,
+			func(tx approvals.Tx, r *approvals.Run) error { return tx.PutRun(r) },
+			func(tx approvals.Tx) ([]*approvals.Run, error) { return only(tx.Run(r.Workspace, r.ID)) },
+			func(tx approvals.Tx) ([]*approvals.Run, error) { return only(tx.ActiveRun(r.Workspace, r.Place)) }),
+		owns(s, message,
 			func(tx approvals.Tx, in *approvals.QueuedInput) error { return tx.PutInput(in) },
 			func(tx approvals.Tx) ([]*approvals.QueuedInput, error) { return tx.Inputs(in.Workspace, in.Place, 10) }),
-		owns(s, "dead letter", freshDead,
-			func(tx approvals.Tx, n *approvals.Notification) error { return tx.PutNotification(n) },
-			func(tx approvals.Tx) ([]*approvals.Notification, error) {
-				return tx.DeadLetters(letter.Workspace, "", 10)
-			}),
-		owns(s, "unsealed entry", freshUnsealed,
-			func(tx approvals.Tx, e *approvals.AuditEntry) error { return tx.AppendAudit(e) },
-			func(tx approvals.Tx) ([]*approvals.AuditEntry, error) { return tx.UnsealedAudit(e.Workspace, 10) }),
-		owns(s, "state", chunk,
-			func(tx approvals.Tx, items *json.RawMessage) error {
-				return tx.PutState(w, "run_1", agent.Delta{Head: *items, Count: 1, Items: *items})
+		owns(s, waiting, put, func(tx approvals.Tx) ([]*approvals.Notification, error) {
+			return tx.Notifications(n.Workspace, n.Place, n.Copy, 10)
+		}),
+		owns(s, dead, put, func(tx approvals.Tx) ([]*approvals.Notification, error) {
+			return tx.DeadLetters(d.Workspace, "", 10)
+		}),
+	}
+}
+
+// ownPieces is about what is only added to: the audit trail, states, and the memory of places.
+func (s *suite) ownPieces() []ownership {
+	sealed := changed(7, func(e *approvals.AuditEntry) { e.Seq = 1 })
+	unsealed := changed(8, func(e *approvals.AuditEntry) { e.Seq = 0 })
+	w, of := unsealed().Workspace, sealed().Workspace
+	put := func(tx approvals.Tx, e *approvals.AuditEntry) error { return tx.AppendAudit(e) }
+	piece := func() *json.RawMessage { return &json.RawMessage{'[', '1', ']'} }
+	return []ownership{
+		owns(s, sealed, put,
+			func(tx approvals.Tx) ([]*approvals.AuditEntry, error) { return only(tx.AuditHead(of)) },
+			func(tx approvals.Tx) ([]*approvals.AuditEntry, error) { return tx.AuditEntries(of, 1, 10) }),
+		owns(s, unsealed, put,
+			func(tx approvals.Tx) ([]*approvals.AuditEntry, error) { return tx.UnsealedAudit(w, 10) }),
+		owns(s, piece,
+			func(tx approvals.Tx, p *json.RawMessage) error {
+				return tx.PutState(w, "run_1", agent.Delta{Head: *p, Count: 1, Items: *p})
 			},
 			func(tx approvals.Tx) ([]*json.RawMessage, error) {
 				head, chunks, err := tx.State(w, "run_1")
-				if d := diff(*chunk(), head); d != "" {
-					s.Errorf("head of state, after copies of it were changed (-put +read):\n%s", d)
-				}
+				same(s, "head of state", []string{string(*piece())}, []string{string(head)})
 				spoil(reflect.ValueOf(head))
 				return refs(chunks), err
 			},
@@ -127,10 +139,8 @@ func (s *suite) moreOwnerships(w approvals.WorkspaceID) []ownership {
 				chunks, _, err := tx.StateTail(w, "run_1", 1000)
 				return refs(chunks), err
 			}),
-		owns(s, "memory", chunk,
-			func(tx approvals.Tx, items *json.RawMessage) error {
-				return tx.AppendSession(w, place, "run_1", *items)
-			},
+		owns(s, piece,
+			func(tx approvals.Tx, p *json.RawMessage) error { return tx.AppendSession(w, place, "run_1", *p) },
 			func(tx approvals.Tx) ([]*json.RawMessage, error) {
 				chunks, _, err := tx.SessionTail(w, place, 1000)
 				return refs(chunks), err
@@ -139,7 +149,7 @@ func (s *suite) moreOwnerships(w approvals.WorkspaceID) []ownership {
 }
 
 func testOwnRecords(s *suite) {
-	all := s.ownerships()
+	all := append(append(s.ownRequests(), s.ownPlaces()...), s.ownPieces()...)
 	put := func(tx approvals.Tx) error {
 		var err error
 		for _, o := range all {
@@ -169,14 +179,11 @@ func testOwnRecords(s *suite) {
 func (s *suite) expectKept() {
 	s.Helper()
 	var q *approvals.Request
-	want := filled[approvals.Request](1)
-	want.Status = approvals.RequestPending
+	want := freshRequest()
 	s.view(func(tx approvals.Tx) (err error) {
 		q, err = tx.Request(want.Workspace, want.ID)
 		return err
 	})
 	s.reopen()
-	if d := diff(want, q); d != "" {
-		s.Errorf("a request that was kept (-put +read):\n%s", d)
-	}
+	same(s, "a request that was kept", []*approvals.Request{want}, []*approvals.Request{q})
 }

@@ -79,7 +79,8 @@ func (s *suite) searchable() (start time.Time) {
 
 func testQuery(s *suite) {
 	start := s.searchable()
-	all := []approvals.RequestID{"req_0", "req_1", "req_2", "req_3", "req_4", "req_5", "req_6", "req_7", "req_8", "req_9", "req_a"}
+	all := []approvals.RequestID{"req_0", "req_1", "req_2", "req_3", "req_4", "req_5", "req_6", "req_7", "req_8", "req_9",
+		"req_a"}
 	without := func(out ...int) (ids []approvals.RequestID) {
 		for i, id := range all {
 			if len(out) > 0 && out[0] == i {

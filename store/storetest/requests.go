@@ -11,7 +11,8 @@ import (
 func requests() []promise {
 	return []promise{
 		{"RequestHead", "what was asked cannot change by deciding it", testRequestHead},
-		{"RequestHeadMissing", "a decision about a request that is gone must not bring half of it back", testRequestHeadMissing},
+		{"RequestHeadMissing", "a decision about a request that is gone must not bring half of it back",
+			testRequestHeadMissing},
 		{"Requests", "a list of people's requests is read at once, and some of them may be gone", testRequests},
 		{"RequestsOfRun", "a run is resumed with all of its answers", testRequestsOfRun},
 		{"PendingOf", "a limit on what one person asks for counts what waits", testPendingOf},

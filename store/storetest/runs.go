@@ -101,7 +101,8 @@ func testPlaceIdentity(s *suite) {
 	n, in := notification("ntf_1"), input("inp_1")
 	n.Place, in.Place = direct, direct
 	s.update(func(tx approvals.Tx) error {
-		return errors.Join(tx.PutNotification(n), tx.PutInput(in), tx.AppendSession(ws, direct, "run_1", json.RawMessage("[1]")),
+		return errors.Join(tx.PutNotification(n), tx.PutInput(in),
+			tx.AppendSession(ws, direct, "run_1", json.RawMessage("[1]")),
 			tx.AppendSession(ws, place, "run_1", json.RawMessage("[2]")))
 	})
 	for _, p := range []approvals.Place{place, direct} {
@@ -144,7 +145,8 @@ func (s *suite) lapsed(at time.Time, limit int) (list []approvals.RunKey) {
 
 func testLapsedLeases(s *suite) {
 	at := now()
-	put := func(id approvals.RunID, w approvals.WorkspaceID, status approvals.RunStatus, lease time.Time) approvals.RunKey {
+	put := func(id approvals.RunID, w approvals.WorkspaceID, status approvals.RunStatus,
+		lease time.Time) approvals.RunKey {
 		r := run(id, status)
 		r.Workspace, r.LeaseUntil, r.Place.Thread = w, lease, string(id)
 		s.update(func(tx approvals.Tx) error { return tx.PutRun(r) })
@@ -321,9 +323,8 @@ func (s *suite) expectOnly(kinds ...string) {
 	s.Helper()
 	s.view(func(tx approvals.Tx) error {
 		there, _, err := found(tx, ws)
-		there = slices.DeleteFunc(there, func(kind string) bool {
-			return kind == "run without worker" || kind == "pending request" || kind == "pending requests" || kind == "active runs"
-		})
+		others := []string{"run without worker", "pending request", "pending requests", "active runs"}
+		there = slices.DeleteFunc(there, func(kind string) bool { return slices.Contains(others, kind) })
 		slices.Sort(there)
 		slices.Sort(kinds)
 		same(s, "kinds of records that are left", kinds, there)

@@ -16,7 +16,8 @@ func states() []promise {
 		{"BigState", "a state of 1 MiB is not unusual", testBigState},
 		{"StateTail", "who shows what an agent did last must not read all it ever did", testStateTail},
 		{"StateTailCost", "a long run must not make its last words dear", testStateTailCost},
-		{"DeleteState", "a state of many megabytes is deleted in small transactions, which others can get between", testDeleteState},
+		{"DeleteState", "a state of many megabytes is deleted in small transactions, which others can get between",
+			testDeleteState},
 	}
 }
 
@@ -132,7 +133,8 @@ func testStateTailCost(s *suite) {
 	s.update(func(tx approvals.Tx) error {
 		var err error
 		for i := range chunks {
-			err = errors.Join(err, tx.PutState(ws, "run_1", agent.Delta{Head: json.RawMessage(`{}`), From: i, Count: 1, Items: big}))
+			d := agent.Delta{Head: json.RawMessage(`{}`), From: i, Count: 1, Items: big}
+			err = errors.Join(err, tx.PutState(ws, "run_1", d))
 		}
 		return err
 	})

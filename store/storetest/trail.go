@@ -13,8 +13,10 @@ func trail() []promise {
 	return []promise{
 		{"Audit", "a gap or a second entry in one place would be an entry that somebody could have removed", testAudit},
 		{"AuditEntries", "the trail is exported and verified page by page", testAuditEntries},
-		{"AuditUnsealed", "who decides waits for nobody else's entry, and the sealer finds each entry once", testAuditUnsealed},
-		{"AuditRepeated", "a transaction that is repeated because nobody knew of its commit tells its story once", testAuditRepeated},
+		{"AuditUnsealed", "who decides waits for nobody else's entry, and the sealer finds each entry once",
+			testAuditUnsealed},
+		{"AuditRepeated", "a transaction that is repeated because nobody knew of its commit tells its story once",
+			testAuditRepeated},
 		{"AuditSeal", "sealing puts each entry in one place of the chain, and forgets none", testAuditSeal},
 		{"AuditForms", "a trail that was begun by one process alone goes on when there are several", testAuditForms},
 		{"AuditWorkspaces", "the sealer and the verifier find every tenant", testAuditWorkspaces},

@@ -13,16 +13,19 @@ import (
 func transactions() []promise {
 	return []promise{
 		{"NotFound", "callers tell what is missing from what went wrong by ErrNotFound", testNotFound},
-		{"ErrorRollsBack", "a refused decision must leave no trace, and its error is what the person is told", testErrorRollsBack},
+		{"ErrorRollsBack", "a refused decision must leave no trace, and its error is what the person is told",
+			testErrorRollsBack},
 		{"PanicRollsBack", "a bug must not leave half a decision behind, nor be hidden", testPanicRollsBack},
-		{"GoexitRollsBack", "a goroutine that ends within a transaction must not take the store with it", testGoexitRollsBack},
+		{"GoexitRollsBack", "a goroutine that ends within a transaction must not take the store with it",
+			testGoexitRollsBack},
 		{"ReadYourWrites", "a transaction decides on what it has just written", testReadYourWrites},
 		{"ViewRefusesWrites", "a reader that writes by mistake must learn of it", testViewRefusesWrites},
 		{"EndedTx", "a transaction that escaped must not read or write in somebody else's", testEndedTx},
 		{"CancelledContext", "a caller that has given up must not act any more", testCancelledContext},
 		{"CancelledScan", "a long list for somebody who has gone away must not go on", testCancelledScan},
 		{"CancelledCommit", "somebody who gave up in the middle is told the truth about what was done", testCancelledCommit},
-		{"FailuresAmongMany", "one caller's failure must not touch what others commit at the same time", testFailuresAmongMany},
+		{"FailuresAmongMany", "one caller's failure must not touch what others commit at the same time",
+			testFailuresAmongMany},
 		{"ManyAtOnce", "every acknowledged change counts, however many people click", testManyAtOnce},
 	}
 }
