@@ -138,6 +138,9 @@ func TestMigration(t *testing.T) {
 		inputs, err7 := tx.Inputs("T1", approvals.Place{Surface: "slack", Channel: "C1", Thread: "000007"}, 10)
 		count["queued"], count["ended"], count["pending"], count["places"] = len(lapsed), len(ended), pending, len(places)
 		count["inputs"], count["seats"] = len(inputs), len(head.Requirement.Seats)
+		if e, err := tx.Effect("T1", "run_000001", "eff_1"); err != nil || e.Interruption != "ops/1/call_1" {
+			t.Errorf("an effect is now %+v, %v", e, err)
+		}
 		if head.Outcome != approvals.OutcomeRan || !r.NextAct.Equal(r.Expires) || string(r.Arguments) != "{}" {
 			t.Errorf("a request became %+v, another %+v", head, r)
 		}
