@@ -2,10 +2,13 @@ package boltstore
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/approvals"
 )
 
 // handClock is a machine's clocks, moved by hand.
@@ -120,5 +123,44 @@ func TestEveryWriteHasALaterTime(t *testing.T) {
 	h.pass(time.Second)
 	if got := c.next(); !got.Equal(h.wall) {
 		t.Errorf("the clocks go on, and this one is at %v", got)
+	}
+}
+
+// TestClockBehindRecords opens a store whose newest audit entry is of the future: that is told, and the time is the wall
+// clock's all the same.
+func TestClockBehindRecords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ahead time.Duration
+		alert bool
+	}{{365 * 24 * time.Hour, true}, {2 * time.Hour, true}, {0, false}, {-time.Hour, false}} {
+		path := newPath(t)
+		s := open(t, path)
+		err := s.Update(t.Context(), func(tx approvals.Tx) error {
+			return errors.Join(tx.AppendAudit(&approvals.AuditEntry{Workspace: "T0", Seq: 1, At: tx.Now()}),
+				tx.AppendAudit(&approvals.AuditEntry{Workspace: "T1", Seq: 1, At: tx.Now().Add(c.ahead)}))
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		before := time.Now()
+		s, err = Open(path, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if alert := strings.Contains(log.String(), "ALERT"); alert != c.alert || s.UncertainSince().IsZero() == c.alert {
+			t.Errorf("a record %v ahead: alert %v, uncertain since %v", c.ahead, alert, s.UncertainSince())
+		}
+		err = s.View(t.Context(), func(tx approvals.Tx) error {
+			if now := tx.Now(); now.Before(before.Truncate(time.Microsecond)) || now.After(time.Now()) {
+				t.Errorf("a record %v ahead: the store's time is %v", c.ahead, now)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -16,36 +16,54 @@
 //
 // Keys are lists of parts, each ended by 0x00 0x01, with 0x00 inside a part written as 0x00 0xff: they compare as the
 // lists do. Numbers (seq, from, n) are eight bytes, the highest first, without an end. Every key starts with the
-// workspace, but for later_due, which serves all of them.
+// workspace, but for scheduled_due, which serves all of
+// them.
 //
-//	bucket                  key                                            value
-//	meta                    "format"                                       version of the format, as text
-//	runs                    workspace, run                                 Run
-//	                        workspace, run, request                        Request
-//	runs_active_place       workspace, surface, channel, thread, run       – (runs that have not ended)
-//	runs_active_requester   workspace, requester, run                      –
-//	runs_active_channel     workspace, channel, run                        –
-//	requests                workspace, request, run                        –
-//	requests_pending        workspace, request, run                        –
-//	once                    workspace, event                               time, nanoseconds since 1970
-//	states                  workspace, run                                 head, as given
-//	state_chunks            workspace, run, from                           items, as given
-//	effects                 workspace, run, effect                         EffectRecord
-//	audit                   workspace, seq                                 AuditEntry
-//	sessions                workspace, surface, channel, thread, n         items, as given
-//	session_keys            workspace, surface, channel, thread, key       nothing
-//	work                    workspace, place, "n", id                      Notification
-//	                        workspace, id, "j", kind                       job that was due when it was written
-//	later                   workspace, id, "j", kind                       job that is planned for later
-//	later_due               kind, due, workspace, id                       –
+//	bucket                  key                                              value
+//	meta                    "format"                                         format of the file, as text
+//	                        "migration"                                      how far a migration to it has come
+//	runs                    workspace, run                                   Run
+//	                        workspace, run, request                          RequestHead
+//	runs_active_place       workspace, surface, channel, thread, run         – (runs that have not ended)
+//	runs_active_requester   workspace, requester, run                        –
+//	runs_active_channel     workspace, channel, run                          –
+//	runs_working            workspace, run                                   – (runs that are queued or running)
+//	runs_ended              workspace, time, run                             – (runs that have ended)
+//	request_contents        workspace, run, request                          RequestContent
+//	requests                workspace, request, run                          –
+//	requests_pending        workspace, request, run                          – (requests that are pending)
+//	requests_pending_of     workspace, requester, request                    –
+//	once                    workspace, event                                 time, nanoseconds since 1970
+//	inputs                  workspace, surface, channel, thread, id          QueuedInput
+//	states                  workspace, run                                   head, as given
+//	state_chunks            workspace, run, from                             items, as given
+//	effects                 workspace, run, effect                           EffectRecord
+//	audit                   workspace, seq                                   AuditEntry
+//	audit_unsealed          workspace, id                                    AuditEntry
+//	audit_ids               workspace, id                                    – (entries that are or were unsealed)
+//	sessions                workspace, surface, channel, thread, n           items, as given
+//	session_keys            workspace, surface, channel, thread, key         nothing
+//	queue                   workspace, "n", surface, channel, thread,        Notification that waits
+//	                           copy, id
+//	                        workspace, "j", kind, id                         job that was due when it was written
+//	scheduled               workspace, "j", kind, id                         job that is planned for later
+//	scheduled_due           kind, due, workspace, id                         –
+//	dead_letters            workspace, id, surface, channel, thread, copy    Notification that was given up
 //
 // A value is a CRC-32C over key and payload, then the payload: a record as records_codec.go describes it where a type
 // is named. Buckets with – are indexes; their values are empty, without a checksum, because their keys follow from
 // the records.
 //
 // What one decision writes lies close together, because a commit costs what the pages cost that it touches: requests
-// are behind their run, what is to be delivered is beside the job that delivers it, and jobs that are due at once need
-// no index by time. The bucket work is nearly empty while Dispatch runs.
+// are behind their run, what is to be delivered is beside the jobs that are due, and those need no index by time. The
+// bucket queue is nearly empty while Dispatch runs.
+//
+// Open brings a file of format 2 to this one, in many small transactions, and goes on where it was interrupted. A file
+// that is opened for reading only must be up to date. A bucket may be added without a new format: Open makes it.
+//
+// The file is read through a memory map that is as large as the file system: Open reserves the address space, so that
+// the file never outgrows its map, for which bbolt would wait for all readers. It shows as virtual size and costs
+// nothing.
 //
 // # Jobs
 //
@@ -56,9 +74,10 @@
 // # Source files
 //
 //	store        the open store and its transactions
+//	clock        the store's time
 //	commit_*     group commit: updates that wait at the same time share one write to the disk
 //	txn          one caller's view of a transaction
 //	records_*    its methods by kind of record; keys, indexes, checksums and encoding
 //	scheduler_*  jobs: queues of what is ready, claims, handlers, acknowledgements
-//	file_*       the file itself: opening, locking, checking and copying it
+//	file_*       the file itself: opening, locking, mapping, migrating, checking and copying it
 package boltstore

@@ -57,7 +57,8 @@ func putRun2(btx *bolt.Tx, n int) error {
 	at := time.Date(2025, 1, 1, 0, 0, n, 0, time.UTC)
 	status := []approvals.RunStatus{approvals.RunQueued, approvals.RunWaiting, approvals.RunDone}[n%3]
 	place := approvals.Place{Surface: "slack", Channel: "C1", Thread: id}
-	r := &run2{Workspace: "T1", ID: approvals.RunID("run_" + id), Place: place, Requester: "T1/U1", Status: status, Created: at}
+	r := &run2{Workspace: "T1", ID: approvals.RunID("run_" + id), Place: place, Requester: "T1/U1",
+		Status: status, Created: at}
 	if status.Ended() {
 		r.Ended = at
 	}
@@ -67,8 +68,8 @@ func putRun2(btx *bolt.Tx, n int) error {
 	q := &request2{Workspace: "T1", ID: approvals.RequestID("req_" + id), Run: r.ID, Place: place, Requester: "T1/U1",
 		Interruption: "ops/1/call_1", Kind: "confirm", Arguments: []byte(`{"n":` + fmt.Sprint(n) + `}`),
 		Requirement: requirement2{Quorum: 2}, Status: approvals.RequestApproved, Created: at, Settled: at}
-	pending := &request2{Workspace: "T1", ID: approvals.RequestID("req_p" + id), Run: r.ID, Place: place, Requester: "T1/U1",
-		Arguments: []byte(`{}`), Status: approvals.RequestPending, Expires: at.Add(time.Hour)}
+	pending := &request2{Workspace: "T1", ID: approvals.RequestID("req_p" + id), Run: r.ID, Place: place,
+		Requester: "T1/U1", Arguments: []byte(`{}`), Status: approvals.RequestPending, Expires: at.Add(time.Hour)}
 	e := &effect2{Workspace: "T1", Run: r.ID, ID: "eff_1", Request: q.ID, Attempt: 1, Intent: at, Done: at}
 	note := &approvals.Notification{Workspace: "T1", ID: approvals.NotificationID("ntf_" + id), Place: place}
 	put := func(bucket []byte, record any, parts ...string) error {
@@ -137,6 +138,9 @@ func TestMigration(t *testing.T) {
 		inputs, err7 := tx.Inputs("T1", approvals.Place{Surface: "slack", Channel: "C1", Thread: "000007"}, 10)
 		count["queued"], count["ended"], count["pending"], count["places"] = len(lapsed), len(ended), pending, len(places)
 		count["inputs"], count["seats"] = len(inputs), len(head.Requirement.Seats)
+		if e, err := tx.Effect("T1", "run_000001", "eff_1"); err != nil || e.Interruption != "ops/1/call_1" {
+			t.Errorf("an effect is now %+v, %v", e, err)
+		}
 		if head.Outcome != approvals.OutcomeRan || !r.NextAct.Equal(r.Expires) || string(r.Arguments) != "{}" {
 			t.Errorf("a request became %+v, another %+v", head, r)
 		}
@@ -149,7 +153,8 @@ func TestMigration(t *testing.T) {
 		})
 		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8)
 	})
-	want := map[string]int{"queued": 834, "ended": 833, "pending": runs, "places": runs, "inputs": 1, "seats": 2, "jobs": 2 * runs}
+	want := map[string]int{"queued": 834, "ended": 833, "pending": runs, "places": runs, "inputs": 1, "seats": 2,
+		"jobs": 2 * runs}
 	if err != nil || !reflect.DeepEqual(count, want) {
 		t.Errorf("%v: there are %v, want %v", err, count, want)
 	}
@@ -321,8 +326,11 @@ func TestAddedBucket(t *testing.T) {
 	added := append([]bucketInfo{{name: []byte("timers"), sealed: true, added: true}}, buckets...)
 	err := s.view(t.Context(), func(tx *tx) error {
 		missing, err := tx.missing(added)
-		if len(missing) != 1 || string(missing[0]) != "timers" || tx.has(missing[0], []byte("k")) || tx.seek(missing[0], nil) != nil {
-			t.Errorf("missing are %q", missing)
+		if len(missing) != 1 || string(missing[0]) != "timers" {
+			t.Fatalf("missing are %q", missing)
+		}
+		if tx.has(missing[0], []byte("k")) || tx.seek(missing[0], nil) != nil {
+			t.Error("a missing bucket does not read as empty")
 		}
 		return err
 	})

@@ -9,9 +9,8 @@ import (
 	"countersign/approvals"
 )
 
-// Sealed entries are kept by their place in the chain. The IDs of entries that were appended unsealed are kept for
-// good: a transaction that is repeated must not append its entries twice. Entries that were sealed when they were
-// appended need no such mark, because the chain itself refuses them a second time.
+// Sealed entries are kept by their place in the chain, unsealed ones by their ID. The IDs of entries that were appended
+// unsealed are kept for good, so that a transaction which is repeated cannot append its entries twice.
 
 func (t *tx) AppendAudit(entries ...*approvals.AuditEntry) (err error) {
 	defer t.end(t.begin(), &err)
@@ -52,8 +51,8 @@ func (t *tx) appendUnsealed(e *approvals.AuditEntry) error {
 	return errors.Join(t.mark(bucketAuditIDs, k), t.put(bucketUnsealed, k, e))
 }
 
-// inChain reports whether the chain has an entry with the ID. It reads all of it: only stores that several processes
-// use append unsealed entries in earnest, and this is none.
+// inChain reports whether the chain has an entry with the ID. It reads all of the chain, which costs nobody anything:
+// where one process alone works on a store, as here, entries are sealed when they are appended.
 func (t *tx) inChain(ws approvals.WorkspaceID, id approvals.AuditID) (found bool, err error) {
 	err = t.scan(bucketAudit, key(string(ws)), nil, func(k, v []byte) (bool, error) {
 		e := new(approvals.AuditEntry)

@@ -145,8 +145,8 @@ func (t *tx) putJob(k []byte, rec *storedJob) error {
 func (t *tx) ackJob(k []byte, gen uint64) (err error) {
 	defer t.end(t.begin(), &err)
 	rec, err := t.job(k)
-	if errors.Is(err, approvals.ErrNotFound) || err == nil && gen < rec.First {
-		return nil // it was deleted, and perhaps enqueued anew
+	if errors.Is(err, approvals.ErrNotFound) {
+		return nil
 	}
 	if err != nil {
 		return err
@@ -155,7 +155,8 @@ func (t *tx) ackJob(k []byte, gen uint64) (err error) {
 	return t.putJob(k, rec)
 }
 
-// retryJob plans to handle a job again that failed at a generation.
+// retryJob plans to handle a job again that failed at a generation, unless it was deleted, and perhaps enqueued anew,
+// since.
 func (t *tx) retryJob(k []byte, gen uint64, cause error) (err error) {
 	defer t.end(t.begin(), &err)
 	rec, err := t.job(k)

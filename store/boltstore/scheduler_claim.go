@@ -110,7 +110,7 @@ func (c *claim) read(key string) (*storedJob, error) {
 	case rec.due != nil && instant(rec.Due) > c.d.horizon:
 		return nil, nil
 	}
-	if gen, acked := c.acked[key]; acked && gen >= rec.First && (!rec.ack(gen) || instant(rec.Due) > c.d.horizon) {
+	if gen, acked := c.acked[key]; acked && (!rec.ack(gen) || instant(rec.Due) > c.d.horizon) {
 		return nil, nil
 	}
 	return rec, nil

@@ -543,3 +543,53 @@ func TestLateAnnouncement(t *testing.T) {
 		}
 	})
 }
+
+// TestDeletedJob deletes a job while it is handled and enqueues it anew: how the old handler ends is nothing to the
+// new job.
+func TestDeletedJob(t *testing.T) {
+	t.Parallel()
+	later := &approvals.RetryError{After: time.Hour, Err: errors.New("later")}
+	for _, outcome := range []error{nil, errors.New("failed"), later} {
+		inBubble(t, func(t *testing.T, s *Store) {
+			release, handled := make(chan struct{}), make(chan approvals.Job, 10)
+			stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+				handled <- j
+				if len(handled) > 1 {
+					return nil
+				}
+				<-release
+				return outcome
+			})
+			enqueue(t, s, "run_1", time.Time{})
+			synctest.Wait()
+			due := time.Now().Add(time.Minute)
+			err := s.Update(t.Context(), func(tx approvals.Tx) error {
+				return errors.Join(tx.DeleteJob("T1", approvals.JobRun, "run_1"),
+					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Due: due}))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			close(release)
+			time.Sleep(time.Until(due) - time.Millisecond)
+			synctest.Wait()
+			if n := len(handled); n != 1 {
+				t.Errorf("%v: handled %d times before the new job is due", outcome, n)
+			}
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			stop()
+			if len(handled) != 2 {
+				t.Fatalf("%v: handled %d times, want twice", outcome, len(handled))
+			}
+			first, second := <-handled, <-handled
+			if second.Generation <= first.Generation || second.Attempts != 0 {
+				t.Errorf("%v: generation %d follows %d, after %d failed attempts",
+					outcome, second.Generation, first.Generation, second.Attempts)
+			}
+			if n := countJobs(t, s); n != 0 {
+				t.Errorf("%v: %d jobs are left", outcome, n)
+			}
+		})
+	}
+}

@@ -183,7 +183,7 @@ func sentinel(err error) string {
 // say puts what a getter returned into words. Not to be found is an answer.
 func say(v any, err error) (string, error) {
 	if errors.Is(err, approvals.ErrNotFound) {
-		return err.Error(), nil
+		return approvals.ErrNotFound.Error(), nil
 	}
 	if err != nil {
 		return "", err

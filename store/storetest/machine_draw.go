@@ -66,7 +66,7 @@ func (d drawn) request() *approvals.Request {
 	r := &approvals.Request{RequestContent: approvals.RequestContent{Arguments: d.raw}}
 	r.RequestHead = approvals.RequestHead{Workspace: d.ws, ID: approvals.RequestID(d.id),
 		Run: approvals.RunID(machineIDs[d.n]), Place: d.place, Requester: approvals.NewUserID(d.ws, d.place.Thread),
-		Status: d.status, Created: d.at, Agent: d.id[:1]}
+		Status: d.status, Created: d.at, Agent: string([]rune(d.id)[:1])}
 	if d.n > 1 {
 		r.Decisions = []approvals.Decision{{By: approvals.NewUserID(d.ws, "1"), Verdict: approvals.Approve}}
 	}
