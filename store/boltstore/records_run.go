@@ -1,8 +1,10 @@
 package boltstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -99,17 +101,33 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	err = t.scan(bucketWorking, nil, nil, func(k, _ []byte) (bool, error) {
-		r := new(approvals.Run)
-		if err := t.indexed(bucketRuns, k, r); err != nil {
-			return false, err
+	active, err := t.activeRuns()
+	for _, k := range active {
+		if err != nil || len(list) >= limit {
+			break
 		}
-		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
+		r := new(approvals.Run)
+		err = t.indexed(bucketRuns, k, r)
+		lapsed := r.Status == approvals.RunRunning && !r.LeaseUntil.After(at)
+		if r.Status == approvals.RunQueued || lapsed {
 			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
 		}
-		return len(list) < limit, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// activeRuns returns the keys of all runs that have not ended, in order.
+func (t *tx) activeRuns() (keys [][]byte, err error) {
+	err = t.scan(bucketRequesters, nil, nil, func(k, _ []byte) (bool, error) {
+		ws, rest, _ := cutPart(k)
+		keys = append(keys, key(ws, lastPart(rest)))
+		return true, nil
 	})
-	return list, err
+	slices.SortFunc(keys, bytes.Compare)
+	return keys, err
 }
 
 func (t *tx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit int) (list []approvals.RunID, err error) {
