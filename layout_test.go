@@ -43,7 +43,7 @@ var arrows = []struct {
 }
 
 // testArrows is what the tests of every package may import on top.
-var testArrows = []string{"agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+var testArrows = []string{"agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev"}

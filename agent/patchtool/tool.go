@@ -45,7 +45,7 @@ func New(cfg Config) (agent.Tool, error) {
 func (t *tool) tool() agent.Tool {
 	made := agent.Tool{
 		Name: t.Name, Description: cmp.Or(t.Description, description), Version: t.Version, Kind: agent.KindApplyPatch,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: t.binding(), Bind: t.bind,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: t.binding(), Bind: t.bind, Touches: t.touches,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if t.Native {
@@ -93,6 +93,9 @@ func (t *tool) bind(ctx context.Context, call *agent.ToolCall) ([]string, error)
 	}
 	return facts(edits), nil
 }
+
+// touches: what a patch changes is below the root, and its lock is the whole root's.
+func (t *tool) touches(*agent.ToolCall) []string { return []string{t.Root} }
 
 // invoke applies a patch. A patch that does not apply is an output. The error is the context's, and nothing has changed
 // then, or it wraps agent.ErrOutcomeUnknown.

@@ -1,6 +1,7 @@
 package shelltool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -14,6 +15,7 @@ import (
 // process is one program to run.
 type process struct {
 	path  string
+	exec  string   // another name of the same file, for the system call; empty: path
 	args  []string // with the name of the program as the first
 	env   []string
 	dir   string
@@ -46,7 +48,7 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 		return res
 	}
 	defer pipes.close()
-	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w}
+	cmd := &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w}
 	group, err := procgroup.Start(cmd)
 	if err != nil {
 		res.notStarted = cause(err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"countersign/agent"
 )
@@ -65,35 +66,76 @@ func (t *tool) bind(ctx context.Context, call *agent.ToolCall) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
+	p, err := t.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return t.facts(p), nil
+}
+
+// facts say what the program is.
+func (t *tool) facts(p *program) []string {
+	name := p.path
+	// A path inside the working directory is shown from there: the directory's own is shown as written.
+	if rel, err := filepath.Rel(t.Workdir, name); err == nil && filepath.IsLocal(rel) {
+		name = "./" + rel
+	}
+	return []string{"program " + name + " sha256:" + p.sum}
+}
+
+// program is the file of a program as it was opened and read.
+type program struct {
+	*os.File
+	path string
+	sum  string // its digest
+	elf  bool
+}
+
+// open opens the program that a call runs.
+func (t *tool) open(ctx context.Context, r request) (*program, error) {
 	path := t.Shell
 	if r.argv != nil {
+		var err error
 		if path, err = t.program(r.argv[0]); err != nil {
 			return nil, err
 		}
 	}
-	sum, err := digest(ctx, path)
+	p, err := openProgram(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("the program %q cannot be read: %w", filepath.Base(path), cause(err))
 	}
-	// A path inside the working directory is shown from there: the directory's own is shown as written.
-	if rel, err := filepath.Rel(t.Workdir, path); err == nil && filepath.IsLocal(rel) {
-		path = "./" + rel
-	}
-	return []string{"program " + path + " sha256:" + sum}, nil
+	return p, nil
 }
 
-func digest(ctx context.Context, path string) (string, error) {
-	f, err := os.Open(path)
+func openProgram(ctx context.Context, path string) (*program, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe, if it became one, is not waited for
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer f.Close()
+	p := &program{File: f, path: path}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(errors.New("it is not a file any more"), err)
+	}
+	magic := make([]byte, 4)
+	if n, _ := f.ReadAt(magic, 0); n == len(magic) { // an error comes again below
+		p.elf = string(magic) == "\x7fELF"
+	}
+	if p.sum, err = digest(ctx, f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func digest(ctx context.Context, r io.Reader) (string, error) {
 	h := sha256.New()
 	for {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		switch _, err := io.CopyN(h, f, 1<<20); {
+		switch _, err := io.CopyN(h, r, 1<<20); {
 		case errors.Is(err, io.EOF):
 			return hex.EncodeToString(h.Sum(nil)), nil
 		case err != nil:
