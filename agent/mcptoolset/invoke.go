@@ -54,9 +54,12 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 	}
 }
 
-// ready returns the connection to make a call on, on which the tool is still what it was when it was listed.
+// ready returns the connection to make a call on, on which the tool is still what it was when it was listed. The tools are
+// listed for it, whatever the server says about telling when they change: the protocol cannot be asked for one of them. It
+// also shows that the connection is alive, and calls that wait together share a listing.
 func (s *Server) ready(ctx context.Context, l *listed) (*session, error) {
-	now, err := s.tools(ctx, false)
+	before := s.listings.Load()
+	now, err := s.tools(ctx, func(l *listing) bool { return l.number > before })
 	if err != nil {
 		return nil, err
 	}

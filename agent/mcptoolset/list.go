@@ -20,6 +20,7 @@ const (
 // listing is what a server offered at one time.
 type listing struct {
 	session *session
+	number  int64 // listings are numbered in the order in which they were begun
 	changed int64 // the session's count, before
 	tools   []*listed
 	byName  map[string]*listed
@@ -42,7 +43,7 @@ func (e *lostError) Unwrap() error { return e.err }
 func (s *Server) list(ctx context.Context, sess *session) (*listing, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.CallTimeout, errCallTimeout)
 	defer cancel()
-	l := &listing{session: sess, changed: sess.changed.Load(), byName: make(map[string]*listed)}
+	l := &listing{session: sess, number: s.listings.Add(1), changed: sess.changed.Load(), byName: make(map[string]*listed)}
 	told := make(map[string]bool)
 	for cursor, n := "", 1; ; n++ {
 		p, err := sess.page(ctx, cursor)

@@ -2,7 +2,6 @@ package mcptoolset_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -209,19 +208,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 	raw := &rawServer{tells: true, list: tools(plainTool)}
 	end := make(chan struct{})
-	srv := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			raw.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.(http.Flusher).Flush()
-		select {
-		case <-end:
-		case <-r.Context().Done():
-		}
-	}))
-	ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "raw", URL: srv.URL})})
+	ts := silent(t, raw, end)
 	for range 5 {
 		toolsOf(t, ts)
 	}
