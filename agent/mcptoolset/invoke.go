@@ -38,7 +38,7 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 		if err != nil {
 			return agent.ToolOutput{}, fmt.Errorf("nothing was sent: %w", err)
 		}
-		x := &exchange{}
+		x := &exchange{call: true}
 		res, err := s.send(ctx, sess, x, l, call)
 		if answer := x.answer(); answer != nil {
 			return s.output(answer)
@@ -46,7 +46,7 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 		if err == nil {
 			return decodedOutput(res)
 		}
-		if x.nowhere() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
+		if !x.sent.Load() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
 			sess.broken.Store(true)
 			continue
 		}
@@ -90,7 +90,8 @@ func (s *Server) send(ctx context.Context, sess *session, x *exchange, l *listed
 	return res, err
 }
 
-// unanswered says what is known about a call without an answer.
+// unanswered says what is known about a call without an answer. A status of HTTP is none: servers are known that carry a
+// call out and then answer 400, 401 or 404, for their session had ended meanwhile.
 func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err error) error {
 	problem := s.say(err.Error())
 	if context.Cause(ctx) == errCallTimeout {
@@ -100,10 +101,11 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 	switch {
 	case !x.sent.Load():
 		return fmt.Errorf("nothing was sent: %s", problem)
-	case x.refused():
-		return fmt.Errorf("the server refused the request with HTTP %d, so nothing was carried out: %s", x.status.Load(), problem)
 	case trusted:
 		return fmt.Errorf("the request was sent, but no answer came: %s; it may be sent again", problem)
+	}
+	if status := x.status.Load(); status >= 300 {
+		return fmt.Errorf("%w: the request was sent, and HTTP %d is no answer to it: %s", agent.ErrOutcomeUnknown, status, problem)
 	}
 	return fmt.Errorf("%w: the request was sent, but no answer came: %s", agent.ErrOutcomeUnknown, problem)
 }

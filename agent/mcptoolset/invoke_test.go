@@ -124,9 +124,9 @@ func TestUnanswered(t *testing.T) {
 				s.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, id))
 			}
 		}},
-		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403, so nothing was carried out"},
-		{why: "too many requests", set: status(http.StatusTooManyRequests), want: "HTTP 429, so nothing was carried out"},
-		{why: "never found", set: status(http.StatusNotFound), want: "HTTP 404, so nothing was carried out"},
+		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403 is no answer", unknown: true},
+		{why: "too many requests", set: status(http.StatusTooManyRequests), want: "HTTP 429 is no answer", unknown: true},
+		{why: "never found", set: status(http.StatusNotFound), want: "HTTP 404 is no answer", unknown: true},
 		{why: "a broken server", set: status(http.StatusInternalServerError), unknown: true},
 		{why: "a broken gateway", set: status(http.StatusBadGateway), unknown: true},
 		{why: "too slow a client", set: status(http.StatusRequestTimeout), unknown: true},
