@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 	"countersign/agent/internal/redact"
 )
 
@@ -39,7 +40,7 @@ type Config struct {
 	// URL is where the call goes, with secrets filled in. It may have a query, which calls keep, but no user.
 	URL string
 	// WrittenURL is the URL as the operator wrote it, secrets as ${NAME}. It is stored and shown, and decisions are
-	// bound to it. Empty: URL.
+	// bound to it, together with scheme, host and port of URL where it does not spell them out. Empty: URL.
 	WrittenURL string
 	// Headers are sent with every call, with secrets filled in. Decisions are bound to their names alone.
 	Headers map[string]string
@@ -193,12 +194,12 @@ func (d *declared) hasBody() bool {
 	return d.Method == http.MethodPost || d.Method == http.MethodPut || d.Method == http.MethodPatch
 }
 
-// binding lists what decisions are bound to: method, URL as written, names of headers.
+// binding lists what decisions are bound to: method, URL as written with the host it stands for, names of headers.
 func (d *declared) binding() []string {
 	names := make([]string, 0, len(d.Headers))
 	for name := range d.Headers {
 		names = append(names, textproto.CanonicalMIMEHeaderKey(name))
 	}
 	slices.Sort(names)
-	return append([]string{d.Method, cmp.Or(d.WrittenURL, d.URL)}, names...)
+	return append([]string{d.Method, location.URL(d.WrittenURL, d.URL)}, names...)
 }

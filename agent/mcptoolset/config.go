@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 	"countersign/agent/internal/procgroup"
 )
 
@@ -213,12 +214,12 @@ func notToken(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
 }
 
-// identity lists what decisions are bound to of the server: label, transport, where it is as written, names of headers
-// and environment variables.
+// identity lists what decisions are bound to of the server: label, transport, where it is as written and which host and
+// directory that stands for, names of headers and environment variables.
 func (d *declared) identity() []string {
 	id := []string{"server=" + d.Name, "transport=" + string(d.transport)}
 	if d.transport != stdio {
-		id = append(id, "url="+cmp.Or(d.WrittenURL, d.URL+d.SSE))
+		id = append(id, "url="+location.URL(d.WrittenURL, d.URL+d.SSE))
 		for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 			id = append(id, "header="+textproto.CanonicalMIMEHeaderKey(name))
 		}
@@ -229,7 +230,7 @@ func (d *declared) identity() []string {
 		command = d.Command
 	}
 	quoted, _ := json.Marshal(command) // a list of texts always can be
-	id = append(id, "command="+string(quoted), "dir="+cmp.Or(d.WrittenDir, d.Dir))
+	id = append(id, "command="+string(quoted), "dir="+location.Directory(d.WrittenDir, d.Dir))
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		id = append(id, "env="+name)
 	}

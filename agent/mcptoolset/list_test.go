@@ -1,6 +1,7 @@
 package mcptoolset_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,22 +30,25 @@ func TestSchemaAsItCame(t *testing.T) {
 	}
 	for _, events := range []bool{false, true} {
 		raw := &rawServer{list: tools(list), events: events}
-		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
-			s.WrittenURL, s.Headers = "https://h/${PATH}", map[string]string{"x-b": "secret", "Authorization": "Bearer secret"}
+		ts, srv := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
+			s.WrittenURL, s.Headers = "${SERVER}/${PATH}", map[string]string{"x-b": "secret", "Authorization": "Bearer secret"}
 		})
-		check(t, ts, "server=raw", "transport=http", "url=https://h/${PATH}", "header=Authorization", "header=X-B")
+		check(t, ts, "server=raw", "transport=http", "url=${SERVER}/${PATH} ("+srv.URL+")", "header=Authorization", "header=X-B")
 	}
 	cfg := self(t, "raw", "RAW_TOOLS", `{"tools":[`+list+`]}`)
 	cfg.WrittenCommand, cfg.Dir, cfg.WrittenDir = []string{"${SERVER}"}, t.TempDir(), "${DIR}"
+	sum := sha256.Sum256([]byte(cfg.Dir))
 	check(t, newToolset(t, mcptoolset.Config{Server: newServer(t, cfg)}),
-		"server=test", "transport=stdio", `command=["${SERVER}"]`, "dir=${DIR}", "env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
+		"server=test", "transport=stdio", `command=["${SERVER}"]`, fmt.Sprintf("dir=${DIR} (path sha256:%x…)", sum[:8]), "env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
 }
 
 // Everything that a server says about a tool is in its digest.
 func TestDigest(t *testing.T) {
 	t.Parallel()
+	raw := &rawServer{list: tools("")}
+	ts, _ := raw.start(t, nil)
 	digest := func(list string) agent.Digest {
-		ts, _ := (&rawServer{list: tools(list)}).start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) { s.WrittenURL = "http://h" })
+		raw.list = tools(list)
 		tools, err := ts.Tools(t.Context())
 		if err != nil || len(tools) != 1 {
 			t.Fatalf("%s: %d tools, %v", list, len(tools), err)

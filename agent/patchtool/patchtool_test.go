@@ -3,6 +3,7 @@
 package patchtool_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -304,7 +305,8 @@ func TestBindings(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, map[string]string{"b": "x\n", "a": "x\n"})
 	tool := newTool(t, patchtool.Config{Root: dir, WrittenRoot: "${REPO}", Allow: []string{"*", "new/**"}})
-	if diff := cmp.Diff([]string{"root ${REPO}", "allow *", "allow new/**"}, tool.Binding); diff != "" {
+	sum := sha256.Sum256([]byte(dir))
+	if diff := cmp.Diff([]string{fmt.Sprintf("root ${REPO} (path sha256:%x…)", sum[:8]), "allow *", "allow new/**"}, tool.Binding); diff != "" {
 		t.Errorf("binding (-want +got):\n%s", diff)
 	}
 	c := patch(t, "*** Begin Patch\n"+update("b")+"*** Update File: a\n*** Move to: new/a\n"+"*** Add File: c\n*** End Patch\n")

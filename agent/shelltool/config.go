@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 	"countersign/agent/internal/procgroup"
 )
 
@@ -40,7 +41,7 @@ type Config struct {
 	// Workdir is where commands run. It must exist; links in it are followed once, by New.
 	Workdir string
 	// WrittenWorkdir is the directory as the operator wrote it, with variables as ${NAME}. It is stored and shown, and
-	// decisions are bound to it. Empty: Workdir.
+	// decisions are bound to it, and to a digest of Workdir where that is another text. Empty: Workdir.
 	WrittenWorkdir string
 	// Env is the environment of commands beside PATH, HOME and LANG, which may be set here too. Decisions are bound to the
 	// names; the values are never stored or shown. A PATH holds absolute directories only.
@@ -61,11 +62,12 @@ type Config struct {
 // declared is a Config that was checked and completed.
 type declared struct {
 	Config
-	env []string // NAME=value, sorted
+	env   []string // NAME=value, sorted
+	asked string   // the directory before links were followed
 }
 
 func (c Config) check() (*declared, error) {
-	d := &declared{Config: c}
+	d := &declared{Config: c, asked: c.Workdir}
 	d.Name = cmp.Or(c.Name, DefaultName)
 	d.WrittenWorkdir = cmp.Or(c.WrittenWorkdir, c.Workdir)
 	d.Shell = cmp.Or(c.Shell, DefaultShell)
@@ -143,7 +145,7 @@ func (d *declared) checkEnv() error {
 
 // binding lists what decisions are bound to: the working directory as written, the shell, names of variables.
 func (d *declared) binding() []string {
-	binding := []string{"workdir " + d.WrittenWorkdir, "shell " + d.Shell}
+	binding := []string{"workdir " + location.Directory(d.WrittenWorkdir, d.asked), "shell " + d.Shell}
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		binding = append(binding, "env "+name)
 	}

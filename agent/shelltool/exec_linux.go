@@ -1,8 +1,12 @@
 package shelltool
 
 import (
+	"errors"
 	"os"
 	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // exec is a name under which the very file that was opened is run, whatever its path leads to by now, or nothing where
@@ -18,4 +22,19 @@ func (p *program) exec() string {
 		return ""
 	}
 	return name
+}
+
+// magic reports whether a path goes by way of a link that is another one for each process, such as /proc/self/cwd.
+func magic(path string) bool {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	switch {
+	case err == nil:
+		unix.Close(fd)
+		return false
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
+		return false
+	case errors.Is(err, unix.ELOOP):
+		return true
+	}
+	return strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/dev/") // an older kernel
 }

@@ -98,6 +98,11 @@ func Inspect(arguments json.RawMessage) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, fmt.Errorf("inspect: %w", err)
 	}
+	return inspect(r).Inspection, nil
+}
+
+// inspect takes a call apart, and finds out which programs it names.
+func inspect(r request) *inspector {
 	in := newInspector(Place{}, make(map[nestedScript]*inspector))
 	if r.argv != nil {
 		words := make([]Word, len(r.argv))
@@ -110,12 +115,13 @@ func Inspect(arguments json.RawMessage) (Inspection, error) {
 		in.at = Place{Script: i}
 		in.script(script)
 	}
-	return in.Inspection, nil
+	return in
 }
 
 // inspector collects an inspection.
 type inspector struct {
 	Inspection
+	calls
 	at     Place
 	bash   bool   // which of the two readings is looked at
 	fed    bool   // the command reads something else than the empty standard input
@@ -153,6 +159,7 @@ func (in *inspector) script(text string) {
 	}
 	in.Commands = append(in.Commands, chosen.Commands...)
 	in.Remarks = append(in.Remarks, chosen.Remarks...)
+	in.calls.add(&chosen.calls)
 	if before, _, ok := strings.Cut(text, "\r"); ok {
 		in.at.Line = 1 + strings.Count(before, "\n")
 		in.remark(CarriageReturn, "U+000D")
@@ -160,6 +167,7 @@ func (in *inspector) script(text string) {
 	if err != nil {
 		in.at.Line = errorLine(err)
 		in.remark(SyntaxError, err.Error())
+		in.unknown("the rest of the script")
 	} else if posixErr != nil || bashErr != nil || !reflect.DeepEqual(posix.Inspection, bash.Inspection) {
 		in.at.Line = 1
 		in.remark(Dialect, "a POSIX shell and bash read this script differently")

@@ -38,6 +38,7 @@ func (in *inspector) words(words []Word, wrappedBy int) {
 		return
 	}
 	name := path.Base(words[0].Text)
+	in.named(words[0].Text)
 	if slices.Contains(declarations, name) {
 		for _, w := range words[1:] {
 			in.variable(w)
@@ -46,20 +47,26 @@ func (in *inspector) words(words []Word, wrappedBy int) {
 	switch {
 	case name == "eval" || name == "trap" && len(words) > 2:
 		in.remark(Eval, written(words))
+		in.unknown(written(words))
 	case name == "." || name == "source":
 		in.remark(Source, written(words))
+		in.reads(words)
+		in.moves = true
 	case name == "alias" && len(words) > 1 || name == "hash" && len(words) > 2:
 		in.remark(Alias, written(words))
+		in.unknown(written(words))
 	case slices.Contains(shells, name):
 		in.shell(words)
 	case slices.Contains(foreign, name):
 		in.remark(NestedShell, written(words))
+		in.unknown(written(words))
 	case slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")):
 		in.interpreter(words)
 	case slices.Contains(plainWrappers, name):
 		in.wrapped(name, words, wrappedBy+1)
 	case slices.Contains(wrappers, name) || runsOthers(name, words):
 		in.remark(Wrapper, written(words))
+		in.unknown(written(words))
 	}
 }
 
@@ -68,6 +75,7 @@ func (in *inspector) interpreter(words []Word) {
 		in.remark(HereDocument, written(words))
 	}
 	in.remark(Interpreter, written(words))
+	in.reads(words)
 }
 
 // wrapped remarks on a command that runs the one after it, and looks at that one when it can be told where it begins.
@@ -85,8 +93,14 @@ func (in *inspector) wrapped(name string, words []Word, wrappedBy int) {
 	in.remark(Wrapper, written(words))
 	if !rest[0].Literal {
 		in.remark(VariableCommand, rest[0].Text)
+		in.unknown(written(words))
 	} else if !strings.HasPrefix(rest[0].Text, "-") && wrappedBy < maxNesting {
+		if !slices.Contains([]string{"command", "builtin", "time"}, name) {
+			in.program(called{name: rest[0].Text, file: true})
+		}
 		in.words(rest, wrappedBy)
+	} else {
+		in.unknown(written(words))
 	}
 }
 
@@ -110,10 +124,16 @@ func (in *inspector) shell(words []Word) {
 	script, whole := inlineScript(words)
 	if !whole || in.at.Inside >= maxNesting {
 		in.remark(NestedShell, written(words))
+		if script == "" {
+			in.reads(words)
+		} else { // it reads other files first, or is too deep
+			in.unknown(written(words))
+		}
 	}
 	switch {
 	case script == "" && in.fed:
 		in.remark(HereDocument, written(words))
+		in.unknown(written(words))
 	case script != "" && in.at.Inside < maxNesting:
 		key := nestedScript{in.at, script}
 		nested := in.nested[key]
@@ -125,6 +145,7 @@ func (in *inspector) shell(words []Word) {
 		}
 		in.Commands = append(in.Commands, nested.Commands...)
 		in.Remarks = append(in.Remarks, nested.Remarks...)
+		in.calls.add(&nested.calls)
 	}
 }
 
@@ -166,6 +187,7 @@ func inlineScript(words []Word) (script string, whole bool) {
 func (in *inspector) variable(w Word) {
 	name, _, ok := strings.Cut(w.Text, "=")
 	name = strings.TrimSuffix(name, "+")
+	in.paths = in.paths || ok && name == "PATH"
 	if ok && (slices.Contains(decisive, name) || slices.ContainsFunc(decisivePrefixes, func(p string) bool { return strings.HasPrefix(name, p) })) {
 		in.remark(Environment, w.Text)
 	}

@@ -60,6 +60,9 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 		case *syntax.FuncDecl:
 			in.at.Line = int(n.Pos().Line())
 			in.remark(Function, in.source(n))
+			in.renamed, in.loops = append(in.renamed, n.Name.Value), true
+		case *syntax.WhileClause, *syntax.ForClause:
+			in.loops = true
 		case *syntax.CmdSubst:
 			in.at.Line = int(n.Pos().Line())
 			in.remark(CommandSubstitution, in.source(n))
@@ -75,6 +78,7 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 func (in *inspector) deeper(stmt *syntax.Stmt) {
 	if in.depth == maxDepth {
 		in.remark(SyntaxError, fmt.Sprintf("commands are more than %d deep within others", maxDepth))
+		in.unknown("the rest of the script")
 		return
 	}
 	in.depth++
@@ -111,6 +115,8 @@ func (in *inspector) unknownName(w *syntax.Word) {
 		return true
 	})
 	in.remark(kind, in.source(w))
+	in.unknown(in.source(w))
+	in.moves = true
 }
 
 // feeds reports whether one of the redirections is of standard input.

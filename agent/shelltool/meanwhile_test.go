@@ -54,7 +54,7 @@ func TestProgramExchangedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := res.State.Items()[2].Output
-		if strings.Contains(told, "new") == asks || strings.Contains(told, "Nothing was started: the program is no longer") != asks {
+		if strings.Contains(told, "new") == asks || strings.Contains(told, "Nothing was started: a program is no longer") != asks {
 			t.Errorf("asks %v: the model is told %q", asks, told)
 		}
 	}

@@ -17,24 +17,42 @@ import (
 )
 
 // program finds the file that a name stands for: in the PATH of commands, or, with a slash in it, from the working
-// directory. Its error's text is made for the model.
-func (d *declared) program(name string) (string, error) {
+// directory. Links are followed here, once: the path has none, so it leads a child to the same file as this process, also
+// where the name goes by way of /proc/self or /dev/fd. Beside it comes how people know the file: what the operator wrote, or
+// is in the PATH, is shown as that, with its links. Its error's text is made for the model.
+func (d *declared) program(name string) (path, shown string, err error) {
 	if strings.Contains(name, "/") {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(d.Workdir, name)
+		path, err := d.resolve(name)
+		if err == nil {
+			err = executable(path)
 		}
-		if err := executable(path); err != nil {
-			return "", fmt.Errorf("the program %q %w", name, err)
+		if err != nil {
+			return "", "", fmt.Errorf("the program %q %w", name, err)
 		}
-		return path, nil
+		if name == d.Shell {
+			return path, name, nil
+		}
+		return path, d.shown(path), nil
 	}
 	for _, dir := range filepath.SplitList(d.Env["PATH"]) {
-		if path := filepath.Join(dir, name); executable(path) == nil {
-			return path, nil
+		shown = filepath.Join(dir, name)
+		if path, err = d.resolve(shown); err == nil && executable(path) == nil {
+			return path, d.shown(shown), nil
 		}
 	}
-	return "", fmt.Errorf("there is no program %q in the PATH of this tool", name)
+	return "", "", fmt.Errorf("there is no program %q in the PATH of this tool", name)
+}
+
+// resolve returns the file that a path, seen from the working directory, leads to.
+func (d *declared) resolve(name string) (string, error) {
+	if !filepath.IsAbs(name) {
+		name = d.Workdir + "/" + name // not joined: what .. means depends on the links before it
+	}
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", fmt.Errorf("cannot be run: %w", cause(err))
+	}
+	return path, nil
 }
 
 // executable says why a file cannot be run as a program, or nil.
@@ -59,8 +77,8 @@ func cause(err error) error {
 	return err
 }
 
-// bind says which program file a call runs, so that a decision about ./deploy.sh does not count for another
-// ./deploy.sh. What a script names is beyond it. A program that is not there is told to the model before people are asked.
+// bind says which files a call runs, so that a decision about ./deploy.sh does not count for another ./deploy.sh. A program
+// that is not there is told to the model before people are asked.
 func (t *tool) bind(ctx context.Context, call *agent.ToolCall) ([]string, error) {
 	r, err := t.request(call.Arguments)
 	if err != nil {
@@ -71,42 +89,52 @@ func (t *tool) bind(ctx context.Context, call *agent.ToolCall) ([]string, error)
 		return nil, err
 	}
 	defer p.Close()
-	return t.facts(p), nil
+	return t.facts(ctx, r, p)
 }
 
-// facts say what the program is.
-func (t *tool) facts(p *program) []string {
-	name := p.path
-	// A path inside the working directory is shown from there: the directory's own is shown as written.
-	if rel, err := filepath.Rel(t.Workdir, name); err == nil && filepath.IsLocal(rel) {
-		name = "./" + rel
+// facts say what the program is, and what the call names beside it.
+func (t *tool) facts(ctx context.Context, r request, p *program) ([]string, error) {
+	more, err := t.contents(ctx, r)
+	return append([]string{"program " + p.shown + " sha256:" + p.sum}, more...), err
+}
+
+// shown is how people read a path: inside the working directory from there, for the directory's own is shown as written.
+func (d *declared) shown(path string) string {
+	if rel, err := filepath.Rel(d.Workdir, path); err == nil && filepath.IsLocal(rel) {
+		return "./" + rel
 	}
-	return []string{"program " + name + " sha256:" + p.sum}
+	return path
 }
 
 // program is the file of a program as it was opened and read.
 type program struct {
 	*os.File
-	path string
-	sum  string // its digest
-	elf  bool
+	path  string
+	shown string // how people know it
+	sum   string // its digest
+	elf   bool
 }
 
 // open opens the program that a call runs.
 func (t *tool) open(ctx context.Context, r request) (*program, error) {
-	path := t.Shell
+	name := t.Shell
 	if r.argv != nil {
-		var err error
-		if path, err = t.program(r.argv[0]); err != nil {
-			return nil, err
-		}
+		name = r.argv[0]
+	}
+	path, shown, err := t.program(name)
+	if err != nil {
+		return nil, err
 	}
 	p, err := openProgram(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("the program %q cannot be read: %w", filepath.Base(path), cause(err))
 	}
+	p.shown = shown
 	return p, nil
 }
+
+// maxProgram bounds the programs that are read, which is done each time somebody relies on them.
+const maxProgram = 1 << 30
 
 func openProgram(ctx context.Context, path string) (*program, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe, if it became one, is not waited for
@@ -114,9 +142,16 @@ func openProgram(ctx context.Context, path string) (*program, error) {
 		return nil, err
 	}
 	p := &program{File: f, path: path}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a file")
+	}
+	if err == nil && info.Size() > maxProgram {
+		err = fmt.Errorf("it has more than %d bytes", maxProgram)
+	}
+	if err != nil {
 		f.Close()
-		return nil, errors.Join(errors.New("it is not a file any more"), err)
+		return nil, err
 	}
 	magic := make([]byte, 4)
 	if n, _ := f.ReadAt(magic, 0); n == len(magic) { // an error comes again below

@@ -30,7 +30,7 @@ func New(cfg Config) (agent.Tool, error) {
 	t := &tool{d}
 	made := agent.Tool{
 		Name: d.Name, Description: cmp.Or(d.Description, description), Version: d.Version, Kind: agent.KindShell,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind, Touches: touches,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind, Touches: touches, Explain: t.explain,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if d.Native {
@@ -79,8 +79,14 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
 	defer p.Close()
-	if call.Facts != nil && !slices.Equal(call.Facts, t.facts(p)) {
-		return agent.ToolOutput{Text: "Nothing was started: " + changed, Failed: true}, nil
+	if call.Facts != nil { // somebody relies on what is run
+		facts, err := t.facts(ctx, r, p)
+		if err != nil {
+			return agent.ToolOutput{}, fmt.Errorf("call %s: nothing was started: %w", t.Name, err)
+		}
+		if !slices.Equal(call.Facts, facts) {
+			return agent.ToolOutput{Text: "Nothing was started: " + changed, Failed: true}, nil
+		}
 	}
 	processes, err := t.processes(r, p)
 	if err != nil {
@@ -92,7 +98,7 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 }
 
 // changed is what the model reads when a program is not the one that was asked about.
-const changed = "the program is no longer what it was when this call was decided about. Call it again if it should run as it is now."
+const changed = "a program is no longer what it was when this call was decided about. Call it again if that should run as it is now."
 
 // run runs the processes one after the other; bounded ends before ctx when the time is up.
 func (t *tool) run(ctx, bounded context.Context, r request, processes []process) (agent.ToolOutput, error) {
