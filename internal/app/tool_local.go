@@ -21,7 +21,8 @@ func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
 		Name: t.Name, Description: t.Description, Version: t.Version, Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
 		Env: env, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
 	})
-	tool.NeedsApproval, tool.Explain = nil, explainShell
+	loose := tool.Explain // what of a call decisions are not bound to
+	tool.NeedsApproval, tool.Explain = nil, func(call *agent.ToolCall) []string { return append(loose(call), explainShell(call)...) }
 	return tool, err
 }
 
