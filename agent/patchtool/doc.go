@@ -24,15 +24,17 @@
 //
 // With Config.Native the tool is the provider's own, whose calls are one operation each; see [agent.WireApplyPatch].
 //
-// A decision is bound to the files as they are when people are asked: [agent.Tool.Bind] gives their digests, and finds
-// out whether the patch applies at all before anybody is asked.
+// A decision is bound to the files as they are when people are asked: [agent.Tool.Bind] gives their digests and modes, and
+// finds out whether the patch applies at all, and whether the system would allow it, before anybody is asked.
 //
 // All files change or none. Everything is worked out in memory, written to new files beside the old ones, and only
 // then renamed into place; when that fails, what was renamed is put back. If even that fails the error wraps
 // [agent.ErrOutcomeUnknown] and says which file is in which state. After a crash in the middle, files whose names begin
 // with ".countersign-" are left beside the files that were being changed: ".new" ones hold contents that were to be
-// written, ".old" ones what was there before.
+// written, ".old" ones what was there before. A later patch in the same directory removes them, but no ".old" one that is
+// the only copy of what it holds: that one is told.
 //
-// Nothing outside the directory is read or written, whatever links lead there. Names with "..", absolute names, links, what is
-// not a regular file, and everything in a directory named .git are refused.
+// Nothing outside the directory is read or written, whatever links lead there, and no link inside it is followed, also when
+// somebody exchanges directories while a patch is under way. Names with "..", absolute names, links, what is not a regular
+// file, what has the setuid or setgid bit, and everything in a directory named .git are refused.
 package patchtool

@@ -318,7 +318,7 @@ func TestBindings(t *testing.T) {
 		}
 		return facts
 	}
-	const x = "sha256:73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac" // of "x\n"
+	const x = "sha256:73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac mode 0644" // of "x\n"
 	first := bind()
 	if diff := cmp.Diff([]string{"a " + x, "b " + x, "c absent", "new/a absent"}, first); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
