@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"countersign/agent/internal/oneline"
+	"countersign/agent/internal/plainhttp"
 )
 
 const maxRedirects = 5
@@ -89,7 +90,7 @@ func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			own.URL = to
 		}
 	}
-	res, err := t.base.RoundTrip(own)
+	res, err := plainhttp.Answer(t.base.RoundTrip(own))
 	if err != nil {
 		return nil, err
 	}

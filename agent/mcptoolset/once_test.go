@@ -1,9 +1,12 @@
 package mcptoolset_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -50,6 +53,46 @@ func TestNotRepeatedByTheTransport(t *testing.T) {
 	if !errors.Is(err, agent.ErrOutcomeUnknown) || carriedOut.Load() != 1 {
 		t.Errorf("carried out %d times: output %+v, %v", carriedOut.Load(), out, err)
 	}
+}
+
+// A server that switches protocols has not answered, and holds nobody up.
+func TestSwitchedProtocols(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"tools/call", "tools/list"} {
+		raw := &rawServer{list: tools(plainTool)}
+		srv := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err == nil && bytes.Contains(body, []byte(when)) {
+				switchProtocols(t, w)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			raw.ServeHTTP(w, r)
+		}))
+		ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "raw", URL: srv.URL})})
+		if when == "tools/list" {
+			if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP 101") {
+				t.Errorf("%s: %v", when, err)
+			}
+			continue
+		}
+		out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
+		if !errors.Is(err, agent.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "HTTP 101") {
+			t.Errorf("%s: output %+v, %v", when, out, err)
+		}
+	}
+}
+
+// switchProtocols answers with 101 and then with nothing, until the client hangs up.
+func switchProtocols(t *testing.T, w http.ResponseWriter) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
 }
 
 // A session that ended while nobody called is noticed before a call is sent: the call is carried out once, on a new one.
