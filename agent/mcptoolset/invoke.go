@@ -97,7 +97,7 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 	if context.Cause(ctx) == errCallTimeout {
 		problem = fmt.Sprintf("timed out after %s", s.CallTimeout)
 	}
-	trusted := s.Trusted && (l.annotations.ReadOnlyHint.True() || l.annotations.IdempotentHint.True())
+	trusted := s.Trusted && (l.annotations.readOnly() || l.annotations.IdempotentHint.True())
 	switch {
 	case !x.sent.Load():
 		return fmt.Errorf("nothing was sent: %s", problem)

@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +70,7 @@ func (s *Server) list(ctx context.Context, sess *session) (*listing, error) {
 func (s *Server) add(l *listing, raw json.RawMessage, valid map[string]bool, told map[string]bool) error {
 	tool, err := parseTool(raw)
 	if err == nil && !valid[tool.name] {
-		err = errors.New("its x-mcp-header annotations are not valid")
+		err = errors.New("it is not what the protocol says, or its x-mcp-header annotations are not")
 	}
 	if err != nil {
 		why := s.say(err.Error())
@@ -100,20 +101,36 @@ func (s *session) page(ctx context.Context, cursor string) (page, error) {
 		return page{}, &lostError{context.Cause(ctx)}
 	case err != nil && answer == nil:
 		return page{}, &lostError{err}
-	case err != nil:
-		return page{}, err
 	case answer == nil:
 		return page{}, &lostError{errors.New("the list of tools came on a stream where it does not belong")}
+	case answer.Error != nil:
+		return page{}, answer.Error
 	}
 	var wire struct {
 		Tools []json.RawMessage `json:"tools"`
+		Next  string            `json:"nextCursor"`
 	}
 	if err := json.Unmarshal(answer.Result, &wire); err != nil {
 		return page{}, fmt.Errorf("the list of tools cannot be read: %w", err)
 	}
-	p := page{tools: wire.Tools, next: res.NextCursor, valid: make(map[string]bool, len(res.Tools))}
+	p := page{tools: wire.Tools, next: wire.Next, valid: make(map[string]bool)}
+	if err != nil { // the library takes all of a list or nothing
+		p.takeEach()
+		return p, nil
+	}
 	for _, t := range res.Tools {
 		p.valid[t.Name] = true
 	}
 	return p, nil
+}
+
+// takeEach finds out which tools of a page the library would have taken by itself. It knows nothing now of those whose
+// arguments go into headers too, so none of them is.
+func (p *page) takeEach() {
+	for _, raw := range p.tools {
+		var tool mcp.Tool
+		if json.Unmarshal(raw, &tool) == nil && !bytes.Contains(raw, []byte("x-mcp-header")) {
+			p.valid[tool.Name] = true
+		}
+	}
 }

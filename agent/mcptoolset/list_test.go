@@ -91,6 +91,13 @@ func TestLeftOut(t *testing.T) {
 		{"refers to itself", `{"name":"bad","inputSchema":{"type":"object","anyOf":[{"$ref":"#"}]}}`},
 		{`description\" is there twice`, `{"name":"bad","description":"harmless","description":"harmful","inputSchema":{"type":"object"}}`},
 		{`type\" is there twice`, `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"string","type":"number"}}}}`},
+		{"not an object", `7`},
+		{"not an object", `null`},
+		{"its name is not a text", `{"name":["x"],"inputSchema":{"type":"object"}}`},
+		{"readOnlyHint is neither true nor false", `{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`},
+		{"not what the protocol says", `{"name":"x","inputSchema":{"type":"object"},"icons":"none"}`},
+		{"x-mcp-header annotations", `{"name":7},{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`},
+		{"only be called as a task", `{"name":"x","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`},
 		{"x-mcp-header annotations", `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}`},
 	} {
 		var log journal
@@ -106,11 +113,11 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// A listing that does not follow the protocol is refused as a whole.
+// A listing that is none is refused as a whole.
 func TestMalformedListing(t *testing.T) {
 	t.Parallel()
-	for _, list := range []string{`7`, `{"name":["x"],"inputSchema":{"type":"object"}}`, `{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`} {
-		ts, _ := (&rawServer{list: tools(list)}).start(t, nil)
+	for _, list := range []string{`{"tools":7}`, `{"tools":[],"nextCursor":7}`, `{"tools":{"name":"x","inputSchema":{"type":"object"}}}`} {
+		ts, _ := (&rawServer{list: func(string) string { return list }}).start(t, nil)
 		if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), `mcp server "raw"`) {
 			t.Errorf("%s: %v", list, err)
 		}

@@ -21,6 +21,7 @@ type result struct {
 	StructuredContent json.RawMessage `json:"structuredContent"`
 	IsError           bool            `json:"isError"`
 	ResultType        string          `json:"resultType"`
+	Task              json.RawMessage `json:"task"`
 }
 
 // content is a part of a result. Which members there are depends on the type.
@@ -50,8 +51,11 @@ func describe(data json.RawMessage) agent.ToolOutput {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read: it is not what the protocol says."}
 	}
-	if r.ResultType == "input_required" {
+	switch {
+	case r.ResultType == "input_required":
 		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}
+	case r.Task != nil, r.ResultType != "" && r.ResultType != "complete":
+		return agent.ToolOutput{Failed: true, Text: "The server began something and did not answer with a result. What becomes of it is not known here."}
 	}
 	var parts []string
 	text := false

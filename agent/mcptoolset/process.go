@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -179,8 +178,3 @@ func (w stdinWriter) Write(data []byte) (int, error) {
 }
 
 func (w stdinWriter) Close() error { return w.stdin.Close() }
-
-// stdoutReader is closed by stop, when the server has had time to end.
-type stdoutReader struct{ io.Reader }
-
-func (stdoutReader) Close() error { return nil }

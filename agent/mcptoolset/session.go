@@ -95,7 +95,7 @@ func (s *Server) newTransport(sess *session) (mcp.Transport, error) {
 		sess.process = p
 		s.running.Go(p.wait)
 		return &recordingTransport{pipe: true, Transport: &mcp.IOTransport{
-			Reader: stdoutReader{p.stdout}, Writer: stdinWriter{p}, MaxLineLength: maxMessage,
+			Reader: newMessageReader(p.stdout, s.noise), Writer: stdinWriter{p}, MaxLineLength: maxMessage,
 		}}, nil
 	case sse:
 		sess.http = newHTTPClient(s.declared, &sess.streams)
@@ -106,6 +106,11 @@ func (s *Server) newTransport(sess *session) (mcp.Transport, error) {
 		sess.http = newHTTPClient(s.declared, &sess.streams)
 		return &mcp.StreamableClientTransport{Endpoint: s.url.String(), HTTPClient: sess.http, MaxEventSize: maxMessage}, nil
 	}
+}
+
+// noise logs what a server wrote to its standard output that is no message.
+func (s *Server) noise(line []byte, last bool) {
+	s.Logger.Warn("an MCP server writes to its standard output what is no message; it is ignored", "line", s.say(string(line)), "more_are_not_logged", last)
 }
 
 func (s *Server) newClient(sess *session) *mcp.Client {

@@ -44,7 +44,7 @@ type ServerTool struct {
 }
 
 // readOnly reports whether the tool changes nothing, as far as that is believed.
-func (t ServerTool) readOnly() bool { return t.Trusted && t.Annotations.ReadOnlyHint.True() }
+func (t ServerTool) readOnly() bool { return t.Trusted && t.Annotations.readOnly() }
 
 // Toolset is an [agent.Toolset] of the tools of a server.
 type Toolset struct {
