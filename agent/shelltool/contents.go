@@ -21,7 +21,7 @@ type target struct {
 
 // targets are what a call names, each once.
 func (t *tool) targets(r request) (targets []target, unknowns []string) {
-	in := inspect(r)
+	in := inspect(r, dialectOf(t.Shell))
 	programs := in.programs
 	if r.argv != nil {
 		programs = programs[1:] // the program itself

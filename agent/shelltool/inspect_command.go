@@ -16,22 +16,6 @@ func (in *inspector) command(c Command) {
 	in.words(c.Words, 0)
 }
 
-var (
-	shells = []string{"sh", "bash", "dash", "ash", "ksh", "mksh", "rbash"}
-	// foreign shells have a syntax of their own.
-	foreign = []string{"zsh", "fish", "csh", "tcsh", "nu", "pwsh"}
-	// interpreters run code that is in their words, in a file or on their standard input.
-	interpreters = []string{"python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "expect",
-		"awk", "gawk", "mawk", "nawk", "osascript", "Rscript", "java", "go", "make", "psql", "mysql", "sqlite3", "gdb", "vim", "ed", "ex"}
-	// wrappers run a command that their words name; plainWrappers have it right after their name, unless there are options.
-	wrappers = []string{"su", "runuser", "xargs", "ionice", "timeout", "stdbuf", "watch", "chroot", "unshare", "nsenter", "busybox", "toybox",
-		"parallel", "ssh", "docker", "podman", "kubectl", "flock", "script", "strace", "ltrace", "entr", "at", "batch", "crontab",
-		"systemd-run", "taskset", "chrt", "unbuffer", "rlwrap", "start-stop-daemon"}
-	plainWrappers = []string{"env", "sudo", "doas", "nohup", "nice", "setsid", "time", "command", "builtin", "exec"}
-	// declarations set variables by their words.
-	declarations = []string{"export", "declare", "typeset", "local", "readonly", "nameref", "env", "sudo", "doas"}
-)
-
 // words remarks on a command by its name. It is run by so many wrappers.
 func (in *inspector) words(words []Word, wrappedBy int) {
 	if len(words) == 0 || !words[0].Literal {
@@ -45,7 +29,7 @@ func (in *inspector) words(words []Word, wrappedBy int) {
 		}
 	}
 	switch {
-	case name == "eval" || name == "trap" && len(words) > 2:
+	case name == "eval" || name == "trap" && len(words) > 2 || evaluates(name, words[1:]):
 		in.remark(Eval, written(words))
 		in.unknown(written(words))
 	case name == "." || name == "source":
@@ -64,7 +48,7 @@ func (in *inspector) words(words []Word, wrappedBy int) {
 		in.interpreter(words)
 	case slices.Contains(plainWrappers, name):
 		in.wrapped(name, words, wrappedBy+1)
-	case slices.Contains(wrappers, name) || runsOthers(name, words):
+	case slices.Contains(wrappers, name) || strings.HasPrefix(name, "ld-") || runsOthers(name, words[1:]):
 		in.remark(Wrapper, written(words))
 		in.unknown(written(words))
 	}
@@ -104,21 +88,6 @@ func (in *inspector) wrapped(name string, words []Word, wrappedBy int) {
 	}
 }
 
-// runsOthers knows programs that run commands only with certain words.
-func runsOthers(name string, words []Word) bool {
-	for _, w := range words[1:] {
-		switch {
-		case name == "find" && slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.Text):
-			return true
-		case name == "git" && (w.Text == "-c" || strings.HasPrefix(w.Text, "--exec") || w.Text == "bisect" || w.Text == "filter-branch"):
-			return true
-		case name == "tar" && (strings.HasPrefix(w.Text, "--to-command") || strings.HasPrefix(w.Text, "--checkpoint-action") || strings.HasPrefix(w.Text, "--use-compress-program")):
-			return true
-		}
-	}
-	return false
-}
-
 // shell looks into what another shell is told to run.
 func (in *inspector) shell(words []Word) {
 	script, whole := inlineScript(words)
@@ -135,10 +104,10 @@ func (in *inspector) shell(words []Word) {
 		in.remark(HereDocument, written(words))
 		in.unknown(written(words))
 	case script != "" && in.at.Inside < maxNesting:
-		key := nestedScript{in.at, script}
+		key := nestedScript{in.at, dialectOf(words[0].Text), script}
 		nested := in.nested[key]
 		if nested == nil {
-			nested = newInspector(in.at, in.nested)
+			nested = newInspector(in.at, key.lang, in.nested)
 			nested.at.Inside++
 			nested.script(script)
 			in.nested[key] = nested
