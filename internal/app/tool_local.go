@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +22,8 @@ func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
 		Name: t.Name, Description: t.Description, Version: t.Version, Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
 		Env: env, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
 	})
-	loose := tool.Explain // what of a call decisions are not bound to
-	tool.NeedsApproval, tool.Explain = nil, func(call *agent.ToolCall) []string { return append(loose(call), explainShell(call)...) }
+	loose, shell := tool.Explain, cmp.Or(t.Shell, shelltool.DefaultShell) // loose: what of a call decisions are not bound to
+	tool.NeedsApproval, tool.Explain = nil, func(call *agent.ToolCall) []string { return append(loose(call), explainShell(shell, call)...) }
 	return tool, err
 }
 
@@ -45,8 +46,8 @@ func handoffWords(to *agentsfile.Agent) string {
 
 // explainShell lists the commands of a call, behind what cannot be read off it: where there is little room, that is what
 // somebody has to see.
-func explainShell(call *agent.ToolCall) []string {
-	in, err := shelltool.Inspect(call.Arguments)
+func explainShell(shell string, call *agent.ToolCall) []string {
+	in, err := shelltool.InspectFor(shell, call.Arguments)
 	if err != nil {
 		return nil
 	}
