@@ -25,7 +25,7 @@ var arrows = []struct {
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
 	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
-	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/location"}},
+	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
 	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact"}},
 	{"agent/...", []string{"agent"}},

@@ -44,6 +44,9 @@ type Config struct {
 	WrittenURL string
 	// Headers are sent with every call, with secrets filled in. Decisions are bound to their names alone.
 	Headers map[string]string
+	// WrittenHeaders are the values of Headers as the operator wrote them, by the same names. What stands there for a variable,
+	// in headers and the URL, is taken out of answers; of a header that is not in it, the whole value is.
+	WrittenHeaders map[string]string
 
 	// Idempotent says that a call may be repeated with the same Idempotency-Key. GET and HEAD always may.
 	Idempotent bool
@@ -68,6 +71,7 @@ type declared struct {
 	host   string // the Host header, when the operator set one
 	fixed  url.Values
 	redact *strings.Replacer
+	hidden *redact.Output // what a server may repeat and models do not read
 }
 
 // check returns the declaration, or an error that says where it is wrong without repeating a secret.
@@ -89,7 +93,7 @@ func (c Config) check() (*declared, error) {
 	d.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	d.MaxBytes = cmp.Or(c.MaxBytes, DefaultMaxBytes)
 	d.Idempotent = c.Idempotent || d.Method == http.MethodGet || d.Method == http.MethodHead
-	d.redact = d.secrets()
+	d.redact, d.hidden = d.secrets(), d.credentials()
 	return d, d.checkParameters()
 }
 
@@ -165,6 +169,16 @@ func (d *declared) secrets() *strings.Replacer {
 		s.AddHeader(value)
 	}
 	return s.Replacer()
+}
+
+// credentials are what is taken out of answers.
+func (d *declared) credentials() *redact.Output {
+	var c redact.Credentials
+	c.AddURL(d.WrittenURL, d.URL)
+	for name, value := range d.Headers {
+		c.AddHeader(d.WrittenHeaders[name], value)
+	}
+	return c.Output()
 }
 
 // checkParameters makes sure that the arguments are an object that does not get in the way of the URL's own query.

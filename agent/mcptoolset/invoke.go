@@ -44,7 +44,7 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 			return s.output(answer)
 		}
 		if err == nil {
-			return decodedOutput(res)
+			return s.decodedOutput(res)
 		}
 		if !x.sent.Load() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
 			sess.broken.Store(true)
@@ -113,20 +113,20 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 // output is what the model reads of the server's answer.
 func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
 	if answer.Error == nil {
-		return describe(answer.Result), nil
+		return s.describe(answer.Result), nil
 	}
 	text, code := answer.Error.Error(), int64(0)
 	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
 		text, code = e.Message, e.Code
 	}
-	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(text, 2000))}, nil
+	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(s.hidden.Hide(text), 2000))}, nil
 }
 
 // decodedOutput is for an answer that came on a stream where it does not belong.
-func decodedOutput(res *mcp.CallToolResult) (agent.ToolOutput, error) {
+func (s *Server) decodedOutput(res *mcp.CallToolResult) (agent.ToolOutput, error) {
 	data, err := json.Marshal(res)
 	if err != nil {
 		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read."}, nil
 	}
-	return describe(data), nil
+	return s.describe(data), nil
 }

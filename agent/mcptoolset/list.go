@@ -68,7 +68,7 @@ func (s *Server) list(ctx context.Context, sess *session) (*listing, error) {
 
 // add takes a tool into the listing, or logs once why not.
 func (s *Server) add(l *listing, raw json.RawMessage, valid map[string]bool, told map[string]bool) error {
-	tool, err := parseTool(raw)
+	tool, err := parseTool(json.RawMessage(s.hidden.Hide(string(raw))))
 	if err == nil && !valid[tool.name] {
 		err = errors.New("it is not what the protocol says, or its x-mcp-header annotations are not")
 	}

@@ -2,6 +2,7 @@ package mcptoolset
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,7 +38,7 @@ type process struct {
 }
 
 // start starts the server. The caller calls wait, in a goroutine, and stop.
-func (d *declared) start() (*process, error) {
+func (d *declared) start(ctx context.Context) (*process, error) {
 	cmd := exec.Command(d.Command[0], d.Command[1:]...)
 	cmd.Dir = d.Dir
 	cmd.Env = d.environment()
@@ -55,7 +56,7 @@ func (d *declared) start() (*process, error) {
 	}
 	cmd.Stdin, cmd.Stdout = theirIn, theirOut
 	p.stdin, p.stdout = ourIn, ourOut
-	p.group, err = procgroup.Start(cmd)
+	p.group, err = procgroup.Start(ctx, cmd)
 	closeAll(theirIn, theirOut)
 	if err != nil {
 		closeAll(ourIn, ourOut)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"countersign/agent/internal/redact"
 )
 
 // Server is an MCP server, and the connection to it. It is safe for concurrent use.
@@ -15,6 +17,7 @@ type Server struct {
 	*declared
 	id     []string // what decisions are bound to
 	redact *strings.Replacer
+	hidden *redact.Output // what models do not read
 
 	running sync.WaitGroup // all goroutines that were started for the server
 
@@ -39,7 +42,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{declared: d, id: d.identity(), redact: d.secrets(), turn: make(chan struct{}, 1)}
+	s := &Server{declared: d, id: d.identity(), redact: d.secrets(), hidden: d.credentials(), turn: make(chan struct{}, 1)}
 	s.cancels = make(map[*context.CancelCauseFunc]struct{})
 	return s, nil
 }

@@ -52,7 +52,7 @@ func (s *Server) dial(ctx context.Context) (*session, error) {
 func (s *Server) handshake(ctx context.Context, version string) (_ *session, err error) {
 	sess := &session{}
 	sess.streams.ended = func() { sess.changed.Add(1) }
-	transport, err := s.newTransport(sess)
+	transport, err := s.newTransport(ctx, sess)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +85,10 @@ func (s *Server) handshake(ctx context.Context, version string) (_ *session, err
 }
 
 // newTransport is how the session's server is reached. A server with a command is started.
-func (s *Server) newTransport(sess *session) (mcp.Transport, error) {
+func (s *Server) newTransport(ctx context.Context, sess *session) (mcp.Transport, error) {
 	switch s.transport {
 	case stdio:
-		p, err := s.start()
+		p, err := s.start(ctx)
 		if err != nil {
 			return nil, err
 		}

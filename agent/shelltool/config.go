@@ -13,6 +13,7 @@ import (
 	"countersign/agent"
 	"countersign/agent/internal/location"
 	"countersign/agent/internal/procgroup"
+	"countersign/agent/internal/redact"
 )
 
 // Defaults of a Config.
@@ -46,6 +47,9 @@ type Config struct {
 	// Env is the environment of commands beside PATH, HOME and LANG, which may be set here too. Decisions are bound to the
 	// names; the values are never stored or shown. A PATH holds absolute directories only.
 	Env map[string]string
+	// WrittenEnv are the values of Env as the operator wrote them, by the same names: what stands there for a variable is taken
+	// out of what commands print. It keeps a secret out of a log by accident, not from a command that means to tell it.
+	WrittenEnv map[string]string
 	// Shell is the absolute path of the program that runs scripts, as SHELL -c -- SCRIPT. Empty: [DefaultShell].
 	Shell string
 
@@ -62,8 +66,9 @@ type Config struct {
 // declared is a Config that was checked and completed.
 type declared struct {
 	Config
-	env   []string // NAME=value, sorted
-	asked string   // the directory before links were followed
+	env    []string       // NAME=value, sorted
+	asked  string         // the directory before links were followed
+	hidden *redact.Output // of what commands print
 }
 
 func (c Config) check() (*declared, error) {
@@ -137,10 +142,23 @@ func (d *declared) checkEnv() error {
 		}
 	}
 	d.Env = env
+	d.hidden = d.credentials()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		d.env = append(d.env, name+"="+env[name])
 	}
 	return nil
+}
+
+// credentials are what is taken out of what commands print. The name of a file that is there is none.
+func (d *declared) credentials() *redact.Output {
+	var c redact.Credentials
+	for name, written := range d.WrittenEnv {
+		value := d.Env[name]
+		if _, err := os.Stat(value); err != nil || !filepath.IsAbs(value) {
+			c.AddExpanded(written, value)
+		}
+	}
+	return c.Output()
 }
 
 // binding lists what decisions are bound to: the working directory as written, the shell, names of variables.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/agent/internal/procgroup"
+	"countersign/agent/internal/redact"
 )
 
 // process is one program to run.
@@ -20,6 +21,8 @@ type process struct {
 	env   []string
 	dir   string
 	grace time.Duration
+
+	hidden *redact.Output // what is taken out of what it prints
 }
 
 // result is what became of a process.
@@ -37,7 +40,7 @@ type result struct {
 // run runs the process to its end, or kills it and all of its group when bounded ends: because of the time, or because
 // outer ended too. When run returns, nothing of the group is left that a signal could end.
 func (p process) run(outer, bounded context.Context, limit int) result {
-	res := result{stdout: newCapture(limit), stderr: newCapture(limit)}
+	res := result{stdout: newCapture(limit, p.hidden), stderr: newCapture(limit, p.hidden)}
 	if bounded.Err() != nil {
 		res.notStarted, res.timeout = errNoTime, true
 		return res
@@ -49,7 +52,7 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 	}
 	defer pipes.close()
 	cmd := &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w}
-	group, err := procgroup.Start(cmd)
+	group, err := procgroup.Start(bounded, cmd)
 	if err != nil {
 		res.notStarted = cause(err)
 		return res
@@ -79,7 +82,7 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 	readers.Wait()
 	res.held = pipes.out.held || pipes.err.held
 	if !res.unknown {
-		res.ending(cmd.ProcessState, killed, outer.Err() != nil)
+		res.ending(group.State(), killed, outer.Err() != nil)
 	}
 	return res
 }
