@@ -19,7 +19,7 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"countersign", []string{"internal/app", "agent"}},
+	{"countersign", []string{"internal/app", "internal/procsecret", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
@@ -36,6 +36,7 @@ var arrows = []struct {
 	{"store/...", []string{"approvals", "agent", "internal/fault"}},
 	{"bot", []string{"approvals", "agent", "internal/fault"}},
 	{"internal/fault", nil},
+	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
 	{"examples", nil},

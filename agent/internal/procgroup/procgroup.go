@@ -30,6 +30,7 @@ type Group struct {
 const busyPatience = time.Second
 
 // Start starts the command, which must not be used by itself, as the first process of a new group. The caller calls Wait.
+// The command gets no right to look into other processes that its user does not give it: see launch.
 //
 // A program that was just written may be busy for a moment (ETXTBSY) although its writer has closed it: a process that was
 // forked meanwhile, and has not become another program yet, has it open too. So it is tried again.
@@ -54,7 +55,7 @@ func start(cmd *exec.Cmd, again func() bool) (*Group, error) {
 	for {
 		attempt := *cmd // a Cmd is started once, also in vain
 		attempt.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		err := attempt.Start()
+		err := launch(&attempt)
 		if err == nil {
 			return &Group{cmd: &attempt}, nil
 		}
