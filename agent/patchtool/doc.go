@@ -17,12 +17,16 @@
 // A hunk begins with @@ and, optionally, the text of a line that is above it in the file; several such lines narrow the
 // place down one after the other. Then come lines of context (after a space), removed lines (-) and added lines (+).
 // "*** End of File" after a hunk says that it is at the end. There are no line numbers: hunks are found by their context,
-// in order. That is done strictly. Context has to be there exactly, or else the same but for white space at the ends of
-// lines; when it is not there, or there more than once and no heading says where, nothing is changed and the model is
-// told which hunk of which file, and why. Lines of context keep every byte they have in the file, added lines get
-// the line end of their neighbours, and whether the last line has a line end stays as it was.
+// in order: exactly, or else but for white space at the ends of lines, or else at both ends.
 //
-// With Config.Native the tool is the provider's own, whose calls are one operation each; see [agent.WireApplyPatch].
+// The result is that of applyDiff in OpenAI's agents SDK, byte for byte, wherever only one can be meant; a test compares
+// them. Where that one takes the first of several places, the beginning of the file for lines that come without a place, or
+// nothing for a change, this tool refuses: nothing is changed, and the model is told which hunk of which file, which line was
+// not found or where all the places are. Lines of context keep every byte they have in the file. Added lines end with CR LF
+// where all lines of the file do. Whether the last line has a line end stays as it was.
+//
+// With Config.Native the tool is the provider's own, whose calls are one operation each; see [agent.WireApplyPatch]. There
+// the last line of a new file has no line end, as in the SDK; in a patch every line of a new file has one.
 //
 // A decision is bound to the files as they are when people are asked: [agent.Tool.Bind] gives their digests and modes, and
 // finds out whether the patch applies at all, and whether the system would allow it, before anybody is asked.

@@ -449,7 +449,7 @@ func TestNative(t *testing.T) {
 			t.Errorf("%v: %+v, %v", c.arguments, out, err)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"a": "one\n2\n", "new": "x\ny\n", "empty": ""}, contents(t, dir)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "one\n2\n", "new": "x\ny", "empty": ""}, contents(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	for arguments, want := range map[string]string{
@@ -459,7 +459,7 @@ func TestNative(t *testing.T) {
 		`{"type":"update_file","path":"../a","diff":"-x"}`:                  `"../a" leads out of the tool's directory`,
 		`{"type":"update_file","path":"a","diff":""}`:                       "line 1 of the patch: the diff changes nothing",
 		`{"type":"update_file","path":"a","diff":"-x\n*** Delete File: b"}`: `line 2 of the patch: "*** Delete File: b" does not belong into a diff of one file`,
-		`{"type":"create_file","path":"b","diff":"+x\n*** End Patch"}`:      `line 2 of the patch: "*** End Patch" does not belong into a diff of one file`,
+		`{"type":"create_file","path":"b","diff":"+x\n*** End Patch\n+y"}`:  `line 3 of the patch: "+y" does not belong into a diff of one file`,
 		`{"type":"delete_file","path":"a","diff":"-x"}`:                     "a file is deleted without a diff",
 		`{"type":"delete_file","path":"a","diff":null,"patch":"x"}`:         "give either patch, or type, path and diff",
 		`{"type":"delete_file","path":"a","mode":1}`:                        `there is no member "mode"`,
