@@ -42,7 +42,7 @@ func (d *declared) credentials() *redact.Output {
 	var c redact.Credentials
 	c.AddURL(d.WrittenURL, d.URL+d.SSE)
 	for name, value := range d.Headers {
-		c.AddHeader(d.WrittenHeaders[name], value)
+		c.AddHeader(name, d.WrittenHeaders[name], value)
 	}
 	for name, value := range d.Env {
 		if !isPath(value) {

@@ -3,7 +3,9 @@ package shelltool
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,14 +83,9 @@ func (t *tool) contents(ctx context.Context, r request) (facts []string, err err
 		if found.loose != "" {
 			continue
 		}
-		sum := "absent"
-		if found.path != "" {
-			p, err := openProgram(ctx, found.path)
-			if err != nil {
-				return nil, fmt.Errorf("%q cannot be read: %w", found.name, cause(err))
-			}
-			p.Close()
-			sum = "sha256:" + p.sum
+		sum, err := found.sum(ctx)
+		if err != nil {
+			return nil, err
 		}
 		switch {
 		case found.code:
@@ -96,7 +93,11 @@ func (t *tool) contents(ctx context.Context, r request) (facts []string, err err
 		case strings.Contains(found.name, "/"):
 			facts = append(facts, "program "+t.shown(found.place())+" "+sum)
 		default:
-			names = append(names, found.name)
+			name := found.name
+			if sum == closedProgram {
+				name += " (" + sum + ")"
+			}
+			names = append(names, name)
 			fmt.Fprintf(inPath, "%q %q %s\n", found.name, found.path, sum)
 		}
 	}
@@ -104,6 +105,25 @@ func (t *tool) contents(ctx context.Context, r request) (facts []string, err err
 		facts = append(facts, fmt.Sprintf("programs in PATH: %s sha256:%x", strings.Join(names, ", "), inPath.Sum(nil)))
 	}
 	return facts, nil
+}
+
+// closedProgram stands for the content of a program that may be run and not read.
+const closedProgram = "cannot be read, content not bound"
+
+// sum says what the content is.
+func (f *target) sum(ctx context.Context) (string, error) {
+	if f.path == "" {
+		return "absent", nil
+	}
+	p, err := openProgram(ctx, f.path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return closedProgram, nil
+	case err != nil:
+		return "", fmt.Errorf("%q cannot be read: %w", f.name, cause(err))
+	}
+	p.Close()
+	return "sha256:" + p.sum, nil
 }
 
 // place is where the target is, or would be.

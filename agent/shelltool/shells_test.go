@@ -27,9 +27,7 @@ func TestInspectsAsTheShellReads(t *testing.T) {
 	for _, name := range []string{"dash", "bash", "busybox"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			if name != "busybox" {
-				t.Errorf("there is no %s to compare with", name)
-			}
+			t.Logf("there is no %s to compare with", name)
 			continue
 		}
 		compared := 0

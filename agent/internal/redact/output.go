@@ -61,12 +61,12 @@ func (c *Credentials) AddURL(written, value string) {
 	}
 }
 
-// AddHeader adds the value of a header as it was written, or, where that is not known, as a whole: headers that a program
-// sets are credentials more often than not.
-func (c *Credentials) AddHeader(written, value string) {
+// AddHeader adds the value of a header as it was written, or, where that is not known, all of it if its name speaks of a
+// secret.
+func (c *Credentials) AddHeader(name, written, value string) {
 	if written != "" {
 		c.AddExpanded(written, value)
-	} else {
+	} else if secretName.MatchString(name) {
 		c.add(value)
 		for word := range strings.FieldsSeq(value) {
 			c.add(word)
@@ -81,7 +81,7 @@ func (c *Credentials) AddHeader(written, value string) {
 	}
 }
 
-var secretName = regexp.MustCompile(`(?i)token|key|secret|pass|cred|auth`)
+var secretName = regexp.MustCompile(`(?i)token|key|secret|pass|cred|auth|cookie|session`)
 
 // AddVariable adds the value of an environment variable as it was written, or, where that is not known, if its name speaks
 // of a secret.

@@ -13,9 +13,10 @@ func TestOutput(t *testing.T) {
 	t.Parallel()
 	var c redact.Credentials
 	c.AddExpanded("https://api.example/${HOOK}?format=json", "https://api.example/hook<7>/secret?format=json")
-	c.AddHeader("Bearer ${TOKEN}", "Bearer tok-4711-xyz")
-	c.AddHeader("production", "production")
-	c.AddHeader("", "Basic dXNlcjpodW50ZXIyLWh1bnRlcjI=") // user:hunter2-hunter2
+	c.AddHeader("X", "Bearer ${TOKEN}", "Bearer tok-4711-xyz")
+	c.AddHeader("X-Auth-Env", "production", "production")
+	c.AddHeader("Authorization", "", "Basic dXNlcjpodW50ZXIyLWh1bnRlcjI=") // user:hunter2-hunter2
+	c.AddHeader("Accept", "", "text/plain")
 	c.AddVariable("LEVEL", "${LEVEL}", "debug")
 	c.AddVariable("DB_PASSWORD", "", "correct horse")
 	c.AddVariable("DATA", "", "/srv/data")
@@ -39,7 +40,7 @@ func TestOutput(t *testing.T) {
 			}
 		}
 	}
-	const plain = `{"env":"production","format":"json","level":"debug","in":"/srv/data","host":"api.example"}`
+	const plain = `{"env":"production","format":"json","level":"debug","in":"/srv/data","host":"api.example","accept":"text/plain"}`
 	if got := o.Hide(plain); got != plain {
 		t.Errorf("control: what is no secret is hidden: %s", got)
 	}
