@@ -23,8 +23,10 @@ var arrows = []struct {
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
-	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp", "agent/internal/redact", "agent/internal/location"}},
-	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp",
+		"agent/internal/redact", "agent/internal/location"}},
+	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
+		"agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
 	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact"}},
@@ -45,7 +47,8 @@ var arrows = []struct {
 }
 
 // testArrows is what the tests of every package may import on top.
-var testArrows = []string{"agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+var testArrows = []string{"agent/internal/txtar", "internal/slackdev", "internal/openaidev", "agent", "agent/scripted",
+	"agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline", "agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev"}

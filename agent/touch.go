@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// touching lets calls of an execution that touch the same things run one after the other, in the order in which they came.
-// The zero value is ready to use.
+// touching lets calls of an execution that touch the same things run one after the other, in the order in which they
+// came. The zero value is ready to use.
 type touching struct {
 	mu    sync.Mutex
 	turns []*turnOf // in the order in which they came; those that are over are taken out
@@ -21,8 +21,8 @@ type turnOf struct {
 	over   chan struct{}
 }
 
-// enter waits for the calls that came before and touch one of the things. The caller calls leave when it is done. The error
-// is the context's, and there is nothing to leave then.
+// enter waits for the calls that came before and touch one of the things. The caller calls leave when it is done. The
+// error is the context's, and there is nothing to leave then.
 func (t *touching) enter(ctx context.Context, things []string) (leave func(), err error) {
 	own := &turnOf{things: things, over: make(chan struct{})}
 	t.mu.Lock()
@@ -70,8 +70,8 @@ func within(thing, of string) bool {
 	return strings.HasPrefix(thing+"/", of)
 }
 
-// things are what a call must have to itself while it runs. What a tool without Touches depends on is known to nobody, so
-// it has all calls of its name run one at a time.
+// things are what a call must have to itself while it runs. What a tool without Touches depends on is known to nobody,
+// so it has all calls of its name run one at a time.
 func (t *Tool) things(call *ToolCall) []string {
 	switch {
 	case t.Touches != nil:

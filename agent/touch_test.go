@@ -52,8 +52,9 @@ func TestCallsThatTouchTheSameThings(t *testing.T) {
 					}
 					return made
 				}
-				a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool("one", tt.one), tool("other", tt.other)}, Model: scripted.New(
-					scripted.Calls(scripted.Call("c1", "one", `{}`), scripted.Call("c2", "other", `{}`)), scripted.Say("Done."))}
+				a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool("one", tt.one), tool("other", tt.other)},
+					Model: scripted.New(
+						scripted.Calls(scripted.Call("c1", "one", `{}`), scripted.Call("c2", "other", `{}`)), scripted.Say("Done."))}
 				r := &agent.Runner{}
 				res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
 				must(t, err)

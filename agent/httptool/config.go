@@ -44,9 +44,9 @@ type Config struct {
 	WrittenURL string
 	// Headers are sent with every call, with secrets filled in. Decisions are bound to their names alone.
 	Headers map[string]string
-	// WrittenHeaders are the values of Headers as the operator wrote them, by the same names. What stands there for a variable,
-	// in headers and the URL, is taken out of answers; of a header that is not in it, the
-	// whole value is if its name speaks of a secret.
+	// WrittenHeaders are the values of Headers as the operator wrote them, by the same names. What stands there for a
+	// variable, in headers and the URL, is taken out of answers; of a header that is not in it, the whole value is if its
+	// name speaks of a secret.
 	WrittenHeaders map[string]string
 
 	// Idempotent says that a call may be repeated with the same Idempotency-Key. GET and HEAD always may.

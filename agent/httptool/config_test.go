@@ -37,14 +37,15 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// TestHostOfAVariable changes what the variable in a URL stands for: a decision about the one host does not count for the
-// other, and the host is shown while the rest stays hidden.
+// TestHostOfAVariable changes what the variable in a URL stands for: a decision about the one host does not count for
+// the other, and the host is shown while the rest stays hidden.
 func TestHostOfAVariable(t *testing.T) {
 	t.Parallel()
 	with := func(written, url string) agent.Tool {
 		return newTool(t, httptool.Config{Name: "pay", Method: "POST", URL: url, WrittenURL: written})
 	}
-	one, other := with("${PAYMENTS_URL}", "https://pay.example/s3cret"), with("${PAYMENTS_URL}", "https://evil.example/s3cret")
+	one, other := with("${PAYMENTS_URL}", "https://pay.example/s3cret"), with("${PAYMENTS_URL}",
+		"https://evil.example/s3cret")
 	if one.Digest() == other.Digest() {
 		t.Error("decisions are not bound to the host that the variable stands for")
 	}

@@ -28,7 +28,8 @@ func TestSecretsDoNotReachModels(t *testing.T) {
 	t.Cleanup(srv.Close)
 	for _, how := range []string{"json", "status", "cut"} {
 		tool := newTool(t, httptool.Config{
-			Method: "GET", URL: srv.URL + "/" + secret + "?how=" + how, WrittenURL: srv.URL + "/${HOOK}?how=" + how, MaxBytes: 1000,
+			Method: "GET", URL: srv.URL + "/" + secret + "?how=" + how, WrittenURL: srv.URL + "/${HOOK}?how=" + how,
+			MaxBytes:       1000,
 			Headers:        map[string]string{"Authorization": "Bearer " + secret, "X-Env": "production"},
 			WrittenHeaders: map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Env": "production"},
 		})

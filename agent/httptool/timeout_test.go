@@ -91,7 +91,8 @@ func TestSwitchedProtocols(t *testing.T) {
 			if err != nil {
 				text = err.Error()
 			}
-			if !strings.Contains(text, want) || !strings.Contains(text, "HTTP 101") || errors.Is(err, agent.ErrOutcomeUnknown) != (method == "POST") {
+			if !strings.Contains(text, want) || !strings.Contains(text, "HTTP 101") ||
+				errors.Is(err, agent.ErrOutcomeUnknown) != (method == "POST") {
 				t.Errorf("%s: %q, %v", method, out.Text, err)
 			}
 		})

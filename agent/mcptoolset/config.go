@@ -39,8 +39,8 @@ type ServerConfig struct {
 	// Env are further environment variables of Command. Decisions are bound to their names alone.
 	Env map[string]string
 	// WrittenEnv and WrittenHeaders are the values of Env and Headers as the operator wrote them, by the same names. What
-	// stands there for a variable, in them, the command and the URL, is taken out of what the server says. Of one that is not in
-	// them the whole value is if its name speaks of a secret.
+	// stands there for a variable, in them, the command and the URL, is taken out of what the server says. Of one that is
+	// not in them the whole value is if its name speaks of a secret.
 	WrittenEnv, WrittenHeaders map[string]string
 	// Dir is the working directory of Command. Empty: this process's.
 	Dir string

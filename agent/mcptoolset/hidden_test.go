@@ -11,8 +11,8 @@ import (
 	"countersign/agent/mcptoolset"
 )
 
-// TestSecretsDoNotReachModels has servers repeat what they were configured with: in answers, errors, and in what they say
-// about their tools.
+// TestSecretsDoNotReachModels has servers repeat what they were configured with: in answers, errors, and in what they
+// say about their tools.
 func TestSecretsDoNotReachModels(t *testing.T) {
 	t.Parallel()
 	const secret = "tok-4711/hunter2"
@@ -22,8 +22,10 @@ func TestSecretsDoNotReachModels(t *testing.T) {
 			t.Errorf("%s: %.200q", what, text)
 		}
 	}
-	over := func(cfg func(*mcptoolset.ServerConfig), answer func(*rawServer) func(http.ResponseWriter, json.RawMessage, json.RawMessage)) agent.Tool {
-		raw := &rawServer{list: tools(`{"name":"plain","description":"said ` + secret + `","inputSchema":{"type":"object","title":"said tok-4711\/hunter2"}}`)}
+	type handler = func(w http.ResponseWriter, id, params json.RawMessage)
+	over := func(cfg func(*mcptoolset.ServerConfig), answer func(*rawServer) handler) agent.Tool {
+		raw := &rawServer{list: tools(`{"name":"plain","description":"said ` + secret +
+			`","inputSchema":{"type":"object","title":"said tok-4711\/hunter2"}}`)}
 		raw.answer = answer(raw)
 		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) { cfg(s) })
 		return toolsOf(t, ts)["plain"]
@@ -41,14 +43,14 @@ func TestSecretsDoNotReachModels(t *testing.T) {
 			"structured": `{"content":[],"structuredContent":{"said":"` + strings.ReplaceAll(secret, "/", `\/`) + `"}}`,
 			"cut":        `{"content":[{"type":"text","text":"said ` + strings.Repeat("x", 64<<10-14) + secret + `"}]}`,
 		} {
-			tool := over(cfg, func(s *rawServer) func(http.ResponseWriter, json.RawMessage, json.RawMessage) {
+			tool := over(cfg, func(s *rawServer) handler {
 				return func(w http.ResponseWriter, id, _ json.RawMessage) { s.result(w, id, result) }
 			})
 			check(what+" in "+kind, call(t, tool, `{}`).Text)
 			check(what+" in a description", tool.Description)
 			check(what+" in a schema", string(tool.Parameters))
 		}
-		tool := over(cfg, func(s *rawServer) func(http.ResponseWriter, json.RawMessage, json.RawMessage) {
+		tool := over(cfg, func(s *rawServer) handler {
 			return func(w http.ResponseWriter, id, _ json.RawMessage) {
 				s.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"said %s"}}`, id, secret))
 			}

@@ -41,8 +41,8 @@ func newHTTPClient(d *declared, s *streams) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: t.redirect}
 }
 
-// redirect follows to another path on the same host, for a server that wants a slash at the end. A call is not sent to two
-// places: it goes where the requests before it were sent.
+// redirect follows to another path on the same host, for a server that wants a slash at the end. A call is not sent to
+// two places: it goes where the requests before it were sent.
 func (t *httpTransport) redirect(next *http.Request, via []*http.Request) error {
 	x := exchangeOf(next.Context())
 	switch {

@@ -54,9 +54,9 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 	}
 }
 
-// ready returns the connection to make a call on, on which the tool is still what it was when it was listed. The tools are
-// listed for it, whatever the server says about telling when they change: the protocol cannot be asked for one of them. It
-// also shows that the connection is alive, and calls that wait together share a listing.
+// ready returns the connection to make a call on, on which the tool is still what it was when it was listed. The tools
+// are listed for it, whatever the server says about telling when they change: the protocol cannot be asked for one of
+// them. It also shows that the connection is alive, and calls that wait together share a listing.
 func (s *Server) ready(ctx context.Context, l *listed) (*session, error) {
 	before := s.listings.Load()
 	now, err := s.tools(ctx, func(l *listing) bool { return l.number > before })
@@ -90,8 +90,8 @@ func (s *Server) send(ctx context.Context, sess *session, x *exchange, l *listed
 	return res, err
 }
 
-// unanswered says what is known about a call without an answer. A status of HTTP is none: servers are known that carry a
-// call out and then answer 400, 401 or 404, for their session had ended meanwhile.
+// unanswered says what is known about a call without an answer. A status of HTTP is none: servers are known that carry
+// a call out and then answer 400, 401 or 404, for their session had ended meanwhile.
 func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err error) error {
 	problem := s.say(err.Error())
 	if context.Cause(ctx) == errCallTimeout {
@@ -105,7 +105,8 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 		return fmt.Errorf("the request was sent, but no answer came: %s; it may be sent again", problem)
 	}
 	if status := x.status.Load(); status >= 300 {
-		return fmt.Errorf("%w: the request was sent, and HTTP %d is no answer to it: %s", agent.ErrOutcomeUnknown, status, problem)
+		return fmt.Errorf("%w: the request was sent, and HTTP %d is no answer to it: %s", agent.ErrOutcomeUnknown, status,
+			problem)
 	}
 	return fmt.Errorf("%w: the request was sent, but no answer came: %s", agent.ErrOutcomeUnknown, problem)
 }
@@ -119,7 +120,8 @@ func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
 	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
 		text, code = e.Message, e.Code
 	}
-	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(s.hidden.Hide(text), 2000))}, nil
+	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code,
+		oneline.Of(s.hidden.Hide(text), 2000))}, nil
 }
 
 // decodedOutput is for an answer that came on a stream where it does not belong.

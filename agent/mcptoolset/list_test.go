@@ -33,13 +33,15 @@ func TestSchemaAsItCame(t *testing.T) {
 		ts, srv := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
 			s.WrittenURL, s.Headers = "${SERVER}/${PATH}", map[string]string{"x-b": "secret", "Authorization": "Bearer secret"}
 		})
-		check(t, ts, "server=raw", "transport=http", "url=${SERVER}/${PATH} ("+srv.URL+")", "header=Authorization", "header=X-B")
+		check(t, ts, "server=raw", "transport=http", "url=${SERVER}/${PATH} ("+srv.URL+")", "header=Authorization",
+			"header=X-B")
 	}
 	cfg := self(t, "raw", "RAW_TOOLS", `{"tools":[`+list+`]}`)
 	cfg.WrittenCommand, cfg.Dir, cfg.WrittenDir = []string{"${SERVER}"}, t.TempDir(), "${DIR}"
 	sum := sha256.Sum256([]byte(cfg.Dir))
 	check(t, newToolset(t, mcptoolset.Config{Server: newServer(t, cfg)}),
-		"server=test", "transport=stdio", `command=["${SERVER}"]`, fmt.Sprintf("dir=${DIR} (path sha256:%x…)", sum[:8]), "env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
+		"server=test", "transport=stdio", `command=["${SERVER}"]`, fmt.Sprintf("dir=${DIR} (path sha256:%x…)", sum[:8]),
+		"env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
 }
 
 // Everything that a server says about a tool is in its digest.
@@ -94,9 +96,11 @@ func TestLeftOut(t *testing.T) {
 		{"not an object", `7`},
 		{"not an object", `null`},
 		{"its name is not a text", `{"name":["x"],"inputSchema":{"type":"object"}}`},
-		{"readOnlyHint is neither true nor false", `{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`},
+		{"readOnlyHint is neither true nor false",
+			`{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`},
 		{"not what the protocol says", `{"name":"x","inputSchema":{"type":"object"},"icons":"none"}`},
-		{"x-mcp-header annotations", `{"name":7},{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`},
+		{"x-mcp-header annotations",
+			`{"name":7},{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`},
 		{"only be called as a task", `{"name":"x","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`},
 		{"x-mcp-header annotations", `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}`},
 	} {
@@ -116,7 +120,8 @@ func TestLeftOut(t *testing.T) {
 // A listing that is none is refused as a whole.
 func TestMalformedListing(t *testing.T) {
 	t.Parallel()
-	for _, list := range []string{`{"tools":7}`, `{"tools":[],"nextCursor":7}`, `{"tools":{"name":"x","inputSchema":{"type":"object"}}}`} {
+	for _, list := range []string{`{"tools":7}`, `{"tools":[],"nextCursor":7}`,
+		`{"tools":{"name":"x","inputSchema":{"type":"object"}}}`} {
 		ts, _ := (&rawServer{list: func(string) string { return list }}).start(t, nil)
 		if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), `mcp server "raw"`) {
 			t.Errorf("%s: %v", list, err)

@@ -14,8 +14,8 @@ import (
 	"countersign/agent/mcptoolset"
 )
 
-// A server that carries a call out and then answers as if it had not, with whatever status, gets it once, and nobody says
-// that nothing happened.
+// A server that carries a call out and then answers as if it had not, with whatever status, gets it once, and nobody
+// says that nothing happened.
 func TestNeverSentTwice(t *testing.T) {
 	t.Parallel()
 	for status := 300; status < 600; status++ {
@@ -95,7 +95,8 @@ func switchProtocols(t *testing.T, w http.ResponseWriter) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// A session that ended while nobody called is noticed before a call is sent: the call is carried out once, on a new one.
+// A session that ended while nobody called is noticed before a call is sent: the call is carried out once, on a new
+// one.
 func TestSessionEndedBefore(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {

@@ -56,7 +56,8 @@ func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 	case r.ResultType == "input_required":
 		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}
 	case r.Task != nil, r.ResultType != "" && r.ResultType != "complete":
-		return agent.ToolOutput{Failed: true, Text: "The server began something and did not answer with a result. What becomes of it is not known here."}
+		return agent.ToolOutput{Failed: true,
+			Text: "The server began something and did not answer with a result. What becomes of it is not known here."}
 	}
 	var parts []string
 	text := false
@@ -81,7 +82,8 @@ func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 // longData finds texts of JSON that are data in base64, as images are: nobody reads them.
 var longData = regexp.MustCompile(`"(?:data:[^"\\]{0,200};base64,)?(?:[A-Za-z0-9+_-]|\\?/){256,}={0,2}"`)
 
-// withoutData says in place of data, in what a server says in JSON, how much there is. It is what the parts hold, or is long.
+// withoutData says in place of data, in what a server says in JSON, how much there is. It is what the parts hold, or is
+// long.
 func (r *result) withoutData(text string) string {
 	for _, c := range r.Content {
 		for _, data := range []string{c.Data, c.blob()} {

@@ -51,8 +51,8 @@ func (p Policy) asks(tool ServerTool) bool {
 	return !tool.readOnly()
 }
 
-// any reports whether one of the filter's conditions chooses the tool. One whose hints contradict each other is chosen by
-// either: this filter is for those that ask.
+// any reports whether one of the filter's conditions chooses the tool. One whose hints contradict each other is chosen
+// by either: this filter is for those that ask.
 func (f filter) any(tool ServerTool) bool {
 	return slices.Contains(f.names, tool.Name) || f.readOnly != nil && !tool.Annotations.fits(!*f.readOnly)
 }

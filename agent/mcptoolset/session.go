@@ -110,7 +110,8 @@ func (s *Server) newTransport(ctx context.Context, sess *session) (mcp.Transport
 
 // noise logs what a server wrote to its standard output that is no message.
 func (s *Server) noise(line []byte, last bool) {
-	s.Logger.Warn("an MCP server writes to its standard output what is no message; it is ignored", "line", s.say(string(line)), "more_are_not_logged", last)
+	s.Logger.Warn("an MCP server writes to its standard output what is no message; it is ignored", "line",
+		s.say(string(line)), "more_are_not_logged", last)
 }
 
 func (s *Server) newClient(sess *session) *mcp.Client {

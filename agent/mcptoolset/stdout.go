@@ -13,8 +13,9 @@ import (
 // maxNoise is how many lines that are no messages are logged of a program's output.
 const maxNoise = 5
 
-// messageReader reads the messages that a server writes to its standard output, one a line. Other lines, such as a banner or
-// what a library prints there, are left out, as other clients do. It is closed by stop, when the server has had time to end.
+// messageReader reads the messages that a server writes to its standard output, one a line. Other lines, such as a
+// banner or what a library prints there, are left out, as other clients do. It is closed by stop, when the server has
+// had time to end.
 type messageReader struct {
 	lines *bufio.Reader
 	noise func(line []byte, last bool) // is told of the first lines that are left out

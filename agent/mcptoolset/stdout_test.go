@@ -20,7 +20,8 @@ func TestNoisyServer(t *testing.T) {
 		}
 	}
 	said := log.String()
-	if n := strings.Count(said, "is no message"); n != 5 || !strings.Contains(said, "server 1.0 ready") || strings.Contains(said, "hunter2") {
+	if n := strings.Count(said, "is no message"); n != 5 || !strings.Contains(said, "server 1.0 ready") ||
+		strings.Contains(said, "hunter2") {
 		t.Errorf("the log says %s", said)
 	}
 }
@@ -29,14 +30,16 @@ func TestNoisyServer(t *testing.T) {
 func TestTaskInsteadOfAResult(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{
-		`{"task":{"taskId":"7","status":"working"}}`, `{"resultType":"task","taskId":"7"}`, `{"resultType":"later","content":[{"type":"text","text":"paid"}]}`,
+		`{"task":{"taskId":"7","status":"working"}}`, `{"resultType":"task","taskId":"7"}`,
+		`{"resultType":"later","content":[{"type":"text","text":"paid"}]}`,
 	} {
 		out, err := invoke(t.Context(), answers(t, result, false), `{}`)
 		if err != nil || !out.Failed || !strings.Contains(out.Text, "did not answer with a result") {
 			t.Errorf("%s: %+v, %v", result, out, err)
 		}
 	}
-	if out, err := invoke(t.Context(), answers(t, `{"resultType":"complete","content":[{"type":"text","text":"paid"}]}`, false), `{}`); err != nil || out.Failed || out.Text != "paid" {
+	if out, err := invoke(t.Context(), answers(t, `{"resultType":"complete","content":[{"type":"text","text":"paid"}]}`,
+		false), `{}`); err != nil || out.Failed || out.Text != "paid" {
 		t.Errorf("control: %+v, %v", out, err)
 	}
 }
@@ -44,7 +47,8 @@ func TestTaskInsteadOfAResult(t *testing.T) {
 // A tool that says of itself that it changes nothing and that it destroys is asked about, whatever the policy believes.
 func TestContradictoryHints(t *testing.T) {
 	t.Parallel()
-	const list = `{"name":"plain","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":true}},` +
+	const list = `{"name":"plain","inputSchema":{"type":"object"},` +
+		`"annotations":{"readOnlyHint":true,"destructiveHint":true}},` +
 		`{"name":"reader","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false}},` +
 		`{"name":"writer","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}`
 	for policy, want := range map[string]string{

@@ -188,7 +188,8 @@ func (s *step) keep(name string) error {
 		return err
 	}
 	was := s.before.info
-	if !os.SameFile(now, was) || now.Mode() != was.Mode() || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
+	if !os.SameFile(now, was) || now.Mode() != was.Mode() || now.Size() != was.Size() ||
+		!now.ModTime().Equal(was.ModTime()) {
 		return errChanged
 	}
 	return nil

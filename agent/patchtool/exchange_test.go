@@ -20,8 +20,8 @@ const (
 	exchange  = "*** Begin Patch\n*** Update File: deploy.sh\n-printf old >>ran\n+printf new >>ran\n*** End Patch"
 )
 
-// TestPatchAndRunInOneTurn has people approve a program as it is, and in the same turn a patch of it. Whichever comes first:
-// what runs is what was approved, or people are asked again.
+// TestPatchAndRunInOneTurn has people approve a program as it is, and in the same turn a patch of it. Whichever comes
+// first: what runs is what was approved, or people are asked again.
 func TestPatchAndRunInOneTurn(t *testing.T) {
 	t.Parallel()
 	for range 40 {
@@ -34,11 +34,12 @@ func TestPatchAndRunInOneTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{newTool(t, patchtool.Config{Root: dir}), shell}, Model: scripted.New(
-			scripted.Calls(
-				scripted.Call("c1", "apply_patch", string(patch(t, exchange).Arguments)),
-				scripted.Call("c2", "shell", `{"argv":["./deploy.sh"]}`),
-			), scripted.Say("Done."))}
+		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{newTool(t, patchtool.Config{Root: dir}), shell},
+			Model: scripted.New(
+				scripted.Calls(
+					scripted.Call("c1", "apply_patch", string(patch(t, exchange).Arguments)),
+					scripted.Call("c2", "shell", `{"argv":["./deploy.sh"]}`),
+				), scripted.Say("Done."))}
 		r := &agent.Runner{}
 		res, err := r.Run(t.Context(), a, agent.UserMessage("deploy"))
 		for _, in := range res.Interruptions {
@@ -57,7 +58,8 @@ func TestPatchAndRunInOneTurn(t *testing.T) {
 		if string(ran) != "old" && !(len(ran) == 0 && asked) {
 			t.Fatalf("ran %q, asked again: %v", ran, asked)
 		}
-		if patched, err := os.ReadFile(filepath.Join(dir, "deploy.sh")); err != nil || !strings.Contains(string(patched), "new") {
+		if patched, err := os.ReadFile(filepath.Join(dir, "deploy.sh")); err != nil ||
+			!strings.Contains(string(patched), "new") {
 			t.Fatalf("the patch is lost: %q, %v", patched, err)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	updateHook = "*** Update File: docs/pre-commit\n-old\n+new\n"
 )
 
-// TestDirectoryExchanged has somebody put a link to .git/hooks in the place of a directory while a patch is under way, before
-// it is opened and after. Nothing is written there, and nothing is said to be done that is not.
+// TestDirectoryExchanged has somebody put a link to .git/hooks in the place of a directory while a patch is under way,
+// before it is opened and after. Nothing is written there, and nothing is said to be done that is not.
 func TestDirectoryExchanged(t *testing.T) {
 	t.Parallel()
 	for when, sections := range map[string]string{
@@ -30,7 +30,8 @@ func TestDirectoryExchanged(t *testing.T) {
 			dir := t.TempDir()
 			in := func(name string) string { return filepath.Join(dir, name) }
 			for _, folder := range []string{"docs", ".git/hooks"} {
-				if err := errors.Join(os.MkdirAll(in(folder), 0o755), os.WriteFile(in(folder+"/pre-commit"), []byte("old\n"), 0o755)); err != nil {
+				if err := errors.Join(os.MkdirAll(in(folder), 0o755), os.WriteFile(in(folder+"/pre-commit"), []byte("old\n"),
+					0o755)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -17,9 +17,9 @@ func folder(name string) (dir, base string) {
 
 var errExchanged = errors.New("it was exchanged for another one meanwhile")
 
-// descend opens a directory below the root, name by name. Each is looked at and opened in the directory before it, and what
-// was opened is what was looked at: no link is followed, also when somebody exchanges directories meanwhile. Of a directory
-// that is not there the error is fs.ErrNotExist; other errors are made for the model.
+// descend opens a directory below the root, name by name. Each is looked at and opened in the directory before it, and
+// what was opened is what was looked at: no link is followed, also when somebody exchanges directories meanwhile. Of a
+// directory that is not there the error is fs.ErrNotExist; other errors are made for the model.
 func descend(root *os.Root, dir string) (*os.Root, error) {
 	at, err := root.OpenRoot(".")
 	if err != nil || dir == "." {

@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// leftoverAge is how old what a patch left behind has to be. A patch takes moments; but another tool may be at work in a
-// part of the same directory, with a lock of its own.
+// leftoverAge is how old what a patch left behind has to be. A patch takes moments; but another tool may be at work in
+// a part of the same directory, with a lock of its own.
 const leftoverAge = time.Hour
 
-var leftoverName = regexp.MustCompile(`^` + regexp.QuoteMeta(tempPrefix) + `(?:([0-9]+)-)?[0-9a-f]{12}-[0-9]+\.(?:new|old)$`)
+var leftoverName = regexp.MustCompile(`^` + regexp.QuoteMeta(tempPrefix) +
+	`(?:([0-9]+)-)?[0-9a-f]{12}-[0-9]+\.(?:new|old)$`)
 
-// sweep removes what patches that were killed left in the directories of the edits, and returns the names of what it keeps:
-// files that are the only ones with what was there before.
+// sweep removes what patches that were killed left in the directories of the edits, and returns the names of what it
+// keeps: files that are the only ones with what was there before.
 func sweep(root *os.Root, edits []edit, before time.Time) (kept []string) {
 	var dirs []string
 	for i := range edits {
@@ -68,8 +69,8 @@ func begun(seconds string) int64 {
 	return n
 }
 
-// removable reports whether nothing is lost with a leftover: a new file never took effect under that name, and an old one
-// that has another name still is, or was again, where it belongs.
+// removable reports whether nothing is lost with a leftover: a new file never took effect under that name, and an old
+// one that has another name still is, or was again, where it belongs.
 func removable(dir *os.Root, name string) bool {
 	if path.Ext(name) == ".new" {
 		return true

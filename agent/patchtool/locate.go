@@ -47,8 +47,8 @@ func (s *section) misfit(i int, err error) error {
 	return fmt.Errorf("%s, hunk %d (line %d of the patch): %w", quote(s.path), i+1, s.hunks[i].line, err)
 }
 
-// locate finds the one place of a file, at from or after it, that the hunk belongs to: where the provider's own editor finds
-// it, if there is no other place that could be meant.
+// locate finds the one place of a file, at from or after it, that the hunk belongs to: where the provider's own editor
+// finds it, if there is no other place that could be meant.
 func (h *hunk) locate(file *index, from int) (int, error) {
 	heading, err := h.heading(file, from)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *hunk) locate(file *index, from int) (int, error) {
 	}
 	old := h.old()
 	if len(old) == 0 {
-		return h.insertion(file, heading, from)
+		return h.insertion(file, heading)
 	}
 	if at := file.end() - len(old); h.end {
 		for same := range likenesses {
@@ -69,7 +69,7 @@ func (h *hunk) locate(file *index, from int) (int, error) {
 	for same := range likenesses {
 		found, near := file.find(old, heading.next, same)
 		if len(found) > 0 && (!h.end || found[0]+len(old) <= file.end()) {
-			return found[0], h.sure(file, found[0], from, same, heading)
+			return found[0], h.sure(file, found[0], same, heading)
 		}
 		if near.matched > nearest.matched {
 			nearest = near
@@ -90,12 +90,12 @@ func both(a, b error) error {
 }
 
 // sure returns an error when the context is in another place too that could be meant.
-func (h *hunk) sure(file *index, at, from int, same likeness, heading heading) error {
+func (h *hunk) sure(file *index, at int, same likeness, heading heading) error {
 	if heading.unique {
 		return nil
 	}
 	for l := exact; l <= same; l++ {
-		found, _ := file.find(h.old(), from, l)
+		found, _ := file.find(h.old(), heading.from, l)
 		for _, other := range found {
 			if other != at && other+len(h.old()) <= file.end() { // what a final line end leaves is no line that is meant
 				return both(heading.problem(), fmt.Errorf("its context is in the file more than once, at lines %d and %d; "+
@@ -107,18 +107,19 @@ func (h *hunk) sure(file *index, at, from int, same likeness, heading heading) e
 }
 
 // insertion is the place of a hunk that only adds lines.
-func (h *hunk) insertion(file *index, heading heading, from int) (int, error) {
+func (h *hunk) insertion(file *index, heading heading) (int, error) {
 	switch {
 	case h.end:
 		return file.end(), nil
 	case file.empty():
-		return from, nil
+		return heading.from, nil
 	case heading.found && !heading.unique:
 		return 0, fmt.Errorf("the line %s is in the file more than once; add lines of context", quote(h.headings[len(h.headings)-1]))
 	case heading.found:
 		return heading.next, nil
 	}
-	return 0, both(heading.problem(), fmt.Errorf("it adds lines and does not say where; add lines of context, or %q after it", markEOF))
+	return 0, both(heading.problem(),
+		fmt.Errorf("it adds lines and does not say where; add lines of context, or %q after it", markEOF))
 }
 
 // miss is how far a search came.

@@ -254,8 +254,8 @@ func (p *parser) change() (change, error) {
 	return change{}, p.wrong("%s begins with none of space, -, + and @@", quote(line))
 }
 
-// parseDiff reads the hunks of an operation in the provider's form, or the contents of a new file: there, its last line ends
-// the file as it is, without a line end of its own.
+// parseDiff reads the hunks of an operation in the provider's form, or the contents of a new file: there, its last line
+// ends the file as it is, without a line end of its own.
 func parseDiff(s *section, diff string) (err error) {
 	p := newParser(diff)
 	if s.op == Add {

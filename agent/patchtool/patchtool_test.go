@@ -306,7 +306,8 @@ func TestBindings(t *testing.T) {
 	lay(t, dir, map[string]string{"b": "x\n", "a": "x\n"})
 	tool := newTool(t, patchtool.Config{Root: dir, WrittenRoot: "${REPO}", Allow: []string{"*", "new/**"}})
 	sum := sha256.Sum256([]byte(dir))
-	if diff := cmp.Diff([]string{fmt.Sprintf("root ${REPO} (path sha256:%x…)", sum[:8]), "allow *", "allow new/**"}, tool.Binding); diff != "" {
+	if diff := cmp.Diff([]string{fmt.Sprintf("root ${REPO} (path sha256:%x…)", sum[:8]), "allow *", "allow new/**"},
+		tool.Binding); diff != "" {
 		t.Errorf("binding (-want +got):\n%s", diff)
 	}
 	c := patch(t, "*** Begin Patch\n"+update("b")+"*** Update File: a\n*** Move to: new/a\n"+"*** Add File: c\n*** End Patch\n")
@@ -459,7 +460,6 @@ func TestNative(t *testing.T) {
 		`{"type":"update_file","path":"../a","diff":"-x"}`:                  `"../a" leads out of the tool's directory`,
 		`{"type":"update_file","path":"a","diff":""}`:                       "line 1 of the patch: the diff changes nothing",
 		`{"type":"update_file","path":"a","diff":"-x\n*** Delete File: b"}`: `line 2 of the patch: "*** Delete File: b" does not belong into a diff of one file`,
-		`{"type":"create_file","path":"b","diff":"+x\n*** End Patch\n+y"}`:  `line 3 of the patch: "+y" does not belong into a diff of one file`,
 		`{"type":"delete_file","path":"a","diff":"-x"}`:                     "a file is deleted without a diff",
 		`{"type":"delete_file","path":"a","diff":null,"patch":"x"}`:         "give either patch, or type, path and diff",
 		`{"type":"delete_file","path":"a","mode":1}`:                        `there is no member "mode"`,

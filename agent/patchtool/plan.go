@@ -122,10 +122,12 @@ func tooLarge(name, has string, n int64, most int) error {
 	return fmt.Errorf("%s %s %d bytes, and this tool changes files of at most %d", quote(name), has, n, most)
 }
 
-// look finds out what is at a name: a regular file, or nothing, and opens its directory, unless that is not there either.
+// look finds out what is at a name: a regular file, or nothing, and opens its directory, unless that is not there
+// either.
 func (d *declared) look(root *os.Root, name string) (dir *os.Root, info fs.FileInfo, err error) {
 	if !d.allowed(name) {
-		return nil, nil, fmt.Errorf("%s is none of the files that this tool may touch: %s", quote(name), strings.Join(d.Allow, ", "))
+		return nil, nil, fmt.Errorf("%s is none of the files that this tool may touch: %s",
+			quote(name), strings.Join(d.Allow, ", "))
 	}
 	parent, base := folder(name)
 	switch dir, err = descend(root, parent); {
@@ -198,8 +200,8 @@ func distinct(edits []edit) error {
 	for i := range edits {
 		for j := range i {
 			a, b := &edits[j], &edits[i]
-			if outer, inner := a.path, b.path; a.before == nil && b.before == nil && (strings.HasPrefix(inner, outer+"/") || strings.HasPrefix(outer, inner+"/")) {
-				return fmt.Errorf("%s and %s cannot both be files: one would be a directory", quote(outer), quote(inner))
+			if a.before == nil && b.before == nil && (inside(a.path, b.path) || inside(b.path, a.path)) {
+				return fmt.Errorf("%s and %s cannot both be files: one would be a directory", quote(a.path), quote(b.path))
 			}
 			if a.path == b.path {
 				return fmt.Errorf("%s is in the patch twice; put all that happens to it under one header", quote(a.path))
@@ -211,6 +213,9 @@ func distinct(edits []edit) error {
 	}
 	return nil
 }
+
+// inside reports whether a file would be below another one.
+func inside(name, of string) bool { return strings.HasPrefix(name, of+"/") }
 
 // facts lists what decisions about the edits are bound to, sorted by name.
 func facts(edits []edit) []string {

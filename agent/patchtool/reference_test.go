@@ -28,7 +28,8 @@ type judgement struct {
 func reference(t *testing.T, examples []example) []judgement {
 	t.Helper()
 	if _, err := os.Stat("testdata/reference/node_modules/@openai/agents-core"); err != nil {
-		const hint = "PATCHES ARE NOT COMPARED with the provider's own editor: run `npm ci` in agent/patchtool/testdata/reference"
+		const hint = "PATCHES ARE NOT COMPARED with the provider's own editor: run `npm ci` in " +
+			"agent/patchtool/testdata/reference"
 		if strings.Contains(os.Getenv("COUNTERSIGN_TEST_REQUIRE"), "node") {
 			t.Fatal(hint)
 		}
@@ -75,15 +76,16 @@ func ours(t *testing.T, e example) (string, error) {
 	return sections[0].update(t.Context(), e.Input)
 }
 
-// ambiguous are the reasons for which a diff is refused that the provider's own editor applies: it takes the first of several
-// places, the beginning of the file where none is named, or nothing for a change.
+// ambiguous are the reasons for which a diff is refused that the provider's own editor applies: it takes the first of
+// several places, the beginning of the file where none is named, or nothing for a change.
 var ambiguous = []string{
-	"is in the file more than once", "it adds lines and does not say where", "the hunk changes nothing", "the diff changes nothing",
+	"is in the file more than once", "it adds lines and does not say where", "the hunk changes nothing",
+	"the diff changes nothing",
 	"does not belong into a diff of one file", "the hunk has no lines",
 }
 
-// generous are forms that are accepted here although the provider's own editor refuses them: an empty line at the end that
-// sets a hunk off, and a heading that is the first line of the context again.
+// generous are forms that are accepted here although the provider's own editor refuses them: an empty line at the end
+// that sets a hunk off, and a heading that is the first line of the context again.
 func generous(e example) bool {
 	lines := strings.Split(strings.TrimSuffix(e.Diff, "\n"), "\n")
 	blank := slices.ContainsFunc(lines, func(l string) bool { return strings.Trim(l, "\r") == "" })
@@ -100,8 +102,9 @@ func generous(e example) bool {
 
 var blanks = strings.NewReplacer(" ", "", "\t", "", "\r", "")
 
-// TestLikeTheReference compares what becomes of thousands of diffs with what the provider's own editor makes of them. Where
-// both apply one, the result is the same, byte for byte; one that only it applies could have been meant in two ways.
+// TestLikeTheReference compares what becomes of thousands of diffs with what the provider's own editor makes of them.
+// Where both apply one, the result is the same, byte for byte; one that only it applies could have been meant in two
+// ways.
 func TestLikeTheReference(t *testing.T) {
 	t.Parallel()
 	examples := slices.Concat(known, generated(6000))
@@ -129,7 +132,8 @@ func TestLikeTheReference(t *testing.T) {
 			refused++
 		}
 	}
-	t.Logf("%d diffs: %d applied alike, %d refused alike, %d refused as unclear, %d applied although the reference refuses them",
+	t.Logf("%d diffs: %d applied alike, %d refused alike, %d refused as unclear, %d applied although the reference "+
+		"refuses them",
 		len(examples), applied, refused, unclear, more)
 	if applied < 1500 || unclear > applied {
 		t.Error("the examples prove little")
@@ -138,16 +142,24 @@ func TestLikeTheReference(t *testing.T) {
 
 // known are the forms in which differences were found.
 var known = []example{
-	{Diff: "+a\n+b\n", Create: true}, {Diff: "+a\n+\n", Create: true}, {Diff: "", Create: true}, {Diff: "+a\r\n+b\r\n", Create: true},
+	{Diff: "+a\n+b\n", Create: true}, {Diff: "+a\n+\n", Create: true}, {Diff: "", Create: true}, {Diff: "+a\r\n+b\r\n",
+		Create: true},
 	{Diff: "+a\nb", Create: true}, {Diff: "+a\n*** End Patch\n", Create: true},
-	{Input: "", Diff: "+a\n"}, {Input: "", Diff: "@@\n+a\n*** End of File\n"}, {Input: "\n", Diff: "+a\n*** End of File\n"},
+	{Input: "", Diff: "+a\n"}, {Input: "", Diff: "@@\n+a\n*** End of File\n"}, {Input: "\n",
+		Diff: "+a\n*** End of File\n"},
 	{Input: "a", Diff: " a\n+b\n"}, {Input: "a\n", Diff: " a\n+b\n*** End of File"}, {Input: "a\nb\n", Diff: " a\n-b\n"},
-	{Input: "a\r\nb\r\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n", Diff: " a\r\n+c\r\n"}, {Input: "a\r\n", Diff: "-a\r\r\n+b"},
-	{Input: "h\na\nb\n", Diff: "@@ h\n-a\n+x\n@@ h\n-b\n+y\n"}, {Input: "a\nh\nb\n", Diff: "-a\n+x\n@@ h\n-b\n"}, {Input: "a\nb\n", Diff: "@@ nowhere\n-b\n+c"},
-	{Input: "a\nb\n", Diff: "@@ -1,2 +1,2 @@\n-b\n+c"}, {Input: "a\nb\n", Diff: "@@\n@@ nowhere\n-b\n+c"}, {Input: "  a\nb\n", Diff: "-a\n+c"},
-	{Input: "a\n\u00a0b\u2003\n", Diff: "-b\n+c"}, {Input: "a\n\ufeffb\n", Diff: "-b\n+c"}, {Input: "a\n\u0085b\n", Diff: "-b\n+c"},
-	{Input: "a\nb\n", Diff: "-a\n*** End of File\n"}, {Input: "a\nb", Diff: "-b\n+c\n*** End of File\n"}, {Input: "a\nb\n", Diff: " b\n-\n"},
-	{Input: "a\nb\nc\n", Diff: " a\n@@\n-c\n+d\n"}, {Input: "a\nb\n", Diff: "+x\n-a\n+y\n b\n"}, {Input: "a\n", Diff: "-a\n+b\n*** End Patch\n"},
+	{Input: "a\r\nb\r\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n",
+		Diff: " a\r\n+c\r\n"}, {Input: "a\r\n", Diff: "-a\r\r\n+b"},
+	{Input: "h\na\nb\n", Diff: "@@ h\n-a\n+x\n@@ h\n-b\n+y\n"}, {Input: "a\nh\nb\n", Diff: "-a\n+x\n@@ h\n-b\n"},
+	{Input: "a\nb\n", Diff: "@@ nowhere\n-b\n+c"},
+	{Input: "a\nb\n", Diff: "@@ -1,2 +1,2 @@\n-b\n+c"}, {Input: "a\nb\n", Diff: "@@\n@@ nowhere\n-b\n+c"},
+	{Input: "  a\nb\n", Diff: "-a\n+c"},
+	{Input: "a\n\u00a0b\u2003\n", Diff: "-b\n+c"}, {Input: "a\n\ufeffb\n", Diff: "-b\n+c"}, {Input: "a\n\u0085b\n",
+		Diff: "-b\n+c"},
+	{Input: "a\nb\n", Diff: "-a\n*** End of File\n"}, {Input: "a\nb", Diff: "-b\n+c\n*** End of File\n"}, {Input: "a\nb\n",
+		Diff: " b\n-\n"},
+	{Input: "a\nb\nc\n", Diff: " a\n@@\n-c\n+d\n"}, {Input: "a\nb\n", Diff: "+x\n-a\n+y\n b\n"}, {Input: "a\n",
+		Diff: "-a\n+b\n*** End Patch\n"},
 }
 
 // generated makes examples of few different lines, so that contexts are found, missed, and found twice. It is the same

@@ -11,8 +11,8 @@ import (
 	"countersign/agent/patchtool"
 )
 
-// TestNobodyIsAskedAboutTheForbidden has a patch of a directory that this process may not change. As root, the thread gives
-// up its rights to files for the question.
+// TestNobodyIsAskedAboutTheForbidden has a patch of a directory that this process may not change. As root, the thread
+// gives up its rights to files for the question.
 func TestNobodyIsAskedAboutTheForbidden(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

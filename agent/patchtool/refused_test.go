@@ -47,7 +47,8 @@ func TestModeIsBound(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir, map[string]string{"run": "x\n"})
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{newTool(t, patchtool.Config{Root: dir})}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "apply_patch", string(patch(t, "*** Begin Patch\n"+update("run")+"*** End Patch").Arguments))), scripted.Say("Done."))}
+		scripted.Calls(scripted.Call("c1", "apply_patch", string(patch(t,
+			"*** Begin Patch\n"+update("run")+"*** End Patch").Arguments))), scripted.Say("Done."))}
 	r := &agent.Runner{}
 	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
 	if err == nil {

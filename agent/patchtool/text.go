@@ -2,9 +2,9 @@ package patchtool
 
 import "strings"
 
-// split takes a file apart into lines and what stands between them: CR LF where every line ends so, else LF, and then a CR
-// is a part of its line. The last line is empty where the file ends with a line end. Joined again, the lines are the file
-// byte for byte.
+// split takes a file apart into lines and what stands between them: CR LF where every line ends so, else LF, and then a
+// CR is a part of its line. The last line is empty where the file ends with a line end. Joined again, the lines are the
+// file byte for byte.
 func split(data string) (lines []string, end string) {
 	end = "\n"
 	if n := strings.Count(data, "\n"); n > 0 && n == strings.Count(data, "\r\n") {

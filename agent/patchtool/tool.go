@@ -129,7 +129,8 @@ func remains(left, kept []string) (text string) {
 		text = "\nThese could not be removed and mean nothing any more: " + strings.Join(left, ", ")
 	}
 	if len(kept) > 0 {
-		text += "\nA patch that was cut short left these, which alone hold what was there before it: " + strings.Join(kept, ", ")
+		text += "\nA patch that was cut short left these, which alone hold what was there before it: " + strings.Join(kept,
+			", ")
 	}
 	return text
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// calls are the programs that a call names, in the order in which they are written, and what keeps them from being found.
+// calls are the programs that a call names, in the order in which they are written, and what keeps them from being
+// found.
 type calls struct {
 	programs []called
 	unknowns []string // parts of the call that run something which nobody can name before
@@ -62,15 +63,16 @@ func (c *calls) unknown(text string) {
 	}
 }
 
-// codeOptions are the letters of options that are followed by code, or by the name of a module, instead of a file.
-var codeOptions = map[string]string{
-	"python": "cm", "pypy": "cm", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "php": "r", "lua": "e", "luajit": "e",
+// inlineCode are the letters of options that are followed by code, or by the name of a module, instead of a file.
+var inlineCode = map[string]string{
+	"python": "cm", "pypy": "cm", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "php": "r", "lua": "e",
+	"luajit": "e",
 }
 
 // reads notes the file that a shell or an interpreter reads its commands from, when its words tell.
 func (c *calls) reads(words []Word) {
 	name := strings.TrimRight(path.Base(words[0].Text), "0123456789.")
-	letters, known := codeOptions[name]
+	letters, known := inlineCode[name]
 	sourced := words[0].Text == "." || name == "source"
 	if !known && (slices.Contains(shells, name) || sourced) {
 		letters, known = "cs", true

@@ -47,8 +47,9 @@ type Config struct {
 	// Env is the environment of commands beside PATH, HOME and LANG, which may be set here too. Decisions are bound to the
 	// names; the values are never stored or shown. A PATH holds absolute directories only.
 	Env map[string]string
-	// WrittenEnv are the values of Env as the operator wrote them, by the same names: what stands there for a variable is taken
-	// out of what commands print. It keeps a secret out of a log by accident, not from a command that means to tell it.
+	// WrittenEnv are the values of Env as the operator wrote them, by the same names: what stands there for a variable is
+	// taken out of what commands print. It keeps a secret out of a log by accident, not from a command that means to tell
+	// it.
 	WrittenEnv map[string]string
 	// Shell is the absolute path of the program that runs scripts, as SHELL -c -- SCRIPT. Empty: [DefaultShell].
 	Shell string

@@ -26,8 +26,8 @@ func lay(t *testing.T, file, text string) {
 	}
 }
 
-// TestRunsWhatItHashed names a program by a path that leads this process to another file than the command: what is shown
-// is what runs. Not parallel: it changes the directory.
+// TestRunsWhatItHashed names a program by a path that leads this process to another file than the command: what is
+// shown is what runs. Not parallel: it changes the directory.
 func TestRunsWhatItHashed(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, filepath.Join(dir, "p"), "#!/bin/sh\necho of the command\n")
@@ -69,7 +69,8 @@ func TestContents(t *testing.T) {
 		}
 		lay(t, filepath.Join(dir, name), "#!/bin/sh\n")
 	}
-	tool := newTool(t, shelltool.Config{Workdir: dir, Env: map[string]string{"PATH": filepath.Join(dir, "sub") + ":/usr/bin:/bin"}})
+	tool := newTool(t, shelltool.Config{Workdir: dir, Env: map[string]string{"PATH": filepath.Join(dir, "sub") +
+		":/usr/bin:/bin"}})
 	for _, tt := range []struct {
 		call         *agent.ToolCall
 		facts, loose []string
@@ -84,19 +85,26 @@ func TestContents(t *testing.T) {
 		{argv("python3", "-c", "print(1)"), nil, nil},
 		{script(". ./reload.sh"), []string{"file ./reload.sh #"}, nil},
 		{script("echo a; cat x | sort && deep.sh"), []string{"programs in PATH: cat, sort, deep.sh #"}, nil},
-		{script("./none.sh || no-such-program"), []string{"program ./none.sh absent", "programs in PATH: no-such-program #"}, nil},
+		{script("./none.sh || no-such-program"), []string{"program ./none.sh absent", "programs in PATH: no-such-program #"},
+			nil},
 		{script(`echo "$(./reload.sh)"`), []string{"program ./reload.sh #"}, nil},
-		{script("f() { ./reload.sh; }; f"), []string{"program ./reload.sh #"}, []string{"content not bound: f, a function has that name"}},
+		{script("f() { ./reload.sh; }; f"), []string{"program ./reload.sh #"},
+			[]string{"content not bound: f, a function has that name"}},
 		{script("cd sub && ./deep.sh"), nil, []string{"content not bound: ./deep.sh, the directory may change before"}},
-		{script("./reload.sh && cd sub && ./deep.sh"), []string{"program ./reload.sh #"}, []string{"content not bound: ./deep.sh, the directory may change before"}},
-		{script("for x in 1 2; do ./reload.sh; cd sub; done"), nil, []string{"content not bound: ./reload.sh, the directory may change before"}},
+		{script("./reload.sh && cd sub && ./deep.sh"), []string{"program ./reload.sh #"},
+			[]string{"content not bound: ./deep.sh, the directory may change before"}},
+		{script("for x in 1 2; do ./reload.sh; cd sub; done"), nil,
+			[]string{"content not bound: ./reload.sh, the directory may change before"}},
 		{script("PATH=/tmp:$PATH; cat x"), nil, []string{"content not bound: cat, the PATH changes before"}},
 		{script("$CMD now"), nil, []string{"content not bound, it cannot be named before: $CMD"}},
 		{script("./re*"), nil, []string{"content not bound, it cannot be named before: ./re*"}},
 		{script(`eval "$x"`), nil, []string{`content not bound, it cannot be named before: eval "$x"`}},
-		{script("sudo -u root ./reload.sh"), []string{"programs in PATH: sudo #"}, []string{"content not bound, it cannot be named before: sudo -u root ./reload.sh"}},
-		{script("find . -exec ./reload.sh {} +"), []string{"programs in PATH: find #"}, []string{"content not bound, it cannot be named before: find . -exec ./reload.sh {} +"}},
-		{script("make all"), []string{"programs in PATH: make #"}, []string{"content not bound, it cannot be named before: make all"}},
+		{script("sudo -u root ./reload.sh"), []string{"programs in PATH: sudo #"},
+			[]string{"content not bound, it cannot be named before: sudo -u root ./reload.sh"}},
+		{script("find . -exec ./reload.sh {} +"), []string{"programs in PATH: find #"},
+			[]string{"content not bound, it cannot be named before: find . -exec ./reload.sh {} +"}},
+		{script("make all"), []string{"programs in PATH: make #"},
+			[]string{"content not bound, it cannot be named before: make all"}},
 		{script("python3 ."), []string{"programs in PATH: python3 #"}, []string{"content not bound: ., it is not a file"}},
 		{script("if true; then"), nil, []string{"content not bound, it cannot be named before: the rest of the script"}},
 		{argv("true"), nil, nil},
@@ -119,7 +127,8 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestContentsChange changes each thing that a call names after people were asked: nothing runs, and they are asked again.
+// TestContentsChange changes each thing that a call names after people were asked: nothing runs, and they are asked
+// again.
 func TestContentsChange(t *testing.T) {
 	t.Parallel()
 	for arguments, file := range map[string]string{
@@ -138,8 +147,10 @@ func TestContentsChange(t *testing.T) {
 		for _, name := range []string{"reload.sh", "bin/deep.sh", "lib.sh"} {
 			lay(t, filepath.Join(dir, name), "#!/bin/sh\ntouch ran\n")
 		}
-		tool := newTool(t, shelltool.Config{Workdir: dir, Env: map[string]string{"PATH": filepath.Join(dir, "bin") + ":/usr/bin:/bin"}})
-		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(scripted.Call("c1", "shell", arguments)), scripted.Say("Done."))}
+		tool := newTool(t, shelltool.Config{Workdir: dir, Env: map[string]string{"PATH": filepath.Join(dir, "bin") +
+			":/usr/bin:/bin"}})
+		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(scripted.Call("c1",
+			"shell", arguments)), scripted.Say("Done."))}
 		r := &agent.Runner{}
 		res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
 		if err == nil {

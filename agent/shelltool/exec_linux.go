@@ -10,8 +10,8 @@ import (
 )
 
 // exec is a name under which the very file that was opened is run, whatever its path leads to by now, or nothing where
-// there is none: the kernel hands a script's path to its interpreter, which opens it anew, and to the script itself, which
-// may look beside itself for others.
+// there is none: the kernel hands a script's path to its interpreter, which opens it anew, and to the script itself,
+// which may look beside itself for others.
 func (p *program) exec() string {
 	name := "/proc/self/fd/" + strconv.Itoa(int(p.Fd()))
 	opened, err := p.Stat()
@@ -26,7 +26,8 @@ func (p *program) exec() string {
 
 // magic reports whether a path goes by way of a link that is another one for each process, such as /proc/self/cwd.
 func magic(path string) bool {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_MAGICLINKS})
 	switch {
 	case err == nil:
 		unix.Close(fd)

@@ -66,7 +66,7 @@ type RemarkKind string
 // The kinds of remarks. The comments say what they mean in words for people.
 const (
 	SyntaxError         RemarkKind = "syntax_error"         // the script cannot be read from here on; a shell may still run what is before
-	Dialect             RemarkKind = "dialect"              // a POSIX shell and bash read the script differently; what the one reads that runs it is listed where it can be, else what a POSIX shell does
+	Dialect             RemarkKind = "dialect"              // shells read the script differently; its own reading is listed
 	CarriageReturn      RemarkKind = "carriage_return"      // a shell takes it as part of a word, although it looks like a line's end
 	CommandSubstitution RemarkKind = "command_substitution" // output of commands becomes part of a command
 	ProcessSubstitution RemarkKind = "process_substitution" // commands stand behind a file name
@@ -93,12 +93,13 @@ const (
 	maxComments = 16
 )
 
-// Inspect takes the arguments of a call of any form apart, as a POSIX shell or bash reads them: which of them runs scripts is
-// not known here. Its error is that they are not arguments of such a tool; a script that cannot be read is a remark.
+// Inspect takes the arguments of a call of any form apart, as a POSIX shell or bash reads them: which of them runs
+// scripts is not known here. Its error is that they are not arguments of such a tool; a script that cannot be read is a
+// remark.
 func Inspect(arguments json.RawMessage) (Inspection, error) { return InspectFor("", arguments) }
 
-// InspectFor is Inspect for the program that runs scripts, by its path: what that one reads is listed, where it is one of
-// those whose reading is known.
+// InspectFor is Inspect for the program that runs scripts, by its path: what that one reads is listed, where it is one
+// of those whose reading is known.
 func InspectFor(shell string, arguments json.RawMessage) (Inspection, error) {
 	r, err := read(arguments)
 	if err != nil {

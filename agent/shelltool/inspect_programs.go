@@ -7,45 +7,63 @@ import (
 )
 
 var (
-	shells = []string{"sh", "bash", "dash", "ash", "ksh", "mksh", "rbash"}
+	shells = strings.Fields("sh bash dash ash ksh mksh rbash")
 	// foreign shells have a syntax of their own.
-	foreign = []string{"zsh", "fish", "csh", "tcsh", "nu", "pwsh"}
-	// interpreters run code that is in their words, in a file, in the project they are used on, or on their standard input.
-	interpreters = []string{"python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "expect",
-		"awk", "gawk", "mawk", "nawk", "osascript", "Rscript", "java", "go", "make", "gmake", "psql", "mysql", "sqlite3", "gdb", "vim", "vi",
-		"nvim", "emacs", "ed", "ex", "m4", "dc", "bpftrace", "cmake", "ctest", "ninja", "meson", "scons", "rake", "bundle", "npm", "npx", "yarn",
-		"pnpm", "pip", "pipx", "uv", "uvx", "tox", "cargo", "mvn", "gradle", "ant", "sbt", "just", "ansible-playbook"}
-	// wrappers run a command that their words name; plainWrappers have it right after their name, unless there are options.
-	wrappers = []string{"su", "runuser", "xargs", "ionice", "timeout", "stdbuf", "watch", "chroot", "unshare", "nsenter", "busybox", "toybox",
-		"parallel", "ssh", "docker", "podman", "kubectl", "flock", "script", "strace", "ltrace", "entr", "at", "batch", "crontab",
-		"systemd-run", "taskset", "chrt", "unbuffer", "rlwrap", "start-stop-daemon", "pkexec", "sg", "setpriv", "prlimit", "capsh", "run-parts",
-		"bwrap", "firejail", "proot", "fakeroot", "dbus-run-session", "xvfb-run", "ssh-agent", "socat", "tmux", "screen", "coproc"}
-	plainWrappers = []string{"env", "sudo", "doas", "nohup", "nice", "setsid", "time", "command", "builtin", "exec"}
+	foreign = strings.Fields("zsh fish csh tcsh nu pwsh")
+	// interpreters run code that is in their words, in a file, in the project they are used on, or on their standard
+	// input.
+	interpreters = strings.Fields(`python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk mawk
+		nawk osascript Rscript java go make gmake psql mysql sqlite3 gdb vim vi nvim emacs ed ex m4 dc bpftrace cmake ctest
+		ninja meson scons rake bundle npm npx yarn pnpm pip pipx uv uvx tox cargo mvn gradle ant sbt just ansible-playbook`)
+	// wrappers run a command that their words name; plainWrappers have it right after their name, unless there are
+	// options.
+	wrappers = strings.Fields(`su runuser xargs ionice timeout stdbuf watch chroot unshare nsenter busybox toybox parallel
+		ssh docker podman kubectl flock script strace ltrace entr at batch crontab systemd-run taskset chrt unbuffer rlwrap
+		start-stop-daemon pkexec sg setpriv prlimit capsh run-parts bwrap firejail proot fakeroot dbus-run-session xvfb-run
+		ssh-agent socat tmux screen coproc`)
+	plainWrappers = strings.Fields("env sudo doas nohup nice setsid time command builtin exec")
 	// declarations set variables by their words.
-	declarations = []string{"export", "declare", "typeset", "local", "readonly", "nameref", "env", "sudo", "doas"}
+	declarations = strings.Fields("export declare typeset local readonly nameref env sudo doas")
+	// callers are builtins that run a command with one of their options.
+	callers = strings.Fields("mapfile readarray bind complete compgen enable jobs fc")
 )
 
-// nameArguments are builtins whose words are names of variables, which bash reads as expressions: a[$(id)] runs id, also in quotes.
-// Those before a name are the options that are followed by one; none means that every word is one.
+// nameArguments are builtins whose words are names of variables, which bash reads as expressions: a[$(id)] runs id,
+// also in quotes. Those that are listed for a builtin are its options that are followed by a name; none: every word is
+// one.
 var nameArguments = map[string]string{
-	"let": "", "read": "", "readarray": "", "mapfile": "", "unset": "", "declare": "", "typeset": "", "local": "", "export": "", "readonly": "",
-	"getopts": "", "nameref": "", "printf": "-v", "test": "-v -R", "[": "-v -R", "wait": "-p",
+	"let": "", "read": "", "readarray": "", "mapfile": "", "unset": "", "declare": "", "typeset": "", "local": "",
+	"export": "", "readonly": "", "getopts": "", "nameref": "", "printf": "-v", "test": "-v -R", "[": "-v -R",
+	"wait": "-p",
 }
 
-// codeOption are options of builtins and programs that are followed by a command, as they are written by themselves.
-var codeOption = map[string][]string{
-	"mapfile": {"-C"}, "readarray": {"-C"}, "bind": {"-x"}, "complete": {"-C", "-F"}, "compgen": {"-C", "-F"}, "enable": {"-f"}, "jobs": {"-x"},
-	"fc": {"-s", "-e"}, "find": {"-exec", "-execdir", "-ok", "-okdir"}, "git": {"-c", "bisect", "filter-branch", "foreach", "difftool", "mergetool"},
-	"rsync": {"-e"}, "scp": {"-S", "-o"}, "sftp": {"-S", "-o"}, "zip": {"-TT"}, "tcpdump": {"-z"}, "nc": {"-e", "-c"}, "ncat": {"-e", "-c"},
-	"man": {"-P", "-H"}, "tar": {"-I", "-F"},
+// codeOptions are options of builtins and programs that are followed by a command. Those of one letter may stand among
+// others, or have the command right behind them; those with two hyphens may be shortened, or have it behind a =.
+var codeOptions = map[string]string{
+	"mapfile": "-C", "readarray": "-C", "bind": "-x", "complete": "-C -F", "compgen": "-C -F", "enable": "-f",
+	"jobs":    "-x",
+	"fc":      "-s -e",
+	"find":    "-exec -execdir -ok -okdir",
+	"rsync":   "-e --rsh --rsync-path",
+	"scp":     "-S -o",
+	"sftp":    "-S -o",
+	"zip":     "-TT --unzip-command",
+	"tcpdump": "-z",
+	"ncat":    "--exec --sh-exec --lua-exec",
+	"man":     "-P -H --pager --html",
+	"sort":    "--compress-program",
+	"split":   "--filter",
+	"cpio":    "--rsh-command",
+	"install": "--strip-program",
+	"less":    "--lesskey",
+	"git":     "--exec --exec-path --upload-pack --receive-pack --open-files-in-pager --config-env",
+	"tar": "-I -F --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script " +
+		"--rsh-command --rmt-command",
 }
 
-// codeOptionLong are the same in long form, which may be shortened and may hold the command behind a =.
-var codeOptionLong = map[string][]string{
-	"git": {"--exec", "--exec-path", "--upload-pack", "--receive-pack", "--open-files-in-pager", "--config-env"}, "rsync": {"--rsh", "--rsync-path"},
-	"tar":  {"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"},
-	"sort": {"--compress-program"}, "split": {"--filter"}, "cpio": {"--rsh-command"}, "install": {"--strip-program"}, "man": {"--pager", "--html"},
-	"zip": {"--unzip-command"}, "ncat": {"--exec", "--sh-exec", "--lua-exec"}, "less": {"--lesskey"},
+// codeWords are words of programs after which a command comes, as they stand there and in no other form.
+var codeWords = map[string][]string{
+	"git": {"-c", "bisect", "filter-branch", "foreach", "difftool", "mergetool"}, "nc": {"-e", "-c"}, "ncat": {"-e", "-c"},
 }
 
 // evaluates knows builtins that run text as commands only with certain words.
@@ -53,11 +71,15 @@ func evaluates(name string, words []Word) bool {
 	before, ok := nameArguments[name]
 	options := strings.Fields(before)
 	for i, w := range words {
-		switch {
-		case i > 0 && name == "read" && slices.Contains([]string{"-p", "-d", "-t", "-n", "-N", "-u", "-i"}, words[i-1].Text): // no name
-		case ok && (len(options) == 0 || i > 0 && slices.Contains(options, words[i-1].Text)) && !plainNames(w):
-			return true
-		case slices.Contains([]string{"mapfile", "readarray", "bind", "complete", "compgen", "enable", "jobs", "fc"}, name) && hasOption(name, w.Text):
+		previous := ""
+		if i > 0 {
+			previous = words[i-1].Text
+		}
+		isName := ok && (len(options) == 0 || slices.Contains(options, previous))
+		if name == "read" && slices.Contains([]string{"-p", "-d", "-t", "-n", "-N", "-u", "-i"}, previous) {
+			isName = false
+		}
+		if isName && !plainNames(w) || slices.Contains(callers, name) && hasOption(name, w.Text) {
 			return true
 		}
 	}
@@ -78,13 +100,13 @@ func plainNames(w Word) bool {
 
 // runsOthers knows programs that run commands only with certain words.
 func runsOthers(name string, words []Word) bool {
+	rebases := name == "git" && slices.ContainsFunc(words, func(w Word) bool { return w.Text == "rebase" })
 	for i, w := range words {
+		bundled := i == 0 && !strings.HasPrefix(w.Text, "-") // tar takes options without a hyphen there
 		switch {
-		case hasOption(name, w.Text):
+		case hasOption(name, w.Text) || slices.Contains(codeWords[name], w.Text) || rebases && w.Text == "-x":
 			return true
-		case name == "tar" && i == 0 && !strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "IF"): // options without a hyphen
-			return true
-		case name == "git" && w.Text == "-x" && slices.ContainsFunc(words, func(w Word) bool { return w.Text == "rebase" }):
+		case name == "tar" && bundled && strings.ContainsAny(w.Text, "IF"):
 			return true
 		case name == "sed" && sedRuns.MatchString(strings.Trim(strings.TrimPrefix(w.Text, "-e"), `"'`)):
 			return true
@@ -94,19 +116,22 @@ func runsOthers(name string, words []Word) bool {
 }
 
 // sedRuns finds the command e of GNU sed, and the flag e of its command s, and rather too much than too little.
-var sedRuns = regexp.MustCompile(`(?s)(^|[;{}!,$/\n0-9])\s*e(\s|$|;|\})|(^|[^a-zA-Z])s([^\sa-zA-Z0-9]).*[^\sa-zA-Z0-9][gpmMI0-9]*e[gpmMI0-9e]*(\s*$|[\s;}])`)
+var sedRuns = regexp.MustCompile(`(?s)(^|[;{}!,$/\n0-9])\s*e(\s|$|;|\})|` +
+	`(^|[^a-zA-Z])s([^\sa-zA-Z0-9]).*[^\sa-zA-Z0-9][gpmMI0-9]*e[gpmMI0-9e]*(\s*$|[\s;}])`)
 
-// hasOption reports whether a word is, or holds, one of the options of a program that are followed by a command.
+// hasOption reports whether a word is, or holds, one of the program's codeOptions.
 func hasOption(name, word string) bool {
-	if long, _, _ := strings.Cut(word, "="); strings.HasPrefix(long, "--") && len(long) > 3 {
-		return slices.ContainsFunc(codeOptionLong[name], func(o string) bool { return strings.HasPrefix(o, long) })
-	}
-	for _, o := range codeOption[name] {
+	long, _, _ := strings.Cut(word, "=")
+	for _, o := range strings.Fields(codeOptions[name]) {
 		switch {
 		case word == o:
 			return true
-		case len(o) == 2 && name != "git" && name != "nc" && name != "ncat" && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, o[1:]):
-			return true // among other letters, or with the command right behind it
+		case strings.HasPrefix(long, "--"):
+			if len(long) > 3 && strings.HasPrefix(o, long) {
+				return true
+			}
+		case len(o) == 2 && strings.HasPrefix(word, "-") && strings.Contains(word, o[1:]):
+			return true
 		}
 	}
 	return false

@@ -88,8 +88,8 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 	})
 }
 
-// comparison remarks on a comparison of numbers in [[ ]]: bash reads both sides as expressions, and so runs what is in the
-// subscripts of a variable's value.
+// comparison remarks on a comparison of numbers in [[ ]]: bash reads both sides as expressions, and so runs what is in
+// the subscripts of a variable's value.
 func (in *inspector) comparison(n *syntax.BinaryTest) {
 	switch n.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
@@ -108,7 +108,8 @@ func (in *inspector) comparison(n *syntax.BinaryTest) {
 // number reports whether a word is a number, whatever the variables hold.
 func (in *inspector) number(w *syntax.Word) bool {
 	if len(w.Parts) == 1 {
-		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && (p.Length || p.Param != nil && strings.Contains("#?$!", p.Param.Value)) {
+		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && (p.Length || p.Param != nil &&
+			strings.Contains("#?$!", p.Param.Value)) {
 			return true
 		}
 	}

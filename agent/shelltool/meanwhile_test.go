@@ -24,8 +24,8 @@ func (m meddler) Intent(context.Context, agent.Effect) (*agent.ToolOutput, error
 
 func (m meddler) Done(context.Context, agent.Effect, agent.ToolOutput) error { return nil }
 
-// TestProgramExchangedMeanwhile has somebody put another program in the place of an approved one when it was compared with
-// it for the last time by the runner, and nothing has been started yet.
+// TestProgramExchangedMeanwhile has somebody put another program in the place of an approved one when it was compared
+// with it for the last time by the runner, and nothing has been started yet.
 func TestProgramExchangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{true, false} {
@@ -54,7 +54,8 @@ func TestProgramExchangedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := res.State.Items()[2].Output
-		if strings.Contains(told, "new") == asks || strings.Contains(told, "Nothing was started: a program is no longer") != asks {
+		if strings.Contains(told, "new") == asks ||
+			strings.Contains(told, "Nothing was started: a program is no longer") != asks {
 			t.Errorf("asks %v: the model is told %q", asks, told)
 		}
 	}

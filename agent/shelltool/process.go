@@ -51,7 +51,8 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 		return res
 	}
 	defer pipes.close()
-	cmd := &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w}
+	cmd := &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w,
+		Stderr: pipes.err.w}
 	group, err := procgroup.Start(bounded, cmd)
 	if err != nil {
 		res.notStarted = cause(err)

@@ -17,9 +17,9 @@ import (
 )
 
 // program finds the file that a name stands for: in the PATH of commands, or, with a slash in it, from the working
-// directory. Links are followed here, once: the path has none, so it leads a child to the same file as this process, also
-// where the name goes by way of /proc/self or /dev/fd. Beside it comes how people know the file: what the operator wrote, or
-// is in the PATH, is shown as that, with its links. Its error's text is made for the model.
+// directory. Links are followed here, once: the path has none, so it leads a child to the same file as this process,
+// also where the name goes by way of /proc/self or /dev/fd. Beside it comes how people know the file: what the operator
+// wrote, or is in the PATH, is shown as that, with its links. Its error's text is made for the model.
 func (d *declared) program(name string) (path, shown string, err error) {
 	if strings.Contains(name, "/") {
 		path, err := d.resolve(name)
@@ -77,8 +77,8 @@ func cause(err error) error {
 	return err
 }
 
-// bind says which files a call runs, so that a decision about ./deploy.sh does not count for another ./deploy.sh. A program
-// that is not there is told to the model before people are asked.
+// bind says which files a call runs, so that a decision about ./deploy.sh does not count for another ./deploy.sh. A
+// program that is not there is told to the model before people are asked.
 func (t *tool) bind(ctx context.Context, call *agent.ToolCall) ([]string, error) {
 	r, err := t.request(call.Arguments)
 	if err != nil {
@@ -98,7 +98,8 @@ func (t *tool) facts(ctx context.Context, r request, p *program) ([]string, erro
 	return append([]string{"program " + p.shown + " sha256:" + p.sum}, more...), err
 }
 
-// shown is how people read a path: inside the working directory from there, for the directory's own is shown as written.
+// shown is how people read a path: inside the working directory from there, for the directory's own is shown as
+// written.
 func (d *declared) shown(path string) string {
 	if rel, err := filepath.Rel(d.Workdir, path); err == nil && filepath.IsLocal(rel) {
 		return "./" + rel

@@ -12,8 +12,8 @@ import (
 	"countersign/agent/shelltool"
 )
 
-// TestInspectsAsTheShellReads has real shells print the words that they make of a script, and compares them with those that
-// the inspection for that shell lists.
+// TestInspectsAsTheShellReads has real shells print the words that they make of a script, and compares them with those
+// that the inspection for that shell lists.
 func TestInspectsAsTheShellReads(t *testing.T) {
 	t.Parallel()
 	scripts := []string{
@@ -80,7 +80,8 @@ func TestInspectsAsTheShellReads(t *testing.T) {
 		return texts
 	}
 	for shell, want := range map[string][]string{
-		"/opt/bin/dash": {"printf", "<%s>", "a", "12", "b"}, "/opt/bin/bash": {"printf", "<%s>", "a", "b"}, "/opt/bin/ksh": {"printf", "<%s>", "a", "12", "b"},
+		"/opt/bin/dash": {"printf", "<%s>", "a", "12", "b"}, "/opt/bin/bash": {"printf", "<%s>", "a", "b"},
+		"/opt/bin/ksh": {"printf", "<%s>", "a", "12", "b"},
 	} {
 		if diff := cmp.Diff(want, words(shell)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", shell, diff)

@@ -137,7 +137,8 @@ func TestRunsInWorkdir(t *testing.T) {
 		t.Errorf("it ran in %q, want %s", out.Text, want)
 	}
 	sum := sha256.Sum256([]byte(link))
-	if diff := cmp.Diff([]string{fmt.Sprintf("workdir ${REPO} (path sha256:%x…)", sum[:8]), "shell /bin/sh", "env HOME", "env LANG", "env PATH"}, tool.Binding); diff != "" {
+	if diff := cmp.Diff([]string{fmt.Sprintf("workdir ${REPO} (path sha256:%x…)", sum[:8]), "shell /bin/sh", "env HOME",
+		"env LANG", "env PATH"}, tool.Binding); diff != "" {
 		t.Errorf("binding (-want +got):\n%s", diff)
 	}
 	if err := os.Remove(real); err != nil {

@@ -30,7 +30,8 @@ func New(cfg Config) (agent.Tool, error) {
 	t := &tool{d}
 	made := agent.Tool{
 		Name: d.Name, Description: cmp.Or(d.Description, description), Version: d.Version, Kind: agent.KindShell,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind, Touches: touches, Explain: t.explain,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind, Touches: touches,
+		Explain:       t.explain,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if d.Native {
@@ -98,7 +99,8 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 }
 
 // changed is what the model reads when a program is not the one that was asked about.
-const changed = "a program is no longer what it was when this call was decided about. Call it again if that should run as it is now."
+const changed = "a program is no longer what it was when this call was decided about. Call it again if that should " +
+	"run as it is now."
 
 // run runs the processes one after the other; bounded ends before ctx when the time is up.
 func (t *tool) run(ctx, bounded context.Context, r request, processes []process) (agent.ToolOutput, error) {

@@ -5,9 +5,9 @@
 // kernel laid out at the start.
 package procsecret
 
-// Hide makes that block zero and the process one that others of its user may not look into or attach to, and that leaves
-// no core dump. It is called first, before anything else runs. The variables themselves stay: Go has copied them, so
-// [os.LookupEnv] finds them then and later.
+// Hide makes that block zero and the process one that others of its user may not look into or attach to, and that
+// leaves no core dump. It is called first, before anything else runs. The variables themselves stay: Go has copied
+// them, so [os.LookupEnv] finds them then and later.
 //
 // The error says what could not be done; the rest is done all the same. Where the system has nothing of the kind it is
 // [errors.ErrUnsupported].

@@ -122,7 +122,8 @@ func TestHide(t *testing.T) {
 	user := (*syscall.Credential)(nil)
 	if os.Getuid() == 0 {
 		user = &syscall.Credential{Uid: 65534, Gid: 65534}
-		if got := run("hides", nil); !strings.HasPrefix(got, "environ: empty\n") && !strings.HasPrefix(got, "environ: refused\n") {
+		if got := run("hides", nil); !strings.HasPrefix(got, "environ: empty\n") &&
+			!strings.HasPrefix(got, "environ: refused\n") {
 			t.Errorf("as root: %s", got)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package location says what decisions are bound to of a value that an operator wrote with variables in it: the text as it
-// is written, which is stored and shown, and as much of the value as may be shown.
+// Package location says what decisions are bound to of a value that an operator wrote with variables in it: the text as
+// it is written, which is stored and shown, and as much of the value as may be shown.
 package location
 
 import (
@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// URL is a URL as it was written; where that does not spell out scheme and host, they follow, for ${PAYMENTS_URL} may stand
-// for another host tomorrow. Path and query may hold secrets and are left out. An empty text stands for the URL itself.
+// URL is a URL as it was written; where that does not spell out scheme and host, they follow, for ${PAYMENTS_URL} may
+// stand for another host tomorrow. Path and query may hold secrets and are left out. An empty text stands for the URL
+// itself.
 func URL(text, value string) string {
 	u, err := url.Parse(value)
 	if err != nil || text == "" || text == value {

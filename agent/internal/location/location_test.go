@@ -17,7 +17,8 @@ func TestURL(t *testing.T) {
 		{"${URL}", "https://a.example/s3cret", "${URL} (https://a.example)"},
 		{"${URL}/pay", "http://a.example:8080/s3cret/pay", "${URL}/pay (http://a.example:8080)"},
 		{"https://${HOST}/pay", "https://a.example/pay", "https://${HOST}/pay (https://a.example)"},
-		{"https://a.example${REST}", "https://a.example.evil.example/", "https://a.example${REST} (https://a.example.evil.example)"},
+		{"https://a.example${REST}", "https://a.example.evil.example/",
+			"https://a.example${REST} (https://a.example.evil.example)"},
 		{"https://a.example:${PORT}/", "https://a.example:81/", "https://a.example:${PORT}/ (https://a.example:81)"},
 		{"${SCHEME}://a.example/", "http://a.example/", "${SCHEME}://a.example/ (http://a.example)"},
 	} {
@@ -34,7 +35,8 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	one, other := location.Directory("${REPO}", "/srv/repo"), location.Directory("${REPO}", "/srv/other")
-	if want := "${REPO} (path sha256:"; one == other || !strings.HasPrefix(one, want) || len(one) != len(want)+16+len("…)") || strings.Contains(one, "/srv") {
+	if want := "${REPO} (path sha256:"; one == other || !strings.HasPrefix(one, want) ||
+		len(one) != len(want)+16+len("…)") || strings.Contains(one, "/srv") {
 		t.Errorf("got %q and %q", one, other)
 	}
 }

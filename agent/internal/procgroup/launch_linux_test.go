@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestCannotLookIntoThisProcess has a command try to open this process's memory. That root could, is the control; what keeps
-// a user's commands from it is the business of whoever is looked into.
+// TestCannotLookIntoThisProcess has a command try to open this process's memory. That root could, is the control; what
+// keeps a user's commands from it is the business of whoever is looked into.
 func TestCannotLookIntoThisProcess(t *testing.T) {
 	t.Parallel()
-	if has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, unix.CAP_SYS_PTRACE, 0, 0, 0); err != nil || has == 0 || os.Geteuid() != 0 {
+	if has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, unix.CAP_SYS_PTRACE, 0, 0, 0); err != nil || has == 0 ||
+		os.Geteuid() != 0 {
 		t.Skip("this process has no right that it could give up: it is not root, or in a container without CAP_SYS_PTRACE")
 	}
 	look := func() (*exec.Cmd, *bytes.Buffer) {

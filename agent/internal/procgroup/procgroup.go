@@ -29,11 +29,11 @@ type Group struct {
 // busyPatience bounds how long Start waits for a program that somebody has open for writing.
 const busyPatience = time.Second
 
-// Start starts the command, which must not be used by itself, as the first process of a new group. The caller calls Wait.
-// The command gets no right to look into other processes that its user does not give it: see launch.
+// Start starts the command, which must not be used by itself, as the first process of a new group. The caller calls
+// Wait. The command gets no right to look into other processes that its user does not give it: see launch.
 //
-// A program that was just written may be busy for a moment (ETXTBSY) although its writer has closed it: a process that was
-// forked meanwhile, and has not become another program yet, has it open too. So it is tried again.
+// A program that was just written may be busy for a moment (ETXTBSY) although its writer has closed it: a process that
+// was forked meanwhile, and has not become another program yet, has it open too. So it is tried again.
 func Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	wait, waited := time.Millisecond, time.Duration(0)
 	return start(cmd, func() bool {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestBusyProgram starts a program that is open for writing: it is tried again until it is not, and no longer than it is to.
+// TestBusyProgram starts a program that is open for writing: it is tried again until it is not, and no longer than it
+// is to.
 func TestBusyProgram(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("/bin/true")

@@ -14,8 +14,8 @@ import (
 // along, and guards nothing.
 const minHidden = 6
 
-// Output takes configured secrets out of what a server or command answers, before a model reads it. The zero value takes
-// nothing out.
+// Output takes configured secrets out of what a server or command answers, before a model reads it. The zero value
+// takes nothing out.
 type Output struct {
 	replacer *strings.Replacer
 	secrets  []string
@@ -61,8 +61,8 @@ func (c *Credentials) AddURL(written, value string) {
 	}
 }
 
-// AddHeader adds the value of a header as it was written, or, where that is not known, all of it if its name speaks of a
-// secret.
+// AddHeader adds the value of a header as it was written, or, where that is not known, all of it if its name speaks of
+// a secret.
 func (c *Credentials) AddHeader(name, written, value string) {
 	if written != "" {
 		c.AddExpanded(written, value)
@@ -83,8 +83,8 @@ func (c *Credentials) AddHeader(name, written, value string) {
 
 var secretName = regexp.MustCompile(`(?i)token|key|secret|pass|cred|auth|cookie|session`)
 
-// AddVariable adds the value of an environment variable as it was written, or, where that is not known, if its name speaks
-// of a secret.
+// AddVariable adds the value of an environment variable as it was written, or, where that is not known, if its name
+// speaks of a secret.
 func (c *Credentials) AddVariable(name, written, value string) {
 	if written != "" {
 		c.AddExpanded(written, value)
@@ -103,7 +103,8 @@ func (c *Credentials) add(text string) {
 	}
 	quoted, _ := json.Marshal(text) // a text always can be
 	for _, form := range []string{
-		text, strings.Trim(string(quoted), `"`), strings.ReplaceAll(text, "/", `\/`), url.QueryEscape(text), url.PathEscape(text),
+		text, strings.Trim(string(quoted), `"`), strings.ReplaceAll(text, "/", `\/`), url.QueryEscape(text),
+		url.PathEscape(text),
 		base64.StdEncoding.EncodeToString([]byte(text)),
 	} {
 		c.found[form] = Hidden

@@ -21,12 +21,14 @@ func TestOutput(t *testing.T) {
 	c.AddVariable("DB_PASSWORD", "", "correct horse")
 	c.AddVariable("DATA", "", "/srv/data")
 	o := c.Output()
-	for _, secret := range []string{"hook<7>/secret", "tok-4711-xyz", "hunter2-hunter2", "user:hunter2-hunter2", "dXNlcjpodW50ZXIyLWh1bnRlcjI=", "correct horse"} {
+	for _, secret := range []string{"hook<7>/secret", "tok-4711-xyz", "hunter2-hunter2", "user:hunter2-hunter2",
+		"dXNlcjpodW50ZXIyLWh1bnRlcjI=", "correct horse"} {
 		quoted, err := json.Marshal(map[string]string{"echo": "<" + secret + ">"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"a " + secret + " b", string(quoted), "?q=" + url.QueryEscape(secret), strings.ReplaceAll(secret, "/", `\/`)} {
+		for _, text := range []string{"a " + secret + " b", string(quoted), "?q=" + url.QueryEscape(secret),
+			strings.ReplaceAll(secret, "/", `\/`)} {
 			if got := o.Hide(text); strings.Contains(got, secret) || !strings.Contains(got, redact.Hidden) {
 				t.Errorf("%q: %q", text, got)
 			}
@@ -40,7 +42,8 @@ func TestOutput(t *testing.T) {
 			}
 		}
 	}
-	const plain = `{"env":"production","format":"json","level":"debug","in":"/srv/data","host":"api.example","accept":"text/plain"}`
+	const plain = `{"env":"production","format":"json","level":"debug","in":"/srv/data",` +
+		`"host":"api.example","accept":"text/plain"}`
 	if got := o.Hide(plain); got != plain {
 		t.Errorf("control: what is no secret is hidden: %s", got)
 	}
