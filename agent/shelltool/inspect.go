@@ -66,7 +66,7 @@ type RemarkKind string
 // The kinds of remarks. The comments say what they mean in words for people.
 const (
 	SyntaxError         RemarkKind = "syntax_error"         // the script cannot be read from here on; a shell may still run what is before
-	Dialect             RemarkKind = "dialect"              // shells read the script differently; its own reading is listed
+	Dialect             RemarkKind = "dialect"              // shells read it differently; its own reading is listed
 	CarriageReturn      RemarkKind = "carriage_return"      // a shell takes it as part of a word, although it looks like a line's end
 	CommandSubstitution RemarkKind = "command_substitution" // output of commands becomes part of a command
 	ProcessSubstitution RemarkKind = "process_substitution" // commands stand behind a file name
