@@ -46,7 +46,7 @@ func (t *tool) target(c called, all *calls) target {
 	found := target{called: c}
 	slash := c.code || strings.Contains(c.name, "/")
 	switch {
-	case slash && t.differs(c.name):
+	case slash && magic(t.absolute(c.name)):
 		found.loose = "it leads each process to another file"
 	case slash && !filepath.IsAbs(c.name) && (c.moved || all.moves && all.loops):
 		found.loose = "the directory may change before"
@@ -55,22 +55,15 @@ func (t *tool) target(c called, all *calls) target {
 	case !slash && slices.Contains(all.renamed, c.name):
 		found.loose = "a function has that name"
 	case c.code:
-		found.path, _ = t.resolve(c.name) // one that is not there is bound as that
+		found.path, _ = resolve(t.absolute(c.name)) // one that is not there is bound as that
 		if info, err := os.Stat(found.path); err == nil && !info.Mode().IsRegular() {
 			found.loose = "it is not a file"
 		}
 	default:
-		found.path, _, _ = t.program(c.name)
+		at, _ := t.program(c.name)
+		found.path = at.path
 	}
 	return found
-}
-
-// differs reports whether a path from the working directory leads each process elsewhere, by way of /proc.
-func (t *tool) differs(name string) bool {
-	if !filepath.IsAbs(name) {
-		name = t.Workdir + "/" + name
-	}
-	return magic(name)
 }
 
 // contents are facts about all that a call names beside its first program. Programs that are found in the PATH are put

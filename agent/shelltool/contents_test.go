@@ -57,6 +57,22 @@ func TestRunsWhatItHashed(t *testing.T) {
 	}
 }
 
+// TestNameOfAScript calls a script by a link, as bzegrep calls bzgrep: the script sees the name that was used.
+func TestNameOfAScript(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lay(t, filepath.Join(dir, "tool"), "#!/bin/sh\nbasename $0\n")
+	if err := os.Symlink("tool", filepath.Join(dir, "egrep-tool")); err != nil {
+		t.Fatal(err)
+	}
+	tool := newTool(t, shelltool.Config{Workdir: dir, Env: map[string]string{"PATH": dir + ":/usr/bin:/bin"}})
+	for _, name := range []string{"./egrep-tool", "egrep-tool"} {
+		if out := invoke(t, tool, argv(name)); !strings.HasSuffix(out.Text, "\negrep-tool") {
+			t.Errorf("%s: %q", name, out.Text)
+		}
+	}
+}
+
 var sums = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 
 // TestContents lists what decisions about calls are bound to beside their first program, and what is said not to be.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,8 +25,8 @@ func (p *program) exec() string {
 
 // magic reports whether a path goes by way of a link that is another one for each process, such as /proc/self/cwd.
 func magic(path string) bool {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	switch {
 	case err == nil:
 		unix.Close(fd)
@@ -37,5 +36,5 @@ func magic(path string) bool {
 	case errors.Is(err, unix.ELOOP):
 		return true
 	}
-	return strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/dev/") // an older kernel
+	return throughProc(path) // an older kernel
 }

@@ -16,39 +16,51 @@ import (
 	"countersign/agent"
 )
 
-// program finds the file that a name stands for: in the PATH of commands, or, with a slash in it, from the working
-// directory. Links are followed here, once: the path has none, so it leads a child to the same file as this process,
-// also where the name goes by way of /proc/self or /dev/fd. Beside it comes how people know the file: what the operator
-// wrote, or is in the PATH, is shown as that, with its links. Its error's text is made for the model.
-func (d *declared) program(name string) (path, shown string, err error) {
-	if strings.Contains(name, "/") {
-		path, err := d.resolve(name)
-		if err == nil {
-			err = executable(path)
-		}
-		if err != nil {
-			return "", "", fmt.Errorf("the program %q %w", name, err)
-		}
-		if name == d.Shell {
-			return path, name, nil
-		}
-		return path, d.shown(path), nil
-	}
-	for _, dir := range filepath.SplitList(d.Env["PATH"]) {
-		shown = filepath.Join(dir, name)
-		if path, err = d.resolve(shown); err == nil && executable(path) == nil {
-			return path, d.shown(shown), nil
-		}
-	}
-	return "", "", fmt.Errorf("there is no program %q in the PATH of this tool", name)
+// located is where a program is.
+type located struct {
+	path  string // without links, so that it leads a child to the same file as this process
+	named string // as it was found, with its links
+	shown string // for people: what the operator wrote, or is in the PATH, with its links; else without
 }
 
-// resolve returns the file that a path, seen from the working directory, leads to.
-func (d *declared) resolve(name string) (string, error) {
-	if !filepath.IsAbs(name) {
-		name = d.Workdir + "/" + name // not joined: what .. means depends on the links before it
+// program finds the file that a name stands for: in the PATH of commands, or, with a slash in it, from the working
+// directory. Links are followed here, once, also where the name goes by way of /proc/self or /dev/fd. Its error's text
+// is made for the model.
+func (d *declared) program(name string) (located, error) {
+	if strings.Contains(name, "/") {
+		at := located{named: d.absolute(name)}
+		var err error
+		if at.path, err = resolve(at.named); err == nil {
+			err = executable(at.path)
+		}
+		if err != nil {
+			return at, fmt.Errorf("the program %q %w", name, err)
+		}
+		if at.shown = name; name != d.Shell {
+			at.shown = d.shown(at.path)
+		}
+		return at, nil
 	}
-	path, err := filepath.EvalSymlinks(name)
+	for _, dir := range filepath.SplitList(d.Env["PATH"]) {
+		named := filepath.Join(dir, name)
+		if path, err := resolve(named); err == nil && executable(path) == nil {
+			return located{path, named, d.shown(named)}, nil
+		}
+	}
+	return located{}, fmt.Errorf("there is no program %q in the PATH of this tool", name)
+}
+
+// absolute is a name as it is from everywhere. It is not cleaned: what .. means depends on the links before it.
+func (d *declared) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return d.Workdir + "/" + name
+}
+
+// resolve returns the file that a path leads to.
+func resolve(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot be run: %w", cause(err))
 	}
@@ -122,15 +134,18 @@ func (t *tool) open(ctx context.Context, r request) (*program, error) {
 	if r.argv != nil {
 		name = r.argv[0]
 	}
-	path, shown, err := t.program(name)
+	at, err := t.program(name)
 	if err != nil {
 		return nil, err
 	}
-	p, err := openProgram(ctx, path)
+	p, err := openProgram(ctx, at.path)
 	if err != nil {
-		return nil, fmt.Errorf("the program %q cannot be read: %w", filepath.Base(path), cause(err))
+		return nil, fmt.Errorf("the program %q cannot be read: %w", filepath.Base(at.path), cause(err))
 	}
-	p.shown = shown
+	p.shown = at.shown
+	if !p.elf && !magic(at.named) {
+		p.path = at.named // a script may ask by which name it was called
+	}
 	return p, nil
 }
 
