@@ -169,9 +169,9 @@ func openProgram(ctx context.Context, path string) (*program, error) {
 		f.Close()
 		return nil, err
 	}
-	magic := make([]byte, 4)
-	if n, _ := f.ReadAt(magic, 0); n == len(magic) { // an error comes again below
-		p.elf = string(magic) == "\x7fELF"
+	head := make([]byte, 4)
+	if n, _ := f.ReadAt(head, 0); n == len(head) { // an error comes again below
+		p.elf = string(head) == "\x7fELF"
 	}
 	if p.sum, err = digest(ctx, f); err != nil {
 		f.Close()
