@@ -22,12 +22,9 @@ func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
 		Name: t.Name, Description: t.Description, Version: t.Version, Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
 		Env: env, WrittenEnv: written, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
 	})
-	loose, shell := tool.Explain, cmp.Or(t.Shell,
-		shelltool.DefaultShell) // loose: what of a call decisions are not bound to
-	tool.NeedsApproval, tool.Explain = nil, func(call *agent.ToolCall) []string {
-		return append(loose(call),
-			explainShell(shell, call)...)
-	}
+	shell, notBound := cmp.Or(t.Shell, shelltool.DefaultShell), tool.Explain
+	tool.NeedsApproval = nil
+	tool.Explain = func(call *agent.ToolCall) []string { return append(notBound(call), explainShell(shell, call)...) }
 	return tool, err
 }
 
