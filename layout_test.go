@@ -19,16 +19,17 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"countersign", []string{"internal/app/cli", "agent"}},
+	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
-	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
-		"agent/internal/redact"}},
+	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp",
+		"agent/internal/redact", "agent/internal/location"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
-		"agent/internal/procgroup", "agent/internal/redact"}},
-	{"agent/shelltool", []string{"agent", "agent/internal/procgroup"}},
-	{"agent/openaimodel", []string{"agent", "agent/internal/redact"}},
+		"agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
+	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},
@@ -37,6 +38,7 @@ var arrows = []struct {
 	{"store/...", []string{"approvals", "agent", "internal/fault"}},
 	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
+	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
 	{"examples", nil},
@@ -58,7 +60,7 @@ var arrows = []struct {
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev",
-	"internal/openaidev", "agent", "agent/scripted", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+	"internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline",

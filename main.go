@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -14,9 +15,13 @@ import (
 
 	"countersign/agent"
 	"countersign/internal/app/cli"
+	"countersign/internal/procsecret"
 )
 
 func main() {
+	if err := procsecret.Hide(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		fmt.Fprintln(os.Stderr, "countersign: the programs that tools start can read this program's environment:", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks everything to end; a second one ends the program at once.
 	context.AfterFunc(ctx, stop)

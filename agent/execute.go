@@ -164,9 +164,11 @@ func (l *loop) perform(ctx context.Context, j *job) outcome {
 	if err != nil {
 		return outcome{err: err}
 	}
-	if j.tool.Bind != nil { // what a call depends on must not be changed by another one between check and execution
-		defer l.alone(j.tool.Name)()
+	leave, err := l.enter(ctx, j) // what a call depends on must not be changed by another one between check and execution
+	if err != nil {
+		return outcome{err: err}
 	}
+	defer leave()
 	if !j.resumed {
 		if o, ends := l.check(ctx, j); ends {
 			o.onRecord = true
@@ -201,11 +203,18 @@ func (l *loop) perform(ctx context.Context, j *job) outcome {
 	return l.guardOutput(ctx, j, output)
 }
 
-// alone lets one call of the tool run at a time. The caller calls what is returned when it is over.
-func (x *execution) alone(tool string) (over func()) {
-	lock, _ := x.bound.LoadOrStore(tool, new(sync.Mutex))
-	lock.(*sync.Mutex).Lock()
-	return lock.(*sync.Mutex).Unlock
+// enter waits until no other call of the execution touches what this one does. The caller calls leave when it is over.
+func (l *loop) enter(ctx context.Context, j *job) (leave func(), err error) {
+	var things []string
+	own := j.input.clone()
+	err = l.safely(ctx, "touches", j.tool.Name, func() error {
+		things = j.tool.things(&own)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("what a call of tool %q touches: %w", j.tool.Name, err)
+	}
+	return l.touched.enter(ctx, things)
 }
 
 // done records an output. The effect has happened: its record must not be lost because the run was cancelled meanwhile.

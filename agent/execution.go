@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"countersign/agent/internal/plant"
 )
@@ -26,7 +25,7 @@ type execution struct {
 	start   int // items of the run's own conversation that were there before
 	delta   int // items that checkpoints have covered
 	events  func(Event)
-	bound   sync.Map // of *sync.Mutex by the name of the tool; see alone
+	touched touching
 }
 
 // loop runs one conversation of an execution.

@@ -49,9 +49,13 @@ type Tool struct {
 	// Bind, if set, returns facts about the world that a decision about this very call depends on, in a fixed order, for
 	// instance the digests of the files that a patch changes. They are part of the call's digest, are shown with the
 	// question, and are determined again right before the call runs: when they differ, the decision is stale, nothing runs
-	// and people are asked again. Calls of a tool with Bind run one at a time, so that none changes the world between
-	// another's check and its execution. An error is told to the model and nothing runs. Secrets do not belong here.
+	// and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
 	Bind func(ctx context.Context, call *ToolCall) ([]string, error)
+	// Touches, if set, names what a call depends on or may change, as absolute paths of files and directories separated by
+	// slashes. Calls of one run, of whatever tools and agents, run one after the other where a path of the one is, or is
+	// inside, a path of the other: none changes the world between another's last check and the end of its execution. Calls
+	// of a tool with Bind and without Touches run one at a time. A call that touches nothing waits for nobody.
+	Touches func(call *ToolCall) []string
 	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It is
 	// a reading aid beside the arguments, which are always shown, and nothing is bound to it.
 	Explain func(call *ToolCall) []string

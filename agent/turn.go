@@ -10,6 +10,13 @@ import (
 // maxCallID bounds the ids that providers give to calls.
 const maxCallID = 512
 
+// maxCalls bounds the calls of one answer that are looked at; the model is told that the others were not carried out.
+// maxCallItems bounds those that an answer may hold at all.
+const (
+	maxCalls     = 128
+	maxCallItems = 1024
+)
+
 // accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol. What it has cost
 // counts in any case.
 func (f *frame) accept(resp *ModelResponse) error {
@@ -29,7 +36,11 @@ func (f *frame) accept(resp *ModelResponse) error {
 	}
 	f.calls = nil
 	for i := range answer.calls { // once all items are there: a call may depend on a listing that came with it
-		f.calls = append(f.calls, f.newCall(&answer.calls[i].item, answer.calls[i].arguments))
+		c := f.newCall(&answer.calls[i].item, answer.calls[i].arguments)
+		if i >= maxCalls {
+			c.fail(fmt.Sprintf("The call was not carried out: of one answer, at most %d calls are.", maxCalls))
+		}
+		f.calls = append(f.calls, c)
 	}
 	if !answer.called {
 		text := answer.text()
@@ -87,6 +98,8 @@ func (r *response) addCall(it Item, arguments string) error {
 		return errNoCallID
 	case len(it.CallID) > maxCallID:
 		return fmt.Errorf("call id longer than %d bytes", maxCallID)
+	case len(r.calls) == maxCallItems:
+		return fmt.Errorf("it has more than %d calls", maxCallItems)
 	}
 	r.called = true
 	if earlier := r.earlier(it.CallID); earlier != nil {

@@ -24,7 +24,7 @@ func (t *tool) text(ctx context.Context, res *http.Response, note string) (text 
 	if note != "" {
 		parts = append(parts, note)
 	}
-	if body := describe(res, data, whole); body != "" {
+	if body := t.describe(res, data, whole); body != "" {
 		parts = append(parts, body)
 	}
 	switch {
@@ -34,9 +34,9 @@ func (t *tool) text(ctx context.Context, res *http.Response, note string) (text 
 		parts = append(parts, fmt.Sprintf("[%s; the connection broke before the end of the body]", status))
 	}
 	if len(parts) == 0 {
-		return status, true
+		return t.hidden.Hide(status), true
 	}
-	return strings.Join(parts, "\n"), err == nil
+	return t.hidden.Hide(strings.Join(parts, "\n")), err == nil
 }
 
 func statusLine(res *http.Response) string {
@@ -57,7 +57,7 @@ func read(body io.Reader, limit int) (data []byte, whole bool, err error) {
 }
 
 // describe makes a body fit to be read: text as valid UTF-8 with a word on what was left out, anything else by its kind.
-func describe(res *http.Response, data []byte, whole bool) string {
+func (t *tool) describe(res *http.Response, data []byte, whole bool) string {
 	if len(data) == 0 {
 		return ""
 	}
@@ -82,7 +82,7 @@ func describe(res *http.Response, data []byte, whole bool) string {
 	if whole {
 		return text
 	}
-	return fmt.Sprintf("%s\n[truncated: %d bytes shown of %s]", text, len(shown), size(res, data, whole))
+	return fmt.Sprintf("%s\n[truncated: %d bytes shown of %s]", t.hidden.HideCut(text), len(shown), size(res, data, whole))
 }
 
 // size says how long a body is, as far as it is known.

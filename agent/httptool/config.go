@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 	"countersign/agent/internal/redact"
 )
 
@@ -39,10 +40,14 @@ type Config struct {
 	// URL is where the call goes, with secrets filled in. It may have a query, which calls keep, but no user.
 	URL string
 	// WrittenURL is the URL as the operator wrote it, secrets as ${NAME}. It is stored and shown, and decisions are
-	// bound to it. Empty: URL.
+	// bound to it, together with scheme, host and port of URL where it does not spell them out. Empty: URL.
 	WrittenURL string
 	// Headers are sent with every call, with secrets filled in. Decisions are bound to their names alone.
 	Headers map[string]string
+	// WrittenHeaders are the values of Headers as the operator wrote them, by the same names. What stands there for a
+	// variable, in headers and the URL, is taken out of answers; of a header that is not in it, the whole value is if its
+	// name speaks of a secret.
+	WrittenHeaders map[string]string
 
 	// Idempotent says that a call may be repeated with the same Idempotency-Key. GET and HEAD always may.
 	Idempotent bool
@@ -67,6 +72,7 @@ type declared struct {
 	host   string // the Host header, when the operator set one
 	fixed  url.Values
 	redact *strings.Replacer
+	hidden *redact.Output // what a server may repeat and models do not read
 }
 
 // check returns the declaration, or an error that says where it is wrong without repeating a secret.
@@ -88,7 +94,7 @@ func (c Config) check() (*declared, error) {
 	d.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	d.MaxBytes = cmp.Or(c.MaxBytes, DefaultMaxBytes)
 	d.Idempotent = c.Idempotent || d.Method == http.MethodGet || d.Method == http.MethodHead
-	d.redact = d.secrets()
+	d.redact, d.hidden = d.secrets(), d.credentials()
 	return d, d.checkParameters()
 }
 
@@ -166,6 +172,16 @@ func (d *declared) secrets() *strings.Replacer {
 	return s.Replacer()
 }
 
+// credentials are what is taken out of answers.
+func (d *declared) credentials() *redact.Output {
+	var c redact.Credentials
+	c.AddURL(d.WrittenURL, d.URL)
+	for name, value := range d.Headers {
+		c.AddHeader(name, d.WrittenHeaders[name], value)
+	}
+	return c.Output()
+}
+
 // checkParameters makes sure that the arguments are an object that does not get in the way of the URL's own query.
 func (d *declared) checkParameters() error {
 	if len(d.Parameters) == 0 {
@@ -193,12 +209,12 @@ func (d *declared) hasBody() bool {
 	return d.Method == http.MethodPost || d.Method == http.MethodPut || d.Method == http.MethodPatch
 }
 
-// binding lists what decisions are bound to: method, URL as written, names of headers.
+// binding lists what decisions are bound to: method, URL as written with the host it stands for, names of headers.
 func (d *declared) binding() []string {
 	names := make([]string, 0, len(d.Headers))
 	for name := range d.Headers {
 		names = append(names, textproto.CanonicalMIMEHeaderKey(name))
 	}
 	slices.Sort(names)
-	return append([]string{d.Method, cmp.Or(d.WrittenURL, d.URL)}, names...)
+	return append([]string{d.Method, location.URL(d.WrittenURL, d.URL)}, names...)
 }

@@ -37,6 +37,29 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
+// TestHostOfAVariable changes what the variable in a URL stands for: a decision about the one host does not count for
+// the other, and the host is shown while the rest stays hidden.
+func TestHostOfAVariable(t *testing.T) {
+	t.Parallel()
+	with := func(written, url string) agent.Tool {
+		return newTool(t, httptool.Config{Name: "pay", Method: "POST", URL: url, WrittenURL: written})
+	}
+	one, other := with("${PAYMENTS_URL}", "https://pay.example/s3cret"), with("${PAYMENTS_URL}",
+		"https://evil.example/s3cret")
+	if one.Digest() == other.Digest() {
+		t.Error("decisions are not bound to the host that the variable stands for")
+	}
+	if want := []string{"POST", "${PAYMENTS_URL} (https://pay.example)"}; !slices.Equal(one.Binding, want) {
+		t.Errorf("binding %q, want %q", one.Binding, want)
+	}
+	if with("${PAYMENTS_URL}", "https://pay.example/renewed").Digest() != one.Digest() {
+		t.Error("a renewed secret makes decisions stale")
+	}
+	if with("https://pay.example/${HOOK}", "https://pay.example/s3cret").Binding[1] != "https://pay.example/${HOOK}" {
+		t.Error("control: a host that is written out needs no second word")
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -13,6 +13,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/internal/oneline"
+	"countersign/agent/internal/plainhttp"
 )
 
 const maxRedirects = 5
@@ -31,7 +32,7 @@ func (x *exchange) follow(ctx context.Context, r *http.Request) (*http.Response,
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }})
 	for hop := 0; ; hop++ {
 		x.host = r.URL.Host
-		res, err := x.tool.transport.RoundTrip(r.WithContext(ctx))
+		res, err := plainhttp.Answer(x.tool.transport.RoundTrip(r.WithContext(ctx)))
 		if err != nil {
 			return nil, err
 		}

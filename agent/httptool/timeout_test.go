@@ -80,6 +80,25 @@ func TestNoAnswerInTime(t *testing.T) {
 	}
 }
 
+// A server that switches protocols has not answered, and holds nobody up: a read from its connection heeds no context.
+func TestSwitchedProtocols(t *testing.T) {
+	t.Parallel()
+	const switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+	for method, want := range map[string]string{"POST": "outcome unknown", "GET": "The call may be repeated."} {
+		synctest.Test(t, func(t *testing.T) {
+			out, err := overPipe(t, Config{Method: method, Timeout: 7 * time.Second}, switched).invoke(t.Context(), call())
+			text := out.Text
+			if err != nil {
+				text = err.Error()
+			}
+			if !strings.Contains(text, want) || !strings.Contains(text, "HTTP 101") ||
+				errors.Is(err, agent.ErrOutcomeUnknown) != (method == "POST") {
+				t.Errorf("%s: %q, %v", method, out.Text, err)
+			}
+		})
+	}
+}
+
 // cancelling is a body that ends a context with its last byte, or before.
 type cancelling struct {
 	io.Reader

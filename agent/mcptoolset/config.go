@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 	"countersign/agent/internal/procgroup"
 )
 
@@ -37,6 +38,10 @@ type ServerConfig struct {
 	WrittenCommand []string
 	// Env are further environment variables of Command. Decisions are bound to their names alone.
 	Env map[string]string
+	// WrittenEnv and WrittenHeaders are the values of Env and Headers as the operator wrote them, by the same names. What
+	// stands there for a variable, in them, the command and the URL, is taken out of what the server says. Of one that is
+	// not in them the whole value is if its name speaks of a secret.
+	WrittenEnv, WrittenHeaders map[string]string
 	// Dir is the working directory of Command. Empty: this process's.
 	Dir string
 	// WrittenDir is the directory as the operator wrote it, like WrittenCommand. Empty: Dir.
@@ -213,12 +218,12 @@ func notToken(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
 }
 
-// identity lists what decisions are bound to of the server: label, transport, where it is as written, names of headers
-// and environment variables.
+// identity lists what decisions are bound to of the server: label, transport, where it is as written and which host and
+// directory that stands for, names of headers and environment variables.
 func (d *declared) identity() []string {
 	id := []string{"server=" + d.Name, "transport=" + string(d.transport)}
 	if d.transport != stdio {
-		id = append(id, "url="+cmp.Or(d.WrittenURL, d.URL+d.SSE))
+		id = append(id, "url="+location.URL(d.WrittenURL, d.URL+d.SSE))
 		for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 			id = append(id, "header="+textproto.CanonicalMIMEHeaderKey(name))
 		}
@@ -229,7 +234,7 @@ func (d *declared) identity() []string {
 		command = d.Command
 	}
 	quoted, _ := json.Marshal(command) // a list of texts always can be
-	id = append(id, "command="+string(quoted), "dir="+cmp.Or(d.WrittenDir, d.Dir))
+	id = append(id, "command="+string(quoted), "dir="+location.Directory(d.WrittenDir, d.Dir))
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		id = append(id, "env="+name)
 	}

@@ -12,5 +12,8 @@
 // are asked about. Annotations open a gate only for servers that the operator marked as trusted, or where the operator
 // says so tool by tool.
 //
+// A call is sent once. Whatever comes back that is no answer to it, a redirect and every status of HTTP included, says
+// nothing about whether it was carried out, and the error then wraps [agent.ErrOutcomeUnknown].
+//
 // A server may not ask anything of us: requests for sampling, elicitation and roots are refused.
 package mcptoolset

@@ -19,6 +19,7 @@ const maxMessage = 16 << 20
 // and the digits of numbers, and does not tell what was sent; so the transports note both in the exchange that the
 // request's context carries.
 type exchange struct {
+	call   bool         // it has an effect, and is sent once and to one place
 	sent   atomic.Bool  // something may have reached the server
 	status atomic.Int32 // the HTTP status of the request itself, if any
 
@@ -60,20 +61,6 @@ func (x *exchange) answer() *jsonrpc.Response {
 		}
 	}
 	return x.response
-}
-
-// refused reports whether an HTTP status says that the request was not carried out. 408 does not: part of it may have
-// been read.
-func (x *exchange) refused() bool {
-	status := x.status.Load()
-	return status >= 300 && status < 500 && status != http.StatusRequestTimeout
-}
-
-// nowhere reports whether the request did not get to a session of the server: it was not sent, or the server, started
-// anew, does not know the session. The protocol says 404 for that, and some servers 400.
-func (x *exchange) nowhere() bool {
-	status := x.status.Load()
-	return !x.sent.Load() || status == http.StatusNotFound || status == http.StatusBadRequest
 }
 
 // record keeps what is read of a body, to be searched for the response.

@@ -84,7 +84,7 @@ func TestUnreadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := d.start()
+	p, err := d.start(t.Context())
 	if err != nil {
 		t.Skipf("no sleep on this system: %v", err)
 	}

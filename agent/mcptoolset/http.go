@@ -10,11 +10,13 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"countersign/agent/internal/oneline"
+	"countersign/agent/internal/plainhttp"
 )
 
 const maxRedirects = 5
@@ -25,6 +27,7 @@ type httpTransport struct {
 	*declared
 	base    *http.Transport
 	streams *streams
+	moved   atomic.Pointer[url.URL] // where the server sent another request than a call
 }
 
 // newHTTPClient returns the client of one session. Proxy settings of the environment are ignored, as for HTTP tools.
@@ -38,15 +41,22 @@ func newHTTPClient(d *declared, s *streams) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: t.redirect}
 }
 
-// redirect follows to another path on the same host, for a server that wants a slash at the end.
+// redirect follows to another path on the same host, for a server that wants a slash at the end. A call is not sent to
+// two places: it goes where the requests before it were sent.
 func (t *httpTransport) redirect(next *http.Request, via []*http.Request) error {
+	x := exchangeOf(next.Context())
 	switch {
+	case x != nil && x.call:
+		return errors.New("a redirect of a call is not followed: the call may have been carried out")
 	case len(via) > maxRedirects:
 		return fmt.Errorf("redirected %d times", len(via))
 	case !sameHost(t.url, next.URL):
 		return fmt.Errorf("the redirect to %s is not followed; write that address if it is right", oneline.Of(next.URL.Host, 200))
 	case next.Method != via[0].Method:
 		return fmt.Errorf("a redirect that turns %s into %s is not followed; write the address it leads to", via[0].Method, next.Method)
+	}
+	if next.Method == http.MethodPost {
+		t.moved.Store(next.URL)
 	}
 	return nil
 }
@@ -67,9 +77,6 @@ func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			closeBody(r)
 			return nil, err
 		}
-		if r.Method == http.MethodPost {
-			x.status.Store(0) // what came before, a redirect, says nothing about this
-		}
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }})
 	}
 	own := r.Clone(ctx)
@@ -77,7 +84,13 @@ func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		own.Header[key] = values
 	}
 	own.Host = t.host
-	res, err := t.base.RoundTrip(own)
+	if x != nil && x.call {
+		own.GetBody = nil // without it the transport cannot send the body a second time
+		if to := t.moved.Load(); to != nil && r.URL.String() == t.url.String() {
+			own.URL = to
+		}
+	}
+	res, err := plainhttp.Answer(t.base.RoundTrip(own))
 	if err != nil {
 		return nil, err
 	}

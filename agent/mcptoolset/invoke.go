@@ -38,15 +38,15 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 		if err != nil {
 			return agent.ToolOutput{}, fmt.Errorf("nothing was sent: %w", err)
 		}
-		x := &exchange{}
+		x := &exchange{call: true}
 		res, err := s.send(ctx, sess, x, l, call)
 		if answer := x.answer(); answer != nil {
 			return s.output(answer)
 		}
 		if err == nil {
-			return decodedOutput(res)
+			return s.decodedOutput(res)
 		}
-		if x.nowhere() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
+		if !x.sent.Load() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
 			sess.broken.Store(true)
 			continue
 		}
@@ -54,9 +54,12 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 	}
 }
 
-// ready returns the connection to make a call on, on which the tool is still what it was when it was listed.
+// ready returns the connection to make a call on, on which the tool is still what it was when it was listed. The tools
+// are listed for it, whatever the server says about telling when they change: the protocol cannot be asked for one of
+// them. It also shows that the connection is alive, and calls that wait together share a listing.
 func (s *Server) ready(ctx context.Context, l *listed) (*session, error) {
-	now, err := s.tools(ctx, false)
+	before := s.listings.Load()
+	now, err := s.tools(ctx, func(l *listing) bool { return l.number > before })
 	if err != nil {
 		return nil, err
 	}
@@ -87,20 +90,23 @@ func (s *Server) send(ctx context.Context, sess *session, x *exchange, l *listed
 	return res, err
 }
 
-// unanswered says what is known about a call without an answer.
+// unanswered says what is known about a call without an answer. A status of HTTP is none: servers are known that carry
+// a call out and then answer 400, 401 or 404, for their session had ended meanwhile.
 func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err error) error {
 	problem := s.say(err.Error())
 	if context.Cause(ctx) == errCallTimeout {
 		problem = fmt.Sprintf("timed out after %s", s.CallTimeout)
 	}
-	trusted := s.Trusted && (l.annotations.ReadOnlyHint.True() || l.annotations.IdempotentHint.True())
+	trusted := s.Trusted && (l.annotations.readOnly() || l.annotations.IdempotentHint.True())
 	switch {
 	case !x.sent.Load():
 		return fmt.Errorf("nothing was sent: %s", problem)
-	case x.refused():
-		return fmt.Errorf("the server refused the request with HTTP %d, so nothing was carried out: %s", x.status.Load(), problem)
 	case trusted:
 		return fmt.Errorf("the request was sent, but no answer came: %s; it may be sent again", problem)
+	}
+	if status := x.status.Load(); status >= 300 {
+		return fmt.Errorf("%w: the request was sent, and HTTP %d is no answer to it: %s", agent.ErrOutcomeUnknown, status,
+			problem)
 	}
 	return fmt.Errorf("%w: the request was sent, but no answer came: %s", agent.ErrOutcomeUnknown, problem)
 }
@@ -108,20 +114,21 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 // output is what the model reads of the server's answer.
 func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
 	if answer.Error == nil {
-		return describe(answer.Result), nil
+		return s.describe(answer.Result), nil
 	}
 	text, code := answer.Error.Error(), int64(0)
 	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
 		text, code = e.Message, e.Code
 	}
-	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(text, 2000))}, nil
+	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code,
+		oneline.Of(s.hidden.Hide(text), 2000))}, nil
 }
 
 // decodedOutput is for an answer that came on a stream where it does not belong.
-func decodedOutput(res *mcp.CallToolResult) (agent.ToolOutput, error) {
+func (s *Server) decodedOutput(res *mcp.CallToolResult) (agent.ToolOutput, error) {
 	data, err := json.Marshal(res)
 	if err != nil {
 		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read."}, nil
 	}
-	return describe(data), nil
+	return s.describe(data), nil
 }

@@ -41,6 +41,14 @@ func TestOutput(t *testing.T) {
 		{content(`{"type":"hologram","depth":3}`), agent.ToolOutput{Text: `[content of type "hologram", not shown]`}},
 		{`{"content":[],"structuredContent":{"z": 12345678901234567890, "a": [1, 2]}}`, agent.ToolOutput{Text: `{"z":12345678901234567890,"a":[1,2]}`}},
 		{`{"content":[{"type":"text","text":"words"}],"structuredContent":{"z":1}}`, agent.ToolOutput{Text: "words"}},
+		{`{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],` +
+			`"structuredContent":{"image":"aGVsbG8=","n":1.50}}`,
+			agent.ToolOutput{Text: "[image: image/png, 5 bytes, not shown]\n" +
+				`{"image":"[5 bytes in base64, not shown]","n":1.50}`}},
+		{`{"content":[],"structuredContent":{"a":"data:image/png;base64,` + strings.Repeat(`iVBO\/w0K`, 50) + `","b":["` +
+			strings.Repeat("QUFB", 100) + `"],"c":"` + strings.Repeat("word ", 100) + `"}}`,
+			agent.ToolOutput{Text: `{"a":"[337 bytes in base64, not shown]","b":["[300 bytes in base64, not shown]"],"c":"` +
+				strings.Repeat("word ", 100) + `"}`}},
 		{`{"content":[]}`, agent.ToolOutput{Text: "The tool returned nothing."}},
 		{`{"content":[{"type":"text","text":"no such branch"}],"isError":true}`, agent.ToolOutput{Text: "no such branch", Failed: true}},
 		{`{"content":[],"isError":true}`, agent.ToolOutput{Text: "The tool failed and did not say why.", Failed: true}},
@@ -124,9 +132,9 @@ func TestUnanswered(t *testing.T) {
 				s.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, id))
 			}
 		}},
-		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403, so nothing was carried out"},
-		{why: "too many requests", set: status(http.StatusTooManyRequests), want: "HTTP 429, so nothing was carried out"},
-		{why: "never found", set: status(http.StatusNotFound), want: "HTTP 404, so nothing was carried out"},
+		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403 is no answer", unknown: true},
+		{why: "too many requests", set: status(http.StatusTooManyRequests), want: "HTTP 429 is no answer", unknown: true},
+		{why: "never found", set: status(http.StatusNotFound), want: "HTTP 404 is no answer", unknown: true},
 		{why: "a broken server", set: status(http.StatusInternalServerError), unknown: true},
 		{why: "a broken gateway", set: status(http.StatusBadGateway), unknown: true},
 		{why: "too slow a client", set: status(http.StatusRequestTimeout), unknown: true},
@@ -186,9 +194,11 @@ func TestRefusesRequests(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("COUNTERSIGN_TEST_SECRET", "not for servers")
 	t.Setenv("LANG", "tlh")
-	tool := toolsOf(t, newToolset(t, mcptoolset.Config{Server: newServer(t, self(t, "server", "TOKEN", "for the server"))}))["environment"]
+	tool := toolsOf(t, newToolset(t, mcptoolset.Config{Server: newServer(t, self(t, "server", "GREETING",
+		"for the server"))}))["environment"]
 	out := call(t, tool, `{}`).Text
-	if strings.Contains(out, "not for servers") || !strings.Contains(out, "TOKEN=for the server") || !strings.Contains(out, "LANG=tlh") {
+	if strings.Contains(out, "not for servers") || !strings.Contains(out, "GREETING=for the server") ||
+		!strings.Contains(out, "LANG=tlh") {
 		t.Errorf("environment:\n%s", out)
 	}
 }

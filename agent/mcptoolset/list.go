@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ const (
 // listing is what a server offered at one time.
 type listing struct {
 	session *session
+	number  int64 // listings are numbered in the order in which they were begun
 	changed int64 // the session's count, before
 	tools   []*listed
 	byName  map[string]*listed
@@ -42,7 +44,7 @@ func (e *lostError) Unwrap() error { return e.err }
 func (s *Server) list(ctx context.Context, sess *session) (*listing, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.CallTimeout, errCallTimeout)
 	defer cancel()
-	l := &listing{session: sess, changed: sess.changed.Load(), byName: make(map[string]*listed)}
+	l := &listing{session: sess, number: s.listings.Add(1), changed: sess.changed.Load(), byName: make(map[string]*listed)}
 	told := make(map[string]bool)
 	for cursor, n := "", 1; ; n++ {
 		p, err := sess.page(ctx, cursor)
@@ -66,9 +68,9 @@ func (s *Server) list(ctx context.Context, sess *session) (*listing, error) {
 
 // add takes a tool into the listing, or logs once why not.
 func (s *Server) add(l *listing, raw json.RawMessage, valid map[string]bool, told map[string]bool) error {
-	tool, err := parseTool(raw)
+	tool, err := parseTool(json.RawMessage(s.hidden.Hide(string(raw))))
 	if err == nil && !valid[tool.name] {
-		err = errors.New("its x-mcp-header annotations are not valid")
+		err = errors.New("it is not what the protocol says, or its x-mcp-header annotations are not")
 	}
 	if err != nil {
 		why := s.say(err.Error())
@@ -99,20 +101,36 @@ func (s *session) page(ctx context.Context, cursor string) (page, error) {
 		return page{}, &lostError{context.Cause(ctx)}
 	case err != nil && answer == nil:
 		return page{}, &lostError{err}
-	case err != nil:
-		return page{}, err
 	case answer == nil:
 		return page{}, &lostError{errors.New("the list of tools came on a stream where it does not belong")}
+	case answer.Error != nil:
+		return page{}, answer.Error
 	}
 	var wire struct {
 		Tools []json.RawMessage `json:"tools"`
+		Next  string            `json:"nextCursor"`
 	}
 	if err := json.Unmarshal(answer.Result, &wire); err != nil {
 		return page{}, fmt.Errorf("the list of tools cannot be read: %w", err)
 	}
-	p := page{tools: wire.Tools, next: res.NextCursor, valid: make(map[string]bool, len(res.Tools))}
+	p := page{tools: wire.Tools, next: wire.Next, valid: make(map[string]bool)}
+	if err != nil { // the library takes all of a list or nothing
+		p.takeEach()
+		return p, nil
+	}
 	for _, t := range res.Tools {
 		p.valid[t.Name] = true
 	}
 	return p, nil
+}
+
+// takeEach finds out which tools of a page the library would have taken by itself. It knows nothing now of those whose
+// arguments go into headers too, so none of them is.
+func (p *page) takeEach() {
+	for _, raw := range p.tools {
+		var tool mcp.Tool
+		if json.Unmarshal(raw, &tool) == nil && !bytes.Contains(raw, []byte("x-mcp-header")) {
+			p.valid[tool.Name] = true
+		}
+	}
 }

@@ -1,8 +1,8 @@
 package mcptoolset_test
 
 import (
+	"crypto/sha256"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -30,22 +30,27 @@ func TestSchemaAsItCame(t *testing.T) {
 	}
 	for _, events := range []bool{false, true} {
 		raw := &rawServer{list: tools(list), events: events}
-		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
-			s.WrittenURL, s.Headers = "https://h/${PATH}", map[string]string{"x-b": "secret", "Authorization": "Bearer secret"}
+		ts, srv := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
+			s.WrittenURL, s.Headers = "${SERVER}/${PATH}", map[string]string{"x-b": "secret", "Authorization": "Bearer secret"}
 		})
-		check(t, ts, "server=raw", "transport=http", "url=https://h/${PATH}", "header=Authorization", "header=X-B")
+		check(t, ts, "server=raw", "transport=http", "url=${SERVER}/${PATH} ("+srv.URL+")", "header=Authorization",
+			"header=X-B")
 	}
 	cfg := self(t, "raw", "RAW_TOOLS", `{"tools":[`+list+`]}`)
 	cfg.WrittenCommand, cfg.Dir, cfg.WrittenDir = []string{"${SERVER}"}, t.TempDir(), "${DIR}"
+	sum := sha256.Sum256([]byte(cfg.Dir))
 	check(t, newToolset(t, mcptoolset.Config{Server: newServer(t, cfg)}),
-		"server=test", "transport=stdio", `command=["${SERVER}"]`, "dir=${DIR}", "env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
+		"server=test", "transport=stdio", `command=["${SERVER}"]`, fmt.Sprintf("dir=${DIR} (path sha256:%x…)", sum[:8]),
+		"env=MCPTOOLSET_TEST_MODE", "env=RAW_TOOLS")
 }
 
 // Everything that a server says about a tool is in its digest.
 func TestDigest(t *testing.T) {
 	t.Parallel()
+	raw := &rawServer{list: tools("")}
+	ts, _ := raw.start(t, nil)
 	digest := func(list string) agent.Digest {
-		ts, _ := (&rawServer{list: tools(list)}).start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) { s.WrittenURL = "http://h" })
+		raw.list = tools(list)
 		tools, err := ts.Tools(t.Context())
 		if err != nil || len(tools) != 1 {
 			t.Fatalf("%s: %d tools, %v", list, len(tools), err)
@@ -88,6 +93,15 @@ func TestLeftOut(t *testing.T) {
 		{"refers to itself", `{"name":"bad","inputSchema":{"type":"object","anyOf":[{"$ref":"#"}]}}`},
 		{`description\" is there twice`, `{"name":"bad","description":"harmless","description":"harmful","inputSchema":{"type":"object"}}`},
 		{`type\" is there twice`, `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"string","type":"number"}}}}`},
+		{"not an object", `7`},
+		{"not an object", `null`},
+		{"its name is not a text", `{"name":["x"],"inputSchema":{"type":"object"}}`},
+		{"readOnlyHint is neither true nor false",
+			`{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`},
+		{"not what the protocol says", `{"name":"x","inputSchema":{"type":"object"},"icons":"none"}`},
+		{"x-mcp-header annotations",
+			`{"name":7},{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`},
+		{"only be called as a task", `{"name":"x","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`},
 		{"x-mcp-header annotations", `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}`},
 	} {
 		var log journal
@@ -103,11 +117,12 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// A listing that does not follow the protocol is refused as a whole.
+// A listing that is none is refused as a whole.
 func TestMalformedListing(t *testing.T) {
 	t.Parallel()
-	for _, list := range []string{`7`, `{"name":["x"],"inputSchema":{"type":"object"}}`, `{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`} {
-		ts, _ := (&rawServer{list: tools(list)}).start(t, nil)
+	for _, list := range []string{`{"tools":7}`, `{"tools":[],"nextCursor":7}`,
+		`{"tools":{"name":"x","inputSchema":{"type":"object"}}}`} {
+		ts, _ := (&rawServer{list: func(string) string { return list }}).start(t, nil)
 		if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), `mcp server "raw"`) {
 			t.Errorf("%s: %v", list, err)
 		}
@@ -209,19 +224,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 	raw := &rawServer{tells: true, list: tools(plainTool)}
 	end := make(chan struct{})
-	srv := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			raw.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.(http.Flusher).Flush()
-		select {
-		case <-end:
-		case <-r.Context().Done():
-		}
-	}))
-	ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "raw", URL: srv.URL})})
+	ts := silent(t, raw, end)
 	for range 5 {
 		toolsOf(t, ts)
 	}

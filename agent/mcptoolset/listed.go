@@ -31,6 +31,15 @@ type Annotations struct {
 	OpenWorldHint   Hint // it deals with more than a closed set of things
 }
 
+// readOnly reports whether a server says that a tool changes nothing, and does not say the opposite too.
+func (a *Annotations) readOnly() bool { return a.ReadOnlyHint.True() && !a.DestructiveHint.True() }
+
+// fits reports whether a tool is one of those that change nothing, or one of the others. One with hints that contradict
+// each other is neither.
+func (a *Annotations) fits(readOnly bool) bool {
+	return readOnly && a.readOnly() || !readOnly && !a.ReadOnlyHint.True()
+}
+
 // definition is what a server says about a tool. Two definitions are the same when they are equal.
 type definition struct {
 	name, title, description, schema string
@@ -77,6 +86,9 @@ func parseTool(raw json.RawMessage) (listed, error) {
 	}
 	if err := readAnnotations(members["annotations"], &t.annotations); err != nil {
 		return fail(err)
+	}
+	if taskOnly(members["execution"]) {
+		return fail(errors.New("it can only be called as a task, which is not possible here"))
 	}
 	if err := readSchema(members["inputSchema"], &t); err != nil {
 		return fail(err)
@@ -126,6 +138,14 @@ func readAnnotations(raw json.RawMessage, to *Annotations) error {
 		}
 	}
 	return nil
+}
+
+// taskOnly reports whether a tool cannot be called for a result, only to begin something that is asked about later.
+func taskOnly(execution json.RawMessage) bool {
+	var e struct {
+		TaskSupport string `json:"taskSupport"`
+	}
+	return json.Unmarshal(execution, &e) == nil && e.TaskSupport == "required"
 }
 
 func readSchema(raw json.RawMessage, t *listed) error {

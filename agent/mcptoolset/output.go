@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +22,7 @@ type result struct {
 	StructuredContent json.RawMessage `json:"structuredContent"`
 	IsError           bool            `json:"isError"`
 	ResultType        string          `json:"resultType"`
+	Task              json.RawMessage `json:"task"`
 }
 
 // content is a part of a result. Which members there are depends on the type.
@@ -45,13 +47,17 @@ type resource struct {
 
 // describe makes a result fit to be read: texts as they are, everything else in words. The call has been carried out,
 // whatever its result looks like.
-func describe(data json.RawMessage) agent.ToolOutput {
+func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 	var r result
 	if err := json.Unmarshal(data, &r); err != nil {
 		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read: it is not what the protocol says."}
 	}
-	if r.ResultType == "input_required" {
+	switch {
+	case r.ResultType == "input_required":
 		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}
+	case r.Task != nil, r.ResultType != "" && r.ResultType != "complete":
+		return agent.ToolOutput{Failed: true,
+			Text: "The server began something and did not answer with a result. What becomes of it is not known here."}
 	}
 	var parts []string
 	text := false
@@ -60,9 +66,9 @@ func describe(data json.RawMessage) agent.ToolOutput {
 		text = text || c.Type == "text"
 	}
 	if structured := bytes.TrimSpace(r.StructuredContent); !text && len(structured) > 0 && string(structured) != "null" {
-		parts = append(parts, compact(structured))
+		parts = append(parts, r.withoutData(compact(structured)))
 	}
-	out := agent.ToolOutput{Failed: r.IsError, Text: cut(strings.Join(parts, "\n"))}
+	out := agent.ToolOutput{Failed: r.IsError, Text: s.cut(s.hidden.Hide(strings.Join(parts, "\n")))}
 	switch {
 	case out.Text != "":
 	case r.IsError:
@@ -71,6 +77,34 @@ func describe(data json.RawMessage) agent.ToolOutput {
 		out.Text = "The tool returned nothing."
 	}
 	return out
+}
+
+// longData finds texts of JSON that are data in base64, as images are: nobody reads them.
+var longData = regexp.MustCompile(`"(?:data:[^"\\]{0,200};base64,)?(?:[A-Za-z0-9+_-]|\\?/){256,}={0,2}"`)
+
+// withoutData says in place of data, in what a server says in JSON, how much there is. It is what the parts hold, or is
+// long.
+func (r *result) withoutData(text string) string {
+	for _, c := range r.Content {
+		for _, data := range []string{c.Data, c.blob()} {
+			if data != "" {
+				text = strings.ReplaceAll(text, `"`+data+`"`, dataNote(data))
+			}
+		}
+	}
+	return longData.ReplaceAllStringFunc(text, dataNote)
+}
+
+func dataNote(data string) string {
+	data = strings.Trim(data[strings.LastIndexByte(data, ',')+1:], `"`)
+	return fmt.Sprintf(`"[%d bytes in base64, not shown]"`, decodedSize(data))
+}
+
+func (c *content) blob() string {
+	if c.Resource == nil {
+		return ""
+	}
+	return c.Resource.Blob
 }
 
 func compact(data []byte) string {
@@ -126,7 +160,7 @@ func decodedSize(text string) int {
 }
 
 // cut bounds a text, at the end of a character, and says so.
-func cut(text string) string {
+func (s *Server) cut(text string) string {
 	if len(text) <= maxOutput {
 		return text
 	}
@@ -134,5 +168,5 @@ func cut(text string) string {
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return fmt.Sprintf("%s\n[truncated: %d bytes shown of %d]", text[:end], end, len(text))
+	return fmt.Sprintf("%s\n[truncated: %d bytes shown of %d]", s.hidden.HideCut(text[:end]), end, len(text))
 }

@@ -51,15 +51,16 @@ func (p Policy) asks(tool ServerTool) bool {
 	return !tool.readOnly()
 }
 
-// any reports whether one of the filter's conditions chooses the tool.
+// any reports whether one of the filter's conditions chooses the tool. One whose hints contradict each other is chosen
+// by either: this filter is for those that ask.
 func (f filter) any(tool ServerTool) bool {
-	return slices.Contains(f.names, tool.Name) || f.readOnly != nil && *f.readOnly == tool.Annotations.ReadOnlyHint.True()
+	return slices.Contains(f.names, tool.Name) || f.readOnly != nil && !tool.Annotations.fits(!*f.readOnly)
 }
 
 // every reports whether all of the filter's conditions, and at least one, choose the tool.
 func (f filter) every(tool ServerTool) bool {
 	return !f.isZero() && (f.names == nil || slices.Contains(f.names, tool.Name)) &&
-		(f.readOnly == nil || *f.readOnly == tool.Annotations.ReadOnlyHint.True())
+		(f.readOnly == nil || tool.Annotations.fits(*f.readOnly))
 }
 
 // names lists the tools that the policy names.

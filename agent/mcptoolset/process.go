@@ -2,9 +2,9 @@ package mcptoolset
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -38,7 +38,7 @@ type process struct {
 }
 
 // start starts the server. The caller calls wait, in a goroutine, and stop.
-func (d *declared) start() (*process, error) {
+func (d *declared) start(ctx context.Context) (*process, error) {
 	cmd := exec.Command(d.Command[0], d.Command[1:]...)
 	cmd.Dir = d.Dir
 	cmd.Env = d.environment()
@@ -56,7 +56,7 @@ func (d *declared) start() (*process, error) {
 	}
 	cmd.Stdin, cmd.Stdout = theirIn, theirOut
 	p.stdin, p.stdout = ourIn, ourOut
-	p.group, err = procgroup.Start(cmd)
+	p.group, err = procgroup.Start(ctx, cmd)
 	closeAll(theirIn, theirOut)
 	if err != nil {
 		closeAll(ourIn, ourOut)
@@ -179,8 +179,3 @@ func (w stdinWriter) Write(data []byte) (int, error) {
 }
 
 func (w stdinWriter) Close() error { return w.stdin.Close() }
-
-// stdoutReader is closed by stop, when the server has had time to end.
-type stdoutReader struct{ io.Reader }
-
-func (stdoutReader) Close() error { return nil }

@@ -1,6 +1,8 @@
 package mcptoolset
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 
 	"countersign/agent/internal/oneline"
@@ -33,6 +35,32 @@ func (d *declared) secrets() *strings.Replacer {
 		}
 	}
 	return s.Replacer()
+}
+
+// credentials are what is taken out of what a server says to models: its answers, and how it describes its tools.
+func (d *declared) credentials() *redact.Output {
+	var c redact.Credentials
+	c.AddURL(d.WrittenURL, d.URL+d.SSE)
+	for name, value := range d.Headers {
+		c.AddHeader(name, d.WrittenHeaders[name], value)
+	}
+	for name, value := range d.Env {
+		if !isPath(value) {
+			c.AddVariable(name, d.WrittenEnv[name], value)
+		}
+	}
+	for i, arg := range d.Command {
+		if i < len(d.WrittenCommand) && !isPath(arg) {
+			c.AddExpanded(d.WrittenCommand[i], arg)
+		}
+	}
+	return c.Output()
+}
+
+// isPath reports whether a value is the name of a file that is there, which answers are full of.
+func isPath(value string) bool {
+	_, err := os.Stat(value)
+	return err == nil && filepath.IsAbs(value)
 }
 
 // say makes the text of an error fit to be shown and logged.

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"countersign/agent/internal/redact"
 )
 
 // Server is an MCP server, and the connection to it. It is safe for concurrent use.
@@ -14,6 +17,7 @@ type Server struct {
 	*declared
 	id     []string // what decisions are bound to
 	redact *strings.Replacer
+	hidden *redact.Output // what models do not read
 
 	running sync.WaitGroup // all goroutines that were started for the server
 
@@ -25,6 +29,7 @@ type Server struct {
 	turn      chan struct{}
 	session   *session
 	current   *listing
+	listings  atomic.Int64    // how many were begun; may be read by everybody
 	told      map[string]bool // what was logged about the current listing
 	failures  int             // attempts since the last listing
 	notBefore time.Time       // of the next attempt to connect
@@ -37,7 +42,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{declared: d, id: d.identity(), redact: d.secrets(), turn: make(chan struct{}, 1)}
+	s := &Server{declared: d, id: d.identity(), redact: d.secrets(), hidden: d.credentials(), turn: make(chan struct{}, 1)}
 	s.cancels = make(map[*context.CancelCauseFunc]struct{})
 	return s, nil
 }
@@ -88,9 +93,8 @@ func (s *Server) enter(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// tools returns what the server offers. A fresh listing is one that the server would have told us if it were outdated;
-// otherwise the last one does, as long as nothing speaks against it.
-func (s *Server) tools(ctx context.Context, fresh bool) (*listing, error) {
+// tools returns what the server offers: the last listing if it will do and nothing speaks against it, else a new one.
+func (s *Server) tools(ctx context.Context, willDo func(*listing) bool) (*listing, error) {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (s *Server) tools(ctx context.Context, fresh bool) (*listing, error) {
 	case <-ctx.Done():
 		return nil, s.wrong(ctx, "connect", context.Cause(ctx))
 	}
-	if l := s.current; l != nil && !l.session.broken.Load() && l.changed == l.session.changed.Load() && (!fresh || l.session.tells()) {
+	if l := s.current; l != nil && !l.session.broken.Load() && l.changed == l.session.changed.Load() && willDo(l) {
 		return l, nil
 	}
 	return s.refresh(ctx)

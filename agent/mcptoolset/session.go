@@ -52,7 +52,7 @@ func (s *Server) dial(ctx context.Context) (*session, error) {
 func (s *Server) handshake(ctx context.Context, version string) (_ *session, err error) {
 	sess := &session{}
 	sess.streams.ended = func() { sess.changed.Add(1) }
-	transport, err := s.newTransport(sess)
+	transport, err := s.newTransport(ctx, sess)
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +85,17 @@ func (s *Server) handshake(ctx context.Context, version string) (_ *session, err
 }
 
 // newTransport is how the session's server is reached. A server with a command is started.
-func (s *Server) newTransport(sess *session) (mcp.Transport, error) {
+func (s *Server) newTransport(ctx context.Context, sess *session) (mcp.Transport, error) {
 	switch s.transport {
 	case stdio:
-		p, err := s.start()
+		p, err := s.start(ctx)
 		if err != nil {
 			return nil, err
 		}
 		sess.process = p
 		s.running.Go(p.wait)
 		return &recordingTransport{pipe: true, Transport: &mcp.IOTransport{
-			Reader: stdoutReader{p.stdout}, Writer: stdinWriter{p}, MaxLineLength: maxMessage,
+			Reader: newMessageReader(p.stdout, s.noise), Writer: stdinWriter{p}, MaxLineLength: maxMessage,
 		}}, nil
 	case sse:
 		sess.http = newHTTPClient(s.declared, &sess.streams)
@@ -106,6 +106,12 @@ func (s *Server) newTransport(sess *session) (mcp.Transport, error) {
 		sess.http = newHTTPClient(s.declared, &sess.streams)
 		return &mcp.StreamableClientTransport{Endpoint: s.url.String(), HTTPClient: sess.http, MaxEventSize: maxMessage}, nil
 	}
+}
+
+// noise logs what a server wrote to its standard output that is no message.
+func (s *Server) noise(line []byte, last bool) {
+	s.Logger.Warn("an MCP server writes to its standard output what is no message; it is ignored", "line",
+		s.say(string(line)), "more_are_not_logged", last)
 }
 
 func (s *Server) newClient(sess *session) *mcp.Client {

@@ -38,6 +38,13 @@ func TestMain(m *testing.M) {
 		}
 	case "raw":
 		rawStdio()
+	case "noisy": // prints what is no message before, between and after
+		fmt.Print("\x1b[32mserver 1.0 ready\x1b[0m, token " + os.Getenv("TOKEN") +
+			"\n\n[INFO] listening\n[1]\n{\"level\":\"info\"}\n7\n")
+		for range 100 {
+			fmt.Print("and again\n")
+		}
+		rawStdio()
 	case "fail":
 		fmt.Fprintln(os.Stderr, "warming up\ncannot log in with "+os.Getenv("TOKEN"))
 		os.Exit(7)
@@ -76,6 +83,9 @@ func rawStdio() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", req.ID, initializeResult)
 		case "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", req.ID, os.Getenv("RAW_TOOLS"))
+		case "tools/call":
+			fmt.Printf("calling\r\n"+`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\r\n",
+				req.ID)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type ServerTool struct {
 }
 
 // readOnly reports whether the tool changes nothing, as far as that is believed.
-func (t ServerTool) readOnly() bool { return t.Trusted && t.Annotations.ReadOnlyHint.True() }
+func (t ServerTool) readOnly() bool { return t.Trusted && t.Annotations.readOnly() }
 
 // Toolset is an [agent.Toolset] of the tools of a server.
 type Toolset struct {
@@ -95,7 +95,7 @@ func (t *Toolset) Name() string { return t.Server.Name() }
 // Two tools with the same name, or whose names become the same for the model, are an error, and so are more than
 // [MaxTools]. A tool that cannot be used is left out and logged.
 func (t *Toolset) Tools(ctx context.Context) ([]agent.Tool, error) {
-	l, err := t.Server.tools(ctx, true)
+	l, err := t.Server.tools(ctx, func(l *listing) bool { return l.session.tells() })
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
+	"countersign/agent/internal/plainhttp"
 )
 
 // protocol is how one of the APIs is spoken: what goes over the wire, and what comes back means. Retries, time limits
@@ -99,7 +100,7 @@ func (m *Model) post(ctx context.Context, body []byte, into any, onRead func()) 
 		option.WithResponseInto(&res),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 			r.URL = r.URL.JoinPath("..", m.api.path())
-			res, err := next(r)
+			res, err := plainhttp.Answer(next(r))
 			if err == nil {
 				res.Body = &bounded{ReadCloser: res.Body, left: maxAnswer, onRead: onRead}
 			}

@@ -50,6 +50,11 @@ func TestRetries(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
+	switched := func(int, *http.Request) (*http.Response, error) { // what is read from there heeds no context
+		res := answer(http.StatusSwitchingProtocols, "", "Connection", "Upgrade", "Upgrade", "h2c")
+		res.Body, _ = io.Pipe()
+		return res, nil
+	}
 	for _, tt := range []struct {
 		why      string
 		fail     func(n int, r *http.Request) (*http.Response, error)
@@ -83,6 +88,8 @@ func TestRetries(t *testing.T) {
 		{"token limit stays", body(`{"id":"r","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`), 99, false, 1, false},
 		{"no JSON stays", body(`<html>`), 99, false, 1, false},
 		{"longer than the budget stays", status(429, "Retry-After", "121"), 99, false, 1, false},
+		{"another protocol passes", switched, 1, false, 2, true},
+		{"another protocol passes, streaming", switched, 1, true, 2, true},
 		{"silence: two attempts fill the budget", hang, 99, false, 2, false},
 		{"silence passes", hang, 1, false, 2, true},
 	} {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"countersign/agent"
 )
@@ -22,6 +23,7 @@ type directory interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 	Lstat(name string) (fs.FileInfo, error)
 	Link(oldname, newname string) error
+	Mkdir(name string, perm fs.FileMode) error
 	Rename(oldname, newname string) error
 	Remove(name string) error
 	Close() error
@@ -53,7 +55,7 @@ func enter(root *os.Root, dir string) (directory, error) { return root.OpenRoot(
 // agent.ErrOutcomeUnknown. What it could not clean up is left.
 func (c *commit) run(ctx context.Context, edits []edit) (left []string, err error) {
 	c.dirs = make(map[string]directory)
-	c.id = randomID()
+	c.id = fmt.Sprintf("%d-%s", time.Now().Unix(), randomID()) // see sweep
 	defer func() {
 		for _, d := range c.dirs {
 			d.Close()
@@ -66,6 +68,11 @@ func (c *commit) run(ctx context.Context, edits []edit) (left []string, err erro
 		return c.clean(false), err
 	}
 	for _, s := range c.steps {
+		dir, _ := folder(s.path)
+		if err = stays(c.root, dir, s.dir); err != nil {
+			err = fmt.Errorf("the directory of %s: %w", quote(s.path), err)
+			break
+		}
 		if err = s.apply(); err != nil {
 			break
 		}
@@ -118,28 +125,25 @@ func (c *commit) directory(dir string, create bool) (directory, error) {
 	if d, ok := c.dirs[dir]; ok {
 		return d, nil
 	}
-	if create {
-		for i := range len(dir) + 1 {
-			if i < len(dir) && dir[i] != '/' {
-				continue
-			}
-			switch err := c.root.Mkdir(dir[:i], 0o755); {
-			case err == nil:
-				c.made = append(c.made, dir[:i])
-				if _, err := c.directory(path.Dir(dir[:i]), false); err != nil { // it is synced too, for its new entry
-					return nil, err
-				}
-			case !errors.Is(err, fs.ErrExist):
-				return nil, cause(err)
-			}
-		}
-	}
 	d, err := c.enter(c.root, dir)
+	if create && errors.Is(err, fs.ErrNotExist) {
+		above, err := c.directory(path.Dir(dir), true) // it is synced too, for its new entry
+		if err != nil {
+			return nil, err
+		}
+		switch err := above.Mkdir(path.Base(dir), 0o755); {
+		case err == nil:
+			c.made = append(c.made, dir)
+		case !errors.Is(err, fs.ErrExist):
+			return nil, cause(err)
+		}
+		return c.directory(dir, false)
+	}
 	if err != nil {
 		return nil, cause(err)
 	}
 	c.dirs[dir] = d
-	return d, nil
+	return d, stays(c.root, dir, d)
 }
 
 // write writes the new contents to a temporary file, and to the disk.
@@ -184,7 +188,8 @@ func (s *step) keep(name string) error {
 		return err
 	}
 	was := s.before.info
-	if !os.SameFile(now, was) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
+	if !os.SameFile(now, was) || now.Mode() != was.Mode() || now.Size() != was.Size() ||
+		!now.ModTime().Equal(was.ModTime()) {
 		return errChanged
 	}
 	return nil
@@ -302,7 +307,7 @@ func (c *commit) clean(applied bool) (left []string) {
 		return left
 	}
 	for _, dir := range slices.Backward(c.made) {
-		if err := c.root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := c.dirs[path.Dir(dir)].Remove(path.Base(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			left = append(left, dir)
 		}
 	}

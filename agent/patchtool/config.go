@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 )
 
 // Defaults of a Config.
@@ -26,7 +27,7 @@ type Config struct {
 	// Root is the directory that patches are applied in. It must exist; links in it are followed once, by New.
 	Root string
 	// WrittenRoot is the directory as the operator wrote it, with variables as ${NAME}. It is stored and shown, and
-	// decisions are bound to it. Empty: Root.
+	// decisions are bound to it, and to a digest of Root where that is another text. Empty: Root.
 	WrittenRoot string
 	// Allow lists patterns of the files that may be touched, as docs/**/*.md: * and ? stand for characters of one name,
 	// ** for any number of directories. Empty: all. Decisions are bound to it.
@@ -41,10 +42,13 @@ type Config struct {
 }
 
 // declared is a Config that was checked and completed.
-type declared struct{ Config }
+type declared struct {
+	Config
+	asked string // the root before links were followed
+}
 
 func (c Config) check() (*declared, error) {
-	d := &declared{c}
+	d := &declared{Config: c, asked: c.Root}
 	d.Name = cmp.Or(c.Name, DefaultName)
 	d.WrittenRoot = cmp.Or(c.WrittenRoot, c.Root)
 	d.MaxFile = cmp.Or(c.MaxFile, DefaultMaxFile)
@@ -82,7 +86,7 @@ func (d *declared) wrong(field, problem string) error {
 
 // binding lists what decisions are bound to: the root as written, and what may be touched in it.
 func (d *declared) binding() []string {
-	binding := []string{"root " + d.WrittenRoot}
+	binding := []string{"root " + location.Directory(d.WrittenRoot, d.asked)}
 	for _, pattern := range d.Allow {
 		binding = append(binding, "allow "+pattern)
 	}

@@ -3,7 +3,6 @@ package patchtool
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // FileChange is what a patch does to one file.
@@ -42,7 +41,7 @@ func Explain(arguments json.RawMessage) ([]FileChange, error) {
 func explain(sections []section) []FileChange {
 	changes := make([]FileChange, len(sections))
 	for i, s := range sections {
-		c := FileChange{Operation: s.op, Path: s.path, To: s.to, Added: strings.Count(s.text, "\n")}
+		c := FileChange{Operation: s.op, Path: s.path, To: s.to, Added: s.added}
 		for _, h := range s.hunks {
 			for _, l := range h.lines {
 				switch l.kind {

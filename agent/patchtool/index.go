@@ -1,6 +1,10 @@
 package patchtool
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // likeness says which lines count as the same.
 type likeness int
@@ -15,21 +19,49 @@ const (
 func (l likeness) of(text string) string {
 	switch l {
 	case trimmed:
-		return strings.TrimRight(text, " \t\r\f\v")
+		return strings.TrimRightFunc(text, blank)
 	case bare:
-		return strings.TrimSpace(text)
+		return strings.TrimFunc(text, blank)
 	}
 	return text
 }
+
+// blank reports white space, in the sense of the provider's own editor, which is JavaScript's.
+func blank(r rune) bool { return unicode.IsSpace(r) && r != '\u0085' || r == '\uFEFF' }
 
 // index finds lines in a file. Lines are numbered, the same ones alike, so that comparing two costs the same for all.
 type index struct {
 	lines   []string
 	numbers [likenesses]map[string]int
 	file    [likenesses][]int // the numbers of the lines; nil until it is asked for
+	first   [likenesses][]int // for each number, the first line that has it
 }
 
 func newIndex(lines []string) *index { return &index{lines: lines} }
+
+// empty reports whether there is nothing in the file.
+func (x *index) empty() bool { return len(x.lines) == 1 && x.lines[0] == "" }
+
+// end is where lines go that come to the end of the file: before the empty one that a final line end leaves.
+func (x *index) end() int {
+	if n := len(x.lines); n > 1 && x.lines[n-1] == "" {
+		return n - 1
+	}
+	return len(x.lines)
+}
+
+// matches reports whether the lines of want are in the file at a place.
+func (x *index) matches(want []string, at int, l likeness) bool {
+	return at >= 0 && at+len(want) <= len(x.lines) &&
+		slices.EqualFunc(x.lines[at:at+len(want)], want, func(a, b string) bool { return l.of(a) == l.of(b) })
+}
+
+// before reports whether there is such a line before a place.
+func (x *index) before(text string, at int, l likeness) bool {
+	x.number(l)
+	n, ok := x.numbers[l][l.of(text)]
+	return ok && x.first[l][n] < at
+}
 
 func (x *index) number(l likeness) {
 	if x.numbers[l] != nil {
@@ -43,6 +75,7 @@ func (x *index) number(l likeness) {
 		if !ok {
 			n = len(x.numbers[l])
 			x.numbers[l][text] = n
+			x.first[l] = append(x.first[l], i)
 		}
 		x.file[l][i] = n
 	}

@@ -3,120 +3,123 @@ package patchtool
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // update applies the hunks of a section to the text of its file. Its error says which hunk does not fit and why.
 func (s *section) update(ctx context.Context, data string) (string, error) {
-	lines := split(data)
-	file := newIndex(texts(lines))
-	var out []line
-	done := 0 // lines of the file that are dealt with
+	lines, end := split(data)
+	file := newIndex(lines)
+	var out []string
+	done := 0 // lines of the file that are in out, or removed
+	from := 0 // where the next hunk is looked for
 	for i := range s.hunks {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
 		h := &s.hunks[i]
-		at, err := h.locate(file, done)
+		at, err := h.locate(file, from)
 		if err != nil {
 			short, ok := h.withoutBlanks()
 			if !ok {
 				return "", s.misfit(i, err)
 			}
 			var again error
-			if at, again = short.locate(file, done); again != nil {
+			if at, again = short.locate(file, from); again != nil {
 				return "", s.misfit(i, err)
 			}
 			h = short
 		}
-		out = append(out, lines[done:at]...)
-		out = h.replace(out, lines, at)
-		done = at + len(h.old())
+		for _, c := range h.pieces(at) {
+			if c.at < done {
+				return "", s.misfit(i, fmt.Errorf("at line %d it changes what the hunk before has changed", c.at+1))
+			}
+			out = append(append(out, lines[done:c.at]...), c.added...)
+			done = c.at + c.removed
+		}
+		from = at + len(h.old())
 	}
 	out = append(out, lines[done:]...)
-	return join(finish(lines, out)), nil
+	return strings.Join(out, end), nil
 }
 
 func (s *section) misfit(i int, err error) error {
 	return fmt.Errorf("%s, hunk %d (line %d of the patch): %w", quote(s.path), i+1, s.hunks[i].line, err)
 }
 
-// locate finds the one place of a file, at from or after it, that the hunk belongs to.
+// locate finds the one place of a file, at from or after it, that the hunk belongs to: where the provider's own editor
+// finds it, if there is no other place that could be meant.
 func (h *hunk) locate(file *index, from int) (int, error) {
 	heading, err := h.heading(file, from)
 	if err != nil {
 		return 0, err
 	}
 	old := h.old()
-	switch {
-	case len(old) == 0:
+	if len(old) == 0 {
 		return h.insertion(file, heading)
-	case h.end:
-		return atEnd(file, old, heading.next)
+	}
+	if at := file.end() - len(old); h.end {
+		for same := range likenesses {
+			if file.matches(old, at, same) {
+				return at, nil
+			}
+		}
 	}
 	var nearest miss
-	for _, same := range []likeness{exact, trimmed} {
-		// The heading may also be the first line of the context again.
-		for _, start := range []int{heading.next, heading.at} {
-			found, near := file.find(old, start, same)
-			if len(found) == 1 || len(found) > 1 && heading.unique {
-				return found[0], nil
-			}
-			if len(found) > 1 {
-				return 0, fmt.Errorf("its context is in the file more than once, at lines %d and %d; add lines to it, or put an @@ line before it that is in the file only once", found[0]+1, found[1]+1)
-			}
-			if near.matched > nearest.matched {
-				nearest = near
+	for same := range likenesses {
+		found, near := file.find(old, heading.next, same)
+		if len(found) > 0 && (!h.end || found[0]+len(old) <= file.end()) {
+			return found[0], h.sure(file, found[0], same, heading)
+		}
+		if near.matched > nearest.matched {
+			nearest = near
+		}
+	}
+	if heading.found && (file.matches(old, heading.next-1, exact) || file.matches(old, heading.next-1, trimmed)) {
+		return heading.next - 1, nil // the heading is the first line of the context again
+	}
+	return 0, both(heading.problem(), nearest.describe(file, old, from))
+}
+
+// both is one error with the text of two, of which the first may be nil.
+func both(a, b error) error {
+	if a == nil {
+		return b
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+// sure returns an error when the context is in another place too that could be meant.
+func (h *hunk) sure(file *index, at int, same likeness, heading heading) error {
+	if heading.unique {
+		return nil
+	}
+	for l := exact; l <= same; l++ {
+		found, _ := file.find(h.old(), heading.from, l)
+		for _, other := range found {
+			if other != at && other+len(h.old()) <= file.end() { // what a final line end leaves is no line that is meant
+				return both(heading.problem(), fmt.Errorf("its context is in the file more than once, at lines %d and %d; "+
+					"add lines to it, or put an @@ line before it that is in the file only once", min(at, other)+1, max(at, other)+1))
 			}
 		}
 	}
-	return 0, nearest.describe(file.lines, old, from)
-}
-
-// place is where the headings of a hunk lead to.
-type place struct {
-	at, next int  // the last heading's line, and the one after it; without headings both are where the search begins
-	unique   bool // there is a heading, and it is not in the rest of the file a second time
-}
-
-func (h *hunk) heading(file *index, from int) (place, error) {
-	p := place{at: from, next: from}
-	for _, heading := range h.headings {
-		found, _ := file.find([]string{heading}, p.next, exact)
-		if len(found) == 0 {
-			found, _ = file.find([]string{heading}, p.next, bare)
-		}
-		if len(found) == 0 {
-			return p, fmt.Errorf("there is no line %s in the file after line %d; what follows @@ is a whole line of the file", quote(heading), p.next)
-		}
-		p = place{at: found[0], next: found[0] + 1, unique: len(found) == 1}
-	}
-	return p, nil
+	return nil
 }
 
 // insertion is the place of a hunk that only adds lines.
-func (h *hunk) insertion(file *index, heading place) (int, error) {
+func (h *hunk) insertion(file *index, heading heading) (int, error) {
 	switch {
-	case h.end || len(file.lines) == 0:
-		return len(file.lines), nil
-	case len(h.headings) == 0:
-		return 0, fmt.Errorf("it adds lines and does not say where; add lines of context, or %q after it", markEOF)
-	case !heading.unique:
+	case h.end:
+		return file.end(), nil
+	case file.empty():
+		return heading.from, nil
+	case heading.found && !heading.unique:
 		return 0, fmt.Errorf("the line %s is in the file more than once; add lines of context", quote(h.headings[len(h.headings)-1]))
+	case heading.found:
+		return heading.next, nil
 	}
-	return heading.next, nil
-}
-
-func atEnd(file *index, old []string, from int) (int, error) {
-	at := len(file.lines) - len(old)
-	for _, same := range []likeness{exact, trimmed} {
-		if at < from {
-			break
-		}
-		if found, _ := file.find(old, at, same); len(found) > 0 {
-			return at, nil
-		}
-	}
-	return 0, fmt.Errorf("its context is not at the end of the file, as %q says", markEOF)
+	return 0, both(heading.problem(),
+		fmt.Errorf("it adds lines and does not say where; add lines of context, or %q after it", markEOF))
 }
 
 // miss is how far a search came.
@@ -125,13 +128,13 @@ type miss struct {
 	after   int // the line of the file after them, from 0
 }
 
-func (m miss) describe(file, old []string, from int) error {
+func (m miss) describe(file *index, old []string, from int) error {
 	switch {
 	case m.matched == 0:
 		return fmt.Errorf("its context is not in the file after line %d: no line is %s", from, quote(old[0]))
-	case m.after >= len(file):
+	case m.after >= file.end():
 		return fmt.Errorf("its context is not in the file after line %d: the nearest place ends with the file, and the patch has %s then", from, quote(old[m.matched]))
 	}
 	return fmt.Errorf("its context is not in the file after line %d: at the nearest place, line %d of the file is %s, and the patch has %s",
-		from, m.after+1, quote(file[m.after]), quote(old[m.matched]))
+		from, m.after+1, quote(file.lines[m.after]), quote(old[m.matched]))
 }

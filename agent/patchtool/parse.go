@@ -2,6 +2,7 @@ package patchtool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,14 +26,11 @@ type parser struct {
 	hunks int
 }
 
-// newParser splits a patch into lines. One in which every line ends with CR LF was sent that way and means LF.
+// newParser splits a patch into lines. A line that ends with CR LF was sent that way and means LF.
 func newParser(text string) *parser {
-	text = strings.TrimSuffix(text, "\n")
-	lines := strings.Split(text, "\n")
-	if strings.Count(text, "\r\n") == len(lines)-1 && len(lines) > 1 {
-		for i := range lines {
-			lines[i] = strings.TrimSuffix(lines[i], "\r")
-		}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(strings.TrimSuffix(line, "\r"), "\r")
 	}
 	return &parser{lines: lines}
 }
@@ -124,7 +122,10 @@ func (p *parser) section() (section, error) {
 func (p *parser) body(s *section) (err error) {
 	switch s.op {
 	case Add:
-		s.text, err = p.added()
+		var lines []string
+		if lines, err = p.added(); len(lines) > 0 {
+			s.text, s.added = strings.Join(lines, "\n")+"\n", len(lines)
+		}
 		return err
 	case Delete:
 		return nil
@@ -146,21 +147,20 @@ func (p *parser) body(s *section) (err error) {
 	return err
 }
 
-// added reads the contents of a new file.
-func (p *parser) added() (string, error) {
-	var b strings.Builder
+// added reads the lines of a new file.
+func (p *parser) added() (lines []string, err error) {
 	for p.more() && !strings.HasPrefix(p.peek(), "***") {
 		text, ok := strings.CutPrefix(p.peek(), "+")
 		if !ok {
 			if p.skipBlank(); p.more() && !strings.HasPrefix(p.peek(), "***") {
-				return "", p.wrong("each line of a new file begins with +, also an empty one")
+				return nil, p.wrong("each line of a new file begins with +, also an empty one")
 			}
 			break
 		}
-		b.WriteString(text + "\n")
+		lines = append(lines, text)
 		p.next++
 	}
-	return b.String(), nil
+	return lines, nil
 }
 
 // changes reads the hunks of a file.
@@ -171,11 +171,11 @@ func (p *parser) changes() ([]hunk, error) {
 			p.skipBlank()
 		}
 		if !p.more() || strings.HasPrefix(p.peek(), "***") && !p.mark(markEOF) {
-			return all, nil
+			return all, p.effective(all)
 		}
 		if strings.TrimSpace(p.peek()) == "" && p.blankToTheEnd() {
 			p.skipBlank()
-			return all, nil
+			return all, p.effective(all)
 		}
 		h, err := p.hunk(len(all) == 0)
 		if err != nil {
@@ -186,6 +186,19 @@ func (p *parser) changes() ([]hunk, error) {
 			return nil, p.wrongAt(h.line, "the patch has more than %d hunks; send it in parts", maxHunks)
 		}
 	}
+}
+
+// effective refuses hunks none of which changes anything. Beside others such a one says where they go on.
+func (p *parser) effective(all []hunk) error {
+	for _, h := range all {
+		if slices.ContainsFunc(h.lines, func(c change) bool { return c.kind != ' ' }) {
+			return nil
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return p.wrongAt(all[0].line, "the hunk changes nothing: none of its lines begins with + or -")
 }
 
 // blankToTheEnd reports whether nothing but empty lines is left of the section.
@@ -201,41 +214,37 @@ func (p *parser) blankToTheEnd() bool {
 func (p *parser) hunk(first bool) (hunk, error) {
 	h := hunk{line: p.next + 1}
 	for p.more() && strings.HasPrefix(p.peek(), "@@") {
-		heading := strings.TrimRight(strings.TrimPrefix(p.peek()[2:], " "), " \t\r")
-		if strings.HasPrefix(heading, "-") && strings.HasSuffix(heading, "@@") {
-			return h, p.wrong("there are no line numbers in this format; write @@ alone, or @@ and a line of the file above the hunk")
-		}
+		heading := strings.TrimPrefix(p.peek()[2:], " ")
 		if strings.TrimSpace(heading) != "" {
 			h.headings = append(h.headings, heading)
 		}
+		h.marks++
 		p.next++
 	}
 	if h.line == p.next+1 && !first {
 		return h, p.wrong("a further hunk begins with @@")
 	}
-	changed := false
 	for p.more() && !strings.HasPrefix(p.peek(), "@@") && !strings.HasPrefix(p.peek(), "***") {
 		c, err := p.change()
 		if err != nil {
 			return h, err
 		}
-		changed = changed || c.kind != ' '
 		h.lines = append(h.lines, c)
 		p.next++
-	}
-	if !changed {
-		return h, p.wrongAt(h.line, "the hunk changes nothing: none of its lines begins with + or -")
 	}
 	if p.mark(markEOF) {
 		h.end = true
 		p.next++
+	}
+	if len(h.lines) == 0 && !(h.end && h.marks > 0) {
+		return h, p.wrongAt(h.line, "the hunk has no lines")
 	}
 	return h, nil
 }
 
 func (p *parser) change() (change, error) {
 	line := p.peek()
-	if line == "" || line == "\r" {
+	if line == "" {
 		return change{kind: ' ', blank: true}, nil
 	}
 	switch line[0] {
@@ -245,15 +254,22 @@ func (p *parser) change() (change, error) {
 	return change{}, p.wrong("%s begins with none of space, -, + and @@", quote(line))
 }
 
-// parseDiff reads the hunks of an operation in the provider's form, or the contents of a new file.
+// parseDiff reads the hunks of an operation in the provider's form, or the contents of a new file: there, its last line
+// ends the file as it is, without a line end of its own.
 func parseDiff(s *section, diff string) (err error) {
 	p := newParser(diff)
 	if s.op == Add {
 		if diff != "" {
-			s.text, err = p.added()
+			var lines []string
+			lines, err = p.added()
+			s.text, s.added = strings.Join(lines, "\n"), len(lines)
 		}
 	} else {
 		s.hunks, err = p.changes()
+	}
+	if err == nil && p.mark(markEnd) {
+		p.next++
+		p.skipBlank()
 	}
 	switch {
 	case err != nil:

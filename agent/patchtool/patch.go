@@ -20,6 +20,7 @@ type section struct {
 	to    string // of a move
 	line  int    // of its header
 	text  string // of an added file
+	added int    // its lines
 	hunks []hunk
 }
 
@@ -27,6 +28,7 @@ type section struct {
 type hunk struct {
 	line     int      // of the patch where it begins
 	headings []string // lines of the file above it
+	marks    int      // how many lines with @@ it begins with
 	lines    []change
 	end      bool // it is at the end of the file
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 )
@@ -34,7 +33,7 @@ func (e *edit) fact() string {
 	if e.before == nil {
 		return e.path + " absent"
 	}
-	return fmt.Sprintf("%s sha256:%x", e.path, sha256.Sum256([]byte(e.before.data)))
+	return fmt.Sprintf("%s sha256:%x mode %04o", e.path, sha256.Sum256([]byte(e.before.data)), e.before.info.Mode().Perm())
 }
 
 const (
@@ -66,7 +65,10 @@ func (d *declared) plan(ctx context.Context, root *os.Root, sections []section) 
 		}
 		edits = append(edits, more...)
 	}
-	return edits, distinct(edits)
+	if err := distinct(edits); err != nil {
+		return nil, err
+	}
+	return edits, possible(root, edits)
 }
 
 // edits are those of one section.
@@ -77,7 +79,7 @@ func (d *declared) edits(ctx context.Context, root *os.Root, s *section) ([]edit
 	if s.op == Add {
 		return d.creation(root, edit{path: s.path, after: s.text, mode: 0o644})
 	}
-	before, err := d.read(root, s.path)
+	before, err := d.read(root, s)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,10 @@ func (d *declared) edits(ctx context.Context, root *os.Root, s *section) ([]edit
 
 // creation makes sure that there is room for a new file.
 func (d *declared) creation(root *os.Root, e edit) ([]edit, error) {
-	info, err := d.look(root, e.path)
+	dir, info, err := d.look(root, e.path)
+	if dir != nil {
+		dir.Close()
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -117,39 +122,49 @@ func tooLarge(name, has string, n int64, most int) error {
 	return fmt.Errorf("%s %s %d bytes, and this tool changes files of at most %d", quote(name), has, n, most)
 }
 
-// look finds out what is at a name: a regular file, or nothing. Directories on the way may be missing.
-func (d *declared) look(root *os.Root, name string) (fs.FileInfo, error) {
+// look finds out what is at a name: a regular file, or nothing, and opens its directory, unless that is not there
+// either.
+func (d *declared) look(root *os.Root, name string) (dir *os.Root, info fs.FileInfo, err error) {
 	if !d.allowed(name) {
-		return nil, fmt.Errorf("%s is none of the files that this tool may touch: %s", quote(name), strings.Join(d.Allow, ", "))
+		return nil, nil, fmt.Errorf("%s is none of the files that this tool may touch: %s",
+			quote(name), strings.Join(d.Allow, ", "))
 	}
-	for i := range len(name) + 1 {
-		if i < len(name) && name[i] != '/' {
-			continue
-		}
-		info, err := root.Lstat(name[:i])
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s cannot be looked at: %w", quote(name[:i]), cause(err))
-		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("%s is a symbolic link; name the file itself", quote(name[:i]))
-		case i < len(name) && !info.IsDir():
-			return nil, fmt.Errorf("%s is not a directory", quote(name[:i]))
-		case i == len(name) && info.IsDir():
-			return nil, fmt.Errorf("%s is a directory; patches change files", quote(name))
-		case i == len(name) && !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is not a regular file", quote(name))
-		case i == len(name):
-			return info, nil
-		}
+	parent, base := folder(name)
+	switch dir, err = descend(root, parent); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
 	}
-	return nil, nil
+	info, err = dir.Lstat(base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return dir, nil, nil
+	case err != nil:
+		err = fmt.Errorf("%s cannot be looked at: %w", quote(name), cause(err))
+	case info.Mode()&fs.ModeSymlink != 0:
+		err = fmt.Errorf("%s is a symbolic link; name the file itself", quote(name))
+	case info.IsDir():
+		err = fmt.Errorf("%s is a directory; patches change files", quote(name))
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file", quote(name))
+	default:
+		return dir, info, nil
+	}
+	dir.Close()
+	return nil, nil, err
 }
 
+// special are the permissions that a new file in the place of an old one must neither lose nor have unseen.
+const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
 // read reads a file that has to be there.
-func (d *declared) read(root *os.Root, name string) (*present, error) {
-	info, err := d.look(root, name)
+func (d *declared) read(root *os.Root, s *section) (*present, error) {
+	name := s.path
+	dir, info, err := d.look(root, name)
+	if dir != nil {
+		defer dir.Close()
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -157,8 +172,11 @@ func (d *declared) read(root *os.Root, name string) (*present, error) {
 		return nil, fmt.Errorf("there is no file %s", quote(name))
 	case info.Size() > int64(d.MaxFile):
 		return nil, tooLarge(name, "has", info.Size(), d.MaxFile)
+	case s.op != Delete && info.Mode()&special != 0:
+		return nil, fmt.Errorf("%s runs with other rights than its user's (%v); change it by hand", quote(name), info.Mode())
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	_, base := folder(name)
+	f, err := dir.OpenFile(base, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be opened: %w", quote(name), cause(err))
 	}
@@ -182,6 +200,9 @@ func distinct(edits []edit) error {
 	for i := range edits {
 		for j := range i {
 			a, b := &edits[j], &edits[i]
+			if a.before == nil && b.before == nil && (inside(a.path, b.path) || inside(b.path, a.path)) {
+				return fmt.Errorf("%s and %s cannot both be files: one would be a directory", quote(a.path), quote(b.path))
+			}
 			if a.path == b.path {
 				return fmt.Errorf("%s is in the patch twice; put all that happens to it under one header", quote(a.path))
 			}
@@ -192,6 +213,9 @@ func distinct(edits []edit) error {
 	}
 	return nil
 }
+
+// inside reports whether a file would be below another one.
+func inside(name, of string) bool { return strings.HasPrefix(name, of+"/") }
 
 // facts lists what decisions about the edits are bound to, sorted by name.
 func facts(edits []edit) []string {
@@ -214,10 +238,4 @@ func unchanged(edits []edit, seen []string) error {
 		}
 	}
 	return nil
-}
-
-// folder is the directory of a file and its name there.
-func folder(name string) (dir, base string) {
-	dir, base = path.Split(name)
-	return path.Clean(dir), base
 }

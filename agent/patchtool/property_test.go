@@ -135,7 +135,8 @@ func TestSplitJoin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.StringMatching(`[a\r\n]{0,12}`).Draw(t, "data")
-		if got := join(split(data)); got != data {
+		lines, end := split(data)
+		if got := strings.Join(lines, end); got != data {
 			t.Fatalf("%q became %q", data, got)
 		}
 	})

@@ -16,6 +16,10 @@ const nonblocking = 0
 
 func giveTo(*os.File, fs.FileInfo) {}
 
+func mayChange(*os.Root) error { return nil }
+
+func links(fs.FileInfo) (uint64, bool) { return 0, false }
+
 func unsyncable(error) bool { return false }
 
 func lock(context.Context, *os.Root) (func(), error) { return nil, errors.ErrUnsupported }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const supported = true
@@ -21,6 +23,29 @@ func giveTo(f *os.File, like fs.FileInfo) {
 	if s, ok := like.Sys().(*syscall.Stat_t); ok {
 		_ = f.Chown(int(s.Uid), int(s.Gid))
 	}
+}
+
+// mayChange asks the system whether this process may add names to a directory and remove them.
+func mayChange(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return cause(err)
+	}
+	defer f.Close()
+	err = unix.Faccessat(int(f.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
+		return nil // it is found out later
+	}
+	return err
+}
+
+// links is how many names a file has, and whether that can be told.
+func links(info fs.FileInfo) (uint64, bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return uint64(s.Nlink), true
 }
 
 // unsyncable reports that a file system does not write directories through, and cannot be told to.

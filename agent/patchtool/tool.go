@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"countersign/agent"
 )
@@ -45,7 +46,7 @@ func New(cfg Config) (agent.Tool, error) {
 func (t *tool) tool() agent.Tool {
 	made := agent.Tool{
 		Name: t.Name, Description: cmp.Or(t.Description, description), Version: t.Version, Kind: agent.KindApplyPatch,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: t.binding(), Bind: t.bind,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: t.binding(), Bind: t.bind, Touches: t.touches,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if t.Native {
@@ -94,6 +95,9 @@ func (t *tool) bind(ctx context.Context, call *agent.ToolCall) ([]string, error)
 	return facts(edits), nil
 }
 
+// touches: what a patch changes is below the root, and its lock is the whole root's.
+func (t *tool) touches(*agent.ToolCall) []string { return []string{t.Root} }
+
 // invoke applies a patch. A patch that does not apply is an output. The error is the context's, and nothing has changed
 // then, or it wraps agent.ErrOutcomeUnknown.
 func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
@@ -101,50 +105,57 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	if err != nil {
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
-	left, err := t.apply(ctx, sections, call.Facts)
+	left, kept, err := t.apply(ctx, sections, call.Facts)
 	switch {
 	case errors.Is(err, agent.ErrOutcomeUnknown):
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	case err != nil && ctx.Err() != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: nothing was changed: %w", t.Name, context.Cause(ctx))
 	case err != nil:
-		return agent.ToolOutput{Text: "Nothing was changed: " + err.Error() + "." + leftovers(left), Failed: true}, nil
+		return agent.ToolOutput{Text: "Nothing was changed: " + err.Error() + "." + remains(left, kept), Failed: true}, nil
 	}
 	var b strings.Builder
 	b.WriteString("The patch is applied.")
 	for _, c := range explain(sections) {
 		b.WriteString("\n" + c.String())
 	}
-	b.WriteString(leftovers(left))
+	b.WriteString(remains(left, kept))
 	return agent.ToolOutput{Text: b.String()}, nil
 }
 
-func leftovers(left []string) string {
-	if len(left) == 0 {
-		return ""
+// remains says which files of patches are there still: of this one, and of others that were cut short.
+func remains(left, kept []string) (text string) {
+	if len(left) > 0 {
+		text = "\nThese could not be removed and mean nothing any more: " + strings.Join(left, ", ")
 	}
-	return "\nThese could not be removed and mean nothing any more: " + strings.Join(left, ", ")
+	if len(kept) > 0 {
+		text += "\nA patch that was cut short left these, which alone hold what was there before it: " + strings.Join(kept,
+			", ")
+	}
+	return text
 }
 
 // apply carries the sections out on the files as somebody saw them, if anybody did.
-func (t *tool) apply(ctx context.Context, sections []section, seen []string) (left []string, err error) {
+func (t *tool) apply(ctx context.Context, sections []section, seen []string) (left, kept []string, err error) {
 	root, err := t.open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer root.Close()
 	unlock, err := lock(ctx, root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer unlock()
 	edits, err := t.plan(ctx, root, sections)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := unchanged(edits, seen); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	kept = sweep(root, edits, time.Now().Add(-leftoverAge))
 	c := commit{root: root, enter: t.enter}
-	return c.run(ctx, edits)
+	left, err = c.run(ctx, edits)
+	return left, kept, err
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"countersign/agent/internal/redact"
 )
 
 // capture keeps the beginning and the end of a stream, and counts the rest.
@@ -12,9 +14,13 @@ type capture struct {
 	head  []byte // the first bytes, half the limit at most
 	tail  []byte // what came after them; only its last bytes count, the other half of the limit
 	total int64
+
+	hidden *redact.Output // what is taken out of it
 }
 
-func newCapture(limit int) *capture { return &capture{limit: limit} }
+func newCapture(limit int, hidden *redact.Output) *capture {
+	return &capture{limit: limit, hidden: hidden}
+}
 
 // Write never fails.
 func (c *capture) Write(p []byte) (int, error) {
@@ -51,17 +57,17 @@ func (c *capture) text(limit int) (text, note string) {
 	limit = min(limit, c.limit)
 	whole := c.total <= int64(limit)
 	if whole {
-		text = string(c.head) + string(c.tail)
+		text = c.hidden.Hide(string(c.head) + string(c.tail))
 	} else {
 		head, tail := c.head[:min(limit/2, len(c.head))], c.tail
 		tail = tail[max(0, len(tail)-(limit-limit/2)):]
 		head, tail = trimEnd(head), trimStart(tail)
-		text = string(head)
+		text = c.hidden.HideCut(string(head))
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
 		left := c.total - int64(len(head)+len(tail))
-		text += fmt.Sprintf("[… %d bytes left out …]\n", left) + string(tail)
+		text += fmt.Sprintf("[… %d bytes left out …]\n", left) + c.hidden.HideRest(string(tail))
 		note = fmt.Sprintf("%d bytes, %d of them left out", c.total, left)
 	}
 	clean := strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/internal/location"
 	"countersign/agent/internal/procgroup"
+	"countersign/agent/internal/redact"
 )
 
 // Defaults of a Config.
@@ -40,11 +42,15 @@ type Config struct {
 	// Workdir is where commands run. It must exist; links in it are followed once, by New.
 	Workdir string
 	// WrittenWorkdir is the directory as the operator wrote it, with variables as ${NAME}. It is stored and shown, and
-	// decisions are bound to it. Empty: Workdir.
+	// decisions are bound to it, and to a digest of Workdir where that is another text. Empty: Workdir.
 	WrittenWorkdir string
 	// Env is the environment of commands beside PATH, HOME and LANG, which may be set here too. Decisions are bound to the
 	// names; the values are never stored or shown. A PATH holds absolute directories only.
 	Env map[string]string
+	// WrittenEnv are the values of Env as the operator wrote them, by the same names: what stands there for a variable is
+	// taken out of what commands print. It keeps a secret out of a log by accident, not from a command that means to tell
+	// it.
+	WrittenEnv map[string]string
 	// Shell is the absolute path of the program that runs scripts, as SHELL -c -- SCRIPT. Empty: [DefaultShell].
 	Shell string
 
@@ -61,11 +67,13 @@ type Config struct {
 // declared is a Config that was checked and completed.
 type declared struct {
 	Config
-	env []string // NAME=value, sorted
+	env    []string       // NAME=value, sorted
+	asked  string         // the directory before links were followed
+	hidden *redact.Output // of what commands print
 }
 
 func (c Config) check() (*declared, error) {
-	d := &declared{Config: c}
+	d := &declared{Config: c, asked: c.Workdir}
 	d.Name = cmp.Or(c.Name, DefaultName)
 	d.WrittenWorkdir = cmp.Or(c.WrittenWorkdir, c.Workdir)
 	d.Shell = cmp.Or(c.Shell, DefaultShell)
@@ -135,15 +143,28 @@ func (d *declared) checkEnv() error {
 		}
 	}
 	d.Env = env
+	d.hidden = d.credentials()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		d.env = append(d.env, name+"="+env[name])
 	}
 	return nil
 }
 
+// credentials are what is taken out of what commands print. The name of a file that is there is none.
+func (d *declared) credentials() *redact.Output {
+	var c redact.Credentials
+	for name, written := range d.WrittenEnv {
+		value := d.Env[name]
+		if _, err := os.Stat(value); err != nil || !filepath.IsAbs(value) {
+			c.AddExpanded(written, value)
+		}
+	}
+	return c.Output()
+}
+
 // binding lists what decisions are bound to: the working directory as written, the shell, names of variables.
 func (d *declared) binding() []string {
-	binding := []string{"workdir " + d.WrittenWorkdir, "shell " + d.Shell}
+	binding := []string{"workdir " + location.Directory(d.WrittenWorkdir, d.asked), "shell " + d.Shell}
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		binding = append(binding, "env "+name)
 	}

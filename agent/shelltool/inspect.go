@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -64,7 +66,7 @@ type RemarkKind string
 // The kinds of remarks. The comments say what they mean in words for people.
 const (
 	SyntaxError         RemarkKind = "syntax_error"         // the script cannot be read from here on; a shell may still run what is before
-	Dialect             RemarkKind = "dialect"              // a POSIX shell and bash read the script differently; what a POSIX shell reads is listed where it can
+	Dialect             RemarkKind = "dialect"              // shells read it differently; its own reading is listed
 	CarriageReturn      RemarkKind = "carriage_return"      // a shell takes it as part of a word, although it looks like a line's end
 	CommandSubstitution RemarkKind = "command_substitution" // output of commands becomes part of a command
 	ProcessSubstitution RemarkKind = "process_substitution" // commands stand behind a file name
@@ -91,14 +93,47 @@ const (
 	maxComments = 16
 )
 
-// Inspect takes the arguments of a call of any form apart. Its error is that they are not arguments of such a tool; a
-// script that cannot be read is a remark.
-func Inspect(arguments json.RawMessage) (Inspection, error) {
+// Inspect takes the arguments of a call of any form apart, as a POSIX shell or bash reads them: which of them runs
+// scripts is not known here. Its error is that they are not arguments of such a tool; a script that cannot be read is a
+// remark.
+func Inspect(arguments json.RawMessage) (Inspection, error) { return InspectFor("", arguments) }
+
+// InspectFor is Inspect for the program that runs scripts, by its path: what that one reads is listed, where it is one
+// of those whose reading is known.
+func InspectFor(shell string, arguments json.RawMessage) (Inspection, error) {
 	r, err := read(arguments)
 	if err != nil {
 		return Inspection{}, fmt.Errorf("inspect: %w", err)
 	}
-	in := newInspector(Place{}, make(map[nestedScript]*inspector))
+	return inspect(r, dialectOf(shell)).Inspection, nil
+}
+
+// dialect is how a shell reads scripts.
+type dialect int
+
+const (
+	unsure dialect = iota
+	readsPOSIX
+	readsBash
+)
+
+// dialectOf tells it from a shell's name, or from that of the program which a link of that name leads to.
+func dialectOf(shell string) dialect {
+	if real, err := filepath.EvalSymlinks(shell); err == nil && filepath.IsAbs(shell) {
+		shell = real
+	}
+	switch filepath.Base(shell) {
+	case "dash", "ash", "busybox":
+		return readsPOSIX
+	case "bash", "rbash":
+		return readsBash
+	}
+	return unsure
+}
+
+// inspect takes a call apart, and finds out which programs it names.
+func inspect(r request, shell dialect) *inspector {
+	in := newInspector(Place{}, shell, make(map[nestedScript]*inspector))
 	if r.argv != nil {
 		words := make([]Word, len(r.argv))
 		for i, text := range r.argv {
@@ -110,13 +145,15 @@ func Inspect(arguments json.RawMessage) (Inspection, error) {
 		in.at = Place{Script: i}
 		in.script(script)
 	}
-	return in.Inspection, nil
+	return in
 }
 
 // inspector collects an inspection.
 type inspector struct {
 	Inspection
+	calls
 	at     Place
+	lang   dialect
 	bash   bool   // which of the two readings is looked at
 	fed    bool   // the command reads something else than the empty standard input
 	depth  int    // how many statements it is within
@@ -128,11 +165,12 @@ type inspector struct {
 // nestedScript is a literal script within another.
 type nestedScript struct {
 	at   Place
+	lang dialect
 	text string
 }
 
-func newInspector(at Place, nested map[nestedScript]*inspector) *inspector {
-	return &inspector{at: at, said: make(map[Remark]bool), nested: nested}
+func newInspector(at Place, lang dialect, nested map[nestedScript]*inspector) *inspector {
+	return &inspector{at: at, lang: lang, said: make(map[Remark]bool), nested: nested}
 }
 
 func (in *inspector) remark(kind RemarkKind, text string) {
@@ -143,16 +181,28 @@ func (in *inspector) remark(kind RemarkKind, text string) {
 	}
 }
 
-// script inspects a script as both kinds of shells read it.
+// script inspects a script as both kinds of shells read it, and takes over what the one that runs it reads.
 func (in *inspector) script(text string) {
-	posix, posixErr := in.reading(text, syntax.LangPOSIX)
-	bash, bashErr := in.reading(text, syntax.LangBash)
-	chosen, err := posix, posixErr
-	if posixErr != nil && bashErr == nil {
-		chosen, err = bash, nil
+	chosen, err := in.reading(text, syntax.LangPOSIX)
+	other, otherErr := in.reading(text, syntax.LangBash)
+	if in.lang == readsBash {
+		chosen, err, other, otherErr = other, otherErr, chosen, err
+	}
+	differ := err != nil || otherErr != nil || !reflect.DeepEqual(chosen.Inspection, other.Inspection)
+	if err != nil && otherErr == nil {
+		chosen, err = other, nil
 	}
 	in.Commands = append(in.Commands, chosen.Commands...)
 	in.Remarks = append(in.Remarks, chosen.Remarks...)
+	in.calls.add(&chosen.calls)
+	if in.lang == unsure && differ && otherErr == nil { // it may be that one
+		for _, r := range other.Remarks {
+			if !slices.Contains(in.Remarks, r) {
+				in.Remarks = append(in.Remarks, r)
+			}
+		}
+		in.calls.add(&other.calls)
+	}
 	if before, _, ok := strings.Cut(text, "\r"); ok {
 		in.at.Line = 1 + strings.Count(before, "\n")
 		in.remark(CarriageReturn, "U+000D")
@@ -160,7 +210,8 @@ func (in *inspector) script(text string) {
 	if err != nil {
 		in.at.Line = errorLine(err)
 		in.remark(SyntaxError, err.Error())
-	} else if posixErr != nil || bashErr != nil || !reflect.DeepEqual(posix.Inspection, bash.Inspection) {
+		in.unknown("the rest of the script")
+	} else if differ {
 		in.at.Line = 1
 		in.remark(Dialect, "a POSIX shell and bash read this script differently")
 	}
@@ -169,7 +220,7 @@ func (in *inspector) script(text string) {
 // reading inspects a script in one language. What stands before an error is inspected too.
 func (in *inspector) reading(text string, lang syntax.LangVariant) (own *inspector, err error) {
 	text, sure := plainComments(text, lang)
-	own = newInspector(in.at, in.nested)
+	own = newInspector(in.at, in.lang, in.nested)
 	own.bash, own.text = lang == syntax.LangBash, text
 	if !sure {
 		own.remark(Dialect, `a line with # ends with \: if that is a comment, the next line is a command of its own`)

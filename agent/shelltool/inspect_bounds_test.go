@@ -68,7 +68,7 @@ func TestNestedScriptsAreReadOnce(t *testing.T) {
 			script = `sh -c "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(script) + `"`
 		}
 	}
-	in := newInspector(Place{}, make(map[nestedScript]*inspector))
+	in := newInspector(Place{}, unsure, make(map[nestedScript]*inspector))
 	in.script(script)
 	if len(in.nested) != maxNesting || len(in.Commands) != maxNesting+2000 || len(in.Remarks) > 0 {
 		t.Errorf("%d scripts were read, %d commands found, remarks %v", len(in.nested), len(in.Commands), in.Remarks)

@@ -16,50 +16,41 @@ func (in *inspector) command(c Command) {
 	in.words(c.Words, 0)
 }
 
-var (
-	shells = []string{"sh", "bash", "dash", "ash", "ksh", "mksh", "rbash"}
-	// foreign shells have a syntax of their own.
-	foreign = []string{"zsh", "fish", "csh", "tcsh", "nu", "pwsh"}
-	// interpreters run code that is in their words, in a file or on their standard input.
-	interpreters = []string{"python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "expect",
-		"awk", "gawk", "mawk", "nawk", "osascript", "Rscript", "java", "go", "make", "psql", "mysql", "sqlite3", "gdb", "vim", "ed", "ex"}
-	// wrappers run a command that their words name; plainWrappers have it right after their name, unless there are options.
-	wrappers = []string{"su", "runuser", "xargs", "ionice", "timeout", "stdbuf", "watch", "chroot", "unshare", "nsenter", "busybox", "toybox",
-		"parallel", "ssh", "docker", "podman", "kubectl", "flock", "script", "strace", "ltrace", "entr", "at", "batch", "crontab",
-		"systemd-run", "taskset", "chrt", "unbuffer", "rlwrap", "start-stop-daemon"}
-	plainWrappers = []string{"env", "sudo", "doas", "nohup", "nice", "setsid", "time", "command", "builtin", "exec"}
-	// declarations set variables by their words.
-	declarations = []string{"export", "declare", "typeset", "local", "readonly", "nameref", "env", "sudo", "doas"}
-)
-
 // words remarks on a command by its name. It is run by so many wrappers.
 func (in *inspector) words(words []Word, wrappedBy int) {
 	if len(words) == 0 || !words[0].Literal {
 		return
 	}
 	name := path.Base(words[0].Text)
+	in.named(words[0].Text)
 	if slices.Contains(declarations, name) {
 		for _, w := range words[1:] {
 			in.variable(w)
 		}
 	}
 	switch {
-	case name == "eval" || name == "trap" && len(words) > 2:
+	case name == "eval" || name == "trap" && len(words) > 2 || evaluates(name, words[1:]):
 		in.remark(Eval, written(words))
+		in.unknown(written(words))
 	case name == "." || name == "source":
 		in.remark(Source, written(words))
+		in.reads(words)
+		in.moves = true
 	case name == "alias" && len(words) > 1 || name == "hash" && len(words) > 2:
 		in.remark(Alias, written(words))
+		in.unknown(written(words))
 	case slices.Contains(shells, name):
 		in.shell(words)
 	case slices.Contains(foreign, name):
 		in.remark(NestedShell, written(words))
+		in.unknown(written(words))
 	case slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")):
 		in.interpreter(words)
 	case slices.Contains(plainWrappers, name):
 		in.wrapped(name, words, wrappedBy+1)
-	case slices.Contains(wrappers, name) || runsOthers(name, words):
+	case slices.Contains(wrappers, name) || strings.HasPrefix(name, "ld-") || runsOthers(name, words[1:]):
 		in.remark(Wrapper, written(words))
+		in.unknown(written(words))
 	}
 }
 
@@ -68,6 +59,7 @@ func (in *inspector) interpreter(words []Word) {
 		in.remark(HereDocument, written(words))
 	}
 	in.remark(Interpreter, written(words))
+	in.reads(words)
 }
 
 // wrapped remarks on a command that runs the one after it, and looks at that one when it can be told where it begins.
@@ -85,24 +77,15 @@ func (in *inspector) wrapped(name string, words []Word, wrappedBy int) {
 	in.remark(Wrapper, written(words))
 	if !rest[0].Literal {
 		in.remark(VariableCommand, rest[0].Text)
+		in.unknown(written(words))
 	} else if !strings.HasPrefix(rest[0].Text, "-") && wrappedBy < maxNesting {
-		in.words(rest, wrappedBy)
-	}
-}
-
-// runsOthers knows programs that run commands only with certain words.
-func runsOthers(name string, words []Word) bool {
-	for _, w := range words[1:] {
-		switch {
-		case name == "find" && slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.Text):
-			return true
-		case name == "git" && (w.Text == "-c" || strings.HasPrefix(w.Text, "--exec") || w.Text == "bisect" || w.Text == "filter-branch"):
-			return true
-		case name == "tar" && (strings.HasPrefix(w.Text, "--to-command") || strings.HasPrefix(w.Text, "--checkpoint-action") || strings.HasPrefix(w.Text, "--use-compress-program")):
-			return true
+		if !slices.Contains([]string{"command", "builtin", "time"}, name) {
+			in.program(called{name: rest[0].Text, file: true})
 		}
+		in.words(rest, wrappedBy)
+	} else {
+		in.unknown(written(words))
 	}
-	return false
 }
 
 // shell looks into what another shell is told to run.
@@ -110,21 +93,28 @@ func (in *inspector) shell(words []Word) {
 	script, whole := inlineScript(words)
 	if !whole || in.at.Inside >= maxNesting {
 		in.remark(NestedShell, written(words))
+		if script == "" {
+			in.reads(words)
+		} else { // it reads other files first, or is too deep
+			in.unknown(written(words))
+		}
 	}
 	switch {
 	case script == "" && in.fed:
 		in.remark(HereDocument, written(words))
+		in.unknown(written(words))
 	case script != "" && in.at.Inside < maxNesting:
-		key := nestedScript{in.at, script}
+		key := nestedScript{in.at, dialectOf(words[0].Text), script}
 		nested := in.nested[key]
 		if nested == nil {
-			nested = newInspector(in.at, in.nested)
+			nested = newInspector(in.at, key.lang, in.nested)
 			nested.at.Inside++
 			nested.script(script)
 			in.nested[key] = nested
 		}
 		in.Commands = append(in.Commands, nested.Commands...)
 		in.Remarks = append(in.Remarks, nested.Remarks...)
+		in.calls.add(&nested.calls)
 	}
 }
 
@@ -166,6 +156,7 @@ func inlineScript(words []Word) (script string, whole bool) {
 func (in *inspector) variable(w Word) {
 	name, _, ok := strings.Cut(w.Text, "=")
 	name = strings.TrimSuffix(name, "+")
+	in.paths = in.paths || ok && name == "PATH"
 	if ok && (slices.Contains(decisive, name) || slices.ContainsFunc(decisivePrefixes, func(p string) bool { return strings.HasPrefix(name, p) })) {
 		in.remark(Environment, w.Text)
 	}

@@ -13,8 +13,9 @@ func (in *inspector) statement(stmt *syntax.Stmt) {
 	before := *in
 	defer func() { in.at, in.fed = before.at, before.fed }()
 	in.line(stmt)
+	numbers := in.numbers(stmt.Redirs)
 	redirections := in.redirections(stmt.Redirs)
-	in.fed = in.fed || feeds(stmt.Redirs)
+	in.fed = in.fed || in.feeds(stmt.Redirs)
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		c := Command{Redirections: redirections}
@@ -22,8 +23,10 @@ func (in *inspector) statement(stmt *syntax.Stmt) {
 			c.Assignments = append(c.Assignments, in.assignment(a))
 		}
 		for _, w := range cmd.Args {
+			c.Words = append(c.Words, numbers.before(w.Pos())...)
 			c.Words = append(c.Words, in.word(w))
 		}
+		c.Words = append(c.Words, numbers.rest()...)
 		if len(cmd.Args) > 0 && !c.Words[0].Literal {
 			in.unknownName(cmd.Args[0])
 		}
@@ -36,7 +39,11 @@ func (in *inspector) statement(stmt *syntax.Stmt) {
 		in.command(c)
 	default:
 		if len(redirections) > 0 || stmt.Cmd == nil {
-			in.command(Command{Redirections: redirections})
+			c := Command{Redirections: redirections}
+			if stmt.Cmd == nil {
+				c.Words = numbers.rest()
+			}
+			in.command(c)
 		}
 		if stmt.Cmd == nil && stmt.Negated {
 			in.remark(Dialect, "!") // an error in one shell and nothing in another
@@ -60,6 +67,16 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 		case *syntax.FuncDecl:
 			in.at.Line = int(n.Pos().Line())
 			in.remark(Function, in.source(n))
+			in.renamed, in.loops = append(in.renamed, n.Name.Value), true
+		case *syntax.WhileClause, *syntax.ForClause:
+			in.loops = true
+		case *syntax.BinaryTest:
+			in.comparison(n)
+		case *syntax.UnaryTest:
+			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet && !plainNames(in.word(w)) {
+				in.remark(Eval, in.source(n))
+				in.unknown(in.source(n))
+			}
 		case *syntax.CmdSubst:
 			in.at.Line = int(n.Pos().Line())
 			in.remark(CommandSubstitution, in.source(n))
@@ -71,10 +88,40 @@ func (in *inspector) inside(stmt *syntax.Stmt) {
 	})
 }
 
+// comparison remarks on a comparison of numbers in [[ ]]: bash reads both sides as expressions, and so runs what is in
+// the subscripts of a variable's value.
+func (in *inspector) comparison(n *syntax.BinaryTest) {
+	switch n.Op {
+	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+	default:
+		return
+	}
+	for _, x := range []syntax.TestExpr{n.X, n.Y} {
+		if w, ok := x.(*syntax.Word); ok && !in.number(w) {
+			in.remark(Eval, in.source(n))
+			in.unknown(in.source(n))
+			return
+		}
+	}
+}
+
+// number reports whether a word is a number, whatever the variables hold.
+func (in *inspector) number(w *syntax.Word) bool {
+	if len(w.Parts) == 1 {
+		if p, ok := w.Parts[0].(*syntax.ParamExp); ok && (p.Length || p.Param != nil &&
+			strings.Contains("#?$!", p.Param.Value)) {
+			return true
+		}
+	}
+	text := in.word(w)
+	return text.Literal && strings.Trim(text.Text, "0123456789") == ""
+}
+
 // deeper inspects a statement within another one.
 func (in *inspector) deeper(stmt *syntax.Stmt) {
 	if in.depth == maxDepth {
 		in.remark(SyntaxError, fmt.Sprintf("commands are more than %d deep within others", maxDepth))
+		in.unknown("the rest of the script")
 		return
 	}
 	in.depth++
@@ -111,12 +158,45 @@ func (in *inspector) unknownName(w *syntax.Word) {
 		return true
 	})
 	in.remark(kind, in.source(w))
+	in.unknown(in.source(w))
+	in.moves = true
+}
+
+// numberWords are numbers of several digits before redirections, which the shell takes for words of the command.
+type numberWords []*syntax.Lit
+
+// isWord reports whether a number before a redirection is none of a descriptor: only bash knows such of several digits.
+func (in *inspector) isWord(n *syntax.Lit) bool { return !in.bash && len(n.Value) > 1 }
+
+func (in *inspector) numbers(redirs []*syntax.Redirect) (numbers numberWords) {
+	for _, r := range redirs {
+		if r.N != nil && in.isWord(r.N) {
+			numbers = append(numbers, r.N)
+		}
+	}
+	return numbers
+}
+
+// before takes those out that stand before a place.
+func (n *numberWords) before(at syntax.Pos) (words []Word) {
+	for len(*n) > 0 && at.After((*n)[0].Pos()) {
+		words = append(words, Word{Text: (*n)[0].Value, Literal: true})
+		*n = (*n)[1:]
+	}
+	return words
+}
+
+func (n *numberWords) rest() (words []Word) {
+	for _, lit := range *n {
+		words = append(words, Word{Text: lit.Value, Literal: true})
+	}
+	return words
 }
 
 // feeds reports whether one of the redirections is of standard input.
-func feeds(redirs []*syntax.Redirect) bool {
+func (in *inspector) feeds(redirs []*syntax.Redirect) bool {
 	for _, r := range redirs {
-		if (r.N == nil || r.N.Value == "0") && strings.HasPrefix(r.Op.String(), "<") {
+		if (r.N == nil || r.N.Value == "0" || in.isWord(r.N)) && strings.HasPrefix(r.Op.String(), "<") {
 			return true
 		}
 	}
@@ -127,7 +207,7 @@ func (in *inspector) redirections(redirs []*syntax.Redirect) []Redirection {
 	var all []Redirection
 	for _, r := range redirs {
 		out := Redirection{Operator: r.Op.String()}
-		if r.N != nil {
+		if r.N != nil && !in.isWord(r.N) {
 			out.Operator = r.N.Value + out.Operator
 		}
 		if r.Hdoc != nil {

@@ -1,6 +1,7 @@
 package shelltool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -9,15 +10,19 @@ import (
 	"time"
 
 	"countersign/agent/internal/procgroup"
+	"countersign/agent/internal/redact"
 )
 
 // process is one program to run.
 type process struct {
 	path  string
+	exec  string   // another name of the same file, for the system call; empty: path
 	args  []string // with the name of the program as the first
 	env   []string
 	dir   string
 	grace time.Duration
+
+	hidden *redact.Output // what is taken out of what it prints
 }
 
 // result is what became of a process.
@@ -35,7 +40,7 @@ type result struct {
 // run runs the process to its end, or kills it and all of its group when bounded ends: because of the time, or because
 // outer ended too. When run returns, nothing of the group is left that a signal could end.
 func (p process) run(outer, bounded context.Context, limit int) result {
-	res := result{stdout: newCapture(limit), stderr: newCapture(limit)}
+	res := result{stdout: newCapture(limit, p.hidden), stderr: newCapture(limit, p.hidden)}
 	if bounded.Err() != nil {
 		res.notStarted, res.timeout = errNoTime, true
 		return res
@@ -46,8 +51,9 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 		return res
 	}
 	defer pipes.close()
-	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w, Stderr: pipes.err.w}
-	group, err := procgroup.Start(cmd)
+	cmd := &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w,
+		Stderr: pipes.err.w}
+	group, err := procgroup.Start(bounded, cmd)
 	if err != nil {
 		res.notStarted = cause(err)
 		return res
@@ -77,7 +83,7 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 	readers.Wait()
 	res.held = pipes.out.held || pipes.err.held
 	if !res.unknown {
-		res.ending(cmd.ProcessState, killed, outer.Err() != nil)
+		res.ending(group.State(), killed, outer.Err() != nil)
 	}
 	return res
 }

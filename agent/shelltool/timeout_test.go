@@ -36,7 +36,12 @@ func stopped(t *testing.T, cfg Config, arguments any) (out agent.ToolOutput, dir
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes, err := x.processes(r)
+	p, err := x.open(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	processes, err := x.processes(r, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -29,7 +30,8 @@ func New(cfg Config) (agent.Tool, error) {
 	t := &tool{d}
 	made := agent.Tool{
 		Name: d.Name, Description: cmp.Or(d.Description, description), Version: d.Version, Kind: agent.KindShell,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind, Touches: touches,
+		Explain:       t.explain,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if d.Native {
@@ -37,6 +39,9 @@ func New(cfg Config) (agent.Tool, error) {
 	}
 	return made, nil
 }
+
+// touches: a command may depend on any file and change any.
+func touches(*agent.ToolCall) []string { return []string{"/"} }
 
 func (t *tool) validate(raw json.RawMessage) error {
 	_, err := t.request(raw)
@@ -70,7 +75,21 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	if err != nil {
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
-	processes, err := t.processes(r)
+	p, err := t.open(ctx, r)
+	if err != nil {
+		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
+	}
+	defer p.Close()
+	if call.Facts != nil { // somebody relies on what is run
+		facts, err := t.facts(ctx, r, p)
+		if err != nil {
+			return agent.ToolOutput{}, fmt.Errorf("call %s: nothing was started: %w", t.Name, err)
+		}
+		if !slices.Equal(call.Facts, facts) {
+			return agent.ToolOutput{Text: "Nothing was started: " + changed, Failed: true}, nil
+		}
+	}
+	processes, err := t.processes(r, p)
 	if err != nil {
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
@@ -78,6 +97,10 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	defer cancel()
 	return t.run(ctx, bounded, r, processes)
 }
+
+// changed is what the model reads when a program is not the one that was asked about.
+const changed = "a program is no longer what it was when this call was decided about. Call it again if that should " +
+	"run as it is now."
 
 // run runs the processes one after the other; bounded ends before ctx when the time is up.
 func (t *tool) run(ctx, bounded context.Context, r request, processes []process) (agent.ToolOutput, error) {
@@ -108,24 +131,20 @@ func (t *tool) interrupted(ctx context.Context, started []result) error {
 	return fmt.Errorf("call %s: it was stopped while it ran: %w: %w", t.Name, why, agent.ErrOutcomeUnknown)
 }
 
-// processes makes the call's processes, which are run in order.
-func (t *tool) processes(r request) ([]process, error) {
+// processes makes the call's processes, which are run in order, of the program that they all run.
+func (t *tool) processes(r request, p *program) ([]process, error) {
 	if now, err := filepath.EvalSymlinks(t.Workdir); err != nil || now != t.Workdir {
 		return nil, errors.New("nothing was started: the working directory is gone, or is another one now")
 	}
-	base := process{dir: t.Workdir, env: t.env, grace: grace}
+	base := process{path: p.path, exec: p.exec(), dir: t.Workdir, env: t.env, grace: grace, hidden: t.hidden}
 	if r.argv != nil {
-		path, err := t.program(r.argv[0])
-		if err != nil {
-			return nil, err
-		}
-		base.path, base.args = path, r.argv
+		base.args = r.argv
 		return []process{base}, nil
 	}
 	all := make([]process, len(r.scripts))
 	for i, script := range r.scripts {
 		all[i] = base
-		all[i].path, all[i].args = t.Shell, []string{t.Shell, "-c", "--", script}
+		all[i].args = []string{t.Shell, "-c", "--", script}
 	}
 	return all, nil
 }

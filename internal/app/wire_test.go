@@ -139,7 +139,7 @@ agents:
 	thread = w.mention("note")
 	w.mustClick(ben, w.card(thread, 1), "approve")
 	w.answer(thread, "answer:")
-	if text, err := os.ReadFile(filepath.Join(work, "note.md")); err != nil || string(text) != "Noted.\n" {
+	if text, err := os.ReadFile(filepath.Join(work, "note.md")); err != nil || string(text) != "Noted." {
 		t.Errorf("note: %q, %v", text, err)
 	}
 	w.verified()

@@ -40,7 +40,7 @@ func parseFile(t *testing.T, text string) *agentsfile.File {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]string{"URL": "https://" + canary + ".example", "TOKEN": canary, "DIR": dir}
+	values := map[string]string{"URL": "https://host.example/" + canary, "TOKEN": canary, "DIR": dir}
 	f, err := agentsfile.Parse("agents.yaml", []byte(text), func(name string) (string, bool) {
 		value, ok := values[name]
 		return value, ok

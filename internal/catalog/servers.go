@@ -66,16 +66,16 @@ func (m *Servers) config(d *agentsfile.MCPServer) mcptoolset.ServerConfig {
 		cfg.WrittenCommand = append(cfg.WrittenCommand, word.Written)
 	}
 	if len(d.Env) > 0 {
-		cfg.Env = make(map[string]string, len(d.Env))
+		cfg.Env, cfg.WrittenEnv = make(map[string]string, len(d.Env)), make(map[string]string, len(d.Env))
 	}
 	for _, v := range d.Env {
-		cfg.Env[v.Name] = v.Value.Value
+		cfg.Env[v.Name], cfg.WrittenEnv[v.Name] = v.Value.Value, v.Value.Written
 	}
 	if len(d.Headers) > 0 {
-		cfg.Headers = make(map[string]string, len(d.Headers))
+		cfg.Headers, cfg.WrittenHeaders = make(map[string]string, len(d.Headers)), make(map[string]string, len(d.Headers))
 	}
 	for _, h := range d.Headers {
-		cfg.Headers[h.Name] = h.Value.Value
+		cfg.Headers[h.Name], cfg.WrittenHeaders[h.Name] = h.Value.Value, h.Value.Written
 	}
 	return cfg
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,16 +14,21 @@ import (
 
 // newShellTool makes the tool that the file declares, without a gate.
 func newShellTool(t *agentsfile.Tool) (agent.Tool, error) {
-	env := make(map[string]string, len(t.Env))
+	env, written := make(map[string]string, len(t.Env)), make(map[string]string, len(t.Env))
 	for _, v := range t.Env {
-		env[v.Name] = v.Value.Value
+		env[v.Name], written[v.Name] = v.Value.Value, v.Value.Written
 	}
 	tool, err := shelltool.New(shelltool.Config{
 		Name: t.Name, Description: t.Description, Version: t.Version,
 		Workdir: t.Directory.Value, WrittenWorkdir: t.Directory.Written,
-		Env: env, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
+		Env: env, WrittenEnv: written, Shell: t.Shell, Timeout: t.Timeout, MaxOutput: t.MaxOutput, Native: t.Native,
 	})
-	tool.NeedsApproval, tool.Explain = nil, explainShell
+	loose, shell := tool.Explain, cmp.Or(t.Shell,
+		shelltool.DefaultShell) // loose: what of a call decisions are not bound to
+	tool.NeedsApproval, tool.Explain = nil, func(call *agent.ToolCall) []string {
+		return append(loose(call),
+			explainShell(shell, call)...)
+	}
 	return tool, err
 }
 
@@ -46,8 +52,8 @@ func handoffDescription(to *agentsfile.Agent) string {
 
 // explainShell lists the commands of a call, behind what cannot be read off it: where there is little room, that is
 // what somebody has to see.
-func explainShell(call *agent.ToolCall) []string {
-	in, err := shelltool.Inspect(call.Arguments)
+func explainShell(shell string, call *agent.ToolCall) []string {
+	in, err := shelltool.InspectFor(shell, call.Arguments)
 	if err != nil {
 		return nil
 	}

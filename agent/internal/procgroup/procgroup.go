@@ -4,9 +4,13 @@
 package procgroup
 
 import (
+	"context"
+	"errors"
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Supported is false where a process and all that it started cannot be ended together.
@@ -22,14 +26,47 @@ type Group struct {
 	waited bool
 }
 
-// Start starts the command as the first process of a new group. The caller calls Wait.
-func Start(cmd *exec.Cmd) (*Group, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return &Group{cmd: cmd}, nil
+// busyPatience bounds how long Start waits for a program that somebody has open for writing.
+const busyPatience = time.Second
+
+// Start starts the command, which must not be used by itself, as the first process of a new group. The caller calls
+// Wait. The command gets no right to look into other processes that its user does not give it: see launch.
+//
+// A program that was just written may be busy for a moment (ETXTBSY) although its writer has closed it: a process that
+// was forked meanwhile, and has not become another program yet, has it open too. So it is tried again.
+func Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
+	wait, waited := time.Millisecond, time.Duration(0)
+	return start(cmd, func() bool {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return false
+		}
+		waited += wait
+		wait *= 2
+		return waited < busyPatience
+	})
 }
+
+// start tries as long as the program is busy and again says so.
+func start(cmd *exec.Cmd, again func() bool) (*Group, error) {
+	for {
+		attempt := *cmd // a Cmd is started once, also in vain
+		attempt.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		err := launch(&attempt)
+		if err == nil {
+			return &Group{cmd: &attempt}, nil
+		}
+		if !errors.Is(err, syscall.ETXTBSY) || !again() {
+			return nil, err
+		}
+	}
+}
+
+// State says how the first process ended, once Wait has returned.
+func (g *Group) State() *os.ProcessState { return g.cmd.ProcessState }
 
 // Wait waits for the first process, kills what is left of the group, and returns what [exec.Cmd.Wait] says.
 func (g *Group) Wait() error {

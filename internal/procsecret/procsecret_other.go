@@ -1,0 +1,7 @@
+//go:build !linux
+
+package procsecret
+
+import "errors"
+
+func hide() error { return errors.ErrUnsupported }
