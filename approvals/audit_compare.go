@@ -233,7 +233,9 @@ func plausible(has, said Outcome) bool {
 	case said == OutcomeRan, said == OutcomeFailed, said == OutcomeNotRun:
 		return false
 	case said == OutcomeNone:
-		return has == OutcomeNotRun || has == OutcomeRan || has == OutcomeUnknown // as people say, without an effect of ours
+		// As people say, without an effect of ours; or as the effect says, of which entries of the first form tell only that it
+		// is done.
+		return has != OutcomeRunning
 	}
 	return slices.Contains(outcomeMoves[said], has)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -358,4 +359,42 @@ func frozenEnds(status approvals.RunStatus) approvals.RunStatus {
 		return status
 	}
 	return approvals.RunDone
+}
+
+// TestFrozenFailedCall has a tool of the frozen store say that its call was carried out without success, of which the audit
+// trail of that time says nothing: the request says so now, and the trail still agrees with it.
+func TestFrozenFailedCall(t *testing.T) {
+	t.Parallel()
+	path := frozenStore(t)
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var request approvals.RequestID
+	err = db.Update(func(btx *bolt.Tx) error {
+		tx, b := &tx{btx: btx, path: path}, btx.Bucket(bucketEffects)
+		return tx.scan(bucketEffects, nil, nil, func(k, v []byte) (bool, error) {
+			var e effect2
+			if err := tx.decode2(k, v, &e); err != nil || e.Request == "" || e.Output == nil {
+				return true, err
+			}
+			request, e.Output.Failed = e.Request, true
+			return false, b.Put(bytes.Clone(k), seal2(k, &e))
+		})
+	})
+	if err := errors.Join(err, db.Close()); err != nil || request == "" {
+		t.Fatal(request, err)
+	}
+	s := open(t, path)
+	err = s.View(t.Context(), func(tx approvals.Tx) error {
+		r, err := tx.RequestHead("T1", request)
+		if err == nil && r.Outcome != approvals.OutcomeFailed {
+			t.Errorf("the outcome is %q", r.Outcome)
+		}
+		return err
+	})
+	_, verr := approvals.VerifyAudit(t.Context(), s, approvals.VerifyOptions{})
+	if err := errors.Join(err, verr); err != nil {
+		t.Error(err)
+	}
 }

@@ -13,11 +13,12 @@ import (
 // Records are stored in a binary form of their own: reading and writing them as JSON was a third of what a decision
 // costs.
 //
-// A struct is the number of its fields and then the fields, in the order of their declaration, so that fields added at
-// the end read as zero from older records; anything else that changes a struct needs a new number of the format
-// (TestSchema watches over that). Numbers are varints; strings, bytes and lists begin with their length, and nil lists
-// differ from empty ones; a pointer begins with 0 or 1; a time is its MarshalBinary, nothing when it is zero. Bytes,
-// raw JSON for instance, are kept as they are.
+// A struct is a number of fields and then these fields, in the order of their declaration; those at the end that are
+// zero are left out. So fields added at the end read as zero from older records, and older programs read records that
+// do not use them; anything else that changes a struct needs a new number of the format (TestSchema watches over
+// that). Numbers are varints; strings, bytes and lists begin with their length, and nil lists differ from empty ones;
+// a pointer begins with 0 or 1; a time is its MarshalBinary, nothing when it is zero. Bytes, raw JSON for instance,
+// are kept as they are.
 type codec struct {
 	encode func(b []byte, v reflect.Value) []byte
 	decode func(r *reader, v reflect.Value)
@@ -281,8 +282,12 @@ func structCodec(t reflect.Type) codec {
 	}
 	return codec{
 		func(b []byte, v reflect.Value) []byte {
-			b = binary.AppendUvarint(b, uint64(len(fields)))
-			for _, f := range fields {
+			n := len(fields)
+			for n > 0 && v.Field(fields[n-1].index).IsZero() {
+				n--
+			}
+			b = binary.AppendUvarint(b, uint64(n))
+			for _, f := range fields[:n] {
 				b = f.encode(b, v.Field(f.index))
 			}
 			return b
