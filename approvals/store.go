@@ -11,7 +11,8 @@ import (
 // Store keeps the records. It knows no rules: it gets, puts and lists, in transactions. store/storetest is the
 // contract's conformance suite.
 type Store interface {
-	// View runs fn in a read transaction: a consistent snapshot. Put methods return an error in it.
+	// View runs fn in a read transaction: a consistent snapshot. Put methods return an error in it. fn may be called again,
+	// as in Update.
 	View(ctx context.Context, fn func(Tx) error) error
 	// Update runs fn in a serializable read-write transaction and commits when fn returns nil; then, and only then, the
 	// changes are durable. An error of fn is returned unchanged and nothing is changed. fn may be called again: it must
@@ -47,7 +48,8 @@ type Clock interface {
 //     less. Lists are in the order of the bytes of their keys unless they say otherwise.
 //   - Deleting what is not there succeeds and changes nothing.
 //   - Putting a record that lacks its workspace or a part of its id is ErrInvalid.
-//   - Puts may be deferred to the end of the closure; reads of the same transaction see them.
+//   - Puts may be deferred to the end of the closure; reads of the same transaction see them. An error that takes a look at
+//     the data may then come from the next read, or from Update; after it the transaction can only fail.
 //   - Raw JSON (arguments, audit data, outputs, states, sessions) comes back byte for byte. Within a record it has no
 //     white space between its parts; states and sessions are any bytes.
 //   - Two places that differ in Direct alone are one place.

@@ -37,7 +37,8 @@ type Job struct {
 	// Group is the job's share of the handlers, for instance a channel: however slow the handlers of one group are, those of
 	// another are not kept waiting.
 	Group string `json:"group,omitempty"`
-	// Generation is for handlers to read: it grows with every Enqueue of the key. Enqueue ignores it.
+	// Generation is for handlers to read: it grows with every Enqueue of the key, also when the job was gone in between.
+	// Enqueue ignores it.
 	Generation uint64 `json:"generation,omitempty"`
 }
 
@@ -45,6 +46,7 @@ type Job struct {
 type JobTx interface {
 	// Enqueue plans jobs; see Job. What is not committed is not planned.
 	Enqueue(jobs ...Job) error
-	// DeleteJob removes the job with the key. A handler that has been given it is not stopped.
+	// DeleteJob removes the job with the key. A handler that has been given it is not stopped, and its error does not bring
+	// the job back.
 	DeleteJob(ws WorkspaceID, kind JobKind, id string) error
 }

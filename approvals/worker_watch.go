@@ -12,7 +12,11 @@ const (
 	sweepEvery = 5 * time.Second // find runs and notifications that wait without a job
 	// sweepAlone is sweepEvery where this process alone works on the store: its jobs are as durable as its records.
 	sweepAlone = time.Minute
-	sweepLimit = 200
+	sweepLimit = 10_000
+	// deadlinesEvery is how often all pending requests are looked at for deadlines that are wrong, or passed without a job.
+	deadlinesEvery = time.Minute
+	// overdueFor is how long ago a deadline must have passed to count as missed.
+	overdueFor = 15 * time.Second
 	// undeliveredFor is how long a notification waits before it counts as forgotten.
 	undeliveredFor = 15 * time.Second
 )
@@ -23,16 +27,19 @@ func (w *Worker) watch(ctx context.Context) {
 	if exclusive(w.store) {
 		every, seals = sweepAlone, sweepAlone
 	}
-	sweep, seal := time.NewTicker(every), time.NewTicker(seals)
+	sweep, seal, deadlines := time.NewTicker(every), time.NewTicker(seals), time.NewTicker(deadlinesEvery)
 	defer sweep.Stop()
 	defer seal.Stop()
-	w.report(ctx, "look for deadlines that were set by a wrong clock", w.checkDeadlines(ctx))
+	defer deadlines.Stop()
+	w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-seal.C:
 			w.report(ctx, "seal the audit trail", w.seal(ctx))
+		case <-deadlines.C:
+			w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
 		case <-sweep.C:
 			w.report(ctx, "look for work without a job", w.sweep(ctx))
 		}
@@ -74,8 +81,8 @@ func (w *Worker) sweep(ctx context.Context) error {
 	})
 }
 
-// checkDeadlines looks once, when the worker starts, for requests whose deadline is further away than it can be: the clock
-// that set it was ahead.
+// checkDeadlines looks for requests whose deadline is further away than it can be, because the clock that set it was ahead,
+// and for those whose deadline has passed without anybody noticing.
 func (w *Worker) checkDeadlines(ctx context.Context) error {
 	all, err := auditWorkspaces(ctx, w.store)
 	for _, ws := range all {
@@ -87,14 +94,15 @@ func (w *Worker) checkDeadlines(ctx context.Context) error {
 func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 	query := RequestQuery{Workspace: ws, Status: RequestPending, Limit: maxPage}
 	for {
-		var far []RequestID
+		var amiss []RequestID
 		var next RequestID
 		err := w.store.View(ctx, func(tx Tx) error {
-			far = nil
+			amiss = nil
 			heads, more, err := tx.QueryRequests(query)
 			for _, r := range heads {
-				if !r.Expires.IsZero() && r.Expires.Sub(tx.Now()) > r.Requirement.ExpiresIn {
-					far = append(far, r.ID)
+				left := r.Expires.Sub(tx.Now())
+				if !r.Expires.IsZero() && (left > r.Requirement.ExpiresIn || left < -overdueFor) {
+					amiss = append(amiss, r.ID)
 				}
 			}
 			next = more
@@ -103,7 +111,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range far {
+		for _, id := range amiss {
 			if _, err := expire(ctx, w.store, ws, id); err != nil {
 				return err
 			}

@@ -186,6 +186,19 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
+// TestWhatHasFailed says of each answer whether the call did what it was to do.
+func TestWhatHasFailed(t *testing.T) {
+	t.Parallel()
+	for status, failed := range map[int]bool{200: false, 204: false, 304: true, 400: true, 404: true, 500: true, 599: true} {
+		url, _ := recorder(t, says(status, ""))
+		tool := newTool(t, httptool.Config{Method: "POST", URL: url})
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, Arguments: []byte(`{}`), EffectID: "eff_1"})
+		if err != nil || out.Failed != failed {
+			t.Errorf("%d: failed %v, %v", status, out.Failed, err)
+		}
+	}
+}
+
 func TestLargeAnswerIsNotRead(t *testing.T) {
 	t.Parallel()
 	var wrote atomic.Int64

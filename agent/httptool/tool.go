@@ -43,32 +43,32 @@ var errTimeout = errors.New("timed out")
 func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
-	text, settled, err := t.run(bounded, call)
+	out, settled, err := t.run(bounded, call)
 	switch {
 	case settled: // what is known for good counts, also when nobody wants it any more
-		return agent.ToolOutput{Text: text}, nil
+		return out, nil
 	case ctx.Err() != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, context.Cause(ctx))
 	case err != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
-	return agent.ToolOutput{Text: text}, nil
+	return out, nil
 }
 
 // run makes the call and says how it went. settled says that the end of the context had no part in it. Its error is that
-// nobody can tell.
-func (t *tool) run(ctx context.Context, call *agent.ToolCall) (text string, settled bool, err error) {
+// nobody can tell. A call that was not made, not answered, or answered with a status of 300 or more has failed.
+func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOutput, settled bool, err error) {
 	first, err := t.request(call)
 	if err != nil {
-		return "The call was not made: " + err.Error() + ".", true, nil
+		return agent.ToolOutput{Text: "The call was not made: " + err.Error() + ".", Failed: true}, true, nil
 	}
 	x := &exchange{tool: t, trusted: true}
 	res, err := x.follow(ctx, first)
 	if err != nil {
-		text, err = x.unanswered(ctx, err)
-		return text, false, err
+		text, err := x.unanswered(ctx, err)
+		return agent.ToolOutput{Text: text, Failed: true}, false, err
 	}
 	defer res.Body.Close()
-	text, settled = t.text(ctx, res, x.note)
-	return text, settled, nil
+	text, settled := t.text(ctx, res, x.note)
+	return agent.ToolOutput{Text: text, Failed: res.StatusCode >= 300}, settled, nil
 }
