@@ -126,15 +126,18 @@ func (f *facts) maySit(q *Requirement, seat Seat, u UserID, now time.Time) error
 
 // mayAnswer says whether u may take any seat of the requirement.
 func (f *facts) mayAnswer(q *Requirement, u UserID, now time.Time) error {
-	refused := fmt.Errorf("%w: nobody can approve under %s", ErrUnauthorized, q.name())
+	var refused error
 	for _, seat := range q.Seats {
 		err := f.maySit(q, seat, u, now)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(refused, ErrUnavailable) {
+		if refused == nil || !errors.Is(refused, ErrUnavailable) {
 			refused = err
 		}
+	}
+	if refused == nil {
+		return fmt.Errorf("%w: nobody can approve under %s", ErrUnauthorized, q.name())
 	}
 	return refused
 }
