@@ -240,8 +240,8 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 		return err
 	}
 	c.touched(r)
-	c.show(r)
 	if result.status == "" {
+		c.show(r)
 		return nil
 	}
 	settled := auditData{Digest: r.Digest}
@@ -251,6 +251,11 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	if err := c.moveRequest(r, result.status, string(d.By), settled); err != nil {
 		return err
 	}
+	due := c.now
+	if r.Status == RequestApproved && r.Outcome == OutcomeNone {
+		due = due.Add(cardPause)
+	}
+	c.showAt(r, due)
 	return c.requeue(r.Run, r.ID)
 }
 

@@ -46,9 +46,11 @@ func (c *txn) end(r *Run, e ending) error {
 	if err := c.closeRequests(requests, &e); err != nil {
 		return err
 	}
-	effects, err := c.EffectsOfRun(c.ws, r.ID)
-	if err != nil {
-		return err
+	var effects []*EffectRecord // a run that has its answer has the outputs of all its calls
+	if e.to != RunDone {
+		if effects, err = c.EffectsOfRun(c.ws, r.ID); err != nil {
+			return err
+		}
 	}
 	if e.to == RunDone {
 		c.answer(r)

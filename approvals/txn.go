@@ -237,13 +237,21 @@ func (c *txn) requeue(id RunID, why RequestID) error {
 }
 
 // show queues what brings the request's card up to date.
-func (c *txn) show(r *RequestHead) {
+func (c *txn) show(r *RequestHead) { c.showAt(r, c.now) }
+
+// cardPause is how long the card of an approved call waits before it is brought up to date: a call that has its outcome by
+// then takes one change of the card instead of two, which surfaces ration.
+const cardPause = 250 * time.Millisecond
+
+// showAt is show not before the instant, unless something else is to be shown in the place before.
+func (c *txn) showAt(r *RequestHead, due time.Time) {
 	for _, n := range c.dirty.notes {
 		if n.Kind == NotifyCard && n.Request == r.ID {
+			c.plan(deliverJob(n.Key(), due))
 			return
 		}
 	}
-	c.notify(&Notification{Kind: NotifyCard, Place: r.Place, Run: r.Run, Request: r.ID})
+	c.notifyAt(&Notification{Kind: NotifyCard, Place: r.Place, Run: r.Run, Request: r.ID}, due)
 }
 
 // say queues a notice for the people of the run's place.
@@ -252,11 +260,13 @@ func (c *txn) say(r *Run, text string) {
 }
 
 // notify puts n into the outbox and wakes the delivery of its queue.
-func (c *txn) notify(n *Notification) {
+func (c *txn) notify(n *Notification) { c.notifyAt(n, c.now) }
+
+func (c *txn) notifyAt(n *Notification, due time.Time) {
 	n.Workspace, n.Created = c.ws, c.now
 	n.ID = NotificationID(c.newID("ntf_"))
 	c.dirty.notes = append(c.dirty.notes, n)
-	c.plan(deliverJob(n.Key(), c.now))
+	c.plan(deliverJob(n.Key(), due))
 }
 
 func deliverJob(k CopyKey, due time.Time) Job {
