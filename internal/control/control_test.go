@@ -22,7 +22,8 @@ import (
 
 // fakeDesk answers with what a test wants.
 type fakeDesk struct {
-	page    []*approvals.Request
+	page    []*approvals.RequestHead
+	asked   Query
 	request *approvals.Request
 	err     error
 	decided approvals.Decision
@@ -30,9 +31,12 @@ type fakeDesk struct {
 	data    []byte
 }
 
-func (f *fakeDesk) Pending(_ context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
+func (f *fakeDesk) Requests(_ context.Context, q Query, after Cursor, limit int) (
+	[]*approvals.RequestHead, bool, error,
+) {
+	f.asked = q
 	page := f.page
-	for len(page) > 0 && page[0].ID <= after.Request {
+	for len(page) > 0 && string(page[0].ID) <= after.ID {
 		page = page[1:]
 	}
 	return page[:min(limit, len(page))], len(page) > limit, f.err
@@ -103,9 +107,9 @@ func serveTo(t *testing.T, desk Desk, judge func(*lineage.Peer) error) (store st
 	return store, client
 }
 
-// named returns a request of which only the id is known.
+// named returns a pending request of which only the id is known.
 func named(id approvals.RequestID) *approvals.Request {
-	return &approvals.Request{RequestHead: approvals.RequestHead{ID: id}}
+	return &approvals.Request{RequestHead: approvals.RequestHead{ID: id, Status: approvals.RequestPending}}
 }
 
 // TestThroughSocket gets the same through the socket as from the desk.
@@ -115,16 +119,17 @@ func TestThroughSocket(t *testing.T) {
 		RequestHead:    approvals.RequestHead{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending},
 		RequestContent: approvals.RequestContent{Arguments: json.RawMessage(`{"a":1}`)},
 	}
-	desk := &fakeDesk{page: []*approvals.Request{r, named("req_2"), named("req_3")}, request: r, entries: 3,
-		data: bytes.Repeat([]byte("x"), 3<<20)}
+	desk := &fakeDesk{page: []*approvals.RequestHead{&r.RequestHead, &named("req_2").RequestHead,
+		&named("req_3").RequestHead}, request: r, entries: 3, data: bytes.Repeat([]byte("x"), 3<<20)}
 	_, c := serve(t, desk)
 	ctx := t.Context()
 
-	page, more, err := c.Pending(ctx, Cursor{}, 2)
+	pending := Query{Status: approvals.RequestPending}
+	page, more, err := c.Requests(ctx, pending, Cursor{}, 2)
 	if err != nil || !more || len(page) != 2 {
 		t.Errorf("first page: %d, %v, %v", len(page), more, err)
 	}
-	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 ||
+	if page, more, err = c.Requests(ctx, pending, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 ||
 		page[0].ID != "req_3" {
 		t.Errorf("last page: %d, %v, %v", len(page), more, err)
 	}

@@ -22,7 +22,7 @@ import (
 func TestOnlyOperators(t *testing.T) {
 	t.Parallel()
 	r := named("req_1")
-	desk := &fakeDesk{page: []*approvals.Request{r}, request: r, entries: 1, data: []byte("all of it")}
+	desk := &fakeDesk{page: []*approvals.RequestHead{&r.RequestHead}, request: r, entries: 1, data: []byte("all of it")}
 	why := fmt.Errorf("%w (a test)", lineage.ErrDescendant)
 	for _, refused := range []bool{true, false} {
 		_, c := serveTo(t, desk, func(*lineage.Peer) error {
@@ -32,7 +32,7 @@ func TestOnlyOperators(t *testing.T) {
 			return nil // the control
 		})
 		for name, try := range map[string]func(ctx context.Context) error{
-			"list": func(ctx context.Context) error { _, _, err := c.Pending(ctx, Cursor{}, 1); return err },
+			"list": func(ctx context.Context) error { _, _, err := c.Requests(ctx, Query{}, Cursor{}, 1); return err },
 			"show": func(ctx context.Context) error { _, err := c.Request(ctx, "req_1"); return err },
 			"decide": func(ctx context.Context) error {
 				_,

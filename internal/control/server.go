@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"countersign/approvals"
@@ -57,7 +56,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/requests", s.pending)
+	mux.HandleFunc("GET /v1/requests", s.requests)
 	mux.HandleFunc("GET /v1/requests/{id}", s.request)
 	mux.HandleFunc("POST /v1/decisions", s.decide)
 	mux.HandleFunc("GET /v1/audit/report", s.verify)
@@ -66,34 +65,11 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// pendingPage is the answer to a list.
-type pendingPage struct {
-	Requests []*approvals.Request `json:"requests"`
-	More     bool                 `json:"more"`
-}
-
 // result is the answer to everything that has one: the request as it stands, and what went wrong.
 type result struct {
 	Request *approvals.Request     `json:"request,omitempty"`
 	Report  *approvals.AuditReport `json:"report,omitempty"`
 	Error   *failure               `json:"error,omitempty"`
-}
-
-const mostPending = 100
-
-func (s *Server) pending(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || limit < 1 || limit > mostPending {
-		limit = mostPending
-	}
-	after := Cursor{approvals.WorkspaceID(q.Get("workspace")), approvals.RequestID(q.Get("after"))}
-	page, more, err := s.Desk.Pending(r.Context(), after, limit)
-	if err != nil {
-		s.answer(w, result{Error: newFailure(err)})
-		return
-	}
-	s.answer(w, pendingPage{page, more})
 }
 
 func (s *Server) request(w http.ResponseWriter, r *http.Request) {
