@@ -149,12 +149,20 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 }
 
 // VerifyAudit is part of Desk.
-func (c *Client) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
+func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
+	path, kept := "/v1/audit/report", opts != (approvals.VerifyOptions{})
+	if kept {
+		path += "?" + url.Values{paramHead: {opts.Head.String()}}.Encode()
+	}
 	answer := result{Report: &approvals.AuditReport{}}
-	if err := c.call(ctx, http.MethodGet, "/v1/audit/report", nil, &answer); err != nil {
+	if err := c.call(ctx, http.MethodGet, path, nil, &answer); err != nil {
 		return approvals.AuditReport{}, err
 	}
-	return *answer.Report, answer.Error.err()
+	err := answer.Error.err()
+	if err == nil && kept && !answer.Report.HeadFound { // a bot that has not looked for it
+		err = fmt.Errorf("ask the bot: it does not say whether an entry has the head; %w", errOtherVersion)
+	}
+	return *answer.Report, err
 }
 
 // ExportAudit is part of Desk.

@@ -27,6 +27,8 @@ type fakeDesk struct {
 	request *approvals.Request
 	err     error
 	decided approvals.Decision
+	head    approvals.VerifyOptions
+	found   bool
 	entries int
 	data    []byte
 }
@@ -51,8 +53,10 @@ func (f *fakeDesk) Decide(_ context.Context, d approvals.Decision) (*approvals.R
 	return f.request, f.err
 }
 
-func (f *fakeDesk) VerifyAudit(context.Context) (approvals.AuditReport, error) {
-	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}}}, f.err
+func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
+	f.head = opts
+	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}},
+		HeadFound: f.found}, f.err
 }
 
 func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry) error) error {
@@ -146,7 +150,7 @@ func TestThroughSocket(t *testing.T) {
 	if diff := cmp.Diff(d, desk.decided); diff != "" {
 		t.Error(diff)
 	}
-	if report, err := c.VerifyAudit(ctx); err != nil || report.Workspaces[0].Entries != 7 {
+	if report, err := c.VerifyAudit(ctx, approvals.VerifyOptions{}); err != nil || report.Workspaces[0].Entries != 7 {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
 	n := 0
@@ -173,17 +177,40 @@ func TestErrorsThroughSocket(t *testing.T) {
 			}
 		})
 	}
-	broken := &approvals.AuditError{Workspace: "T1", Seq: 4, Reason: "altered"}
+	broken := &approvals.AuditError{Workspace: "T1", Seq: 4, Request: "req_1", Effect: "eff", Reason: "altered"}
 	_, c := serve(t, &fakeDesk{err: broken, entries: 2, data: []byte("half")})
-	_, err := c.VerifyAudit(t.Context())
+	report, err := c.VerifyAudit(t.Context(), approvals.VerifyOptions{})
 	if got, ok := errors.AsType[*approvals.AuditError](err); !ok || *got != *broken {
 		t.Errorf("verify: %v", err)
+	}
+	if len(report.Workspaces) != 1 || report.Workspaces[0].Entries != 7 {
+		t.Errorf("verify: what is in order got lost: %+v", report)
 	}
 	if err := c.ExportAudit(t.Context(), func(*approvals.AuditEntry) error { return nil }); err == nil {
 		t.Error("half an export was taken for a whole one")
 	}
 	if err := c.Backup(t.Context(), io.Discard); err == nil {
 		t.Error("half a backup was taken for a whole one")
+	}
+}
+
+// TestHeadIsLookedFor by the bot; one that does not say so has not.
+func TestHeadIsLookedFor(t *testing.T) {
+	t.Parallel()
+	kept := approvals.VerifyOptions{Head: [32]byte{1, 2, 3}}
+	for _, found := range []bool{true, false} {
+		desk := &fakeDesk{found: found}
+		_, c := serve(t, desk)
+		report, err := c.VerifyAudit(t.Context(), kept)
+		if report.HeadFound != found || found != (err == nil) || !found && !errors.Is(err, errOtherVersion) {
+			t.Errorf("found %v: %+v, %v", found, report, err)
+		}
+		if desk.head != kept {
+			t.Errorf("the bot was asked for %v", desk.head)
+		}
+		if answer := get(t, c, "/v1/audit/report?head=12"); !strings.Contains(answer, `"code":"invalid"`) {
+			t.Errorf("a head of two digits: %s", answer)
+		}
 	}
 }
 

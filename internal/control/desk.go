@@ -25,7 +25,7 @@ type Desk interface {
 	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
-	VerifyAudit(ctx context.Context) (approvals.AuditReport, error)
+	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
 	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
 	// Backup writes a consistent copy of the store.
@@ -108,8 +108,8 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 }
 
 // VerifyAudit is part of Desk.
-func (l *Local) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
-	return approvals.VerifyAudit(ctx, l.Store, approvals.VerifyOptions{})
+func (l *Local) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
+	return approvals.VerifyAudit(ctx, l.Store, opts)
 }
 
 // ExportAudit is part of Desk.

@@ -35,11 +35,13 @@ func TestOnlyOperators(t *testing.T) {
 			"list": func(ctx context.Context) error { _, _, err := c.Requests(ctx, Query{}, Cursor{}, 1); return err },
 			"show": func(ctx context.Context) error { _, err := c.Request(ctx, "req_1"); return err },
 			"decide": func(ctx context.Context) error {
-				_,
-					err := c.Decide(ctx, approvals.Decision{Via: "x"})
+				_, err := c.Decide(ctx, approvals.Decision{Via: "x"})
 				return err
 			},
-			"verify": func(ctx context.Context) error { _, err := c.VerifyAudit(ctx); return err },
+			"verify": func(ctx context.Context) error {
+				_, err := c.VerifyAudit(ctx, approvals.VerifyOptions{})
+				return err
+			},
 			"export": func(ctx context.Context) error {
 				return c.ExportAudit(ctx, func(*approvals.AuditEntry) error { return nil })
 			},

@@ -87,8 +87,18 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, result{Request: req, Error: newFailure(err)})
 }
 
+// paramHead is the parameter of GET /v1/audit/report with the hash that an entry must have.
+const paramHead = "head"
+
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
-	report, err := s.Desk.VerifyAudit(r.Context())
+	var opts approvals.VerifyOptions
+	if head := r.URL.Query().Get(paramHead); head != "" {
+		if err := opts.Head.UnmarshalText([]byte(head)); err != nil {
+			s.answer(w, result{Error: newFailure(fmt.Errorf("%w: head: %w", approvals.ErrInvalid, err))})
+			return
+		}
+	}
+	report, err := s.Desk.VerifyAudit(r.Context(), opts)
 	s.answer(w, result{Report: &report, Error: newFailure(err)})
 }
 
