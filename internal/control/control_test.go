@@ -29,8 +29,11 @@ type fakeDesk struct {
 	decided approvals.Decision
 	head    approvals.VerifyOptions
 	found   bool
-	entries int
-	data    []byte
+	letters []*DeadLetter
+
+	replayed []approvals.NotificationID
+	entries  int
+	data     []byte
 }
 
 func (f *fakeDesk) Requests(_ context.Context, q Query, after Cursor, limit int) (
@@ -67,6 +70,15 @@ func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry)
 		}
 	}
 	return f.err
+}
+
+func (f *fakeDesk) DeadLetters(context.Context, Cursor, int) ([]*DeadLetter, bool, error) {
+	return f.letters, false, f.err
+}
+
+func (f *fakeDesk) Replay(_ context.Context, ids ...approvals.NotificationID) ([]approvals.NotificationID, error) {
+	f.replayed = append(f.replayed, ids...)
+	return ids, f.err
 }
 
 func (f *fakeDesk) Backup(_ context.Context, w io.Writer) error {

@@ -28,6 +28,12 @@ type Desk interface {
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
 	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
+	// DeadLetters lists the notifications that were given up, workspace after workspace and by id, behind the cursor.
+	// Pages are as those of Requests.
+	DeadLetters(ctx context.Context, after Cursor, limit int) (page []*DeadLetter, more bool, err error)
+	// Replay puts dead letters back into the outbox and returns which of the ids they were, in no order, also with an
+	// error. Others it leaves alone.
+	Replay(ctx context.Context, ids ...approvals.NotificationID) (replayed []approvals.NotificationID, err error)
 	// Backup writes a consistent copy of the store.
 	Backup(ctx context.Context, w io.Writer) error
 	// Close ends the work; the desk is of no use afterwards.
@@ -47,7 +53,7 @@ type backuper interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Local is a Desk on an open store. Without a Decider it only reads.
+// Local is a Desk on an open store. Without a Decider it takes no decisions.
 type Local struct {
 	Store   approvals.Store
 	Decider Decider

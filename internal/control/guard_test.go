@@ -45,7 +45,9 @@ func TestOnlyOperators(t *testing.T) {
 			"export": func(ctx context.Context) error {
 				return c.ExportAudit(ctx, func(*approvals.AuditEntry) error { return nil })
 			},
-			"backup": func(ctx context.Context) error { return c.Backup(ctx, io.Discard) },
+			"letters": func(ctx context.Context) error { _, _, err := c.DeadLetters(ctx, Cursor{}, 1); return err },
+			"replay":  func(ctx context.Context) error { _, err := c.Replay(ctx, "ntf_1"); return err },
+			"backup":  func(ctx context.Context) error { return c.Backup(ctx, io.Discard) },
 		} {
 			switch err := try(t.Context()); {
 			case !refused && err != nil:
@@ -56,6 +58,9 @@ func TestOnlyOperators(t *testing.T) {
 		}
 		if asked := desk.decided.Via == "x"; asked == refused {
 			t.Errorf("refused: %v, the desk was asked: %v", refused, asked)
+		}
+		if asked := len(desk.replayed) > 0; asked == refused {
+			t.Errorf("refused: %v, the desk has replayed: %v", refused, asked)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"countersign/store/boltstore"
 )
 
-// openStore returns a store of its own.
-func openStore(t *testing.T) *boltstore.Store {
+// newStore returns a store of its own.
+func newStore(t *testing.T) *boltstore.Store {
 	t.Helper()
 	st, err := boltstore.Open(filepath.Join(t.TempDir(), "x.db"), boltstore.Config{})
 	if err != nil {
@@ -93,7 +93,7 @@ func listed(t *testing.T, desk Desk, q Query, limit int) (ids []string) {
 // socket between.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	st := openStore(t)
+	st := newStore(t)
 	all := newTestRequests()
 	putRequests(t, st, all)
 	local := &Local{Store: st}
@@ -143,7 +143,7 @@ func TestRequests(t *testing.T) {
 // TestRequestsReadsNoContents: the arguments of calls that are not shown are not read.
 func TestRequestsReadsNoContents(t *testing.T) {
 	t.Parallel()
-	st := openStore(t)
+	st := newStore(t)
 	putRequests(t, st, newTestRequests())
 	desk := &Local{Store: headsOnly{st}}
 	if got := listed(t, desk, Query{}, 5); len(got) != 36 {
@@ -176,7 +176,7 @@ func (headsOnlyTx) Requests(approvals.WorkspaceID, []approvals.RequestID) ([]*ap
 // TestLocal finds a request in any workspace, and decides nothing without the right to.
 func TestLocal(t *testing.T) {
 	t.Parallel()
-	st := openStore(t)
+	st := newStore(t)
 	putRequests(t, st, newTestRequests())
 	desk := &Local{Store: st}
 	if r, err := desk.Request(t.Context(), "req_03"); err != nil || r.Workspace != "T1" {

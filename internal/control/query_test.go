@@ -90,7 +90,7 @@ func get(t *testing.T, c *Client, path string) string {
 // TestEarlierParameters: a client of an earlier version knows workspace, after and limit, and means what is pending.
 func TestEarlierParameters(t *testing.T) {
 	t.Parallel()
-	st := openStore(t)
+	st := newStore(t)
 	putRequests(t, st, newTestRequests())
 	_, c := serve(t, &Local{Store: st})
 	first := get(t, c, "/v1/requests?limit=2&workspace=&after=")

@@ -61,6 +61,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/decisions", s.decide)
 	mux.HandleFunc("GET /v1/audit/report", s.verify)
 	mux.HandleFunc("GET /v1/audit/entries", s.export)
+	mux.HandleFunc("GET /v1/outbox/dead", s.letters)
+	mux.HandleFunc("POST /v1/outbox/replay", s.replay)
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	return mux
 }

@@ -85,7 +85,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	desk, err := p.desk(ctx, p.rules)
+	desk, err := p.decidingDesk(ctx)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *listCommand) Run(ctx context.Context, p *Program) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ failed, not run, unknown), its arguments and decisions.`,
 
 // Run prints one request.
 func (c *showCommand) Run(ctx context.Context, p *Program) error {
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}

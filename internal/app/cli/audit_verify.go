@@ -52,7 +52,7 @@ func (c *verifyCommand) setHead(value string) error {
 
 // Run prints what was verified, or what is wrong.
 func (c *verifyCommand) Run(ctx context.Context, p *Program) error {
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}
