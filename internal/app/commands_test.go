@@ -19,7 +19,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide",
-		"audit", "audit verify", "audit export", "backup", "version", "healthcheck", "demo-mcp", "completion", "help",
+		"audit", "audit verify", "audit export", "outbox", "outbox list", "outbox replay", "backup", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
@@ -60,6 +60,14 @@ func TestUsage(t *testing.T) {
 		{"approvals decide req_1 --approve --reject --as U1", "--approve and --reject: a request has one answer"},
 		{"approvals decide req_1 --mark-done --as U1", "needs --reason"},
 		{"approvals decide req_1 --retry --always --as U1", "--always goes with"},
+		{"approvals list --status done", "pending, approved, rejected, expired, cancelled, stale, all"},
+		{"approvals list --since tomorrow", "how long ago"},
+		{"audit verify --head 12ab", "64 hexadecimal digits"},
+		{"outbox", "list, replay"},
+		{"outbox replay", "needs the ids of dead letters, or --all"},
+		{"outbox replay ntf_1 --all", "--all puts back everything"},
+		{"outbox list --limit -1", "--limit is a number of dead letters"},
+		{"outbox replay ntf_1", "there is no store at"},
 		{"backup", "needs the file to make"},
 		{"''", `has no command ""; it has approvals,`},
 		{"approvals list", "there is no store at"},

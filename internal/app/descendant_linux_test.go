@@ -212,6 +212,27 @@ func TestToolsOrphanTriesTheFile(t *testing.T) {
 	in.refused()
 }
 
+// TestToolsOrphanReplaysNothing: nor does it put dead letters back into the outbox of the store's file.
+func TestToolsOrphanReplaysNothing(t *testing.T) {
+	t.Parallel()
+	in := newIntruder(t)
+	in.script("replay", "go", "outbox replay --all")
+	in.write("work/leave", strings.ReplaceAll(withoutEnv, "decide", "replay"))
+	in.answer(in.mention("run it"), "Exit")
+	in.left()
+	in.bot.kill()
+	in.begin()
+	if code := in.await("replay.code"); code == "0" {
+		t.Errorf("a process that a tool has started has written the store: %s", in.read("work/replay.said"))
+	}
+	if said := in.read("work/replay.said"); !strings.Contains(said, "started by a tool") {
+		t.Errorf("it was told %q", said)
+	}
+	if out := in.must("outbox", "replay", "--all"); out != "Nothing was given up.\n" {
+		t.Errorf("control: the operator's own command says %q", out)
+	}
+}
+
 // TestToolsOwnBot: nor through a bot that it has started itself.
 func TestToolsOwnBot(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func TestAnswerOfTheBotGetsLost(t *testing.T) {
 		want      string // is said
 		decisions int
 	}{
-		{"after it was recorded", func(b *between) { b.mute.Store(true) }, 0, " is approved.", 1},
+		{"after it was recorded", func(b *between) { b.mute.Store(true) }, 0, " is approved. The call ", 1},
 		{"on its way to the bot", func(b *between) { b.lose.Store(true) }, 1, "is not recorded", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

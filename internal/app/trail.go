@@ -22,23 +22,18 @@ type trail struct {
 	ctx     context.Context
 	next    map[approvals.WorkspaceID]uint64
 	actions map[approvals.AuditAction]float64
-	pending float64
-	counted time.Time
+	waiting waiting
 }
 
-// How long a scrape may take, how many entries it reads at a time, and how old the count of pending requests may be.
+// How long a scrape may take, and how many entries it reads at a time.
 const (
 	trailTimeout = 3 * time.Second
 	trailPage    = 500
-	pendingAge   = 10 * time.Second
 )
 
-var (
-	trailDesc = prometheus.NewDesc("countersign_audit_entries_total",
-		"What happened since the start, by the action in the audit trail: runs, requests, decisions, effects.",
-		[]string{"action"}, nil)
-	pendingDesc = prometheus.NewDesc("countersign_requests_pending", "Requests that wait for people.", nil, nil)
-)
+var trailDesc = prometheus.NewDesc("countersign_audit_entries_total",
+	"What happened since the start, by the action in the audit trail: runs, requests, decisions, effects.",
+	[]string{"action"}, nil)
 
 var _ prometheus.Collector = (*trail)(nil)
 
@@ -69,6 +64,7 @@ func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger) (*trail
 func (t *trail) Describe(ch chan<- *prometheus.Desc) {
 	ch <- trailDesc
 	ch <- pendingDesc
+	ch <- deadLettersDesc
 }
 
 // Collect is part of prometheus.Collector.
@@ -83,7 +79,8 @@ func (t *trail) Collect(ch chan<- prometheus.Metric) {
 	for action, n := range t.actions {
 		ch <- prometheus.MustNewConstMetric(trailDesc, prometheus.CounterValue, n, string(action))
 	}
-	ch <- prometheus.MustNewConstMetric(pendingDesc, prometheus.GaugeValue, t.pending)
+	ch <- prometheus.MustNewConstMetric(pendingDesc, prometheus.GaugeValue, t.waiting.requests)
+	ch <- prometheus.MustNewConstMetric(deadLettersDesc, prometheus.GaugeValue, t.waiting.letters)
 }
 
 func (t *trail) catchUp(ctx context.Context) error {
@@ -102,10 +99,7 @@ func (t *trail) catchUp(ctx context.Context) error {
 			}
 		}
 	}
-	if time.Since(t.counted) < pendingAge {
-		return nil
-	}
-	return t.count(ctx, all)
+	return t.waiting.count(ctx, t.store, all)
 }
 
 // read counts the next entries of a workspace and says whether there may be more.
@@ -124,27 +118,4 @@ func (t *trail) read(ctx context.Context, ws approvals.WorkspaceID) (more bool, 
 	}
 	t.next[ws] = from + uint64(len(page))
 	return len(page) == trailPage, nil
-}
-
-// count counts the pending requests.
-func (t *trail) count(ctx context.Context, all []approvals.WorkspaceID) error {
-	n := 0
-	for _, ws := range all {
-		q := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, Limit: trailPage}
-		for more := true; more; {
-			var page []*approvals.RequestHead
-			var next approvals.RequestID
-			err := t.store.View(ctx, func(tx approvals.Tx) (err error) {
-				page, next, err = tx.QueryRequests(q)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			n += len(page)
-			q.After, more = next, next != ""
-		}
-	}
-	t.pending, t.counted = float64(n), time.Now()
-	return nil
 }

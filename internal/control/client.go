@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"countersign/approvals"
@@ -18,6 +17,9 @@ import (
 
 // ErrNotRunning is returned by Dial when nobody listens: the bot does not run.
 var ErrNotRunning = errors.New("the bot does not run")
+
+// errOtherVersion explains an answer that cannot be right.
+var errOtherVersion = errors.New("is it another version of the program?")
 
 // Client is a Desk at the other end of the socket.
 type Client struct {
@@ -70,7 +72,7 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (io
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
-		return nil, fmt.Errorf("ask the bot: it answers %s; is it another version of the program?", resp.Status)
+		return nil, fmt.Errorf("ask the bot: it answers %s; %w", resp.Status, errOtherVersion)
 	}
 	return resp.Body, nil
 }
@@ -101,18 +103,23 @@ type lostError struct{ error }
 
 func (e *lostError) Unwrap() error { return e.error }
 
-// Pending is part of Desk.
-func (c *Client) Pending(ctx context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
-	q := url.Values{"limit": {strconv.Itoa(limit)}, "workspace": {string(after.Workspace)},
-		"after": {string(after.Request)}}
-	var answer struct {
-		pendingPage
-		Error *failure `json:"error"`
-	}
-	if err := c.call(ctx, http.MethodGet, "/v1/requests?"+q.Encode(), nil, &answer); err != nil {
+// Requests is part of Desk.
+func (c *Client) Requests(ctx context.Context, q Query, after Cursor, limit int) (
+	page []*approvals.RequestHead, more bool, err error,
+) {
+	var answer requestsAnswer
+	if err := c.call(ctx, http.MethodGet, "/v1/requests?"+after.on(q.values(), limit).Encode(), nil, &answer); err != nil {
 		return nil, false, err
 	}
-	return answer.Requests, answer.More, answer.Error.err()
+	if err := answer.Error.err(); err != nil {
+		return nil, false, err
+	}
+	for _, r := range answer.Requests {
+		if !q.selects(r) { // a bot that does not know the question yet lists what is pending
+			return nil, false, fmt.Errorf("ask the bot: it lists request %s, which was not asked for; %w", r.ID, errOtherVersion)
+		}
+	}
+	return answer.Requests, answer.More, nil
 }
 
 // Request is part of Desk.
@@ -142,12 +149,20 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 }
 
 // VerifyAudit is part of Desk.
-func (c *Client) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
+func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
+	path, kept := "/v1/audit/report", opts != (approvals.VerifyOptions{})
+	if kept {
+		path += "?" + url.Values{paramHead: {opts.Head.String()}}.Encode()
+	}
 	answer := result{Report: &approvals.AuditReport{}}
-	if err := c.call(ctx, http.MethodGet, "/v1/audit/report", nil, &answer); err != nil {
+	if err := c.call(ctx, http.MethodGet, path, nil, &answer); err != nil {
 		return approvals.AuditReport{}, err
 	}
-	return *answer.Report, answer.Error.err()
+	err := answer.Error.err()
+	if err == nil && kept && !answer.Report.HeadFound { // a bot that has not looked for it
+		err = fmt.Errorf("ask the bot: it does not say whether an entry has the head; %w", errOtherVersion)
+	}
+	return *answer.Report, err
 }
 
 // ExportAudit is part of Desk.

@@ -22,17 +22,26 @@ import (
 
 // fakeDesk answers with what a test wants.
 type fakeDesk struct {
-	page    []*approvals.Request
+	page    []*approvals.RequestHead
+	asked   Query
 	request *approvals.Request
 	err     error
 	decided approvals.Decision
-	entries int
-	data    []byte
+	head    approvals.VerifyOptions
+	found   bool
+	letters []*DeadLetter
+
+	replayed []approvals.NotificationID
+	entries  int
+	data     []byte
 }
 
-func (f *fakeDesk) Pending(_ context.Context, after Cursor, limit int) ([]*approvals.Request, bool, error) {
+func (f *fakeDesk) Requests(_ context.Context, q Query, after Cursor, limit int) (
+	[]*approvals.RequestHead, bool, error,
+) {
+	f.asked = q
 	page := f.page
-	for len(page) > 0 && page[0].ID <= after.Request {
+	for len(page) > 0 && string(page[0].ID) <= after.ID {
 		page = page[1:]
 	}
 	return page[:min(limit, len(page))], len(page) > limit, f.err
@@ -47,8 +56,10 @@ func (f *fakeDesk) Decide(_ context.Context, d approvals.Decision) (*approvals.R
 	return f.request, f.err
 }
 
-func (f *fakeDesk) VerifyAudit(context.Context) (approvals.AuditReport, error) {
-	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}}}, f.err
+func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
+	f.head = opts
+	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}},
+		HeadFound: f.found}, f.err
 }
 
 func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry) error) error {
@@ -59,6 +70,15 @@ func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry)
 		}
 	}
 	return f.err
+}
+
+func (f *fakeDesk) DeadLetters(context.Context, Cursor, int) ([]*DeadLetter, bool, error) {
+	return f.letters, false, f.err
+}
+
+func (f *fakeDesk) Replay(_ context.Context, ids ...approvals.NotificationID) ([]approvals.NotificationID, error) {
+	f.replayed = append(f.replayed, ids...)
+	return ids, f.err
 }
 
 func (f *fakeDesk) Backup(_ context.Context, w io.Writer) error {
@@ -103,9 +123,9 @@ func serveTo(t *testing.T, desk Desk, judge func(*lineage.Peer) error) (store st
 	return store, client
 }
 
-// named returns a request of which only the id is known.
+// named returns a pending request of which only the id is known.
 func named(id approvals.RequestID) *approvals.Request {
-	return &approvals.Request{RequestHead: approvals.RequestHead{ID: id}}
+	return &approvals.Request{RequestHead: approvals.RequestHead{ID: id, Status: approvals.RequestPending}}
 }
 
 // TestThroughSocket gets the same through the socket as from the desk.
@@ -115,16 +135,17 @@ func TestThroughSocket(t *testing.T) {
 		RequestHead:    approvals.RequestHead{Workspace: "T1", ID: "req_1", Status: approvals.RequestPending},
 		RequestContent: approvals.RequestContent{Arguments: json.RawMessage(`{"a":1}`)},
 	}
-	desk := &fakeDesk{page: []*approvals.Request{r, named("req_2"), named("req_3")}, request: r, entries: 3,
-		data: bytes.Repeat([]byte("x"), 3<<20)}
+	desk := &fakeDesk{page: []*approvals.RequestHead{&r.RequestHead, &named("req_2").RequestHead,
+		&named("req_3").RequestHead}, request: r, entries: 3, data: bytes.Repeat([]byte("x"), 3<<20)}
 	_, c := serve(t, desk)
 	ctx := t.Context()
 
-	page, more, err := c.Pending(ctx, Cursor{}, 2)
+	pending := Query{Status: approvals.RequestPending}
+	page, more, err := c.Requests(ctx, pending, Cursor{}, 2)
 	if err != nil || !more || len(page) != 2 {
 		t.Errorf("first page: %d, %v, %v", len(page), more, err)
 	}
-	if page, more, err = c.Pending(ctx, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 ||
+	if page, more, err = c.Requests(ctx, pending, CursorAt(page[1]), 2); err != nil || more || len(page) != 1 ||
 		page[0].ID != "req_3" {
 		t.Errorf("last page: %d, %v, %v", len(page), more, err)
 	}
@@ -141,7 +162,7 @@ func TestThroughSocket(t *testing.T) {
 	if diff := cmp.Diff(d, desk.decided); diff != "" {
 		t.Error(diff)
 	}
-	if report, err := c.VerifyAudit(ctx); err != nil || report.Workspaces[0].Entries != 7 {
+	if report, err := c.VerifyAudit(ctx, approvals.VerifyOptions{}); err != nil || report.Workspaces[0].Entries != 7 {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
 	n := 0
@@ -168,17 +189,40 @@ func TestErrorsThroughSocket(t *testing.T) {
 			}
 		})
 	}
-	broken := &approvals.AuditError{Workspace: "T1", Seq: 4, Reason: "altered"}
+	broken := &approvals.AuditError{Workspace: "T1", Seq: 4, Request: "req_1", Effect: "eff", Reason: "altered"}
 	_, c := serve(t, &fakeDesk{err: broken, entries: 2, data: []byte("half")})
-	_, err := c.VerifyAudit(t.Context())
+	report, err := c.VerifyAudit(t.Context(), approvals.VerifyOptions{})
 	if got, ok := errors.AsType[*approvals.AuditError](err); !ok || *got != *broken {
 		t.Errorf("verify: %v", err)
+	}
+	if len(report.Workspaces) != 1 || report.Workspaces[0].Entries != 7 {
+		t.Errorf("verify: what is in order got lost: %+v", report)
 	}
 	if err := c.ExportAudit(t.Context(), func(*approvals.AuditEntry) error { return nil }); err == nil {
 		t.Error("half an export was taken for a whole one")
 	}
 	if err := c.Backup(t.Context(), io.Discard); err == nil {
 		t.Error("half a backup was taken for a whole one")
+	}
+}
+
+// TestHeadIsLookedFor by the bot; one that does not say so has not.
+func TestHeadIsLookedFor(t *testing.T) {
+	t.Parallel()
+	kept := approvals.VerifyOptions{Head: [32]byte{1, 2, 3}}
+	for _, found := range []bool{true, false} {
+		desk := &fakeDesk{found: found}
+		_, c := serve(t, desk)
+		report, err := c.VerifyAudit(t.Context(), kept)
+		if report.HeadFound != found || found != (err == nil) || !found && !errors.Is(err, errOtherVersion) {
+			t.Errorf("found %v: %+v, %v", found, report, err)
+		}
+		if desk.head != kept {
+			t.Errorf("the bot was asked for %v", desk.head)
+		}
+		if answer := get(t, c, "/v1/audit/report?head=12"); !strings.Contains(answer, `"code":"invalid"`) {
+			t.Errorf("a head of two digits: %s", answer)
+		}
 	}
 }
 

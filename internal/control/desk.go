@@ -15,17 +15,25 @@ var ErrNoBackup = errors.New("this store has no backup of its own; use the datab
 
 // Desk is what an operator can do with a store, across its workspaces.
 type Desk interface {
-	// Pending lists pending requests behind the cursor, oldest first, at most limit, and says whether there are more.
-	Pending(ctx context.Context, after Cursor, limit int) (page []*approvals.Request, more bool, err error)
+	// Requests lists what becomes of the requests that match, workspace after workspace, oldest first, behind the cursor:
+	// at most limit, and no more than a page of 200. There may be others only where more is set.
+	Requests(ctx context.Context, q Query, after Cursor, limit int) (
+		page []*approvals.RequestHead, more bool, err error)
 	// Request finds a request in any workspace; approvals.ErrNotFound.
 	Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error)
 	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
 	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
-	// VerifyAudit walks every audit chain. See approvals.VerifyAudit.
-	VerifyAudit(ctx context.Context) (approvals.AuditReport, error)
+	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
+	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
 	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
+	// DeadLetters lists the notifications that were given up, workspace after workspace and by id, behind the cursor.
+	// Pages are as those of Requests.
+	DeadLetters(ctx context.Context, after Cursor, limit int) (page []*DeadLetter, more bool, err error)
+	// Replay puts dead letters back into the outbox and returns which of the ids they were, in no order, also with an
+	// error. Others it leaves alone.
+	Replay(ctx context.Context, ids ...approvals.NotificationID) (replayed []approvals.NotificationID, err error)
 	// Backup writes a consistent copy of the store.
 	Backup(ctx context.Context, w io.Writer) error
 	// Close ends the work; the desk is of no use afterwards.
@@ -34,15 +42,6 @@ type Desk interface {
 
 // Via is the way of all answers that come from a desk, as the audit trail names it.
 const Via = "cli"
-
-// Cursor is a place in the list of pending requests. The zero Cursor is its start.
-type Cursor struct {
-	Workspace approvals.WorkspaceID `json:"workspace,omitempty"`
-	Request   approvals.RequestID   `json:"request,omitempty"`
-}
-
-// CursorAt returns the place behind the request.
-func CursorAt(r *approvals.Request) Cursor { return Cursor{r.Workspace, r.ID} }
 
 // Decider records answers; *approvals.Service is one.
 type Decider interface {
@@ -54,7 +53,7 @@ type backuper interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Local is a Desk on an open store. Without a Decider it only reads.
+// Local is a Desk on an open store. Without a Decider it takes no decisions.
 type Local struct {
 	Store   approvals.Store
 	Decider Decider
@@ -62,57 +61,26 @@ type Local struct {
 
 var _ Desk = (*Local)(nil)
 
-// Pending is part of Desk.
-func (l *Local) Pending(ctx context.Context, after Cursor, limit int) (
-	page []*approvals.Request, more bool, err error,
+// Requests is part of Desk.
+func (l *Local) Requests(ctx context.Context, q Query, after Cursor, limit int) (
+	page []*approvals.RequestHead, more bool, err error,
 ) {
-	err = l.Store.View(ctx, func(tx approvals.Tx) error {
-		page = nil
-		all, err := tx.AuditWorkspaces()
-		if err != nil {
+	read := func(ws approvals.WorkspaceID, behind string, limit int) (
+		found []*approvals.RequestHead, next string, err error,
+	) {
+		one := q.in(ws)
+		one.After, one.Limit = approvals.RequestID(behind), limit
+		err = l.Store.View(ctx, func(tx approvals.Tx) error {
+			heads, after, err := tx.QueryRequests(one)
+			found, next = heads, string(after)
 			return err
-		}
-		for _, ws := range all {
-			if ws < after.Workspace || len(page) > limit {
-				continue
-			}
-			var behind approvals.RequestID
-			if ws == after.Workspace {
-				behind = after.Request
-			}
-			found, err := pendingBehind(tx, ws, behind, limit+1-len(page))
-			if err != nil {
-				return err
-			}
-			page = append(page, found...)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("list pending requests: %w", err)
+		})
+		return found, next, err
 	}
-	if len(page) > limit {
-		return page[:limit], true, nil
+	if page, more, err = readPage(ctx, l.Store, after, limit, read); err != nil {
+		return nil, false, fmt.Errorf("list requests: %w", err)
 	}
-	return page, false, nil
-}
-
-// pendingBehind returns the first pending requests of a workspace behind the given one.
-func pendingBehind(tx approvals.Tx, ws approvals.WorkspaceID, behind approvals.RequestID, limit int) ([]*approvals.Request, error) {
-	q := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, After: behind, Limit: limit}
-	var ids []approvals.RequestID
-	for {
-		heads, next, err := tx.QueryRequests(q)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range heads {
-			ids = append(ids, h.ID)
-		}
-		if q.After = next; next == "" || len(ids) >= limit {
-			return tx.Requests(ws, ids[:min(limit, len(ids))])
-		}
-	}
+	return page, more, nil
 }
 
 // Request is part of Desk.
@@ -146,8 +114,8 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 }
 
 // VerifyAudit is part of Desk.
-func (l *Local) VerifyAudit(ctx context.Context) (approvals.AuditReport, error) {
-	return approvals.VerifyAudit(ctx, l.Store, approvals.VerifyOptions{})
+func (l *Local) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
+	return approvals.VerifyAudit(ctx, l.Store, opts)
 }
 
 // ExportAudit is part of Desk.

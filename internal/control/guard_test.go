@@ -22,7 +22,7 @@ import (
 func TestOnlyOperators(t *testing.T) {
 	t.Parallel()
 	r := named("req_1")
-	desk := &fakeDesk{page: []*approvals.Request{r}, request: r, entries: 1, data: []byte("all of it")}
+	desk := &fakeDesk{page: []*approvals.RequestHead{&r.RequestHead}, request: r, entries: 1, data: []byte("all of it")}
 	why := fmt.Errorf("%w (a test)", lineage.ErrDescendant)
 	for _, refused := range []bool{true, false} {
 		_, c := serveTo(t, desk, func(*lineage.Peer) error {
@@ -32,18 +32,22 @@ func TestOnlyOperators(t *testing.T) {
 			return nil // the control
 		})
 		for name, try := range map[string]func(ctx context.Context) error{
-			"list": func(ctx context.Context) error { _, _, err := c.Pending(ctx, Cursor{}, 1); return err },
+			"list": func(ctx context.Context) error { _, _, err := c.Requests(ctx, Query{}, Cursor{}, 1); return err },
 			"show": func(ctx context.Context) error { _, err := c.Request(ctx, "req_1"); return err },
 			"decide": func(ctx context.Context) error {
-				_,
-					err := c.Decide(ctx, approvals.Decision{Via: "x"})
+				_, err := c.Decide(ctx, approvals.Decision{Via: "x"})
 				return err
 			},
-			"verify": func(ctx context.Context) error { _, err := c.VerifyAudit(ctx); return err },
+			"verify": func(ctx context.Context) error {
+				_, err := c.VerifyAudit(ctx, approvals.VerifyOptions{})
+				return err
+			},
 			"export": func(ctx context.Context) error {
 				return c.ExportAudit(ctx, func(*approvals.AuditEntry) error { return nil })
 			},
-			"backup": func(ctx context.Context) error { return c.Backup(ctx, io.Discard) },
+			"letters": func(ctx context.Context) error { _, _, err := c.DeadLetters(ctx, Cursor{}, 1); return err },
+			"replay":  func(ctx context.Context) error { _, err := c.Replay(ctx, "ntf_1"); return err },
+			"backup":  func(ctx context.Context) error { return c.Backup(ctx, io.Discard) },
 		} {
 			switch err := try(t.Context()); {
 			case !refused && err != nil:
@@ -54,6 +58,9 @@ func TestOnlyOperators(t *testing.T) {
 		}
 		if asked := desk.decided.Via == "x"; asked == refused {
 			t.Errorf("refused: %v, the desk was asked: %v", refused, asked)
+		}
+		if asked := len(desk.replayed) > 0; asked == refused {
+			t.Errorf("refused: %v, the desk has replayed: %v", refused, asked)
 		}
 	}
 }

@@ -24,9 +24,11 @@ var (
 type Config struct {
 	// URL names the store as store.Open takes it, and Path is its file.
 	URL, Path string
-	// Rules says what answers are judged by while no bot runs; Store is filled in. Without Rules the store is opened
-	// for reading only. With a running bot it is not called: the bot judges.
+	// Rules says what answers are judged by while no bot runs; Store is filled in. With a running bot it is not called:
+	// the bot judges.
 	Rules func() (approvals.ServiceConfig, error)
+	// Write is set for changes that need no rules. Without Rules and Write the store is opened for reading only.
+	Write bool
 	// Logger receives what the store has to say.
 	Logger *slog.Logger
 }
@@ -44,22 +46,35 @@ func Open(ctx context.Context, cfg Config) (Desk, error) {
 	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s", ErrNoStore, cfg.Path)
 	}
+	return openFile(ctx, cfg)
+}
+
+// openFile opens the store while no bot runs. Only an operator's process may change it.
+func openFile(ctx context.Context, cfg Config) (Desk, error) {
+	if cfg.Rules == nil && !cfg.Write {
+		return openStore(ctx, cfg, true)
+	}
+	if err := lineage.CheckSelf(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
 	if cfg.Rules == nil {
-		st, err := store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger, ReadOnly: true})
-		if err != nil {
-			return nil, err
-		}
-		return &Local{Store: st}, nil
+		return openStore(ctx, cfg, false)
 	}
 	return openDeciding(ctx, cfg)
+}
+
+// openStore opens the store for what needs no rules.
+func openStore(ctx context.Context, cfg Config, readOnly bool) (Desk, error) {
+	st, err := store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger, ReadOnly: readOnly})
+	if err != nil {
+		return nil, err
+	}
+	return &Local{Store: st}, nil
 }
 
 // openDeciding opens the store for an answer. The rules are gathered first: they may be wrong, and nobody else can open
 // the store meanwhile.
 func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
-	if err := lineage.CheckSelf(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoOperator, err)
-	}
 	rules, err := cfg.Rules()
 	if err != nil {
 		return nil, err

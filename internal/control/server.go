@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"countersign/approvals"
@@ -57,19 +56,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/requests", s.pending)
+	mux.HandleFunc("GET /v1/requests", s.requests)
 	mux.HandleFunc("GET /v1/requests/{id}", s.request)
 	mux.HandleFunc("POST /v1/decisions", s.decide)
 	mux.HandleFunc("GET /v1/audit/report", s.verify)
 	mux.HandleFunc("GET /v1/audit/entries", s.export)
+	mux.HandleFunc("GET /v1/outbox/dead", s.letters)
+	mux.HandleFunc("POST /v1/outbox/replay", s.replay)
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	return mux
-}
-
-// pendingPage is the answer to a list.
-type pendingPage struct {
-	Requests []*approvals.Request `json:"requests"`
-	More     bool                 `json:"more"`
 }
 
 // result is the answer to everything that has one: the request as it stands, and what went wrong.
@@ -77,23 +72,6 @@ type result struct {
 	Request *approvals.Request     `json:"request,omitempty"`
 	Report  *approvals.AuditReport `json:"report,omitempty"`
 	Error   *failure               `json:"error,omitempty"`
-}
-
-const mostPending = 100
-
-func (s *Server) pending(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || limit < 1 || limit > mostPending {
-		limit = mostPending
-	}
-	after := Cursor{approvals.WorkspaceID(q.Get("workspace")), approvals.RequestID(q.Get("after"))}
-	page, more, err := s.Desk.Pending(r.Context(), after, limit)
-	if err != nil {
-		s.answer(w, result{Error: newFailure(err)})
-		return
-	}
-	s.answer(w, pendingPage{page, more})
 }
 
 func (s *Server) request(w http.ResponseWriter, r *http.Request) {
@@ -111,8 +89,18 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, result{Request: req, Error: newFailure(err)})
 }
 
+// paramHead is the parameter of GET /v1/audit/report with the hash that an entry must have.
+const paramHead = "head"
+
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
-	report, err := s.Desk.VerifyAudit(r.Context())
+	var opts approvals.VerifyOptions
+	if head := r.URL.Query().Get(paramHead); head != "" {
+		if err := opts.Head.UnmarshalText([]byte(head)); err != nil {
+			s.answer(w, result{Error: newFailure(fmt.Errorf("%w: head: %w", approvals.ErrInvalid, err))})
+			return
+		}
+	}
+	report, err := s.Desk.VerifyAudit(r.Context(), opts)
 	s.answer(w, result{Report: &report, Error: newFailure(err)})
 }
 

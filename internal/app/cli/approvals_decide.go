@@ -12,7 +12,6 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/control"
-	"countersign/internal/visible"
 )
 
 type decideCommand struct {
@@ -31,6 +30,10 @@ var answers = [...]struct {
 }{
 	{"approve", approvals.Approve, false, "let the call run"},
 	{"reject", approvals.Reject, false, "do not let it run"},
+	{"always-approve", approvals.AlwaysApprove, false,
+		"let it run, and every later call of the tool by the agent in this run"},
+	{"always-reject", approvals.AlwaysReject, false,
+		"let neither it nor any later call of the tool by the agent in this run"},
 	{"retry", approvals.Retry, false, "outcome unknown: run the call again"},
 	{"mark-done", approvals.MarkDone, true, "outcome unknown: it happened; --reason is the output for the model"},
 	{"give-up", approvals.GiveUp, true, "outcome unknown: leave it; --reason is told to the model"},
@@ -62,7 +65,7 @@ environment to ask Slack who the person is.`,
 	}
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
 	f.BoolVar(&c.Always, "always", false,
-		"also answer every later call of the tool by the agent in this run (with --approve or --reject)")
+		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
 	f.Func("digest", "decide only if the request's digest starts with `HEX`, as shown before", c.setDigest)
 	f.BoolVar(&c.JSON, "json", false, "print the request as it stands afterwards as JSON")
@@ -82,7 +85,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	desk, err := p.desk(ctx, p.rules)
+	desk, err := p.decidingDesk(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,8 +107,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s is %s.\n", visible.Line(string(after.ID)), visible.Line(string(after.Status)))
-	return err
+	return c.conclude(ctx, p, desk, after)
 }
 
 // verdict refuses what is not one answer of one person.
@@ -120,8 +122,7 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 	}
 	switch {
 	case len(flags) == 0:
-		return "", misused("what is the answer? One of --approve, --reject, --retry, --mark-done, " +
-			"--give-up, --provide-result")
+		return "", misused("what is the answer? One of %s", answerFlags())
 	case len(flags) > 1:
 		return "", misused("%s: a request has one answer", strings.Join(flags, " and "))
 	case c.As == "":
@@ -136,6 +137,15 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 		return "", misused("--always goes with --approve or --reject")
 	}
 	return v, nil
+}
+
+// answerFlags lists the flags that are answers.
+func answerFlags() string {
+	var flags []string
+	for _, a := range answers {
+		flags = append(flags, "--"+a.flag)
+	}
+	return strings.Join(flags, ", ")
 }
 
 // fitting are the flags that answer a question of a kind.

@@ -2,157 +2,128 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"text/tabwriter"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/control"
-	"countersign/internal/humanize"
-	"countersign/internal/visible"
 )
 
 type listCommand struct {
-	JSON  bool
-	Limit int
+	query       control.Query
+	Count, JSON bool
+	Limit       int
 }
 
 // command is the command line's view of it.
 func (c *listCommand) command(l *commandLine) *cobra.Command {
+	c.query.Status = approvals.RequestPending
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List pending requests, oldest first",
-		Long: "List pending requests, oldest first. " +
-			`Arguments of the calls are not listed; "approvals show" prints them.`,
-		Example: "  countersign approvals list --json | jq -r .id",
-		Args:    none,
-		RunE:    l.run(c.Run),
+		Short: "List requests, oldest first",
+		Long: `List requests, oldest first: those that wait for people, unless --status says otherwise.
+
+Arguments of the calls are not listed; "approvals show" prints them. A TIME is a date and time as in RFC 3339, such as
+2026-11-02T15:04:05Z, or how long ago: 90m, 24h, 7d.`,
+		Example: `  countersign approvals list --json | jq -r .id
+  countersign approvals list --status all --tool transfer_funds --since 7d
+  countersign approvals list --status approved --person U0123456789 --count`,
+		Args: none,
+		RunE: l.run(c.Run),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&c.JSON, "json", false, "print one JSON object per line")
+	f.Func("status", "one `STATUS` of "+strings.Join(control.StatusWords(), ", ")+" (default pending)", c.setStatus)
+	f.Func("person", "only what this Slack `USER` asked for or answered", given(&c.query.Person))
+	f.Func("tool", "only calls of the tool `NAME`", given(&c.query.Tool))
+	f.Func("agent", "only calls by the agent `NAME`", given(&c.query.Agent))
+	f.Func("channel", "only what was asked for in the channel `ID`", given(&c.query.Channel))
+	f.Func("run", "only calls of the run `ID`", given(&c.query.Run))
+	f.Func("since", "only requests made at the `TIME` or later", instant(&c.query.Since))
+	f.Func("until", "only requests made before the `TIME`", instant(&c.query.Until))
 	f.IntVar(&c.Limit, "limit", 0, "print at most `N` requests; 0 prints all")
+	f.BoolVar(&c.Count, "count", false, "print only how many there are")
+	f.BoolVar(&c.JSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 
-const listPage = 100
+func (c *listCommand) setStatus(word string) (err error) {
+	c.query.Status, err = control.ReadStatus(word)
+	return err
+}
 
-// Run prints the pending requests, page by page.
+// Run prints the requests, page by page.
 func (c *listCommand) Run(ctx context.Context, p *Program) error {
-	if c.Limit < 0 {
-		return misused("--limit is a number of requests, or 0, not %d", c.Limit)
+	if err := c.check(); err != nil {
+		return err
 	}
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}
 	defer desk.Close()
-	show := c.table
-	if c.JSON {
-		show = c.lines
+	return c.list(ctx, p, desk)
+}
+
+// check refuses what can list nothing, or would not be what it looks like.
+func (c *listCommand) check() error {
+	q := &c.query
+	switch {
+	case c.Limit < 0:
+		return misused("--limit is a number of requests, or 0, not %d", c.Limit)
+	case c.Limit > 0 && c.Count:
+		return misused("--count counts all of them; --limit does not go with it")
+	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):
+		return misused("--since (%s) is not before --until (%s): no request can match",
+			q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
 	}
-	return show(p, func(yield func(*approvals.Request) error) error { return c.walk(ctx, desk, yield) })
+	return nil
+}
+
+func (c *listCommand) list(ctx context.Context, p *Program, desk control.Desk) error {
+	walk := func(yield func(*approvals.RequestHead) error) error { return c.walk(ctx, desk, yield) }
+	switch {
+	case c.Count:
+		return c.number(p, walk)
+	case c.JSON:
+		return c.lines(p, walk)
+	}
+	return c.table(p, walk)
 }
 
 // walk hands the requests to yield.
-func (c *listCommand) walk(ctx context.Context, desk control.Desk, yield func(*approvals.Request) error) error {
+func (c *listCommand) walk(ctx context.Context, desk control.Desk, yield func(*approvals.RequestHead) error) error {
 	var cursor control.Cursor
-	for n := 0; ; {
-		page, more, err := desk.Pending(ctx, cursor, listPage)
-		if err != nil {
+	for n, more := 0, true; more; {
+		var page []*approvals.RequestHead
+		var err error
+		// Without a limit the number of those left is not positive, which is a whole page.
+		if page, more, err = desk.Requests(ctx, c.query, cursor, c.Limit-n); err != nil || len(page) == 0 {
 			return err
 		}
 		for _, r := range page {
-			if n++; c.Limit > 0 && n > c.Limit {
-				return nil
-			}
 			if err := yield(r); err != nil {
 				return err
 			}
+			if n++; n == c.Limit {
+				return nil
+			}
 			cursor = control.CursorAt(r)
 		}
-		if !more || len(page) == 0 {
-			return nil
+	}
+	return nil
+}
+
+// given returns the setter of a flag that is left out rather than empty.
+func given[T ~string](field *T) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			return errors.New("it is empty; leave the flag out to list everything")
 		}
-	}
-}
-
-type walker func(yield func(*approvals.Request) error) error
-
-func (c *listCommand) lines(p *Program, walk walker) error {
-	e := newEncoder(p.Stdout)
-	return walk(func(r *approvals.Request) error { return e.Encode(newSummary(r)) })
-}
-
-func (c *listCommand) table(p *Program, walk walker) error {
-	w := tabwriter.NewWriter(p.Stdout, 0, 4, 2, ' ', 0)
-	n := 0
-	err := walk(func(r *approvals.Request) error {
-		if n++; n == 1 {
-			fmt.Fprintln(w, "ID\tASKS FOR\tTOOL\tAGENT\tREQUESTER\tCHANNEL\tWAITING\tEXPIRES")
-		}
-		s := newSummary(r)
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Line(string(s.ID)), wanted(r.Kind),
-			visible.Line(s.Tool), visible.Line(s.Agent), visible.Line(s.Requester), visible.Line(s.Channel),
-			humanize.Duration(time.Since(s.Created)), until(s.Expires))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		fmt.Fprintln(w, "Nothing is pending.")
-	}
-	return w.Flush()
-}
-
-// summary is what a list says of a request.
-type summary struct {
-	ID        approvals.RequestID   `json:"id"`
-	Workspace approvals.WorkspaceID `json:"workspace"`
-	Run       approvals.RunID       `json:"run"`
-	Kind      string                `json:"kind"`
-	Tool      string                `json:"tool"`
-	Agent     string                `json:"agent"`
-	Requester string                `json:"requester"`
-	Channel   string                `json:"channel"`
-	Status    string                `json:"status"`
-	Digest    string                `json:"digest"`
-	Created   time.Time             `json:"created"`
-	Expires   time.Time             `json:"expires,omitzero"`
-}
-
-func newSummary(r *approvals.Request) summary {
-	return summary{
-		ID: r.ID, Workspace: r.Workspace, Run: r.Run, Kind: string(r.Kind), Tool: r.Tool.Name, Agent: r.Agent,
-		Requester: r.Requester.Local(), Channel: r.Place.Channel, Status: string(r.Status), Digest: r.Digest.String(),
-		Created: r.Created, Expires: r.Expires,
-	}
-}
-
-// wanted names in a word what a request of the kind waits for.
-func wanted(kind agent.InterruptionKind) string {
-	switch kind {
-	case agent.Confirm:
-		return "approval"
-	case agent.OutcomeUnknown:
-		return "outcome"
-	case agent.ExternalResult:
-		return "result"
-	}
-	return string(kind)
-}
-
-func until(t time.Time) string {
-	switch left := time.Until(t); {
-	case t.IsZero():
-		return "never"
-	case left <= 0:
-		return "now"
-	default:
-		return "in " + humanize.Duration(left)
+		*field = T(value)
+		return nil
 	}
 }

@@ -24,22 +24,23 @@ type showCommand struct {
 // command is the command line's view of it.
 func (c *showCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show one request with its arguments and decisions",
-		Long:    `Show the request ID, as on its card and in the list, with its arguments and decisions.`,
+		Use:   "show ID",
+		Short: "Show one request with its arguments, decisions and outcome",
+		Long: `Show the request ID, as on its card and in the list: how it stands, what became of its call (running, ran,
+failed, not run, unknown), its arguments and decisions.`,
 		Example: "  countersign approvals show req_06f1k8…",
 		Args:    one("a request's id", &c.ID),
 		RunE:    l.run(c.Run),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&c.JSON, "json", false, "print the whole record as JSON")
+	f.BoolVar(&c.JSON, "json", false, "print the whole record as one JSON object")
 	return cmd
 }
 
 // Run prints one request.
 func (c *showCommand) Run(ctx context.Context, p *Program) error {
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,11 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 		}
 	}
 	line("request", string(r.ID))
-	line("status", statusLine(r))
+	line("status", statusLine(&r.RequestHead)+dated(", since ", r.Settled))
+	line("outcome", callLine(&r.RequestHead))
+	if r.Note != "" {
+		line("note", r.Note)
+	}
 	line("asks", questionWords(r.Kind))
 	line("tool", r.Tool.Name+" ("+string(r.Tool.Kind)+")")
 	if r.Tool.Description != "" {
@@ -86,6 +91,12 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	line("created", r.Created.UTC().Format(time.RFC3339))
 	if !r.Expires.IsZero() {
 		line("expires", r.Expires.UTC().Format(time.RFC3339))
+	}
+	if r.Supersedes != "" {
+		line("replaces", string(r.Supersedes))
+	}
+	if r.SupersededBy != "" {
+		line("replaced by", string(r.SupersededBy))
 	}
 	line("digest", r.Digest.String())
 	for _, d := range r.Decisions {
@@ -112,15 +123,23 @@ func questionWords(kind agent.InterruptionKind) string {
 	return string(kind)
 }
 
-func statusLine(r *approvals.Request) string {
-	if r.Note != "" {
-		return string(r.Status) + ": " + r.Note
+// statusLine says how the request stands.
+func statusLine(r *approvals.RequestHead) string {
+	if r.CancelledBy != "" {
+		return string(r.Status) + " by " + r.CancelledBy.Local()
 	}
 	return string(r.Status)
 }
 
+// decisionLine says who answered what, on what that rests, and whether it counts.
 func decisionLine(d approvals.Decision) string {
 	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, d.By.Local(), d.Via, d.At.UTC().Format(time.RFC3339))
+	if d.Standing != nil {
+		s += ", following from the standing answer to " + string(d.Standing.Request)
+	}
+	if d.Void != "" {
+		s += ", counts no longer (" + d.Void + ")"
+	}
 	if d.Reason != "" {
 		s += ": " + d.Reason
 	}

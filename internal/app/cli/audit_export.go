@@ -39,7 +39,7 @@ func (c *exportCommand) command(l *commandLine) *cobra.Command {
 
 // Run writes every entry as a line.
 func (c *exportCommand) Run(ctx context.Context, p *Program) error {
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/control"
 	"countersign/internal/visible"
 )
 
 type verifyCommand struct {
+	head agent.Digest
 	JSON bool
 }
 
@@ -21,50 +23,58 @@ type verifyCommand struct {
 func (c *verifyCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Recompute the audit chain and compare",
-		Long: `Recompute every entry's hash and its link to the entry before, and compare.
+		Short: "Recompute the audit chain and compare requests and effects with it",
+		Long: `Recompute every entry's hash and its link to the entry before, and compare every request and every effect with
+what the trail says of it.
 
-Keep the heads that are printed somewhere else: they show later whether the end of the trail was cut off.`,
-		Example: "  countersign audit verify",
-		Args:    none,
-		RunE:    l.run(c.Run),
+A chain without a key shows accidents and careless edits. Whoever can write the store can also write a chain that
+holds. Against them, keep a head that is printed here where they cannot write, and give it later with --head: an entry
+has it as long as nothing up to that entry was removed or written anew.`,
+		Example: `  countersign audit verify
+  countersign audit verify --head 3b1f…64 hexadecimal digits that it printed earlier…`,
+		Args: none,
+		RunE: l.run(c.Run),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&c.JSON, "json", false, "print JSON")
+	f.Func("head", "fail unless an entry has this `HASH`, a head that was printed earlier", c.setHead)
+	f.BoolVar(&c.JSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-// Run prints one line for each workspace, or which entry is wrong.
+func (c *verifyCommand) setHead(value string) error {
+	err := c.head.UnmarshalText([]byte(strings.ToLower(value)))
+	if err != nil || c.head == (agent.Digest{}) {
+		return errors.New("a head is the 64 hexadecimal digits that audit verify has printed")
+	}
+	return nil
+}
+
+// Run prints what was verified, or what is wrong.
 func (c *verifyCommand) Run(ctx context.Context, p *Program) error {
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}
 	defer desk.Close()
-	return verifyAudit(ctx, p.Stdout, desk, c.JSON)
+	return c.verify(ctx, p, desk)
 }
 
-// verifyAudit verifies and prints the result. The error is nil only when the whole trail is in order.
-func verifyAudit(ctx context.Context, w io.Writer, desk control.Desk, asJSON bool) error {
-	report, err := desk.VerifyAudit(ctx)
-	if broken, ok := errors.AsType[*approvals.AuditError](err); ok && !asJSON {
-		fmt.Fprintf(w, "audit: BROKEN in workspace %s at entry %d: %s\n",
-			visible.Line(string(broken.Workspace)), broken.Seq, visible.Line(broken.Reason))
-		return errSilent
-	}
-	if err != nil {
+// verify verifies and prints the result. The error is nil only when the whole trail is in order.
+func (c *verifyCommand) verify(ctx context.Context, p *Program, desk control.Desk) error {
+	report, err := desk.VerifyAudit(ctx, approvals.VerifyOptions{Head: c.head})
+	broken, ok := errors.AsType[*approvals.AuditError](err)
+	if err != nil && !ok {
 		return err
 	}
-	if asJSON {
-		return newEncoder(w).Encode(report)
+	v := newVerified(report, c.head, broken)
+	switch {
+	case c.JSON:
+		return errors.Join(newEncoder(p.Stdout).Encode(v), err)
+	case broken != nil:
+		fmt.Fprintln(p.Stdout, "audit: BROKEN"+v.Error.where()+": "+visible.Line(v.Error.Reason))
+		fmt.Fprintln(p.Stdout, v.Means)
+		return errSilent
 	}
-	if len(report.Workspaces) == 0 {
-		_, err = fmt.Fprintln(w, "audit: ok, no entries")
-	}
-	for _, ws := range report.Workspaces {
-		_, err = fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, head %s\n",
-			visible.Line(string(ws.Workspace)), ws.Entries, ws.Head)
-	}
-	return err
+	return v.print(p.Stdout)
 }

@@ -33,7 +33,7 @@ the place of the store's file.`,
 
 // Run copies the store and verifies the copy.
 func (c *backupCommand) Run(ctx context.Context, p *Program) error {
-	desk, err := p.desk(ctx, nil)
+	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
 	}

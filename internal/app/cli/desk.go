@@ -13,12 +13,25 @@ import (
 	"countersign/internal/control"
 )
 
-// rules makes what answers are judged by. See control.Config.
-type rules func(*app.Config) (approvals.ServiceConfig, error)
+// desk opens what commands work on: the bot's socket while it runs, else the store's file, for reading.
+func (p *Program) desk(ctx context.Context) (control.Desk, error) {
+	return open(ctx, p, func(*control.Config, *app.Config) {})
+}
 
-// desk opens what commands work on: the bot's socket while it runs, else the store's file. Without rules, which only a
-// command that records an answer has, the file is opened for reading.
-func (p *Program) desk(ctx context.Context, r rules) (control.Desk, error) {
+// writingDesk is a desk for changes that no policy judges.
+func (p *Program) writingDesk(ctx context.Context) (control.Desk, error) {
+	return open(ctx, p, func(c *control.Config, _ *app.Config) { c.Write = true })
+}
+
+// decidingDesk is a desk that records answers.
+func (p *Program) decidingDesk(ctx context.Context) (control.Desk, error) {
+	return open(ctx, p, func(c *control.Config, cfg *app.Config) {
+		c.Rules = func() (approvals.ServiceConfig, error) { return p.rules(cfg) }
+	})
+}
+
+// open opens a desk as the environment says, and as allow wants it while no bot runs.
+func open(ctx context.Context, p *Program, allow func(*control.Config, *app.Config)) (control.Desk, error) {
 	cfg, err := app.ReadConfig()
 	if err != nil {
 		return nil, err
@@ -26,11 +39,9 @@ func (p *Program) desk(ctx context.Context, r rules) (control.Desk, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	open := control.Config{URL: cfg.Store.Reveal(), Path: cfg.StorePath(), Logger: cfg.Logger(p.Stderr)}
-	if r != nil {
-		open.Rules = func() (approvals.ServiceConfig, error) { return r(cfg) }
-	}
-	desk, err := control.Open(ctx, open)
+	c := control.Config{URL: cfg.Store.Reveal(), Path: cfg.StorePath(), Logger: cfg.Logger(p.Stderr)}
+	allow(&c, cfg)
+	desk, err := control.Open(ctx, c)
 	if errors.Is(err, control.ErrNoStore) {
 		return nil, app.Misconfigured(fmt.Errorf("%w; COUNTERSIGN_STORE says where it is", err))
 	}

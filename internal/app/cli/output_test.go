@@ -12,6 +12,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/control"
 	"countersign/internal/visible/visibletest"
 )
 
@@ -35,8 +36,10 @@ func tricky(text string) *approvals.Request {
 		Tool: approvals.ToolSnapshot{Name: text, Kind: agent.ToolKind(text), Description: text,
 			Binding: []string{text}},
 		Decisions: []approvals.Decision{{By: approvals.UserID("T1/" + text), Verdict: approvals.Verdict(text),
-			Via: text, Reason: text}},
-		Created: time.Now(), Outcome: approvals.Outcome(text),
+			Via: text, Reason: text, Void: text,
+			Standing: &approvals.StandingAnswer{Request: approvals.RequestID(text)}}},
+		Created: time.Now(), Outcome: approvals.Outcome(text), CancelledBy: approvals.UserID("T1/" + text),
+		Supersedes: approvals.RequestID(text), SupersededBy: approvals.RequestID(text),
 	}, RequestContent: approvals.RequestContent{Arguments: arguments, Facts: []string{text}, Explanation: []string{text}}}
 }
 
@@ -47,11 +50,13 @@ func TestTerminalIsNotTricked(t *testing.T) {
 		text := visibletest.Hostile().Draw(t, "text") + rapid.SampledFrom([]string{"\x1b[2J", "\u009b2J", "\u202e",
 			"\r", "\x7f"}).Draw(t, "trick")
 		r := tricky(text)
-		walk := func(yield func(*approvals.Request) error) error { return yield(r) }
+		walk := func(yield func(*approvals.RequestHead) error) error { return yield(&r.RequestHead) }
+		pending := &listCommand{query: control.Query{Status: approvals.RequestPending}}
 		for name, print := range map[string]func(p *Program) error{
 			"show":        func(p *Program) error { return (&showCommand{}).print(p, r) },
 			"show --json": func(p *Program) error { return (&showCommand{JSON: true}).print(p, r) },
-			"list":        func(p *Program) error { return (&listCommand{}).table(p, walk) },
+			"list":        func(p *Program) error { return pending.table(p, walk) },
+			"list all":    func(p *Program) error { return (&listCommand{}).table(p, walk) },
 			"list --json": func(p *Program) error { return (&listCommand{}).lines(p, walk) },
 			"error":       func(p *Program) error { p.report(errors.New(text)); return nil },
 		} {

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// callWord says what became of the call of a request; empty while the request waits for people.
+func callWord(r *approvals.RequestHead) string {
+	if r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved {
+		return "waits for its turn"
+	}
+	return string(r.Outcome)
+}
+
+// callLine says what became of the call, and since when that is so.
+func callLine(r *approvals.RequestHead) string {
+	since := r.OutcomeAt
+	switch {
+	case r.Status == approvals.RequestPending && r.Outcome == approvals.OutcomeNone:
+		return "not known yet: the request waits for people"
+	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
+		since = r.Settled
+	case r.Outcome == approvals.OutcomeNone:
+		return "not known"
+	}
+	word := " since "
+	if r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed {
+		word = " at "
+	}
+	return callWord(r) + dated(word, since)
+}
+
+// dated is the instant behind a word, or nothing for no instant.
+func dated(word string, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return word + t.UTC().Format(time.RFC3339)
+}
+
+// callSentence says what became of the call of a request that no longer waits for people.
+func callSentence(r *approvals.RequestHead) string {
+	switch r.Outcome {
+	case approvals.OutcomeRunning:
+		return "The call is running."
+	case approvals.OutcomeRan:
+		if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
+			return "The call ran, as " + d.By.Local() + " reports."
+		}
+		return "The call ran."
+	case approvals.OutcomeFailed:
+		return "The call failed, and the agent is told."
+	case approvals.OutcomeNotRun:
+		return "The call was not run."
+	case approvals.OutcomeUnknown:
+		return "It is unknown whether the call ran."
+	}
+	switch {
+	case r.Status != approvals.RequestApproved:
+		return "What became of the call is not known."
+	case r.Kind == agent.OutcomeUnknown:
+		return "The call waits for its turn to run again."
+	}
+	return "The call waits for its turn."
+}
