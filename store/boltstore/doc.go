@@ -30,7 +30,7 @@
 //	runs_ended              workspace, time, run                             – (runs that have ended)
 //	request_contents        workspace, run, request                          RequestContent
 //	requests                workspace, request, run                          –
-//	pending                 workspace, request, run, requester               – (requests that are pending)
+//	requests_pending        workspace, request, run, requester               – (requests that are pending)
 //	once                    workspace, event                                 time, nanoseconds since 1970
 //	inputs                  workspace, surface, channel, thread, id          QueuedInput
 //	states                  workspace, run                                   head, as given

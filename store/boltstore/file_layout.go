@@ -10,7 +10,7 @@ var (
 	bucketEnded        = []byte("runs_ended")
 	bucketContents     = []byte("request_contents")
 	bucketRequests     = []byte("requests")
-	bucketPending      = []byte("pending")
+	bucketPending      = []byte("requests_pending")
 	bucketOnce         = []byte("once")
 	bucketInputs       = []byte("inputs")
 	bucketStates       = []byte("states")

@@ -21,16 +21,14 @@ import (
 //	            workspace, id, "j", kind           job2: due when it was written
 //	later       workspace, id, "j", kind           job2: planned for later
 //	later_due   kind, due, workspace, id           –
-//	requests_pending  workspace, request, run      –
 var (
 	bucketWork2     = []byte("work")
 	bucketLater2    = []byte("later")
 	bucketLaterDue2 = []byte("later_due")
-	bucketPending2  = []byte("requests_pending")
 
-	bucketsOnlyOf2 = [][]byte{bucketWork2, bucketLater2, bucketLaterDue2, bucketPending2}
+	bucketsOnlyOf2 = [][]byte{bucketWork2, bucketLater2, bucketLaterDue2}
 	bucketsOf2     = append([][]byte{bucketRuns, bucketPlaces, bucketRequesters, bucketChannels, bucketRequests,
-		bucketOnce, bucketStates, bucketChunks, bucketEffects, bucketAudit, bucketSessions, bucketSessionKey},
+		bucketPending, bucketOnce, bucketStates, bucketChunks, bucketEffects, bucketAudit, bucketSessions, bucketSessionKey},
 		bucketsOnlyOf2...)
 )
 
@@ -42,7 +40,6 @@ var migrationFrom2 = []migration{
 	{bucketRuns, (*tx).outcomeFrom2}, // needs all effects and requests in the new form
 	{bucketWork2, (*tx).workFrom2},
 	{bucketLater2, (*tx).laterFrom2},
-	{bucketPending2, (*tx).pendingFrom2},
 }
 
 type run2 struct {
@@ -291,6 +288,3 @@ func (t *tx) jobFrom2(from, to, k, v []byte) error {
 	next := jobKey(j.Workspace, j.Kind, j.ID)
 	return errors.Join(t.put(to, next, rec), t.drop(from, k))
 }
-
-// pendingFrom2 drops an index entry: the new one was made with its request.
-func (t *tx) pendingFrom2(k, _ []byte) error { return t.drop(bucketPending2, k) }

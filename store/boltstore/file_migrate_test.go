@@ -82,7 +82,7 @@ func putRun2(btx *bolt.Tx, n int) error {
 		put(bucketRuns, r, "T1", "run_"+id), put(bucketRuns, q, "T1", "run_"+id, "req_"+id),
 		put(bucketRuns, pending, "T1", "run_"+id, "req_p"+id), put(bucketEffects, e, "T1", "run_"+id, "eff_1"),
 		mark(bucketRequests, "T1", "req_"+id, "run_"+id), mark(bucketRequests, "T1", "req_p"+id, "run_"+id),
-		mark(bucketPending2, "T1", "req_p"+id, "run_"+id),
+		mark(bucketPending, "T1", "req_p"+id, "run_"+id),
 		btx.Bucket(bucketWork2).Put(noteKey, appendSealed(nil, noteKey, note)),
 		putJob2(btx, bucketWork2, approvals.JobDeliver, place.Key(), &place, at),
 		putJob2(btx, bucketWork2, approvals.JobRun, "run_"+id, nil, at),
