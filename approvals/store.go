@@ -82,7 +82,7 @@ type RunTx interface {
 	// ActiveRuns counts the runs that have not ended, of a requester (channel "") or in a channel (requester "").
 	ActiveRuns(ws WorkspaceID, requester UserID, channel string) (int, error)
 	// LapsedLeases lists runs of all workspaces that are queued, or running with a lease that ended at or before the
-	// instant: they need a worker. At most limit. Its cost depends on how many runs have not ended.
+	// instant: they need a worker. At most limit. Its cost depends on how many runs are queued or running.
 	LapsedLeases(at time.Time, limit int) ([]RunKey, error)
 	// EndedRuns lists runs of the workspace that ended before the instant, the earliest end first, at most limit.
 	EndedRuns(ws WorkspaceID, before time.Time, limit int) ([]RunID, error)

@@ -27,10 +27,12 @@
 //	runs_active_place       workspace, surface, channel, thread, run         – (runs that have not ended)
 //	runs_active_requester   workspace, requester, run                        –
 //	runs_active_channel     workspace, channel, run                          –
+//	runs_working            workspace, run                                   – (runs that are queued or running)
 //	runs_ended              workspace, time, run                             – (runs that have ended)
 //	request_contents        workspace, run, request                          RequestContent
 //	requests                workspace, request, run                          –
-//	requests_pending        workspace, request, run, requester               – (requests that are pending)
+//	requests_pending        workspace, request, run                          – (requests that are pending)
+//	requests_pending_of     workspace, requester, request                    –
 //	once                    workspace, event                                 time, nanoseconds since 1970
 //	inputs                  workspace, surface, channel, thread, id          QueuedInput
 //	states                  workspace, run                                   head, as given

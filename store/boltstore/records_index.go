@@ -19,8 +19,8 @@ type index struct {
 }
 
 var indexes = []index{
-	{bucketRuns, [][]byte{bucketPlaces, bucketRequesters, bucketChannels, bucketEnded,
-		bucketRequests, bucketContents, bucketPending},
+	{bucketRuns, [][]byte{bucketPlaces, bucketRequesters, bucketChannels, bucketWorking, bucketEnded,
+		bucketRequests, bucketContents, bucketPending, bucketPendingOf},
 		func(t *tx, k, v []byte) ([]indexEntry, error) {
 			if countParts(k) == 2 {
 				r := new(approvals.Run)
@@ -47,12 +47,14 @@ type runFacts struct {
 	id        approvals.RunID
 	place     approvals.Place
 	requester approvals.UserID
+	working   bool // queued or running
 	ended     bool
 	at        uint64 // when it ended
 }
 
 func factsOf(r *approvals.Run) runFacts {
 	f := runFacts{ws: r.Workspace, id: r.ID, place: r.Place, requester: r.Requester, ended: r.Status.Ended()}
+	f.working = r.Status == approvals.RunQueued || r.Status == approvals.RunRunning
 	if f.ended {
 		f.at = instant(r.Ended)
 	}
@@ -66,11 +68,15 @@ func (f *runFacts) entries() []indexEntry {
 	case f.ended:
 		return []indexEntry{{bucketEnded, appendPart(appendNumber(key(string(f.ws)), f.at), string(f.id))}}
 	}
-	return []indexEntry{
+	entries := []indexEntry{
 		{bucketPlaces, appendPart(placeKey(f.ws, f.place), string(f.id))},
 		{bucketRequesters, key(string(f.ws), string(f.requester), string(f.id))},
 		{bucketChannels, key(string(f.ws), f.place.Channel, string(f.id))},
 	}
+	if f.working {
+		entries = append(entries, indexEntry{bucketWorking, key(string(f.ws), string(f.id))})
+	}
+	return entries
 }
 
 // pendingFacts is what the index entries of a pending request are made of. The zero value has none.
@@ -90,7 +96,10 @@ func (f *pendingFacts) entries() []indexEntry {
 	if !f.pending {
 		return nil
 	}
-	return []indexEntry{{bucketPending, key(string(f.ws), string(f.id), string(f.run), string(f.requester))}}
+	return []indexEntry{
+		{bucketPending, key(string(f.ws), string(f.id), string(f.run))},
+		{bucketPendingOf, key(string(f.ws), string(f.requester), string(f.id))},
+	}
 }
 
 // reindex replaces the index entries of a record's old form by those of its new one, touching only what differs.

@@ -57,12 +57,11 @@ func (t *tx) eachRequest(q *approvals.RequestQuery, fn func(head []byte) (bool, 
 		bucket = bucketPending
 	}
 	return t.scan(bucket, ws, from(ws, string(q.After)), func(k, _ []byte) (bool, error) {
-		id, rest, ok := cutPart(k[len(ws):])
-		run, _, alsoOK := cutPart(rest)
-		if !ok || !alsoOK {
+		id, run, ok := cutPart(k[len(ws):])
+		if !ok {
 			return false, t.damaged(fmt.Errorf("%s %q: unreadable key", bucket, k))
 		}
-		return fn(appendPart(appendPart(bytes.Clone(ws), run), id))
+		return fn(appendPart(append(bytes.Clone(ws), run...), id))
 	})
 }
 
@@ -91,11 +90,8 @@ func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n 
 	if err := t.usable(false); err != nil {
 		return 0, err
 	}
-	last := appendPart(nil, string(requester))
-	err = t.scan(bucketPending, key(string(ws)), nil, func(k, _ []byte) (bool, error) {
-		if bytes.HasSuffix(k, last) && lastPart(k) == string(requester) {
-			n++
-		}
+	err = t.scan(bucketPendingOf, key(string(ws), string(requester)), nil, func(_, _ []byte) (bool, error) {
+		n++
 		return true, nil
 	})
 	return n, err

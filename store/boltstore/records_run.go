@@ -1,10 +1,8 @@
 package boltstore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -101,33 +99,17 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	active, err := t.activeRuns()
-	for _, k := range active {
-		if err != nil || len(list) >= limit {
-			break
-		}
+	err = t.scan(bucketWorking, nil, nil, func(k, _ []byte) (bool, error) {
 		r := new(approvals.Run)
-		err = t.indexed(bucketRuns, k, r)
-		lapsed := r.Status == approvals.RunRunning && !r.LeaseUntil.After(at)
-		if r.Status == approvals.RunQueued || lapsed {
+		if err := t.indexed(bucketRuns, k, r); err != nil {
+			return false, err
+		}
+		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
 			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
 		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-// activeRuns returns the keys of all runs that have not ended, in order.
-func (t *tx) activeRuns() (keys [][]byte, err error) {
-	err = t.scan(bucketRequesters, nil, nil, func(k, _ []byte) (bool, error) {
-		ws, rest, _ := cutPart(k)
-		keys = append(keys, key(ws, lastPart(rest)))
-		return true, nil
+		return len(list) < limit, nil
 	})
-	slices.SortFunc(keys, bytes.Compare)
-	return keys, err
+	return list, err
 }
 
 func (t *tx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit int) (list []approvals.RunID, err error) {
