@@ -74,10 +74,12 @@ func (f *runFacts) entries() []indexEntry {
 		{bucketChannels, key(string(f.ws), f.place.Channel, string(f.id))},
 	}
 	if f.working {
-		entries = append(entries, indexEntry{bucketWorking, key(string(f.ws), string(f.id))})
+		entries = append(entries, indexEntry{bucketWorking, f.workingKey()})
 	}
 	return entries
 }
+
+func (f *runFacts) workingKey() []byte { return key(string(f.ws), string(f.id)) }
 
 // pendingFacts is what the index entries of a pending request are made of. The zero value has none.
 type pendingFacts struct {

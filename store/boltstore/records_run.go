@@ -51,10 +51,22 @@ func (t *tx) putRun(r *approvals.Run) error {
 		return err
 	}
 	t.run = is
-	if was == is {
+	return t.reindexRun(was, is)
+}
+
+// reindexRun is reindex for a run. Mostly it is only that somebody works on the run, or does no longer.
+func (t *tx) reindexRun(was, is runFacts) error {
+	before := was
+	before.working = is.working
+	switch {
+	case was == is:
 		return nil
+	case before != is:
+		return t.reindex(was.entries(), is.entries())
+	case is.working:
+		return t.mark(bucketWorking, is.workingKey())
 	}
-	return t.reindex(was.entries(), is.entries())
+	return t.drop(bucketWorking, is.workingKey())
 }
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (r *approvals.Run, err error) {
