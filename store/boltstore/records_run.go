@@ -64,9 +64,9 @@ func (t *tx) reindexRun(was, is runFacts) error {
 	case before != is:
 		return t.reindex(was.entries(), is.entries())
 	case is.working:
-		return t.mark(bucketWorking, is.workingKey())
+		return t.mark(bucketQueue, is.workingKey())
 	}
-	return t.drop(bucketWorking, is.workingKey())
+	return t.drop(bucketQueue, is.workingKey())
 }
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (r *approvals.Run, err error) {
@@ -111,15 +111,18 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	err = t.scan(bucketWorking, nil, nil, func(k, _ []byte) (bool, error) {
-		r := new(approvals.Run)
-		if err := t.indexed(bucketRuns, k, r); err != nil {
-			return false, err
-		}
-		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
-			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
-		}
-		return len(list) < limit, nil
+	err = t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
+		err := t.scan(bucketQueue, key(ws, partRun), nil, func(k, _ []byte) (bool, error) {
+			r := new(approvals.Run)
+			if err := t.indexed(bucketRuns, key(ws, lastPart(k)), r); err != nil {
+				return false, err
+			}
+			if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
+				list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
+			}
+			return len(list) < limit, nil
+		})
+		return len(list) < limit, err
 	})
 	return list, err
 }
