@@ -27,12 +27,10 @@
 //	runs_active_place       workspace, surface, channel, thread, run         – (runs that have not ended)
 //	runs_active_requester   workspace, requester, run                        –
 //	runs_active_channel     workspace, channel, run                          –
-//	runs_working            workspace, run                                   – (runs that are queued or running)
 //	runs_ended              workspace, time, run                             – (runs that have ended)
 //	request_contents        workspace, run, request                          RequestContent
 //	requests                workspace, request, run                          –
-//	requests_pending        workspace, request, run                          – (requests that are pending)
-//	requests_pending_of     workspace, requester, request                    –
+//	requests_pending        workspace, request, run                          requester (of requests that are pending)
 //	once                    workspace, event                                 time, nanoseconds since 1970
 //	inputs                  workspace, surface, channel, thread, id          QueuedInput
 //	states                  workspace, run                                   head, as given
@@ -46,6 +44,7 @@
 //	queue                   workspace, "n", surface, channel, thread,        Notification that waits
 //	                           copy, id
 //	                        workspace, "j", kind, id                         job that was due when it was written
+//	                        workspace, "r", run                              nothing (runs that are queued or running)
 //	scheduled               workspace, "j", kind, id                         job that is planned for later
 //	scheduled_due           kind, due, workspace, id                         –
 //	dead_letters            workspace, id, surface, channel, thread, copy    Notification that was given up

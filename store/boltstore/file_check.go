@@ -112,8 +112,10 @@ func (t *tx) checkIndexes(ctx context.Context) (err error) {
 func (t *tx) countIndex(ctx context.Context, x index, want int) error {
 	have := 0
 	for _, bucket := range x.buckets {
-		err := t.scan(bucket, nil, nil, func(_, _ []byte) (bool, error) {
-			have++
+		err := t.scan(bucket, nil, nil, func(k, _ []byte) (bool, error) {
+			if inIndex(bucket, k) {
+				have++
+			}
 			return true, ctx.Err()
 		})
 		if err != nil {
@@ -124,4 +126,14 @@ func (t *tx) countIndex(ctx context.Context, x index, want int) error {
 		return t.damaged(fmt.Errorf("the indexes of %s have %d entries instead of %d", x.records, have, want))
 	}
 	return nil
+}
+
+// inIndex reports whether an entry of a bucket that has an index is one of the index.
+func inIndex(bucket, k []byte) bool {
+	if string(bucket) != string(bucketQueue) {
+		return true
+	}
+	_, rest, _ := cutPart(k)
+	part, _, _ := cutPart(rest)
+	return part == partRun
 }

@@ -7,12 +7,10 @@ var (
 	bucketPlaces       = []byte("runs_active_place")
 	bucketRequesters   = []byte("runs_active_requester")
 	bucketChannels     = []byte("runs_active_channel")
-	bucketWorking      = []byte("runs_working")
 	bucketEnded        = []byte("runs_ended")
 	bucketContents     = []byte("request_contents")
 	bucketRequests     = []byte("requests")
 	bucketPending      = []byte("requests_pending")
-	bucketPendingOf    = []byte("requests_pending_of")
 	bucketOnce         = []byte("once")
 	bucketInputs       = []byte("inputs")
 	bucketStates       = []byte("states")
@@ -41,8 +39,8 @@ type bucketInfo struct {
 var buckets = []bucketInfo{
 	{name: bucketMeta, sealed: true},
 	{name: bucketRuns, sealed: true},
-	{name: bucketPlaces}, {name: bucketRequesters}, {name: bucketChannels}, {name: bucketWorking}, {name: bucketEnded},
-	{name: bucketContents, sealed: true}, {name: bucketRequests}, {name: bucketPending}, {name: bucketPendingOf},
+	{name: bucketPlaces}, {name: bucketRequesters}, {name: bucketChannels}, {name: bucketEnded},
+	{name: bucketContents, sealed: true}, {name: bucketRequests}, {name: bucketPending, sealed: true},
 	{name: bucketOnce, sealed: true},
 	{name: bucketInputs, sealed: true},
 	{name: bucketStates, sealed: true}, {name: bucketChunks, sealed: true},

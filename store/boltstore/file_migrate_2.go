@@ -21,6 +21,8 @@ import (
 //	            workspace, id, "j", kind           job2: due when it was written
 //	later       workspace, id, "j", kind           job2: planned for later
 //	later_due   kind, due, workspace, id           –
+//
+// The values in requests_pending are empty.
 var (
 	bucketWork2     = []byte("work")
 	bucketLater2    = []byte("later")
@@ -233,9 +235,8 @@ func (t *tx) requestFrom2(k, v []byte) error {
 	if r.Status == approvals.RequestPending {
 		r.NextAct = r.Expires
 	}
-	facts := pendingOf(&r.RequestHead)
 	return errors.Join(t.put(bucketRuns, k, &r.RequestHead), t.put(bucketContents, k, &r.RequestContent),
-		t.reindex(nil, facts.entries()))
+		t.reindexPending(pendingFacts{}, pendingOf(&r.RequestHead)))
 }
 
 func (q requirement2) current() approvals.Requirement {

@@ -269,10 +269,10 @@ func TestCheckIndexes(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*tx) error{
 		"entry missing":  func(t *tx) error { return t.drop(bucketPending, key("T1", "req_1", "run_1")) },
-		"entry too many": func(t *tx) error { return t.mark(bucketPending, key("T1", "req_2", "run_1")) },
+		"entry too many": func(t *tx) error { return t.putRaw(bucketPending, key("T1", "req_2", "run_1"), nil) },
 		"request lost":   func(t *tx) error { return t.drop(bucketRequests, key("T1", "req_1", "run_1")) },
 		"content lost":   func(t *tx) error { return t.drop(bucketContents, key("T1", "run_1", "req_1")) },
-		"run not found":  func(t *tx) error { return t.dropAll(bucketWorking, nil, nil) },
+		"run not found":  func(t *tx) error { return t.drop(bucketQueue, key("T1", partRun, "run_1")) },
 		"job not due":    func(t *tx) error { return t.dropAll(bucketScheduledDue, nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {

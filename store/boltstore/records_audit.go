@@ -147,15 +147,14 @@ func (t *tx) AuditWorkspaces() (list []approvals.WorkspaceID, err error) {
 		return nil, err
 	}
 	for _, bucket := range [][]byte{bucketAudit, bucketUnsealed} {
-		for k := t.seek(bucket, nil); k != nil; {
-			ws, _, ok := cutPart(k)
-			if !ok {
-				return nil, t.damaged(fmt.Errorf("%s %q: unreadable key", bucket, k))
-			}
+		err := t.eachWorkspace(bucket, func(ws string) (bool, error) {
 			list = append(list, approvals.WorkspaceID(ws))
-			k = t.seek(bucket, behind(key(ws)))
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list), t.usable(false)
+	return slices.Compact(list), nil
 }

@@ -6,7 +6,7 @@ import (
 	"countersign/approvals"
 )
 
-// An index entry is a key without a value in a bucket of its own. The entries of a record follow from the record
+// An index entry is a key, mostly without a value in a bucket of its own. The entries of a record follow from the record
 // alone, so that its old form tells what to remove.
 type indexEntry struct{ bucket, key []byte }
 
@@ -19,8 +19,8 @@ type index struct {
 }
 
 var indexes = []index{
-	{bucketRuns, [][]byte{bucketPlaces, bucketRequesters, bucketChannels, bucketWorking, bucketEnded,
-		bucketRequests, bucketContents, bucketPending, bucketPendingOf},
+	{bucketRuns, [][]byte{bucketPlaces, bucketRequesters, bucketChannels, bucketQueue, bucketEnded,
+		bucketRequests, bucketContents, bucketPending},
 		func(t *tx, k, v []byte) ([]indexEntry, error) {
 			if countParts(k) == 2 {
 				r := new(approvals.Run)
@@ -30,9 +30,12 @@ var indexes = []index{
 			}
 			r := new(approvals.RequestHead)
 			err := t.decode(bucketRuns, k, v, r)
-			facts := pendingOf(r)
-			return append(facts.entries(), indexEntry{bucketContents, bytes.Clone(k)},
-				indexEntry{bucketRequests, key(string(r.Workspace), string(r.ID), string(r.Run))}), err
+			list := []indexEntry{{bucketContents, bytes.Clone(k)},
+				{bucketRequests, key(string(r.Workspace), string(r.ID), string(r.Run))}}
+			if facts := pendingOf(r); facts.pending {
+				list = append(list, indexEntry{bucketPending, facts.key()})
+			}
+			return list, err
 		}},
 	{bucketScheduled, [][]byte{bucketScheduledDue}, func(t *tx, k, v []byte) ([]indexEntry, error) {
 		rec := new(jobRecord)
@@ -74,12 +77,15 @@ func (f *runFacts) entries() []indexEntry {
 		{bucketChannels, key(string(f.ws), f.place.Channel, string(f.id))},
 	}
 	if f.working {
-		entries = append(entries, indexEntry{bucketWorking, key(string(f.ws), string(f.id))})
+		entries = append(entries, indexEntry{bucketQueue, f.workingKey()})
 	}
 	return entries
 }
 
-// pendingFacts is what the index entries of a pending request are made of. The zero value has none.
+// workingKey marks, beside the jobs, a run that is queued or running: whenever it becomes so, a job is written too.
+func (f *runFacts) workingKey() []byte { return key(string(f.ws), partRun, string(f.id)) }
+
+// pendingFacts is what the index entry of a pending request is made of; its value is who asked. The zero value has none.
 type pendingFacts struct {
 	ws        approvals.WorkspaceID
 	id        approvals.RequestID
@@ -92,14 +98,17 @@ func pendingOf(r *approvals.RequestHead) pendingFacts {
 	return pendingFacts{r.Workspace, r.ID, r.Run, r.Requester, r.Status == approvals.RequestPending}
 }
 
-func (f *pendingFacts) entries() []indexEntry {
-	if !f.pending {
+func (f *pendingFacts) key() []byte { return key(string(f.ws), string(f.id), string(f.run)) }
+
+// reindexPending replaces the index entry of a request's old form by that of its new one.
+func (t *tx) reindexPending(was, is pendingFacts) error {
+	switch {
+	case was == is, !was.pending && !is.pending:
 		return nil
+	case is.pending:
+		return t.putRaw(bucketPending, is.key(), []byte(is.requester)) // of the same request, in the place of the old one
 	}
-	return []indexEntry{
-		{bucketPending, key(string(f.ws), string(f.id), string(f.run))},
-		{bucketPendingOf, key(string(f.ws), string(f.requester), string(f.id))},
-	}
+	return t.drop(bucketPending, was.key())
 }
 
 // reindex replaces the index entries of a record's old form by those of its new one, touching only what differs.

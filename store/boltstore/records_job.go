@@ -14,10 +14,11 @@ func jobKey(ws approvals.WorkspaceID, kind approvals.JobKind, id string) []byte 
 	return key(string(ws), partJob, string(kind), id)
 }
 
-// In the bucket queue, jobs and notifications of a workspace are told apart by the second part of their keys.
+// In the bucket queue, what belongs to a workspace is told apart by the second part of its keys.
 const (
 	partJob          = "j"
 	partNotification = "n"
+	partRun          = "r" // marks a run that is queued or running
 )
 
 // dueKey orders the jobs of a kind by time. It is the one key that does not start with the workspace: the scheduler
@@ -177,22 +178,13 @@ func (t *tx) retryJob(k []byte, gen uint64, cause error) (err error) {
 // findJobs calls fn with the keys of the jobs in the bucket queue, and their records.
 func (t *tx) findJobs(fn func(k []byte, rec *jobRecord) error) (err error) {
 	defer t.end(t.begin(), &err)
-	for k := t.seek(bucketQueue, nil); k != nil; {
-		ws, _, ok := cutPart(k)
-		if !ok {
-			return t.damaged(fmt.Errorf("%s %q: unreadable key", bucketQueue, k))
-		}
-		err := t.scan(bucketQueue, key(ws, partJob), nil, func(k, v []byte) (bool, error) {
+	return t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
+		return true, t.scan(bucketQueue, key(ws, partJob), nil, func(k, v []byte) (bool, error) {
 			rec := new(jobRecord)
 			if err := t.decode(bucketQueue, k, v, rec); err != nil {
 				return false, err
 			}
 			return true, fn(k, rec)
 		})
-		if err != nil {
-			return err
-		}
-		k = t.seek(bucketQueue, behind(key(ws)))
-	}
-	return nil
+	})
 }

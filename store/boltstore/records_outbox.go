@@ -63,14 +63,10 @@ func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.Co
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	for k := t.seek(bucketQueue, nil); k != nil && err == nil && len(list) < limit; {
-		ws, _, ok := cutPart(k)
-		if !ok {
-			return nil, t.damaged(fmt.Errorf("%s %q: unreadable key", bucketQueue, k))
-		}
-		err = t.undelivered(key(ws, partNotification), before, limit, &list)
-		k = t.seek(bucketQueue, behind(key(ws)))
-	}
+	err = t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
+		err := t.undelivered(key(ws, partNotification), before, limit, &list)
+		return len(list) < limit, err
+	})
 	return list, err
 }
 

@@ -90,8 +90,14 @@ func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n 
 	if err := t.usable(false); err != nil {
 		return 0, err
 	}
-	err = t.scan(bucketPendingOf, key(string(ws), string(requester)), nil, func(_, _ []byte) (bool, error) {
-		n++
+	err = t.scan(bucketPending, key(string(ws)), nil, func(k, v []byte) (bool, error) {
+		by, err := unseal(k, v)
+		if err != nil {
+			return false, t.damaged(fmt.Errorf("%s %q: %w", bucketPending, k, err))
+		}
+		if string(by) == string(requester) {
+			n++
+		}
 		return true, nil
 	})
 	return n, err

@@ -155,10 +155,7 @@ func (t *tx) putHead(r *approvals.RequestHead, run approvals.RunID, found bool) 
 		return err
 	}
 	t.pending = is
-	if was == is {
-		return nil
-	}
-	return t.reindex(was.entries(), is.entries())
+	return t.reindexPending(was, is)
 }
 
 // pendingBefore returns what the pending indexes say of the request whose head is stored as old.
@@ -191,9 +188,8 @@ func (t *tx) moveRequest(r *approvals.RequestHead, from approvals.RunID) error {
 // dropRequest deletes a request with its index entries.
 func (t *tx) dropRequest(r *approvals.RequestHead) error {
 	t.request.id, t.pending = "", pendingFacts{}
-	facts := pendingOf(r)
 	k := requestKey(r.Workspace, r.Run, r.ID)
-	return errors.Join(t.reindex(facts.entries(), nil),
+	return errors.Join(t.reindexPending(pendingOf(r), pendingFacts{}),
 		t.drop(bucketRequests, key(string(r.Workspace), string(r.ID), string(r.Run))),
 		t.drop(bucketContents, k), t.drop(bucketRuns, k))
 }

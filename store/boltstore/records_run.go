@@ -51,10 +51,22 @@ func (t *tx) putRun(r *approvals.Run) error {
 		return err
 	}
 	t.run = is
-	if was == is {
+	return t.reindexRun(was, is)
+}
+
+// reindexRun is reindex for a run. Mostly it is only that somebody works on the run, or does no longer.
+func (t *tx) reindexRun(was, is runFacts) error {
+	before := was
+	before.working = is.working
+	switch {
+	case was == is:
 		return nil
+	case before != is:
+		return t.reindex(was.entries(), is.entries())
+	case is.working:
+		return t.mark(bucketQueue, is.workingKey())
 	}
-	return t.reindex(was.entries(), is.entries())
+	return t.drop(bucketQueue, is.workingKey())
 }
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (r *approvals.Run, err error) {
@@ -99,15 +111,18 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	err = t.scan(bucketWorking, nil, nil, func(k, _ []byte) (bool, error) {
-		r := new(approvals.Run)
-		if err := t.indexed(bucketRuns, k, r); err != nil {
-			return false, err
-		}
-		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
-			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
-		}
-		return len(list) < limit, nil
+	err = t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
+		err := t.scan(bucketQueue, key(ws, partRun), nil, func(k, _ []byte) (bool, error) {
+			r := new(approvals.Run)
+			if err := t.indexed(bucketRuns, key(ws, lastPart(k)), r); err != nil {
+				return false, err
+			}
+			if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
+				list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
+			}
+			return len(list) < limit, nil
+		})
+		return len(list) < limit, err
 	})
 	return list, err
 }

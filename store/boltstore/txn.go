@@ -140,8 +140,14 @@ func (t *tx) encode(k []byte, record any) []byte {
 
 func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k, seal(k, payload)) }
 
-// mark puts an index entry: a key without a value. (bbolt reports a nil value of this transaction as missing.)
-func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, []byte{}) }
+// mark puts an index entry: a key without a value. (bbolt reports a nil value of this transaction as missing.) In the
+// bucket queue, where it stands between records, it is a sealed value without content.
+func (t *tx) mark(bucket, k []byte) error {
+	if string(bucket) == string(bucketQueue) {
+		return t.putRaw(bucket, k, nil)
+	}
+	return t.store(bucket, k, []byte{})
+}
 
 func (t *tx) store(bucket, k, v []byte) error {
 	b := t.btx.Bucket(bucket)
@@ -248,6 +254,21 @@ func collect[T any](t *tx, list *[]*T, bucket, prefix, from []byte, limit int) e
 		*list = nil
 	}
 	return err
+}
+
+// eachWorkspace calls fn for the workspaces that have entries in the bucket, in order, until it returns false or an error.
+func (t *tx) eachWorkspace(bucket []byte, fn func(ws string) (bool, error)) error {
+	for k := t.seek(bucket, nil); k != nil; {
+		ws, _, ok := cutPart(k)
+		if !ok {
+			return t.damaged(fmt.Errorf("%s %q: unreadable key", bucket, k))
+		}
+		if more, err := fn(ws); err != nil || !more {
+			return err
+		}
+		k = t.seek(bucket, behind(key(ws)))
+	}
+	return t.cancelled()
 }
 
 // seek returns the first key of the bucket that is not less than k, or nil.
