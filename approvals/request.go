@@ -42,7 +42,7 @@ type Request struct {
 }
 
 // RequestContent is what a request asks about, as far as only those need it who show or run the call. It never changes
-// after creation, and is what a store encrypts at rest; see Private.
+// after creation, and nothing is looked up by it: a store may keep it apart from the head, compressed or encrypted.
 type RequestContent struct {
 	Arguments json.RawMessage `json:"arguments"` // canonical JSON
 	// Facts are what the call depends on in the world, as agent.Tool.Bind determined them; they are part of Digest.
