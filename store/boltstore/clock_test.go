@@ -126,8 +126,8 @@ func TestEveryWriteHasALaterTime(t *testing.T) {
 	}
 }
 
-// TestClockBehindRecords opens a store whose newest audit entry is of the future: that is told, and the time is the wall
-// clock's all the same.
+// TestClockBehindRecords opens a store whose newest audit entry is of the future: that is told, and the time is the
+// wall clock's all the same.
 func TestClockBehindRecords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

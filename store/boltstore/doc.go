@@ -41,11 +41,10 @@
 //	audit_ids               workspace, id                                    – (entries that are or were unsealed)
 //	sessions                workspace, surface, channel, thread, n           items, as given
 //	session_keys            workspace, surface, channel, thread, key         nothing
-//	queue                   workspace, "n", surface, channel, thread,        Notification that waits
-//	                           copy, id
-//	                        workspace, "j", kind, id                         job that was due when it was written
-//	                        workspace, "r", run                              nothing (runs that are queued or running)
-//	scheduled               workspace, "j", kind, id                         job that is planned for later
+//	queue                   workspace, id, "j", kind                         job that was due when it was written
+//	                        workspace, place and copy, "n", id               Notification that waits
+//	                        workspace, run, "r"                              nothing (runs that are queued or running)
+//	scheduled               workspace, id, "j", kind                         job that is planned for later
 //	scheduled_due           kind, due, workspace, id                         –
 //	dead_letters            workspace, id, surface, channel, thread, copy    Notification that was given up
 //
@@ -54,8 +53,9 @@
 // the records.
 //
 // What one decision writes lies close together, because a commit costs what the pages cost that it touches: requests
-// are behind their run, what is to be delivered is beside the jobs that are due, and those need no index by time. The
-// bucket queue is nearly empty while Dispatch runs.
+// are behind their run, what is to be delivered is beside the job that delivers it, the mark of a run that needs a
+// worker beside the job that executes it, and jobs that are due need no index by time. The bucket queue is nearly
+// empty while Dispatch runs.
 //
 // Open brings a file of format 2 to this one, in many small transactions, and goes on where it was interrupted. A file
 // that is opened for reading only must be up to date. A bucket may be added without a new format: Open makes it.

@@ -133,7 +133,5 @@ func inIndex(bucket, k []byte) bool {
 	if string(bucket) != string(bucketQueue) {
 		return true
 	}
-	_, rest, _ := cutPart(k)
-	part, _, _ := cutPart(rest)
-	return part == partRun
+	return lastPart(k) == partRun && countParts(k) == 3
 }

@@ -272,7 +272,7 @@ func TestCheckIndexes(t *testing.T) {
 		"entry too many": func(t *tx) error { return t.putRaw(bucketPending, key("T1", "req_2", "run_1"), nil) },
 		"request lost":   func(t *tx) error { return t.drop(bucketRequests, key("T1", "req_1", "run_1")) },
 		"content lost":   func(t *tx) error { return t.drop(bucketContents, key("T1", "run_1", "req_1")) },
-		"run not found":  func(t *tx) error { return t.drop(bucketQueue, key("T1", partRun, "run_1")) },
+		"run not found":  func(t *tx) error { return t.drop(bucketQueue, key("T1", "run_1", partRun)) },
 		"job not due":    func(t *tx) error { return t.dropAll(bucketScheduledDue, nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {

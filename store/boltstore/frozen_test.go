@@ -361,8 +361,8 @@ func frozenEnds(status approvals.RunStatus) approvals.RunStatus {
 	return approvals.RunDone
 }
 
-// TestFrozenFailedCall has a tool of the frozen store say that its call was carried out without success, of which the audit
-// trail of that time says nothing: the request says so now, and the trail still agrees with it.
+// TestFrozenFailedCall has a tool of the frozen store say that its call was carried out without success, of which the
+// audit trail of that time says nothing: the request says so now, and the trail still agrees with it.
 func TestFrozenFailedCall(t *testing.T) {
 	t.Parallel()
 	path := frozenStore(t)

@@ -6,8 +6,8 @@ import (
 	"countersign/approvals"
 )
 
-// An index entry is a key, mostly without a value in a bucket of its own. The entries of a record follow from the record
-// alone, so that its old form tells what to remove.
+// An index entry is a key, mostly without a value in a bucket of its own. The entries of a record follow from the
+// record alone, so that its old form tells what to remove.
 type indexEntry struct{ bucket, key []byte }
 
 // index describes the indexes of one bucket of records, for Check. Contents of requests count as an index of their
@@ -83,9 +83,10 @@ func (f *runFacts) entries() []indexEntry {
 }
 
 // workingKey marks, beside the jobs, a run that is queued or running: whenever it becomes so, a job is written too.
-func (f *runFacts) workingKey() []byte { return key(string(f.ws), partRun, string(f.id)) }
+func (f *runFacts) workingKey() []byte { return key(string(f.ws), string(f.id), partRun) }
 
-// pendingFacts is what the index entry of a pending request is made of; its value is who asked. The zero value has none.
+// pendingFacts is what the index entry of a pending request is made of; its value is who asked. The zero value has
+// none.
 type pendingFacts struct {
 	ws        approvals.WorkspaceID
 	id        approvals.RequestID

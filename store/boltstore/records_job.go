@@ -11,15 +11,35 @@ import (
 // A job that is due when it is written lies in the bucket queue, any other in the bucket scheduled, with an entry in an
 // index by time. Both know it by the same key. The scheduler is told of it after the commit.
 func jobKey(ws approvals.WorkspaceID, kind approvals.JobKind, id string) []byte {
-	return key(string(ws), partJob, string(kind), id)
+	return key(string(ws), id, partJob, string(kind))
 }
 
-// In the bucket queue, what belongs to a workspace is told apart by the second part of its keys.
+// In the bucket queue, what has the same id lies together because it is written together, and is told apart by the
+// third part of its keys.
 const (
-	partJob          = "j"
-	partNotification = "n"
-	partRun          = "r" // marks a run that is queued or running
+	partJob          = "j" // of any id
+	partNotification = "n" // of approvals.CopyKey.JobID: beside the job that delivers it
+	partRun          = "r" // marks a run that is queued or running: beside the job that executes it
 )
+
+// eachQueued calls fn for the ids that have entries in the bucket queue, in order, until it returns false or an error.
+func (t *tx) eachQueued(fn func(ws, id string) (bool, error)) error {
+	for k := t.seek(bucketQueue, nil); k != nil; {
+		ws, rest, _ := cutPart(k)
+		id, _, ok := cutPart(rest)
+		if !ok {
+			return t.damaged(fmt.Errorf("%s %q: unreadable key", bucketQueue, k))
+		}
+		if more, err := fn(ws, id); err != nil || !more {
+			return err
+		}
+		if err := t.cancelled(); err != nil {
+			return err
+		}
+		k = t.seek(bucketQueue, behind(key(ws, id)))
+	}
+	return nil
+}
 
 // dueKey orders the jobs of a kind by time. It is the one key that does not start with the workspace: the scheduler
 // serves all of them.
@@ -178,8 +198,8 @@ func (t *tx) retryJob(k []byte, gen uint64, cause error) (err error) {
 // findJobs calls fn with the keys of the jobs in the bucket queue, and their records.
 func (t *tx) findJobs(fn func(k []byte, rec *jobRecord) error) (err error) {
 	defer t.end(t.begin(), &err)
-	return t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
-		return true, t.scan(bucketQueue, key(ws, partJob), nil, func(k, v []byte) (bool, error) {
+	return t.eachQueued(func(ws, id string) (bool, error) {
+		return true, t.scan(bucketQueue, key(ws, id, partJob), nil, func(k, v []byte) (bool, error) {
 			rec := new(jobRecord)
 			if err := t.decode(bucketQueue, k, v, rec); err != nil {
 				return false, err

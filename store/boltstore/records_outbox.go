@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/approvals"
 )
 
-// Notifications that wait lie in the bucket queue, by the copy of the place that they are for; dead letters in a
-// bucket of their own, by id.
+// Notifications that wait lie in the bucket queue, beside the job that delivers them; dead letters in a bucket of
+// their own, by id.
 func copyKey(k approvals.CopyKey) []byte {
-	return key(string(k.Workspace), partNotification, k.Place.Surface, k.Place.Channel, k.Place.Thread, string(k.Copy))
+	return key(string(k.Workspace), k.JobID(), partNotification)
 }
 
 func notificationKey(n *approvals.Notification) []byte {
@@ -63,29 +64,27 @@ func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.Co
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	err = t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
-		err := t.undelivered(key(ws, partNotification), before, limit, &list)
-		return len(list) < limit, err
+	err = t.eachQueued(func(ws, id string) (bool, error) {
+		found := false
+		err := t.scan(bucketQueue, key(ws, id, partNotification), nil, func(k, v []byte) (bool, error) {
+			n := new(approvals.Notification)
+			if err := t.decode(bucketQueue, k, v, n); err != nil {
+				return false, err
+			}
+			if found = n.Created.Before(before); found {
+				list = append(list, n.Key())
+			}
+			return !found, nil
+		})
+		return true, err
 	})
-	return list, err
+	slices.SortFunc(list, func(a, b approvals.CopyKey) int { return bytes.Compare(copyOrder(a), copyOrder(b)) })
+	return list[:min(len(list), limit)], err
 }
 
-// undelivered adds the copies of one workspace, whose notifications begin with prefix.
-func (t *tx) undelivered(prefix []byte, before time.Time, limit int, list *[]approvals.CopyKey) error {
-	var listed []byte // the copy that was added last
-	return t.scan(bucketQueue, prefix, nil, func(k, v []byte) (bool, error) {
-		if listed != nil && bytes.HasPrefix(k, listed) {
-			return true, nil
-		}
-		n := new(approvals.Notification)
-		if err := t.decode(bucketQueue, k, v, n); err != nil {
-			return false, err
-		}
-		if n.Created.Before(before) {
-			*list, listed = append(*list, n.Key()), copyKey(n.Key())
-		}
-		return len(*list) < limit, nil
-	})
+// copyOrder returns a key by which copies are in the order of the parts of their places.
+func copyOrder(k approvals.CopyKey) []byte {
+	return appendPart(placeKey(k.Workspace, k.Place), string(k.Copy))
 }
 
 func (t *tx) DeadLetters(ws approvals.WorkspaceID, after approvals.NotificationID, limit int) (

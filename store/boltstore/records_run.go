@@ -111,18 +111,18 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	err = t.eachWorkspace(bucketQueue, func(ws string) (bool, error) {
-		err := t.scan(bucketQueue, key(ws, partRun), nil, func(k, _ []byte) (bool, error) {
-			r := new(approvals.Run)
-			if err := t.indexed(bucketRuns, key(ws, lastPart(k)), r); err != nil {
-				return false, err
-			}
-			if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
-				list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
-			}
-			return len(list) < limit, nil
-		})
-		return len(list) < limit, err
+	err = t.eachQueued(func(ws, id string) (bool, error) {
+		if !t.has(bucketQueue, key(ws, id, partRun)) {
+			return true, nil
+		}
+		r := new(approvals.Run)
+		if err := t.indexed(bucketRuns, key(ws, id), r); err != nil {
+			return false, err
+		}
+		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
+			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
+		}
+		return len(list) < limit, nil
 	})
 	return list, err
 }

@@ -256,7 +256,8 @@ func collect[T any](t *tx, list *[]*T, bucket, prefix, from []byte, limit int) e
 	return err
 }
 
-// eachWorkspace calls fn for the workspaces that have entries in the bucket, in order, until it returns false or an error.
+// eachWorkspace calls fn for the workspaces that have entries in the bucket, in order, until it returns false or an
+// error.
 func (t *tx) eachWorkspace(bucket []byte, fn func(ws string) (bool, error)) error {
 	for k := t.seek(bucket, nil); k != nil; {
 		ws, _, ok := cutPart(k)
