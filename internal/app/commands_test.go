@@ -19,7 +19,8 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide",
-		"audit", "audit verify", "audit export", "outbox", "outbox list", "outbox replay", "backup", "version", "healthcheck", "demo-mcp", "completion", "help",
+		"audit", "audit verify", "audit export", "outbox", "outbox list", "outbox replay",
+		"backup", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
