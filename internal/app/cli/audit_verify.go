@@ -31,7 +31,7 @@ A chain without a key shows accidents and careless edits. Whoever can write the 
 holds. Against them, keep a head that is printed here where they cannot write, and give it later with --head: an entry
 has it as long as nothing up to that entry was removed or written anew.`,
 		Example: `  countersign audit verify
-  countersign audit verify --head 3b1f…64 hexadecimal digits that it printed earlier…`,
+  countersign audit verify --head "$(cat head-of-last-month)"`,
 		Args: none,
 		RunE: l.run(c.Run),
 	}
