@@ -201,17 +201,12 @@ func (t *tx) runFrom2(k, v []byte) error {
 	return errors.Join(t.put(bucketRuns, k, r), t.reindex(nil, facts.entries()))
 }
 
-// inputID2 returns the id of a message that had none. It is made as the program makes ids, of the time of arrival and a
-// number, but without a random part: it sorts among them, and is the same when the migration is repeated.
+// inputID2 returns the id of a message that had none. It is made as the program makes ids, of the time of arrival of
+// the queue's first message and a number, but without a random part: it sorts before the ids of messages that are
+// still to come, and is the same when the migration is repeated.
 func inputID2(queue []input2, i int) approvals.InputID {
-	at := queue[0].At
-	for _, in := range queue[:i+1] {
-		if in.At.After(at) {
-			at = in.At
-		}
-	}
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMicro())<<8)
+	binary.BigEndian.PutUint64(b[:8], uint64(queue[0].At.UnixMicro())<<8)
 	binary.BigEndian.PutUint16(b[7:], uint16(i))
 	digits := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 	return approvals.InputID("inp_" + digits.EncodeToString(b[:]))

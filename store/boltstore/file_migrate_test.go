@@ -358,3 +358,23 @@ func TestAddedBucket(t *testing.T) {
 		t.Errorf("control: a bucket that every file of the format has is missing: %v, want ErrDamaged", err)
 	}
 }
+
+// TestInputIDsOf2 checks that messages keep their order, also when a clock was set back between them, and sort among
+// those that come later.
+func TestInputIDsOf2(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	queue := []input2{{At: at}, {At: at.Add(time.Second)}, {At: at.Add(-time.Hour)}, {At: at.Add(time.Second)},
+		{At: at.Add(time.Minute)}}
+	last := string(approvals.NewRunID(at.Add(-time.Microsecond))[len("run_"):])
+	for i := range queue {
+		id, ok := strings.CutPrefix(string(inputID2(queue, i)), "inp_")
+		if !ok || id <= last {
+			t.Errorf("message %d is %s, behind %s", i, id, last)
+		}
+		last = id
+	}
+	if next := string(approvals.NewRunID(at.Add(2 * time.Minute))[len("run_"):]); next <= last || len(next) != len(last) {
+		t.Errorf("a later id is %s, the last message %s", next, last)
+	}
+}
