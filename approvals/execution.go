@@ -133,7 +133,7 @@ func (x *execution) takeRecorded(ctx context.Context, open []agent.Interruption,
 		done := slices.ContainsFunc(effects, func(e *EffectRecord) bool {
 			return e.Interruption == in.ID && !e.Done.IsZero() && e.Kind != agent.KindAgent
 		})
-		if !done || in.Kind != agent.Confirm || tried[in.ID] {
+		if !done || in.Kind == agent.ExternalResult || tried[in.ID] {
 			continue
 		}
 		tried[in.ID], found = true, true

@@ -150,6 +150,17 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 	return out, nil
 }
 
+// begun returns the nonces of this execution's own intents, by effect.
+func (j *journal) begun() map[string]string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	nonces := make(map[string]string, len(j.attempts))
+	for id, a := range j.attempts {
+		nonces[id] = a.nonce
+	}
+	return nonces
+}
+
 // commit runs an intent, together with the checkpoint that holds its call if that is not written yet.
 func (j *journal) commit(ctx context.Context, begin func(c *txn, r *Run) error) error {
 	j.mu.Lock()
@@ -260,22 +271,24 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", rec.Tool, rec.Outcome()))
 	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
-	chunk, err := json.Marshal([]agent.Item{{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: text}})
-	if err != nil {
-		return fmt.Errorf("late output of effect %s: %w", rec.ID, err)
-	}
-	return c.AppendSession(r.Workspace, r.Place, string(r.ID)+"/"+rec.ID, chunk)
+	return c.memorize(r, rec, "", text)
 }
 
 // foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had
-// it was given up too early. The run goes on with the output.
+// it was given up too early. The run goes on with the output. When the question has been answered already, the place and its
+// memory are told what came of the call.
 func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	requests, err := c.requestsOf(r.ID)
 	if err != nil {
 		return err
 	}
+	late := false
 	for _, q := range requests {
-		if q.Status != RequestPending || q.Kind != agent.OutcomeUnknown || q.Interruption != rec.Interruption {
+		if q.Kind != agent.OutcomeUnknown || q.Interruption != rec.Interruption {
+			continue
+		}
+		if q.Status != RequestPending {
+			late = late || q.Outcome == OutcomeUnknown
 			continue
 		}
 		if err := c.drop(q, RequestStale, "The call has finished after all."); err != nil {
@@ -286,7 +299,12 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 		}
 		return c.requeue(r.ID, q.ID)
 	}
-	return nil
+	if !late {
+		return nil
+	}
+	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s.", rec.Tool, rec.Outcome()))
+	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: it %s. Its output, as data: %s",
+		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text)))
 }
 
 // guard turns a panic into an error: journals are called on goroutines whose panic would end the process.

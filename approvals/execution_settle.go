@@ -18,6 +18,7 @@ const toolsetTries = 8
 func (x *execution) settle(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ErrFenced):
+		x.abandon(ctx)
 		return x.ended(err) // somebody else has the run, or ended it
 	case errors.Is(err, errDraining):
 		return x.putBack(ctx, &RetryError{Err: err})
@@ -31,6 +32,25 @@ func (x *execution) settle(ctx context.Context, err error) error {
 		return x.finish(ctx)
 	}
 	return x.wait(ctx)
+}
+
+// abandon tells people that nobody will know what came of the calls which this execution has begun and cut off, when the
+// run has ended meanwhile. Where that cannot be recorded now, the clean-up of the run says it later.
+func (x *execution) abandon(ctx context.Context) {
+	if x.journal == nil {
+		return
+	}
+	own := x.journal.begun()
+	err := update(ctx, x.store, x.run.Workspace, func(c *txn) error {
+		r, err := c.run(x.run.ID)
+		if err != nil || !r.Status.Ended() {
+			return err
+		}
+		return c.giveUpOpen(r, "It was stopped when the run ended.", func(e *EffectRecord) bool { return own[e.ID] == e.Nonce })
+	})
+	if err != nil {
+		x.log.WarnContext(ctx, "calls that were cut off are told of later", "run", x.run.ID, "error", err)
+	}
 }
 
 // ended turns the error of the transaction that settles an execution into the job's.
@@ -114,11 +134,12 @@ func (x *execution) wait(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := x.ask(c, requests); err != nil {
+		finished, err := x.ask(c, requests)
+		if err != nil {
 			return err
 		}
 		r.Waits = ""
-		if !decided {
+		if !decided && !finished {
 			return c.moveRun(r, RunWaiting, system, auditData{})
 		}
 		c.wake(r)
@@ -179,9 +200,19 @@ func (c *txn) drop(r *RequestHead, to RequestStatus, note string) error {
 }
 
 // ask creates the requests. Where one asks what became of a call, the requests that had allowed the call say that nobody
-// knows.
-func (x *execution) ask(c *txn, earlier []*RequestHead) error {
+// knows; people are not asked when the call has finished meanwhile, which ask reports.
+func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err error) {
 	for _, question := range x.asked {
+		if question.Kind == agent.OutcomeUnknown {
+			done, err := c.hasFinished(question)
+			if err != nil {
+				return false, err
+			}
+			if done {
+				finished = true
+				continue
+			}
+		}
 		r := *question
 		r.ID, r.Created = RequestID(c.newID("req_")), c.now
 		if q := r.Requirement; q.ExpiresIn > 0 && q.OnExpiry != ExpiryKeep {
@@ -194,17 +225,25 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) error {
 			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy, Quorum: len(r.Requirement.Seats),
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
 		c.show(&r.RequestHead)
 		if r.Kind != agent.OutcomeUnknown {
 			continue
 		}
 		if err := c.doubted(&r.RequestHead, earlier); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return finished, nil
+}
+
+// hasFinished reports whether the output of the call that is asked about is recorded.
+func (c *txn) hasFinished(q *Request) (bool, error) {
+	effects, err := c.EffectsOfRun(c.ws, q.Run)
+	return slices.ContainsFunc(effects, func(e *EffectRecord) bool {
+		return e.Interruption == q.Interruption && !e.Done.IsZero() && e.Kind != agent.KindAgent
+	}), err
 }
 
 // doubted records with the requests about the call of q that nobody knows what became of it.
@@ -249,6 +288,7 @@ func (x *execution) end(ctx context.Context, e ending) error {
 	} else {
 		e.items = kept(x.run.Input, x.state.Items()[x.history:])
 	}
+	e.idle = true
 	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {
 		if x.state != nil {
 			r.Turns, r.Usage = x.state.Turn(), x.state.Usage()

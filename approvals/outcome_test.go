@@ -333,7 +333,7 @@ func TestExpiryThatCancelsTellsWhatRan(t *testing.T) {
 		b.must(b.pending(id)[0], bob, approvals.Approve, "")
 		time.Sleep(2 * time.Hour)
 		got := b.run(id)
-		const want = "The run was cancelled. A request for approval expired. Carried out before that: pay."
+		const want = "The run was cancelled. A request for approval expired. Carried out before that: pay. Not carried out: look."
 		if got.Status != approvals.RunCancelled || got.Failure != want {
 			t.Errorf("%s: %q", got.Status, got.Failure)
 		}

@@ -76,20 +76,25 @@ func (c *txn) callBecame(run RunID, interruption string, to Outcome) error {
 	return nil
 }
 
-// neverRun records that the approved call of r will not run under it, and why.
+// neverRun records that the approved call of r will not run under it, and why. A call that was to be retried may have
+// happened the first time.
 func (c *txn) neverRun(r *RequestHead, why string) error {
 	if r.Outcome != OutcomeNone {
 		return nil
+	}
+	outcome := OutcomeNotRun
+	if r.Kind == agent.OutcomeUnknown {
+		outcome = OutcomeUnknown
 	}
 	if r.Note == "" {
 		r.Note = why
 	}
 	err := c.audit(entry{
 		Action: AuditRequestOutcome, Actor: system, Run: r.Run, Request: r.ID,
-		Data: auditData{Outcome: OutcomeNotRun, Digest: r.Digest},
+		Data: auditData{Outcome: outcome, Digest: r.Digest},
 	})
 	if err != nil {
 		return err
 	}
-	return c.became(r, OutcomeNotRun)
+	return c.became(r, outcome)
 }

@@ -22,6 +22,7 @@ type ending struct {
 	by    UserID // who cancelled the run; empty when nobody did
 	text  string // for people: why it ended otherwise than with its answer
 	data  auditData
+	idle  bool         // nothing of the run runs any more: the execution itself ends it
 	items []agent.Item // the run's own conversation, as far as it is kept
 	keep  bool         // keep the saved state, for whoever finds out why it cannot be used
 }
@@ -36,6 +37,7 @@ func (e *ending) actor() string {
 // end ends the run, all in one transaction: its requests are settled, people are told what came of its calls, the place
 // remembers, and what people wrote meanwhile starts the next run.
 func (c *txn) end(r *Run, e ending) error {
+	working := r.Status == RunRunning && !e.idle
 	if err := c.moveRun(r, e.to, e.actor(), e.data); err != nil {
 		return err
 	}
@@ -43,12 +45,13 @@ func (c *txn) end(r *Run, e ending) error {
 	if err != nil {
 		return err
 	}
+	unanswered := expiredLast(requests)
 	if err := c.closeRequests(requests, &e); err != nil {
 		return err
 	}
-	var effects []*EffectRecord // a run that has its answer has the outputs of all its calls
+	var calls []callFate // a run that has its answer has the outputs of all its calls
 	if e.to != RunDone {
-		if effects, err = c.EffectsOfRun(c.ws, r.ID); err != nil {
+		if calls, err = c.fates(r, requests, working); err != nil {
 			return err
 		}
 	}
@@ -56,13 +59,13 @@ func (c *txn) end(r *Run, e ending) error {
 		c.answer(r)
 	} else {
 		r.CancelledBy = e.by
-		r.Failure = strings.Join(append([]string{e.text}, account(requests, effects)...), " ")
+		r.Failure = strings.Join(append([]string{e.text}, account(requests, unanswered, calls)...), " ")
 		c.say(r, r.Failure)
 	}
-	if err := c.remember(r, e.items, effects); err != nil {
+	if err := c.remember(r, e.items, calls); err != nil {
 		return err
 	}
-	if err := c.forget(r, &e, effects); err != nil {
+	if err := c.forget(r, &e, calls); err != nil {
 		return err
 	}
 	return c.succeed(r)
@@ -104,73 +107,14 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 	return nil
 }
 
-// account says, for people, what came of the calls of a run that has ended without its answer.
-func account(requests []*RequestHead, effects []*EffectRecord) (sentences []string) {
-	var ran, failed, running, idle []string
-	for _, e := range effects {
-		if e.Kind == agent.KindAgent {
-			continue
-		}
-		switch e.Outcome() {
-		case OutcomeRunning:
-			running = append(running, e.Tool)
-		case OutcomeFailed:
-			failed = append(failed, e.Tool)
-		default:
-			ran = append(ran, e.Tool)
-		}
-	}
-	for _, q := range requests {
-		if q.Kind == agent.Confirm && q.Outcome == OutcomeNotRun && (q.Status == RequestCancelled || q.Status == RequestApproved) {
-			idle = append(idle, q.Tool.Name)
-		}
-	}
-	for _, part := range []struct {
-		lead  string
-		tools []string
-		tail  string
-	}{
-		{"Carried out before that: ", ran, "."},
-		{"Failed before that: ", failed, "."},
-		{"Still running: ", running, "; what comes of it will be told here."},
-		{"Not carried out: ", idle, "."},
-	} {
-		if len(part.tools) > 0 {
-			sentences = append(sentences, part.lead+counted(part.tools)+part.tail)
-		}
-	}
-	return sentences
-}
-
-// counted lists names in the order in which they first appear, with how often where that is more than once.
-func counted(names []string) string {
-	var words []string
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			continue
-		}
-		n := 0
-		for _, other := range names[i:] {
-			if other == name {
-				n++
-			}
-		}
-		if n > 1 {
-			name = fmt.Sprintf("%s (%d times)", name, n)
-		}
-		words = append(words, name)
-	}
-	return strings.Join(words, ", ")
-}
-
 // remember appends the run's conversation to the memory of the place. A call without an output gets the one that the
 // journal has, or a sentence that says what is known of it.
-func (c *txn) remember(r *Run, items []agent.Item, effects []*EffectRecord) error {
+func (c *txn) remember(r *Run, items []agent.Item, calls []callFate) error {
 	if len(items) == 0 {
 		items = []agent.Item{agent.UserMessage(r.Input)}
 	}
 	chunk, err := json.Marshal(agent.AnswerCalls(items, func(call agent.Item) agent.ToolOutput {
-		return outputOf(call, effects)
+		return outputOf(call, calls)
 	}))
 	if err != nil {
 		return fmt.Errorf("memory of run %s: %w", r.ID, err)
@@ -178,30 +122,13 @@ func (c *txn) remember(r *Run, items []agent.Item, effects []*EffectRecord) erro
 	return c.AppendSession(r.Workspace, r.Place, string(r.ID), chunk)
 }
 
-// outputOf says what is known of a call that the conversation has no output of.
-func outputOf(call agent.Item, effects []*EffectRecord) agent.ToolOutput {
-	var newest *EffectRecord
-	for _, e := range effects {
-		if e.Call == call.CallID && e.Kind != agent.KindAgent && (newest == nil || e.Intent.After(newest.Intent)) {
-			newest = e
-		}
-	}
-	switch {
-	case newest == nil:
-		return agent.ToolOutput{Text: unfinishedText, Failed: call.Type != agent.ItemFunctionCall}
-	case newest.Output != nil:
-		return *newest.Output
-	}
-	return agent.ToolOutput{Text: stillRunningText, Failed: call.Type != agent.ItemFunctionCall}
-}
-
 // statePieces is how many chunks of a saved state are deleted in one transaction.
 const statePieces = 64
 
 // forget deletes the saved state of an ended run, and has the rest of a long one deleted bit by bit. Calls that are still
 // open are looked after later.
-func (c *txn) forget(r *Run, e *ending, effects []*EffectRecord) error {
-	if slices.ContainsFunc(effects, func(x *EffectRecord) bool { return x.Done.IsZero() }) {
+func (c *txn) forget(r *Run, e *ending, calls []callFate) error {
+	if slices.ContainsFunc(calls, func(f callFate) bool { return f.outcome == OutcomeRunning }) {
 		c.plan(cleanupJob(r, c.now.Add(cleanupGrace)))
 	}
 	if r.StateItems == 0 || e.keep {

@@ -160,31 +160,8 @@ func (c *txn) giveUpCalls(id RunID) error {
 	if early := r.Ended.Add(cleanupGrace).Sub(c.now); early > 0 {
 		return c.giveUpLater(r)
 	}
-	effects, err := c.EffectsOfRun(c.ws, id)
-	if err != nil {
-		return err
-	}
-	var open []string
-	for _, e := range effects {
-		if !e.Done.IsZero() || e.GivenUp {
-			continue
-		}
-		e.GivenUp = true
-		open = append(open, e.Tool)
-		if err := c.PutEffect(e); err != nil {
-			return err
-		}
-		if err := c.audit(e.entry(AuditEffectUnknown)); err != nil {
-			return err
-		}
-		if err := c.callBecame(id, e.Interruption, OutcomeUnknown); err != nil {
-			return err
-		}
-	}
-	if len(open) > 0 {
-		c.say(r, "Unknown whether it was carried out: "+counted(open)+". It was running when the run ended, and nothing was heard of it since.")
-	}
-	return nil
+	return c.giveUpOpen(r, "It was running when the run ended, and nothing was heard of it since.",
+		func(*EffectRecord) bool { return true })
 }
 
 // giveUpLater plans the job again for when the calls have had their time, if any is open.

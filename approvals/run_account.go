@@ -1,0 +1,211 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"countersign/agent"
+)
+
+// callFate is what is known of a call that was begun: what its effect says or, where that is silent, what people said who
+// were asked about it.
+type callFate struct {
+	*EffectRecord
+	outcome  Outcome
+	question *RequestHead // what became of it, when that was asked since the effect was begun
+}
+
+// fates returns what is known of the calls of a run that ends. working says that a worker may be at work on the run: its
+// calls may still finish. Of every other open call nobody will hear again, and that is recorded at once.
+func (c *txn) fates(r *Run, requests []*RequestHead, working bool) ([]callFate, error) {
+	effects, err := c.EffectsOfRun(c.ws, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	calls := make([]callFate, 0, len(effects))
+	for _, e := range effects {
+		if e.Kind == agent.KindAgent {
+			continue
+		}
+		f := fateOf(e, requests)
+		if f.outcome == OutcomeRunning && (!working || e.Epoch != r.Epoch) {
+			if err := c.giveUp(e); err != nil {
+				return nil, err
+			}
+			f.outcome = OutcomeUnknown
+		}
+		calls = append(calls, f)
+	}
+	return calls, nil
+}
+
+// fateOf returns what is known of one call.
+func fateOf(e *EffectRecord, requests []*RequestHead) callFate {
+	f := callFate{EffectRecord: e, outcome: e.Outcome()}
+	if !e.Done.IsZero() {
+		return f
+	}
+	for _, q := range requests {
+		asked := q.Kind == agent.OutcomeUnknown && q.Interruption == e.Interruption && !q.Created.Before(e.Intent)
+		if !asked || f.question != nil && f.question.Created.After(q.Created) {
+			continue
+		}
+		f.question, f.outcome = q, OutcomeUnknown
+		if d := q.Settler(); q.Status == RequestApproved && d != nil && d.Verdict == MarkDone {
+			f.outcome = OutcomeRan
+		}
+	}
+	return f
+}
+
+// giveUp records that nobody knows what came of the effect. Should it finish after all, that is told then.
+func (c *txn) giveUp(e *EffectRecord) error {
+	e.GivenUp = true
+	if err := c.PutEffect(e); err != nil {
+		return err
+	}
+	if err := c.audit(e.entry(AuditEffectUnknown)); err != nil {
+		return err
+	}
+	return c.callBecame(e.Run, e.Interruption, OutcomeUnknown)
+}
+
+// expiredLast returns the requests that nobody answered in time and of which the run has not heard.
+func expiredLast(requests []*RequestHead) (list []RequestID) {
+	for _, q := range requests {
+		if q.Status == RequestExpired && !q.Applied {
+			list = append(list, q.ID)
+		}
+	}
+	return list
+}
+
+// account says, for people, what came of the calls of a run that has ended without its answer.
+func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) (sentences []string) {
+	said := make(map[Outcome][]string)
+	for _, f := range calls {
+		said[f.outcome] = append(said[f.outcome], f.Tool)
+	}
+	var elsewhere []string
+	for _, q := range requests {
+		ended := q.Status == RequestCancelled || q.Status == RequestApproved || slices.Contains(unanswered, q.ID)
+		switch {
+		case !ended:
+		case q.Kind == agent.Confirm && q.Outcome == OutcomeNotRun:
+			said[OutcomeNotRun] = append(said[OutcomeNotRun], q.Tool.Name)
+		case q.Kind == agent.ExternalResult && q.Outcome == OutcomeUnknown:
+			elsewhere = append(elsewhere, q.Tool.Name)
+		}
+	}
+	for _, part := range []struct {
+		lead  string
+		tools []string
+		tail  string
+	}{
+		{"Carried out before that: ", said[OutcomeRan], "."},
+		{"Failed before that: ", said[OutcomeFailed], "."},
+		{"Still running: ", said[OutcomeRunning], "; what comes of it will be told here."},
+		{"Unknown whether it was carried out: ", said[OutcomeUnknown], "."},
+		{"Nobody has reported a result, and it is unknown whether somebody has carried it out: ", elsewhere, "."},
+		{"Not carried out: ", said[OutcomeNotRun], "."},
+	} {
+		if len(part.tools) > 0 {
+			sentences = append(sentences, part.lead+counted(part.tools)+part.tail)
+		}
+	}
+	return sentences
+}
+
+// counted lists names in the order in which they first appear, with how often where that is more than once.
+func counted(names []string) string {
+	var words []string
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		n := 0
+		for _, other := range names[i:] {
+			if other == name {
+				n++
+			}
+		}
+		if n > 1 {
+			name = fmt.Sprintf("%s (%d times)", name, n)
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// outputOf says what is known of a call of the run's own conversation that has no output there.
+func outputOf(call agent.Item, calls []callFate) agent.ToolOutput {
+	var newest *callFate
+	for i, f := range calls {
+		if f.Call == call.CallID && f.outermost() && (newest == nil || f.Intent.After(newest.Intent)) {
+			newest = &calls[i]
+		}
+	}
+	text := unfinishedText
+	switch {
+	case newest == nil:
+	case newest.Output != nil:
+		return *newest.Output
+	case newest.outcome == OutcomeRan:
+		return agent.ToolOutput{Text: foundOut(newest.question.Settler().Reason)}
+	case newest.outcome == OutcomeRunning:
+		text = stillRunningText
+	default:
+		text = unknownText
+	}
+	return agent.ToolOutput{Text: text, Failed: call.Type != agent.ItemFunctionCall}
+}
+
+// outermost reports whether the call was made in the run's own conversation, not in that of an agent used as a tool:
+// providers' ids of calls are unique only within a conversation. The id of an outermost call's question has three parts
+// (agent, turn, call); records of earlier releases have none.
+func (e *EffectRecord) outermost() bool {
+	return e.Interruption == "" || strings.Count(e.Interruption, "/") == 2
+}
+
+// memorize appends what is known of a call after its run has ended to the memory of the place, once under each word.
+func (c *txn) memorize(r *Run, e *EffectRecord, word, text string) error {
+	chunk, err := json.Marshal([]agent.Item{{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: text}})
+	if err != nil {
+		return fmt.Errorf("memory of effect %s: %w", e.ID, err)
+	}
+	return c.AppendSession(r.Workspace, r.Place, string(r.ID)+"/"+e.ID+word, chunk)
+}
+
+// giveUpOpen gives up those calls of the ended run that which chooses and that are still taken to be running. It tells the
+// place, with why at the end, and its memory.
+func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) error {
+	effects, err := c.EffectsOfRun(c.ws, r.ID)
+	if err != nil {
+		return err
+	}
+	requests, err := c.requestsOf(r.ID)
+	if err != nil {
+		return err
+	}
+	var open []string
+	for _, e := range effects {
+		if e.Kind == agent.KindAgent || fateOf(e, requests).outcome != OutcomeRunning || !which(e) {
+			continue
+		}
+		open = append(open, e.Tool)
+		if err := c.giveUp(e); err != nil {
+			return err
+		}
+		text := fmt.Sprintf("It is not known whether the call %s of %s, which was still running when its run ended, was carried out.",
+			e.Call, e.Tool)
+		if err := c.memorize(r, e, "/unknown", text); err != nil {
+			return err
+		}
+	}
+	if len(open) > 0 {
+		c.say(r, "Unknown whether it was carried out: "+counted(open)+". "+why)
+	}
+	return nil
+}
