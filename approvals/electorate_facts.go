@@ -100,13 +100,13 @@ const maxLookups = 200
 
 // candidates gathers, for each set of people that the requirement names, up to n+1 who could take a seat: one more than
 // needed, because the requester may be among them. It looks again for a set of which fewer were looked for until now.
-func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int, but func(UserID) bool) {
+func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int) {
 	for _, seat := range q.Seats {
 		key := seat.Approvers.key()
 		if g.knows(key, n+1) {
 			continue
 		}
-		found, err := g.find(ctx, seat.Approvers, n+1, but)
+		found, err := g.find(ctx, seat.Approvers, n+1)
 		g.left[key], g.sought[key] = answer[[]UserID]{found, err}, n+1
 	}
 }
@@ -118,7 +118,7 @@ func (g *gatherer) knows(key string, n int) bool {
 	return ok && (a.err != nil || n <= g.sought[key] || len(a.value) < g.sought[key])
 }
 
-func (g *gatherer) find(ctx context.Context, a Approvers, n int, but func(UserID) bool) (found []UserID, err error) {
+func (g *gatherer) find(ctx context.Context, a Approvers, n int) (found []UserID, err error) {
 	seen := map[UserID]bool{}
 	for each, err := range g.lists(ctx, a) {
 		if err != nil {
@@ -128,7 +128,7 @@ func (g *gatherer) find(ctx context.Context, a Approvers, n int, but func(UserID
 			if len(found) >= n {
 				return found, nil
 			}
-			if seen[u] || but(u) {
+			if seen[u] {
 				continue
 			}
 			seen[u] = true

@@ -164,7 +164,7 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 
 // seatable returns how many of the seats could be taken by people who could answer under q.
 func (g *gatherer) seatable(ctx context.Context, q *Requirement, seats []Seat) (int, error) {
-	g.candidates(ctx, q, len(q.Seats), func(UserID) bool { return false })
+	g.candidates(ctx, q, len(q.Seats))
 	var people []UserID
 	edges := make([][]int, len(seats))
 	for i, seat := range seats {

@@ -71,11 +71,8 @@ func (x *execution) uncovered() (pairs []pair) {
 
 // cover gathers what it takes to judge the answers to one request as answers to another.
 func (g *gatherer) cover(ctx context.Context, answered, waiting *Request) {
-	for _, d := range answered.Decisions {
-		vote := d
-		vote.Verdict = d.Verdict.once()
-		g.decision(ctx, vote, []*Request{waiting})
-	}
+	verdict := answered.Settler().Verdict.once()
+	g.votes(ctx, verdict, answered.voters(verdict.Affirms()), []*Request{waiting})
 }
 
 // reread returns the requests with their heads as they are in this transaction.
