@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"strings"
 	"testing"
 
 	"countersign/agent"
@@ -97,4 +98,78 @@ func TestStandingAnswerOfTwoMeetsAnotherSet(t *testing.T) {
 		t.Errorf("both may approve all calls of the tool, and have: %s", got.Status)
 	}
 	b.stop()
+}
+
+// TestLaterStandingAnswerCoversLate gives two standing answers about a tool, of different people, while the run is under
+// way: the later one counts for the call that is asked about next.
+func TestLaterStandingAnswerCoversLate(t *testing.T) {
+	t.Parallel()
+	for name, approveLast := range map[string]bool{"approved last": true, "rejected last": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+				q := lenient()
+				switch string(r.Arguments) {
+				case `{"amount":1}`:
+					askOf(&q, approvals.Approvers{Users: []approvals.UserID{bob}})
+				case `{"amount":2}`:
+					askOf(&q, approvals.Approvers{Users: []approvals.UserID{cara}})
+				}
+				return q, nil
+			})
+			waiting := map[string]*approvals.Request{}
+			answer := func() {
+				if approveLast {
+					b.must(waiting[`{"amount":2}`], cara, approvals.AlwaysReject, "none")
+				}
+				b.must(waiting[`{"amount":1}`], bob, approvals.AlwaysApprove, "")
+				if !approveLast {
+					b.must(waiting[`{"amount":2}`], cara, approvals.AlwaysReject, "none")
+				}
+			}
+			finance := &agent.Agent{Name: "finance", Tools: b.tools(), Model: threeTasks(answer)}
+			b.agent(asks(call("c1", "ask_finance", `{"input":"one"}`), call("c2", "ask_finance", `{"input":"two"}`),
+				call("c3", "ask_finance", `{"input":"three"}`)), finance.AsTool("ask_finance", "Ask finance."))
+			b.start()
+			id := b.submit()
+			b.until("three questions", func() bool { return len(b.pending(id)) == 3 })
+			b.reaches(id, approvals.RunWaiting)
+			for _, r := range b.pending(id) {
+				waiting[string(r.Arguments)] = r
+			}
+			b.must(waiting[`{"amount":9}`], bob, approvals.Approve, "")
+			b.reaches(id, approvals.RunDone)
+			paid := 0
+			for _, e := range b.effects.all() {
+				if e.arguments == `{"amount":3}` {
+					paid++
+				}
+			}
+			if (paid == 1) != approveLast {
+				t.Errorf("the last call ran %d times", paid)
+			}
+			b.stop()
+		})
+	}
+}
+
+// threeTasks is a model that pays for the tasks one and two, and for the third looks first. It calls answer before it
+// pays for the third.
+func threeTasks(answer func()) agent.Model {
+	return model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		text, told := req.Items[0].Text, len(outputs(req))
+		switch {
+		case strings.Contains(text, "one") && told == 0:
+			return []agent.Item{call("n1", "pay", `{"amount":1}`)}, nil
+		case strings.Contains(text, "two") && told == 0:
+			return []agent.Item{call("n1", "pay", `{"amount":2}`)}, nil
+		case strings.Contains(text, "three") && told == 0:
+			return []agent.Item{call("n1", "look", `{"amount":9}`)}, nil
+		case strings.Contains(text, "three") && told == 1:
+			answer()
+			return []agent.Item{call("n2", "pay", `{"amount":3}`)}, nil
+		}
+		return []agent.Item{agent.AssistantMessage("inside done")}, nil
+	})
 }
