@@ -173,3 +173,45 @@ func threeTasks(answer func()) agent.Model {
 		return []agent.Item{agent.AssistantMessage("inside done")}, nil
 	})
 }
+
+// TestStandingAnswerMeetsEarlierVote has a standing answer of two people meet a request that one of them has approved
+// already: the other one completes it. Somebody who has rejected it does not approve it by a standing answer.
+func TestStandingAnswerMeetsEarlierVote(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		earlier approvals.Verdict
+		want    approvals.RequestStatus
+	}{
+		{approvals.Approve, approvals.RequestApproved},
+		{approvals.Reject, approvals.RequestPending},
+	} {
+		t.Run(string(c.earlier), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.people.persons[user("dan")] = approvals.Person{ID: user("dan"), Regular: true}
+			b.people.channels["C1"] = append(b.people.channels["C1"], user("dan"))
+			b.policy.always(with(func(q *approvals.Requirement) {
+				quorum(q, 2)
+				q.DenyQuorum = 2
+			}))
+			b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)))
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			all := b.pending(id)
+			b.must(all[1], bob, c.earlier, "for now")
+			b.must(all[0], bob, approvals.AlwaysApprove, "")
+			b.must(all[0], cara, approvals.AlwaysApprove, "")
+			got := b.request(all[1].ID)
+			if got.Status != c.want {
+				t.Errorf("%s, want %s", got.Status, c.want)
+			}
+			if n := len(got.Decisions); c.want == approvals.RequestApproved && n != 2 {
+				t.Errorf("%d decisions, want bob's and cara's", n)
+			}
+			b.stop()
+		})
+	}
+}

@@ -297,8 +297,9 @@ func (c *txn) cover(r, o *RequestHead, f *facts) error {
 	}
 	var votes []Decision
 	for _, d := range r.Decisions {
-		if d.Void != "" || d.Verdict.Affirms() != (r.Status == RequestApproved) {
-			continue
+		affirms := d.Verdict.Affirms()
+		if d.Void != "" || affirms != (r.Status == RequestApproved) || slices.Contains(o.voters(affirms), d.By) {
+			continue // also whoever has given the same answer to o already
 		}
 		votes = append(votes, Decision{
 			ID: DecisionID(c.newID("dec_")), Workspace: d.Workspace, Request: o.ID, By: d.By, Verdict: d.Verdict.once(),
