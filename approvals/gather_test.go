@@ -100,6 +100,86 @@ func TestStandingAnswerOfTwoMeetsAnotherSet(t *testing.T) {
 	b.stop()
 }
 
+// TestAnySeatCanSayWhatHappened has one of two groups empty when it is unknown whether the call was carried out: the
+// members of the other are asked.
+func TestAnySeatCanSayWhatHappened(t *testing.T) {
+	t.Parallel()
+	for _, empty := range []string{"S1", "S2"} {
+		t.Run(empty, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.people.setGroup("S1", cara)
+			b.people.setGroup("S2", bob)
+			b.policy.always(with(func(q *approvals.Requirement) { q.Seats = oneEach("S1", "S2") }))
+			b.dying(asks(call("c1", "pay", `{"amount":5}`)), "pay", 1)
+			b.start()
+			r := b.question(b.submit())
+			b.must(r, cara, approvals.Approve, "")
+			b.must(r, bob, approvals.Approve, "")
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.people.setGroup(empty)
+			b.reopen()
+			b.start()
+			b.until("question or end", func() bool { return len(b.pending(r.Run)) > 0 || b.run(r.Run).Status.Ended() })
+			if len(b.pending(r.Run)) == 0 {
+				b.until("delivered", b.delivered)
+				t.Errorf("nobody is asked what happened: %q", b.surface.texts(approvals.NotifyNotice))
+			}
+			b.stop()
+		})
+	}
+}
+
+// TestAnySeatCanProvideTheResult has the one member of one group decline to report a result that a member of the other
+// may report as well.
+func TestAnySeatCanProvideTheResult(t *testing.T) {
+	t.Parallel()
+	for _, by := range []approvals.UserID{bob, cara} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.people.setGroup("S1", cara)
+			b.people.setGroup("S2", bob)
+			b.policy.always(with(func(q *approvals.Requirement) { q.Seats, q.DenyQuorum = oneEach("S1", "S2"), 2 }))
+			b.agent(model(deploys), external())
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			r := b.must(b.pending(id)[0], by, approvals.Reject, "not I")
+			if r.Kind != agent.ExternalResult || r.Status != approvals.RequestPending {
+				t.Errorf("kind %s, %s, %q", r.Kind, r.Status, r.Note)
+			}
+			b.stop()
+		})
+	}
+}
+
+// TestNobodyToAskWhatHappened has nobody left who could say what became of a call: its request says that it is unknown.
+func TestNobodyToAskWhatHappened(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.people.setGroup("S1", bob)
+	b.policy.always(with(func(q *approvals.Requirement) { q.Seats = oneEach("S1") }))
+	b.dying(asks(call("c1", "pay", `{"amount":5}`)), "pay", 1)
+	b.start()
+	r := b.question(b.submit())
+	b.must(r, bob, approvals.Approve, "")
+	b.until("the crash", func() bool { return b.mortal.dead.Load() })
+	b.people.setGroup("S1")
+	b.reopen()
+	b.start()
+	b.reaches(r.Run, approvals.RunDone)
+	if got := b.request(r.ID); got.Outcome != approvals.OutcomeUnknown {
+		t.Errorf("outcome %q", got.Outcome)
+	}
+	if _, err := b.service.VerifyAudit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.stop()
+}
+
 // TestLaterStandingAnswerCoversLate gives two standing answers about a tool, of different people, while the run is under
 // way: the later one counts for the call that is asked about next.
 func TestLaterStandingAnswerCoversLate(t *testing.T) {
