@@ -13,12 +13,13 @@ import (
 type gatherer struct {
 	dir    Directory
 	policy Policy
-	since  time.Time // answers must be as new; zero: kept ones will do
+	since  time.Time      // answers must be as new; zero: kept ones will do
+	sought map[string]int // by Approvers.key: how many people were looked for to find those of left
 	facts
 }
 
 func newGatherer(dir Directory, policy Policy, at conversation, since time.Time) *gatherer {
-	return &gatherer{dir: dir, policy: policy, since: since, facts: facts{
+	return &gatherer{dir: dir, policy: policy, since: since, sought: map[string]int{}, facts: facts{
 		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{}, channel: map[UserID]answer[bool]{},
 		left: map[string]answer[[]UserID]{}, policies: map[RequestID]answer[Requirement]{},
 	}}
@@ -98,19 +99,26 @@ func (g *gatherer) membership(ctx context.Context, a Approvers, u UserID) {
 const maxLookups = 200
 
 // candidates gathers, for each set of people that the requirement names, up to n+1 who could take a seat: one more than
-// needed, because the requester may be among them. Whoever is in but is left out.
-func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int, but func(UserID) bool) {
+// needed, because the requester may be among them. It looks again for a set of which fewer were looked for until now.
+func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int) {
 	for _, seat := range q.Seats {
 		key := seat.Approvers.key()
-		if _, ok := g.left[key]; ok {
+		if g.knows(key, n+1) {
 			continue
 		}
-		found, err := g.find(ctx, seat.Approvers, n+1, but)
-		g.left[key] = answer[[]UserID]{found, err}
+		found, err := g.find(ctx, seat.Approvers, n+1)
+		g.left[key], g.sought[key] = answer[[]UserID]{found, err}, n+1
 	}
 }
 
-func (g *gatherer) find(ctx context.Context, a Approvers, n int, but func(UserID) bool) (found []UserID, err error) {
+// knows reports whether n of the set that key names were looked for, or everybody in it was found. What failed is not
+// tried again.
+func (g *gatherer) knows(key string, n int) bool {
+	a, ok := g.left[key]
+	return ok && (a.err != nil || n <= g.sought[key] || len(a.value) < g.sought[key])
+}
+
+func (g *gatherer) find(ctx context.Context, a Approvers, n int) (found []UserID, err error) {
 	seen := map[UserID]bool{}
 	for each, err := range g.lists(ctx, a) {
 		if err != nil {
@@ -120,7 +128,7 @@ func (g *gatherer) find(ctx context.Context, a Approvers, n int, but func(UserID
 			if len(found) >= n {
 				return found, nil
 			}
-			if seen[u] || but(u) {
+			if seen[u] {
 				continue
 			}
 			seen[u] = true

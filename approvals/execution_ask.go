@@ -146,28 +146,25 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
 	q := &r.Requirement
-	seats := q.Seats
-	if in.Kind != agent.Confirm {
-		seats = seats[:1] // who can at least say what happened, or what came of it
-	}
-	found, err := g.seatable(ctx, q, seats)
+	found, err := g.seatable(ctx, q)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
 	}
-	if err != nil || found >= len(seats) {
+	needs := r.needs(q)
+	if err != nil || found >= needs {
 		return nil, err
 	}
-	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), len(seats), plural(len(seats)), found)
+	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
 	return cannot(in, q.Policy, why), nil
 }
 
 // seatable returns how many of the seats could be taken by people who could answer under q.
-func (g *gatherer) seatable(ctx context.Context, q *Requirement, seats []Seat) (int, error) {
-	g.candidates(ctx, q, len(q.Seats), func(UserID) bool { return false })
+func (g *gatherer) seatable(ctx context.Context, q *Requirement) (int, error) {
+	g.candidates(ctx, q, len(q.Seats))
 	var people []UserID
-	edges := make([][]int, len(seats))
-	for i, seat := range seats {
+	edges := make([][]int, len(q.Seats))
+	for i, seat := range q.Seats {
 		left, err := look(g.left, seat.Approvers.key())
 		if err != nil {
 			return 0, err
@@ -253,10 +250,19 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 		}
 	}
 	err := x.write(ctx, func(c *txn, r *Run) error {
+		earlier, err := c.requestsOf(r.ID)
+		if err != nil {
+			return err
+		}
 		for _, u := range all {
 			data := auditData{Tool: u.in.Call.Tool, Digest: u.in.Digest, Policy: cmp.Or(u.policy, "-")}
 			if err := c.audit(entry{Action: AuditRequestUnmet, Actor: system, Run: r.ID, Data: data}); err != nil {
 				return err
+			}
+			if u.in.Kind == agent.OutcomeUnknown {
+				if err := c.doubted(u.in.ID, earlier); err != nil {
+					return err
+				}
 			}
 			c.say(r, u.notice)
 		}

@@ -58,7 +58,7 @@ func (x *execution) uncovered() (pairs []pair) {
 			if !settled || !r.standing() || !r.Settler().Verdict.standing() || !r.about(o.Agent, o.Tool.Name, o.Definition) {
 				continue
 			}
-			if newest == nil || rank(r) > rank(newest) || r.Settled.After(newest.Settled) {
+			if newest == nil || r.laterThan(newest) {
 				newest = r
 			}
 		}
@@ -69,13 +69,16 @@ func (x *execution) uncovered() (pairs []pair) {
 	return pairs
 }
 
+// laterThan reports whether r was settled later than o. Of two settled at the same time the stricter one counts as later.
+func (r *Request) laterThan(o *Request) bool {
+	c := r.Settled.Compare(o.Settled)
+	return c > 0 || c == 0 && rank(r) > rank(o)
+}
+
 // cover gathers what it takes to judge the answers to one request as answers to another.
 func (g *gatherer) cover(ctx context.Context, answered, waiting *Request) {
-	for _, d := range answered.Decisions {
-		vote := d
-		vote.Verdict = d.Verdict.once()
-		g.decision(ctx, vote, []*Request{waiting})
-	}
+	verdict := answered.Settler().Verdict.once()
+	g.votes(ctx, verdict, answered.voters(verdict.Affirms()), []*Request{waiting})
 }
 
 // reread returns the requests with their heads as they are in this transaction.

@@ -231,7 +231,7 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		if r.Kind != agent.OutcomeUnknown {
 			continue
 		}
-		if err := c.doubted(&r.RequestHead, earlier); err != nil {
+		if err := c.doubted(r.Interruption, earlier); err != nil {
 			return false, err
 		}
 	}
@@ -246,10 +246,10 @@ func (c *txn) hasFinished(q *Request) (bool, error) {
 	}), err
 }
 
-// doubted records with the requests about the call of q that nobody knows what became of it.
-func (c *txn) doubted(q *RequestHead, earlier []*RequestHead) error {
+// doubted records with the earlier requests about a call that nobody knows what became of it.
+func (c *txn) doubted(interruption string, earlier []*RequestHead) error {
 	for _, r := range earlier {
-		if r.Interruption != q.Interruption || r.Status != RequestApproved || r.Outcome != OutcomeRunning {
+		if r.Interruption != interruption || r.Status != RequestApproved || r.Outcome != OutcomeRunning {
 			continue
 		}
 		err := c.audit(entry{

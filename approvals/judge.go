@@ -188,9 +188,10 @@ func (t *tally) outOfReach() (ruling, error) {
 	return ruling{}, nil
 }
 
-// needs returns how many people it takes to affirm r under q: one, where one says what came of a call.
+// needs returns how many people it takes to affirm r under q: one of any seat, where one says what became of a call or what
+// came of it.
 func (r *RequestHead) needs(q *Requirement) int {
-	if r.Kind == agent.ExternalResult {
+	if r.Kind != agent.Confirm {
 		return 1
 	}
 	return len(q.Seats)
@@ -211,13 +212,29 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 			}
 		}
 	}
-	seats := q.Seats[:min(len(q.Seats), t.r.needs(q))]
-	return complete(seats, people, func(s Seat, u UserID) error {
+	could := func(s Seat, u UserID) error {
 		if slices.Contains(voters, u) {
 			return t.f.maySit(q, s, u, t.now)
 		}
 		return t.f.couldSit(q, s, u)
-	})
+	}
+	if t.r.needs(q) < len(q.Seats) {
+		return anyone(q.Seats, people, could)
+	}
+	return complete(q.Seats, people, could)
+}
+
+// anyone reports whether at least one of the seats can be taken.
+func anyone(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, error) {
+	var unknown error
+	for _, seat := range seats {
+		ok, err := complete([]Seat{seat}, people, may)
+		if ok {
+			return true, nil
+		}
+		unknown = errors.Join(unknown, err)
+	}
+	return false, unknown
 }
 
 // couldSit says whether somebody who has not answered could take the seat: they were found when those were counted who could.

@@ -135,28 +135,35 @@ func (r *RequestHead) siblings(all []*RequestHead) (ids []RequestID) {
 	return ids
 }
 
-// decision gathers what it takes to judge d about the requests: the policy, the rights of the person and of everybody who
-// has voted, and, where somebody declines, who is left.
+// decision gathers what it takes to judge d about the first of the requests, and all answers to that one about the
+// others, which a standing answer settles too.
 func (g *gatherer) decision(ctx context.Context, d Decision, all []*Request) {
-	for _, r := range all {
+	g.votes(ctx, d.Verdict, append(all[0].voters(d.Verdict.Affirms()), d.By), all)
+}
+
+// votes gathers what it takes to judge a verdict of these people about each of the requests: the policy, the rights of
+// them and of everybody who has voted, and, where somebody declines, who is left. Those who have answered are among the
+// people found, so that many more are looked for.
+func (g *gatherer) votes(ctx context.Context, v Verdict, by []UserID, about []*Request) {
+	for _, r := range about {
 		current, err := g.demand(ctx, r)
 		if err != nil {
 			continue
 		}
 		both := []*Requirement{&r.Requirement, &current}
-		for _, u := range append(r.voters(d.Verdict.Affirms()), d.By) {
+		counted := slices.Concat(r.voters(v.Affirms()), by)
+		declines := !v.alone() && (!v.Affirms() || len(r.voters(false)) > 0)
+		if declines {
+			counted = append(counted, r.voters(true)...)
+		}
+		for _, u := range counted {
 			g.right(ctx, u, both...)
 		}
-		if d.Verdict.alone() || d.Verdict.Affirms() && len(r.voters(false)) == 0 {
+		if !declines {
 			continue
 		}
-		for _, u := range r.voters(true) {
-			g.right(ctx, u, both...)
-		}
 		for _, q := range both {
-			g.candidates(ctx, q, max(len(r.Requirement.Seats), len(current.Seats)), func(u UserID) bool {
-				return u == d.By || r.decidedBy(u) != nil
-			})
+			g.candidates(ctx, q, max(len(r.Requirement.Seats), len(current.Seats))+len(r.Decisions)+len(by))
 		}
 	}
 }
@@ -290,8 +297,9 @@ func (c *txn) cover(r, o *RequestHead, f *facts) error {
 	}
 	var votes []Decision
 	for _, d := range r.Decisions {
-		if d.Void != "" || d.Verdict.Affirms() != (r.Status == RequestApproved) {
-			continue
+		affirms := d.Verdict.Affirms()
+		if d.Void != "" || affirms != (r.Status == RequestApproved) || slices.Contains(o.voters(affirms), d.By) {
+			continue // also whoever has given the same answer to o already
 		}
 		votes = append(votes, Decision{
 			ID: DecisionID(c.newID("dec_")), Workspace: d.Workspace, Request: o.ID, By: d.By, Verdict: d.Verdict.once(),
