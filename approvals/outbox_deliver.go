@@ -178,6 +178,7 @@ func (q *queue) claim(c *txn) ([]*Notification, error) {
 	return page, nil
 }
 
+// read lists what waits. A card whose request has been deleted has none.
 func (q *queue) read(tx Tx) (page []*Notification, err error) {
 	if page, err = tx.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, deliverPage); err != nil {
 		return nil, err
@@ -186,7 +187,12 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		if n.Kind != NotifyCard {
 			continue
 		}
-		if n.Card, err = tx.Request(n.Workspace, n.Request); err != nil {
+		n.Card, err = tx.Request(n.Workspace, n.Request)
+		if errors.Is(err, ErrNotFound) {
+			n.Card = nil
+			continue
+		}
+		if err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
 		if err := n.Card.cover(tx); err != nil {
@@ -199,7 +205,11 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 // send delivers n and removes the batch it stands for. What can never be delivered becomes a dead letter.
 func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification) error {
 	fault.Point("outbox.claimed")
-	d, err := q.notify(ctx, n)
+	var d Delivery
+	var err error
+	if n.Kind != NotifyCard || n.Card != nil { // else there is nothing to show any more
+		d, err = q.notify(ctx, n)
+	}
 	fault.Point("outbox.sent_before_mark")
 	if err != nil && !q.hopeless(n, err) {
 		return fmt.Errorf("deliver notification %s: %w", n.ID, err)
@@ -268,9 +278,12 @@ func (w *Worker) lingering(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// shown records the message that shows the request.
+// shown records the message that shows the request, unless that was deleted meanwhile.
 func (c *txn) shown(id RequestID, card Card) error {
 	r, err := c.request(id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	if err != nil || slices.Contains(r.Cards, card) {
 		return err
 	}
@@ -296,6 +309,9 @@ func (c *txn) bury(n *Notification, why error) error {
 		return err
 	}
 	r, err := c.request(n.Request)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	if err != nil || r.Status != RequestPending {
 		return err
 	}

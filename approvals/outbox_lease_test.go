@@ -150,3 +150,56 @@ func TestStoppedWorkerGivesItsLeasesUp(t *testing.T) {
 		b.store.Close()
 	})
 }
+
+// TestCardOfADeletedRun has a card wait that shows nothing any more: what is behind it is delivered.
+func TestCardOfADeletedRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.service.CancelRun(t.Context(), ws, id, ann, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.Update(t.Context(), func(tx approvals.Tx) error { return tx.DeleteRun(ws, id) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := step(deliverJob(place)); err != nil {
+		t.Error(err)
+	}
+	if all := b.surface.all(); len(all) != 1 || all[0].kind != approvals.NotifyNotice {
+		t.Errorf("shown: %+v, want the notice alone", all)
+	}
+	if !b.delivered() {
+		t.Error("something is left in the outbox")
+	}
+}
+
+// TestRunDeletedDuringDelivery deletes the request while its card is on its way.
+func TestRunDeletedDuringDelivery(t *testing.T) {
+	t.Parallel()
+	for name, outcome := range map[string]error{"shown": nil, "given up": approvals.ErrUndeliverable} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			var id approvals.RunID
+			b.surface.intercept = func(n *approvals.Notification) error {
+				err := b.store.Update(b.Context(), func(tx approvals.Tx) error { return tx.DeleteRun(ws, id) })
+				return errors.Join(err, outcome)
+			}
+			step := b.step()
+			id = b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			if err := step(deliverJob(place)); err != nil {
+				t.Error(err)
+			}
+			if !b.delivered() {
+				t.Error("something is left in the outbox")
+			}
+		})
+	}
+}
