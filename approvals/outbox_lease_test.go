@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/store/storetest"
 )
 
 var errLine = errors.New("the line is broken")
@@ -200,6 +202,57 @@ func TestRunDeletedDuringDelivery(t *testing.T) {
 			if !b.delivered() {
 				t.Error("something is left in the outbox")
 			}
+		})
+	}
+}
+
+// unreachable is a toolset that cannot be asked for its tools.
+type unreachable struct{}
+
+func (unreachable) Name() string                                { return "unreachable" }
+func (unreachable) Tools(context.Context) ([]agent.Tool, error) { return nil, errLine }
+
+// TestSweepLeavesBackOffAlone has a run and a delivery fail over and over: looking for work without a job does not bring
+// their next tries forward, however many processes look.
+func TestSweepLeavesBackOffAlone(t *testing.T) {
+	t.Parallel()
+	for _, replicas := range []int{1, 3} {
+		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, replicas, storetest.Chaos{})
+				var tries atomic.Int64
+				c.bench.surface.intercept = func(n *approvals.Notification) error {
+					if n.Place == place {
+						tries.Add(1)
+					}
+					return errLine
+				}
+				c.bench.model(asks(call("c1", "pay", `{"amount":1}`)))
+				c.bench.agents.set(approvals.AgentConfig{Agent: &agent.Agent{
+					Name: "lost", Model: asks(), Toolsets: []agent.Toolset{unreachable{}},
+				}})
+				lost := c.bench.submission(ann, approvals.Place{Surface: "slack", Channel: "C1", Thread: "2.1"}, "please")
+				lost.Agent = "lost"
+				var last approvals.Receipt
+				for _, in := range []approvals.Submission{c.bench.submission(ann, place, "please"), lost} {
+					var err error
+					if last, err = c.service[0].Submit(t.Context(), in); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Minute) // the toolset was given up, after eight tries and 25.5 s of back-off between them
+				run, err := c.service[0].Run(t.Context(), ws, last.Run)
+				if err != nil || !run.Status.Ended() || run.Ended.Sub(run.Created) < 25*time.Second {
+					t.Errorf("run %s, which ended after %s: %v", run.Status, run.Ended.Sub(run.Created), err)
+				}
+				tries.Store(0)
+				time.Sleep(10 * time.Minute)
+				if n := tries.Load(); n < 5 || n > 13 {
+					t.Errorf("%d tries in ten minutes of an outage", n)
+				}
+				c.stop()
+			})
 		})
 	}
 }
