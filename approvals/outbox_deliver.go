@@ -297,15 +297,19 @@ const maxWhy = 300
 
 // bury makes n a dead letter. A request stays decidable by command; the people of the conversation are told once.
 func (c *txn) bury(n *Notification, why error) error {
+	told, err := c.hasDeadCard(n)
+	if err != nil {
+		return err
+	}
 	n.Dead, n.Why = c.now, shortened(why.Error(), maxWhy)
 	n.Owner, n.LeaseUntil = "", noTime
 	if err := c.PutNotification(n); err != nil {
 		return err
 	}
-	err := c.audit(entry{
+	err = c.audit(entry{
 		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request, Data: auditData{Kind: string(n.Kind)},
 	})
-	if err != nil || n.Kind != NotifyCard {
+	if err != nil || n.Kind != NotifyCard || told {
 		return err
 	}
 	r, err := c.request(n.Request)
@@ -319,4 +323,24 @@ func (c *txn) bury(n *Notification, why error) error {
 		"The request for approval of %s cannot be shown here. It waits, and can be answered with: "+
 			"countersign approvals decide %s --approve (or --reject) --as USER", r.Tool.Name, r.ID)})
 	return nil
+}
+
+// hasDeadCard reports whether an earlier card of the same request for the same people is a dead letter.
+func (c *txn) hasDeadCard(n *Notification) (bool, error) {
+	if n.Kind != NotifyCard {
+		return false, nil
+	}
+	var after NotificationID
+	for {
+		page, err := c.DeadLetters(c.ws, after, maxPage)
+		if err != nil || len(page) == 0 {
+			return false, err
+		}
+		for _, o := range page {
+			if o.Kind == NotifyCard && o.Request == n.Request && o.Copy == n.Copy {
+				return true, nil
+			}
+			after = o.ID
+		}
+	}
 }

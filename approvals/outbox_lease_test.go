@@ -256,3 +256,31 @@ func TestSweepLeavesBackOffAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestToldOnceThatACardCannotBeShown has every version of a card be refused.
+func TestToldOnceThatACardCannotBeShown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 3) }))
+	b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)))
+	b.surface.intercept = func(n *approvals.Notification) error {
+		if n.Kind == approvals.NotifyCard {
+			return approvals.ErrUndeliverable
+		}
+		return nil
+	}
+	step := b.step()
+	id := b.submit()
+	if err := errors.Join(step(runJob(id)), step(deliverJob(place))); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range []approvals.UserID{bob, cara} {
+		b.must(b.pending(id)[0], u, approvals.Approve, "")
+		if err := step(deliverJob(place)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told := b.surface.texts(approvals.NotifyNotice); len(told) != 2 || told[0] == told[1] {
+		t.Errorf("told of two requests: %q", told)
+	}
+}
