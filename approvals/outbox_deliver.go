@@ -18,6 +18,9 @@ const (
 	// deliverLease is how long a page belongs to whoever delivers it, where several processes do. A call of the surface
 	// that takes longer may be repeated by somebody else.
 	deliverLease = time.Minute
+	// deliverRenew is how long after the page was leased a delivery may still begin; then the rest is leased anew. What is
+	// left of the lease is the time that the delivery has.
+	deliverRenew = deliverLease / 2
 	// A notification whose delivery goes on failing is given up after deliverFor, and not before deliverTries: an outage of
 	// the surface ends sooner.
 	deliverFor   = 24 * time.Hour
@@ -30,53 +33,93 @@ func (w *Worker) deliver(ctx context.Context, job Job) error {
 	if job.Place == nil {
 		return nil
 	}
-	q := &queue{Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, owner: w.start + "/" + rand.Text()}
-	for failed := job.Attempts; ctx.Err() == nil; failed = 0 {
-		page, err := q.next(ctx)
-		if err != nil || len(page) == 0 {
+	q := &queue{
+		Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, owner: w.start + "/" + rand.Text(),
+		failed: job.Attempts,
+	}
+	defer func() { q.release(ctx) }()
+	for ctx.Err() == nil {
+		if err := q.next(ctx); err != nil || len(q.page) == 0 {
 			return err
 		}
-		page[0].Attempts = failed // what the job failed at: it stands first until it is delivered
-		for len(page) > 0 && ctx.Err() == nil {
-			n := page[0]
-			batch, rest := together(page)
-			page = rest
-			if err := q.send(ctx, n, batch); err != nil {
-				q.release(ctx, append(batch, page...))
-				return err
-			}
+		if err := q.sendPage(ctx); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
 }
 
+// queue is the delivery of one queue of the outbox by one worker.
+type queue struct {
+	*Worker
+	key    CopyKey
+	owner  string          // of the leases
+	page   []*Notification // what was read, and leased, and is not settled
+	failed int             // how often in a row the first notification has failed
+	renew  time.Time       // on this process's clock: nothing of the page is begun later
+}
+
+// sendPage delivers the page, or as much of it as can be begun before its leases are to be renewed or ctx ends.
+func (q *queue) sendPage(ctx context.Context) error {
+	for len(q.page) > 0 && ctx.Err() == nil && (exclusive(q.store) || time.Now().Before(q.renew)) {
+		n := q.page[0]
+		n.Attempts = q.failed
+		batch, rest := together(q.page)
+		if err := q.send(ctx, n, batch); err != nil {
+			return err
+		}
+		q.page, q.failed = rest, 0
+	}
+	return nil
+}
+
 // release gives leases up that were not used, so that the next attempt need not wait for their end.
-func (q *queue) release(ctx context.Context, rest []*Notification) {
-	if exclusive(q.store) {
+func (q *queue) release(ctx context.Context) {
+	if exclusive(q.store) || len(q.page) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	err := update(ctx, q.store, q.key.Workspace, func(c *txn) error {
-		for _, n := range rest {
-			free := *n
-			free.Owner, free.LeaseUntil = "", noTime
-			if err := c.PutNotification(&free); err != nil {
+		held, err := q.held(c, q.page)
+		for _, n := range held {
+			n.Owner, n.LeaseUntil = "", noTime
+			if err := c.PutNotification(n); err != nil {
 				return err
 			}
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		q.log.WarnContext(ctx, "leases of the outbox not given up", "place", q.key.Place.Key(), "error", err)
 	}
 }
 
-// queue is the delivery of one queue of the outbox by one worker.
-type queue struct {
-	*Worker
-	key   CopyKey
-	owner string // of the leases
+// held returns those of some that still wait under a lease of q, as they are stored now. The others were delivered or
+// taken over by another process, and are no longer for q to change.
+func (q *queue) held(c *txn, some []*Notification) (held []*Notification, err error) {
+	if exclusive(q.store) {
+		return some, nil
+	}
+	for limit := deliverPage; ; limit *= 4 { // dead letters that were sent again may have come before them
+		page, err := c.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, limit)
+		if err != nil {
+			return nil, err
+		}
+		held = nil
+		for _, n := range page {
+			if n.Owner == q.owner && contains(some, n.ID) {
+				held = append(held, n)
+			}
+		}
+		if len(held) == len(some) || len(page) < limit {
+			return held, nil
+		}
+	}
+}
+
+func contains(all []*Notification, id NotificationID) bool {
+	return slices.ContainsFunc(all, func(n *Notification) bool { return n.ID == id })
 }
 
 // together splits off the first notification with all others that the same delivery covers: a card shows the request as it
@@ -93,34 +136,49 @@ func together(page []*Notification) (batch, rest []*Notification) {
 	return batch, rest
 }
 
-// next returns what waits, with the requests of cards as they stand in the same snapshot: one delivery then covers every
-// entry about the same request that was read with it. Where several processes deliver, the page is leased first.
-func (q *queue) next(ctx context.Context) (page []*Notification, err error) {
+// next reads what waits, with the requests of cards as they stand in the same snapshot: one delivery then covers every
+// entry about the same request that was read with it. Where several processes deliver, the page is leased first. After an
+// error the page is what it was.
+func (q *queue) next(ctx context.Context) error {
+	var page []*Notification
+	var err error
 	if exclusive(q.store) {
 		err = q.store.View(ctx, func(tx Tx) error {
 			page, err = q.read(tx)
 			return err
 		})
-		return page, err
-	}
-	err = update(ctx, q.store, q.key.Workspace, func(c *txn) error {
-		if page, err = q.read(c.Tx); err != nil {
+	} else {
+		q.renew = time.Now().Add(deliverRenew)
+		err = update(ctx, q.store, q.key.Workspace, func(c *txn) error {
+			page, err = q.claim(c)
 			return err
-		}
-		for _, n := range page {
-			if left := n.LeaseUntil.Sub(c.now); n.Owner != q.owner && left > 0 {
-				return &RetryError{After: left, Err: errLeased}
-			}
-			n.Owner, n.LeaseUntil = q.owner, c.now.Add(deliverLease)
-			if err := c.PutNotification(n); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return page, err
+		})
+	}
+	if err == nil {
+		q.page = page
+	}
+	return err
 }
 
+// claim reads the page and leases it.
+func (q *queue) claim(c *txn) ([]*Notification, error) {
+	page, err := q.read(c.Tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range page {
+		if left := n.LeaseUntil.Sub(c.now); n.Owner != q.owner && left > 0 {
+			return nil, &RetryError{After: left, Err: errLeased}
+		}
+		n.Owner, n.LeaseUntil = q.owner, c.now.Add(deliverLease)
+		if err := c.PutNotification(n); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// read lists what waits. A card whose request has been deleted has none.
 func (q *queue) read(tx Tx) (page []*Notification, err error) {
 	if page, err = tx.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, deliverPage); err != nil {
 		return nil, err
@@ -129,7 +187,12 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		if n.Kind != NotifyCard {
 			continue
 		}
-		if n.Card, err = tx.Request(n.Workspace, n.Request); err != nil {
+		n.Card, err = tx.Request(n.Workspace, n.Request)
+		if errors.Is(err, ErrNotFound) {
+			n.Card = nil
+			continue
+		}
+		if err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
 		if err := n.Card.cover(tx); err != nil {
@@ -142,7 +205,11 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 // send delivers n and removes the batch it stands for. What can never be delivered becomes a dead letter.
 func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification) error {
 	fault.Point("outbox.claimed")
-	d, err := q.notify(ctx, n)
+	var d Delivery
+	var err error
+	if n.Kind != NotifyCard || n.Card != nil { // else there is nothing to show any more
+		d, err = q.notify(ctx, n)
+	}
 	fault.Point("outbox.sent_before_mark")
 	if err != nil && !q.hopeless(n, err) {
 		return fmt.Errorf("deliver notification %s: %w", n.ID, err)
@@ -153,24 +220,32 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	failed := err
-	return update(ctx, q.store, n.Workspace, func(c *txn) error {
-		for _, sent := range batch {
-			if failed != nil && sent == n {
-				continue
-			}
-			if err := c.DeleteNotification(sent); err != nil {
-				return err
-			}
+	return update(ctx, q.store, n.Workspace, func(c *txn) error { return q.settle(c, batch, d, err) })
+}
+
+// settle removes what a delivery stood for, or makes its first notification a dead letter if it has failed for good. What
+// another process has taken over meanwhile stays as it is. The message is recorded in any case: people see it.
+func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) error {
+	n := batch[0]
+	held, err := q.held(c, batch)
+	if err != nil {
+		return err
+	}
+	for _, sent := range held {
+		if failed != nil && sent.ID == n.ID {
+			continue
 		}
-		if failed != nil {
-			return c.bury(n, failed)
+		if err := c.DeleteNotification(sent); err != nil {
+			return err
 		}
-		if n.Kind != NotifyCard || d.Message == "" {
-			return nil
-		}
-		return c.shown(n.Request, Card(d))
-	})
+	}
+	switch {
+	case failed != nil && contains(held, n.ID):
+		return c.bury(n, failed)
+	case failed != nil || n.Kind != NotifyCard || d.Message == "":
+		return nil
+	}
+	return c.shown(n.Request, Card(d))
 }
 
 // hopeless reports whether it makes no sense to try again.
@@ -203,9 +278,12 @@ func (w *Worker) lingering(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// shown records the message that shows the request.
+// shown records the message that shows the request, unless that was deleted meanwhile.
 func (c *txn) shown(id RequestID, card Card) error {
 	r, err := c.request(id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	if err != nil || slices.Contains(r.Cards, card) {
 		return err
 	}
@@ -219,18 +297,25 @@ const maxWhy = 300
 
 // bury makes n a dead letter. A request stays decidable by command; the people of the conversation are told once.
 func (c *txn) bury(n *Notification, why error) error {
+	told, err := c.hasDeadCard(n)
+	if err != nil {
+		return err
+	}
 	n.Dead, n.Why = c.now, shortened(why.Error(), maxWhy)
 	n.Owner, n.LeaseUntil = "", noTime
 	if err := c.PutNotification(n); err != nil {
 		return err
 	}
-	err := c.audit(entry{
+	err = c.audit(entry{
 		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request, Data: auditData{Kind: string(n.Kind)},
 	})
-	if err != nil || n.Kind != NotifyCard {
+	if err != nil || n.Kind != NotifyCard || told {
 		return err
 	}
 	r, err := c.request(n.Request)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	if err != nil || r.Status != RequestPending {
 		return err
 	}
@@ -238,4 +323,24 @@ func (c *txn) bury(n *Notification, why error) error {
 		"The request for approval of %s cannot be shown here. It waits, and can be answered with: "+
 			"countersign approvals decide %s --approve (or --reject) --as USER", r.Tool.Name, r.ID)})
 	return nil
+}
+
+// hasDeadCard reports whether an earlier card of the same request for the same people is a dead letter.
+func (c *txn) hasDeadCard(n *Notification) (bool, error) {
+	if n.Kind != NotifyCard {
+		return false, nil
+	}
+	var after NotificationID
+	for {
+		page, err := c.DeadLetters(c.ws, after, maxPage)
+		if err != nil || len(page) == 0 {
+			return false, err
+		}
+		for _, o := range page {
+			if o.Kind == NotifyCard && o.Request == n.Request && o.Copy == n.Copy {
+				return true, nil
+			}
+			after = o.ID
+		}
+	}
 }

@@ -19,6 +19,9 @@ const (
 	overdueFor = 15 * time.Second
 	// undeliveredFor is how long a notification waits before it counts as forgotten.
 	undeliveredFor = 15 * time.Second
+	// sweptDue is how far ahead work is planned that seems to have no job. It is at least the longest back-off of stores: a
+	// job that is there and has failed keeps its time.
+	sweptDue = time.Minute
 )
 
 // watch looks after the store until ctx ends.
@@ -54,7 +57,7 @@ func (w *Worker) report(ctx context.Context, what string, err error) {
 }
 
 // sweep plans again what should have a job and may have lost it: runs that nobody works on, and notifications that nobody
-// delivers. A job that is there already stays one job.
+// delivers. A job that is there already stays one job, at the time that it has.
 func (w *Worker) sweep(ctx context.Context) error {
 	var runs []RunKey
 	var queues []CopyKey
@@ -70,12 +73,12 @@ func (w *Worker) sweep(ctx context.Context) error {
 		return err
 	}
 	return w.store.Update(ctx, func(tx Tx) error {
-		jobs := make([]Job, 0, len(runs)+len(queues))
+		jobs, due := make([]Job, 0, len(runs)+len(queues)), tx.Now().Add(sweptDue)
 		for _, k := range runs {
-			jobs = append(jobs, runJob(&Run{Workspace: k.Workspace, ID: k.Run, Place: k.Place}, tx.Now()))
+			jobs = append(jobs, runJob(&Run{Workspace: k.Workspace, ID: k.Run, Place: k.Place}, due))
 		}
 		for _, k := range queues {
-			jobs = append(jobs, deliverJob(k, tx.Now()))
+			jobs = append(jobs, deliverJob(k, due))
 		}
 		return tx.Enqueue(jobs...)
 	})
