@@ -174,7 +174,11 @@ func (c *txn) giveUpCalls(id RunID) error {
 		if err := c.PutEffect(e); err != nil {
 			return err
 		}
-		if err := c.audit(e.entry(AuditEffectUnknown)); err != nil {
+		given, err := c.effectEntry(e, AuditEffectUnknown)
+		if err != nil {
+			return err
+		}
+		if err := c.audit(given); err != nil {
 			return err
 		}
 		if err := c.callBecame(id, e.Interruption, OutcomeUnknown); err != nil {
