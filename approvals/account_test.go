@@ -2,7 +2,6 @@ package approvals_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,8 +12,6 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 )
-
-var errLine = errors.New("the line is broken")
 
 // TestAnsweredQuestionIsNotDoubted cancels a run after a person has said what became of a call that a crash left open.
 func TestAnsweredQuestionIsNotDoubted(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,8 @@ type requestTrail struct {
 	status    RequestStatus
 	decisions decisionSum
 	outcome   Outcome
+	standing  bool     // somebody's answer was for all calls of the tool
+	effects   []string // those it allowed, but for those that say that a standing answer allowed them
 }
 
 // decisionSum stands for the decisions about a request: who decided what, and what was taken back.
@@ -107,19 +110,37 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 		r.digest = said.Digest
 	case AuditDecision:
 		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason)
+		r.standing = r.standing || said.Verdict.standing()
 		if e.ID == "" {
 			r.decisions.plain++
 		}
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
+	case AuditRequestOutcome:
+		r.became(said.Outcome)
+	case AuditEffectIntent, AuditEffectDone, AuditEffectUnknown:
+		r.addEffect(e.Action, said)
+	}
+	t.requests[e.Request] = r
+}
+
+// addEffect takes an effect that the request allowed into account. One under a standing answer is about another call
+// than the request is.
+func (r *requestTrail) addEffect(action AuditAction, said *auditData) {
+	if said.Standing != "" {
+		return
+	}
+	if !slices.Contains(r.effects, said.Effect) {
+		r.effects = append(r.effects, said.Effect)
+	}
+	switch action {
 	case AuditEffectIntent:
 		r.became(OutcomeRunning)
-	case AuditEffectDone, AuditRequestOutcome:
+	case AuditEffectDone:
 		r.became(said.Outcome)
 	case AuditEffectUnknown:
 		r.became(OutcomeUnknown)
 	}
-	t.requests[e.Request] = r
 }
 
 // later orders statuses as a request goes through them.
@@ -168,7 +189,11 @@ func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (requests, e
 			return 0, 0, err
 		}
 		for _, r := range page {
-			if reason := t.differs(r); reason != "" {
+			reason, err := t.differs(tx, r)
+			if err != nil {
+				return 0, 0, err
+			}
+			if reason != "" {
 				return 0, 0, &AuditError{Workspace: ws, Request: r.ID, Reason: reason}
 			}
 			requests++
@@ -195,10 +220,10 @@ func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (requests, e
 }
 
 // differs says how a request differs from what the trail says of it; empty when it does not.
-func (t *trail) differs(r *RequestHead) string {
+func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 	said, known := t.requests[r.ID]
 	if !known {
-		return "the trail does not know it"
+		return "the trail does not know it", nil
 	}
 	sum := decisionSum{plain: said.decisions.plain}
 	for i, d := range r.Decisions {
@@ -213,22 +238,41 @@ func (t *trail) differs(r *RequestHead) string {
 	}
 	switch {
 	case r.Digest != said.digest:
-		return "it is about another call than the trail says"
+		return "it is about another call than the trail says", nil
 	case sum != said.decisions:
-		return "its decisions are not those of the trail"
+		return "its decisions are not those of the trail", nil
 	case r.Status != said.status:
-		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status)
-	case !plausible(r.Outcome, said.outcome):
-		return fmt.Sprintf("what became of its call is %q, and the trail says %q", r.Outcome, said.outcome)
+		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
+	case plausible(r.Outcome, said.outcome):
+		return "", nil
 	}
-	return ""
+	if mixed, err := said.mixed(tx, r); mixed || err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("what became of its call is %q, and the trail says %q", r.Outcome, said.outcome), nil
+}
+
+// mixed reports whether the outcome that the trail has may be that of another call: earlier versions did not say of an
+// effect that a standing answer allowed it.
+func (s *requestTrail) mixed(tx Tx, r *RequestHead) (bool, error) {
+	switch {
+	case !s.standing || len(s.effects) == 0:
+		return false, nil
+	case len(s.effects) > 1:
+		return true, nil
+	}
+	e, err := tx.Effect(r.Workspace, r.Run, s.effects[0])
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && e.Interruption != r.Interruption, err
 }
 
 // plausible reports whether a request may say this of its call when the trail says that. The trail names the request
 // that allowed a call; where a later one allowed to try again, the earlier one follows it.
 func plausible(has, said Outcome) bool {
 	switch {
-	case has == said, has == OutcomeNone:
+	case has == said:
 		return true
 	case said == OutcomeRan, said == OutcomeFailed, said == OutcomeNotRun:
 		return false

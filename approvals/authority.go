@@ -164,7 +164,10 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 	if err := p.markRunning(c, run, r); err != nil {
 		return err
 	}
-	begun := rec.entry(AuditEffectIntent)
+	begun, err := c.effectEntry(rec, AuditEffectIntent)
+	if err != nil {
+		return err
+	}
 	begun.Data.Review = p.effect.Review
 	if err := c.audit(begun); err != nil || fault.NoIntent {
 		return err

@@ -232,7 +232,10 @@ func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		if err := c.PutEffect(rec); err != nil {
 			return err
 		}
-		ended := rec.entry(AuditEffectDone)
+		ended, err := c.effectEntry(rec, AuditEffectDone)
+		if err != nil {
+			return err
+		}
 		ended.Data.Output, ended.Data.Outcome = digest, rec.Outcome()
 		if err := c.audit(ended); err != nil {
 			return err
@@ -315,12 +318,27 @@ func (j *journal) guard(ctx context.Context, err *error) {
 	}
 }
 
-// entry returns what the audit trail says about the effect.
-func (e *EffectRecord) entry(action AuditAction) entry {
-	return entry{
+// effectEntry returns what the audit trail says about the effect. Where a request about another call allowed it, by a
+// standing answer, the entry says so: the effect's outcome is not what became of that other call.
+func (c *txn) effectEntry(e *EffectRecord, action AuditAction) (entry, error) {
+	about := entry{
 		Action: action, Actor: system, Run: e.Run, Request: e.Request,
 		Data: auditData{Effect: e.ID, Tool: e.Tool, Digest: e.Digest, Attempt: e.Attempt},
 	}
+	if e.Request == "" {
+		return about, nil
+	}
+	r, err := c.request(e.Request)
+	if errors.Is(err, ErrNotFound) {
+		return about, nil
+	}
+	if err != nil {
+		return entry{}, fmt.Errorf("request that allowed effect %s: %w", e.ID, err)
+	}
+	if r.Interruption != e.Interruption {
+		about.Data.Standing = r.ID
+	}
+	return about, nil
 }
 
 // reset forgets the buffered checkpoint: the whole state has been saved.

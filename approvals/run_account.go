@@ -66,7 +66,11 @@ func (c *txn) giveUp(e *EffectRecord) error {
 	if err := c.PutEffect(e); err != nil {
 		return err
 	}
-	if err := c.audit(e.entry(AuditEffectUnknown)); err != nil {
+	given, err := c.effectEntry(e, AuditEffectUnknown)
+	if err != nil {
+		return err
+	}
+	if err := c.audit(given); err != nil {
 		return err
 	}
 	return c.callBecame(e.Run, e.Interruption, OutcomeUnknown)
