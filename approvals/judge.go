@@ -206,10 +206,20 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		free := 0
 		for _, u := range left {
-			if t.r.decidedBy(u) == nil && !slices.Contains(people, u) {
+			if t.r.decidedBy(u) != nil {
+				continue
+			}
+			if t.f.couldSit(q, seat, u) == nil {
+				free++
+			}
+			if !slices.Contains(people, u) {
 				people = append(people, u)
 			}
+		}
+		if free < len(q.Seats) && len(left) >= t.f.sought[seat.Approvers.key()] {
+			return false, errNotGathered // others have answered meanwhile, and there may be more people than were looked for
 		}
 	}
 	could := func(s Seat, u UserID) error {
