@@ -188,8 +188,7 @@ func (t *tally) outOfReach() (ruling, error) {
 	return ruling{}, nil
 }
 
-// needs returns how many people it takes to affirm r under q: one of any seat, where one says what became of a call or what
-// came of it.
+// needs returns how many people it takes to affirm r under q: one of any seat, where one says what became of a call.
 func (r *RequestHead) needs(q *Requirement) int {
 	if r.Kind != agent.Confirm {
 		return 1
@@ -219,7 +218,7 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 			}
 		}
 		if free < len(q.Seats) && len(left) >= t.f.sought[seat.Approvers.key()] {
-			return false, errNotGathered // others have answered meanwhile, and there may be more people than were looked for
+			return false, errNotGathered // others have answered meanwhile: there may be more than were looked for
 		}
 	}
 	could := func(s Seat, u UserID) error {

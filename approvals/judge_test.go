@@ -334,8 +334,8 @@ func TestTaken(t *testing.T) {
 	})
 }
 
-// TestJudgeCountsWhoIsLeft has others reject while the people who are left are looked up. As long as there may be more people
-// than were looked for, nobody concludes that too few are left.
+// TestJudgeCountsWhoIsLeft has others reject while the people who are left are looked up. As long as there may be more
+// people than were looked for, nobody concludes that too few are left.
 func TestJudgeCountsWhoIsLeft(t *testing.T) {
 	t.Parallel()
 	o := &organisation{regular: map[UserID]bool{}}
