@@ -27,6 +27,7 @@ type facts struct {
 	groups   map[string]answer[[]UserID]
 	channel  map[UserID]answer[bool]           // whether they are in the conversation's channel
 	left     map[string]answer[[]UserID]       // by Approvers.key: people who could still take a seat
+	sought   map[string]int                    // by Approvers.key: how many were looked for; fewer in left are all
 	policies map[RequestID]answer[Requirement] // what the policy demands now
 }
 

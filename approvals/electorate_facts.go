@@ -13,15 +13,14 @@ import (
 type gatherer struct {
 	dir    Directory
 	policy Policy
-	since  time.Time      // answers must be as new; zero: kept ones will do
-	sought map[string]int // by Approvers.key: how many people were looked for to find those of left
+	since  time.Time // answers must be as new; zero: kept ones will do
 	facts
 }
 
 func newGatherer(dir Directory, policy Policy, at conversation, since time.Time) *gatherer {
-	return &gatherer{dir: dir, policy: policy, since: since, sought: map[string]int{}, facts: facts{
+	return &gatherer{dir: dir, policy: policy, since: since, facts: facts{
 		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{}, channel: map[UserID]answer[bool]{},
-		left: map[string]answer[[]UserID]{}, policies: map[RequestID]answer[Requirement]{},
+		left: map[string]answer[[]UserID]{}, sought: map[string]int{}, policies: map[RequestID]answer[Requirement]{},
 	}}
 }
 

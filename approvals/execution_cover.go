@@ -69,7 +69,7 @@ func (x *execution) uncovered() (pairs []pair) {
 	return pairs
 }
 
-// laterThan reports whether r was settled later than o. Of two settled at the same time the stricter one counts as later.
+// laterThan reports whether r was settled later than o. Of two settled at the same time the rejection is later.
 func (r *Request) laterThan(o *Request) bool {
 	c := r.Settled.Compare(o.Settled)
 	return c > 0 || c == 0 && rank(r) > rank(o)

@@ -8,8 +8,8 @@ import (
 	"countersign/approvals"
 )
 
-// TestQuorumsOfOneTurn asks about two calls of one turn, which the same people approve: one takes one of them, the other
-// three. Both are asked about, whichever comes first.
+// TestQuorumsOfOneTurn asks about two calls of one turn, which the same people approve: one takes one of them,
+// the other three. Both are asked about, whichever comes first.
 func TestQuorumsOfOneTurn(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]agent.Item{
@@ -180,8 +180,8 @@ func TestNobodyToAskWhatHappened(t *testing.T) {
 	b.stop()
 }
 
-// TestLaterStandingAnswerCoversLate gives two standing answers about a tool, of different people, while the run is under
-// way: the later one counts for the call that is asked about next.
+// TestLaterStandingAnswerCoversLate gives two standing answers about a tool, of different people, while the run is
+// under way: the later one counts for the call that is asked about next.
 func TestLaterStandingAnswerCoversLate(t *testing.T) {
 	t.Parallel()
 	for name, approveLast := range map[string]bool{"approved last": true, "rejected last": false} {

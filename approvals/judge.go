@@ -188,8 +188,7 @@ func (t *tally) outOfReach() (ruling, error) {
 	return ruling{}, nil
 }
 
-// needs returns how many people it takes to affirm r under q: one of any seat, where one says what became of a call or what
-// came of it.
+// needs returns how many people it takes to affirm r under q: one of any seat, where one says what became of a call.
 func (r *RequestHead) needs(q *Requirement) int {
 	if r.Kind != agent.Confirm {
 		return 1
@@ -206,10 +205,20 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		free := 0
 		for _, u := range left {
-			if t.r.decidedBy(u) == nil && !slices.Contains(people, u) {
+			if t.r.decidedBy(u) != nil {
+				continue
+			}
+			if t.f.couldSit(q, seat, u) == nil {
+				free++
+			}
+			if !slices.Contains(people, u) {
 				people = append(people, u)
 			}
+		}
+		if free < len(q.Seats) && len(left) >= t.f.sought[seat.Approvers.key()] {
+			return false, errNotGathered // others have answered meanwhile: there may be more than were looked for
 		}
 	}
 	could := func(s Seat, u UserID) error {

@@ -333,3 +333,39 @@ func TestTaken(t *testing.T) {
 		}
 	})
 }
+
+// TestJudgeCountsWhoIsLeft has others reject while the people who are left are looked up. As long as there may be more
+// people than were looked for, nobody concludes that too few are left.
+func TestJudgeCountsWhoIsLeft(t *testing.T) {
+	t.Parallel()
+	o := &organisation{regular: map[UserID]bool{}}
+	for _, name := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
+		u := UserID("T1/U" + name)
+		o.people = append(o.people, u)
+		o.regular[u] = true
+	}
+	o.demand = Requirement{Seats: Quorum(2, Approvers{Users: o.people}), DenyQuorum: 8}
+	r := &Request{RequestHead: RequestHead{
+		Workspace: "T1", ID: "req_1", Kind: agent.Confirm, Status: RequestPending, Requester: "T1/U1", Requirement: o.demand,
+	}}
+	d := Decision{By: "T1/U2", Verdict: Reject}
+	gathered := func() *facts {
+		g := newGatherer(o, o, r.conversation(), time.Now())
+		g.decision(t.Context(), d, []*Request{r})
+		return &g.facts
+	}
+	f := gathered()
+	r.Decisions = []Decision{{By: "T1/U3", Verdict: Reject}, {By: "T1/U4", Verdict: Reject}}
+	if got, err := judge(&r.RequestHead, f, &d, time.Now()); !errors.Is(err, errNotGathered) {
+		t.Errorf("four people are left: %+v, %v", got, err)
+	}
+	if got, err := judge(&r.RequestHead, gathered(), &d, time.Now()); err != nil || got.status != "" {
+		t.Errorf("gathered again: %+v, %v", got, err)
+	}
+	for _, u := range o.people[4:7] {
+		r.Decisions = append(r.Decisions, Decision{By: u, Verdict: Reject})
+	}
+	if got, err := judge(&r.RequestHead, gathered(), &d, time.Now()); err != nil || got.status != RequestRejected {
+		t.Errorf("control, one person is left: %+v, %v", got, err)
+	}
+}
