@@ -212,8 +212,8 @@ type unreachable struct{}
 func (unreachable) Name() string                                { return "unreachable" }
 func (unreachable) Tools(context.Context) ([]agent.Tool, error) { return nil, errLine }
 
-// TestSweepLeavesBackOffAlone has a run and a delivery fail over and over: looking for work without a job does not bring
-// their next tries forward, however many processes look.
+// TestSweepLeavesBackOffAlone has a run and a delivery fail over and over: looking for work without a job does not
+// bring their next tries forward, however many processes look.
 func TestSweepLeavesBackOffAlone(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3} {
@@ -255,6 +255,24 @@ func TestSweepLeavesBackOffAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLostTimerIsFound loses the job that ends a request in time: that its time has passed is noticed all the same.
+func TestLostTimerIsFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 2, storetest.Chaos{Lose: 1, LoseKinds: []approvals.JobKind{approvals.JobTimer}})
+		c.bench.model(asks(call("c1", "pay", `{"amount":1}`)))
+		receipt, err := c.service[0].Submit(t.Context(), c.bench.submission(ann, place, "please"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lenient().ExpiresIn + 2*time.Minute)
+		if r, err := c.service[0].Run(t.Context(), ws, receipt.Run); err != nil || r.Status != approvals.RunDone {
+			t.Errorf("the time to answer has passed, and the run is %s, %v", r.Status, err)
+		}
+		c.stop()
+	})
 }
 
 // TestToldOnceThatACardCannotBeShown has every version of a card be refused.

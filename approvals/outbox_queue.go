@@ -1,0 +1,134 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// queue is the delivery of one queue of the outbox by one worker.
+type queue struct {
+	*Worker
+	key    CopyKey
+	owner  string          // of the leases
+	page   []*Notification // what was read, and leased, and is not settled
+	failed int             // how often in a row the first notification has failed
+	renew  time.Time       // on this process's clock: nothing of the page is begun later
+}
+
+// next reads what waits, with the requests of cards as they stand in the same snapshot: one delivery then covers every
+// entry about the same request that was read with it. Where several processes deliver, the page is leased first. After
+// an error the page is what it was.
+func (q *queue) next(ctx context.Context) error {
+	var page []*Notification
+	var err error
+	if exclusive(q.store) {
+		err = q.store.View(ctx, func(tx Tx) error {
+			page, err = q.read(tx)
+			return err
+		})
+	} else {
+		q.renew = time.Now().Add(deliverRenew)
+		err = update(ctx, q.store, q.key.Workspace, func(c *txn) error {
+			page, err = q.claim(c)
+			return err
+		})
+	}
+	if err == nil {
+		q.page = page
+	}
+	return err
+}
+
+// claim reads the page and leases it.
+func (q *queue) claim(c *txn) ([]*Notification, error) {
+	page, err := q.read(c.Tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range page {
+		if left := n.LeaseUntil.Sub(c.now); n.Owner != q.owner && left > 0 {
+			return nil, &RetryError{After: left, Err: errLeased}
+		}
+		n.Owner, n.LeaseUntil = q.owner, c.now.Add(deliverLease)
+		if err := c.PutNotification(n); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// read lists what waits. A card whose request has been deleted has none.
+func (q *queue) read(tx Tx) (page []*Notification, err error) {
+	if page, err = tx.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, deliverPage); err != nil {
+		return nil, err
+	}
+	for _, n := range page {
+		if n.Kind != NotifyCard {
+			continue
+		}
+		n.Card, err = tx.Request(n.Workspace, n.Request)
+		if errors.Is(err, ErrNotFound) {
+			n.Card = nil
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
+		}
+		if err := n.Card.cover(tx); err != nil {
+			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
+		}
+	}
+	return page, nil
+}
+
+// release gives leases up that were not used, so that the next attempt need not wait for their end.
+func (q *queue) release(ctx context.Context) {
+	if exclusive(q.store) || len(q.page) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	err := update(ctx, q.store, q.key.Workspace, func(c *txn) error {
+		held, err := q.held(c, q.page)
+		for _, n := range held {
+			n.Owner, n.LeaseUntil = "", noTime
+			if err := c.PutNotification(n); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+	if err != nil {
+		q.log.WarnContext(ctx, "leases of the outbox not given up", "place", q.key.Place.Key(), "error", err)
+	}
+}
+
+// held returns those of some that still wait under a lease of q, as they are stored now. The others were delivered or
+// taken over by another process, and are no longer for q to change.
+func (q *queue) held(c *txn, some []*Notification) (held []*Notification, err error) {
+	if exclusive(q.store) {
+		return some, nil
+	}
+	for limit := deliverPage; ; limit *= 4 { // dead letters that were sent again may have come before them
+		page, err := c.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, limit)
+		if err != nil {
+			return nil, err
+		}
+		held = nil
+		for _, n := range page {
+			if n.Owner == q.owner && contains(some, n.ID) {
+				held = append(held, n)
+			}
+		}
+		if len(held) == len(some) || len(page) < limit {
+			return held, nil
+		}
+	}
+}
+
+func contains(all []*Notification, id NotificationID) bool {
+	return slices.ContainsFunc(all, func(n *Notification) bool { return n.ID == id })
+}
