@@ -97,10 +97,9 @@ func TestFailureAfterTheLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				first := true
+				var calls atomic.Int64
 				b, s := paced(t, 3, func() (time.Duration, error) {
-					if first {
-						first = false
+					if calls.Add(1) == 1 {
 						return 70 * time.Second, late
 					}
 					return 0, nil
