@@ -211,6 +211,7 @@ func (m *machine) deploy(*rapid.T) {
 
 // check is what must hold at every moment.
 func (m *machine) check(t *rapid.T) {
+	synctest.Wait() // the watcher may be in the middle of what the last step's time made due
 	trail := m.entries()
 	requests := map[approvals.RequestID]*approvals.Request{}
 	for _, r := range m.all() {
