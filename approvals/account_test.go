@@ -44,8 +44,8 @@ func TestAnsweredQuestionIsNotDoubted(t *testing.T) {
 	}
 }
 
-// TestMarkedDoneIsNotDoubted has a person say that a call happened whose server did not answer: the run ends, and nobody
-// hears anything else later.
+// TestMarkedDoneIsNotDoubted has a person say that a call happened whose server did not answer: the run ends, and
+// nobody hears anything else later.
 func TestMarkedDoneIsNotDoubted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestMarkedDoneIsNotDoubted(t *testing.T) {
 	})
 }
 
-// TestMemoryOfNestedCallIDs has an agent inside call a tool under an id that the outer agent uses too: ids of calls are unique
-// only within a conversation.
+// TestMemoryOfNestedCallIDs has an agent inside call a tool under an id that the outer agent uses too: ids of calls
+// are unique only within a conversation.
 func TestMemoryOfNestedCallIDs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -126,7 +126,8 @@ func TestRetryThatNeverBegan(t *testing.T) {
 	}
 }
 
-// TestOutputBeforeTheQuestion has the output of a call recorded between the finding that nobody knows it and the question.
+// TestOutputBeforeTheQuestion has the output of a call recorded between the finding that nobody knows it and the
+// question.
 func TestOutputBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,8 +241,8 @@ func (s *slowSettle) Update(ctx context.Context, fn func(approvals.Tx) error) er
 	return s.Store.Update(ctx, fn)
 }
 
-// TestStoppedCallIsToldSoon cancels a run whose tool then stops without a word: people hear at once that nobody knows what
-// came of it, not only when the clean-up has given up waiting, and they hear it once.
+// TestStoppedCallIsToldSoon cancels a run whose tool then stops without a word: people hear at once that nobody knows
+// what came of it, not only when the clean-up has given up waiting, and they hear it once.
 func TestStoppedCallIsToldSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"countersign/agent"
 )
 
-// AuditEntry is one entry of a workspace's audit trail. Entries are only ever appended; sealing gives an entry its place
-// in the chain.
+// AuditEntry is one entry of a workspace's audit trail. Entries are only ever appended; sealing gives an entry its
+// place in the chain.
 type AuditEntry struct {
 	Workspace WorkspaceID `json:"workspace"`
 	Seq       uint64      `json:"seq"` // from 1, without gaps; 0: not sealed yet
@@ -24,8 +24,8 @@ type AuditEntry struct {
 
 	// ID names the entry and sorts by time. Entries of the trail's first form have none.
 	ID AuditID `json:"id,omitempty"`
-	// Content is the digest of everything but Seq, Prev and Hash. Entries of the trail's first form have none: their Hash
-	// is over all fields.
+	// Content is the digest of everything but Seq, Prev and Hash. Entries of the trail's first form have none: their
+	// Hash is over all fields.
 	Content agent.Digest `json:"content,omitzero"`
 }
 

@@ -82,9 +82,9 @@ const (
 	linkForm    = "countersign.audit.link/2"
 )
 
-// content computes the digest of what e says: SHA-256 over the name of this encoding and every field but Seq, Prev, Hash and
-// Content. Texts are preceded by their length; lengths and At (nanoseconds since 1970) are eight bytes, big endian. Data
-// counts in Go's JSON form with sorted keys, so that a store may keep it as JSON rather than as bytes.
+// content computes the digest of what e says: SHA-256 over the name of this encoding and every field but Seq, Prev,
+// Hash and Content. Texts are preceded by their length; lengths and At (nanoseconds since 1970) are eight bytes, big
+// endian. Data counts in Go's JSON form with sorted keys, so that a store may keep it as JSON rather than as bytes.
 func (e *AuditEntry) content() agent.Digest {
 	b := make([]byte, 0, 512)
 	for _, text := range []string{contentForm, string(e.Workspace), string(e.ID)} {

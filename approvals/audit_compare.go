@@ -11,8 +11,8 @@ import (
 	"countersign/agent"
 )
 
-// trail is what an audit trail says of requests and effects: the sums by which records are held against it. The order of
-// entries does not count in it: those of transactions that overlapped may be linked in either order.
+// trail is what an audit trail says of requests and effects: the sums by which records are held against it. The order
+// of entries does not count in it: those of transactions that overlapped may be linked in either order.
 type trail struct {
 	requests map[RequestID]requestTrail
 	effects  map[effectKey]effectTrail
@@ -277,8 +277,8 @@ func plausible(has, said Outcome) bool {
 	case said == OutcomeRan, said == OutcomeFailed, said == OutcomeNotRun:
 		return false
 	case said == OutcomeNone:
-		// As people say, without an effect of ours; or as the effect says, of which entries of the first form tell only that it
-		// is done.
+		// As people say, without an effect of ours; or as the effect says, of which entries of the first form tell
+		// only that it is done.
 		return has != OutcomeRunning
 	}
 	return slices.Contains(outcomeMoves[said], has)

@@ -9,8 +9,8 @@ import (
 	"countersign/agent"
 )
 
-// TestAuditDataIsSorted keeps the fields in the order of their JSON names: what is written is then what is hashed after a
-// store has read it as JSON and written it with sorted keys.
+// TestAuditDataIsSorted keeps the fields in the order of their JSON names: what is written is then what is hashed
+// after a store has read it as JSON and written it with sorted keys.
 func TestAuditDataIsSorted(t *testing.T) {
 	t.Parallel()
 	full := reflect.New(reflect.TypeFor[auditData]()).Elem()

@@ -16,8 +16,8 @@ const auditPage = 1000
 
 // VerifyOptions say what to hold a trail against besides the store itself.
 type VerifyOptions struct {
-	// Head is the hash of an entry that was kept elsewhere, such as AuditReport gave it earlier: some chain must have it.
-	// Zero: none was kept.
+	// Head is the hash of an entry that was kept elsewhere, such as AuditReport gave it earlier: some chain must have
+	// it. Zero: none was kept.
 	Head agent.Digest
 }
 
@@ -28,8 +28,8 @@ type AuditReport struct {
 	HeadFound bool `json:"head_found,omitempty"`
 }
 
-// WorkspaceAudit is the verified trail of one workspace. Who keeps Head outside the store can later tell whether the chain
-// was cut off or written anew.
+// WorkspaceAudit is the verified trail of one workspace. Who keeps Head outside the store can later tell whether the
+// chain was cut off or written anew.
 type WorkspaceAudit struct {
 	Workspace WorkspaceID  `json:"workspace"`
 	Entries   uint64       `json:"entries"` // in the chain
@@ -61,14 +61,14 @@ func (e *AuditError) Error() string {
 	return fmt.Sprintf("audit of %s: %s: %s", e.Workspace, where, e.Reason)
 }
 
-// VerifyAudit walks the trail of every workspace, recomputes every hash, and compares every request and every effect with
-// what the trail says of it: the call, who decided what, how it was settled, how often it was begun, and the digest of its output.
-// It returns an *AuditError for the first entry that is missing, altered or out of order, for a chain that ends before the
-// head the store knows, for a record that differs, and when no entry has the hash of VerifyOptions.Head. Each workspace is read in one
-// snapshot.
+// VerifyAudit walks the trail of every workspace, recomputes every hash, and compares every request and every effect
+// with what the trail says of it: the call, who decided what, how it was settled, how often it was begun, and the
+// digest of its output. It returns an *AuditError for the first entry that is missing, altered or out of order, for a
+// chain that ends before the head the store knows, for a record that differs, and when no entry has the hash of
+// VerifyOptions.Head. Each workspace is read in one snapshot.
 //
-// A chain without a key shows accidents and careless edits. Whoever can write the store can write a new chain that holds;
-// against them a head that was kept elsewhere helps.
+// A chain without a key shows accidents and careless edits. Whoever can write the store can write a new chain that
+// holds; against them a head that was kept elsewhere helps.
 func VerifyAudit(ctx context.Context, st Store, opts VerifyOptions) (AuditReport, error) {
 	all, err := auditWorkspaces(ctx, st)
 	if err != nil {
@@ -232,8 +232,9 @@ func readData(data json.RawMessage) (map[string]any, error) {
 	return said, nil
 }
 
-// ExportAudit calls fn with every entry of the workspace, oldest first, those that are not linked yet last; of every workspace when ws
-// is empty. It reads in pages, so that a long trail holds up nobody. An error of fn ends it and is returned.
+// ExportAudit calls fn with every entry of the workspace, oldest first, those that are not linked yet last; of every
+// workspace when ws is empty. It reads in pages, so that a long trail holds up nobody. An error of fn ends it and is
+// returned.
 func ExportAudit(ctx context.Context, st Store, ws WorkspaceID, fn func(*AuditEntry) error) error {
 	all := []WorkspaceID{ws}
 	if ws == "" {
@@ -286,7 +287,8 @@ func auditWorkspaces(ctx context.Context, st Store) (all []WorkspaceID, err erro
 	return all, err
 }
 
-// walkAudit calls fn with the linked entries of the workspace and checks at the end that none is missing behind the last.
+// walkAudit calls fn with the linked entries of the workspace and checks at the end that none is missing behind the
+// last.
 func walkAudit(ctx context.Context, tx Tx, ws WorkspaceID, fn func(*AuditEntry) error) error {
 	var last uint64
 	for {

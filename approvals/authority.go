@@ -120,8 +120,8 @@ func (x *execution) granted(e agent.Effect) *Request {
 	return nil
 }
 
-// begin allows the effect and records its intent. It returns the output of an effect that is done already, and the number of the
-// attempt.
+// begin allows the effect and records its intent. It returns the output of an effect that is done already, and the
+// number of the attempt.
 func (p *permit) begin(c *txn, run *Run) (*agent.ToolOutput, int, error) {
 	rec, err := c.Effect(run.Workspace, run.ID, p.effect.ID)
 	fresh := errors.Is(err, ErrNotFound)
@@ -217,8 +217,8 @@ func (p *permit) allowing(c *txn) (*RequestHead, error) {
 	return r, nil
 }
 
-// overruled returns agent.ErrStale when people have said no since the standing answer r, perhaps since the run was claimed:
-// to this very call, about which they were asked too, or to all calls of its tool.
+// overruled returns agent.ErrStale when people have said no since the standing answer r, perhaps since the run was
+// claimed: to this very call, about which they were asked too, or to all calls of its tool.
 func (p *permit) overruled(c *txn, standing *RequestHead) error {
 	requests, err := c.requestsOf(p.x.run.ID)
 	if err != nil {
@@ -239,8 +239,8 @@ func (p *permit) overruled(c *txn, standing *RequestHead) error {
 	return nil
 }
 
-// lapsed reports whether the approval is older than either requirement lets it become, or its age cannot be told: it was
-// given before the store's clock was found to be wrong, or in what is now the future.
+// lapsed reports whether the approval is older than either requirement lets it become, or its age cannot be told: it
+// was given before the store's clock was found to be wrong, or in what is now the future.
 func (p *permit) lapsed(r *RequestHead, now time.Time) bool {
 	doubtful := r.Settled.After(now)
 	if clock, ok := p.x.store.(Clock); ok && r.Settled.Before(clock.UncertainSince()) {

@@ -190,8 +190,8 @@ func TestRetryIsGoodForOneAttempt(t *testing.T) {
 	}
 }
 
-// TestRetryIsGoodForOneAttemptWhateverIsSaved crashes in the repeated attempt when the state with the permission has been
-// saved meanwhile, because another call's output arrived.
+// TestRetryIsGoodForOneAttemptWhateverIsSaved crashes in the repeated attempt when the state with the permission has
+// been saved meanwhile, because another call's output arrived.
 func TestRetryIsGoodForOneAttemptWhateverIsSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -240,8 +240,8 @@ func TestDecideOutOfReach(t *testing.T) {
 	}
 }
 
-// TestDecideOutOfReachUnknown declines while the directory answers nothing about who is left: the answer counts, and the
-// request waits.
+// TestDecideOutOfReachUnknown declines while the directory answers nothing about who is left: the answer counts, and
+// the request waits.
 func TestDecideOutOfReachUnknown(t *testing.T) {
 	t.Parallel()
 	q := with(func(q *approvals.Requirement) {

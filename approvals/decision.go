@@ -48,12 +48,13 @@ type Decision struct {
 	// Standing is set by Service on a decision that follows from a standing answer to another request.
 	Standing *StandingAnswer `json:"standing,omitempty"`
 
-	// Void says, in a few words, why the decision counts no longer: the person had lost the right to it when the request
-	// was about to be settled. Empty: it counts.
+	// Void says, in a few words, why the decision counts no longer: the person had lost the right to it when the
+	// request was about to be settled. Empty: it counts.
 	Void string `json:"void,omitempty"`
 
-	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people provide,
-	// Grant makes an approval outlive the run. No policy offers them yet: a decision that sets one is ErrInvalid.
+	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people
+	// provide, Grant makes an approval outlive the run. No policy offers them yet: a decision that sets one is
+	// ErrInvalid.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`

@@ -9,8 +9,8 @@ import (
 // GrantID names a standing permission that outlives its run.
 type GrantID string // grant_…
 
-// Authority is what allowed an effect: a request that people approved, a grant, or a decision made past the policy in an
-// emergency. The zero Authority: the tool's gate let the call through.
+// Authority is what allowed an effect: a request that people approved, a grant, or a decision made past the policy in
+// an emergency. The zero Authority: the tool's gate let the call through.
 type Authority struct {
 	Request    RequestID  `json:"request,omitempty"`
 	Grant      GrantID    `json:"grant,omitempty"`
@@ -37,7 +37,8 @@ type EffectRecord struct {
 	Call         string `json:"call,omitempty"`
 	Agent        string `json:"agent,omitempty"`
 	Interruption string `json:"interruption,omitempty"`
-	// Kind is the tool's. An agent at work as a tool is done with its effect when it has begun; its own calls have theirs.
+	// Kind is the tool's. An agent at work as a tool is done with its effect when it has begun; its own calls have
+	// theirs.
 	Kind agent.ToolKind `json:"kind,omitempty"`
 	// GivenUp says that people were told that nobody knows what came of it. A late Done changes that.
 	GivenUp bool `json:"given_up,omitempty"`

@@ -71,8 +71,8 @@ func (p Person) irregular() error {
 	return fmt.Errorf("%w: %s", ErrUnauthorized, p.Why)
 }
 
-// in reports whether the set names u. It does not say whether u is regular. Somebody whom one part of the set names is in
-// it whatever is known of the other parts.
+// in reports whether the set names u. It does not say whether u is regular. Somebody whom one part of the set names is
+// in it whatever is known of the other parts.
 func (f *facts) in(a Approvers, u UserID) (bool, error) {
 	if slices.Contains(a.Users, u) {
 		return true, nil
@@ -154,8 +154,8 @@ func (f *facts) mayAnswerBoth(r *RequestHead, current *Requirement, u UserID, no
 	return f.mayAnswer(current, u, now)
 }
 
-// complete reports whether the people can take all seats of the requirement, each one of them. may says who can sit where;
-// its ErrUnavailable matters only when the seats cannot be taken without that person.
+// complete reports whether the people can take all seats of the requirement, each one of them. may says who can sit
+// where; its ErrUnavailable matters only when the seats cannot be taken without that person.
 func complete(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, error) {
 	edges := make([][]int, len(seats))
 	doubtful := make([][]int, len(seats))

@@ -56,7 +56,8 @@ func (g *gatherer) askChannel(ctx context.Context, u UserID) (bool, error) {
 	})
 }
 
-// demand asks the policy what it demands for r now. Its error is ErrUnavailable: while a policy fails nobody can approve.
+// demand asks the policy what it demands for r now. Its error is ErrUnavailable: while a policy fails nobody can
+// approve.
 func (g *gatherer) demand(ctx context.Context, r *Request) (Requirement, error) {
 	if a, ok := g.policies[r.ID]; ok {
 		return a.value, a.err

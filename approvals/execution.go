@@ -114,9 +114,9 @@ func (x *execution) pause(ctx context.Context, open []agent.Interruption, record
 	return true, x.refuse(ctx, unmet)
 }
 
-// takeRecorded lets the run go on with the output of calls that are asked about although they have run: the worker died
-// before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output and runs
-// nothing. Each call is tried once.
+// takeRecorded lets the run go on with the output of calls that are asked about although they have run: the worker
+// died before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output
+// and runs nothing. Each call is tried once.
 func (x *execution) takeRecorded(ctx context.Context, open []agent.Interruption, tried map[string]bool) (found bool, err error) {
 	if x.run.StateItems == 0 {
 		return false, nil
@@ -173,7 +173,8 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two
-// answers for all calls of a tool the later one counts, and the rejection of two at once. Doing it again changes nothing.
+// answers for all calls of a tool the later one counts, and the rejection of two at once. Doing it again changes
+// nothing.
 func (x *execution) apply() error {
 	open := x.state.Interruptions()
 	ended := slices.SortedStableFunc(slices.Values(x.requests), func(a, b *Request) int {

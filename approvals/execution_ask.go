@@ -117,7 +117,8 @@ func snapshot(call agent.ToolCall, tool *agent.Tool) ToolSnapshot {
 	return s
 }
 
-// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as Binding is.
+// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as Binding
+// is.
 func hostedServer(tool *agent.Tool) (parts []string) {
 	var server struct {
 		Label     string `json:"server_label"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// coverLate settles requests by standing answers that were given before they were asked: the answer came while the run was
-// under way and had not heard of it. Requests whose own requirement the answer does not meet wait on.
+// coverLate settles requests by standing answers that were given before they were asked: the answer came while the run
+// was under way and had not heard of it. Requests whose own requirement the answer does not meet wait on.
 func (x *execution) coverLate(ctx context.Context) error {
 	pairs := x.uncovered()
 	if len(pairs) == 0 {

@@ -176,8 +176,9 @@ func (j *journal) commit(ctx context.Context, begin func(c *txn, r *Run) error) 
 }
 
 // Done implements agent.Journal. The output is taken whatever has become of the run meanwhile, as long as the record
-// is still that of this execution's intent: it has happened. While the store cannot keep it, for want of space for instance,
-// it is tried again as long as this process lives: with the output lost, nobody would know what came of the call.
+// is still that of this execution's intent: it has happened. While the store cannot keep it, for want of space for
+// instance, it is tried again as long as this process lives: with the output lost, nobody would know what came of the
+// call.
 func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOutput) (err error) {
 	defer j.guard(ctx, &err)
 	fault.Point("effect.after_tool_before_commit")
@@ -277,9 +278,9 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 	return c.memorize(r, rec, "", text)
 }
 
-// foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had
-// it was given up too early. The run goes on with the output. When the question has been answered already, the place and its
-// memory are told what came of the call.
+// foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had it
+// was given up too early. The run goes on with the output. When the question has been answered already, the place and
+// its memory are told what came of the call.
 func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	requests, err := c.requestsOf(r.ID)
 	if err != nil {

@@ -76,10 +76,10 @@ func (x *execution) rest(pause time.Duration) bool {
 	}
 }
 
-// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. The lease
-// counts from before the transaction that took it, by this process's own monotonic time, so that it never outlasts what
-// others see. Where this process alone works on the store nobody else can take the run, and a lease is not lost because
-// it could not be written.
+// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. The
+// lease counts from before the transaction that took it, by this process's own monotonic time, so that it never
+// outlasts what others see. Where this process alone works on the store nobody else can take the run, and a lease is
+// not lost because it could not be written.
 func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(x.renew)
 	defer ticker.Stop()

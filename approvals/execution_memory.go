@@ -46,8 +46,8 @@ func (x *execution) memory(ctx context.Context) ([]agent.Item, error) {
 }
 
 // recall returns the memory of a place, oldest first: the newest runs, which fit into the room or are the newest one
-// alone. A run is a turn of the conversation with all its calls and their outputs, so no pair is ever torn. What is left
-// out is said at the start.
+// alone. A run is a turn of the conversation with all its calls and their outputs, so no pair is ever torn. What is
+// left out is said at the start.
 func recall(chunks []json.RawMessage, older, room int) ([]agent.Item, error) {
 	var items []agent.Item
 	tooLong := len(chunks) == 1 && len(chunks[0]) > room
@@ -107,8 +107,8 @@ func gist(run []agent.Item, room int) (kept []agent.Item) {
 // keptBytes bounds what the memory of a place keeps of one run.
 const keptBytes = 1 << 20
 
-// savedMemory reads what the memory keeps of a run that nobody is at work on, and of how many items it was saved. Of a long
-// run the beginning is left out; of one whose state cannot be read only the input is kept.
+// savedMemory reads what the memory keeps of a run that nobody is at work on, and of how many items it was saved. Of a
+// long run the beginning is left out; of one whose state cannot be read only the input is kept.
 func savedMemory(ctx context.Context, st Store, key RunKey) (seen int, items []agent.Item, err error) {
 	var r *Run
 	var head json.RawMessage
@@ -155,8 +155,8 @@ func itemSize(it *agent.Item) int {
 	return max(len(it.Raw), len(it.Text)+len(it.Arguments)+len(it.Output)) + 64
 }
 
-// lastTurns returns the items from the first turn on that begins at or behind the index, behind what the person asked for and a
-// sentence that says that something is missing.
+// lastTurns returns the items from the first turn on that begins at or behind the index, behind what the person asked
+// for and a sentence that says that something is missing.
 func lastTurns(input string, items []agent.Item, from int) []agent.Item {
 	all := []agent.Item{agent.UserMessage(input), {
 		Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: "What happened first in this run was left out because it was long.",

@@ -10,8 +10,8 @@ import (
 	"countersign/internal/fault"
 )
 
-// toolsetTries is how often in a row a run is put back because a toolset is not available. With the store's back-off that
-// is some minutes; then people are told.
+// toolsetTries is how often in a row a run is put back because a toolset is not available. With the store's back-off
+// that is some minutes; then people are told.
 const toolsetTries = 8
 
 // settle ends the execution: with the answer, with questions, with a failure, or by leaving the run to a later attempt.
@@ -34,8 +34,8 @@ func (x *execution) settle(ctx context.Context, err error) error {
 	return x.wait(ctx)
 }
 
-// abandon tells people that nobody will know what came of the calls which this execution has begun and cut off, when the
-// run has ended meanwhile. Where that cannot be recorded now, the clean-up of the run says it later.
+// abandon tells people that nobody will know what came of the calls which this execution has begun and cut off, when
+// the run has ended meanwhile. Where that cannot be recorded now, the clean-up of the run says it later.
 func (x *execution) abandon(ctx context.Context) {
 	if x.journal == nil {
 		return
@@ -62,8 +62,8 @@ func (x *execution) ended(err error) error {
 	return err
 }
 
-// settling is write for the transaction that gives up the claim. When an earlier try of it was committed, there is nothing
-// left to do.
+// settling is write for the transaction that gives up the claim. When an earlier try of it was committed, there is
+// nothing left to do.
 func (x *execution) settling(ctx context.Context, fn func(c *txn, r *Run) error) error {
 	return update(ctx, x.store, x.run.Workspace, func(c *txn) error {
 		r, err := c.run(x.run.ID)
@@ -82,8 +82,8 @@ func (x *execution) settling(ctx context.Context, fn func(c *txn, r *Run) error)
 // tellAfter is how often in a row a run is put back before people are told why it does not go on.
 const tellAfter = 3
 
-// putBack saves how far the run got and leaves it to the next attempt. It returns why. People are told once when that goes
-// on for long.
+// putBack saves how far the run got and leaves it to the next attempt. It returns why. People are told once when that
+// goes on for long.
 func (x *execution) putBack(ctx context.Context, why error) error {
 	err := x.settling(ctx, func(c *txn, r *Run) error {
 		if err := x.saveState(c, r); err != nil {
@@ -199,8 +199,8 @@ func (c *txn) drop(r *RequestHead, to RequestStatus, note string) error {
 	return c.moveRequest(r, to, system, auditData{Digest: r.Digest})
 }
 
-// ask creates the requests. Where one asks what became of a call, the requests that had allowed the call say that nobody
-// knows; people are not asked when the call has finished meanwhile, which ask reports.
+// ask creates the requests. Where one asks what became of a call, the requests that had allowed the call say that
+// nobody knows; people are not asked when the call has finished meanwhile, which ask reports.
 func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err error) {
 	for _, question := range x.asked {
 		if question.Kind == agent.OutcomeUnknown {

@@ -10,17 +10,17 @@ import (
 	"countersign/agent"
 )
 
-// ruling is what a decision does to a request: the status it settles with, or the empty one while people are missing, and
-// the earlier decisions that no longer count because whoever made them has lost the right to.
+// ruling is what a decision does to a request: the status it settles with, or the empty one while people are missing,
+// and the earlier decisions that no longer count because whoever made them has lost the right to.
 type ruling struct {
 	status RequestStatus
 	note   string            // why the request ends otherwise than by as many answers as it takes
 	void   map[UserID]string // why their decision counts no longer
 }
 
-// judge says what d does to the pending request r. It asks nobody and changes nothing: the same request, facts, decision and
-// time give the same ruling. The error says why d does not count: ErrConflict, ErrExpired, ErrStale, ErrInvalid,
-// ErrUnauthorized, or ErrUnavailable.
+// judge says what d does to the pending request r. It asks nobody and changes nothing: the same request, facts,
+// decision and time give the same ruling. The error says why d does not count: ErrConflict, ErrExpired, ErrStale,
+// ErrInvalid, ErrUnauthorized, or ErrUnavailable.
 func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error) {
 	if err := r.open(now); err != nil {
 		return ruling{}, err
@@ -102,8 +102,8 @@ func settledBy(affirms bool) RequestStatus {
 	return RequestRejected
 }
 
-// rule says what the decisions come to. A verdict that settles alone is no vote. When the votes suffice, everybody's right
-// to theirs is looked at again: votes of people who have lost it count no longer.
+// rule says what the decisions come to. A verdict that settles alone is no vote. When the votes suffice, everybody's
+// right to theirs is looked at again: votes of people who have lost it count no longer.
 func (t *tally) rule(newest Verdict) (ruling, error) {
 	if newest.alone() {
 		return ruling{status: settledBy(newest.Affirms())}, nil
@@ -155,7 +155,8 @@ func because(err error) string {
 	return strings.TrimPrefix(err.Error(), ErrUnauthorized.Error()+": ")
 }
 
-// seated reports whether those who affirmed are enough and can take all seats of both requirements. Declining takes no seats.
+// seated reports whether those who affirmed are enough and can take all seats of both requirements. Declining takes no
+// seats.
 func (t *tally) seated(affirm bool) (bool, error) {
 	if !affirm || !t.enough(affirm) {
 		return t.enough(affirm), nil
@@ -169,8 +170,8 @@ func (t *tally) seated(affirm bool) (bool, error) {
 	return true, nil
 }
 
-// outOfReach settles a request as rejected when somebody has declined and those who have not answered are too few to make
-// up what it takes. While nobody knows who is left it waits.
+// outOfReach settles a request as rejected when somebody has declined and those who have not answered are too few to
+// make up what it takes. While nobody knows who is left it waits.
 func (t *tally) outOfReach() (ruling, error) {
 	if len(t.r.voters(false)) == 0 {
 		return ruling{}, nil
@@ -246,7 +247,8 @@ func anyone(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, 
 	return false, unknown
 }
 
-// couldSit says whether somebody who has not answered could take the seat: they were found when those were counted who could.
+// couldSit says whether somebody who has not answered could take the seat: they were found when those were counted who
+// could.
 func (f *facts) couldSit(q *Requirement, s Seat, u UserID) error {
 	left, err := look(f.left, s.Approvers.key())
 	if err != nil {

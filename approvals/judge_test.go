@@ -135,8 +135,8 @@ func (o *organisation) fills(q *Requirement, requester UserID, people []UserID, 
 	return false
 }
 
-// TestJudge compares the judgement with the definition, over random organisations in which people come and go: a request
-// is approved when, and only when, different people who may do so now have affirmed and can take all seats.
+// TestJudge compares the judgement with the definition, over random organisations in which people come and go: a
+// request is approved when, and only when, different people who may do so now have affirmed and can take all seats.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

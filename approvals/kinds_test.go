@@ -57,8 +57,8 @@ func TestExternalResult(t *testing.T) {
 	}
 }
 
-// TestOneResultSuffices has one of two people say that the call will not be carried out, which takes two to say: the other
-// can still report a result, because that takes one.
+// TestOneResultSuffices has one of two people say that the call will not be carried out, which takes two to say: the
+// other can still report a result, because that takes one.
 func TestOneResultSuffices(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -264,8 +264,8 @@ func TestHostedServerIsShown(t *testing.T) {
 	}
 }
 
-// TestExplanationIsBounded puts what a tool says about a call on the question: shortened where it is too long, and nothing when
-// the tool panics. What the tool returned stays as it was.
+// TestExplanationIsBounded puts what a tool says about a call on the question: shortened where it is too long, and
+// nothing when the tool panics. What the tool returned stays as it was.
 func TestExplanationIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 301)

@@ -27,8 +27,8 @@ func asksFinance(req *agent.ModelRequest) ([]agent.Item, error) {
 	return []agent.Item{call("c1", "ask_finance", `{"input":"pay seven"}`)}, nil
 }
 
-// TestCrashWhileAnAgentInsideThinks dies, twice, when an agent that is used as a tool has begun and has not said anything
-// yet. It begins again: that has no effect of its own.
+// TestCrashWhileAnAgentInsideThinks dies, twice, when an agent that is used as a tool has begun and has not said
+// anything yet. It begins again: that has no effect of its own.
 func TestCrashWhileAnAgentInsideThinks(t *testing.T) {
 	t.Parallel()
 	for _, gated := range []bool{false, true} {
@@ -62,8 +62,8 @@ func TestCrashWhileAnAgentInsideThinks(t *testing.T) {
 	}
 }
 
-// TestCancelWithAnAgentInside ends a run while an agent that is used as a tool waits for people: the place remembers the
-// run's own conversation, nothing of what was said inside, and no saved state is left behind.
+// TestCancelWithAnAgentInside ends a run while an agent that is used as a tool waits for people: the place remembers
+// the run's own conversation, nothing of what was said inside, and no saved state is left behind.
 func TestCancelWithAnAgentInside(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

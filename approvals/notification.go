@@ -51,7 +51,8 @@ type Notification struct {
 	// Owner delivers it until LeaseUntil, in a store that several processes use.
 	Owner      string    `json:"owner,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
-	// Dead is when it was given up, Why for what reason. A dead letter is listed and can be sent again; nobody waits for it.
+	// Dead is when it was given up, Why for what reason. A dead letter is listed and can be sent again; nobody waits
+	// for it.
 	Dead time.Time `json:"dead,omitzero"`
 	Why  string    `json:"why,omitempty"`
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// DeadLetters lists the notifications of the workspace that were given up, by id, behind the given one, at most limit (100
-// when it is zero or more than that).
+// DeadLetters lists the notifications of the workspace that were given up, by id, behind the given one, at most limit
+// (100 when it is zero or more than that).
 func (s *Service) DeadLetters(ctx context.Context, ws WorkspaceID, after NotificationID, limit int) ([]*Notification, error) {
 	return DeadLetters(ctx, s.store, ws, after, limit)
 }

@@ -17,11 +17,12 @@ const (
 	deliverPage = 20
 	// deliverLease is how long a page belongs to whoever delivers it, where several processes do.
 	deliverLease = time.Minute
-	// deliverRenew is how long after the page was leased a delivery may still begin; then the rest is leased anew. What is
-	// left of the lease is the time that the delivery has; one that takes longer may be repeated by somebody else.
+	// deliverRenew is how long after the page was leased a delivery may still begin; then the rest is leased anew.
+	// What is left of the lease is the time that the delivery has; one that takes longer may be repeated by somebody
+	// else.
 	deliverRenew = deliverLease / 2
-	// A notification whose delivery goes on failing is given up after deliverFor, and not before deliverTries: an outage
-	// of the surface ends sooner.
+	// A notification whose delivery goes on failing is given up after deliverFor, and not before deliverTries: an
+	// outage of the surface ends sooner.
 	deliverFor   = 24 * time.Hour
 	deliverTries = 20
 )

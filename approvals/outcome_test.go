@@ -11,9 +11,9 @@ import (
 	"countersign/approvals"
 )
 
-// TestStandingAnswerSettlesWhatItCovers has two calls of a tool wait in one turn and somebody always approve, or always
-// reject, the second: the first is settled by that person too, with a reference to the answer, and nothing that ran is called
-// cancelled.
+// TestStandingAnswerSettlesWhatItCovers has two calls of a tool wait in one turn and somebody always approve, or
+// always reject, the second: the first is settled by that person too, with a reference to the answer, and nothing that
+// ran is called cancelled.
 func TestStandingAnswerSettlesWhatItCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -233,8 +233,8 @@ func TestUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// TestCancelTellsWhatRan cancels a run while one call has run, one is running and one waits. Whoever reads the thread, the
-// cards or the thread's memory learns of each what became of it.
+// TestCancelTellsWhatRan cancels a run while one call has run, one is running and one waits. Whoever reads the thread,
+// the cards or the thread's memory learns of each what became of it.
 func TestCancelTellsWhatRan(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -346,8 +346,8 @@ func TestExpiryThatCancelsTellsWhatRan(t *testing.T) {
 	})
 }
 
-// TestNobodyKnowsWhatBecameOfACall has a run cancelled while a call runs of which nothing is ever heard: that is said, and a
-// late end is told all the same.
+// TestNobodyKnowsWhatBecameOfACall has a run cancelled while a call runs of which nothing is ever heard: that is said,
+// and a late end is told all the same.
 func TestNobodyKnowsWhatBecameOfACall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

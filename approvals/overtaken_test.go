@@ -10,8 +10,9 @@ import (
 	"countersign/approvals"
 )
 
-// TestAnsweredBeforeTheStandingAnswerIsUsed has somebody answer a call while the run goes on with an answer that is meant for
-// all calls of the tool, but does not meet what this call's policy demands: the answer to the call itself is what counts.
+// TestAnsweredBeforeTheStandingAnswerIsUsed has somebody answer a call while the run goes on with an answer that is
+// meant for all calls of the tool, but does not meet what this call's policy demands: the answer to the call itself is
+// what counts.
 func TestAnsweredBeforeTheStandingAnswerIsUsed(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []approvals.Verdict{approvals.Reject, approvals.Approve} {
@@ -56,8 +57,8 @@ func (b *bench) onlyCara(arguments string) {
 	})
 }
 
-// TestStandingRejectionLeavesNothingToApprove has somebody answer a call after all calls of its tool were rejected, before the
-// run has heard of it. An approval given before that counts.
+// TestStandingRejectionLeavesNothingToApprove has somebody answer a call after all calls of its tool were rejected,
+// before the run has heard of it. An approval given before that counts.
 func TestStandingRejectionLeavesNothingToApprove(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -109,8 +110,8 @@ func TestStandingRejectionLeavesNothingToApprove(t *testing.T) {
 	}
 }
 
-// TestLastStandingAnswerCounts has two people mean opposite things for all calls of a tool, in either order. The question of
-// the one waits whatever the other answers. A later call of the tool goes by the later answer.
+// TestLastStandingAnswerCounts has two people mean opposite things for all calls of a tool, in either order. The
+// question of the one waits whatever the other answers. A later call of the tool goes by the later answer.
 func TestLastStandingAnswerCounts(t *testing.T) {
 	t.Parallel()
 	for _, bobFirst := range []bool{true, false} {
@@ -162,8 +163,8 @@ func TestLastStandingAnswerCounts(t *testing.T) {
 	}
 }
 
-// TestAllRejectedWhileAnotherCallIsOnItsWay has somebody reject all calls of a tool while an agent inside is about to make the next
-// one, which an earlier answer covers and nobody is asked about.
+// TestAllRejectedWhileAnotherCallIsOnItsWay has somebody reject all calls of a tool while an agent inside is about to
+// make the next one, which an earlier answer covers and nobody is asked about.
 func TestAllRejectedWhileAnotherCallIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []approvals.Verdict{approvals.AlwaysReject, approvals.Reject} {

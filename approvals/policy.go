@@ -55,7 +55,8 @@ const (
 	ExpiryKeep   OnExpiry = "keep"   // keeps waiting
 )
 
-// Approvers is a set of people. The zero value is nobody. Guests, strangers, bots and deactivated people are never in it.
+// Approvers is a set of people. The zero value is nobody. Guests, strangers, bots and deactivated people are never in
+// it.
 type Approvers struct {
 	Users  []UserID `json:"users,omitempty"`
 	Groups []string `json:"groups,omitempty"` // the surface's user groups
@@ -66,17 +67,17 @@ type Approvers struct {
 // Empty reports whether the set names nobody.
 func (a Approvers) Empty() bool { return len(a.Users) == 0 && len(a.Groups) == 0 && !a.ChannelMembers }
 
-// Directory knows the people. Questions that a decision rests on are put with the time at which the decision arrived: the
-// answer must then rest on a question that was put to the source at or after since, which concurrent callers may share.
-// With a zero since a kept answer will do, as old as a minute. An error other than ErrNotFound means that the question
-// has no answer now, and is treated as "no".
+// Directory knows the people. Questions that a decision rests on are put with the time at which the decision arrived:
+// the answer must then rest on a question that was put to the source at or after since, which concurrent callers may
+// share. With a zero since a kept answer will do, as old as a minute. An error other than ErrNotFound means that the
+// question has no answer now, and is treated as "no".
 type Directory interface {
 	// Person returns who the user is; ErrNotFound when there is no such user.
 	Person(ctx context.Context, u UserID, since time.Time) (Person, error)
 	// Members returns the people of a user group; ErrNotFound when there is no such group: it counts as empty.
 	Members(ctx context.Context, ws WorkspaceID, group string, since time.Time) ([]UserID, error)
-	// ChannelMembers returns the people in a channel, for lists and counts, as they were up to a minute ago. ErrNotFound when
-	// the channel does not exist or cannot be seen: it counts as empty.
+	// ChannelMembers returns the people in a channel, for lists and counts, as they were up to a minute ago.
+	// ErrNotFound when the channel does not exist or cannot be seen: it counts as empty.
 	ChannelMembers(ctx context.Context, ws WorkspaceID, channel string) ([]UserID, error)
 	// InChannel reports whether the person is in the channel; ErrNotFound as ChannelMembers.
 	InChannel(ctx context.Context, ws WorkspaceID, channel string, u UserID, since time.Time) (bool, error)

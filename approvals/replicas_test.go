@@ -16,8 +16,8 @@ import (
 	"countersign/store/storetest"
 )
 
-// cluster is several processes on one database that does to them what it may: it delivers jobs late, twice and out of order,
-// calls every closure twice, and loses commits and the news of commits.
+// cluster is several processes on one database that does to them what it may: it delivers jobs late, twice and out of
+// order, calls every closure twice, and loses commits and the news of commits.
 type cluster struct {
 	testing.TB
 	data    *storetest.Memory
@@ -82,7 +82,8 @@ func (s slowly) Notify(ctx context.Context, n *approvals.Notification) (approval
 	return s.Notifier.Notify(ctx, n)
 }
 
-// leisurely makes the agent answer with m, and have model and tools take their time, so that what happens twice overlaps.
+// leisurely makes the agent answer with m, and have model and tools take their time, so that what happens twice
+// overlaps.
 func (c *cluster) leisurely(m model) {
 	tools := c.bench.tools()
 	for i := range tools {
@@ -125,8 +126,8 @@ func (c *cluster) again(what string, do func() error) {
 	c.Fatalf("%s: in vain", what)
 }
 
-// TestReplicasShareAnUnreliableStore runs the domain in three processes at once: nothing runs undecided or twice, every decision
-// that was accepted is kept, every run comes to its end, every card and the audit trail tell the truth.
+// TestReplicasShareAnUnreliableStore runs the domain in three processes at once: nothing runs undecided or twice,
+// every decision that was accepted is kept, every run comes to its end, every card and the audit trail tell the truth.
 func TestReplicasShareAnUnreliableStore(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -147,7 +148,8 @@ func TestReplicasShareAnUnreliableStore(t *testing.T) {
 	}
 }
 
-// play submits the runs and answers what they ask, through whichever process. It returns the decisions that were accepted.
+// play submits the runs and answers what they ask, through whichever process. It returns the decisions that were
+// accepted.
 func (c *cluster) play(runs int) []approvals.Decision {
 	c.Helper()
 	for i := range runs {
@@ -281,8 +283,8 @@ func (c *cluster) check(runs int, accepted []approvals.Decision) {
 	})
 }
 
-// TestLostJobsAreFound loses jobs until they are enqueued again: looking for work without a job is enough to bring every run to its
-// end.
+// TestLostJobsAreFound loses jobs until they are enqueued again: looking for work without a job is enough to bring
+// every run to its end.
 func TestLostJobsAreFound(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -302,8 +304,8 @@ func TestLostJobsAreFound(t *testing.T) {
 	}
 }
 
-// TestListAndDecisionAgreeOnTime moves the store's clock: the list, the right to decide and the decision go by it alike, and none
-// by the clock of this process.
+// TestListAndDecisionAgreeOnTime moves the store's clock: the list, the right to decide and the decision go by it
+// alike, and none by the clock of this process.
 func TestListAndDecisionAgreeOnTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

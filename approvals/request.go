@@ -89,12 +89,13 @@ type RequestHead struct {
 	OutcomeAt time.Time `json:"outcome_at,omitzero"`
 	// NextAct is when something happens to the pending request by itself; zero: nothing will.
 	NextAct time.Time `json:"next_act,omitzero"`
-	// Supersedes is the request that this one replaces, because the arguments were changed; SupersededBy is its opposite.
+	// Supersedes is the request that this one replaces, because the arguments were changed; SupersededBy is its
+	// opposite.
 	Supersedes   RequestID `json:"supersedes,omitempty"`
 	SupersededBy RequestID `json:"superseded_by,omitempty"`
 
-	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own policy
-	// lets it. It is filled in for pending requests that are shown to people, and not stored.
+	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
+	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
 }
 
@@ -110,8 +111,8 @@ type ToolSnapshot struct {
 	Kind        agent.ToolKind `json:"kind"`
 	Description string         `json:"description,omitempty"`
 	Version     string         `json:"version,omitempty"`
-	// Binding is agent.Tool.Binding, for http for instance method, URL and header names, unexpanded. Of a hosted MCP server
-	// "server_label L" and "server_url U" or "connector_id C" come before it.
+	// Binding is agent.Tool.Binding, for http for instance method, URL and header names, unexpanded. Of a hosted MCP
+	// server "server_label L" and "server_url U" or "connector_id C" come before it.
 	Binding []string `json:"binding,omitempty"`
 }
 
@@ -121,8 +122,8 @@ type Card struct {
 	Message string `json:"message"` // the surface's id of the message
 }
 
-// Settler returns the decision that settled the request, or nil. A request whose quorum came out of reach was settled by
-// the last person who declined.
+// Settler returns the decision that settled the request, or nil. A request whose quorum came out of reach was settled
+// by the last person who declined.
 func (r *RequestHead) Settler() *Decision {
 	if r.Status != RequestApproved && r.Status != RequestRejected {
 		return nil
@@ -179,8 +180,8 @@ func (r *RequestHead) asks(in agent.Interruption) bool {
 	return r.Interruption == in.ID && r.Kind == in.Kind
 }
 
-// standing reports whether the people who settled r meant later calls too: all of them said so, and their number is that
-// which the policy demands.
+// standing reports whether the people who settled r meant later calls too: all of them said so, and their number is
+// that which the policy demands.
 func (r *RequestHead) standing() bool {
 	if r.Note != "" { // fewer than it takes to decide
 		return false

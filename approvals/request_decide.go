@@ -78,8 +78,8 @@ func (d *Decision) check() error {
 	return nil
 }
 
-// decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store holds
-// something that it rests on too.
+// decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store
+// holds something that it rests on too.
 func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time) (*Request, error) {
 	seen, covered, now, err := s.undecided(ctx, d)
 	if err != nil {

@@ -57,8 +57,8 @@ func (c *txn) timeLeft(r *RequestHead) time.Duration {
 	return most
 }
 
-// expire settles an overdue request. Where that cancels the run, the request's timer goes off once more to end it, should
-// this process not come to it.
+// expire settles an overdue request. Where that cancels the run, the request's timer goes off once more to end it,
+// should this process not come to it.
 func (c *txn) expire(r *RequestHead) error {
 	r.Note = "Nobody answered in time."
 	how := r.Requirement.OnExpiry

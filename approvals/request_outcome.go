@@ -56,7 +56,8 @@ func (c *txn) became(r *RequestHead, to Outcome) error {
 	return nil
 }
 
-// callBecame records what became of a call with every approved request about it, and with the question what became of it.
+// callBecame records what became of a call with every approved request about it, and with the question what became of
+// it.
 func (c *txn) callBecame(run RunID, interruption string, to Outcome) error {
 	all, err := c.requestsOf(run)
 	if err != nil {

@@ -18,16 +18,16 @@ const (
 // PendingPage is a part of the list of pending requests.
 type PendingPage struct {
 	Requests []*Request
-	// Next is where to go on (PendingQuery.After) when there may be more, else empty: a page can be short, or empty, and
-	// yet not be the last, because one call looks at a bounded number of requests.
+	// Next is where to go on (PendingQuery.After) when there may be more, else empty: a page can be short, or empty,
+	// and yet not be the last, because one call looks at a bounded number of requests.
 	Next RequestID
-	// Unjudged is how many requests were left out because it cannot be found out now whether the viewer may see them, or
-	// decide them.
+	// Unjudged is how many requests were left out because it cannot be found out now whether the viewer may see them,
+	// or decide them.
 	Unjudged int
 }
 
-// Pending lists pending requests by id. The cost depends on the page and on how many pending requests the viewer may not
-// see, never on how many were decided.
+// Pending lists pending requests by id. The cost depends on the page and on how many pending requests the viewer may
+// not see, never on how many were decided.
 func (s *Service) Pending(ctx context.Context, q PendingQuery) (PendingPage, error) {
 	l := &listing{service: s, query: q, limit: min(q.Limit, maxPage), people: map[Place]*gatherer{}}
 	if l.limit <= 0 {
@@ -164,8 +164,8 @@ func (g *gatherer) isRegular(ctx context.Context, u UserID) error {
 	return g.regular(u)
 }
 
-// maySee says whether u may see what r holds: its requester, the people of its channel, and who may decide it. Seeing is
-// not deciding: the requirement recorded with r says who may.
+// maySee says whether u may see what r holds: its requester, the people of its channel, and who may decide it. Seeing
+// is not deciding: the requirement recorded with r says who may.
 func (g *gatherer) maySee(ctx context.Context, r *RequestHead, u UserID, now time.Time) error {
 	if err := g.isRegular(ctx, u); err != nil || u == r.Requester {
 		return err

@@ -60,8 +60,8 @@ func (q Requirement) Uniform() (Approvers, bool) {
 	return first, true
 }
 
-// Describe says in plain words who must agree, for instance "2 members of this channel, not the requester", or "one each
-// of group S1 and group S2". Users and groups appear with the ids that the surface knows.
+// Describe says in plain words who must agree, for instance "2 members of this channel, not the requester", or "one
+// each of group S1 and group S2". Users and groups appear with the ids that the surface knows.
 func (q Requirement) Describe() string {
 	set, uniform := q.Uniform()
 	var text string

@@ -9,16 +9,16 @@ import (
 	"countersign/agent"
 )
 
-// callFate is what is known of a call that was begun: what its effect says or, where that is silent, what people said who
-// were asked about it.
+// callFate is what is known of a call that was begun: what its effect says or, where that is silent, what people said
+// who were asked about it.
 type callFate struct {
 	*EffectRecord
 	outcome  Outcome
 	question *RequestHead // what became of it, when that was asked since the effect was begun
 }
 
-// fates returns what is known of the calls of a run that ends. working says that a worker may be at work on the run: its
-// calls may still finish. Of every other open call nobody will hear again, and that is recorded at once.
+// fates returns what is known of the calls of a run that ends. working says that a worker may be at work on the run:
+// its calls may still finish. Of every other open call nobody will hear again, and that is recorded at once.
 func (c *txn) fates(r *Run, requests []*RequestHead, working bool) ([]callFate, error) {
 	effects, err := c.EffectsOfRun(c.ws, r.ID)
 	if err != nil {
@@ -182,8 +182,8 @@ func (c *txn) memorize(r *Run, e *EffectRecord, word, text string) error {
 	return c.AppendSession(r.Workspace, r.Place, string(r.ID)+"/"+e.ID+word, chunk)
 }
 
-// giveUpOpen gives up those calls of the ended run that which chooses and that are still taken to be running. It tells the
-// place, with why at the end, and its memory.
+// giveUpOpen gives up those calls of the ended run that which chooses and that are still taken to be running. It tells
+// the place, with why at the end, and its memory.
 func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) error {
 	effects, err := c.EffectsOfRun(c.ws, r.ID)
 	if err != nil {

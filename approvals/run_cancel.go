@@ -9,9 +9,9 @@ import (
 )
 
 // CancelRun ends the run and cancels its open requests. Nothing of it begins any more; a tool that is running at this
-// moment has its context cancelled as soon as its worker notices, and what comes of it is recorded and told however late.
-// The requester may do this, and whoever may decide one of the run's pending requests. Errors: ErrNotFound, ErrInvalid,
-// ErrUnauthorized, ErrUnavailable; ErrEnded with the run as it ended.
+// moment has its context cancelled as soon as its worker notices, and what comes of it is recorded and told however
+// late. The requester may do this, and whoever may decide one of the run's pending requests. Errors: ErrNotFound,
+// ErrInvalid, ErrUnauthorized, ErrUnavailable; ErrEnded with the run as it ended.
 func (s *Service) CancelRun(ctx context.Context, ws WorkspaceID, id RunID, by UserID, reason string) (*Run, error) {
 	arrived := time.Now()
 	if utf8.RuneCountInString(reason) > maxReason || !utf8.ValidString(reason) {

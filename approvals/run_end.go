@@ -125,8 +125,8 @@ func (c *txn) remember(r *Run, items []agent.Item, calls []callFate) error {
 // statePieces is how many chunks of a saved state are deleted in one transaction.
 const statePieces = 64
 
-// forget deletes the saved state of an ended run, and has the rest of a long one deleted bit by bit. Calls that are still
-// open are looked after later.
+// forget deletes the saved state of an ended run, and has the rest of a long one deleted bit by bit. Calls that are
+// still open are looked after later.
 func (c *txn) forget(r *Run, e *ending, calls []callFate) error {
 	if slices.ContainsFunc(calls, func(f callFate) bool { return f.outcome == OutcomeRunning }) {
 		c.plan(cleanupJob(r, c.now.Add(cleanupGrace)))
@@ -146,8 +146,8 @@ func cleanupJob(r *Run, due time.Time) Job {
 	return Job{Workspace: r.Workspace, Kind: JobCleanup, ID: string(r.ID), Due: due, Group: r.Place.Channel}
 }
 
-// succeed starts the run that begins with what people wrote in the place meanwhile. A run has one requester, so it takes
-// the messages of the person who wrote first, up to the next person's, as many as fit into one submission.
+// succeed starts the run that begins with what people wrote in the place meanwhile. A run has one requester, so it
+// takes the messages of the person who wrote first, up to the next person's, as many as fit into one submission.
 func (c *txn) succeed(r *Run) error {
 	if r.Queued == 0 {
 		return nil
@@ -180,8 +180,8 @@ func (c *txn) succeed(r *Run) error {
 // inputGap stands between messages that become one input.
 const inputGap = "\n\n"
 
-// endRun ends a run that nobody may be at work on. allowed, if not nil, is asked in the transaction. It returns the run as
-// it ended; with ErrEnded, as it had ended before.
+// endRun ends a run that nobody may be at work on. allowed, if not nil, is asked in the transaction. It returns the
+// run as it ended; with ErrEnded, as it had ended before.
 func endRun(ctx context.Context, st Store, key RunKey, e ending, allowed func(c *txn, r *Run) error) (r *Run, err error) {
 	for round := range rounds {
 		seen, items, err := savedMemory(ctx, st, key)

@@ -118,8 +118,8 @@ func (c *txn) fresh(keys []string) (bool, error) {
 	return fresh, nil
 }
 
-// admission is one submission on its way. Its ids are made once, so that a transaction of unknown outcome can be told from
-// one that did not happen.
+// admission is one submission on its way. Its ids are made once, so that a transaction of unknown outcome can be told
+// from one that did not happen.
 type admission struct {
 	service *Service
 	in      Submission

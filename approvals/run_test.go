@@ -282,8 +282,8 @@ func TestRequestDoesNotCoverAnotherCall(t *testing.T) {
 	}
 }
 
-// TestStandingAnswerIsHeldAgainstTheStore forges what a standing answer was about: it covers no later call of what the state
-// says it was.
+// TestStandingAnswerIsHeldAgainstTheStore forges what a standing answer was about: it covers no later call of what the
+// state says it was.
 func TestStandingAnswerIsHeldAgainstTheStore(t *testing.T) {
 	t.Parallel()
 	for name, forge := range map[string]func(*approvals.Request){

@@ -11,18 +11,18 @@ import (
 // Store keeps the records. It knows no rules: it gets, puts and lists, in transactions. store/storetest is the
 // contract's conformance suite.
 type Store interface {
-	// View runs fn in a read transaction: a consistent snapshot. Put methods return an error in it. fn may be called again,
-	// as in Update.
+	// View runs fn in a read transaction: a consistent snapshot. Put methods return an error in it. fn may be called
+	// again, as in Update.
 	View(ctx context.Context, fn func(Tx) error) error
 	// Update runs fn in a serializable read-write transaction and commits when fn returns nil; then, and only then, the
 	// changes are durable. An error of fn is returned unchanged and nothing is changed. fn may be called again: it must
 	// touch nothing but tx and what it resets at its start. A panic in fn rolls back and reaches the caller. A
 	// cancelled ctx does nothing. ErrCommitUnknown says that the changes may or may not be durable.
 	Update(ctx context.Context, fn func(Tx) error) error
-	// Dispatch hands due jobs to handle until ctx ends, then waits for the handlers under way and returns nil. When the
-	// store is closed, before or meanwhile, it returns ErrClosed; any other error says that the store cannot go on. What
-	// a handler returns never ends it. Several processes may dispatch the jobs of one store; a store that serves one
-	// process alone may refuse a second Dispatch. See Job.
+	// Dispatch hands due jobs to handle until ctx ends, then waits for the handlers under way and returns nil. When
+	// the store is closed, before or meanwhile, it returns ErrClosed; any other error says that the store cannot go
+	// on. What a handler returns never ends it. Several processes may dispatch the jobs of one store; a store that
+	// serves one process alone may refuse a second Dispatch. See Job.
 	Dispatch(ctx context.Context, handle func(context.Context, Job) error) error
 	// Close releases the store; later calls return ErrClosed. It waits for transactions under way.
 	Close() error
@@ -55,11 +55,11 @@ type Clock interface {
 //   - Two places that differ in Direct alone are one place.
 type Tx interface {
 	// Now returns the store's time, in UTC and whole microseconds: one clock for all who use the store, the same at
-	// every call within a transaction. It never goes back while the store is open, and in a store that is Exclusive every
-	// Update has a later time than the ones before it. It follows the wall clock as long as
-	// that agrees, within five minutes, with the monotonic time since the store was opened; past that the store logs an
-	// alert and goes on with monotonic time. A wall clock that is behind the newest record when the store is opened
-	// raises an alert too and is used as it is: time is never taken from records.
+	// every call within a transaction. It never goes back while the store is open, and in a store that is Exclusive
+	// every Update has a later time than the ones before it. It follows the wall clock as long as that agrees, within
+	// five minutes, with the monotonic time since the store was opened; past that the store logs an alert and goes on
+	// with monotonic time. A wall clock that is behind the newest record when the store is opened raises an alert too
+	// and is used as it is: time is never taken from records.
 	Now() time.Time
 
 	RunTx
@@ -86,8 +86,8 @@ type RunTx interface {
 	LapsedLeases(at time.Time, limit int) ([]RunKey, error)
 	// EndedRuns lists runs of the workspace that ended before the instant, the earliest end first, at most limit.
 	EndedRuns(ws WorkspaceID, before time.Time, limit int) ([]RunID, error)
-	// DeleteRun removes a run with its requests, effects and state. The audit trail, the place's memory, queued input and
-	// the outbox stay.
+	// DeleteRun removes a run with its requests, effects and state. The audit trail, the place's memory, queued input
+	// and the outbox stay.
 	DeleteRun(ws WorkspaceID, id RunID) error
 	// Once records the key of an event and reports whether it was new. Keys are kept per workspace. A key is new again
 	// when the transaction that recorded it fails.
@@ -114,14 +114,14 @@ type InputTx interface {
 type StateTx interface {
 	// State returns the head and the chunks in order; ErrNotFound when the run has none.
 	State(ws WorkspaceID, run RunID) (head json.RawMessage, chunks []json.RawMessage, err error)
-	// StateTail returns the newest chunks in order, as many whole ones as fit into so many bytes, and how many older ones
-	// there are. It reads no more than that. ErrNotFound when the run has no state.
+	// StateTail returns the newest chunks in order, as many whole ones as fit into so many bytes, and how many older
+	// ones there are. It reads no more than that. ErrNotFound when the run has no state.
 	StateTail(ws WorkspaceID, run RunID, bytes int) (chunks []json.RawMessage, older int, err error)
-	// PutState replaces the head and, when d.Count > 0, appends d.Items as the chunk that starts at d.From. A chunk that
-	// starts there already, and all behind it, are replaced. A negative From or Count is ErrInvalid.
+	// PutState replaces the head and, when d.Count > 0, appends d.Items as the chunk that starts at d.From. A chunk
+	// that starts there already, and all behind it, are replaced. A negative From or Count is ErrInvalid.
 	PutState(ws WorkspaceID, run RunID, d agent.Delta) error
-	// DeleteState removes the head and up to limit chunks, the oldest first, and reports whether chunks are left. A limit
-	// of zero or less removes all.
+	// DeleteState removes the head and up to limit chunks, the oldest first, and reports whether chunks are left. A
+	// limit of zero or less removes all.
 	DeleteState(ws WorkspaceID, run RunID, limit int) (more bool, err error)
 }
 
@@ -138,8 +138,8 @@ type RequestTx interface {
 	// PutRequestHead replaces the head of a request that is there; ErrNotFound when it is not.
 	PutRequestHead(r *RequestHead) error
 	// QueryRequests lists the heads of requests that match, by id. One call looks at a bounded number of records, so a
-	// page can be short, or empty, and yet not be the last: next is where to go on (RequestQuery.After), empty at the end.
-	// For RequestQuery.Status RequestPending the cost never depends on how many requests were decided.
+	// page can be short, or empty, and yet not be the last: next is where to go on (RequestQuery.After), empty at the
+	// end. For RequestQuery.Status RequestPending the cost never depends on how many requests were decided.
 	QueryRequests(q RequestQuery) (page []*RequestHead, next RequestID, err error)
 	// RequestsOfRun lists the heads of a run's requests by id.
 	RequestsOfRun(ws WorkspaceID, run RunID) ([]*RequestHead, error)
@@ -188,13 +188,14 @@ type EffectTx interface {
 // AuditTx keeps the audit trail: entries are appended in the transaction of what they tell, and linked into the
 // workspace's chain then (stores that are Exclusive) or a little later by the sealer.
 type AuditTx interface {
-	// AppendAudit appends entries of one workspace. With Seq zero an entry is not sealed yet; its ID must be new. A sealed
-	// entry continues the chain: its Seq must be the head's plus one, 1 for the first. Anything else is ErrInvalid.
+	// AppendAudit appends entries of one workspace. With Seq zero an entry is not sealed yet; its ID must be new. A
+	// sealed entry continues the chain: its Seq must be the head's plus one, 1 for the first. Anything else is
+	// ErrInvalid.
 	AppendAudit(entries ...*AuditEntry) error
 	// UnsealedAudit lists the entries that are not sealed, by ID, at most limit.
 	UnsealedAudit(ws WorkspaceID, limit int) ([]*AuditEntry, error)
-	// SealAudit replaces unsealed entries by their sealed form, which has the same ID and continues the chain; ErrInvalid
-	// when it does not, ErrNotFound for an ID that is not among the unsealed.
+	// SealAudit replaces unsealed entries by their sealed form, which has the same ID and continues the chain;
+	// ErrInvalid when it does not, ErrNotFound for an ID that is not among the unsealed.
 	SealAudit(entries ...*AuditEntry) error
 	// AuditHead returns the newest sealed entry of the workspace, or ErrNotFound.
 	AuditHead(ws WorkspaceID) (*AuditEntry, error)
@@ -214,8 +215,8 @@ type OutboxTx interface {
 	Notifications(ws WorkspaceID, p Place, copy Copy, limit int) ([]*Notification, error)
 	// DeleteNotification removes a notification, waiting or dead.
 	DeleteNotification(n *Notification) error
-	// UndeliveredPlaces lists copies of places, of all workspaces, for which notifications wait that were created before
-	// the instant; at most limit.
+	// UndeliveredPlaces lists copies of places, of all workspaces, for which notifications wait that were created
+	// before the instant; at most limit.
 	UndeliveredPlaces(before time.Time, limit int) ([]CopyKey, error)
 	// DeadLetters lists the dead letters of the workspace by id, behind the given one, at most limit.
 	DeadLetters(ws WorkspaceID, after NotificationID, limit int) ([]*Notification, error)
@@ -230,8 +231,8 @@ type CopyKey struct {
 
 // SessionTx keeps the memory of conversations across runs.
 type SessionTx interface {
-	// SessionTail returns the newest chunks of the place in the order they were appended: as many whole ones as fit into
-	// so many bytes, but the newest in any case; and how many older ones there are. It reads no more than that.
+	// SessionTail returns the newest chunks of the place in the order they were appended: as many whole ones as fit
+	// into so many bytes, but the newest in any case; and how many older ones there are. It reads no more than that.
 	SessionTail(ws WorkspaceID, p Place, bytes int) (chunks []json.RawMessage, older int, err error)
 	// AppendSession appends items (a JSON array) under the key; appending under the same key again changes nothing.
 	AppendSession(ws WorkspaceID, p Place, key string, items json.RawMessage) error

@@ -17,28 +17,29 @@ const (
 //
 // Kind, Workspace and ID are its key. Enqueueing a key that is there already keeps one job, with the earlier due time;
 // enqueueing one that is being handled makes it run again afterwards, at that due time. No job is handled before it is
-// due. A handler's nil removes the job unless it was enqueued again since the handler was given it. Its error repeats the job with
-// back-off, or sooner when it is enqueued meanwhile; but after a *RetryError it is not handled before After has passed,
-// whatever is enqueued. A handler that panics has failed; one that returns because ctx has ended has not been started.
-// Jobs survive a restart.
+// due. A handler's nil removes the job unless it was enqueued again since the handler was given it. Its error repeats
+// the job with back-off, or sooner when it is enqueued meanwhile; but after a *RetryError it is not handled before
+// After has passed, whatever is enqueued. A handler that panics has failed; one that returns because ctx has ended has
+// not been started. Jobs survive a restart.
 //
-// A job may be handled late, more than once, out of order, and, by another process, at the same time as here: leases and versions
-// of what it is about decide who may act. Stores that are Exclusive never handle one key twice at once.
+// A job may be handled late, more than once, out of order, and, by another process, at the same time as here: leases
+// and versions of what it is about decide who may act. Stores that are Exclusive never handle one key twice at once.
 type Job struct {
 	Workspace WorkspaceID `json:"workspace"`
 	Kind      JobKind     `json:"kind"`
 	ID        string      `json:"id"`
 	Due       time.Time   `json:"due"`             // on the store's clock; a zero time, and any other in the past, is now
 	Place     *Place      `json:"place,omitempty"` // for JobDeliver
-	// Attempts is for handlers to read: how often in a row the job has failed. Enqueue ignores it and leaves it as it is.
+	// Attempts is for handlers to read: how often in a row the job has failed. Enqueue ignores it and leaves it as it
+	// is.
 	Attempts int `json:"attempts,omitempty"`
 	// Copy is which copies of the place's notifications a JobDeliver delivers.
 	Copy Copy `json:"copy,omitempty"`
-	// Group is the job's share of the handlers, for instance a channel: however slow the handlers of one group are, those of
-	// another are not kept waiting.
+	// Group is the job's share of the handlers, for instance a channel: however slow the handlers of one group are,
+	// those of another are not kept waiting.
 	Group string `json:"group,omitempty"`
-	// Generation is for handlers to read: it grows with every Enqueue of the key, also when the job was gone in between.
-	// Enqueue ignores it.
+	// Generation is for handlers to read: it grows with every Enqueue of the key, also when the job was gone in
+	// between. Enqueue ignores it.
 	Generation uint64 `json:"generation,omitempty"`
 }
 
@@ -46,7 +47,7 @@ type Job struct {
 type JobTx interface {
 	// Enqueue plans jobs; see Job. What is not committed is not planned.
 	Enqueue(jobs ...Job) error
-	// DeleteJob removes the job with the key. A handler that has been given it is not stopped, and its error does not bring
-	// the job back.
+	// DeleteJob removes the job with the key. A handler that has been given it is not stopped, and its error does not
+	// bring the job back.
 	DeleteJob(ws WorkspaceID, kind JobKind, id string) error
 }

@@ -15,8 +15,8 @@ import (
 	"countersign/approvals"
 )
 
-// TestAuditEntryFromTheFuture puts one entry into the trail that was written a year ahead: the workspace's time goes on as it
-// did, and deadlines count.
+// TestAuditEntryFromTheFuture puts one entry into the trail that was written a year ahead: the workspace's time goes
+// on as it did, and deadlines count.
 func TestAuditEntryFromTheFuture(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestAuditEntryFromTheFuture(t *testing.T) {
 	})
 }
 
-// TestDeadlineSetByAWrongClock has a request wait until a year from now: its clock was ahead when it was asked. A worker that
-// starts gives it the time it ever had.
+// TestDeadlineSetByAWrongClock has a request wait until a year from now: its clock was ahead when it was asked. A
+// worker that starts gives it the time it ever had.
 func TestDeadlineSetByAWrongClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,8 +250,8 @@ func TestReturnedVoterMayVoteAgain(t *testing.T) {
 	b.trail()
 }
 
-// TestUnreachableConversationBlindsNoList has one channel and one group of which nothing can be found out: the list shows the
-// rest, and says how many are missing.
+// TestUnreachableConversationBlindsNoList has one channel and one group of which nothing can be found out: the list
+// shows the rest, and says how many are missing.
 func TestUnreachableConversationBlindsNoList(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -279,8 +279,8 @@ func TestUnreachableConversationBlindsNoList(t *testing.T) {
 	}
 }
 
-// TestQueueIsNoBurdenToTheRun puts fifty messages of 100 KiB behind a run: its record stays small, and the next run starts with
-// no more than one submission may hold.
+// TestQueueIsNoBurdenToTheRun puts fifty messages of 100 KiB behind a run: its record stays small, and the next run
+// starts with no more than one submission may hold.
 func TestQueueIsNoBurdenToTheRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -311,8 +311,8 @@ func TestQueueIsNoBurdenToTheRun(t *testing.T) {
 	}
 }
 
-// reading is a store that counts what is read of saved states and sessions, and refuses to have a state read whole inside a
-// write transaction.
+// reading is a store that counts what is read of saved states and sessions, and refuses to have a state read whole
+// inside a write transaction.
 type reading struct {
 	approvals.Store
 	t         testing.TB
@@ -349,7 +349,8 @@ func (tx *readingTx) SessionTail(w approvals.WorkspaceID, p approvals.Place, n i
 	return chunks, older, err
 }
 
-// TestLongThreadIsNotReadWhole has a thread of 500 runs of 64 KiB: a mention there reads what the agent is told, not all of it.
+// TestLongThreadIsNotReadWhole has a thread of 500 runs of 64 KiB: a mention there reads what the agent is told, not
+// all of it.
 func TestLongThreadIsNotReadWhole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -452,8 +453,8 @@ func TestOutageIsToldOnceAndFillsNoTrail(t *testing.T) {
 	}
 }
 
-// TestOutputIsKeptUntilItCanBeWritten has the disk be full when a call has finished: its output is recorded as soon as there is
-// space, and nobody is asked what became of it.
+// TestOutputIsKeptUntilItCanBeWritten has the disk be full when a call has finished: its output is recorded as soon as
+// there is space, and nobody is asked what became of it.
 func TestOutputIsKeptUntilItCanBeWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -496,8 +497,8 @@ type exclusiveReplica struct{ *replica }
 
 func (exclusiveReplica) Exclusive() bool { return true }
 
-// TestDeadLetters has a notification that can never be delivered: it holds up nothing, is listed, and is shown when it is sent
-// again.
+// TestDeadLetters has a notification that can never be delivered: it holds up nothing, is listed, and is shown when it
+// is sent again.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -45,8 +45,9 @@ type dirty struct {
 // commitTries bounds how often a transaction of unknown outcome is tried again.
 const commitTries = 5
 
-// update runs fn in a transaction of the workspace. fn may be called again and touches nothing but c and what it resets.
-// When the store cannot tell whether it committed, fn is called again with c.again set, and finds out by reading.
+// update runs fn in a transaction of the workspace. fn may be called again and touches nothing but c and what it
+// resets. When the store cannot tell whether it committed, fn is called again with c.again set, and finds out by
+// reading.
 func update(ctx context.Context, st Store, ws WorkspaceID, fn func(c *txn) error) error {
 	linked := exclusive(st)
 	again := false
@@ -239,8 +240,8 @@ func (c *txn) requeue(id RunID, why RequestID) error {
 // show queues what brings the request's card up to date.
 func (c *txn) show(r *RequestHead) { c.showAt(r, c.now) }
 
-// cardPause is how long the card of an approved call waits before it is brought up to date: a call that has its outcome by
-// then takes one change of the card instead of two, which surfaces ration.
+// cardPause is how long the card of an approved call waits before it is brought up to date: a call that has its
+// outcome by then takes one change of the card instead of two, which surfaces ration.
 const cardPause = 250 * time.Millisecond
 
 // showAt is show not before the instant, unless something else is to be shown in the place before.

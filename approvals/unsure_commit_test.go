@@ -44,8 +44,8 @@ func (d *doubtful) Dispatch(ctx context.Context, _ func(context.Context, approva
 	return nil
 }
 
-// TestCommitOfUnknownOutcome goes through a run as often as it has transactions, and has another one's outcome be unknown each
-// time. Nobody notices: whoever called finds out by reading.
+// TestCommitOfUnknownOutcome goes through a run as often as it has transactions, and has another one's outcome be
+// unknown each time. Nobody notices: whoever called finds out by reading.
 func TestCommitOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, committed := range []bool{true, false} {
@@ -116,8 +116,8 @@ func runDoubtful(t *testing.T, d *doubtful) int {
 	return d.updates
 }
 
-// TestSlowToolsDelayNoOtherChannel has more slow tools at work in one channel than there are handlers for a group, and a run in
-// another channel come to its answer meanwhile.
+// TestSlowToolsDelayNoOtherChannel has more slow tools at work in one channel than there are handlers for a group, and
+// a run in another channel come to its answer meanwhile.
 func TestSlowToolsDelayNoOtherChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

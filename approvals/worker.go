@@ -31,8 +31,8 @@ type WorkerConfig struct {
 	Logger    *slog.Logger
 }
 
-// Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of the
-// leases it holds; any number of workers may share a store that several processes can open.
+// Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
+// the leases it holds; any number of workers may share a store that several processes can open.
 type Worker struct {
 	store     Store
 	agents    Agents

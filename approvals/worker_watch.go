@@ -13,14 +13,15 @@ const (
 	// sweepAlone is sweepEvery where this process alone works on the store: its jobs are as durable as its records.
 	sweepAlone = time.Minute
 	sweepLimit = 10_000
-	// deadlinesEvery is how often all pending requests are looked at for deadlines that are wrong, or passed without a job.
+	// deadlinesEvery is how often all pending requests are looked at for deadlines that are wrong, or passed without a
+	// job.
 	deadlinesEvery = time.Minute
 	// overdueFor is how long ago a deadline must have passed to count as missed.
 	overdueFor = 15 * time.Second
 	// undeliveredFor is how long a notification waits before it counts as forgotten.
 	undeliveredFor = 15 * time.Second
-	// sweptDue is how far ahead work is planned that seems to have no job. It is at least the longest back-off of stores: a
-	// job that is there and has failed keeps its time.
+	// sweptDue is how far ahead work is planned that seems to have no job. It is at least the longest back-off of
+	// stores: a job that is there and has failed keeps its time.
 	sweptDue = time.Minute
 )
 
@@ -56,8 +57,8 @@ func (w *Worker) report(ctx context.Context, what string, err error) {
 	}
 }
 
-// sweep plans again what should have a job and may have lost it: runs that nobody works on, and notifications that nobody
-// delivers. A job that is there already stays one job, at the time that it has.
+// sweep plans again what should have a job and may have lost it: runs that nobody works on, and notifications that
+// nobody delivers. A job that is there already stays one job, at the time that it has.
 func (w *Worker) sweep(ctx context.Context) error {
 	var runs []RunKey
 	var queues []CopyKey
@@ -84,8 +85,8 @@ func (w *Worker) sweep(ctx context.Context) error {
 	})
 }
 
-// checkDeadlines looks for requests whose deadline is further away than it can be, because the clock that set it was ahead,
-// and for those whose deadline has passed without anybody noticing.
+// checkDeadlines looks for requests whose deadline is further away than it can be, because the clock that set it was
+// ahead, and for those whose deadline has passed without anybody noticing.
 func (w *Worker) checkDeadlines(ctx context.Context) error {
 	all, err := auditWorkspaces(ctx, w.store)
 	for _, ws := range all {
@@ -126,8 +127,8 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 	}
 }
 
-// cleanup finishes what the end of a run left for later: the rest of a long saved state, and calls that were still running
-// then and of which nobody has heard since.
+// cleanup finishes what the end of a run left for later: the rest of a long saved state, and calls that were still
+// running then and of which nobody has heard since.
 func (w *Worker) cleanup(ctx context.Context, job Job) error {
 	more := true
 	for more && ctx.Err() == nil {
@@ -153,8 +154,8 @@ func (w *Worker) cleanup(ctx context.Context, job Job) error {
 	return update(ctx, w.store, job.Workspace, func(c *txn) error { return c.giveUpCalls(RunID(job.ID)) })
 }
 
-// giveUpCalls records that nobody knows what came of the calls of an ended run that have had their time to say so, and tells
-// the place. Should one finish after all, that is told then.
+// giveUpCalls records that nobody knows what came of the calls of an ended run that have had their time to say so, and
+// tells the place. Should one finish after all, that is told then.
 func (c *txn) giveUpCalls(id RunID) error {
 	r, err := c.run(id)
 	if err != nil || !r.Status.Ended() {

@@ -21,8 +21,8 @@ type section struct {
 	aid int
 }
 
-// callText is everything that is shown of a call: what the tool is bound to, the arguments and what the call depends on,
-// all of which a decision is bound to, and aids to read them.
+// callText is everything that is shown of a call: what the tool is bound to, the arguments and what the call depends
+// on, all of which a decision is bound to, and aids to read them.
 type callText struct {
 	sections []section
 	hidden   bool // something shows nothing, misleads or pads, and is written out

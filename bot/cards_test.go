@@ -304,7 +304,8 @@ func checkPages(t interface{ Fatalf(string, ...any) }, r *approvals.Request) {
 	showsAllBound(t, r, func(heading string) string { return boxes(shown, heading) })
 }
 
-// showsAllBound fails unless everything that a decision about the request is bound to can be read back under its heading.
+// showsAllBound fails unless everything that a decision about the request is bound to can be read back under its
+// heading.
 func showsAllBound(t interface{ Fatalf(string, ...any) }, r *approvals.Request, under func(heading string) string) {
 	if got := unvisible(t, under(headingArguments)); got != string(r.Arguments) {
 		t.Fatalf("%d of %d bytes of arguments are shown", len(got), len(r.Arguments))

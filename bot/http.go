@@ -29,8 +29,8 @@ const (
 )
 
 // Handler serves Slack's requests in HTTP mode. Requests that Slack did not sign within the last five minutes get 401
-// and nothing happens, but for the probe of the certificate, which Slack does not sign: it gets 200, and nothing happens
-// either. 200 is written after the service has committed.
+// and nothing happens, but for the probe of the certificate, which Slack does not sign: it gets 200, and nothing
+// happens either. 200 is written after the service has committed.
 func (b *Bot) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathEvents, b.signed(b.httpEvent))

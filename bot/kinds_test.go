@@ -284,8 +284,8 @@ func TestAidsMakeRoom(t *testing.T) {
 	}
 }
 
-// TestWholeMeansAllThatIsBound shows everything that a decision is bound to wherever a call counts as shown, however little
-// room is left to the aids.
+// TestWholeMeansAllThatIsBound shows everything that a decision is bound to wherever a call counts as shown, however
+// little room is left to the aids.
 func TestWholeMeansAllThatIsBound(t *testing.T) {
 	t.Parallel()
 	for name, r := range callsOfAllKinds() {

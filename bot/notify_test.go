@@ -350,7 +350,8 @@ func TestPacingRecovers(t *testing.T) {
 	}
 }
 
-// TestShortenedCardIsFoundAgain: what a lost answer has posted, and Slack found too large before, is found and stays short.
+// TestShortenedCardIsFoundAgain: what a lost answer has posted, and Slack found too large before, is found and stays
+// short.
 func TestShortenedCardIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	s, r := waitingCard(t, setUp{})

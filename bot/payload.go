@@ -185,8 +185,9 @@ func (c *command) origin() origin {
 	return origin{app: c.AppID, teams: []string{c.TeamID}, enterprises: []string{c.Enterprise}}
 }
 
-// admit refuses payloads of another app or workspace. That a payload comes from Slack is proved by its connection or its
-// signature, which are the app's own, so one that does not name the app is taken; one that names no workspace is not.
+// admit refuses payloads of another app or workspace. That a payload comes from Slack is proved by its connection or
+// its signature, which are the app's own, so one that does not name the app is taken; one that names no workspace is
+// not.
 func (id identity) admit(o origin) error {
 	if id.appID != "" && o.app != "" && o.app != id.appID {
 		return errForeign

@@ -43,8 +43,8 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
-// TestWhatIsLeftUnsaidIsOurs: servers that speak Slack's protocols may leave out the app, the home of a person or the type
-// of a conversation. What they do say is held against them, and a click always names a workspace.
+// TestWhatIsLeftUnsaidIsOurs: servers that speak Slack's protocols may leave out the app, the home of a person or the
+// type of a conversation. What they do say is held against them, and a click always names a workspace.
 func TestWhatIsLeftUnsaidIsOurs(t *testing.T) {
 	t.Parallel()
 	id := identity{team: "T1", appID: "A1"}

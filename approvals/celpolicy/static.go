@@ -13,7 +13,8 @@ import (
 // are ids within the request's workspace.
 type Static struct {
 	Name string
-	// AllOf asks for one person of each set. Empty: for Quorum people of the set that Users, Groups and ChannelMembers make.
+	// AllOf asks for one person of each set. Empty: for Quorum people of the set that Users, Groups and ChannelMembers
+	// make.
 	AllOf          []Set
 	Users          []string
 	Groups         []string

@@ -52,8 +52,8 @@ func (d *decoder) decodePolicy(n *node) *Policy {
 	return p
 }
 
-// decodeApprovers reads who must agree: a set of people, or one person of each of several sets. The sets may stand in the
-// policy itself or under approvers.
+// decodeApprovers reads who must agree: a set of people, or one person of each of several sets. The sets may stand in
+// the policy itself or under approvers.
 func (d *decoder) decodeApprovers(o *object, p *Policy) {
 	people, sets := o.values["approvers"], o.values["all_of"]
 	switch {

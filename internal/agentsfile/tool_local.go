@@ -118,7 +118,8 @@ func (d *decoder) entry(key string, n *node) bool {
 	return false
 }
 
-// reference returns the name of another thing in the file; an empty one when absent or, after noting it, of another kind.
+// reference returns the name of another thing in the file; an empty one when absent or, after noting it, of another
+// kind.
 func (o *object) reference(key string) Reference {
 	n := o.of(key, kindString)
 	if n == nil {

@@ -15,8 +15,8 @@ var ErrNoBackup = errors.New("this store has no backup of its own; use the datab
 
 // Desk is what an operator can do with a store, across its workspaces.
 type Desk interface {
-	// Requests lists what becomes of the requests that match, workspace after workspace, oldest first, behind the cursor:
-	// at most limit, and no more than a page of 200. There may be others only where more is set.
+	// Requests lists what becomes of the requests that match, workspace after workspace, oldest first, behind the
+	// cursor: at most limit, and no more than a page of 200. There may be others only where more is set.
 	Requests(ctx context.Context, q Query, after Cursor, limit int) (
 		page []*approvals.RequestHead, more bool, err error)
 	// Request finds a request in any workspace; approvals.ErrNotFound.

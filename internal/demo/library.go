@@ -20,7 +20,8 @@ const published = "published"
 // library is a small MCP server: the Markdown files of a directory, which agents may list, read, and add to.
 type library struct{ root *os.Root }
 
-// ServeLibrary serves the directory as an MCP server on standard input and output, until the client hangs up or ctx ends.
+// ServeLibrary serves the directory as an MCP server on standard input and output, until the client hangs up or ctx
+// ends.
 func ServeLibrary(ctx context.Context, dir, version string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -175,8 +175,8 @@ const exitUsage = 2
 // ownVariables begin the names that the demo sets itself, and so takes out of the environment it was started with.
 var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "OPENAI_"}
 
-// environ is the environment of the bot. Of what the agents file may use, an example gets what the demo has, and a file of
-// one's own what it was started with, if there is such a thing.
+// environ is the environment of the bot. Of what the agents file may use, an example gets what the demo has, and a
+// file of one's own what it was started with, if there is such a thing.
 func (s *Stage) environ() []string {
 	given := slices.DeleteFunc(slices.Clone(s.cfg.Environ), func(e string) bool {
 		return slices.ContainsFunc(ownVariables, func(prefix string) bool { return strings.HasPrefix(e, prefix) })

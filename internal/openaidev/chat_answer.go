@@ -116,8 +116,8 @@ func chatCount(b *body, r Reply, calls []chatCall) *chatUsage {
 	return u
 }
 
-// frames lists what a stream carries for a completion: the role, the text and the calls in pieces, the reason of the end,
-// the usage if it was asked for, the end mark.
+// frames lists what a stream carries for a completion: the role, the text and the calls in pieces, the reason of the
+// end, the usage if it was asked for, the end mark.
 func (c *completion) frames(b *body, r Reply, calls []chatCall) ([][]byte, error) {
 	usage := c.Usage
 	chunk := *c

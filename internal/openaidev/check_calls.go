@@ -25,8 +25,8 @@ type pairs struct {
 	order []string
 }
 
-// checkCalls makes sure that calls and outputs come in pairs of one kind, the call first. That an approval request may not
-// stay without its response is stricter than what is known of OpenAI.
+// checkCalls makes sure that calls and outputs come in pairs of one kind, the call first. That an approval request may
+// not stay without its response is stricter than what is known of OpenAI.
 func checkCalls(b *body) *apiError {
 	p := pairs{b: b, calls: make(map[string]*openCall)}
 	for i, it := range b.items {

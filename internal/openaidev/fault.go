@@ -21,11 +21,12 @@ type Fault struct {
 	Reset bool
 	// CutAfter cuts the connection after so many bytes of the body; negative means right after the headers.
 	CutAfter int
-	// Hang sends nothing until Release is called or the client gives up; then the answer is sent as if nothing had been.
+	// Hang sends nothing until Release is called or the client gives up; then the answer is sent as if nothing had
+	// been.
 	Hang bool
 	// HangAfter holds the answer back after so many bytes of its body, until Release or until the client gives up.
 	HangAfter int
-	// Repeat sends every event of a stream twice. Those of chat completions are not numbered, so for them it does nothing:
-	// nobody could tell an event that came twice from two equal ones.
+	// Repeat sends every event of a stream twice. Those of chat completions are not numbered, so for them it does
+	// nothing: nobody could tell an event that came twice from two equal ones.
 	Repeat bool
 }

@@ -16,8 +16,8 @@ type Script struct {
 	Faults []Fault
 	// ItemTypes are types of input items accepted besides OpenAI's own and those in Reply.Raw of the rules.
 	ItemTypes []string
-	// MCP are the servers of tools that this server can talk to. A request that offers one by its label gets the list of
-	// its tools first.
+	// MCP are the servers of tools that this server can talk to. A request that offers one by its label gets the list
+	// of its tools first.
 	MCP []MCPServer
 }
 
@@ -45,9 +45,9 @@ type Rule struct {
 	Round int
 	// Output is a regular expression that an output of the newest round must match.
 	Output string
-	// Reply is the answer. In its Text, Reasoning and arguments, $1 or ${1} stands for the first group of User, $0 for all
-	// that it matched, $output for the text of the last output, and $$ for a dollar sign. In arguments that are JSON they
-	// are escaped for the inside of a string.
+	// Reply is the answer. In its Text, Reasoning and arguments, $1 or ${1} stands for the first group of User, $0 for
+	// all that it matched, $output for the text of the last output, and $$ for a dollar sign. In arguments that are
+	// JSON they are escaped for the inside of a string.
 	Reply Reply
 	// Func, if set, makes the answer instead of Reply, and nothing in it is replaced. It must depend on the turn alone.
 	Func func(*Turn) Reply
@@ -84,8 +84,8 @@ const (
 type Call struct {
 	Kind CallKind
 	Name string // of functions, custom tools and MCP tools
-	// Arguments is JSON for functions and MCP tools, or what the script wants a model to get wrong; the input of a custom
-	// tool; the action of a shell call and the operation of apply_patch, as JSON.
+	// Arguments is JSON for functions and MCP tools, or what the script wants a model to get wrong; the input of a
+	// custom tool; the action of a shell call and the operation of apply_patch, as JSON.
 	Arguments string
 	ID        string // the call id; empty derives one from the request
 	Server    string // the label of the MCP server

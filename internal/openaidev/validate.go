@@ -68,8 +68,8 @@ func readBody(data []byte, v any, known, ignored []string) *apiError {
 	return nil
 }
 
-// parse reads a request for a response and refuses what OpenAI would refuse. What the server kept of the conversation is
-// put in front of the input. extra are further item types to accept.
+// parse reads a request for a response and refuses what OpenAI would refuse. What the server kept of the conversation
+// is put in front of the input. extra are further item types to accept.
 func (m *memory) parse(data []byte, extra []string) (*body, *apiError) {
 	b := new(body)
 	if err := readBody(data, b, known, ignored); err != nil {

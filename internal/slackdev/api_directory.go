@@ -133,8 +133,8 @@ func paginate(all []any, a args, maximum int) (page []any, next string, err erro
 	}
 	end := min(len(all), start+limit)
 	if limit > 1 && end < len(all) {
-		// A page may be shorter than was asked for although it is not the last, says the page of every method that takes
-		// a cursor, for instance https://docs.slack.dev/reference/methods/conversations.members.
+		// A page may be shorter than was asked for although it is not the last, says the page of every method that
+		// takes a cursor, for instance https://docs.slack.dev/reference/methods/conversations.members.
 		end--
 	}
 	if end < len(all) {

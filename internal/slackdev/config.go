@@ -48,8 +48,8 @@ type Config struct {
 	LingerAfterClose bool
 	// RateLimits applies Slack's published tiers to the Web API.
 	RateLimits bool
-	// SharedConversations makes users.conversations list of a person only what they share with the bot. Otherwise it lists
-	// their public channels too where the bot is not. Slack's page says both.
+	// SharedConversations makes users.conversations list of a person only what they share with the bot. Otherwise it
+	// lists their public channels too where the bot is not. Slack's page says both.
 	SharedConversations bool
 	// EscapeCommands rewrites @name and #channel in slash command text to
 	// <@U…|name> and <#C…|name>, as should_escape in a manifest does.

@@ -17,8 +17,8 @@ const (
 	lockPatience   = time.Second
 	// checkBudget bounds how long Open looks at the structure of the file.
 	checkBudget = 100 * time.Millisecond
-	// A file grows at once by a growthShare-th of what it holds, and by leastGrowth at least: little, because the unused
-	// end of a file can be cut off without being missed. A file cut in half is always noticed.
+	// A file grows at once by a growthShare-th of what it holds, and by leastGrowth at least: little, because the
+	// unused end of a file can be cut off without being missed. A file cut in half is always noticed.
 	leastGrowth = 8 << 10
 	growthShare = 16
 )
@@ -28,8 +28,8 @@ var (
 	ErrInUse = errors.New("store file is in use by another process")
 	// ErrNotStore is returned by Open when the path holds something else.
 	ErrNotStore = errors.New("not a store file")
-	// ErrNewer is returned by Open when a newer version of the program has written the file, and by everything that reads
-	// a record which a newer version has written. Nothing is damaged: the newer version can read it.
+	// ErrNewer is returned by Open when a newer version of the program has written the file, and by everything that
+	// reads a record which a newer version has written. Nothing is damaged: the newer version can read it.
 	ErrNewer = errors.New("store file was written by a newer version of this program")
 	// ErrOlder is returned by Open when an older version of the program has written the file and this one cannot read
 	// it any more.

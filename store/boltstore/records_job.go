@@ -72,7 +72,8 @@ func (t *tx) Enqueue(jobs ...approvals.Job) (err error) {
 }
 
 func (t *tx) enqueue(j approvals.Job) error {
-	// The generation counts everything that is ever enqueued, so that it grows for every key, also when the job was gone.
+	// The generation counts everything that is ever enqueued, so that it grows for every key, also when the job was
+	// gone.
 	gen, err := t.btx.Bucket(bucketQueue).NextSequence()
 	if err != nil {
 		return err

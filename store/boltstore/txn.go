@@ -33,8 +33,8 @@ type tx struct {
 	now     time.Time
 	ctx     context.Context // of the call of View or Update, of which the tx is a part; nil: it never ends
 
-	// What was read last through this view, which alone writes in its time: a record that is read is often written next,
-	// and need not be looked up again.
+	// What was read last through this view, which alone writes in its time: a record that is read is often written
+	// next, and need not be looked up again.
 	auditEnd struct { // of a workspace
 		ws  approvals.WorkspaceID
 		seq uint64

@@ -16,13 +16,15 @@ type Chaos struct {
 	// first, unless the callers are in a fixed order.
 	Seed uint64
 
-	// Rerun runs the closure of every View and Update twice, as a store does that repeats a transaction after a conflict.
-	// What the first run did and returned is thrown away; it may see an older state than the second.
+	// Rerun runs the closure of every View and Update twice, as a store does that repeats a transaction after a
+	// conflict. What the first run did and returned is thrown away; it may see an older state than the second.
 	Rerun bool
-	// Defer carries puts out at the next read or at the end of the closure. An error that needs a look at the data comes
-	// only then, and spoils the transaction. Records are still copied, and their keys checked, when they are put.
+	// Defer carries puts out at the next read or at the end of the closure. An error that needs a look at the data
+	// comes only then, and spoils the transaction. Records are still copied, and their keys checked, when they are
+	// put.
 	Defer bool
-	// Unknown is the share of Updates, from 0 to 1, that return [approvals.ErrCommitUnknown]: half of them were committed.
+	// Unknown is the share of Updates, from 0 to 1, that return [approvals.ErrCommitUnknown]: half of them were
+	// committed.
 	Unknown float64
 	// ShortPages has QueryRequests look at three records a call.
 	ShortPages bool
@@ -30,8 +32,8 @@ type Chaos struct {
 	// Late is the share of jobs that are handed out late, and so overtaken by others, by up to Delay.
 	Late  float64
 	Delay time.Duration
-	// Twice is the share of jobs that are handed out a second time, up to Delay after the first, and whatever becomes of
-	// that: often to another Dispatch, often while the first handler is still at work.
+	// Twice is the share of jobs that are handed out a second time, up to Delay after the first, and whatever becomes
+	// of that: often to another Dispatch, often while the first handler is still at work.
 	Twice float64
 	// Lose is the share of jobs, of the kinds in LoseKinds, that are never handed out, until they are enqueued again.
 	Lose      float64
