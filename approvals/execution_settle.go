@@ -10,9 +10,9 @@ import (
 	"countersign/internal/fault"
 )
 
-// toolsetTries is how often in a row a run is put back because a toolset is not available. With the store's back-off
-// that is some minutes; then people are told.
-const toolsetTries = 8
+// toolsetTries is how often in a row a run is put back because a toolset is not available. With the store's back-off,
+// which doubles up to a minute, that is between four and five minutes; then people are told.
+const toolsetTries = 12
 
 // settle ends the execution: with the answer, with questions, with a failure, or by leaving the run to a later attempt.
 func (x *execution) settle(ctx context.Context, err error) error {

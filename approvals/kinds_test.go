@@ -222,7 +222,7 @@ func TestToolsetThatStaysAway(t *testing.T) {
 	step := b.step()
 	id := b.submit()
 	job := runJob(id)
-	for job.Attempts = range 8 {
+	for job.Attempts = range 12 {
 		if err := step(job); !errors.Is(err, agent.ErrToolset) {
 			t.Fatalf("attempt %d: %v", job.Attempts, err)
 		}
@@ -230,7 +230,7 @@ func TestToolsetThatStaysAway(t *testing.T) {
 			t.Fatalf("attempt %d: the run is %s", job.Attempts, got)
 		}
 	}
-	job.Attempts = 8
+	job.Attempts = 12
 	if err := step(job); err != nil {
 		t.Fatal(err)
 	}
