@@ -140,7 +140,7 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 		out, number, err = p.begin(c, r)
 		return err
 	}
-	if err := j.commit(ctx, begin); err != nil {
+	if err := j.commitSurely(ctx, begin); err != nil {
 		return nil, err
 	}
 	j.mu.Lock()
@@ -159,6 +159,22 @@ func (j *journal) begun() map[string]string {
 		nonces[id] = a.nonce
 	}
 	return nonces
+}
+
+// commitSurely is commit, except that it is tried again while nobody knows whether an earlier try was committed: later,
+// under another claim of the run, only people could tell. begin recognises its own intent by the nonce.
+func (j *journal) commitSurely(ctx context.Context, begin func(c *txn, r *Run) error) error {
+	began, unknown := time.Now(), false
+	for pause := doneFirstPause; ; pause = min(2*pause, doneMaxPause) {
+		err := j.commit(ctx, begin)
+		unknown = unknown || errors.Is(err, ErrCommitUnknown)
+		switch {
+		case err == nil || !unknown || answered(err) || errors.Is(err, ErrClosed):
+			return err
+		case ctx.Err() != nil || time.Since(began) > j.x.lease || !j.x.rest(pause):
+			return err
+		}
+	}
 }
 
 // commit runs an intent, together with the checkpoint that holds its call if that is not written yet.
@@ -224,7 +240,7 @@ func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		switch {
 		case err != nil:
 			return err
-		case c.again && rec.Nonce == attempt.nonce && !rec.Done.IsZero(): // an earlier try was committed
+		case rec.Nonce == attempt.nonce && rec.has(digest): // an earlier try was committed
 			return nil
 		case rec.Attempt != attempt.number || rec.Nonce != attempt.nonce || !rec.Done.IsZero():
 			return fmt.Errorf("effect %s, attempt %d: %w", e.ID, attempt.number, ErrFenced)
@@ -247,6 +263,15 @@ func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		return fmt.Errorf("record output of effect %s: %w", e.ID, err)
 	}
 	return nil
+}
+
+// has reports whether the effect is done, with the output of this digest.
+func (e *EffectRecord) has(output agent.Digest) bool {
+	if e.Done.IsZero() || e.Output == nil {
+		return false
+	}
+	has, err := outputDigest(e.Output)
+	return err == nil && has == output
 }
 
 // finished records what became of the call with the requests about it, and tells those who were told otherwise before:

@@ -30,7 +30,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	}
 	fault.Point("event.before_store")
 	var receipt Receipt
-	var refused error
+	var refused, told error // told: with which a try that may be committed was refused
 	arrived := time.Now()
 	a := admission{service: s, in: in, run: NewRunID(arrived), input: InputID(newID("inp_", arrived, 0))}
 	err := update(ctx, s.store, in.Workspace, func(c *txn) error {
@@ -44,13 +44,15 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 			return err
 		}
 		if !fresh {
-			receipt.Outcome, refused = SubmitDuplicate, nil
+			if refused = told; refused == nil {
+				receipt.Outcome = SubmitDuplicate
+			}
 			return nil
 		}
 		if refused == nil {
 			receipt, refused, err = a.admit(c)
 		}
-		if err != nil || refused == nil {
+		if told = refused; err != nil || refused == nil {
 			return err
 		}
 		return c.audit(entry{Action: AuditRunRefused, Actor: string(in.Requester), Data: auditData{Why: reason(refused)}})

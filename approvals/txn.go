@@ -42,15 +42,16 @@ type dirty struct {
 	jobs     []Job
 }
 
-// commitTries bounds how often a transaction of unknown outcome is tried again.
+// commitTries bounds how often a transaction of unknown outcome is tried.
 const commitTries = 5
 
 // update runs fn in a transaction of the workspace. fn may be called again and touches nothing but c and what it
 // resets. When the store cannot tell whether it committed, fn is called again with c.again set, and finds out by
-// reading.
+// reading. While that does not succeed the error is ErrCommitUnknown, together with what the store said last.
 func update(ctx context.Context, st Store, ws WorkspaceID, fn func(c *txn) error) error {
 	linked := exclusive(st)
 	again := false
+	var last error
 	for range commitTries {
 		err := st.Update(ctx, func(tx Tx) error {
 			c := &txn{Tx: tx, ws: ws, now: tx.Now(), linked: linked, again: again}
@@ -59,12 +60,32 @@ func update(ctx context.Context, st Store, ws WorkspaceID, fn func(c *txn) error
 			}
 			return c.flush()
 		})
-		if !errors.Is(err, ErrCommitUnknown) {
+		unknown := errors.Is(err, ErrCommitUnknown)
+		if err == nil || !again && !unknown || !unknown && answered(err) {
 			return err
 		}
-		again = true
+		again, last = true, err
+		if errors.Is(err, ErrClosed) || ctx.Err() != nil {
+			break
+		}
 	}
-	return fmt.Errorf("%w: %d tries", ErrCommitUnknown, commitTries)
+	if errors.Is(last, ErrCommitUnknown) {
+		return last
+	}
+	return fmt.Errorf("%w: %w", ErrCommitUnknown, last)
+}
+
+// answered reports whether err is an answer that was read from the records, rather than an error of the store.
+func answered(err error) bool {
+	for _, answer := range []error{
+		ErrNotFound, ErrConflict, ErrUnauthorized, ErrUnavailable, ErrExpired, ErrStale, ErrInvalid, ErrLimit, ErrEnded,
+		ErrFenced, agent.ErrStale, agent.ErrOutcomeUnknown, errLeased, errEarly, errPolicy, errMoved, errIllegalMove,
+	} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
 }
 
 // exclusive reports whether this process alone works on the store.
