@@ -42,7 +42,8 @@ func TestBusyProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Wait(); err != nil || attempts != 3 || !g.State().Success() {
+	// More attempts are right too: what another test forks meanwhile has the file open until it has become its program.
+	if err := g.Wait(); err != nil || attempts < 3 || !g.State().Success() {
 		t.Errorf("started after %d attempts, ended with %v", attempts, err)
 	}
 }
