@@ -82,14 +82,14 @@ func joint(i, n int) int {
 	return 2
 }
 
-// aboutOutcome says when it was decided, how long that took, and why nobody decided.
+// aboutOutcome says when it was decided and how long that took, what became of the call, and why nobody decided.
 func aboutOutcome(r *approvals.Request) []phrase {
 	var lines []phrase
+	if !r.Settled.IsZero() { // right below the sentence of which it is the time
+		lines = append(lines, phrase{r.Settled, ", after " + humanize.Duration(r.Settled.Sub(r.Created))})
+	}
 	if became := whatBecame(r); became != nil {
 		lines = append(lines, became)
-	}
-	if !r.Settled.IsZero() {
-		lines = append(lines, phrase{r.Settled, ", after " + humanize.Duration(r.Settled.Sub(r.Created))})
 	}
 	if r.Status == approvals.RequestExpired {
 		lines = append(lines, phrase{expiredWords(r.Kind)})
@@ -105,7 +105,7 @@ func aboutOutcome(r *approvals.Request) []phrase {
 			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
 		}
 	}
-	if r.Note != "" {
+	if r.Note != "" && r.Status != approvals.RequestExpired { // what expired has its words above
 		lines = append(lines, phrase{label(r.Note, 500)})
 	}
 	return lines
@@ -118,6 +118,9 @@ func whatBecame(r *approvals.Request) phrase {
 	case approvals.OutcomeRunning:
 		return phrase{"The call is ", strong("running"), "."}
 	case approvals.OutcomeRan:
+		if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
+			return phrase{"The call ", strong("ran"), ", as ", d.By, " reports."} // when it ran, nobody knows
+		}
 		return phrase{"The call ", strong("ran"), ", ", r.OutcomeAt, "."}
 	case approvals.OutcomeFailed:
 		return phrase{"The call ", strong("failed"), ", ", r.OutcomeAt, "; the agent was told."}
