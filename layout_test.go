@@ -60,7 +60,8 @@ var arrows = []struct {
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev",
-	"internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+	"internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore",
+	"approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline",

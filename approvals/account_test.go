@@ -75,12 +75,13 @@ func TestMarkedDoneIsNotDoubted(t *testing.T) {
 func TestMemoryOfNestedCallIDs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	inner := &agent.Agent{Name: "finance", Tools: b.tools(), Model: model(func(req *agent.ModelRequest) ([]agent.Item, error) {
-		if told := outputs(req); len(told) > 0 {
-			return []agent.Item{call("call_3", "look", `{"amount":7}`)}, nil
-		}
-		return []agent.Item{call("call_1", "pay", `{"amount":7}`)}, nil
-	})}
+	inner := &agent.Agent{Name: "finance", Tools: b.tools(),
+		Model: model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+			if told := outputs(req); len(told) > 0 {
+				return []agent.Item{call("call_3", "look", `{"amount":7}`)}, nil
+			}
+			return []agent.Item{call("call_1", "pay", `{"amount":7}`)}, nil
+		})}
 	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 		return []agent.Item{call("call_0", "ask_finance", `{"input":"x"}`), call("call_1", "pay", `{"amount":1000}`)}, nil
 	}), append(b.tools(), inner.AsTool("ask_finance", "Ask finance."))...)
@@ -104,7 +105,8 @@ func TestMemoryOfNestedCallIDs(t *testing.T) {
 	b.store.View(t.Context(), func(tx approvals.Tx) error {
 		chunks, _, err := tx.SessionTail(ws, place, 1<<20)
 		if len(b.effects.all()) != 1 || strings.Contains(string(chunks[0]), "pay done") {
-			t.Errorf("the payment of 1000 was never decided (effects %v), and the next run reads: %s", b.effects.all(), chunks[0])
+			t.Errorf("the payment of 1000 was never decided (effects %v), and the next run reads: %s", b.effects.all(),
+				chunks[0])
 		}
 		return err
 	})
@@ -162,7 +164,8 @@ func TestOutputBeforeTheQuestion(t *testing.T) {
 		e := b.effects.all()
 		for _, q := range b.requests(id) {
 			if q.Kind == agent.OutcomeUnknown && q.Status == approvals.RequestPending {
-				t.Errorf("people are asked what became of a call whose output is recorded (%q), effects %d, run %s", b.request(r.ID).Outcome, len(e), b.run(id).Status)
+				t.Errorf("people are asked what became of a call whose output is recorded (%q), effects %d, run %s",
+					b.request(r.ID).Outcome, len(e), b.run(id).Status)
 			}
 		}
 		b.store.Close()
@@ -291,7 +294,8 @@ func TestCancelledQuestionIsUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(run.Failure, "Unknown whether it was carried out: pay.") || strings.Contains(run.Failure, "running") {
+	if !strings.Contains(run.Failure, "Unknown whether it was carried out: pay.") ||
+		strings.Contains(run.Failure, "running") {
 		t.Errorf("the end says %q", run.Failure)
 	}
 	b.stop()

@@ -88,7 +88,8 @@ func VerifyAudit(ctx context.Context, st Store, opts VerifyOptions) (AuditReport
 		report.HeadFound = report.HeadFound || v.found
 	}
 	if opts.Head != (agent.Digest{}) && !report.HeadFound {
-		return report, &AuditError{Reason: fmt.Sprintf("no entry has the hash %s that was kept: entries were removed or written anew", opts.Head)}
+		return report, &AuditError{Reason: fmt.Sprintf(
+			"no entry has the hash %s that was kept: entries were removed or written anew", opts.Head)}
 	}
 	return report, nil
 }
@@ -322,7 +323,8 @@ func auditPageAfter(tx Tx, ws WorkspaceID, last uint64) ([]*AuditEntry, error) {
 		return nil, err
 	}
 	if head.Seq != last {
-		return nil, &AuditError{Workspace: ws, Seq: last + 1, Reason: fmt.Sprintf("missing; the chain's head is entry %d", head.Seq)}
+		return nil, &AuditError{Workspace: ws, Seq: last + 1,
+			Reason: fmt.Sprintf("missing; the chain's head is entry %d", head.Seq)}
 	}
 	return nil, nil
 }

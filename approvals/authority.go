@@ -232,7 +232,8 @@ func (p *permit) overruled(c *txn, standing *RequestHead) error {
 			return fmt.Errorf("%w: request %s about this very call waits", agent.ErrStale, r.ID)
 		case r.Kind == agent.Confirm && r.Interruption == e.Interruption && (rejected || r.Status == RequestExpired):
 			return fmt.Errorf("%w: request %s about this very call is %s", agent.ErrStale, r.ID, r.Status)
-		case rejected && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) && !r.Settled.Before(standing.Settled):
+		case rejected && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) &&
+			!r.Settled.Before(standing.Settled):
 			return fmt.Errorf("%w: request %s rejects all calls of the tool", agent.ErrStale, r.ID)
 		}
 	}

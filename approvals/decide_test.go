@@ -50,12 +50,18 @@ func TestDecideAsksForTheRightPerson(t *testing.T) {
 		{"the requester, where that is allowed", lenient(), ann, nil},
 		{"the requester, where it is not", with(func(q *approvals.Requirement) { q.SelfApproval = false }), ann, approvals.ErrUnauthorized},
 		{"a guest of the channel", lenient(), guest, approvals.ErrUnauthorized},
-		{"a guest named in the policy", with(func(q *approvals.Requirement) { askOf(q, users(guest, bob)) }), guest, approvals.ErrUnauthorized},
+		{"a guest named in the policy", with(func(q *approvals.Requirement) { askOf(q, users(guest, bob)) }), guest,
+			approvals.ErrUnauthorized},
 		{"a colleague who is not in the channel", lenient(), out, approvals.ErrUnauthorized},
 		{"a colleague named in the policy", with(func(q *approvals.Requirement) { askOf(q, users(out)) }), out, nil},
-		{"a member where the policy names others", with(func(q *approvals.Requirement) { askOf(q, users(cara)) }), bob, approvals.ErrUnauthorized},
-		{"a member of the group", with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S1"}}) }), cara, nil},
-		{"somebody else than the group", with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S1"}}) }), bob, approvals.ErrUnauthorized},
+		{"a member where the policy names others", with(func(q *approvals.Requirement) { askOf(q, users(cara)) }), bob,
+			approvals.ErrUnauthorized},
+		{"a member of the group", with(func(q *approvals.Requirement) {
+			askOf(q, approvals.Approvers{Groups: []string{"S1"}})
+		}), cara, nil},
+		{"somebody else than the group", with(func(q *approvals.Requirement) {
+			askOf(q, approvals.Approvers{Groups: []string{"S1"}})
+		}), bob, approvals.ErrUnauthorized},
 		{"somebody unknown", lenient(), user("ghost"), approvals.ErrUnauthorized},
 		{"a person of another workspace", lenient(), approvals.NewUserID("T2", "bob"), approvals.ErrInvalid},
 	}
@@ -213,8 +219,10 @@ func TestDecideOutOfReach(t *testing.T) {
 		{"who is left is no regular person", named(ann, bob, guest), []answer{{bob, no}}, approvals.RequestRejected},
 		{"who is left is the requester", func(q *approvals.Requirement) { named(ann, bob, cara)(q); q.SelfApproval = false },
 			[]answer{{bob, no}}, approvals.RequestRejected},
-		{"who is left is in the channel", func(q *approvals.Requirement) { quorum(q, 2); q.DenyQuorum = 2 }, []answer{{bob, no}}, approvals.RequestPending},
-		{"all of the channel are needed", func(q *approvals.Requirement) { quorum(q, 3); q.DenyQuorum = 2 }, []answer{{bob, no}}, approvals.RequestRejected},
+		{"who is left is in the channel", func(q *approvals.Requirement) { quorum(q, 2); q.DenyQuorum = 2 },
+			[]answer{{bob, no}}, approvals.RequestPending},
+		{"all of the channel are needed", func(q *approvals.Requirement) { quorum(q, 3); q.DenyQuorum = 2 },
+			[]answer{{bob, no}}, approvals.RequestRejected},
 		{"who declines for ever binds nobody", named(ann, bob), []answer{{bob, approvals.AlwaysReject}}, approvals.RequestRejected},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

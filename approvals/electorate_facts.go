@@ -19,8 +19,9 @@ type gatherer struct {
 
 func newGatherer(dir Directory, policy Policy, at conversation, since time.Time) *gatherer {
 	return &gatherer{dir: dir, policy: policy, since: since, facts: facts{
-		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{}, channel: map[UserID]answer[bool]{},
-		left: map[string]answer[[]UserID]{}, sought: map[string]int{}, policies: map[RequestID]answer[Requirement]{},
+		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{},
+		channel: map[UserID]answer[bool]{},
+		left:    map[string]answer[[]UserID]{}, sought: map[string]int{}, policies: map[RequestID]answer[Requirement]{},
 	}}
 }
 

@@ -40,7 +40,8 @@ func (t team) InChannel(
 type anotherMember struct{}
 
 func (anotherMember) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
-	return approvals.Requirement{Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1}, nil
+	return approvals.Requirement{Policy: "default",
+		Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1}, nil
 }
 
 // roster knows the agents by name.

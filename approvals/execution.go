@@ -102,7 +102,9 @@ func (x *execution) advance(ctx context.Context) error {
 
 // pause sees to the open calls, and reports whether the run goes on at once: with outputs that are recorded already, or
 // because nobody can be asked.
-func (x *execution) pause(ctx context.Context, open []agent.Interruption, recorded map[string]bool) (goesOn bool, err error) {
+func (x *execution) pause(
+	ctx context.Context, open []agent.Interruption, recorded map[string]bool,
+) (goesOn bool, err error) {
 	found, err := x.takeRecorded(ctx, open, recorded)
 	if found || err != nil {
 		return found, err
@@ -117,7 +119,9 @@ func (x *execution) pause(ctx context.Context, open []agent.Interruption, record
 // takeRecorded lets the run go on with the output of calls that are asked about although they have run: the worker
 // died before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output
 // and runs nothing. Each call is tried once.
-func (x *execution) takeRecorded(ctx context.Context, open []agent.Interruption, tried map[string]bool) (found bool, err error) {
+func (x *execution) takeRecorded(
+	ctx context.Context, open []agent.Interruption, tried map[string]bool,
+) (found bool, err error) {
 	if x.run.StateItems == 0 {
 		return false, nil
 	}

@@ -298,7 +298,8 @@ func (c *txn) finished(rec *EffectRecord) error {
 // finishedLate tells the place and its memory what came of a call after its run had ended.
 func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", rec.Tool, rec.Outcome()))
-	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: it %s. Its output, as data: %s",
+	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: it %s. "+
+		"Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
 	return c.memorize(r, rec, "", text)
 }
@@ -332,14 +333,16 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 		return nil
 	}
 	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s.", rec.Tool, rec.Outcome()))
-	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: it %s. Its output, as data: %s",
+	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: "+
+		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text)))
 }
 
 // guard turns a panic into an error: journals are called on goroutines whose panic would end the process.
 func (j *journal) guard(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
-		j.x.log.ErrorContext(ctx, "journal panicked", "run", j.x.run.ID, "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+		j.x.log.ErrorContext(ctx, "journal panicked", "run", j.x.run.ID, "type", fmt.Sprintf("%T", v), "stack",
+			string(debug.Stack()))
 		*err = errPanic
 	}
 }

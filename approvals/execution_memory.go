@@ -72,7 +72,8 @@ func recall(chunks []json.RawMessage, older, room int) ([]agent.Item, error) {
 func leftOut(n int) agent.Item {
 	return agent.Item{
 		Type: agent.ItemMessage, Role: agent.RoleDeveloper,
-		Text: fmt.Sprintf("The %d oldest turns of this conversation were left out or shortened because it has become long.", n),
+		Text: fmt.Sprintf("The %d oldest turns of this conversation were left out or shortened because it has become "+
+			"long.", n),
 	}
 }
 
@@ -159,7 +160,8 @@ func itemSize(it *agent.Item) int {
 // for and a sentence that says that something is missing.
 func lastTurns(input string, items []agent.Item, from int) []agent.Item {
 	all := []agent.Item{agent.UserMessage(input), {
-		Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: "What happened first in this run was left out because it was long.",
+		Type: agent.ItemMessage, Role: agent.RoleDeveloper,
+		Text: "What happened first in this run was left out because it was long.",
 	}}
 	for i := max(from, 1); i < len(items); i++ {
 		if items[i-1].IsOutput() && !items[i].IsOutput() {

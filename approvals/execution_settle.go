@@ -46,7 +46,10 @@ func (x *execution) abandon(ctx context.Context) {
 		if err != nil || !r.Status.Ended() {
 			return err
 		}
-		return c.giveUpOpen(r, "It was stopped when the run ended.", func(e *EffectRecord) bool { return own[e.ID] == e.Nonce })
+		return c.giveUpOpen(r, "It was stopped when the run ended.", func(e *EffectRecord) bool {
+			nonce, ok := own[e.ID]
+			return ok && nonce == e.Nonce
+		})
 	})
 	if err != nil {
 		x.log.WarnContext(ctx, "calls that were cut off are told of later", "run", x.run.ID, "error", err)
@@ -222,7 +225,8 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		}
 		c.created(&r)
 		err := c.moveRequest(&r.RequestHead, RequestPending, system, auditData{
-			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy, Quorum: len(r.Requirement.Seats),
+			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy,
+			Quorum: len(r.Requirement.Seats),
 		})
 		if err != nil {
 			return false, err
@@ -308,13 +312,14 @@ func (w *Worker) failAfterPanic(ctx context.Context, job Job) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	key := RunKey{Workspace: job.Workspace, Run: RunID(job.ID)}
-	_, err := endRun(ctx, w.store, key, ending{to: RunFailed, text: failure(errPanic), keep: true}, func(_ *txn, r *Run) error {
-		start, _, _ := strings.Cut(r.Owner, "/")
-		if r.Status != RunRunning || start != w.start {
-			return errPanic
-		}
-		return nil
-	})
+	_, err := endRun(ctx, w.store, key, ending{to: RunFailed, text: failure(errPanic), keep: true},
+		func(_ *txn, r *Run) error {
+			start, _, _ := strings.Cut(r.Owner, "/")
+			if r.Status != RunRunning || start != w.start {
+				return errPanic
+			}
+			return nil
+		})
 	if errors.Is(err, ErrEnded) {
 		return nil
 	}

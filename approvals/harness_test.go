@@ -78,7 +78,9 @@ func (d *directory) Person(_ context.Context, u approvals.UserID, _ time.Time) (
 	return p, nil
 }
 
-func (d *directory) Members(_ context.Context, _ approvals.WorkspaceID, group string, _ time.Time) ([]approvals.UserID, error) {
+func (d *directory) Members(
+	_ context.Context, _ approvals.WorkspaceID, group string, _ time.Time,
+) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.groups[group]), errors.Join(d.ask(), d.groupsErr)
@@ -90,7 +92,9 @@ func (d *directory) ChannelMembers(_ context.Context, _ approvals.WorkspaceID, c
 	return slices.Clone(d.channels[channel]), errors.Join(d.ask(), d.channelErr[channel])
 }
 
-func (d *directory) InChannel(_ context.Context, _ approvals.WorkspaceID, channel string, u approvals.UserID, _ time.Time) (bool, error) {
+func (d *directory) InChannel(
+	_ context.Context, _ approvals.WorkspaceID, channel string, u approvals.UserID, _ time.Time,
+) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Contains(d.channels[channel], u), errors.Join(d.ask(), d.channelErr[channel])
@@ -100,7 +104,8 @@ func (d *directory) InChannel(_ context.Context, _ approvals.WorkspaceID, channe
 func (d *directory) leaves(channel string, u approvals.UserID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.channels[channel] = slices.DeleteFunc(slices.Clone(d.channels[channel]), func(m approvals.UserID) bool { return m == u })
+	d.channels[channel] = slices.DeleteFunc(slices.Clone(d.channels[channel]),
+		func(m approvals.UserID) bool { return m == u })
 }
 
 func (d *directory) deactivate(u approvals.UserID) {

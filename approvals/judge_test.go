@@ -73,7 +73,8 @@ func drawOrganisation(t *rapid.T) *organisation {
 		o.regular[u] = rapid.IntRange(0, 5).Draw(t, "regular") > 0
 	}
 	some := func(label string) []UserID {
-		return slices.DeleteFunc(slices.Clone(o.people), func(UserID) bool { return rapid.IntRange(0, 3).Draw(t, label) == 0 })
+		return slices.DeleteFunc(slices.Clone(o.people),
+			func(UserID) bool { return rapid.IntRange(0, 3).Draw(t, label) == 0 })
 	}
 	for i := range 3 {
 		o.groups[fmt.Sprint("S", i)] = some("group")
@@ -195,7 +196,8 @@ func (o *organisation) vote(t *rapid.T, r *Request, n int) {
 		t.Fatalf("status %q, want %q; decisions %+v of %+v", got.status, want, r.Decisions, both)
 	}
 	for _, u := range r.voters(true) {
-		if rightful := o.may(both[0], r.Requester, u) && o.may(both[1], r.Requester, u); got.status == RequestApproved && !rightful {
+		if rightful := o.may(both[0], r.Requester, u) && o.may(both[1], r.Requester, u); got.status == RequestApproved &&
+			!rightful {
 			t.Fatalf("approved, and the vote of %s still counts", u)
 		}
 	}
@@ -256,9 +258,10 @@ func cloneHead(r *RequestHead) *RequestHead {
 }
 
 func headsEqual(a, b *RequestHead) bool {
-	return a.Status == b.Status && a.Note == b.Note && slices.EqualFunc(a.Decisions, b.Decisions, func(x, y Decision) bool {
-		return x.ID == y.ID && x.Void == y.Void
-	})
+	return a.Status == b.Status && a.Note == b.Note &&
+		slices.EqualFunc(a.Decisions, b.Decisions, func(x, y Decision) bool {
+			return x.ID == y.ID && x.Void == y.Void
+		})
 }
 
 // TestJudgeFailsClosed has the directory answer nothing: no vote counts, whatever was kept of earlier answers.

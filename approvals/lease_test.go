@@ -595,7 +595,9 @@ func TestPolicyIsAskedAgainAtTheIntent(t *testing.T) {
 	}
 	first := b.pending(id)[0]
 	b.must(first, bob, approvals.Approve, "")
-	b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}}) }))
+	b.policy.always(with(func(q *approvals.Requirement) {
+		askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}})
+	}))
 	if err := step(runJob(id)); err != nil {
 		t.Fatal(err)
 	}

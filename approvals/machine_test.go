@@ -50,7 +50,10 @@ func newMachine(outer *testing.T, t *rapid.T) *machine {
 	for i := range 2 {
 		m.places = append(m.places, approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprint(i)})
 	}
-	m.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2); q.ExpiresIn, q.ValidFor = 10*time.Minute, 15*time.Minute }))
+	m.policy.always(with(func(q *approvals.Requirement) {
+		quorum(q, 2)
+		q.ExpiresIn, q.ValidFor = 10*time.Minute, 15*time.Minute
+	}))
 	m.model(model(m.answer))
 	m.bench.step()
 	m.boot()
@@ -137,7 +140,8 @@ func (m *machine) decideOne(t *rapid.T) {
 	got, err := m.service.Decide(m.Context(), d)
 	if err == nil {
 		m.acked[d.ID] = d
-		if got.Kind == agent.Confirm && got.Status == approvals.RequestApproved && len(got.Decisions) < len(got.Requirement.Seats) {
+		if got.Kind == agent.Confirm && got.Status == approvals.RequestApproved &&
+			len(got.Decisions) < len(got.Requirement.Seats) {
 			t.Fatalf("I2: approved by %d of %d", len(got.Decisions), len(got.Requirement.Seats))
 		}
 		return

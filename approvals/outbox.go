@@ -8,12 +8,16 @@ import (
 
 // DeadLetters lists the notifications of the workspace that were given up, by id, behind the given one, at most limit
 // (100 when it is zero or more than that).
-func (s *Service) DeadLetters(ctx context.Context, ws WorkspaceID, after NotificationID, limit int) ([]*Notification, error) {
+func (s *Service) DeadLetters(
+	ctx context.Context, ws WorkspaceID, after NotificationID, limit int,
+) ([]*Notification, error) {
 	return DeadLetters(ctx, s.store, ws, after, limit)
 }
 
 // DeadLetters is Service.DeadLetters on a store.
-func DeadLetters(ctx context.Context, st Store, ws WorkspaceID, after NotificationID, limit int) (page []*Notification, err error) {
+func DeadLetters(
+	ctx context.Context, st Store, ws WorkspaceID, after NotificationID, limit int,
+) (page []*Notification, err error) {
 	if limit <= 0 || limit > maxPage {
 		limit = maxPage
 	}

@@ -66,8 +66,10 @@ func TestStandingAnswerSettlesWhatItCovers(t *testing.T) {
 func TestStandingAnswerAsMuchAsItsOwnPolicyLetsIt(t *testing.T) {
 	t.Parallel()
 	for name, stricter := range map[string]func(*approvals.Requirement){
-		"two people":             func(q *approvals.Requirement) { quorum(q, 2) },
-		"somebody else":          func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}}) },
+		"two people": func(q *approvals.Requirement) { quorum(q, 2) },
+		"somebody else": func(q *approvals.Requirement) {
+			askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}})
+		},
 		"no standing answers":    func(q *approvals.Requirement) { q.Always = nil },
 		"one each of two groups": func(q *approvals.Requirement) { q.Seats = oneEach("S1", "S2") },
 	} {
@@ -83,7 +85,8 @@ func TestStandingAnswerAsMuchAsItsOwnPolicyLetsIt(t *testing.T) {
 				}
 				return q, nil
 			})
-			b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`), call("c3", "pay", `{"amount":3}`)))
+			b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`),
+				call("c3", "pay", `{"amount":3}`)))
 			b.start()
 			id := b.submit()
 			b.until("all questions", func() bool { return len(b.pending(id)) == 3 })
@@ -125,7 +128,7 @@ func TestOneOfEach(t *testing.T) {
 			t.Fatalf("%s alone suffices", u)
 		}
 	}
-	if got := b.must(r, bob, approvals.Approve, ""); got.Status != approvals.RequestApproved { // ann sits for S1, bob for S2
+	if got := b.must(r, bob, approvals.Approve, ""); got.Status != approvals.RequestApproved { // S1: ann
 		t.Fatalf("one of each: %s", got.Status)
 	}
 	b.reaches(id, approvals.RunDone)
@@ -281,7 +284,8 @@ func TestCancelTellsWhatRan(t *testing.T) {
 	close(release)
 	b.until("the late output", func() bool { return b.request(pay.ID).Outcome == approvals.OutcomeRan })
 	b.until("the notices", func() bool { return len(b.surface.texts(approvals.NotifyNotice)) == 2 })
-	if notice := b.surface.texts(approvals.NotifyNotice)[1]; notice != "pay, which was still running when the run ended, has finished: it ran." {
+	const late = "pay, which was still running when the run ended, has finished: it ran."
+	if notice := b.surface.texts(approvals.NotifyNotice)[1]; notice != late {
 		t.Errorf("people read %q", notice)
 	}
 	b.until("the card", func() bool { return b.surface.outcome(pay.ID) == approvals.OutcomeRan })
@@ -333,7 +337,8 @@ func TestExpiryThatCancelsTellsWhatRan(t *testing.T) {
 		b.must(b.pending(id)[0], bob, approvals.Approve, "")
 		time.Sleep(2 * time.Hour)
 		got := b.run(id)
-		const want = "The run was cancelled. A request for approval expired. Carried out before that: pay. Not carried out: look."
+		const want = "The run was cancelled. A request for approval expired. Carried out before that: pay. " +
+			"Not carried out: look."
 		if got.Status != approvals.RunCancelled || got.Failure != want {
 			t.Errorf("%s: %q", got.Status, got.Failure)
 		}

@@ -112,7 +112,8 @@ func TestDirectoryIsAskedOutsideTransactions(t *testing.T) {
 		return err
 	})
 	asks("to decide", func() error { _, err := b.decide(r, bob, approvals.Approve, ""); return err })
-	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2); q.ValidFor = 0 })) // those who answered are looked up again
+	// Those who answered are looked up again.
+	b.policy.always(with(func(q *approvals.Requirement) { quorum(q, 2); q.ValidFor = 0 }))
 	asks("to decide for good", func() error { _, err := b.decide(r, cara, approvals.Approve, ""); return err })
 	asks("to run the call", func() error { return handle(runJob(id)) })
 	if got := b.run(id); got.Status != approvals.RunDone {

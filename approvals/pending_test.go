@@ -88,7 +88,8 @@ func TestPendingPages(t *testing.T) {
 			t.Errorf("limit %d: %d, next %q, %v", tt.limit, len(page), next, err)
 		}
 	}
-	if got, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: "T2"}); err != nil || len(got.Requests) != 0 {
+	if got, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: "T2"}); err != nil ||
+		len(got.Requests) != 0 {
 		t.Errorf("another workspace sees %d, %v", len(got.Requests), err)
 	}
 }
@@ -120,7 +121,9 @@ func TestPendingAsksTheDirectoryOnce(t *testing.T) {
 
 func TestMaySee(t *testing.T) {
 	t.Parallel()
-	b, r := asked(t, with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{out, bob}}) }))
+	b, r := asked(t, with(func(q *approvals.Requirement) {
+		askOf(q, approvals.Approvers{Users: []approvals.UserID{out, bob}})
+	}))
 	foreign := approvals.NewUserID("T2", "bob")
 	b.people.persons[foreign] = approvals.Person{ID: foreign, Regular: true}
 	b.people.channels["C1"] = append(b.people.channels["C1"], foreign)
@@ -134,11 +137,15 @@ func TestMaySee(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for want, q := range map[string]approvals.Requirement{
-		"1 member of this channel":                     {Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), SelfApproval: true},
-		"2 members of this channel, not the requester": {Seats: approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})},
-		"1 of bob, group S1, not the requester":        {Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}})},
-		"2 of bob, the members of this channel":        {Seats: approvals.Quorum(2, approvals.Approvers{Users: []approvals.UserID{bob}, ChannelMembers: true}), SelfApproval: true},
-		"nobody can approve this":                      {},
+		"1 member of this channel": {Seats: approvals.Quorum(1,
+			approvals.Approvers{ChannelMembers: true}), SelfApproval: true},
+		"2 members of this channel, not the requester": {Seats: approvals.Quorum(2,
+			approvals.Approvers{ChannelMembers: true})},
+		"1 of bob, group S1, not the requester": {Seats: approvals.Quorum(1,
+			approvals.Approvers{Users: []approvals.UserID{bob}, Groups: []string{"S1"}})},
+		"2 of bob, the members of this channel": {Seats: approvals.Quorum(2,
+			approvals.Approvers{Users: []approvals.UserID{bob}, ChannelMembers: true}), SelfApproval: true},
+		"nobody can approve this": {},
 	} {
 		if got := q.Describe(); got != want {
 			t.Errorf("have %q, want %q", got, want)

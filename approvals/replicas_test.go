@@ -153,7 +153,8 @@ func TestReplicasShareAnUnreliableStore(t *testing.T) {
 func (c *cluster) play(runs int) []approvals.Decision {
 	c.Helper()
 	for i := range runs {
-		in := c.bench.submission(ann, approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("%d.1", i)}, "please")
+		in := c.bench.submission(ann, approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("%d.1", i)},
+			"please")
 		c.again("submit", func() error {
 			_, err := c.service[i%len(c.service)].Submit(c.Context(), in)
 			return err
@@ -177,7 +178,8 @@ func (c *cluster) play(runs int) []approvals.Decision {
 			var err error
 			c.again("decide", func() error {
 				_, err = c.service[len(accepted)%len(c.service)].Decide(c.Context(), d)
-				if errors.Is(err, approvals.ErrConflict) || errors.Is(err, approvals.ErrStale) || errors.Is(err, approvals.ErrExpired) {
+				if errors.Is(err, approvals.ErrConflict) || errors.Is(err, approvals.ErrStale) ||
+					errors.Is(err, approvals.ErrExpired) {
 					return nil // withdrawn meanwhile
 				}
 				return err
@@ -274,7 +276,8 @@ func (c *cluster) check(runs int, accepted []approvals.Decision) {
 				if shown := c.bench.surface.status(r.ID); shown != r.Status {
 					c.Errorf("the card of %s shows %s, it is %s", r.ID, shown, r.Status)
 				}
-				if shown := c.bench.surface.outcome(r.ID); shown != r.Outcome || r.Outcome == approvals.OutcomeNone || r.Outcome == approvals.OutcomeRunning {
+				if shown := c.bench.surface.outcome(r.ID); shown != r.Outcome || r.Outcome == approvals.OutcomeNone ||
+					r.Outcome == approvals.OutcomeRunning {
 					c.Errorf("the card of %s shows %q, the call %q", r.ID, shown, r.Outcome)
 				}
 			}

@@ -109,7 +109,9 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 }
 
 // undecided returns the request and, for a standing answer, those that it may settle as well.
-func (s *Service) undecided(ctx context.Context, d Decision) (seen *Request, covered []*Request, now time.Time, err error) {
+func (s *Service) undecided(
+	ctx context.Context, d Decision,
+) (seen *Request, covered []*Request, now time.Time, err error) {
 	err = s.store.View(ctx, func(tx Tx) error {
 		now = tx.Now()
 		if seen, err = tx.Request(d.Workspace, d.Request); err != nil || !d.Verdict.standing() {
@@ -128,7 +130,8 @@ func (s *Service) undecided(ctx context.Context, d Decision) (seen *Request, cov
 // siblings returns the ids of those other requests that wait for an answer about the same tool.
 func (r *RequestHead) siblings(all []*RequestHead) (ids []RequestID) {
 	for _, o := range all {
-		if o.ID != r.ID && o.Status == RequestPending && r.Kind == agent.Confirm && o.about(r.Agent, r.Tool.Name, r.Definition) {
+		if o.ID != r.ID && o.Status == RequestPending && r.Kind == agent.Confirm &&
+			o.about(r.Agent, r.Tool.Name, r.Definition) {
 			ids = append(ids, o.ID)
 		}
 	}

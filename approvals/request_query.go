@@ -78,7 +78,9 @@ func (l *listing) collect(ctx context.Context) error {
 }
 
 // heads reads the next pending requests, without what they ask about.
-func (l *listing) heads(ctx context.Context, after RequestID) (heads []*RequestHead, next RequestID, now time.Time, err error) {
+func (l *listing) heads(
+	ctx context.Context, after RequestID,
+) (heads []*RequestHead, next RequestID, now time.Time, err error) {
 	err = l.service.store.View(ctx, func(tx Tx) error {
 		now = tx.Now()
 		heads, next, err = tx.QueryRequests(RequestQuery{
@@ -107,7 +109,8 @@ func (l *listing) consider(ctx context.Context, head *RequestHead, now time.Time
 		l.page.Requests = append(l.page.Requests, r)
 	case errors.Is(err, ErrUnavailable) && !errors.Is(err, errPolicy):
 		l.page.Unjudged++
-	case errors.Is(err, ErrUnauthorized), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, errPolicy):
+	case errors.Is(err, ErrUnauthorized), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound),
+		errors.Is(err, errPolicy):
 	default:
 		return err
 	}

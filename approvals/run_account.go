@@ -202,8 +202,8 @@ func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) err
 		if err := c.giveUp(e); err != nil {
 			return err
 		}
-		text := fmt.Sprintf("It is not known whether the call %s of %s, which was still running when its run ended, was carried out.",
-			e.Call, e.Tool)
+		text := fmt.Sprintf("It is not known whether the call %s of %s was carried out, which was still running when "+
+			"its run ended.", e.Call, e.Tool)
 		if err := c.memorize(r, e, "/unknown", text); err != nil {
 			return err
 		}

@@ -69,7 +69,9 @@ func pendingOf(tx Tx, r *Run) ([]*Request, error) {
 }
 
 // mayCancel returns what allows by to cancel the run, which waits for these requests: nil for its requester.
-func (s *Service) mayCancel(ctx context.Context, r *Run, waiting []*Request, by UserID, arrived time.Time) (*facts, error) {
+func (s *Service) mayCancel(
+	ctx context.Context, r *Run, waiting []*Request, by UserID, arrived time.Time,
+) (*facts, error) {
 	if by == r.Requester {
 		return nil, nil
 	}

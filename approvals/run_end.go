@@ -159,7 +159,8 @@ func (c *txn) succeed(r *Run) error {
 	}
 	first := queue[0]
 	next := &Run{
-		Workspace: r.Workspace, ID: RunID(c.newID("run_")), Place: r.Place, Agent: r.Agent, Requester: first.By, Created: c.now,
+		Workspace: r.Workspace, ID: RunID(c.newID("run_")), Place: r.Place, Agent: r.Agent, Requester: first.By,
+		Created: c.now,
 	}
 	for i, in := range queue {
 		if in.By != first.By || i > 0 && len(next.Input)+len(inputGap)+len(in.Text) > maxText {
@@ -182,7 +183,9 @@ const inputGap = "\n\n"
 
 // endRun ends a run that nobody may be at work on. allowed, if not nil, is asked in the transaction. It returns the
 // run as it ended; with ErrEnded, as it had ended before.
-func endRun(ctx context.Context, st Store, key RunKey, e ending, allowed func(c *txn, r *Run) error) (r *Run, err error) {
+func endRun(
+	ctx context.Context, st Store, key RunKey, e ending, allowed func(c *txn, r *Run) error,
+) (r *Run, err error) {
 	for round := range rounds {
 		seen, items, err := savedMemory(ctx, st, key)
 		if err != nil {

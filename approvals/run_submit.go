@@ -183,7 +183,8 @@ func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err er
 		return Receipt{}, fmt.Errorf("%w: %d messages wait here already", ErrLimit, maxQueue), nil
 	}
 	err = c.PutInput(&QueuedInput{
-		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now, Message: in.Message,
+		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now,
+		Message: in.Message,
 	})
 	if err != nil {
 		return Receipt{}, nil, err

@@ -356,7 +356,8 @@ func TestUnmetPolicyAsksNobody(t *testing.T) {
 			return approvals.Requirement{Policy: "empty"}, nil
 		}, `pay was not carried out: it needs approval, but policy "empty" needs 1 approver, and 0 can be asked.`},
 		{"only the requester", func(*approvals.Request) (approvals.Requirement, error) {
-			return approvals.Requirement{Policy: "own", Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{ann, guest}})}, nil
+			return approvals.Requirement{Policy: "own",
+				Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{ann, guest}})}, nil
 		}, `pay was not carried out: it needs approval, but policy "own" needs 1 approver, and 0 can be asked.`},
 		{"a policy that fails", func(*approvals.Request) (approvals.Requirement, error) {
 			return lenient(), errors.New("division by zero")

@@ -10,7 +10,8 @@ const (
 	JobRun     JobKind = "run"     // ID is a RunID: execute it
 	JobDeliver JobKind = "deliver" // ID is CopyKey.JobID: deliver that queue of the outbox
 	JobTimer   JobKind = "expire"  // ID is a RequestID: its NextAct has come
-	JobCleanup JobKind = "cleanup" // ID is a RunID that has ended: delete its saved state, and see to calls that are still open
+	// The ID is of a run that has ended: delete its saved state, and see to calls that are still open.
+	JobCleanup JobKind = "cleanup"
 )
 
 // Job says that something may be due. It carries ids only and is idempotent: the handler re-reads the truth.

@@ -53,7 +53,8 @@ func TestAuditEntryFromTheFuture(t *testing.T) {
 		if err := step(runJob(id)); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.request(r.ID); len(b.effects.all()) != 0 || got.Status != approvals.RequestStale || got.Outcome != approvals.OutcomeNotRun {
+		if got := b.request(r.ID); len(b.effects.all()) != 0 || got.Status != approvals.RequestStale ||
+			got.Outcome != approvals.OutcomeNotRun {
 			t.Errorf("an approval that was too old: %s, %q, effects %v", got.Status, got.Outcome, b.effects.all())
 		}
 		b.trail()
@@ -123,16 +124,23 @@ func TestVerifyComparesRecordsWithTheTrail(t *testing.T) {
 		effect  func(*approvals.EffectRecord)
 		want    string
 	}{
-		"nothing":                {},
-		"another decider":        {request: func(r *approvals.Request) { r.Decisions[0].By = cara }, want: "decisions"},
-		"another verdict":        {request: func(r *approvals.Request) { r.Decisions[0].Verdict = approvals.AlwaysApprove }, want: "decisions"},
-		"one more":               {request: func(r *approvals.Request) { r.Decisions = append(r.Decisions, r.Decisions[0]) }, want: "decisions"},
-		"one less":               {request: func(r *approvals.Request) { r.Decisions = nil }, want: "decisions"},
-		"another reason":         {request: func(r *approvals.Request) { r.Decisions[0].Reason = "as you like" }, want: "decisions"},
-		"taken back":             {request: func(r *approvals.Request) { r.Decisions[0].Void = "left" }, want: "decisions"},
-		"another status":         {request: func(r *approvals.Request) { r.Status = approvals.RequestRejected }, want: "rejected"},
-		"another call":           {request: func(r *approvals.Request) { r.Digest[0]++ }, want: "another call"},
-		"another outcome":        {request: func(r *approvals.Request) { r.Outcome = approvals.OutcomeNotRun }, want: "not run"},
+		"nothing":         {},
+		"another decider": {request: func(r *approvals.Request) { r.Decisions[0].By = cara }, want: "decisions"},
+		"another verdict": {request: func(r *approvals.Request) { r.Decisions[0].Verdict = approvals.AlwaysApprove },
+			want: "decisions"},
+		"one more": {request: func(r *approvals.Request) {
+			r.Decisions = append(r.Decisions,
+				r.Decisions[0])
+		}, want: "decisions"},
+		"one less": {request: func(r *approvals.Request) { r.Decisions = nil }, want: "decisions"},
+		"another reason": {request: func(r *approvals.Request) { r.Decisions[0].Reason = "as you like" },
+			want: "decisions"},
+		"taken back": {request: func(r *approvals.Request) { r.Decisions[0].Void = "left" }, want: "decisions"},
+		"another status": {request: func(r *approvals.Request) { r.Status = approvals.RequestRejected },
+			want: "rejected"},
+		"another call": {request: func(r *approvals.Request) { r.Digest[0]++ }, want: "another call"},
+		"another outcome": {request: func(r *approvals.Request) { r.Outcome = approvals.OutcomeNotRun },
+			want: "not run"},
 		"another output":         {effect: func(e *approvals.EffectRecord) { e.Output.Text = "paid twice" }, want: "output"},
 		"never done":             {effect: func(e *approvals.EffectRecord) { e.Done = time.Time{} }, want: "done"},
 		"begun more often":       {effect: func(e *approvals.EffectRecord) { e.Attempt++ }, want: "begun"},
@@ -268,12 +276,14 @@ func TestUnreachableConversationBlindsNoList(t *testing.T) {
 		b.people.failChannel("C2", errors.New("ratelimited"))
 		page, err := b.service.Pending(t.Context(), q)
 		if err != nil || len(page.Requests) != 1 || page.Unjudged != 1 {
-			t.Errorf("mine %v, one channel without an answer: %d listed, %d not judged, %v", mine, len(page.Requests), page.Unjudged, err)
+			t.Errorf("mine %v, one channel without an answer: %d listed, %d not judged, %v", mine, len(page.Requests),
+				page.Unjudged, err)
 		}
 		b.people.failChannel("C2", approvals.ErrNotFound)
 		page, err = b.service.Pending(t.Context(), q)
 		if err != nil || len(page.Requests) != 1 || page.Unjudged != 0 {
-			t.Errorf("mine %v, a channel that is gone: %d listed, %d not judged, %v", mine, len(page.Requests), page.Unjudged, err)
+			t.Errorf("mine %v, a channel that is gone: %d listed, %d not judged, %v", mine, len(page.Requests), page.Unjudged,
+				err)
 		}
 		b.people.failChannel("C2", nil)
 	}
@@ -394,7 +404,8 @@ func TestCancelReadsNoLongStateInItsTransaction(t *testing.T) {
 	st := &reading{Store: b.store, t: t}
 	b.serve(&mortal{Store: b.store})
 	service, err := approvals.NewService(approvals.ServiceConfig{
-		Store: st, Policy: b.policy, Directory: b.people, Agents: b.agents, Requesters: approvals.Approvers{ChannelMembers: true},
+		Store: st, Policy: b.policy, Directory: b.people, Agents: b.agents,
+		Requesters: approvals.Approvers{ChannelMembers: true},
 	})
 	if err != nil {
 		t.Fatal(err)

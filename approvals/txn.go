@@ -293,7 +293,8 @@ func (c *txn) notifyAt(n *Notification, due time.Time) {
 
 func deliverJob(k CopyKey, due time.Time) Job {
 	return Job{
-		Workspace: k.Workspace, Kind: JobDeliver, ID: k.JobID(), Due: due, Place: &k.Place, Copy: k.Copy, Group: k.Place.Channel,
+		Workspace: k.Workspace, Kind: JobDeliver, ID: k.JobID(), Due: due, Place: &k.Place, Copy: k.Copy,
+		Group: k.Place.Channel,
 	}
 }
 

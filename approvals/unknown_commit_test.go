@@ -46,8 +46,8 @@ func (s *severed) Dispatch(ctx context.Context, _ func(context.Context, approval
 	return nil
 }
 
-// TestUnknownCommitBeforeAnotherError has a transaction of a run be committed without anybody knowing, and the next ones
-// fail. The worker finds out by itself what it had begun: nobody is asked what became of a call.
+// TestUnknownCommitBeforeAnotherError has a transaction of a run be committed without anybody knowing, and the next
+// ones fail. The worker finds out by itself what it had begun: nobody is asked what became of a call.
 func TestUnknownCommitBeforeAnotherError(t *testing.T) {
 	t.Parallel()
 	for i := range 22 {

@@ -67,7 +67,8 @@ func runDoubtful(t *testing.T, d *doubtful) int {
 	d.Store = b.store
 	b.serve(&mortal{Store: b.store})
 	service, err := approvals.NewService(approvals.ServiceConfig{
-		Store: d, Policy: b.policy, Directory: b.people, Agents: b.agents, Requesters: approvals.Approvers{ChannelMembers: true},
+		Store: d, Policy: b.policy, Directory: b.people, Agents: b.agents,
+		Requesters: approvals.Approvers{ChannelMembers: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +97,8 @@ func runDoubtful(t *testing.T, d *doubtful) int {
 	if got := b.run(receipt.Run); got.Status != approvals.RunDone {
 		t.Errorf("the run is %s: %s", got.Status, got.Failure)
 	}
-	if got := b.request(r.ID); got.Outcome != approvals.OutcomeRan || len(got.Decisions) != 1 || got.Decisions[0].By != bob {
+	if got := b.request(r.ID); got.Outcome != approvals.OutcomeRan || len(got.Decisions) != 1 ||
+		got.Decisions[0].By != bob {
 		t.Errorf("the request: %q, %+v", got.Outcome, got.Decisions)
 	}
 	if all := b.requests(receipt.Run); len(all) != 1 {

@@ -30,8 +30,10 @@ func (fixedPolicy) Requirement(context.Context, *approvals.Request) (approvals.R
 }
 
 var benchRequirement = approvals.Requirement{
-	Policy: "default_policy", Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{benchApprover}}), DenyQuorum: 1,
-	ExpiresIn: 24 * time.Hour, OnExpiry: approvals.ExpiryReject, ValidFor: time.Hour, Always: []approvals.Scope{approvals.ScopeRun},
+	Policy: "default_policy", Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{benchApprover}}),
+	DenyQuorum: 1,
+	ExpiresIn:  24 * time.Hour, OnExpiry: approvals.ExpiryReject, ValidFor: time.Hour,
+	Always: []approvals.Scope{approvals.ScopeRun},
 }
 
 // everybody is a directory of regular people.
@@ -151,8 +153,9 @@ func (r *serviceRig) seed(ctx context.Context, n int) ([]*approvals.Request, err
 						Kind: agent.Confirm, Interruption: "bench#1#call_1", Agent: "bench", Path: []string{"bench"},
 						Tool:       approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description},
 						Definition: transfer.Digest(), Digest: digest,
-						Requirement: benchRequirement, Status: approvals.RequestPending, Version: 2, Created: now, Expires: now.Add(24 * time.Hour),
-						Cards: []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
+						Requirement: benchRequirement, Status: approvals.RequestPending, Version: 2, Created: now,
+						Expires: now.Add(24 * time.Hour),
+						Cards:   []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
 					},
 					RequestContent: approvals.RequestContent{Arguments: arguments},
 				}

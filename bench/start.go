@@ -76,7 +76,8 @@ func (r *serviceRig) pageTime(ctx context.Context) (time.Duration, error) {
 	times := make([]time.Duration, 101)
 	for i := range times {
 		start := time.Now()
-		page, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 20, After: all[len(all)/2].ID})
+		page, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 20,
+			After: all[len(all)/2].ID})
 		if err != nil {
 			return 0, err
 		}
@@ -109,7 +110,8 @@ func (r *serviceRig) seedDecided(ctx context.Context, from, until int) error {
 				q := &approvals.Request{RequestHead: approvals.RequestHead{
 					Workspace: benchWorkspace, ID: approvals.NewRequestID(at), Run: run.ID, Place: place, Requester: benchRequester,
 					Kind: agent.Confirm, Interruption: "bench/1/call_1", Agent: "bench", Path: []string{"bench"},
-					Tool:   approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: "Move money between two accounts."},
+					Tool: approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP,
+						Description: "Move money between two accounts."},
 					Digest: digest, Requirement: benchRequirement,
 					Status: approvals.RequestApproved, Version: 3, Created: at, Expires: at.Add(24 * time.Hour), Settled: at, Applied: true,
 					Cards:     []approvals.Card{{Channel: place.Channel, Message: place.Thread}},

@@ -54,9 +54,11 @@ func surfaces() map[string]surface {
 	}
 	oneEach := transfer(args)
 	oneEach.Requirement.Seats = []approvals.Seat{
-		{Approvers: approvals.Approvers{Groups: []string{"S0FINANCE"}}}, {Approvers: approvals.Approvers{Users: []approvals.UserID{user("U0CLEO")}}},
+		{Approvers: approvals.Approvers{Groups: []string{"S0FINANCE"}}},
+		{Approvers: approvals.Approvers{Users: []approvals.UserID{user("U0CLEO")}}},
 	}
-	oneEach.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.Approve, Void: "no longer in the channel"}}
+	oneEach.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.Approve,
+		Void: "no longer in the channel"}}
 	quorum := transfer(args)
 	quorum.Requirement.Always = nil
 	quorum.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{
@@ -74,15 +76,19 @@ func surfaces() map[string]surface {
 	cards := map[string]*approvals.Request{
 		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
 		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings, "pending_one_each": oneEach,
-		"approved":         decided(approvals.RequestApproved, became(approvals.OutcomeRan), by("U0BEN", approvals.Approve, "")),
-		"approved_waits":   decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
-		"approved_running": decided(approvals.RequestApproved, became(approvals.OutcomeRunning), by("U0BEN", approvals.Approve, "")),
-		"approved_failed":  decided(approvals.RequestApproved, became(approvals.OutcomeFailed), by("U0BEN", approvals.Approve, "")),
+		"approved": decided(approvals.RequestApproved, became(approvals.OutcomeRan),
+			by("U0BEN", approvals.Approve, "")),
+		"approved_waits": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
+		"approved_running": decided(approvals.RequestApproved, became(approvals.OutcomeRunning),
+			by("U0BEN", approvals.Approve, "")),
+		"approved_failed": decided(approvals.RequestApproved, became(approvals.OutcomeFailed),
+			by("U0BEN", approvals.Approve, "")),
 		"approved_not_run": decided(approvals.RequestApproved, func(r *approvals.Request) {
 			became(approvals.OutcomeNotRun)(r)
 			r.Note = "The run ended first."
 		}, by("U0BEN", approvals.Approve, "")),
-		"approved_unknown": decided(approvals.RequestApproved, became(approvals.OutcomeUnknown), by("U0BEN", approvals.Approve, "")),
+		"approved_unknown": decided(approvals.RequestApproved, became(approvals.OutcomeUnknown),
+			by("U0BEN", approvals.Approve, "")),
 		"approved_standing": decided(approvals.RequestApproved, became(approvals.OutcomeRan), approvals.Decision{
 			By: user("U0BEN"), Verdict: approvals.Approve,
 			Standing: &approvals.StandingAnswer{Request: "req_01arz3ndektsv4rrffq69g5faw", Decision: "dec_1"},
@@ -93,8 +99,9 @@ func surfaces() map[string]surface {
 		"approved_always": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, "")),
 		"approved_two":    decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
 		"approved_cli":    decided(approvals.RequestApproved, nil, by("uid:1000", approvals.Approve, "")),
-		"rejected":        decided(approvals.RequestRejected, became(approvals.OutcomeNotRun), by("U0BEN", approvals.Reject, "Too *much* <!channel>\nask again")),
-		"expired":         decided(approvals.RequestExpired, became(approvals.OutcomeNotRun)),
+		"rejected": decided(approvals.RequestRejected, became(approvals.OutcomeNotRun),
+			by("U0BEN", approvals.Reject, "Too *much* <!channel>\nask again")),
+		"expired": decided(approvals.RequestExpired, became(approvals.OutcomeNotRun)),
 		"cancelled": decided(approvals.RequestCancelled, func(r *approvals.Request) {
 			became(approvals.OutcomeNotRun)(r)
 			r.Note = "The run has ended."

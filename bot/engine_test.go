@@ -23,8 +23,9 @@ type everybody struct{}
 
 func (everybody) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
 	return approvals.Requirement{
-		Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1, SelfApproval: true,
-		ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryReject, Always: []approvals.Scope{approvals.ScopeRun},
+		Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
+		SelfApproval: true,
+		ExpiresIn:    time.Hour, OnExpiry: approvals.ExpiryReject, Always: []approvals.Scope{approvals.ScopeRun},
 	}, nil
 }
 

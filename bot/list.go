@@ -73,7 +73,8 @@ func (l *list) leftOut() string {
 	case 1:
 		return "One more request is not listed: I cannot find out right now whether you may see it."
 	}
-	return fmt.Sprintf("%d more requests are not listed: I cannot find out right now whether you may see them.", l.unjudged)
+	return fmt.Sprintf("%d more requests are not listed: I cannot find out right now whether you may see them.",
+		l.unjudged)
 }
 
 // pendingList renders the first requests of the query that the viewer may see, as many as fit.

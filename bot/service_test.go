@@ -216,21 +216,22 @@ func (f *fakeService) MaySee(_ context.Context, _ *approvals.Request, u approval
 // transfer is a request to move money, asked for by Ann.
 func transfer(args string) *approvals.Request {
 	created := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
-	r := &approvals.Request{RequestContent: approvals.RequestContent{Arguments: json.RawMessage(args)}, RequestHead: approvals.RequestHead{
-		Workspace: testWorkspace, ID: "req_01arz3ndektsv4rrffq69g5fav", Run: "run_01arz3ndektsv4rrffq69g5fav",
-		Place:     approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1700000000.000100"},
-		Requester: user("U0ANN"), Kind: agent.Confirm, Interruption: "ops/1/call_1", Agent: "ops", Path: []string{"ops"},
-		Tool: approvals.ToolSnapshot{
-			Name: "transfer_funds", Kind: agent.KindHTTP, Description: "Move money between two accounts.",
-			Binding: []string{"POST", "https://bank.example/transfer", "Authorization"},
-		},
-		Status: approvals.RequestPending, Version: 1,
-		Requirement: approvals.Requirement{
-			Policy: "money", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
-			Always: []approvals.Scope{approvals.ScopeRun},
-		},
-		Created: created, Expires: created.Add(24 * time.Hour),
-	}}
+	r := &approvals.Request{RequestContent: approvals.RequestContent{Arguments: json.RawMessage(args)},
+		RequestHead: approvals.RequestHead{
+			Workspace: testWorkspace, ID: "req_01arz3ndektsv4rrffq69g5fav", Run: "run_01arz3ndektsv4rrffq69g5fav",
+			Place:     approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1700000000.000100"},
+			Requester: user("U0ANN"), Kind: agent.Confirm, Interruption: "ops/1/call_1", Agent: "ops", Path: []string{"ops"},
+			Tool: approvals.ToolSnapshot{
+				Name: "transfer_funds", Kind: agent.KindHTTP, Description: "Move money between two accounts.",
+				Binding: []string{"POST", "https://bank.example/transfer", "Authorization"},
+			},
+			Status: approvals.RequestPending, Version: 1,
+			Requirement: approvals.Requirement{
+				Policy: "money", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
+				Always: []approvals.Scope{approvals.ScopeRun},
+			},
+			Created: created, Expires: created.Add(24 * time.Hour),
+		}}
 	copy(r.Digest[:], "a digest of thirty-two bytes....")
 	return r
 }

@@ -189,7 +189,8 @@ func TestOutputs(t *testing.T) {
 // TestWhatHasFailed says of each answer whether the call did what it was to do.
 func TestWhatHasFailed(t *testing.T) {
 	t.Parallel()
-	for status, failed := range map[int]bool{200: false, 204: false, 304: true, 400: true, 404: true, 500: true, 599: true} {
+	for status, failed := range map[int]bool{200: false, 204: false, 304: true, 400: true, 404: true, 500: true,
+		599: true} {
 		url, _ := recorder(t, says(status, ""))
 		tool := newTool(t, httptool.Config{Method: "POST", URL: url})
 		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, Arguments: []byte(`{}`), EffectID: "eff_1"})

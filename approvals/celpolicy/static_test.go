@@ -33,9 +33,11 @@ func TestStatic(t *testing.T) {
 	}
 	s.AllOf = []Set{{Groups: []string{"S1"}}, {Users: []string{"U2"}}}
 	want.Seats = []approvals.Seat{
-		{Approvers: approvals.Approvers{Groups: []string{"S1"}}}, {Approvers: approvals.Approvers{Users: []approvals.UserID{"T9/U2"}}},
+		{Approvers: approvals.Approvers{Groups: []string{"S1"}}},
+		{Approvers: approvals.Approvers{Users: []approvals.UserID{"T9/U2"}}},
 	}
-	if got, err = s.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}); err != nil {
+	if got, err = s.Requirement(t.Context(),
+		&approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

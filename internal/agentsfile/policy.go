@@ -88,7 +88,8 @@ func (d *decoder) decodeSets(o *object) (sets []People) {
 		sets = append(sets, d.decodePeople(n, "an entry of all_of"))
 	}
 	if n := o.values["all_of"]; len(sets) < 2 || len(sets) > mostQuorum {
-		d.problem(n.pos, "all_of has between 2 and %d sets of people, for instance [{groups: [S1]}, {groups: [S2]}]", mostQuorum)
+		d.problem(n.pos, "all_of has between 2 and %d sets of people, for instance [{groups: [S1]}, {groups: [S2]}]",
+			mostQuorum)
 	}
 	return sets
 }
