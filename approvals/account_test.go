@@ -37,8 +37,15 @@ func TestAnsweredQuestionIsNotDoubted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(run.Failure, "Still running") {
+		want := "Unknown whether it was carried out: pay. Not carried out: look."
+		if v == approvals.MarkDone {
+			want = "Carried out before that: pay. Not carried out: look."
+		}
+		if !strings.HasSuffix(run.Failure, want) {
 			t.Errorf("%s: %q", v, run.Failure)
+		}
+		if n := b.count(approvals.AuditEffectUnknown); n != 0 {
+			t.Errorf("%s: the trail doubts %d effects", v, n)
 		}
 		b.stop()
 	}
@@ -275,6 +282,16 @@ func TestStoppedCallIsToldSoon(t *testing.T) {
 		if got := b.request(r.ID).Outcome; got != approvals.OutcomeUnknown {
 			t.Errorf("the request says %q", got)
 		}
+		err := b.store.View(t.Context(), func(tx approvals.Tx) error {
+			chunks, _, err := tx.SessionTail(ws, place, 1<<20)
+			if memory := fmt.Sprintf("%s", chunks); !strings.Contains(memory, "It is not known whether the call c1 of pay") {
+				t.Errorf("the thread's memory says %s", memory)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
 		time.Sleep(5 * time.Minute)
 		if got := b.surface.texts(approvals.NotifyNotice); len(got) != 2 {
 			t.Errorf("it was told more than once: %q", got)
@@ -300,4 +317,99 @@ func TestCancelledQuestionIsUnknown(t *testing.T) {
 	}
 	b.stop()
 	b.trail()
+}
+
+// TestFailedRunLeavesNoCallRunning has a run fail while one of its calls is of unknown outcome: nothing works on the call
+// any more, and the end says so.
+func TestFailedRunLeavesNoCallRunning(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tools := b.tools()
+	tools[1].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		return agent.ToolOutput{}, agent.ErrOutcomeUnknown
+	}
+	broken := &agent.Agent{Name: "finance", Model: model(func(*agent.ModelRequest) ([]agent.Item, error) {
+		return nil, agent.ErrConfig
+	})}
+	tools = append(tools, broken.AsTool("ask_finance", "Ask finance."))
+	b.agent(asks(call("c1", "note", `{}`), call("c2", "ask_finance", `{"input":"x"}`)), tools...)
+	b.start()
+	run := b.reaches(b.submit(), approvals.RunFailed)
+	if !strings.HasSuffix(run.Failure, " Unknown whether it was carried out: note.") {
+		t.Errorf("the end says %q", run.Failure)
+	}
+	if n := b.count(approvals.AuditEffectUnknown); n != 1 {
+		t.Errorf("the trail doubts %d effects", n)
+	}
+	b.stop()
+}
+
+// TestCancelNamesWhatIsDoneElsewhere cancels a run that waits for a result: nobody knows whether somebody is at it.
+func TestCancelNamesWhatIsDoneElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.agent(model(deploys), external())
+	b.start()
+	r := b.question(b.submit())
+	b.reaches(r.Run, approvals.RunWaiting)
+	run, err := b.service.CancelRun(t.Context(), ws, r.Run, ann, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "Nobody has reported a result, and it is unknown whether somebody has carried it out: "
+	if !strings.Contains(run.Failure, want+r.Tool.Name+".") {
+		t.Errorf("the end says %q", run.Failure)
+	}
+	b.stop()
+}
+
+// TestApprovalOfWhatHasFinished has an idempotent tool change while another worker is still at its call: people are asked
+// again, the call finishes, and then they approve it. It does not run again, and both requests say what is true of them.
+func TestApprovalOfWhatHasFinished(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		tools := b.tools()
+		work := tools[2].Invoke
+		tools[2].Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			out, err := work(ctx, c)
+			time.Sleep(40 * time.Second)
+			return out, err
+		}
+		m := asks(call("c1", "look", `{"amount":5}`))
+		b.agent(m, tools...)
+		id := b.submit()
+		r1 := &replica{Store: b.store}
+		one, two := b.handler(t.Context(), r1), b.handler(t.Context(), &replica{Store: b.store})
+		if err := one(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		b.must(b.pending(id)[0], bob, approvals.Approve, "")
+		go one(runJob(id))
+		time.Sleep(time.Second)
+		r1.fail(errLine) // the line breaks; the tool is at work
+		time.Sleep(20 * time.Second)
+		tools[2].Version = "2"
+		b.agent(m, tools...)
+		if err := two(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		r1.fail(nil)
+		time.Sleep(time.Minute)
+		b.must(b.pending(id)[0], bob, approvals.Approve, "")
+		if err := two(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		all := b.requests(id)
+		if len(all) != 2 || all[0].Outcome != approvals.OutcomeRan || all[1].Outcome != approvals.OutcomeRan {
+			for _, r := range all {
+				t.Errorf("%s: %s, %q: %s", r.Kind, r.Status, r.Outcome, r.Note)
+			}
+		}
+		if n := len(b.effects.all()); n != 1 {
+			t.Errorf("%d effects", n)
+		}
+		b.trail()
+		b.store.Close()
+	})
 }
