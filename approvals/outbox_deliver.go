@@ -25,6 +25,9 @@ const (
 	// outage of the surface ends sooner.
 	deliverFor   = 24 * time.Hour
 	deliverTries = 20
+	// deliverAtOnce is how many queues a worker empties at once, whatever the store has handlers for: each of them keeps
+	// a page in memory.
+	deliverAtOnce = 64
 )
 
 // deliver empties the queue of the job, in order. The first notification that cannot be delivered now holds up those
@@ -32,6 +35,12 @@ const (
 func (w *Worker) deliver(ctx context.Context, job Job) error {
 	if job.Place == nil {
 		return nil
+	}
+	select {
+	case w.deliverers <- struct{}{}:
+		defer func() { <-w.deliverers }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	q := &queue{
 		Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, owner: w.start + "/" + rand.Text(),

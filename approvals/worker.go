@@ -34,18 +34,19 @@ type WorkerConfig struct {
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
 // the leases it holds; any number of workers may share a store that several processes can open.
 type Worker struct {
-	store     Store
-	agents    Agents
-	notifier  Notifier
-	policy    Policy
-	directory Directory
-	limits    Limits
-	lease     time.Duration
-	renew     time.Duration
-	drain     time.Duration
-	log       *slog.Logger
-	start     string // names this start of the worker; the owner of a lease begins with it
-	claims    claims // leases that are held now
+	store      Store
+	agents     Agents
+	notifier   Notifier
+	policy     Policy
+	directory  Directory
+	limits     Limits
+	lease      time.Duration
+	renew      time.Duration
+	drain      time.Duration
+	log        *slog.Logger
+	start      string        // names this start of the worker; the owner of a lease begins with it
+	claims     claims        // leases that are held now
+	deliverers chan struct{} // one element for each delivery under way
 }
 
 // NewWorker returns a Worker, or an error that names the missing field.
@@ -66,6 +67,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		drain:  orDefault(cfg.Drain, defaultDrain),
 		log:    logger(cfg.Logger),
 		start:  rand.Text(),
+
+		deliverers: make(chan struct{}, deliverAtOnce),
 	}
 	if w.renew >= w.lease {
 		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)

@@ -63,7 +63,7 @@ type Bot struct {
 
 	hooks   *hookSender
 	pace    *pacing
-	way     rightOfWay
+	way     *rightOfWay
 	doubts  doubts
 	started time.Time
 	work    *work
@@ -98,7 +98,7 @@ func New(cfg Config) (*Bot, error) {
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger,
-		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), started: time.Now(),
+		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)

@@ -53,6 +53,9 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 // showCard updates the messages that show the request, or posts the first one. A message that has disappeared is
 // posted anew. When Slack finds the card too large after all, one with only the beginning of the call takes its place.
 func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	if len(n.Card.Cards) > 0 {
+		b.way.yield(ctx) // before the card is made: many may wait
+	}
 	shown := newCard(n.Card)
 	d, err := b.showAs(ctx, n, shown)
 	if shown.whole && tooLarge(err) {
@@ -124,7 +127,6 @@ func (b *Bot) repost(ctx context.Context, channel, ts string, p post) error {
 		return err
 	}
 	return b.paced(methodUpdate, channel, func() error {
-		b.way.yield(ctx)
 		return b.client.updateMessage(ctx, channel, ts, m)
 	})
 }

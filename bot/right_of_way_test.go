@@ -3,9 +3,12 @@ package bot
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"countersign/approvals"
 	"countersign/internal/slackdev"
@@ -14,7 +17,7 @@ import (
 func TestCardsYieldToAcknowledgements(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var w rightOfWay
+		w := newRightOfWay()
 		yielded := func(ctx context.Context) time.Duration {
 			began := time.Now()
 			w.yield(ctx)
@@ -31,7 +34,7 @@ func TestCardsYieldToAcknowledgements(t *testing.T) {
 		for _, after := range []time.Duration{10 * time.Millisecond, 30 * time.Millisecond} {
 			time.AfterFunc(after, w.leave)
 		}
-		if d := yielded(t.Context()); d != 30*time.Millisecond {
+		if d := yielded(t.Context()); d != 30*time.Millisecond+pause {
 			t.Errorf("it waited %s; the last acknowledgement was written after 30 ms", d)
 		}
 		if d := yielded(t.Context()); d != 0 {
@@ -42,6 +45,38 @@ func TestCardsYieldToAcknowledgements(t *testing.T) {
 		cancel()
 		if d := yielded(ended); d != 0 {
 			t.Errorf("waited %s although told to stop", d)
+		}
+	})
+}
+
+// TestUpdatesAreFewWhilePeopleClick: however many cards wait, what they take from the acknowledgements is bounded, and
+// they all get on once the clicks have ended.
+func TestUpdatesAreFewWhilePeopleClick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const cards = 10 * yielders
+		w := newRightOfWay()
+		w.enter()
+		time.AfterFunc(3*mostYield-pause, w.leave)
+		began := time.Now()
+		var after [cards]time.Duration
+		var all sync.WaitGroup
+		for i := range cards {
+			all.Go(func() {
+				w.yield(t.Context())
+				after[i] = time.Since(began)
+			})
+		}
+		all.Wait()
+		when := make(map[time.Duration]int)
+		for _, d := range after {
+			when[d]++
+		}
+		want := map[time.Duration]int{
+			mostYield: yielders, 2 * mostYield: yielders, 3 * mostYield: cards - 2*yielders,
+		}
+		if diff := cmp.Diff(want, when); diff != "" {
+			t.Errorf("updates after (-want +got):\n%s", diff)
 		}
 	})
 }
