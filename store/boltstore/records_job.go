@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
 
 	"countersign/approvals"
 )
 
-// A job that is due when it is written lies in the bucket queue, any other in the bucket scheduled, with an entry in an
-// index by time. Both know it by the same key. The scheduler is told of it after the commit.
+// soon is the time within which the scheduler keeps jobs in memory that are not due yet. They take no more writing than
+// jobs that are due.
+const soon = time.Second
+
+// A job that is due, or will be soon, when it is written lies in the bucket queue, any other in the bucket scheduled,
+// with an entry in an index by time. Both know it by the same key. The scheduler is told of it after the commit.
 func jobKey(ws approvals.WorkspaceID, kind approvals.JobKind, id string) []byte {
 	return key(string(ws), id, partJob, string(kind))
 }
@@ -132,15 +137,25 @@ func (t *tx) job(k []byte) (*storedJob, error) {
 	return nil, approvals.ErrNotFound
 }
 
+// dueAt reports whether the job may be handled at the instant, which is in nanoseconds. What lies in the bucket queue and is due much later was
+// due when it was written, by another clock.
+func (j *storedJob) dueAt(now uint64) bool {
+	at := instant(j.Due)
+	return at <= now || j.due == nil && at > now+uint64(soon)
+}
+
 // putJob writes a job that job has read, or a new one, where it belongs now. A job without a due time is removed.
 func (t *tx) putJob(k []byte, rec *storedJob) error {
 	t.jobs = true
 	var bucket, due []byte
 	switch {
 	case len(rec.DueTimes) == 0:
-	case rec.Due.After(t.now):
+	case rec.Due.After(t.now.Add(soon)):
 		bucket, due = bucketScheduled, dueKey(&rec.Job)
-		t.ready = append(t.ready, readyJob{rec.Kind, rec.Group, string(k), rec.Due})
+		t.ready = append(t.ready, readyJob{kind: rec.Kind, group: rec.Group, key: string(k), due: rec.Due})
+	case rec.Due.After(t.now):
+		bucket = bucketQueue
+		t.ready = append(t.ready, readyJob{kind: rec.Kind, group: rec.Group, key: string(k), due: rec.Due, soon: true})
 	default:
 		bucket = bucketQueue
 		t.ready = append(t.ready, readyJob{kind: rec.Kind, group: rec.Group, key: string(k)})

@@ -63,7 +63,8 @@ type scheduler struct {
 	handle func(context.Context, approvals.Job) error
 	queues map[approvals.JobKind]*readyQueue
 	queued map[string]string // keys in the queues, and in which group; what another group still has of them is void
-	busy   map[string]bool   // keys of jobs that are being handled
+	soon   soonQueue
+	busy   map[string]bool // keys of jobs that are being handled
 	// horizon is a time in nanoseconds: all jobs that the file has planned for no later have been put into the queues.
 	horizon uint64
 	ended   chan claimedJob
@@ -140,11 +141,15 @@ func (d *scheduler) end(j claimedJob) {
 	d.add(j.Kind, j.Group, j.key)
 }
 
-// findReady puts into the queues what the file has that was due when it was written.
+// findReady puts into the queues what the file has that was due, or soon to be due, when it was written.
 func (d *scheduler) findReady(ctx context.Context) error {
 	return d.store.view(ctx, func(t *tx) error {
 		return t.findJobs(func(k []byte, rec *jobRecord) error {
-			d.add(rec.Kind, rec.Group, string(k))
+			if (&storedJob{jobRecord: *rec}).dueAt(instant(t.now)) {
+				d.add(rec.Kind, rec.Group, string(k))
+			} else {
+				d.soon.add(readyJob{kind: rec.Kind, group: rec.Group, key: string(k), due: rec.Due})
+			}
 			return nil
 		})
 	})
@@ -166,8 +171,12 @@ func (d *scheduler) drain() {
 // zero for when something happens.
 func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
 	for _, j := range d.store.announced.take() {
-		if instant(j.due) <= d.horizon { // what is due later will be found in the file
+		switch {
+		case instant(j.due) <= d.horizon:
 			d.add(j.kind, j.group, j.key)
+		case j.soon:
+			d.soon.add(j)
+		default: // it will be found in the file
 		}
 	}
 	// Acknowledgements are read before the file: those that a commit has written since are in neither place twice.

@@ -32,6 +32,12 @@ func (c *claim) run() (err error) {
 		}
 	}
 	c.d.horizon = reached
+	for j, ok := c.d.soon.next(reached); ok; j, ok = c.d.soon.next(reached) {
+		c.d.add(j.kind, j.group, j.key)
+	}
+	if len(c.d.soon) > 0 {
+		c.later(c.d.soon[0].due)
+	}
 	for kind, queue := range c.d.queues {
 		if err := c.serve(kind, queue); err != nil {
 			return err
@@ -95,8 +101,8 @@ func (c *claim) serve(kind approvals.JobKind, q *readyQueue) error {
 }
 
 // read returns the job that the file has under the key, as it will be when its acknowledgement is written. It returns
-// nil when there is nothing to do now: the job is being handled or is done, or it is due later. collect finds it
-// then; one that is acknowledged and due later is announced by the commit that writes the acknowledgement.
+// nil when there is nothing to do now: the job is being handled or is done, or it is due later. It is found then, in the
+// file or among those that are due soon; one that is acknowledged and due later is announced by the commit that writes the acknowledgement.
 func (c *claim) read(key string) (*storedJob, error) {
 	if c.d.busy[key] {
 		return nil, nil
@@ -107,7 +113,7 @@ func (c *claim) read(key string) (*storedJob, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case rec.due != nil && instant(rec.Due) > c.d.horizon:
+	case !rec.dueAt(c.d.horizon):
 		return nil, nil
 	}
 	if gen, acked := c.acked[key]; acked && (!rec.ack(gen) || instant(rec.Due) > c.d.horizon) {

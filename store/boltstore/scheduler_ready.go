@@ -13,6 +13,7 @@ type readyJob struct {
 	group string
 	key   string
 	due   time.Time
+	soon  bool // it is in the bucket queue: the scheduler has to remember when it is due
 }
 
 // announcements tell the scheduler which jobs the commits have planned. They are hints: the file has the truth, and a
