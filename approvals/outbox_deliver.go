@@ -51,7 +51,8 @@ func (w *Worker) deliver(ctx context.Context, job Job) error {
 		if err := q.next(ctx); err != nil || len(q.page) == 0 {
 			return err
 		}
-		if err := q.sendPage(ctx); err != nil {
+		all := len(q.page) < deliverPage // what has come since has enqueued the job again
+		if err := q.sendPage(ctx); err != nil || all && len(q.page) == 0 {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ type committer struct {
 	shared  bool // the last batch had several updates
 	stats   struct{ commits, updates atomic.Uint64 }
 	passed  chan struct{} // 1 deep: the transaction is back with the leader
+	undoLog []change      // empty; the room of the last one, for the update whose turn it is
 }
 
 // update is one call of Store.Update on its way.
@@ -103,18 +104,31 @@ func (c *committer) wait(u *update) (lead bool, err error) {
 // run runs the function of u in btx. Unless it ends well, its writes are undone.
 func (c *committer) run(u *update, btx *bolt.Tx) {
 	u.t = c.store.tx(btx, true)
-	u.t.ctx = u.ctx
+	u.t.ctx, u.t.undoLog = u.ctx, c.undoLog
 	u.unwound = true
 	defer func() {
 		if u.unwound || u.err != nil {
 			u.t.undo()
 		}
+		c.undoLog = emptied(u.t.undoLog)
+		u.t.undoLog = nil
 		u.t.ended.Store(true)
 	}()
 	if u.err = u.ctx.Err(); u.err == nil {
 		u.err = u.fn(u.t)
 	}
 	u.unwound = false
+}
+
+// maxUndoRoom bounds what is kept from one update to the next.
+const maxUndoRoom = 256
+
+func emptied(log []change) []change {
+	if cap(log) > maxUndoRoom {
+		return nil
+	}
+	clear(log)
+	return log[:0]
 }
 
 // withdraw takes u out of the queue, if it is still there.

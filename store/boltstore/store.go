@@ -202,7 +202,6 @@ func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
 		t.now = s.clock.now()
 	} else {
 		t.now = s.clock.next()
-		t.undoLog = make([]change, 0, 16) // what a decision takes
 	}
 	return t
 }

@@ -198,7 +198,7 @@ func (t *tx) undo() {
 			err = c.bucket.Put(c.k, c.old)
 		}
 	}
-	t.undoLog, t.dirty, t.jobs, t.ready = nil, false, false, nil
+	t.dirty, t.jobs, t.ready = false, false, nil
 }
 
 // value returns what is stored under k; nil when there is nothing, or no such bucket (see bucketInfo.added).
