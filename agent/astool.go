@@ -1,32 +1,20 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 )
 
-// AsToolOptions say how an agent is used as a tool. The zero value is usable.
-type AsToolOptions struct {
-	// Name is what the model calls the tool. Empty: the agent's name, if that is a name for a tool.
-	Name        string
-	Description string
-	// Parameters is the JSON Schema of what the model says; Validate checks it and must be set with it. Empty: an object
-	// with one string, "input".
-	Parameters json.RawMessage
-	Validate   func(json.RawMessage) error
-	// Input makes the agent's input of the call. Nil: the string "input", or with Parameters the arguments as they are.
-	Input func(call *ToolCall) ([]Item, error)
+// AgentUse says how an agent is used as a tool: Tool.Use of a tool that Agent.AsTool made. The zero value is usable.
+type AgentUse struct {
 	// MaxTurns bounds the model calls of one use. Zero: DefaultMaxTurns. Negative: no limit.
 	MaxTurns int
-}
-
-// agentTool is what a tool made by Agent.AsTool knows beyond other tools.
-type agentTool struct {
-	agent    *Agent
-	input    func(call *ToolCall) ([]Item, error)
-	maxTurns int
+	// Input makes what the agent is asked of the call. Nil: the string "input" where it is all there is, else the
+	// arguments as they are.
+	Input func(call *ToolCall) ([]Item, error)
 }
 
 var errNilAgent = errors.New("AsTool of a nil agent")
@@ -35,54 +23,45 @@ var errNilAgent = errors.New("AsTool of a nil agent")
 const inputSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
 // AsTool returns a tool that lets another agent use this one: the agent gets the call's input, works with its own
-// tools, and its answer is the call's output. See AsToolWith.
-func (a *Agent) AsTool(name, description string) Tool {
-	return a.AsToolWith(AsToolOptions{Name: name, Description: description})
-}
-
-// AsToolWith returns a tool that lets another agent use this one.
+// tools, and its answer is the call's output. An empty name is the agent's own. The caller may set further fields of the
+// tool: Use, a gate, or Parameters with Validate, where the model shall say something else than one text.
 //
 // Questions about calls of the agent's own tools are interruptions of the run that uses it, with the path of agents,
-// and are answered there. Whoever is not asked about goes on meanwhile. The agent sees nothing of the outer
+// and are answered there. Siblings that nobody is asked about run meanwhile. The agent sees nothing of the outer
 // conversation, has its own count of turns, and its usage is part of the run's. A decision with Always about one of its
-// tools holds for the rest of the run, also when it is used again. The returned tool may be gated like any other: that
-// is a question of its own, before the agent begins.
+// tools holds for the rest of the run, also when it is used again. A gate on the returned tool is a question of its own,
+// before the agent begins.
 //
 // An agent that runs out of turns, answers against the protocol or trips a guardrail ends its use only: the model that
 // used it reads why, once nothing inside has an unknown outcome any more. Other errors end the run, which can be resumed.
-func (a *Agent) AsToolWith(o AsToolOptions) Tool {
+func (a *Agent) AsTool(name, description string) Tool {
 	if a == nil {
-		return Tool{Name: o.Name, err: errNilAgent}
-	}
-	t := Tool{
-		Name: o.Name, Description: o.Description, Kind: KindAgent, Parameters: o.Parameters, Validate: o.Validate,
-		Binding: []string{a.Name},
-		agent:   &agentTool{agent: a, input: o.Input, maxTurns: o.MaxTurns},
-	}
-	if t.Name == "" {
-		t.Name = a.Name
-	}
-	if t.agent.maxTurns == 0 {
-		t.agent.maxTurns = DefaultMaxTurns
-	}
-	if t.agent.maxTurns < 0 {
-		t.agent.maxTurns = noTurnLimit
-	}
-	if len(t.Parameters) > 0 {
-		return t
+		return Tool{Name: name, err: errNilAgent}
 	}
 	type input struct {
 		Input string `json:"input"`
 	}
-	plain := NewTool(t.Name, "", func(context.Context, input) (string, error) { return "", nil })
-	t.Parameters, t.Validate = json.RawMessage(inputSchema), plain.Validate
+	t := NewTool(cmp.Or(name, a.Name), description, func(context.Context, input) (string, error) { return "", nil })
+	t.Kind, t.Parameters, t.Invoke = KindAgent, json.RawMessage(inputSchema), nil
+	t.Attributes, t.agent = []string{a.Name}, a
 	return t
 }
 
+// turns returns how many model calls one use may make.
+func (u *AgentUse) turns() int {
+	switch {
+	case u.MaxTurns == 0:
+		return DefaultMaxTurns
+	case u.MaxTurns < 0:
+		return noTurnLimit
+	}
+	return u.MaxTurns
+}
+
 // inputOf returns what the agent is asked.
-func (t *agentTool) inputOf(call *ToolCall) ([]Item, error) {
-	if t.input != nil {
-		return t.input(call)
+func (u *AgentUse) inputOf(call *ToolCall) ([]Item, error) {
+	if u.Input != nil {
+		return u.Input(call)
 	}
 	var given map[string]json.RawMessage
 	var text string
@@ -159,11 +138,10 @@ func (l *loop) begin(ctx context.Context, j *job) outcome {
 			return outcome{err: err}
 		}
 	}
-	inner := j.tool.agent
 	own := j.input.clone()
 	var input []Item
 	err = l.safely(ctx, "input of an agent", own.Tool, func() (err error) {
-		input, err = inner.inputOf(&own)
+		input, err = j.tool.Use.inputOf(&own)
 		return err
 	})
 	if err != nil {
@@ -181,7 +159,7 @@ func (l *loop) begin(ctx context.Context, j *job) outcome {
 	if l.frame.depth() >= maxDepth {
 		return outcome{output: &ToolOutput{Text: fmt.Sprintf("The agent was not asked: agents already use each other %d deep.", maxDepth)}, untouched: true}
 	}
-	if _, err := l.frame.nest(j.call, inner.agent, inner.maxTurns, input); err != nil {
+	if _, err := l.frame.nest(j.call, j.tool, input); err != nil {
 		return outcome{err: err}
 	}
 	return outcome{}

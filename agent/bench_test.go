@@ -24,7 +24,7 @@ func longState(tb testing.TB, n int) (*agent.Agent, *agent.RunState) {
 	}
 	steps = append(steps, scripted.Calls(scripted.Call("call_pay", "pay", `{"amount":5,"to":"me"}`)), scripted.Say("Done."))
 	a := &agent.Agent{Name: "ops", Model: scripted.New(steps...), Tools: []agent.Tool{look, pay}}
-	res, err := (&agent.Runner{MaxTurns: -1}).Run(tb.Context(), a, agent.UserMessage("go"))
+	res, err := (&agent.Runner{}).Run(tb.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{MaxTurns: -1})
 	if err != nil || len(res.Interruptions) != 1 {
 		tb.Fatal(res, err)
 	}
@@ -93,7 +93,7 @@ func BenchmarkCycle(b *testing.B) {
 	var r agent.Runner
 	b.ReportAllocs()
 	for b.Loop() {
-		res, err := r.Run(b.Context(), a, agent.UserMessage("go"))
+		res, err := r.Run(b.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func BenchmarkCycle(b *testing.B) {
 		if err := s.Approve(s.Interruptions()[0], agent.ApproveOptions{}); err != nil {
 			b.Fatal(err)
 		}
-		if res, err = r.Resume(b.Context(), a, s); err != nil || res.FinalOutput != "Done." {
+		if res, err = r.Resume(b.Context(), a, s, agent.RunOptions{}); err != nil || res.FinalOutput != "Done." {
 			b.Fatal(res, err)
 		}
 	}

@@ -42,9 +42,9 @@ type call struct {
 	Question InterruptionKind `json:"question,omitempty"`
 	// Attempt counts how often it was asked what became of the call.
 	Attempt int `json:"attempt,omitempty"`
-	// Facts are what Tool.Bind said; Unbound says that it has still to be asked, because a person changed the arguments.
-	Facts   []string `json:"facts,omitempty"`
-	Unbound bool     `json:"unbound,omitempty"`
+	// Preconditions are what Tool.Preconditions said; Unbound says that it has still to be asked, because a person changed the arguments.
+	Preconditions []string `json:"facts,omitempty"`
+	Unbound       bool     `json:"unbound,omitempty"`
 	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to fill in.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Given     bool            `json:"given,omitempty"`
@@ -146,7 +146,7 @@ func (f *frame) listed(server, name string) string {
 
 // bind binds the call to the definition, its arguments and its facts.
 func (c *call) bind(definition Digest) {
-	digest := CallDigest(definition, c.arguments(), c.Facts...)
+	digest := definition.Call(c.arguments(), c.Preconditions...)
 	c.Definition, c.Digest = &definition, &digest
 }
 
@@ -158,7 +158,7 @@ func (f *frame) rebind(c *call, tool *Tool) {
 	switch {
 	case c.State == callCleared && tool.repeatable():
 		*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Definition: c.Definition, Digest: c.Digest,
-			Facts: c.Facts, Arguments: c.Arguments, Given: c.Given, AskedAgain: c.AskedAgain, written: c.written}
+			Preconditions: c.Preconditions, Arguments: c.Arguments, Given: c.Given, AskedAgain: c.AskedAgain, written: c.written}
 	case c.State == callCleared:
 		c.doubt(c.Attempt + 1)
 	}

@@ -30,20 +30,20 @@ type serverMark struct {
 var errConversation = errors.New("a conversation is named by ID or goes by responses, not both")
 
 // serverMark checks a conversation against the rest of the set-up.
-func (r *Runner) serverMark(g graph) (*serverMark, error) {
-	c := r.Conversation
+func (o *RunOptions) serverMark(g graph) (*serverMark, error) {
+	c := o.Conversation
 	if c == nil {
 		return nil, nil
 	}
 	if c.ID != "" && c.PreviousResponseID != "" {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, errConversation)
 	}
-	return &serverMark{ID: validText(c.ID), Previous: validText(c.PreviousResponseID)}, r.checkServer(g)
+	return &serverMark{ID: validText(c.ID), Previous: validText(c.PreviousResponseID)}, o.checkServer(g)
 }
 
 // checkServer reports what cannot go together with a conversation that the provider keeps.
-func (r *Runner) checkServer(g graph) error {
-	if r.Session != nil {
+func (o *RunOptions) checkServer(g graph) error {
+	if o.Session != nil {
 		return fmt.Errorf("%w: a Session and a conversation that the provider keeps would both remember the run", ErrConfig)
 	}
 	for _, a := range g {

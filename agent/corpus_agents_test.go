@@ -59,7 +59,7 @@ func corpusDesk(script string) *agent.Agent {
 	model := func(name string) agent.Model { return scripted.New(corpusScripts[script][name]...) }
 	pay, look := frozenTool("pay"), frozenTool("look")
 	pay.NeedsApproval = agent.AlwaysAsk
-	pay.Bind = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{"ledger <7>"}, nil }
+	pay.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{"ledger <7>"}, nil }
 	simple := frozenTool("pay")
 	simple.NeedsApproval = agent.AlwaysAsk
 	junior := &agent.Agent{Name: "junior", Model: model("junior"), Tools: []agent.Tool{simple}}
@@ -71,7 +71,7 @@ func corpusDesk(script string) *agent.Agent {
 	clerk.Handoffs = []agent.Handoff{{Agent: billing, Name: "to_billing", Description: "Frozen."}}
 
 	fill := frozenTool("fill")
-	fill.NeedsApproval, fill.Input = agent.AlwaysAsk, []string{"to"}
+	fill.NeedsApproval, fill.Fields = agent.AlwaysAsk, []string{"to"}
 	again := frozenTool("again")
 	again.NeedsApproval = agent.AlwaysAsk
 	again.InputGuardrails = []agent.ToolInputGuardrail{{Name: "again", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
@@ -84,10 +84,8 @@ func corpusDesk(script string) *agent.Agent {
 	review.NeedsApproval, review.Audit = agent.AlwaysAsk, true
 	deploy := frozenTool("deploy")
 	deploy.Kind, deploy.External, deploy.Invoke = agent.KindExternal, true, nil
-	server := agent.Tool{
-		Name: "srv", Kind: agent.KindHostedMCP, Wire: agent.WireHosted,
-		Hosted: json.RawMessage(`{"type":"mcp","server_label":"srv","server_url":"https://example.com","require_approval":"always"}`),
-	}
+	server := agent.NewHostedTool(agent.KindHostedMCP, "srv", json.RawMessage(
+		`{"type":"mcp","server_label":"srv","server_url":"https://example.com","require_approval":"always"}`), nil)
 	desk := &agent.Agent{
 		Name: "desk", Model: model("desk"),
 		Tools: []agent.Tool{
@@ -216,8 +214,8 @@ func speaking(text string, list ...string) scripted.Step {
 // frozenInput fills in what a question asks for.
 func frozenAnswer(in agent.Interruption) agent.ApproveOptions {
 	switch in.Kind {
-	case agent.InputRequired:
-		return agent.ApproveOptions{Input: json.RawMessage(`{"to":"a"}`)}
+	case agent.FieldsRequired:
+		return agent.ApproveOptions{Fields: json.RawMessage(`{"to":"a"}`)}
 	case agent.ExternalResult:
 		return agent.ApproveOptions{Output: &agent.ToolOutput{Text: "deployed", Failed: true}}
 	}

@@ -27,7 +27,7 @@ const corpus = "testdata/runstate"
 func corpusAgent() *agent.Agent {
 	tool := func(name string) agent.Tool {
 		return agent.Tool{
-			Name: name, Description: "Frozen.", Version: "1", Binding: []string{"frozen"},
+			Name: name, Description: "Frozen.", Version: "1", Attributes: []string{"frozen"},
 			Parameters: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"}},"required":["amount"],"additionalProperties":false}`),
 			Validate: func(arguments json.RawMessage) error {
 				if !strings.HasPrefix(string(arguments), `{"amount":`) {
@@ -58,53 +58,53 @@ func corpusAgent() *agent.Agent {
 // corpusStates are the states of version 1, and how they were made.
 var corpusStates = map[string]makeState{
 	"v1-pending": begin,
-	"v1-partly-decided": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-partly-decided": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		message := "not today"
 		must(t, s.Reject(s.Interruptions()[0], agent.RejectOptions{Message: &message}))
 		return s
 	},
-	"v1-decided": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-decided": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{}))
 		must(t, s.Reject(s.Interruptions()[1], agent.RejectOptions{}))
 		return s
 	},
-	"v1-always": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-always": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[1], agent.ApproveOptions{Always: true}))
 		return s
 	},
-	"v1-always-reject": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-always-reject": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		message := ""
 		must(t, s.Reject(s.Interruptions()[1], agent.RejectOptions{Always: true, Message: &message}))
 		return s
 	},
-	"v1-partly-resumed": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-partly-resumed": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[1], agent.ApproveOptions{}))
 		_, err := r.Resume(t.Context(), a, s)
 		must(t, err)
 		return s
 	},
-	"v1-outcome-unknown": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-outcome-unknown": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		r.Journal = &faultyJournal{next: "unknown"}
 		r.MaxParallelCalls = 1
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{}))
 		return s
 	},
-	"v1-marked-done": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-marked-done": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		r.Journal = &faultyJournal{next: "unknown"}
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[2], agent.ApproveOptions{Output: &agent.ToolOutput{Text: "seen"}}))
 		return s
 	},
-	"v1-after-response": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-after-response": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		return interrupted(t, a, r, 1)
 	},
-	"v1-no-turns-left": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-no-turns-left": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		r.MaxTurns = 1
 		res, err := r.Run(t.Context(), a, agent.UserMessage("Pay."))
 		if !errors.Is(err, agent.ErrMaxTurns) {
@@ -112,7 +112,7 @@ var corpusStates = map[string]makeState{
 		}
 		return res.State
 	},
-	"v1-cleared-by-always": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-cleared-by-always": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[1], agent.ApproveOptions{Always: true}))
 		r.Journal, r.MaxParallelCalls = &faultyJournal{next: "error"}, 1
@@ -121,7 +121,7 @@ var corpusStates = map[string]makeState{
 		}
 		return s
 	},
-	"v1-held-output": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-held-output": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		for _, in := range s.Interruptions() {
 			must(t, s.Approve(in, agent.ApproveOptions{}))
@@ -132,7 +132,7 @@ var corpusStates = map[string]makeState{
 		}
 		return s
 	},
-	"v1-between-turns": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-between-turns": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		for _, in := range s.Interruptions() {
 			must(t, s.Reject(in, agent.RejectOptions{}))
@@ -143,7 +143,7 @@ var corpusStates = map[string]makeState{
 		}
 		return s
 	},
-	"v1-new": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-new": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		broken := *a
 		broken.Model = scripted.New(scripted.Fail(errors.New("out of order")))
 		res, err := r.Run(t.Context(), &broken, agent.UserMessage("Pay."))
@@ -152,12 +152,12 @@ var corpusStates = map[string]makeState{
 		}
 		return res.State
 	},
-	"v1-with-session": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-with-session": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		r.Session = new(agent.MemorySession)
 		must(t, r.Session.Append(t.Context(), agent.UserMessage("Hi."), agent.AssistantMessage("Hello.")))
 		return begin(t, a, r)
 	},
-	"v1-finished": func(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+	"v1-finished": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
 		must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{Always: true}))
 		_, err := r.Resume(t.Context(), a, s)
@@ -201,14 +201,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func begin(t *testing.T, a *agent.Agent, r *agent.Runner) *agent.RunState {
+func begin(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 	res, err := r.Run(t.Context(), a, agent.UserMessage("Pay."))
 	must(t, err)
 	return res.State
 }
 
 // interrupted returns the state as its n-th checkpoint recorded it.
-func interrupted(t *testing.T, a *agent.Agent, r *agent.Runner, n int) *agent.RunState {
+func interrupted(t *testing.T, a *agent.Agent, r *runs, n int) *agent.RunState {
 	var head json.RawMessage
 	var chunks []json.RawMessage
 	r.Checkpoint = func(_ context.Context, d agent.Delta) error {
@@ -218,7 +218,7 @@ func interrupted(t *testing.T, a *agent.Agent, r *agent.Runner, n int) *agent.Ru
 		return nil
 	}
 	begin(t, a, r)
-	s, err := agent.AssembleRunState(head, chunks, a)
+	s, err := (&agent.SavedState{Head: head, Chunks: chunks}).Decode(a)
 	must(t, err)
 	return s
 }
@@ -237,7 +237,7 @@ func TestCorpus(t *testing.T) {
 				if corpusScripts[name] != nil {
 					id = "run_" + name
 				}
-				s := states[name](t, rootOf([]byte(`"id":"`+id+`"`)), &agent.Runner{Context: &agent.RunContext{ID: id}})
+				s := states[name](t, rootOf([]byte(`"id":"`+id+`"`)), &runs{RunOptions: runOf(id)})
 				data, err := s.MarshalJSON()
 				must(t, err)
 				must(t, os.WriteFile(file, data, 0o644))
@@ -272,7 +272,7 @@ func story(t *testing.T, data []byte) string {
 	t.Helper()
 	a, s := rootOf(data), decode(t, data)
 	var out strings.Builder
-	r := &agent.Runner{MaxTurns: 10}
+	r := &runs{RunOptions: agent.RunOptions{MaxTurns: 10}}
 	for round := 0; ; round++ {
 		fmt.Fprintf(&out, "turn %d, usage %+v\n", s.Turn(), s.Usage())
 		for _, line := range list(s.Interruptions()) {

@@ -284,7 +284,8 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 	defer cancel()
 	w.dead, w.kill = false, cancel
 	a := w.agent()
-	r := &agent.Runner{Journal: w, Checkpoint: w.store, Context: &agent.RunContext{ID: "run_1"}, MaxTurns: -1}
+	r := &runs{Runner: agent.Runner{Journal: w}, RunOptions: runOf("run_1")}
+	r.Checkpoint, r.MaxTurns = w.store, -1
 	if w.plot.alone {
 		r.MaxParallelCalls = 1
 	}
@@ -297,10 +298,10 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 		s = res.State
 	} else {
 		var err error
-		if s, err = agent.AssembleRunState(w.head, w.chunks, a); err != nil {
+		if s, err = w.saved().Decode(a); err != nil {
 			t.Fatal(err)
 		}
-		saved, err := agent.SavedItems(w.head, w.chunks)
+		saved, err := w.saved().Items()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,6 +326,9 @@ func (w *world) process(t rapid.TB) (*agent.RunState, error) {
 	}
 	return s, nil
 }
+
+// saved returns what was stored.
+func (w *world) saved() *agent.SavedState { return &agent.SavedState{Head: w.head, Chunks: w.chunks} }
 
 func (w *world) save(ctx context.Context, t rapid.TB, s *agent.RunState) error {
 	d, err := s.Delta(w.stored)

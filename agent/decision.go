@@ -88,7 +88,7 @@ func (a *standing) covers(agent string, c *call) bool {
 	return a.Agent == agent && a.Tool == c.Tool && a.Definition == *c.Definition
 }
 
-// Approve records that in may run, or what in asks for: the Input of InputRequired, the Output of ExternalResult. It
+// Approve records that in may run, or what in asks for: the Fields of FieldsRequired, the Output of ExternalResult. It
 // returns ErrUnknownInterruption when in is not open in this state, ErrStale when in's digest is not the open call's,
 // and ErrConfig when opts do not fit in.Kind or hold what the tool does not take; the text says why. The last decision
 // for a call stands until it is resumed; a decision with Always never replaces one that was given for another call.
@@ -130,15 +130,15 @@ func (o *ApproveOptions) check(kind InterruptionKind) error {
 		return fmt.Errorf("%w: only the arguments of a %q question can be changed", ErrConfig, Confirm)
 	case o.Arguments != nil && o.Always:
 		return fmt.Errorf("%w: always cannot go with changed arguments", ErrConfig)
-	case (o.Input != nil) != (kind == InputRequired):
-		return fmt.Errorf("%w: %q takes Input, and nothing else does", ErrConfig, InputRequired)
+	case (o.Fields != nil) != (kind == FieldsRequired):
+		return fmt.Errorf("%w: %q takes Fields, and nothing else does", ErrConfig, FieldsRequired)
 	}
 	return nil
 }
 
 // decidedArguments returns the arguments as a person changed or completed them, or nil.
 func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage, error) {
-	if opts.Arguments == nil && opts.Input == nil {
+	if opts.Arguments == nil && opts.Fields == nil {
 		return nil, nil
 	}
 	tool := f.tool(c)
@@ -150,8 +150,8 @@ func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage,
 	}
 	var arguments json.RawMessage
 	var err error
-	if opts.Input != nil {
-		arguments, err = tool.complete(c.arguments(), opts.Input)
+	if opts.Fields != nil {
+		arguments, err = tool.complete(c.arguments(), opts.Fields)
 	} else {
 		arguments, err = CanonicalArguments(opts.Arguments)
 		if err == nil {

@@ -52,7 +52,7 @@ func TestMutatedStates(t *testing.T) {
 				_ = s.Reject(in, agent.RejectOptions{})
 			}
 		}
-		res, err := (&agent.Runner{MaxTurns: 10}).Resume(t.Context(), root, s)
+		res, err := (&agent.Runner{}).Resume(t.Context(), root, s, agent.RunOptions{MaxTurns: 10})
 		if err == nil && !res.State.Finished() && len(res.Interruptions) == 0 {
 			t.Errorf("neither finished nor waiting: %s", mutated)
 		}

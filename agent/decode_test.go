@@ -145,7 +145,7 @@ func TestDecodeOfOtherAgents(t *testing.T) {
 	for _, in := range s.Undecided() {
 		must(t, s.Reject(in, agent.RejectOptions{}))
 	}
-	res, err := new(agent.Runner).Resume(t.Context(), without, s)
+	res, err := new(agent.Runner).Resume(t.Context(), without, s, agent.RunOptions{})
 	if err != nil || res.FinalOutput != "Done." {
 		t.Errorf("got %v", err)
 	}
@@ -192,7 +192,7 @@ func TestSavedInAnyForm(t *testing.T) {
 		if d.Count > 0 {
 			chunks = append(chunks, d.Items)
 		}
-		got, err := agent.AssembleRunState(d.Head, chunks, corpusAgent())
+		got, err := (&agent.SavedState{Head: d.Head, Chunks: chunks}).Decode(corpusAgent())
 		must(t, err)
 		if diff := gocmp.Diff(describe(s.Items()), describe(got.Items())); diff != "" {
 			t.Error(diff)
@@ -200,11 +200,11 @@ func TestSavedInAnyForm(t *testing.T) {
 		if d.Count == 0 {
 			continue
 		}
-		if _, err := agent.AssembleRunState(d.Head, chunks[:1], corpusAgent()); err == nil {
+		if _, err := (&agent.SavedState{Head: d.Head, Chunks: chunks[:1]}).Decode(corpusAgent()); err == nil {
 			t.Error("missing items were not noticed")
 		}
 		more := append(chunks, json.RawMessage(`[{"item":{"type":"message","role":"user","content":"late"}}]`))
-		got, err = agent.AssembleRunState(d.Head, more, corpusAgent())
+		got, err = (&agent.SavedState{Head: d.Head, Chunks: more}).Decode(corpusAgent())
 		must(t, err)
 		if len(got.Items()) != len(s.Items()) {
 			t.Error("items beyond the head's count were not dropped")
@@ -250,7 +250,7 @@ func FuzzDecode(f *testing.F) {
 				must(t, s.Reject(in, agent.RejectOptions{}))
 			}
 		}
-		res, err := (&agent.Runner{}).Resume(t.Context(), a, s)
+		res, err := (&agent.Runner{}).Resume(t.Context(), a, s, agent.RunOptions{})
 		if err == nil && !res.State.Finished() && len(res.Interruptions) == 0 {
 			t.Error("neither finished nor waiting")
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,13 +35,13 @@ func (d *dialogue) play(script string) string {
 func (d *dialogue) command(w []string) []string {
 	switch w[0] {
 	case "run": // run TEXT
-		return d.result(d.runner.Run(d.t.Context(), d.agent, agent.UserMessage(w[1])))
+		return d.result(d.runner.Run(d.t.Context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options))
 	case "resume":
-		return d.result(d.runner.Resume(d.t.Context(), d.agent, d.state))
+		return d.result(d.runner.Resume(d.t.Context(), d.agent, d.state, d.options))
 	case "stream": // stream TEXT [break-after=N]
-		return d.stream(d.runner.Stream(d.t.Context(), d.agent, agent.UserMessage(w[1])), w[2:])
+		return d.stream(d.runner.Stream(d.t.Context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options), w[2:])
 	case "stream-resume":
-		return d.stream(d.runner.StreamResume(d.t.Context(), d.agent, d.state), w[1:])
+		return d.stream(d.runner.StreamResume(d.t.Context(), d.agent, d.state, d.options), w[1:])
 	case "approve": // approve ID [always] [output=TEXT] [arguments=JSON] [input=JSON] [stale]
 		return d.approve(w[1:])
 	case "reject": // reject ID [always] [message=TEXT]
@@ -61,8 +60,8 @@ func (d *dialogue) command(w []string) []string {
 	case "spoil": // change a copy of every question
 		for _, in := range d.state.Interruptions() {
 			spoil(in.Call.Arguments, in.Original)
-			for i := range in.Facts {
-				in.Facts[i] = "spoilt"
+			for i := range in.Preconditions {
+				in.Preconditions[i] = "spoilt"
 			}
 			for i := range in.Call.Path {
 				in.Call.Path[i] = "spoilt"
@@ -85,11 +84,11 @@ func (d *dialogue) command(w []string) []string {
 	case "no-guardrails":
 		d.current.InputGuardrails, d.current.OutputGuardrails = nil, nil
 	case "no-session":
-		d.runner.Session = nil
+		d.options.Session = nil
 	case "show-session":
 		return strings.Split(strings.TrimSpace(d.sessionItems()), "\n")
 	case "same-session": // the one there was before no-session
-		d.runner.Session = d.session
+		d.options.Session = d.session
 	case "drop-handoffs":
 		d.current.Handoffs = nil
 	case "rename": // rename AGENT NAME
@@ -139,14 +138,13 @@ func (d *dialogue) persist(w []string) []string {
 		d.crash = d.number(w[1])
 	case "recover": // go on from the last checkpoint, as after a crash
 		d.dead = false
-		s, err := agent.AssembleRunState(d.head, d.chunks, d.agent)
+		s, err := (&agent.SavedState{Head: d.head, Chunks: d.chunks}).Decode(d.agent)
 		return d.loaded(s, err)
 	case "restart": // another process: what the runner kept in memory is gone
 		old := d.runner
 		d.runner = &agent.Runner{
-			MaxTurns: old.MaxTurns, MaxParallelCalls: old.MaxParallelCalls, Session: old.Session, Journal: old.Journal,
-			Checkpoint: old.Checkpoint, RejectionMessage: old.RejectionMessage, Context: old.Context, ModelOf: old.ModelOf,
-			Hooks: old.Hooks, Stop: old.Stop,
+			MaxParallelCalls: old.MaxParallelCalls, Journal: old.Journal, RejectionMessage: old.RejectionMessage,
+			ModelOf: old.ModelOf, Hooks: old.Hooks,
 		}
 	default:
 		d.setup(w)
@@ -155,23 +153,20 @@ func (d *dialogue) persist(w []string) []string {
 }
 
 // stream plays a streamed run and tells its events.
-func (d *dialogue) stream(events iter.Seq2[agent.Event, error], w []string) []string {
+func (d *dialogue) stream(s *agent.Stream, w []string) []string {
 	after := -1
 	for _, o := range w {
 		after = d.number(strings.TrimPrefix(o, "break-after="))
 	}
 	var lines []string
-	for e, err := range events {
-		if done, ok := e.(agent.Done); ok {
-			return append(lines, d.result(done.Result, err)...)
-		}
+	for e := range s.Events() {
 		lines = append(lines, "event "+describeEvent(e))
 		if after--; after == 0 {
 			break
 		}
 	}
 	if after != 0 {
-		d.t.Error("a stream without an end")
+		return append(lines, d.result(s.Result())...)
 	}
 	return append(append(lines, "broke off"), d.notes()...)
 }
@@ -200,7 +195,7 @@ func (d *dialogue) details(in agent.Interruption) []string {
 	if in.Original != nil {
 		lines = append(lines, fmt.Sprintf("originally %s", in.Original))
 	}
-	for _, fact := range in.Facts {
+	for _, fact := range in.Preconditions {
 		lines = append(lines, "fact "+fact)
 	}
 	for _, f := range in.Fields {
@@ -260,7 +255,7 @@ func (d *dialogue) approve(w []string) []string {
 		case "arguments":
 			opts.Arguments = json.RawMessage(value)
 		case "input":
-			opts.Input = json.RawMessage(value)
+			opts.Fields = json.RawMessage(value)
 		case "always":
 			opts.Always = true
 		case "stale":

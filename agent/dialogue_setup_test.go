@@ -27,7 +27,7 @@ import (
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
 //	conversation [id=ID] [previous=ID]   without an id, it goes on from each response
 //	hooks [panic]               notes what hooks see
-//	stop                        closes Runner.Stop
+//	stop                        closes RunOptions.Stop
 //	requests                    notes every model request
 //	effects                     notes what the journal is told before a tool runs
 //	world TEXT                  what tools with the option bind depend on
@@ -74,27 +74,27 @@ func (d *dialogue) setup(w []string) {
 func (d *dialogue) setupRunner(w []string) {
 	switch w[0] {
 	case "limit":
-		d.runner.MaxTurns = d.number(w[1])
+		d.options.MaxTurns = d.number(w[1])
 	case "parallel":
 		d.runner.MaxParallelCalls = d.number(w[1])
 	case "session":
 		d.session = new(agent.MemorySession)
-		d.runner.Session = d.session
+		d.options.Session = d.session
 	case "journal":
 		d.journal = &faultyJournal{}
 		d.runner.Journal = d.journal
 	case "wording": // what the runner says about rejected calls
 		d.runner.RejectionMessage = d.wording(w[1:])
 	case "conversation":
-		d.runner.Conversation = d.conversation(w[1:])
+		d.options.Conversation = d.conversation(w[1:])
 	case "hooks":
 		d.runner.Hooks = d.hooks(len(w) > 1)
 	case "stop":
 		stop := make(chan struct{})
 		close(stop)
-		d.runner.Stop = stop
+		d.options.Stop = stop
 	case "go-on":
-		d.runner.Stop = nil
+		d.options.Stop = nil
 	case "requests":
 		d.runner.ModelOf = d.recorded
 	case "effects":
@@ -103,7 +103,7 @@ func (d *dialogue) setupRunner(w []string) {
 	case "world":
 		d.world = w[1]
 	case "value":
-		d.runner.Context = &agent.RunContext{ID: d.runner.Context.ID, Value: w[1]}
+		d.options.Context = &agent.RunContext{ID: d.options.Context.ID, Value: w[1]}
 	default:
 		d.t.Fatalf("unknown word %q", w)
 	}
@@ -215,23 +215,22 @@ func (d *dialogue) asTool(name string, options []string) {
 	d.choose(name)
 	inner := d.current
 	d.current = outer
-	o := agent.AsToolOptions{Name: "ask_" + name, Description: "Test agent."}
+	tool := inner.AsTool("ask_"+name, "Test agent.")
 	var rest []string
 	for _, option := range options {
 		switch key, value, _ := strings.Cut(option, "="); key {
 		case "name":
-			o.Name = value
+			tool.Name = value
 		case "turns":
-			o.MaxTurns = d.number(value)
+			tool.Use.MaxTurns = d.number(value)
 		default:
 			rest = append(rest, option)
 		}
 	}
-	tool := inner.AsToolWith(o)
 	for _, option := range rest {
 		d.option(&tool, option)
 	}
-	d.drop(o.Name)
+	d.drop(tool.Name)
 	d.current.Tools = append(d.current.Tools, tool)
 }
 

@@ -69,11 +69,11 @@ func play(t *testing.T, text string) string {
 		agents: map[string]*agent.Agent{},
 		models: models(t, archive),
 		sets:   map[string]*testToolset{},
-		runner: &agent.Runner{Context: &agent.RunContext{ID: "run_1"}},
+		runner: &agent.Runner{},
 	}
 	d.agent = &agent.Agent{Name: "ops", Model: d.models["ops"]}
 	d.agents["ops"], d.current = d.agent, d.agent
-	d.runner.Checkpoint = d.checkpoint
+	d.options = agent.RunOptions{Context: &agent.RunContext{ID: "run_1"}, Checkpoint: d.checkpoint}
 	for i := range archive.Files {
 		f := &archive.Files[i]
 		switch {
@@ -131,6 +131,7 @@ type dialogue struct {
 	sets    map[string]*testToolset
 	world   string
 	runner  *agent.Runner
+	options agent.RunOptions
 	session *agent.MemorySession
 	state   *agent.RunState
 	journal *faultyJournal

@@ -79,6 +79,11 @@ func (d *dialogue) form(tool *agent.Tool, options []string) {
 			return out, nil
 		}
 	}
+	hosted := func(description string) {
+		d := tool.Description
+		*tool = agent.NewHostedTool(tool.Kind, tool.Name, json.RawMessage(description), nil)
+		tool.Description = d
+	}
 	for _, o := range options {
 		switch o {
 		case "custom":
@@ -89,10 +94,10 @@ func (d *dialogue) form(tool *agent.Tool, options []string) {
 			other(agent.KindApplyPatch, agent.WireApplyPatch)
 		case "hosted":
 			other(agent.KindHostedMCP, agent.WireHosted)
-			tool.Hosted, tool.Invoke = json.RawMessage(`{"type":"mcp","server_label":"`+tool.Name+`","server_url":"https://example.com","require_approval":"always"}`), nil
+			hosted(`{"type":"mcp","server_label":"` + tool.Name + `","server_url":"https://example.com","require_approval":"always"}`)
 		case "search":
 			other(agent.KindWebSearch, agent.WireHosted)
-			tool.Hosted, tool.Invoke = json.RawMessage(`{"type":"web_search"}`), nil
+			hosted(`{"type":"web_search"}`)
 		case "external":
 			tool.Kind, tool.External, tool.Invoke = agent.KindExternal, true, nil
 		}
@@ -148,15 +153,19 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	case "kind":
 		tool.Kind = agent.ToolKind(value)
 	case "url":
-		tool.Hosted = json.RawMessage(strings.Replace(string(tool.Hosted), "https://example.com", value, 1))
+		described := strings.Replace(string(tool.Hosted()), "https://example.com", value, 1)
+		made := agent.NewHostedTool(tool.Kind, tool.Name, json.RawMessage(described), nil)
+		made.Description, made.NeedsApproval, made.OnApproval = tool.Description, tool.NeedsApproval, tool.OnApproval
+		made.InputGuardrails, made.OutputGuardrails = tool.InputGuardrails, tool.OutputGuardrails
+		*tool = made
 	case "binding":
-		tool.Binding = []string{value}
+		tool.Attributes = []string{value}
 	case "input":
-		tool.Input = append(tool.Input, value)
+		tool.Fields = append(tool.Fields, value)
 	case "bind":
-		tool.Bind = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{d.world}, nil }
+		tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{d.world}, nil }
 	case "bind-error":
-		tool.Bind = func(context.Context, *agent.ToolCall) ([]string, error) { return nil, errors.New("no such file") }
+		tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return nil, errors.New("no such file") }
 	case "before", "guard", "guard-again-once":
 		tool.InputGuardrails = append(tool.InputGuardrails, agent.ToolInputGuardrail{
 			Name: o, BeforeApproval: key == "before",

@@ -89,8 +89,8 @@ func (j *watchedJournal) Intent(ctx context.Context, e agent.Effect) (*agent.Too
 		{e.Review, "review"},
 		{e.Retry, "retry"},
 		{e.Original != nil, "originally " + string(e.Original)},
-		{len(e.Facts) > 0, "facts " + strings.Join(e.Facts, ", ")},
-		{e.Digest != agent.CallDigest(e.Definition, e.Call.Arguments, e.Facts...), "WRONG DIGEST"},
+		{len(e.Preconditions) > 0, "facts " + strings.Join(e.Preconditions, ", ")},
+		{e.Digest != e.Definition.Call(e.Call.Arguments, e.Preconditions...), "WRONG DIGEST"},
 	} {
 		if part.is {
 			line += ", " + part.text

@@ -15,8 +15,8 @@ import (
 // The definition digest binds what a tool is: the parts below, in this order, each preceded by its length as eight
 // bytes, big endian, so that no two lists of parts share an encoding.
 //
-//	"countersign.tool/1", kind, name, description, schema as written, version, number of bindings, bindings…
-//	"countersign.tool/2", the same, wire form, hosted description, number of input fields, input fields…, external
+//	"countersign.tool/1", kind, name, description, schema as written, version, number of attributes, attributes…
+//	"countersign.tool/2", the same, wire form, hosted description, number of fields, fields…, external
 //
 // The second form is that of tools that have one of the parts which the first lacks. The definition of a call of a hosted
 // MCP server's tool also holds that tool as the server listed it:
@@ -24,10 +24,10 @@ import (
 //	"countersign.hosted/1", definition digest of the server, name of the tool, its listed description
 //
 // The call digest binds a tool's definition and the canonical arguments of one call, encoded the same way; the second
-// form is that of calls with facts (Tool.Bind):
+// form is that of calls with preconditions:
 //
 //	"countersign.call/1", definition digest, canonical arguments
-//	"countersign.call/2", definition digest, canonical arguments, number of facts, facts…
+//	"countersign.call/2", definition digest, canonical arguments, number of preconditions, preconditions…
 //
 // Gates, timeouts and code are not in it: they may change without making a decision stale.
 type Digest [sha256.Size]byte
@@ -56,7 +56,7 @@ func limit(text []byte, max int) []byte { return text[:min(len(text), max)] }
 
 // Digest returns the digest of the tool's definition.
 func (t Tool) Digest() Digest {
-	more := t.Wire != WireFunction || len(t.Hosted) > 0 || len(t.Input) > 0 || t.External
+	more := t.Wire != WireFunction || len(t.hosted) > 0 || len(t.Fields) > 0 || t.External
 	domain := "countersign.tool/1"
 	if more {
 		domain = "countersign.tool/2"
@@ -67,28 +67,28 @@ func (t Tool) Digest() Digest {
 	h.add(t.Description)
 	h.add(string(t.Parameters))
 	h.add(t.Version)
-	h.list(t.Binding)
+	h.list(t.Attributes)
 	if more {
 		h.add(string(t.Wire))
-		h.add(string(t.Hosted))
-		h.list(t.Input)
+		h.add(string(t.hosted))
+		h.list(t.Fields)
 		h.add(strconv.FormatBool(t.External))
 	}
 	return h.sum()
 }
 
-// CallDigest returns the digest of a call with canonical arguments of a tool with the definition, and with the facts
-// that Tool.Bind determined, if any.
-func CallDigest(definition Digest, canonical []byte, facts ...string) Digest {
+// Call returns the digest of a call with canonical arguments of a tool whose definition has the digest d, and with the
+// preconditions of the call, if it has any.
+func (d Digest) Call(canonical []byte, preconditions ...string) Digest {
 	domain := "countersign.call/1"
-	if len(facts) > 0 {
+	if len(preconditions) > 0 {
 		domain = "countersign.call/2"
 	}
 	h := newParts(domain)
-	h.add(string(definition[:]))
+	h.add(string(d[:]))
 	h.add(string(canonical))
-	if len(facts) > 0 {
-		h.list(facts)
+	if len(preconditions) > 0 {
+		h.list(preconditions)
 	}
 	return h.sum()
 }

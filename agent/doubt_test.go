@@ -18,7 +18,7 @@ func TestRetryInAChangedWorld(t *testing.T) {
 	runs := 0
 	tool := agent.Tool{
 		Name: "push", NeedsApproval: agent.AlwaysAsk,
-		Bind: func(context.Context, *agent.ToolCall) ([]string, error) {
+		Preconditions: func(context.Context, *agent.ToolCall) ([]string, error) {
 			return []string{fmt.Sprint("revision ", runs)}, nil
 		},
 		Invoke: func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
@@ -30,14 +30,14 @@ func TestRetryInAChangedWorld(t *testing.T) {
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(scripted.Call("c1", "push", `{}`)), scripted.Say("Done."))}
 	r := &agent.Runner{}
-	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
 	for n, want := range []agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown} {
 		if len(res.Interruptions) != 1 || res.Interruptions[0].Kind != want {
 			t.Fatalf("question %d: %+v", n, res.Interruptions)
 		}
 		must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
-		res, err = r.Resume(t.Context(), a, res.State)
+		res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 		must(t, err)
 	}
 	if !res.State.Finished() || runs != 2 {
@@ -57,12 +57,12 @@ func TestAnswerAfterTheOutput(t *testing.T) {
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{broken, pay}, Model: scripted.New(
 		scripted.Calls(scripted.Call("c1", "broken", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
 	r := &agent.Runner{}
-	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
 	questions := res.Interruptions
 	must(t, res.State.Approve(questions[0], agent.ApproveOptions{}))
 	must(t, res.State.Reject(questions[1], agent.RejectOptions{}))
-	if res, err = r.Resume(t.Context(), a, res.State); !errors.Is(err, agent.ErrFatal) {
+	if res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{}); !errors.Is(err, agent.ErrFatal) {
 		t.Fatal(err)
 	}
 	for _, s := range []*agent.RunState{res.State, reloaded(t, res.State, a)} {
@@ -96,7 +96,7 @@ func TestStoppedBeforeTheGate(t *testing.T) {
 		return true, nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	pay.Bind = func(ctx context.Context, c *agent.ToolCall) ([]string, error) {
+	pay.Preconditions = func(ctx context.Context, c *agent.ToolCall) ([]string, error) {
 		if string(c.Arguments) == `{"amount":2}` {
 			cancel()
 		}
@@ -105,13 +105,13 @@ func TestStoppedBeforeTheGate(t *testing.T) {
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay}, Model: scripted.New(
 		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)), scripted.Say("Done."))}
 	r := &agent.Runner{}
-	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
 	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{Arguments: json.RawMessage(`{"amount":2}`)}))
-	if res, err = r.Resume(ctx, a, res.State); !errors.Is(err, context.Canceled) {
+	if res, err = r.Resume(ctx, a, res.State, agent.RunOptions{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	res, err = r.Resume(t.Context(), a, reloaded(t, res.State, a))
+	res, err = r.Resume(t.Context(), a, reloaded(t, res.State, a), agent.RunOptions{})
 	must(t, err)
 	if len(res.Interruptions) != 1 || string(res.Interruptions[0].Call.Arguments) != `{"amount":2}` {
 		t.Errorf("the gate fails on what was made of the call, and nobody is asked: %+v", res.Interruptions)

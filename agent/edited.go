@@ -31,7 +31,7 @@ func (c *call) edited(tool *Tool) bool {
 		return false
 	}
 	if c.Given && tool != nil {
-		arguments = without(arguments, tool.Input)
+		arguments = without(arguments, tool.Fields)
 	}
 	return !bytes.Equal(arguments, c.written)
 }

@@ -23,7 +23,7 @@ var (
 	ErrFatal = errors.New("fatal tool error")
 	// ErrToolset is returned when a toolset cannot say what tools it has. Nothing has happened; trying again may help.
 	ErrToolset = errors.New("toolset not available")
-	// ErrStopped is returned when Runner.Stop asked the run to end between two turns. Resume goes on.
+	// ErrStopped is returned when RunOptions.Stop asked the run to end between two turns. Resume goes on.
 	ErrStopped = errors.New("stopped")
 	// ErrTripwire is returned, wrapped in a *TripwireError, when a guardrail ended the run.
 	ErrTripwire = errors.New("guardrail tripwire triggered")

@@ -35,13 +35,9 @@ type HandedOff struct {
 	From, To string
 }
 
-// Done is the last event. Result is what Run or Resume would have returned, and the error beside it is theirs.
-type Done struct{ Result *Result }
-
 func (ModelText) event()         {}
 func (ItemAdded) event()         {}
 func (ToolStarted) event()       {}
 func (ToolEnded) event()         {}
 func (ApprovalRequested) event() {}
 func (HandedOff) event()         {}
-func (Done) event()              {}

@@ -26,7 +26,7 @@ func Example() {
 
 	ctx := context.Background()
 	var runner agent.Runner
-	result, err := runner.Run(ctx, ops, agent.UserMessage("Send Ada 5 euros."))
+	result, err := runner.Run(ctx, ops, []agent.Item{agent.UserMessage("Send Ada 5 euros.")}, agent.RunOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -48,7 +48,7 @@ func Example() {
 			panic(err)
 		}
 	}
-	result, err = runner.Resume(ctx, ops, state)
+	result, err = runner.Resume(ctx, ops, state, agent.RunOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -28,7 +28,7 @@ type outcome struct {
 	call      *call
 	output    *ToolOutput
 	untouched bool // the output says that nothing was carried out
-	blind     bool // it says so because Tool.Bind failed
+	blind     bool // it says so because Tool.Preconditions failed
 	question  InterruptionKind
 	attempt   int
 	again     bool     // a guardrail wants people asked once more
@@ -113,7 +113,7 @@ func (l *loop) record(r *round, o outcome) {
 		return
 	case o.question != "":
 		if o.changed {
-			c.Facts = o.facts
+			c.Preconditions = o.facts
 			c.bind(*c.Definition)
 		}
 		c.ask(o.question)
@@ -230,7 +230,7 @@ func (l *loop) done(ctx context.Context, effect Effect, output ToolOutput) error
 // doubt asks what became of the call, bound to the world as it is now.
 func (l *loop) doubt(ctx context.Context, j *job, effect Effect) outcome {
 	o := outcome{question: OutcomeUnknown, attempt: effect.Attempt + 1}
-	if j.tool.Bind != nil {
+	if j.tool.Preconditions != nil {
 		if facts, err := l.bindFacts(ctx, j.tool, j.input); err == nil {
 			o.facts, o.changed = facts, true
 		}
@@ -259,7 +259,7 @@ func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o outcome) o
 
 // check looks at everything that can speak against a call right before it runs. ends says that it must not run.
 func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
-	if o, ends = l.guardInput(ctx, j); ends || j.tool.Bind == nil {
+	if o, ends = l.guardInput(ctx, j); ends || j.tool.Preconditions == nil {
 		return o, ends
 	}
 	facts, err := l.bindFacts(ctx, j.tool, j.input)
@@ -270,18 +270,18 @@ func (l *loop) check(ctx context.Context, j *job) (o outcome, ends bool) {
 		return outcome{output: &ToolOutput{Text: unusableArguments(err), Failed: true}, untouched: true, blind: true}, true
 	case j.how.verdict == free && (j.tool.NeedsApproval == nil || j.how.review): // nobody relies on them
 		return outcome{}, false
-	case slices.Equal(facts, j.call.Facts):
-		j.input.Facts = facts
+	case slices.Equal(facts, j.call.Preconditions):
+		j.input.Preconditions = facts
 		return outcome{}, false
 	}
 	return outcome{question: cmp.Or(j.call.Question, Confirm), attempt: j.call.Attempt, facts: facts, changed: true}, true
 }
 
-// bindFacts calls Tool.Bind. It is called without the lock.
+// bindFacts calls Tool.Preconditions. It is called without the lock.
 func (l *loop) bindFacts(ctx context.Context, tool *Tool, input ToolCall) (facts []string, err error) {
 	own := input.clone()
 	err = l.safely(ctx, "bind", tool.Name, func() (err error) {
-		facts, err = tool.Bind(ctx, &own)
+		facts, err = tool.Preconditions(ctx, &own)
 		return err
 	})
 	for i := range facts {
@@ -296,25 +296,25 @@ func (l *loop) effect(j *job) (Effect, error) {
 	if j.tool.Wire != WireHosted {
 		definition = j.tool.Digest()
 	}
-	digest := CallDigest(definition, j.input.Arguments, j.call.Facts...)
+	digest := definition.Call(j.input.Arguments, j.call.Preconditions...)
 	id := j.id
 	if digest != *j.call.Digest {
 		return Effect{}, fmt.Errorf("%w: call %s is not what it was when it was asked about", ErrStale, id)
 	}
 	e := Effect{
-		ID:           j.input.EffectID,
-		Interruption: id,
-		Call:         j.input.clone(),
-		Definition:   definition,
-		Digest:       digest,
-		Idempotent:   j.tool.repeatable(),
-		Tool:         j.tool,
-		Decided:      j.how.verdict == approved && j.how.exact,
-		Always:       j.how.verdict == approved && !j.how.exact,
-		Review:       j.how.review,
-		Facts:        slices.Clone(j.call.Facts),
-		Retry:        j.call.Question == OutcomeUnknown,
-		Attempt:      j.call.Attempt,
+		ID:            j.input.EffectID,
+		Interruption:  id,
+		Call:          j.input.clone(),
+		Definition:    definition,
+		Digest:        digest,
+		Idempotent:    j.tool.repeatable(),
+		Tool:          j.tool,
+		Decided:       j.how.verdict == approved && j.how.exact,
+		Always:        j.how.verdict == approved && !j.how.exact,
+		Review:        j.how.review,
+		Preconditions: slices.Clone(j.call.Preconditions),
+		Retry:         j.call.Question == OutcomeUnknown,
+		Attempt:       j.call.Attempt,
 	}
 	if j.call.Arguments != nil {
 		e.Original = slices.Clone(j.call.written)

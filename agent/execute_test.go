@@ -56,7 +56,7 @@ func TestTimeout(t *testing.T) {
 		})
 		tool.Timeout = 30 * time.Second
 		start := time.Now()
-		res, err := (&agent.Runner{}).Run(t.Context(), fleet(2, tool))
+		res, err := (&agent.Runner{}).Run(t.Context(), fleet(2, tool), nil, agent.RunOptions{})
 		must(t, err)
 		got := outputs(res)
 		if !strings.Contains(got["c0"], "did not finish within 30s") || got["c1"] != "in time" {
@@ -86,7 +86,7 @@ func TestCancel(t *testing.T) {
 		lost := errors.New("lease lost")
 		time.AfterFunc(time.Minute, func() { cancel(lost) })
 		a := fleet(2, tool)
-		res, err := r.Run(ctx, a)
+		res, err := r.Run(ctx, a, nil, agent.RunOptions{})
 		if !errors.Is(err, lost) || !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
@@ -94,7 +94,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("outputs %v, journal %v", got, journal.log)
 		}
 		// The second call's output is held: it waits for the first one's.
-		res, err = r.Resume(t.Context(), a, res.State)
+		res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 		must(t, err)
 		if in := res.Interruptions; len(in) != 1 || in[0].Kind != agent.OutcomeUnknown || in[0].Call.ID != "c0" {
 			t.Fatalf("got %+v", in)
@@ -111,8 +111,9 @@ func TestCancelBeforeIntent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var journal faultyJournal
 	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil })
-	r := &agent.Runner{Journal: &journal, Checkpoint: func(context.Context, agent.Delta) error { cancel(); return nil }}
-	if _, err := r.Run(ctx, fleet(3, tool)); !errors.Is(err, context.Canceled) || len(journal.log) != 0 {
+	o := agent.RunOptions{Checkpoint: func(context.Context, agent.Delta) error { cancel(); return nil }}
+	r := &agent.Runner{Journal: &journal}
+	if _, err := r.Run(ctx, fleet(3, tool), nil, o); !errors.Is(err, context.Canceled) || len(journal.log) != 0 {
 		t.Errorf("got %v, journal %v", err, journal.log)
 	}
 }
@@ -124,7 +125,7 @@ func TestGoexit(t *testing.T) {
 		runtime.Goexit()
 		return agent.ToolOutput{}, nil
 	})
-	if _, err := (&agent.Runner{MaxParallelCalls: 1}).Run(t.Context(), fleet(3, tool)); err == nil {
+	if _, err := (&agent.Runner{MaxParallelCalls: 1}).Run(t.Context(), fleet(3, tool), nil, agent.RunOptions{}); err == nil {
 		t.Error("nobody noticed")
 	}
 }
@@ -148,7 +149,7 @@ func TestParallel(t *testing.T) {
 				return agent.ToolOutput{}, nil
 			})
 			start := time.Now()
-			_, err := (&agent.Runner{MaxParallelCalls: tt.bound}).Run(t.Context(), fleet(6, tool))
+			_, err := (&agent.Runner{MaxParallelCalls: tt.bound}).Run(t.Context(), fleet(6, tool), nil, agent.RunOptions{})
 			must(t, err)
 			if peak.Load() != tt.peak || time.Since(start) != tt.took {
 				t.Errorf("bound %d: %d at once, took %v", tt.bound, peak.Load(), time.Since(start))
@@ -167,7 +168,7 @@ func TestOutputsInOrder(t *testing.T) {
 		})
 		var checkpoints []int
 		var during atomic.Int32
-		r := &agent.Runner{Checkpoint: func(_ context.Context, d agent.Delta) error {
+		o := agent.RunOptions{Checkpoint: func(_ context.Context, d agent.Delta) error {
 			if during.Add(1) != 1 {
 				t.Error("two checkpoints at once")
 			}
@@ -175,7 +176,7 @@ func TestOutputsInOrder(t *testing.T) {
 			during.Add(-1)
 			return nil
 		}}
-		res, err := r.Run(t.Context(), fleet(3, tool), agent.UserMessage("go"))
+		res, err := new(agent.Runner).Run(t.Context(), fleet(3, tool), []agent.Item{agent.UserMessage("go")}, o)
 		must(t, err)
 		if got := describe(res.NewItems); !strings.Contains(got, "output c0: c0\noutput c1: c1\noutput c2: c2\n") {
 			t.Error(got)
@@ -214,7 +215,7 @@ func TestNoCallAfterError(t *testing.T) {
 			return agent.ToolOutput{Text: "done"}, nil
 		})
 		a := fleet(5, tool)
-		res, err := (&agent.Runner{MaxParallelCalls: 2}).Run(t.Context(), a)
+		res, err := (&agent.Runner{MaxParallelCalls: 2}).Run(t.Context(), a, nil, agent.RunOptions{})
 		if !errors.Is(err, agent.ErrFatal) || ran.Load() != 2 {
 			t.Errorf("got %v after %d calls", err, ran.Load())
 		}
@@ -252,12 +253,12 @@ func TestCallsAreIsolated(t *testing.T) {
 		scripted.Calls(scripted.Call("c1", "pay", `{"to":"me"}`)), scripted.Say("Done."),
 	)}
 	r := &agent.Runner{Journal: spoiler{}}
-	res, err := r.Run(t.Context(), a)
+	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
 	must(t, err)
 	in := res.Interruptions[0]
 	must(t, res.State.Approve(in, agent.ApproveOptions{}))
 	spoil(&in.Call)
-	res, err = r.Resume(t.Context(), a, res.State)
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 	must(t, err)
 	if len(got) != 1 || got[0] != `{"to":"me"}opspay` || outputs(res)["c1"] != "me" {
 		t.Errorf("got %v, %v", got, outputs(res))
@@ -288,7 +289,7 @@ func TestToolChangesDuringResume(t *testing.T) {
 		scripted.Calls(scripted.Call("c1", "pay", `{"to":"a"}`), scripted.Call("c2", "pay", `{"to":"b"}`)),
 	)}
 	var r agent.Runner
-	res, err := r.Run(t.Context(), a)
+	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
 	must(t, err)
 	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
 	must(t, res.State.Reject(res.Interruptions[1], agent.RejectOptions{}))
@@ -296,7 +297,7 @@ func TestToolChangesDuringResume(t *testing.T) {
 		a.Tools[0].Version = "2" // between the check at the start of Resume and the execution
 		return "", nil
 	}
-	if _, err = r.Resume(t.Context(), a, res.State); !errors.Is(err, agent.ErrStale) || ran {
+	if _, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{}); !errors.Is(err, agent.ErrStale) || ran {
 		t.Errorf("got %v, ran %v", err, ran)
 	}
 }
@@ -316,12 +317,12 @@ func TestValidatorChangesAfterBeginning(t *testing.T) {
 	}
 	a := fleet(1, tool)
 	var r agent.Runner
-	res, err := r.Run(t.Context(), a)
+	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
 	if !errors.Is(err, agent.ErrFatal) {
 		t.Fatal(err)
 	}
 	refuse = true
-	res, err = r.Resume(t.Context(), a, res.State)
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 	if err != nil || len(res.Interruptions) != 1 || res.Interruptions[0].Kind != agent.OutcomeUnknown {
 		t.Errorf("got %+v, %v", res.Interruptions, err)
 	}
@@ -340,19 +341,19 @@ func TestEffects(t *testing.T) {
 		scripted.Say("Done."),
 	)}
 	journal := &recorder{effects: make(map[string]agent.Effect)}
-	r := &agent.Runner{Journal: journal, Context: &agent.RunContext{ID: "run_7", Value: 42}}
-	res, err := r.Run(t.Context(), a)
+	r, o := &agent.Runner{Journal: journal}, agent.RunOptions{Context: &agent.RunContext{ID: "run_7", Value: 42}}
+	res, err := r.Run(t.Context(), a, nil, o)
 	must(t, err)
 	in := res.Interruptions[0]
 	must(t, res.State.Approve(in, agent.ApproveOptions{Always: true}))
-	_, err = r.Resume(t.Context(), a, res.State)
+	_, err = r.Resume(t.Context(), a, res.State, o)
 	must(t, err)
 
 	c1, c2, c3 := journal.effects["c1"], journal.effects["c2"], journal.effects["c3"]
 	if !c1.Decided || c1.Always || c2.Decided || c2.Always || c3.Decided || !c3.Always || !c2.Idempotent || c1.Idempotent {
 		t.Errorf("who let them through: %+v\n%+v\n%+v", c1, c2, c3)
 	}
-	if c1.Digest != in.Digest || c1.Definition != pay.Digest() || c1.Digest != agent.CallDigest(pay.Digest(), []byte(`{"to":"a"}`)) {
+	if c1.Digest != in.Digest || c1.Definition != pay.Digest() || c1.Digest != pay.Digest().Call([]byte(`{"to":"a"}`)) {
 		t.Error("the digest is not the one people saw")
 	}
 	if c1.Interruption != in.ID || c1.ID != in.Call.EffectID || c3.Interruption != "ops/2/c3" || c3.Call.Turn != 2 {
@@ -363,7 +364,7 @@ func TestEffects(t *testing.T) {
 		t.Errorf("effect ids: %v", seen)
 	}
 	journal.effects = make(map[string]agent.Effect)
-	_, err = (&agent.Runner{Journal: journal, Context: &agent.RunContext{ID: "run_8"}}).Run(t.Context(), a)
+	_, err = (&agent.Runner{Journal: journal}).Run(t.Context(), a, nil, runOf("run_8"))
 	must(t, err)
 	if journal.effects["c2"].ID == c2.ID {
 		t.Error("two runs share an effect id")
@@ -398,10 +399,10 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Hooks:  &agent.Hooks{ToolStart: func(context.Context, *agent.ToolCall) { panic("secret-hook") }},
 	}
-	res, err := r.Run(t.Context(), a)
+	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
 	must(t, err)
 	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
-	res, err = r.Resume(t.Context(), a, res.State)
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 	must(t, err)
 	for _, code := range []string{"tool", "gate", "hook"} { // each with the place in this file
 		if line := regexp.MustCompile(code + " panicked.*execute_test.go").FindString(log.String()); line == "" {

@@ -18,11 +18,12 @@ import (
 // one at a time.
 type execution struct {
 	*Runner
+	RunOptions
 	state   *RunState
 	journal Journal
 	base    *slog.Logger
 	shared  *RunContext
-	start   int // items of the run's own conversation that were there before
+	first   int // items of the run's own conversation that were there before
 	delta   int // items that checkpoints have covered
 	events  func(Event)
 	touched touching
@@ -119,7 +120,7 @@ func (l *loop) work(ctx context.Context, fresh bool) (waits bool, err error) {
 	}
 	switch {
 	case f.waits():
-		return true, nil
+		return len(f.questions(nil, unanswered)) > 0, nil // an answer may have been recorded meanwhile
 	case !f.done(): // only handoffs are left
 		return false, l.handOver(ctx)
 	}
@@ -286,11 +287,10 @@ func (x *execution) checkpoint(ctx context.Context) error {
 // finish turns the state into what Run and Resume return.
 func (x *execution) finish(err error) (*Result, error) {
 	s := x.state
-	result := &Result{State: s, NewItems: slices.Clone(s.frame.own(x.start))}
+	result := &Result{State: s, Interruptions: s.Undecided(), NewItems: slices.Clone(s.frame.own(x.first))}
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}
-	result.Interruptions = s.Interruptions()
 	result.FinalOutput = s.FinalOutput()
 	return result, nil
 }

@@ -226,18 +226,18 @@ func (f *frame) toolCall(c *call) ToolCall {
 // interruption returns the question that the call waits for.
 func (f *frame) interruption(c *call) Interruption {
 	in := Interruption{
-		ID:         f.interruptionID(c.ID),
-		Kind:       c.Question,
-		Attempt:    c.Attempt,
-		Call:       f.toolCall(c),
-		Definition: *c.Definition,
-		Digest:     *c.Digest,
-		Facts:      slices.Clone(c.Facts),
+		ID:            f.interruptionID(c.ID),
+		Kind:          c.Question,
+		Attempt:       c.Attempt,
+		Call:          f.toolCall(c),
+		Definition:    *c.Definition,
+		Digest:        *c.Digest,
+		Preconditions: slices.Clone(c.Preconditions),
 	}
 	if c.Arguments != nil {
 		in.Original = slices.Clone(c.written)
 	}
-	if c.Question == InputRequired {
+	if c.Question == FieldsRequired {
 		if tool := f.tool(c); tool != nil {
 			in.Fields = tool.fields()
 		}
@@ -265,10 +265,10 @@ func (f *frame) question(in *Interruption) (*call, *frame, error) {
 	return nil, nil, ErrUnknownInterruption
 }
 
-// nest begins a conversation of the agent that answers the call.
-func (f *frame) nest(c *call, a *Agent, maxTurns int, input []Item) (*frame, error) {
-	s := f.state
-	inner := &frame{state: s, number: s.frames + 1, parent: f, outer: c, entry: a.Name, agent: a.Name, maxTurns: maxTurns}
+// nest begins a conversation of the tool's agent, which answers the call.
+func (f *frame) nest(c *call, t *Tool, input []Item) (*frame, error) {
+	s, name := f.state, t.agent.Name
+	inner := &frame{state: s, number: s.frames + 1, parent: f, outer: c, entry: name, agent: name, maxTurns: t.Use.turns()}
 	for i := range input {
 		clean, err := cleanItem(input[i])
 		if err != nil {

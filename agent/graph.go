@@ -42,7 +42,7 @@ func (g graph) add(a *Agent) error {
 	g[a.Name] = a
 	for i := range a.Tools {
 		if inner := a.Tools[i].agent; inner != nil {
-			if err := g.add(inner.agent); err != nil {
+			if err := g.add(inner); err != nil {
 				return err
 			}
 		}

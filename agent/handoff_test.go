@@ -22,7 +22,7 @@ func TestHandoffAfterItsFilterFailed(t *testing.T) {
 			return items
 		}}}}
 	r := &agent.Runner{}
-	res, err := r.Run(t.Context(), ops, agent.UserMessage("go"))
+	res, err := r.Run(t.Context(), ops, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	if err == nil || !strings.Contains(err.Error(), "handoff") {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestHandoffAfterItsFilterFailed(t *testing.T) {
 		if n := len(s.Items()); n != 2 {
 			t.Errorf("%d items after the error", n)
 		}
-		res, err := r.Resume(t.Context(), ops, s)
+		res, err := r.Resume(t.Context(), ops, s, agent.RunOptions{})
 		must(t, err)
 		if res.FinalOutput != "Billing here." {
 			t.Errorf("%s answers: %s", s.Agent(), res.FinalOutput)

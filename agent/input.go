@@ -11,21 +11,21 @@ import (
 )
 
 var (
-	errInputField = errors.New("its Input names a property that its Parameters do not have")
-	errNoInput    = errors.New("it has Input without Parameters")
+	errInputField = errors.New("its Fields name a property that its Parameters do not have")
+	errNoInput    = errors.New("it has Fields without Parameters")
 )
 
-// checkInput reports whether Input names properties of Parameters.
-func (t *Tool) checkInput() error {
-	if len(t.Input) == 0 {
+// checkFields reports whether Fields names properties of Parameters.
+func (t *Tool) checkFields() error {
+	if len(t.Fields) == 0 {
 		return nil
 	}
 	if len(t.Parameters) == 0 {
 		return errNoInput
 	}
 	fields := t.fields()
-	for i, name := range t.Input {
-		if slices.Contains(t.Input[:i], name) || !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+	for i, name := range t.Fields {
+		if slices.Contains(t.Fields[:i], name) || !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
 			return fmt.Errorf("%w: %q", errInputField, name)
 		}
 	}
@@ -46,7 +46,7 @@ func (t *Tool) fields() []Field {
 	_ = r.Object(func(key []byte) error {
 		name := string(key)
 		value, err := r.Skip()
-		if err != nil || !slices.Contains(t.Input, name) {
+		if err != nil || !slices.Contains(t.Fields, name) {
 			return err
 		}
 		field := Field{Name: name, Required: slices.Contains(schema.Required, name), Schema: slices.Clone(value)}
@@ -87,7 +87,7 @@ func (f *Field) read(schema json.RawMessage) {
 func (t *Tool) withoutInput(arguments json.RawMessage) error {
 	r := lex.New(arguments, canon.MaxDepth)
 	return r.Object(func(key []byte) error {
-		if slices.Contains(t.Input, string(key)) {
+		if slices.Contains(t.Fields, string(key)) {
 			return fmt.Errorf("a person fills in %q; leave it out", string(key))
 		}
 		_, err := r.Skip()
@@ -108,7 +108,7 @@ func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, erro
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(t.Input, string(key)) {
+		if !slices.Contains(t.Fields, string(key)) {
 			return fmt.Errorf("%q is not one of the fields asked for", string(key))
 		}
 		if len(merged) > 1 {

@@ -12,8 +12,8 @@ const (
 	// OutcomeUnknown waits for somebody to find out whether a call ran before a crash: Approve runs it again,
 	// Approve with an Output records what a person found out, Reject gives up on it.
 	OutcomeUnknown InterruptionKind = "outcome_unknown"
-	// InputRequired waits for the properties of the arguments that a person fills in: Approve with Input.
-	InputRequired InterruptionKind = "input"
+	// FieldsRequired waits for the properties of the arguments that a person fills in: Approve with Fields.
+	FieldsRequired InterruptionKind = "input"
 	// ExternalResult waits for the result of a call that somebody outside carries out: Approve with an Output.
 	ExternalResult InterruptionKind = "external"
 )
@@ -28,13 +28,13 @@ type Interruption struct {
 	Call    ToolCall `json:"call"`
 	// Definition is the digest of the tool's definition when the call was made.
 	Definition Digest `json:"definition"`
-	// Digest binds the definition, the canonical arguments and the Facts together: what was shown is what runs.
+	// Digest binds the definition, the canonical arguments and the Preconditions together: what was shown is what runs.
 	Digest Digest `json:"digest"`
-	// Facts are what Tool.Bind said when the question was put.
-	Facts []string `json:"facts,omitempty"`
+	// Preconditions are what Tool.Preconditions said when the question was put.
+	Preconditions []string `json:"facts,omitempty"`
 	// Original holds the arguments as the model wrote them, canonical, when a person changed or completed them.
 	Original json.RawMessage `json:"original,omitempty"`
-	// Fields are what InputRequired asks for, in the order of the tool's schema.
+	// Fields are what FieldsRequired asks for, in the order of the tool's schema.
 	Fields []Field `json:"fields,omitempty"`
 }
 
@@ -64,9 +64,9 @@ type ApproveOptions struct {
 	// Arguments, if set, replace the call's: a JSON object, read as strictly as a model's and valid under the tool's schema.
 	// The call has a new digest then, and the model is told what was carried out. Only for Confirm, and not with Always.
 	Arguments json.RawMessage
-	// Input holds the values that InputRequired asks for, as a JSON object. What the tool's gate says about the completed
+	// Fields holds the values that FieldsRequired asks for, as a JSON object. What the tool's gate says about the completed
 	// call is asked next.
-	Input json.RawMessage
+	Fields json.RawMessage
 }
 
 // RejectOptions say how a call is rejected. The zero value rejects this one call with the default message.
@@ -76,6 +76,3 @@ type RejectOptions struct {
 	// Message is what the model reads as the call's output; a pointer because an empty message is one too.
 	Message *string
 }
-
-// DefaultRejection is what the model reads when a call is rejected without a message.
-const DefaultRejection = "Tool execution was not approved."

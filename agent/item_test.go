@@ -97,7 +97,7 @@ func TestItemsComeBack(t *testing.T) {
 
 func TestDigests(t *testing.T) {
 	t.Parallel()
-	base := agent.Tool{Name: "a", Description: "d", Version: "1", Parameters: json.RawMessage(`{}`), Binding: []string{"x", "y"}}
+	base := agent.Tool{Name: "a", Description: "d", Version: "1", Parameters: json.RawMessage(`{}`), Attributes: []string{"x", "y"}}
 	seen := map[agent.Digest]string{base.Digest(): "base"}
 	for why, change := range map[string]func(*agent.Tool){
 		"name":                     func(t *agent.Tool) { t.Name = "b" },
@@ -105,9 +105,9 @@ func TestDigests(t *testing.T) {
 		"version":                  func(t *agent.Tool) { t.Version = "2" },
 		"kind":                     func(t *agent.Tool) { t.Kind = agent.KindHTTP },
 		"schema, as it is written": func(t *agent.Tool) { t.Parameters = json.RawMessage(`{ }`) },
-		"binding":                  func(t *agent.Tool) { t.Binding = []string{"x", "z"} },
-		"binding in another order": func(t *agent.Tool) { t.Binding = []string{"y", "x"} },
-		"binding joined":           func(t *agent.Tool) { t.Binding = []string{"xy"} },
+		"binding":                  func(t *agent.Tool) { t.Attributes = []string{"x", "z"} },
+		"binding in another order": func(t *agent.Tool) { t.Attributes = []string{"y", "x"} },
+		"binding joined":           func(t *agent.Tool) { t.Attributes = []string{"xy"} },
 		"text moved between parts": func(t *agent.Tool) { t.Name, t.Description = "ad", "" },
 	} {
 		tool := base
@@ -122,8 +122,8 @@ func TestDigests(t *testing.T) {
 	if same.Digest() != base.Digest() {
 		t.Error("gates and timeouts are not part of the definition")
 	}
-	d := agent.CallDigest(base.Digest(), []byte(`{}`))
-	if d == agent.CallDigest(base.Digest(), []byte(`{"a":1}`)) || d == agent.CallDigest(same.Digest(), nil) || d == base.Digest() {
+	d := base.Digest().Call([]byte(`{}`))
+	if d == base.Digest().Call([]byte(`{"a":1}`)) || d == same.Digest().Call(nil) || d == base.Digest() {
 		t.Error("calls share a digest")
 	}
 	text, err := d.MarshalText()

@@ -19,9 +19,9 @@ type Effect struct {
 	Decided, Always bool
 	// Review says that the gate would have asked but only wants the call looked at afterwards; see Tool.Audit.
 	Review bool
-	// Facts are what Tool.Bind said; Original are the arguments that the model wrote, when a person changed them.
-	Facts    []string
-	Original json.RawMessage
+	// Preconditions are what Tool.Preconditions said; Original are the arguments that the model wrote, when a person changed them.
+	Preconditions []string
+	Original      json.RawMessage
 	// Retry says that a person asked to run it again although an earlier execution has an unknown outcome. Attempt
 	// counts how often that was asked; it is zero for the first execution. A retry may itself be cut off by a crash:
 	// when an intent with the same Attempt is recorded already, the permission is used up, and the answer is

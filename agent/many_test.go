@@ -36,7 +36,7 @@ func TestManyCallsInOneAnswer(t *testing.T) {
 		}
 		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(calls...),
 			scripted.Say("Done."))}
-		res, err := (&agent.Runner{}).Run(t.Context(), a, agent.UserMessage("go"))
+		res, err := (&agent.Runner{}).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 		if errors.Is(err, agent.ErrModelBehavior) != tt.refused || (err != nil) != tt.refused ||
 			ran.Load() != int64(tt.runs) || len(res.Interruptions) != tt.asks {
 			t.Errorf("%d calls: %d ran, %d are asked about, %v", tt.calls, ran.Load(), len(res.Interruptions), err)

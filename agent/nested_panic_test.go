@@ -33,9 +33,9 @@ func TestPanicInside(t *testing.T) {
 		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "finance", `{"input":"x"}`)), scripted.Say("Done."))}
 	r := &agent.Runner{}
 	for name, run := range map[string]func(){
-		"Run": func() { _, _ = r.Run(t.Context(), ops, agent.UserMessage("go")) },
+		"Run": func() { _, _ = r.Run(t.Context(), ops, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{}) },
 		"Stream": func() {
-			r.Stream(t.Context(), ops, agent.UserMessage("go"))(func(agent.Event, error) bool { return true })
+			r.Stream(t.Context(), ops, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{}).Events()(func(agent.Event) bool { return true })
 		},
 	} {
 		if v := panicOf(run); v != "out of cheese" {

@@ -48,14 +48,14 @@ func TestTripwireInsideHidesNothing(t *testing.T) {
 		scripted.Calls(scripted.Call("c1", "ask", `{"input":"go"}`)), scripted.Say("Done."),
 	)}
 	r := &agent.Runner{Journal: &lostRecord{}}
-	res, err := r.Run(t.Context(), outer, agent.UserMessage("go"))
+	res, err := r.Run(t.Context(), outer, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	if trips != 1 || err == nil || errors.Is(err, agent.ErrTripwire) {
 		t.Fatalf("want the record that was lost, got %v after %d trips", err, trips)
 	}
 	// However often the guardrail trips before somebody asks the journal: the question comes, and nothing else.
 	asked := func(in agent.Interruption) bool { return in.Kind == agent.OutcomeUnknown && in.Call.Tool == "mail" }
 	for range 3 {
-		res, err = r.Resume(t.Context(), outer, res.State)
+		res, err = r.Resume(t.Context(), outer, res.State, agent.RunOptions{})
 		if res.State.Finished() || err != nil && !errors.Is(err, agent.ErrTripwire) {
 			t.Fatalf("the run went on, and nobody asked what became of the mail: %v", err)
 		}

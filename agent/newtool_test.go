@@ -182,7 +182,7 @@ func TestNewToolRefusesTypes(t *testing.T) {
 		{agent.NewTool[order, string]("x", "", nil), "no Invoke"},
 	} {
 		a := &agent.Agent{Name: "ops", Model: scripted.New(), Tools: []agent.Tool{tt.tool}}
-		_, err := (&agent.Runner{}).Run(t.Context(), a)
+		_, err := (&agent.Runner{}).Run(t.Context(), a, nil, agent.RunOptions{})
 		if !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want %q", err, tt.want)
 		}
@@ -246,4 +246,61 @@ func FuzzNewTool(f *testing.F) {
 			t.Fatalf("%s is valid, but becomes %s, which is not: %v", arguments, again, tool.Validate(again))
 		}
 	})
+}
+
+// TestNewExternalTool asks for the result of a call that is valid under the schema of the type, and runs nothing.
+func TestNewExternalTool(t *testing.T) {
+	t.Parallel()
+	deploy := agent.NewExternalTool[amountArgs]("deploy", "Deploy.")
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{deploy}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "deploy", `{"amount":"no"}`), scripted.Call("c2", "deploy", `{"amount":1}`)),
+		scripted.Say("Done."),
+	)}
+	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
+	must(t, err)
+	if len(res.Interruptions) != 1 || res.Interruptions[0].Kind != agent.ExternalResult || res.Interruptions[0].Call.ID != "c2" {
+		t.Fatalf("got %+v", res.Interruptions)
+	}
+	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{Output: &agent.ToolOutput{Text: "deployed"}}))
+	res, err = new(agent.Runner).Resume(t.Context(), a, res.State, agent.RunOptions{})
+	if err != nil || !strings.Contains(describe(res.NewItems), "output c2: deployed") {
+		t.Errorf("got %s, %v", describe(res.NewItems), err)
+	}
+	bad := agent.NewExternalTool[chan int]("bad", "")
+	if err := (&agent.Agent{Name: "ops", Model: scripted.New(), Tools: []agent.Tool{bad}}).Check(); !errors.Is(err, agent.ErrConfig) {
+		t.Errorf("a type that cannot be described: %v", err)
+	}
+}
+
+// TestNewHostedTool refuses what no provider could be told, and a Use that belongs to no agent.
+func TestNewHostedTool(t *testing.T) {
+	t.Parallel()
+	search := func(description, secrets string) agent.Tool {
+		return agent.NewHostedTool(agent.KindWebSearch, "search", json.RawMessage(description), json.RawMessage(secrets))
+	}
+	used := search(`{"type":"web_search"}`, "")
+	used.Use.MaxTurns = 3
+	own := agent.NewTool("own", "", noop[struct{}])
+	own.Use.MaxTurns = 3
+	for name, tt := range map[string]struct {
+		tool agent.Tool
+		ok   bool
+	}{
+		"a description": {search(`{"type":"web_search"}`, ""), true},
+		"secrets":       {search(`{"type":"web_search"}`, `{"headers":{"a":"b"}}`), true},
+		"none":          {search("", ""), false},
+		"no object":     {search(`["web_search"]`, ""), false},
+		"bad secrets":   {search(`{"type":"web_search"}`, `7`), false},
+		"used":          {used, false},
+		"used, own":     {own, false},
+	} {
+		err := (&agent.Agent{Name: "ops", Model: scripted.New(), Tools: []agent.Tool{tt.tool}}).Check()
+		if (err == nil) != tt.ok || err != nil && !errors.Is(err, agent.ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	tool := search(`{"type":"web_search"}`, `{"headers":{"a":"b"}}`)
+	if got := string(tool.Hosted()); got != `{"type":"web_search"}` {
+		t.Errorf("shown as %s", got)
+	}
 }

@@ -8,53 +8,64 @@ import (
 	"strings"
 )
 
-// DefaultMaxTurns bounds a run when Runner.MaxTurns is zero.
-const DefaultMaxTurns = 10
+// What is taken where nothing is set.
+const (
+	// DefaultMaxTurns bounds a run when RunOptions.MaxTurns is zero.
+	DefaultMaxTurns = 10
+	// DefaultRejection is what the model reads when a call is rejected without a message.
+	DefaultRejection = "Tool execution was not approved."
+)
 
-// Runner executes agents. The zero value is usable; a Runner may run many agents at once. It must not be copied after
-// first use.
+// Runner executes agents. It holds what belongs to the process; what belongs to one run are RunOptions. The zero value
+// is usable; a Runner may run many agents at once. It must not be copied after first use.
 type Runner struct {
-	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume.
-	// Negative: no limit. The calls of a response that no further model call could follow do not run and nobody is
-	// asked about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
-	MaxTurns int
-	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound. Each agent at work as a tool
-	// counts as one call, and has the same bound for its own.
-	MaxParallelCalls int
-	// Session is the conversation's memory; nil means none.
-	Session Session
-	// Conversation, if set, has the provider keep the conversation instead; see Conversation. On Resume the state knows.
-	Conversation *Conversation
 	// Journal makes effects happen at most once. Nil: kept in memory for the lifetime of the Runner, so that a state
 	// which is resumed twice through the same Runner does not repeat what it did; it remembers the last 65,536 effects.
 	Journal Journal
-	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of it
-	// runs, when outputs arrive, and when the session was written. It is called from one goroutine at a time; its error ends the run. The first delta
-	// of a Run starts at zero, the first of a Resume at the number of items the state had.
-	Checkpoint func(ctx context.Context, d Delta) error
+	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound. Each agent at work as a tool
+	// counts as one call, and has the same bound for its own.
+	MaxParallelCalls int
 	// RejectionMessage words what the model reads when a call was rejected without a message. Nil, an empty text, an
 	// error or a panic mean DefaultRejection.
 	RejectionMessage func(ctx context.Context, call *ToolCall) (string, error)
 	// ModelOf, if set, chooses the model of an agent instead of Agent.Model, for instance to wrap it.
 	ModelOf func(a *Agent) Model
-	// Hooks observe the run; nil means none.
+	// Hooks observe all runs; nil means none.
 	Hooks *Hooks
-	// Stop, when closed, ends runs before their next model call with ErrStopped, as they stand between two turns. Resume
-	// goes on. Nil: never.
-	Stop <-chan struct{}
-	// Context is handed to gates and tools; nil means an empty one with a random id. On Resume the state's id stands.
-	Context *RunContext
 	// Logger receives operational messages, never arguments or outputs. Nil: none.
 	Logger *slog.Logger
 
 	memory memoryJournal
 }
 
+// RunOptions are the settings of one Run or Resume. The zero value is usable. They are not part of the saved state, but
+// for MaxTurns and Conversation: whoever resumes a run gives them again.
+type RunOptions struct {
+	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume.
+	// Negative: no limit. The calls of a response that no further model call could follow do not run and nobody is
+	// asked about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
+	MaxTurns int
+	// Session is the conversation's memory; nil means none.
+	Session Session
+	// Conversation, if set, has the provider keep the conversation instead; see Conversation. On Resume the state knows.
+	Conversation *Conversation
+	// Context is handed to gates and tools; nil means an empty one with a random id. On Resume the state's id stands.
+	Context *RunContext
+	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of it
+	// runs, when outputs arrive, and when the session was written. It is called from one goroutine at a time; its error
+	// ends the run. The first delta of a Run starts at zero, the first of a Resume at the number of items the state had.
+	Checkpoint func(ctx context.Context, d Delta) error
+	// Stop, when closed, ends the run before its next model call with ErrStopped, as it stands between two turns. Resume
+	// goes on. Nil: never.
+	Stop <-chan struct{}
+}
+
 // Result is where a run stands when Run or Resume returns.
 type Result struct {
 	// State is the run as it stands; never nil. Encode it to resume later.
 	State *RunState
-	// Interruptions are the open questions, in the model's order; empty when the run is finished.
+	// Interruptions are the open questions that nobody has answered, in the model's order, also beside an error; empty
+	// when the run is finished.
 	Interruptions []Interruption
 	// FinalOutput is the answer; empty while interrupted.
 	FinalOutput string
@@ -64,25 +75,8 @@ type Result struct {
 
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the
 // result, if not nil, holds the state as far as it got.
-func (r *Runner) Run(ctx context.Context, a *Agent, input ...Item) (*Result, error) {
-	return r.start(ctx, a, input, nil)
-}
-
-func (r *Runner) start(ctx context.Context, a *Agent, input []Item, events func(Event)) (*Result, error) {
-	g, err := graphOf(a)
-	if err != nil {
-		return nil, err
-	}
-	s := newState(r.runID(), a, g, r.turnLimit(DefaultMaxTurns))
-	if s.server, err = r.serverMark(g); err != nil {
-		return nil, err
-	}
-	if err := r.open(ctx, s, input); err != nil {
-		return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
-	}
-	x := r.execution(s, events)
-	x.delta = 0
-	return x.finish(x.run(ctx))
+func (r *Runner) Run(ctx context.Context, a *Agent, input []Item, o RunOptions) (*Result, error) {
+	return r.prepare(o, nil).start(ctx, a, input)
 }
 
 // Resume continues s with the decisions recorded in it. a is the agent the run was started with. Calls without a
@@ -91,11 +85,40 @@ func (r *Runner) start(ctx context.Context, a *Agent, input []Item, events func(
 //
 // It returns ErrStale before anything runs when an open call's tool is no longer the one that was asked about; see
 // RunState.Rebind.
-func (r *Runner) Resume(ctx context.Context, a *Agent, s *RunState) (*Result, error) {
-	return r.resume(ctx, a, s, nil)
+func (r *Runner) Resume(ctx context.Context, a *Agent, s *RunState, o RunOptions) (*Result, error) {
+	return r.prepare(o, nil).resume(ctx, a, s)
 }
 
-func (r *Runner) resume(ctx context.Context, a *Agent, s *RunState, events func(Event)) (*Result, error) {
+// prepare returns an execution without a state.
+func (r *Runner) prepare(o RunOptions, events func(Event)) *execution {
+	x := &execution{Runner: r, RunOptions: o, events: events, journal: r.Journal, base: r.Logger}
+	if x.journal == nil {
+		x.journal = &r.memory
+	}
+	if x.base == nil {
+		x.base = slog.New(slog.DiscardHandler)
+	}
+	return x
+}
+
+func (x *execution) start(ctx context.Context, a *Agent, input []Item) (*Result, error) {
+	g, err := graphOf(a)
+	if err != nil {
+		return nil, err
+	}
+	s := newState(x.runID(), a, g, x.turnLimit(DefaultMaxTurns))
+	if s.server, err = x.serverMark(g); err != nil {
+		return nil, err
+	}
+	if err := x.open(ctx, s, input); err != nil {
+		return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
+	}
+	x.take(s)
+	x.delta = 0
+	return x.finish(x.run(ctx))
+}
+
+func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result, error) {
 	g, err := graphOf(a)
 	if err != nil {
 		return nil, err
@@ -107,20 +130,29 @@ func (r *Runner) resume(ctx context.Context, a *Agent, s *RunState, events func(
 		return nil, fmt.Errorf("%w: the state of run %s is being resumed already", ErrConfig, s.id)
 	}
 	defer s.busy.Store(false)
-	if r.Context != nil && r.Context.ID != "" && r.Context.ID != s.id {
-		return nil, fmt.Errorf("%w: the state belongs to another run than Runner.Context", ErrConfig)
+	if x.Context != nil && x.Context.ID != "" && x.Context.ID != s.id {
+		return nil, fmt.Errorf("%w: the state belongs to another run than RunOptions.Context", ErrConfig)
 	}
 	if s.server != nil {
-		if err := r.checkServer(g); err != nil {
+		if err := x.checkServer(g); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.bind(ctx, a, g); err != nil {
 		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
 	}
-	s.frame.maxTurns = r.turnLimit(s.frame.maxTurns)
-	x := r.execution(s, events)
+	s.frame.maxTurns = x.turnLimit(s.frame.maxTurns)
+	x.take(s)
 	return x.finish(x.run(ctx))
+}
+
+// take makes s the state that is worked on.
+func (x *execution) take(s *RunState) {
+	x.state, x.first, x.delta = s, len(s.frame.items), len(s.log)
+	x.shared = &RunContext{ID: s.id}
+	if x.Context != nil {
+		x.shared.Value = x.Context.Value
+	}
 }
 
 // run takes the state as far as it gets.
@@ -134,11 +166,11 @@ func (x *execution) run(ctx context.Context) error {
 }
 
 // open fills a new state with the session's items and the input.
-func (r *Runner) open(ctx context.Context, s *RunState, input []Item) error {
+func (x *execution) open(ctx context.Context, s *RunState, input []Item) error {
 	var history []Item
-	if r.Session != nil {
+	if x.Session != nil {
 		var err error
-		if history, err = r.Session.Items(ctx); err != nil {
+		if history, err = x.Session.Items(ctx); err != nil {
 			return fmt.Errorf("read session: %w", err)
 		}
 	}
@@ -155,40 +187,19 @@ func (r *Runner) open(ctx context.Context, s *RunState, input []Item) error {
 	return nil
 }
 
-func (r *Runner) runID() string {
-	if r.Context != nil && r.Context.ID != "" {
-		return validText(r.Context.ID)
+func (o *RunOptions) runID() string {
+	if o.Context != nil && o.Context.ID != "" {
+		return validText(o.Context.ID)
 	}
 	return "run_" + strings.ToLower(rand.Text())
 }
 
-func (r *Runner) turnLimit(inherited int) int {
+func (o *RunOptions) turnLimit(inherited int) int {
 	switch {
-	case r.MaxTurns == 0:
+	case o.MaxTurns == 0:
 		return inherited
-	case r.MaxTurns < 0:
+	case o.MaxTurns < 0:
 		return noTurnLimit
 	}
-	return r.MaxTurns
-}
-
-func (r *Runner) execution(s *RunState, events func(Event)) *execution {
-	x := &execution{
-		Runner: r, state: s, events: events,
-		journal: r.Journal,
-		base:    r.Logger,
-		shared:  &RunContext{ID: s.id},
-		start:   len(s.frame.items),
-		delta:   len(s.log),
-	}
-	if x.journal == nil {
-		x.journal = &r.memory
-	}
-	if x.base == nil {
-		x.base = slog.New(slog.DiscardHandler)
-	}
-	if r.Context != nil {
-		x.shared.Value = r.Context.Value
-	}
-	return x
+	return o.MaxTurns
 }

@@ -43,7 +43,7 @@ func TestConfiguration(t *testing.T) {
 		{"a negative timeout", with(agent.Tool{Name: "a", Invoke: invoke, Timeout: -1}), "negative"},
 		{"a gate before arguments nobody validates", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema, NeedsApproval: agent.AlwaysAsk}), "needs Validate"},
 	} {
-		_, err := (&agent.Runner{}).Run(t.Context(), tt.agent)
+		_, err := (&agent.Runner{}).Run(t.Context(), tt.agent, nil, agent.RunOptions{})
 		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
 		}
@@ -51,13 +51,13 @@ func TestConfiguration(t *testing.T) {
 			t.Errorf("%s: Check says %v, running says %v", tt.why, checked, err)
 		}
 	}
-	if _, err := (&agent.Runner{}).Run(t.Context(), &good, agent.Item{Text: "?"}); !errors.Is(err, agent.ErrConfig) {
+	if _, err := (&agent.Runner{}).Run(t.Context(), &good, []agent.Item{{Text: "?"}}, agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("input without a type: got %v", err)
 	}
-	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, nil); !errors.Is(err, agent.ErrConfig) {
+	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, nil, agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("no state: got %v", err)
 	}
-	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, new(agent.RunState)); !errors.Is(err, agent.ErrConfig) {
+	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, new(agent.RunState), agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("an empty state: got %v", err)
 	}
 }
@@ -65,14 +65,14 @@ func TestConfiguration(t *testing.T) {
 func TestResumeChecksWhoseStateItIs(t *testing.T) {
 	t.Parallel()
 	a := corpusAgent()
-	r := &agent.Runner{Context: &agent.RunContext{ID: "run_1"}}
+	r := &runs{RunOptions: runOf("run_1")}
 	s := begin(t, a, r)
 	other := *a
 	other.Name = "finance"
 	if _, err := r.Resume(t.Context(), &other, s); !errors.Is(err, agent.ErrUnknownAgent) {
 		t.Errorf("another agent: got %v", err)
 	}
-	if _, err := (&agent.Runner{Context: &agent.RunContext{ID: "run_2"}}).Resume(t.Context(), a, s); !errors.Is(err, agent.ErrConfig) {
+	if _, err := (&agent.Runner{}).Resume(t.Context(), a, s, agent.RunOptions{Context: &agent.RunContext{ID: "run_2"}}); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("another run: got %v", err)
 	}
 	if s.RunID() != "run_1" {
@@ -84,7 +84,7 @@ func TestResumeChecksWhoseStateItIs(t *testing.T) {
 func TestInterruptionTravels(t *testing.T) {
 	t.Parallel()
 	a := corpusAgent()
-	s := begin(t, a, &agent.Runner{Context: &agent.RunContext{ID: "run_1"}})
+	s := begin(t, a, &runs{RunOptions: runOf("run_1")})
 	in := s.Interruptions()[0]
 	data, err := json.Marshal(in)
 	must(t, err)
@@ -104,11 +104,11 @@ func TestInterruptionTravels(t *testing.T) {
 func TestResumeTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	a := corpusAgent()
-	r := new(agent.Runner)
+	r := new(runs)
 	s := begin(t, a, r)
 	must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{}))
 	r.Checkpoint = func(ctx context.Context, _ agent.Delta) error {
-		if _, err := new(agent.Runner).Resume(ctx, a, s); !errors.Is(err, agent.ErrConfig) {
+		if _, err := new(agent.Runner).Resume(ctx, a, s, agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
 			t.Errorf("got %v", err)
 		}
 		return nil
@@ -138,12 +138,12 @@ func TestRequest(t *testing.T) {
 	a.Tools = append(a.Tools, agent.Tool{Name: "ping", Invoke: a.Tools[0].Invoke})
 	model := &requests{next: a.Model}
 	a.Model = model
-	s := begin(t, a, new(agent.Runner))
+	s := begin(t, a, new(runs))
 	for !s.Finished() {
 		for _, in := range s.Undecided() {
 			must(t, s.Reject(in, agent.RejectOptions{}))
 		}
-		_, err := new(agent.Runner).Resume(t.Context(), a, s)
+		_, err := new(agent.Runner).Resume(t.Context(), a, s, agent.RunOptions{})
 		must(t, err)
 	}
 	if len(model.seen) != 3 {
@@ -179,16 +179,16 @@ func TestModelFails(t *testing.T) {
 	down := errors.New("model is down")
 	a := &agent.Agent{Name: "ops", Model: scripted.New(scripted.Fail(down), scripted.Say("Back."))}
 	r := new(agent.Runner)
-	res, err := r.Run(t.Context(), a, agent.UserMessage("hi"))
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("hi")}, agent.RunOptions{})
 	if !errors.Is(err, down) || res == nil || res.State.Turn() != 0 {
 		t.Fatalf("got %+v, %v", res, err)
 	}
-	res, err = r.Resume(t.Context(), a, res.State)
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 	if err != nil || res.FinalOutput != "Back." || res.State.Turn() != 1 {
 		t.Errorf("got %+v, %v", res, err)
 	}
 	a.Model = modelFunc(func(*agent.ModelRequest) (*agent.ModelResponse, error) { return nil, nil })
-	if _, err = r.Run(t.Context(), a); !errors.Is(err, agent.ErrModelBehavior) {
+	if _, err = r.Run(t.Context(), a, nil, agent.RunOptions{}); !errors.Is(err, agent.ErrModelBehavior) {
 		t.Errorf("no response: got %v", err)
 	}
 }
@@ -205,7 +205,7 @@ func TestSessionFails(t *testing.T) {
 	full := errors.New("session is full")
 	session := &brokenSession{err: full}
 	a := corpusAgent()
-	r := &agent.Runner{Session: session}
+	r := &runs{RunOptions: agent.RunOptions{Session: session}}
 	if _, err := r.Run(t.Context(), a, agent.UserMessage("x")); !errors.Is(err, full) {
 		t.Fatalf("got %v", err)
 	}
@@ -258,7 +258,7 @@ func TestSessionOfTwoRuns(t *testing.T) {
 		scripted.Calls(scripted.Call("c1", "work", `{}`)), scripted.Say("One."),
 		scripted.Calls(scripted.Call("c1", "work", `{}`)), scripted.Say("Two."),
 	)}
-	r := &agent.Runner{Session: session}
+	r := &runs{RunOptions: agent.RunOptions{Session: session}}
 	for _, want := range []string{"One.", "Two."} {
 		res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
 		if err != nil || res.FinalOutput != want {
@@ -280,13 +280,13 @@ func TestConcurrentRuns(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+			res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 			for err == nil && !res.State.Finished() {
 				for _, in := range res.Interruptions {
 					err = errors.Join(err, res.State.Approve(in, agent.ApproveOptions{Always: true}))
 				}
 				if err == nil {
-					res, err = r.Resume(t.Context(), a, res.State)
+					res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 				}
 			}
 			if err != nil || res.FinalOutput != "Done." {
@@ -321,7 +321,7 @@ func FuzzRun(f *testing.F) {
 				{Raw: json.RawMessage(raw)},
 			}}, nil
 		})
-		res, err := new(agent.Runner).Run(t.Context(), a, agent.UserMessage(arguments))
+		res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage(arguments)}, agent.RunOptions{})
 		if gated {
 			t.Fatal("a gated tool ran")
 		}

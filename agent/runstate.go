@@ -120,7 +120,7 @@ func (f *frame) bindCall(c *call) error {
 
 // bindNested checks that an agent at work as a tool is still the one behind the tool.
 func (f *frame) bindNested(c *call, tool *Tool) error {
-	if tool.agent == nil || tool.agent.agent.Name != c.Nested.entry {
+	if tool.agent == nil || tool.agent.Name != c.Nested.entry {
 		return fmt.Errorf("%w: tool %q no longer is the agent %q, which is at work", ErrStale, c.Tool, c.Nested.entry)
 	}
 	return nil
@@ -252,6 +252,3 @@ func (s *RunState) Usage() Usage { return s.usage }
 // Items returns the conversation: input, model items and outputs, oldest first, without the conversations of agents
 // used as tools and without what handoffs with a filter put in its place. The caller must not modify it.
 func (s *RunState) Items() []Item { return s.frame.own(0) }
-
-// InputItems returns how many of Items were there before the first turn: what the session held, and the run's input.
-func (s *RunState) InputItems() int { return s.frame.input }

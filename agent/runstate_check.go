@@ -195,7 +195,7 @@ func (f *frame) checkCall(c *call, e entry) string {
 	it := &f.items[e.item]
 	bound := c.Definition != nil && c.Digest != nil
 	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && c.Attempt == 0 && !c.Renew && !c.Always && c.Decision == nil &&
-		c.Facts == nil && !c.Unbound && c.Arguments == nil && !c.Given && c.AskedAgain == 0 && !c.Review && c.Nested == nil
+		c.Preconditions == nil && !c.Unbound && c.Arguments == nil && !c.Given && c.AskedAgain == 0 && !c.Review && c.Nested == nil
 	switch {
 	case c.Tool == "", (it.Type == ItemFunctionCall || it.Type == ItemCustomToolCall) && c.Tool != it.Name, it.Agent != f.agent:
 		return "it is not what the item says"
@@ -251,7 +251,7 @@ func (c *call) checkQuestion() string {
 }
 
 // knownQuestion are the kinds of interruptions, and none.
-var knownQuestion = map[InterruptionKind]bool{"": true, Confirm: true, OutcomeUnknown: true, InputRequired: true, ExternalResult: true}
+var knownQuestion = map[InterruptionKind]bool{"": true, Confirm: true, OutcomeUnknown: true, FieldsRequired: true, ExternalResult: true}
 
 // check returns what is wrong with a decision about the call, or nothing.
 func (d *decision) check(c *call) string {
@@ -261,9 +261,9 @@ func (d *decision) check(c *call) string {
 		return "its decision does not fit its question"
 	case waits && d.Approve && (d.Output == nil) && c.Question == ExternalResult:
 		return "its decision does not fit its question"
-	case waits && d.Approve && (d.Arguments == nil) && c.Question == InputRequired:
+	case waits && d.Approve && (d.Arguments == nil) && c.Question == FieldsRequired:
 		return "its decision does not fit its question"
-	case d.Arguments != nil && (!d.Approve || c.Question != InputRequired && c.Question != Confirm):
+	case d.Arguments != nil && (!d.Approve || c.Question != FieldsRequired && c.Question != Confirm):
 		return "its decision does not fit its question"
 	case d.Arguments != nil && !isCanonical(d.Arguments):
 		return "its decision holds arguments that are not usable"
@@ -285,7 +285,7 @@ func (c *call) checkDigest(it *Item) string {
 		return "its arguments are not usable"
 	}
 	c.written = written
-	if CallDigest(*c.Definition, c.arguments(), c.Facts...) != *c.Digest && !plant.M {
+	if c.Definition.Call(c.arguments(), c.Preconditions...) != *c.Digest && !plant.M {
 		return "its digest is not that of its arguments"
 	}
 	return ""
@@ -304,7 +304,7 @@ func (s *RunState) checkAgents(root *Agent, g graph) error {
 			if tool == nil || tool.agent == nil {
 				return fmt.Errorf("%w: agent %q no longer uses %q as a tool, which is at work", ErrUnknownAgent, f.parent.agent, excerpt(f.entry))
 			}
-			entry = tool.agent.agent.Name
+			entry = tool.agent.Name
 		}
 		if f.entry != entry {
 			return fmt.Errorf("%w: the run was with %q, not with %q", ErrUnknownAgent, excerpt(f.entry), entry)

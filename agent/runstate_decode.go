@@ -65,36 +65,42 @@ func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 	return decodeState(append(head, '}'), &items, root, g, true)
 }
 
-// AssembleRunState reads a state from its stored parts: the newest head and the chunks of items in order. Errors as
-// for DecodeRunState; items beyond the head's count are dropped, missing ones are a *SchemaError.
-func AssembleRunState(head json.RawMessage, chunks []json.RawMessage, root *Agent) (*RunState, error) {
+// SavedState is a state as a store keeps it: the newest head, and the chunks of items in order. It is the sum of the
+// deltas that checkpoints hand out, or of those that RunState.Delta returns.
+type SavedState struct {
+	Head   json.RawMessage
+	Chunks []json.RawMessage
+}
+
+// Decode reads the state. root is the agent that the run was started with. Errors as for DecodeRunState; items beyond
+// the head's count are dropped, missing ones are a *SchemaError.
+func (s *SavedState) Decode(root *Agent) (*RunState, error) {
 	g, err := graphOf(root)
 	if err != nil {
 		return nil, err
 	}
-	items, err := readChunks(chunks)
+	items, err := readChunks(s.Chunks)
 	if err != nil {
 		return nil, err
 	}
-	if err := readable(head); err != nil {
+	if err := readable(s.Head); err != nil {
 		return nil, err
 	}
-	return decodeState(head, items, root, g, false)
+	return decodeState(s.Head, items, root, g, false)
 }
 
-// SavedItems reads the conversation of a run from the stored parts of its state, for a run that will not go on: no agents
-// are needed. The items are those of [RunState.Items]. Of a head that cannot be read nothing is taken; then what handoffs
+// Items reads the conversation of a run that will not go on: no agents are needed. The items are those of [RunState.Items]. Of a head that cannot be read nothing is taken; then what handoffs
 // with a filter have put in the conversation's place is among the items, and so is what a lost head did not count. A
 // *SchemaError says that the items cannot be read.
-func SavedItems(head json.RawMessage, chunks []json.RawMessage) ([]Item, error) {
-	saved, err := readChunks(chunks)
+func (s *SavedState) Items() ([]Item, error) {
+	saved, err := readChunks(s.Chunks)
 	if err != nil {
 		return nil, err
 	}
 	whole := saved.items
 	var copies []span
-	if readable(head) == nil {
-		if h, err := decodeHead(head); err == nil && h.Count >= 0 {
+	if readable(s.Head) == nil {
+		if h, err := decodeHead(s.Head); err == nil && h.Count >= 0 {
 			whole, copies = whole[:min(h.Count, len(whole))], h.Copies
 		}
 	}

@@ -105,9 +105,9 @@ func (h *stateHead) newer(otherCalls bool) bool {
 
 func (c *call) newer() bool {
 	switch {
-	case c.Facts != nil, c.Unbound, c.Arguments != nil, c.Given, c.AskedAgain != 0, c.Review, c.Nested != nil, c.Ran:
+	case c.Preconditions != nil, c.Unbound, c.Arguments != nil, c.Given, c.AskedAgain != 0, c.Review, c.Nested != nil, c.Ran:
 		return true
-	case c.Kind == KindHandoff, c.Question == InputRequired, c.Question == ExternalResult:
+	case c.Kind == KindHandoff, c.Question == FieldsRequired, c.Question == ExternalResult:
 		return true
 	case c.Decision != nil && (c.Decision.Arguments != nil || c.Decision.Output.newer()):
 		return true
@@ -170,9 +170,8 @@ func (s *RunState) Delta(from int) (Delta, error) {
 	return d, nil
 }
 
-// MarshalJSON writes the whole state, the head with the items as its last member, in the oldest schema version that can
-// express it.
-// Calling it directly is faster than json.Marshal, which reads the result again.
+// MarshalJSON writes the whole state for DecodeRunState, in the oldest schema version that can express it. Calling it
+// directly is faster than json.Marshal, which reads the result again.
 func (s *RunState) MarshalJSON() ([]byte, error) {
 	b, err := s.appendHead(make([]byte, 0, 1024+sizeOf(s.frame.items)))
 	if err != nil {
@@ -181,6 +180,11 @@ func (s *RunState) MarshalJSON() ([]byte, error) {
 	b = append(b[:len(b)-1], `,"items":`...)
 	return append(s.appendLog(b, 0), '}'), nil
 }
+
+// UnmarshalJSON refuses: a state is read by DecodeRunState, which needs the agent that the run was started with.
+func (s *RunState) UnmarshalJSON([]byte) error { return errNotByItself }
+
+var errNotByItself = fmt.Errorf("%w: a run state cannot be read without its agent; use DecodeRunState", ErrConfig)
 
 func (s *RunState) appendHead(b []byte) ([]byte, error) {
 	b, err := marshal(b, s.head())

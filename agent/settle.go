@@ -158,10 +158,10 @@ func (l *loop) revised(ctx context.Context, c *call, tool *Tool, how ruling) (ru
 	if c.State != callWaiting || c.Decision == nil || c.Decision.Arguments == nil && !c.Unbound {
 		return how, nil
 	}
-	filled := c.Question == InputRequired
+	filled := c.Question == FieldsRequired
 	if c.Decision.Arguments != nil { // else the run was stopped below
 		c.Arguments, c.Decision.Arguments = c.Decision.Arguments, nil
-		c.Facts, c.Unbound = nil, tool.Bind != nil
+		c.Preconditions, c.Unbound = nil, tool.Preconditions != nil
 		c.bind(l.frame.definition(c, tool))
 	}
 	if filled {
@@ -189,13 +189,13 @@ func (l *loop) fresh(ctx context.Context, c *call, tool *Tool) (ruling, error) {
 	if how.verdict == rejected {
 		return how, nil
 	}
-	if len(tool.Input) > 0 && !c.Given {
-		c.ask(InputRequired)
+	if len(tool.Fields) > 0 && !c.Given {
+		c.ask(FieldsRequired)
 		c.Renew = true
 		l.asked(c)
 		return ruling{}, nil
 	}
-	if tool.Bind != nil {
+	if tool.Preconditions != nil {
 		c.Unbound = true
 		if err := l.determine(ctx, c, tool); err != nil || c.Problem != "" {
 			return how, err
@@ -239,7 +239,7 @@ func (l *loop) determine(ctx context.Context, c *call, tool *Tool) error {
 		c.fail(unusableArguments(err))
 		return nil
 	}
-	c.Facts, c.Unbound = facts, false
+	c.Preconditions, c.Unbound = facts, false
 	c.bind(l.frame.definition(c, tool))
 	return nil
 }

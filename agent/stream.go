@@ -3,67 +3,107 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"sync/atomic"
 )
 
 // errConsumer is why a run ends whose events nobody wants any more.
 var errConsumer = errors.New("the consumer of the stream has stopped reading")
 
-// Stream is Run that tells what happens while it happens. The last event is Done with the result; the error beside it
-// is that of Run, and all others come with a nil error. A consumer that stops early cancels the run, and Stream returns
-// when it has ended; calls that had begun are in the journal. Events wait for the consumer: a slow one slows the run.
-//
-// A state from a streamed run can be resumed by Resume, and one from Run by StreamResume.
-func (r *Runner) Stream(ctx context.Context, a *Agent, input ...Item) iter.Seq2[Event, error] {
-	return stream(ctx, func(ctx context.Context, events func(Event)) (*Result, error) {
-		return r.start(ctx, a, input, events)
+// Stream is a run that tells what happens while it happens. The run begins with Events, or with Result where nobody
+// wants events, and is over when that returns.
+type Stream struct {
+	play   func(yield func(Event) bool) (*Result, error)
+	state  atomic.Int32 // streamNew, streamPlaying, streamOver
+	result *Result
+	err    error
+}
+
+const (
+	streamNew = iota
+	streamPlaying
+	streamOver
+)
+
+// Stream returns a run of a with the input, which begins when its events are read.
+func (r *Runner) Stream(ctx context.Context, a *Agent, input []Item, o RunOptions) *Stream {
+	return newStream(ctx, func(ctx context.Context, events func(Event)) (*Result, error) {
+		return r.prepare(o, events).start(ctx, a, input)
 	})
 }
 
-// StreamResume is Resume that tells what happens while it happens; see Stream.
-func (r *Runner) StreamResume(ctx context.Context, a *Agent, s *RunState) iter.Seq2[Event, error] {
-	return stream(ctx, func(ctx context.Context, events func(Event)) (*Result, error) {
-		return r.resume(ctx, a, s, events)
+// StreamResume returns the continuation of s, which begins when its events are read. A state from a streamed run can be
+// resumed by Resume, and one from Run by StreamResume.
+func (r *Runner) StreamResume(ctx context.Context, a *Agent, s *RunState, o RunOptions) *Stream {
+	return newStream(ctx, func(ctx context.Context, events func(Event)) (*Result, error) {
+		return r.prepare(o, events).resume(ctx, a, s)
 	})
 }
 
-func stream(ctx context.Context, run func(context.Context, func(Event)) (*Result, error)) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		events, gone := make(chan Event), make(chan struct{})
-		var result *Result
-		var err error
-		var panicked any
-		go func() {
-			defer close(events)
-			defer func() { panicked = recover() }()
-			result, err = run(ctx, func(e Event) {
-				select {
-				case events <- e:
-				case <-gone:
-				}
-			})
-		}()
-		wanted := false
-		defer func() { // also when the consumer panics: no goroutine outlives the call
-			if wanted {
-				return
+// Events runs the agent and yields what happens. Events wait for the consumer: a slow one slows the run. A consumer that
+// stops early cancels the run, and the iteration ends when the run has; calls that had begun are in the journal. The
+// events can be read once: a second iteration yields nothing.
+func (s *Stream) Events() iter.Seq[Event] { return s.begin }
+
+// Result returns what Run or Resume would have returned, once the events have been read. If nobody has read them, it
+// runs the agent without them. While they are being read it returns ErrConfig.
+func (s *Stream) Result() (*Result, error) {
+	s.begin(func(Event) bool { return true })
+	if s.state.Load() != streamOver {
+		return nil, fmt.Errorf("%w: the result of a stream is there when its events have been read", ErrConfig)
+	}
+	return s.result, s.err
+}
+
+func (s *Stream) begin(yield func(Event) bool) {
+	if !s.state.CompareAndSwap(streamNew, streamPlaying) {
+		return
+	}
+	s.err = fmt.Errorf("%w: the stream ended with a panic", ErrConfig) // replaced unless there is one
+	defer s.state.Store(streamOver)
+	s.result, s.err = s.play(yield)
+}
+
+func newStream(ctx context.Context, run func(context.Context, func(Event)) (*Result, error)) *Stream {
+	return &Stream{play: func(yield func(Event) bool) (*Result, error) { return play(ctx, run, yield) }}
+}
+
+// play runs in a goroutine of its own and yields its events. No goroutine outlives the call, also when yield panics; a
+// panic of the run goes on here.
+func play(
+	ctx context.Context, run func(context.Context, func(Event)) (*Result, error), yield func(Event) bool,
+) (result *Result, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	events, gone := make(chan Event), make(chan struct{})
+	var panicked any
+	var outcome *Result
+	var failure error
+	go func() {
+		defer close(events)
+		defer func() { panicked = recover() }()
+		outcome, failure = run(ctx, func(e Event) {
+			select {
+			case events <- e:
+			case <-gone:
 			}
-			cancel(errConsumer)
-			close(gone)
-			for range events {
-			}
-		}()
-		for e := range events {
-			if !yield(e, nil) {
-				return
-			}
+		})
+	}()
+	defer func() {
+		cancel(errConsumer)
+		close(gone)
+		for range events { // until the run has ended
 		}
-		wanted = true
 		if panicked != nil {
 			panic(panicked)
 		}
-		yield(Done{Result: result}, err)
+		result, err = outcome, failure
+	}()
+	for e := range events {
+		if !yield(e) {
+			break
+		}
 	}
+	return nil, nil // set above
 }

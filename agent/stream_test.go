@@ -54,14 +54,16 @@ func TestFirstDeltaComesAtOnce(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start, first := time.Now(), time.Duration(-1)
 					var text string
-					for e, err := range new(agent.Runner).Stream(t.Context(), a, agent.UserMessage("hello")) {
-						must(t, err)
+					stream := new(agent.Runner).Stream(t.Context(), a, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{})
+					for e := range stream.Events() {
 						if d, ok := e.(agent.ModelText); ok {
 							if text += d.Text; first < 0 {
 								first = time.Since(start)
 							}
 						}
 					}
+					_, err := stream.Result()
+					must(t, err)
 					if first != tt.first || time.Since(start) != time.Hour || text != "Hello world." {
 						t.Errorf("first word after %v, want %v; the end after %v, with %q", first, tt.first, time.Since(start), text)
 					}
@@ -78,7 +80,7 @@ func TestConsumerLeavesWhileTheModelWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &slowModel{}
 		start := time.Now()
-		for e := range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: model}, agent.UserMessage("hello")) {
+		for e := range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: model}, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{}).Events() {
 			if _, ok := e.(agent.ModelText); ok {
 				break
 			}
@@ -98,7 +100,7 @@ func TestStreamOfAPanickingConsumer(t *testing.T) {
 				t.Error("the consumer's panic did not come through")
 			}
 		}()
-		for range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: &slowModel{}}, agent.UserMessage("hello")) {
+		for range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: &slowModel{}}, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{}).Events() {
 			panic("consumer")
 		}
 	})
@@ -125,7 +127,7 @@ func TestChainOverAResponseWithoutID(t *testing.T) {
 	t.Parallel()
 	model := &namelessModel{ids: []string{"r1", "", "r3", "r4"}}
 	a := &agent.Agent{Name: "ops", Model: model, Tools: []agent.Tool{agent.NewTool("look", "", noop[struct{}])}}
-	_, err := (&agent.Runner{Conversation: &agent.Conversation{}}).Run(t.Context(), a, agent.UserMessage("go"))
+	_, err := (&agent.Runner{}).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{Conversation: &agent.Conversation{}})
 	must(t, err)
 	want := []struct {
 		previous string
@@ -144,5 +146,40 @@ func TestChainOverAResponseWithoutID(t *testing.T) {
 		if !same {
 			t.Errorf("request %d: previous %q, %s", n, req.PreviousResponseID, describe(req.Items))
 		}
+	}
+}
+
+// The result of a stream is that of its run, whether its events were read or not; it is not there meanwhile, and the
+// events are there once.
+func TestStreamResult(t *testing.T) {
+	t.Parallel()
+	a := &agent.Agent{Name: "ops", Model: scripted.New(scripted.Say("Hello."))}
+	hello := []agent.Item{agent.UserMessage("hello")}
+	unread := new(agent.Runner).Stream(t.Context(), a, hello, agent.RunOptions{})
+	for range 2 {
+		if res, err := unread.Result(); err != nil || res.FinalOutput != "Hello." {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	}
+	for e := range unread.Events() {
+		t.Errorf("an event after the end: %+v", e)
+	}
+	read := new(agent.Runner).Stream(t.Context(), a, hello, agent.RunOptions{})
+	events := 0
+	for range read.Events() {
+		events++
+		if _, err := read.Result(); !errors.Is(err, agent.ErrConfig) {
+			t.Errorf("a result before the end: %v", err)
+		}
+	}
+	if res, err := read.Result(); err != nil || res.FinalOutput != "Hello." || events == 0 {
+		t.Errorf("got %+v, %v after %d events", res, err, events)
+	}
+	left := new(agent.Runner).Stream(t.Context(), a, hello, agent.RunOptions{})
+	for range left.Events() {
+		break
+	}
+	if res, err := left.Result(); !errors.Is(err, context.Canceled) || res == nil || res.State.Finished() {
+		t.Errorf("a consumer that left: got %+v, %v", res, err)
 	}
 }

@@ -43,31 +43,25 @@ type Tool struct {
 	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it.
 	// A tool with NeedsApproval and Parameters but no Validate is refused by the runner.
 	Validate func(json.RawMessage) error
-	// Binding holds further parts of the definition that decisions are bound to, in a fixed order, for instance the
-	// method, URL and header names of an HTTP call. Secrets do not belong here: it is stored and shown.
-	Binding []string
-	// Bind, if set, returns facts about the world that a decision about this very call depends on, in a fixed order, for
-	// instance the digests of the files that a patch changes. They are part of the call's digest, are shown with the
-	// question, and are determined again right before the call runs: when they differ, the decision is stale, nothing runs
-	// and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
-	Bind func(ctx context.Context, call *ToolCall) ([]string, error)
+	// Attributes are further parts of the tool's definition, in a fixed order: what a decision is bound to and the model
+	// does not see, for instance the method, URL and header names of an HTTP call. Secrets do not belong here: attributes
+	// are stored and shown.
+	Attributes []string
+	// Preconditions, if set, says what a decision about this very call depends on beyond its arguments, in a fixed order,
+	// for instance the digests of the files that a patch changes. Preconditions are part of the call's digest, are shown
+	// with the question, and are looked up again right before the call runs: when they differ, the decision is stale,
+	// nothing runs and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
+	Preconditions func(ctx context.Context, call *ToolCall) ([]string, error)
 	// Touches, if set, names what a call depends on or may change, as absolute paths of files and directories separated by
 	// slashes. Calls of one run, of whatever tools and agents, run one after the other where a path of the one is, or is
 	// inside, a path of the other: none changes the world between another's last check and the end of its execution. Calls
-	// of a tool with Bind and without Touches run one at a time. A call that touches nothing waits for nobody.
+	// of a tool with Preconditions and without Touches run one at a time. A call that touches nothing waits for nobody.
 	Touches func(call *ToolCall) []string
 	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It is
 	// a reading aid beside the arguments, which are always shown, and nothing is bound to it.
 	Explain func(call *ToolCall) []string
 	// Wire says how calls and outputs of the tool look to the provider. The zero value is a function.
 	Wire WireForm
-	// Hosted is the provider's own description of a tool that the provider executes, sent as written. Such a tool has no
-	// Parameters and no Invoke; of a hosted MCP server (KindHostedMCP) the provider may ask for approval of calls, which
-	// are then interruptions like any other.
-	Hosted json.RawMessage
-	// HostedSecrets are further members of that description, which are sent and never stored, shown or part of the
-	// definition, for instance headers with credentials. Their names belong in Binding.
-	HostedSecrets json.RawMessage
 	// NeedsApproval says whether a call must be decided by people first. Nil means no. It is asked only when no
 	// decision applies to the call yet; an error counts as yes.
 	NeedsApproval ApprovalFunc
@@ -77,12 +71,14 @@ type Tool struct {
 	// Audit makes NeedsApproval a matter of record: what it says yes to runs at once, and Effect.Review tells the journal
 	// that somebody should look at it afterwards.
 	Audit bool
-	// Input names the properties of Parameters that a person fills in. The model is shown the schema without them, and a
-	// call interrupts with InputRequired before anything else is decided about it.
-	Input []string
+	// Fields names the properties of Parameters that a person fills in. The model is shown the schema without them, and a
+	// call interrupts with FieldsRequired before anything else is decided about it.
+	Fields []string
 	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that asks
-	// was answered, and what they report is the output. Such a tool needs no Invoke.
+	// was answered, and what they report is the output. Such a tool has no Invoke; see NewExternalTool.
 	External bool
+	// Use says how the agent of a tool made by Agent.AsTool is used. Other tools have none.
+	Use AgentUse
 	// InputGuardrails check a call right before it runs, OutputGuardrails what it returned before the model reads it.
 	InputGuardrails  []ToolInputGuardrail
 	OutputGuardrails []ToolOutputGuardrail
@@ -95,9 +91,11 @@ type Tool struct {
 	// instead, and [ErrOutcomeUnknown] to have people find out whether the call took effect. It must honour ctx.
 	Invoke func(ctx context.Context, call *ToolCall) (ToolOutput, error)
 
-	agent   *agentTool // of a tool made by Agent.AsTool
-	handoff *Handoff   // of a handoff as the model sees it
-	err     error      // why the tool cannot be used; found by NewTool, reported by the runner
+	agent         *Agent          // of a tool made by Agent.AsTool
+	handoff       *Handoff        // of a handoff as the model sees it
+	hosted        json.RawMessage // what NewHostedTool was given: the provider's description of the tool
+	hostedSecrets json.RawMessage // and what is sent with it and stored nowhere
+	err           error           // why the tool cannot be used; found by NewTool, reported by the runner
 }
 
 // ApprovalFunc decides whether a call needs approval. An error counts as true.
@@ -121,9 +119,9 @@ type ToolCall struct {
 	// AskedAgain counts how often a guardrail had people asked again about the call.
 	AskedAgain int `json:"asked_again,omitempty"`
 
-	// Facts are what Tool.Bind said when it was asked for the last time, where a decision or a gate relies on them; else nil.
-	// Only Invoke gets them: a tool that can look again while nobody else can change the world refuses what is different.
-	Facts []string `json:"-"`
+	// Preconditions are what Tool.Preconditions said last, where a decision or a gate relies on them; else nil. Only
+	// Invoke gets them: a tool that can look again while nobody else can change the world refuses what is different.
+	Preconditions []string `json:"-"`
 	// Run is the run's context. It is not part of the call's identity.
 	Run *RunContext `json:"-"`
 }
@@ -153,6 +151,6 @@ func (c *ToolCall) clone() ToolCall {
 	own := *c
 	own.Arguments = slices.Clone(c.Arguments)
 	own.Path = slices.Clone(c.Path)
-	own.Facts = slices.Clone(c.Facts)
+	own.Preconditions = slices.Clone(c.Preconditions)
 	return own
 }

@@ -18,14 +18,15 @@ var (
 	errSchema        = errors.New("its Parameters are not a JSON object")
 	errNoParameters  = errors.New("this tool takes no arguments; write {}")
 	errValidator     = errors.New("the arguments could not be checked")
-	errHosted        = errors.New("a tool with WireHosted needs Hosted, a JSON object, and nobody else has it")
-	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Bind, Input and External have no meaning")
+	errHosted        = errors.New("a tool that the provider executes is made by NewHostedTool, from a description that is a JSON object")
+	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Preconditions, Fields and External have no meaning")
 	errHostedGate    = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
-	errHostedSecrets = errors.New("HostedSecrets are not a JSON object")
-	errHostedLabel   = errors.New("its Hosted must say type mcp, and server_label must be the tool's name")
+	errHostedSecrets = errors.New("its secrets are not a JSON object")
+	errHostedLabel   = errors.New("its description must say type mcp, and server_label must be the tool's name")
 	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
 	errWire          = errors.New("its Wire is unknown")
-	errCustom        = errors.New("a tool that takes text or the provider's own form has no Input")
+	errCustom        = errors.New("a tool that takes text or the provider's own form has no Fields")
+	errNoAgentUse    = errors.New("its Use is that of an agent, and it is none")
 	errInvokes       = errors.New("a tool is External or has an Invoke function, not both")
 )
 
@@ -51,7 +52,9 @@ func (t *Tool) check() error {
 		return errToolName
 	case t.Timeout < 0:
 		return fmt.Errorf("the Timeout %v is negative", t.Timeout)
-	case t.Wire == WireHosted || t.Hosted != nil:
+	case t.agent == nil && (t.Use.MaxTurns != 0 || t.Use.Input != nil):
+		return errNoAgentUse
+	case t.Wire == WireHosted || t.hosted != nil:
 		return t.checkHosted()
 	case t.External && t.Invoke != nil:
 		return errInvokes
@@ -69,7 +72,7 @@ func (t *Tool) checkForm() error {
 	switch t.Wire {
 	case WireFunction:
 	case WireCustom, WireShell, WireApplyPatch:
-		if len(t.Input) > 0 {
+		if len(t.Fields) > 0 {
 			return errCustom
 		}
 	default:
@@ -79,11 +82,11 @@ func (t *Tool) checkForm() error {
 		switch {
 		case !json.Valid(t.Parameters) || firstByte(t.Parameters) != '{':
 			return errSchema
-		case (t.NeedsApproval != nil || t.External || len(t.Input) > 0) && t.Validate == nil:
+		case (t.NeedsApproval != nil || t.External || len(t.Fields) > 0) && t.Validate == nil:
 			return errNoValidate
 		}
 	}
-	return t.checkInput()
+	return t.checkFields()
 }
 
 // checkHosted looks at a tool that the provider executes.
@@ -93,11 +96,11 @@ func (t *Tool) checkHosted() error {
 		Label string `json:"server_label"`
 	}
 	switch {
-	case t.Wire != WireHosted || firstByte(t.Hosted) != '{' || json.Unmarshal(t.Hosted, &hosted) != nil:
+	case t.Wire != WireHosted || firstByte(t.hosted) != '{' || json.Unmarshal(t.hosted, &hosted) != nil:
 		return errHosted
-	case len(t.Parameters) > 0 || t.Invoke != nil || t.Bind != nil || len(t.Input) > 0 || t.External || t.agent != nil:
+	case len(t.Parameters) > 0 || t.Invoke != nil || t.Preconditions != nil || len(t.Fields) > 0 || t.External || t.agent != nil:
 		return errHostedParts
-	case len(t.HostedSecrets) > 0 && (!json.Valid(t.HostedSecrets) || firstByte(t.HostedSecrets) != '{'):
+	case len(t.hostedSecrets) > 0 && (!json.Valid(t.hostedSecrets) || firstByte(t.hostedSecrets) != '{'):
 		return errHostedSecrets
 	case t.Kind == KindHostedMCP && (hosted.Type != "mcp" || hosted.Label != t.Name):
 		return errHostedLabel
@@ -130,12 +133,12 @@ func (t *Tool) definition() ToolDefinition {
 	d := ToolDefinition{Name: t.Name, Description: t.Description, Wire: t.Wire}
 	switch {
 	case t.Wire == WireHosted:
-		d.Hosted = withMembers(t.Hosted, t.HostedSecrets)
+		d.Hosted = withMembers(t.hosted, t.hostedSecrets)
 	case t.Wire != WireFunction:
 	case len(t.Parameters) == 0:
 		d.Parameters = json.RawMessage(noParameters)
-	case len(t.Input) > 0:
-		d.Parameters = withoutProperties(t.Parameters, t.Input)
+	case len(t.Fields) > 0:
+		d.Parameters = withoutProperties(t.Parameters, t.Fields)
 	default:
 		d.Parameters = t.Parameters
 	}
@@ -171,7 +174,7 @@ func (t *Tool) validate(arguments json.RawMessage) (err error) {
 // validateCall checks the arguments of a call as far as they are there: those that a person fills in may still be
 // missing.
 func (t *Tool) validateCall(c *call) error {
-	if len(t.Input) > 0 && !c.Given {
+	if len(t.Fields) > 0 && !c.Given {
 		return t.withoutInput(c.arguments())
 	}
 	return t.validate(c.arguments())

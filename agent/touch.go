@@ -80,7 +80,7 @@ func (t *Tool) things(call *ToolCall) []string {
 			things = append(things, path.Clean("/"+name))
 		}
 		return things
-	case t.Bind != nil:
+	case t.Preconditions != nil:
 		return []string{"tool:" + t.Name} // no path begins like this
 	}
 	return nil

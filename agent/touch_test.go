@@ -48,7 +48,7 @@ func TestCallsThatTouchTheSameThings(t *testing.T) {
 						},
 					}
 					if tt.bind {
-						made.Bind = facts
+						made.Preconditions = facts
 					}
 					return made
 				}
@@ -56,12 +56,12 @@ func TestCallsThatTouchTheSameThings(t *testing.T) {
 					Model: scripted.New(
 						scripted.Calls(scripted.Call("c1", "one", `{}`), scripted.Call("c2", "other", `{}`)), scripted.Say("Done."))}
 				r := &agent.Runner{}
-				res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+				res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 				must(t, err)
 				for _, in := range res.Interruptions {
 					must(t, res.State.Approve(in, agent.ApproveOptions{}))
 				}
-				res, err = r.Resume(t.Context(), a, res.State)
+				res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 				must(t, err)
 				if peak.Load() != tt.peak || !res.State.Finished() {
 					t.Errorf("%d calls at once, want %d; finished %v", peak.Load(), tt.peak, res.State.Finished())
@@ -86,11 +86,11 @@ func TestWaitingForWhatIsTouched(t *testing.T) {
 		tool.Touches = func(*agent.ToolCall) []string { return []string{"/"} }
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-started; synctest.Wait(); cancel() }()
-		if _, err := (&agent.Runner{}).Run(ctx, fleet(3, tool)); !errors.Is(err, context.Canceled) || ran.Load() != 1 {
+		if _, err := (&agent.Runner{}).Run(ctx, fleet(3, tool), nil, agent.RunOptions{}); !errors.Is(err, context.Canceled) || ran.Load() != 1 {
 			t.Errorf("%d calls ran, %v", ran.Load(), err)
 		}
 		tool.Touches = func(*agent.ToolCall) []string { panic("secret 4711") }
-		if _, err := (&agent.Runner{}).Run(t.Context(), fleet(1, tool)); err == nil || ran.Load() != 1 {
+		if _, err := (&agent.Runner{}).Run(t.Context(), fleet(1, tool), nil, agent.RunOptions{}); err == nil || ran.Load() != 1 {
 			t.Errorf("%d calls ran, %v", ran.Load(), err)
 		}
 	})

@@ -114,16 +114,9 @@ func withoutNulls(canonical json.RawMessage) json.RawMessage {
 // outputOf returns the item that answers a call of the turn.
 func (f *frame) outputOf(c *call, out ToolOutput) Item { return answer(f.callItem(c), f.agent, out) }
 
-// CloseCalls is AnswerCalls with the text as the output of every open call, as calls that were not carried out.
-func CloseCalls(items []Item, text string) []Item {
-	return AnswerCalls(items, func(call Item) ToolOutput {
-		return ToolOutput{Text: text, Failed: call.Type != ItemFunctionCall}
-	})
-}
-
-// AnswerCalls returns the items such that every call has its output, because providers refuse one without: calls that
+// CloseCalls returns the items such that every call has its output, because providers refuse one without: calls that
 // have none get what output says, in their own form, at the end. An output answers the newest call with its id.
-func AnswerCalls(items []Item, output func(call Item) ToolOutput) []Item {
+func CloseCalls(items []Item, output func(call Item) ToolOutput) []Item {
 	closed := slices.Clone(items)
 	for _, i := range openCalls(items) {
 		closed = append(closed, answer(&items[i], items[i].Agent, output(items[i])))

@@ -28,7 +28,7 @@ func TestCloseCalls(t *testing.T) {
 		agent.CallOutput("f1", "paid"),
 	}
 	var got []string
-	closed := agent.CloseCalls(items, "no result")
+	closed := agent.CloseCalls(items, notRun("no result"))
 	for _, it := range closed[len(items):] {
 		got = append(got, string(it.Wire()))
 	}
@@ -42,7 +42,14 @@ func TestCloseCalls(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if again := agent.CloseCalls(closed, "again"); len(again) != len(closed) {
+	if again := agent.CloseCalls(closed, notRun("again")); len(again) != len(closed) {
 		t.Errorf("closed calls were closed once more: %d items, then %d", len(closed), len(again))
+	}
+}
+
+// notRun says of every call that it was not carried out.
+func notRun(text string) func(agent.Item) agent.ToolOutput {
+	return func(call agent.Item) agent.ToolOutput {
+		return agent.ToolOutput{Text: text, Failed: call.Type != agent.ItemFunctionCall}
 	}
 }

@@ -54,11 +54,10 @@ func (x *execution) load(ctx context.Context) error {
 		return fmt.Errorf("%w: agent %q: %w", agent.ErrConfig, x.run.Agent, err)
 	}
 	x.journal = newJournal(x)
-	x.runner = &agent.Runner{
-		Journal:    x.journal,
+	x.runner = &agent.Runner{Journal: x.journal, Logger: x.log}
+	x.options = agent.RunOptions{
 		Checkpoint: x.journal.checkpoint,
 		Context:    &agent.RunContext{ID: string(x.run.ID), Value: x.run}, // gates read requester and place
-		Logger:     x.log,
 	}
 	if x.run.StateItems == 0 {
 		return nil
@@ -75,7 +74,7 @@ func (x *execution) load(ctx context.Context) error {
 	if err != nil {
 		return &storeError{err}
 	}
-	x.state, err = agent.AssembleRunState(head, chunks, x.config.Agent)
+	x.state, err = (&agent.SavedState{Head: head, Chunks: chunks}).Decode(x.config.Agent)
 	fault.Point("resume.loaded")
 	return err
 }
@@ -96,7 +95,7 @@ func (x *execution) advance(ctx context.Context) error {
 		if goesOn, err = x.pause(ctx, result.Interruptions, recorded); err != nil || !goesOn {
 			return err
 		}
-		result, err = x.runner.Resume(ctx, x.config.Agent, x.state)
+		result, err = x.runner.Resume(ctx, x.config.Agent, x.state, x.options)
 	}
 }
 
@@ -160,7 +159,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		if err := x.apply(); err != nil {
 			return nil, err
 		}
-		return x.runner.Resume(ctx, x.config.Agent, x.state)
+		return x.runner.Resume(ctx, x.config.Agent, x.state, x.options)
 	}
 	// The message may have waited for days behind another run: whoever left since starts nothing.
 	g := newGatherer(x.directory, x.policy, x.run.conversation(), time.Now())
@@ -172,8 +171,8 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		return nil, err
 	}
 	x.history = len(history)
-	x.runner.MaxTurns = x.config.MaxTurns
-	return x.runner.Run(ctx, x.config.Agent, append(history, agent.UserMessage(x.run.Input))...)
+	x.options.MaxTurns = x.config.MaxTurns
+	return x.runner.Run(ctx, x.config.Agent, append(history, agent.UserMessage(x.run.Input)), x.options)
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two

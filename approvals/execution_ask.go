@@ -29,7 +29,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
 			continue
 		}
-		if in.Kind == agent.InputRequired {
+		if in.Kind == agent.FieldsRequired {
 			refused = append(refused, *cannot(in, "", "this version cannot ask people for values"))
 			continue
 		}
@@ -66,7 +66,7 @@ func (x *execution) newRequest(in agent.Interruption, tool *agent.Tool) *Request
 			Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
 			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest,
 		},
-		RequestContent: RequestContent{Arguments: in.Call.Arguments, Facts: in.Facts},
+		RequestContent: RequestContent{Arguments: in.Call.Arguments, Facts: in.Preconditions},
 	}
 }
 
@@ -112,12 +112,12 @@ func shortened(text string, most int) string {
 func snapshot(call agent.ToolCall, tool *agent.Tool) ToolSnapshot {
 	s := ToolSnapshot{Name: call.Tool, Kind: call.Kind}
 	if tool != nil {
-		s.Description, s.Version, s.Binding = tool.Description, tool.Version, slices.Concat(hostedServer(tool), tool.Binding)
+		s.Description, s.Version, s.Binding = tool.Description, tool.Version, slices.Concat(hostedServer(tool), tool.Attributes)
 	}
 	return s
 }
 
-// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as Binding
+// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as Attributes
 // is.
 func hostedServer(tool *agent.Tool) (parts []string) {
 	var server struct {
@@ -125,7 +125,7 @@ func hostedServer(tool *agent.Tool) (parts []string) {
 		URL       string `json:"server_url"`
 		Connector string `json:"connector_id"`
 	}
-	if tool.Kind != agent.KindHostedMCP || json.Unmarshal(tool.Hosted, &server) != nil {
+	if tool.Kind != agent.KindHostedMCP || json.Unmarshal(tool.Hosted(), &server) != nil {
 		return nil
 	}
 	parts = []string{"server_label " + server.Label}

@@ -23,6 +23,7 @@ type execution struct {
 	failed   int             // how often in a row the run's job has failed
 	config   AgentConfig
 	runner   *agent.Runner
+	options  agent.RunOptions
 	state    *agent.RunState // nil before the first turn of a run
 	requests []*Request      // as they were at the claim
 	applied  []*Request      // those whose end this execution has taken over

@@ -131,7 +131,7 @@ func savedMemory(ctx context.Context, st Store, key RunKey) (seen int, items []a
 	if err != nil || r.StateItems == 0 {
 		return 0, nil, err
 	}
-	saved, err := agent.SavedItems(head, chunks)
+	saved, err := (&agent.SavedState{Head: head, Chunks: chunks}).Items()
 	if err != nil {
 		return r.StateItems, nil, nil // unreadable, as whoever resumes it will find too
 	}

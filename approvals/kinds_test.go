@@ -247,15 +247,14 @@ func TestHostedServerIsShown(t *testing.T) {
 		`{"type":"mcp","server_label":"wiki","connector_id":"connector_dropbox"}`:      "server_label wiki,connector_id connector_dropbox,header Authorization",
 	} {
 		b := newBench(t)
+		server := agent.NewHostedTool(agent.KindHostedMCP, "wiki", json.RawMessage(described), nil)
+		server.NeedsApproval, server.Attributes = agent.AlwaysAsk, []string{"header Authorization"}
 		b.agent(model(func(*agent.ModelRequest) ([]agent.Item, error) {
 			return []agent.Item{{
 				Type: agent.ItemMCPApprovalRequest,
 				Raw:  json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1","name":"search","server_label":"wiki","arguments":"{}"}`),
 			}}, nil
-		}), agent.Tool{
-			Name: "wiki", Kind: agent.KindHostedMCP, Wire: agent.WireHosted, NeedsApproval: agent.AlwaysAsk,
-			Hosted: json.RawMessage(described), Binding: []string{"header Authorization"},
-		})
+		}), server)
 		b.start()
 		q := b.question(b.submit())
 		if q.Tool.Name != "wiki.search" || strings.Join(q.Tool.Binding, ",") != want {

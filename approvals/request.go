@@ -45,7 +45,7 @@ type Request struct {
 // after creation, and nothing is looked up by it: a store may keep it apart from the head, compressed or encrypted.
 type RequestContent struct {
 	Arguments json.RawMessage `json:"arguments"` // canonical JSON
-	// Facts are what the call depends on in the world, as agent.Tool.Bind determined them; they are part of Digest.
+	// Facts are what the call depends on in the world, as agent.Tool.Preconditions determined them; they are part of Digest.
 	Facts []string `json:"facts,omitempty"`
 	// Explanation takes the call apart for people, line by line; nothing is bound to it.
 	Explanation []string `json:"explanation,omitempty"`
@@ -111,7 +111,7 @@ type ToolSnapshot struct {
 	Kind        agent.ToolKind `json:"kind"`
 	Description string         `json:"description,omitempty"`
 	Version     string         `json:"version,omitempty"`
-	// Binding is agent.Tool.Binding, for http for instance method, URL and header names, unexpanded. Of a hosted MCP
+	// Binding is agent.Tool.Attributes, for http for instance method, URL and header names, unexpanded. Of a hosted MCP
 	// server "server_label L" and "server_url U" or "connector_id C" come before it.
 	Binding []string `json:"binding,omitempty"`
 }

@@ -113,7 +113,7 @@ func (c *txn) remember(r *Run, items []agent.Item, calls []callFate) error {
 	if len(items) == 0 {
 		items = []agent.Item{agent.UserMessage(r.Input)}
 	}
-	chunk, err := json.Marshal(agent.AnswerCalls(items, func(call agent.Item) agent.ToolOutput {
+	chunk, err := json.Marshal(agent.CloseCalls(items, func(call agent.Item) agent.ToolOutput {
 		return outputOf(call, calls)
 	}))
 	if err != nil {

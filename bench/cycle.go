@@ -59,7 +59,7 @@ func (c *cycleRig) close() error     { return c.store.Close() }
 // job runs, pauses, saves durably, loads, approves, resumes.
 func (c *cycleRig) job(ctx context.Context, i int) error {
 	var r agent.Runner
-	paused, err := r.Run(ctx, c.agent, agent.UserMessage("transfer 250 to acme"))
+	paused, err := r.Run(ctx, c.agent, []agent.Item{agent.UserMessage("transfer 250 to acme")}, agent.RunOptions{})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *cycleRig) job(ctx context.Context, i int) error {
 	err = c.store.View(ctx, func(tx approvals.Tx) error {
 		head, chunks, err := tx.State(benchWorkspace, id)
 		if err == nil {
-			s, err = agent.AssembleRunState(head, chunks, c.agent)
+			s, err = (&agent.SavedState{Head: head, Chunks: chunks}).Decode(c.agent)
 		}
 		return err
 	})
@@ -87,7 +87,7 @@ func (c *cycleRig) job(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	done, err := r.Resume(ctx, c.agent, s)
+	done, err := r.Resume(ctx, c.agent, s, agent.RunOptions{})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func newPlainRig(url string, api openaimodel.API) (*plainRig, error) {
 
 func (p *plainRig) job(ctx context.Context, i int) error {
 	var r agent.Runner
-	res, err := r.Run(ctx, p.agent, agent.UserMessage("transfer 250 to acme"))
+	res, err := r.Run(ctx, p.agent, []agent.Item{agent.UserMessage("transfer 250 to acme")}, agent.RunOptions{})
 	if err == nil && res.FinalOutput == "" {
 		err = fmt.Errorf("run %d has no answer", i)
 	}

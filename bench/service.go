@@ -134,7 +134,7 @@ func (r *serviceRig) close() { r.store.Close() }
 func (r *serviceRig) seed(ctx context.Context, n int) ([]*approvals.Request, error) {
 	transfer := agent.Tool{Name: "transfer", Kind: agent.KindHTTP, Description: "Move money between two accounts."}
 	arguments := []byte(`{"amount":250,"memo":"invoice 1042","to":"acme"}`)
-	digest := agent.CallDigest(transfer.Digest(), arguments)
+	digest := transfer.Digest().Call(arguments)
 	var all []*approvals.Request
 	for start := 0; start < n; start += 500 {
 		var page []*approvals.Request

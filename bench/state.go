@@ -37,8 +37,8 @@ func longRun(ctx context.Context, items int, checkpoint func(context.Context, ag
 	transfer := agent.NewTool("transfer", "Transfer.", func(context.Context, struct{}) (string, error) { return "ok", nil })
 	transfer.NeedsApproval = agent.AlwaysAsk
 	a := &agent.Agent{Name: "bench", Model: caller{items/2 - 1}, Tools: []agent.Tool{look, transfer}}
-	r := &agent.Runner{MaxTurns: -1, Checkpoint: checkpoint}
-	res, err := r.Run(ctx, a, agent.UserMessage("go"))
+	res, err := new(agent.Runner).Run(ctx, a, []agent.Item{agent.UserMessage("go")},
+		agent.RunOptions{MaxTurns: -1, Checkpoint: checkpoint})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,8 +18,8 @@ func TestDefinition(t *testing.T) {
 		Headers:    map[string]string{"x-b": "s3cret", "Authorization": "Bearer s3cret"},
 		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`),
 	})
-	if want := []string{"POST", "http://h/x?key=${KEY}", "Authorization", "X-B"}; !slices.Equal(tool.Binding, want) {
-		t.Errorf("binding %q, want %q", tool.Binding, want)
+	if want := []string{"POST", "http://h/x?key=${KEY}", "Authorization", "X-B"}; !slices.Equal(tool.Attributes, want) {
+		t.Errorf("binding %q, want %q", tool.Attributes, want)
 	}
 	if tool.Kind != agent.KindHTTP || tool.Version != "3" || tool.Idempotent || tool.NeedsApproval != nil {
 		t.Errorf("tool %+v", tool)
@@ -49,13 +49,13 @@ func TestHostOfAVariable(t *testing.T) {
 	if one.Digest() == other.Digest() {
 		t.Error("decisions are not bound to the host that the variable stands for")
 	}
-	if want := []string{"POST", "${PAYMENTS_URL} (https://pay.example)"}; !slices.Equal(one.Binding, want) {
-		t.Errorf("binding %q, want %q", one.Binding, want)
+	if want := []string{"POST", "${PAYMENTS_URL} (https://pay.example)"}; !slices.Equal(one.Attributes, want) {
+		t.Errorf("binding %q, want %q", one.Attributes, want)
 	}
 	if with("${PAYMENTS_URL}", "https://pay.example/renewed").Digest() != one.Digest() {
 		t.Error("a renewed secret makes decisions stale")
 	}
-	if with("https://pay.example/${HOOK}", "https://pay.example/s3cret").Binding[1] != "https://pay.example/${HOOK}" {
+	if with("https://pay.example/${HOOK}", "https://pay.example/s3cret").Attributes[1] != "https://pay.example/${HOOK}" {
 		t.Error("control: a host that is written out needs no second word")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"countersign/agent"
+	"countersign/agent/internal/argschema"
 )
 
 // tool makes the calls of one declaration.
@@ -25,14 +26,14 @@ func New(cfg Config) (agent.Tool, error) {
 	}
 	validate := cfg.Validate
 	if validate == nil {
-		if validate, err = Validator(cfg.Parameters); err != nil {
+		if validate, err = argschema.Compile(cfg.Parameters, argschema.Own); err != nil {
 			return agent.Tool{}, fmt.Errorf("%w: http tool %q: parameters: %w", agent.ErrConfig, cfg.Name, err)
 		}
 	}
 	t := &tool{declared: d, transport: newTransport(d)}
 	return agent.Tool{
 		Name: cfg.Name, Description: cfg.Description, Version: cfg.Version, Kind: agent.KindHTTP,
-		Parameters: cfg.Parameters, Validate: validate, Binding: d.binding(), Idempotent: d.Idempotent, Invoke: t.invoke,
+		Parameters: cfg.Parameters, Validate: validate, Attributes: d.binding(), Idempotent: d.Idempotent, Invoke: t.invoke,
 	}, nil
 }
 

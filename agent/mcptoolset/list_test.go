@@ -24,7 +24,7 @@ func TestSchemaAsItCame(t *testing.T) {
 			t.Error(diff)
 		}
 		want := append(identity, "tool=order", "title=", "annotations.title=T", "readOnlyHint=", "destructiveHint=false", "idempotentHint=", "openWorldHint=true")
-		if diff := cmp.Diff(want, tool.Binding); diff != "" {
+		if diff := cmp.Diff(want, tool.Attributes); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -127,7 +127,7 @@ func (t *Toolset) tool(name string, l *listed) agent.Tool {
 	return agent.Tool{
 		Name: name, Description: l.description, Kind: agent.KindMCP,
 		Parameters: json.RawMessage(l.schema), Validate: l.validate,
-		Binding:       slices.Concat(t.Server.id, l.binding()),
+		Attributes:    slices.Concat(t.Server.id, l.binding()),
 		NeedsApproval: t.gate(described),
 		Idempotent:    described.readOnly() || described.Trusted && a.IdempotentHint.True(),
 		Invoke: func(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {

@@ -47,7 +47,7 @@ func BenchmarkBind(b *testing.B) {
 	tool := newTool(b, patchtool.Config{Root: dir})
 	c, _ := thousand(b, dir)
 	for b.Loop() {
-		if _, err := tool.Bind(b.Context(), c); err != nil {
+		if _, err := tool.Preconditions(b.Context(), c); err != nil {
 			b.Fatal(err)
 		}
 	}

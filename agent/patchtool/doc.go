@@ -29,7 +29,7 @@
 // With Config.Native the tool is the provider's own, whose calls are one operation each; see [agent.WireApplyPatch].
 // There the last line of a new file has no line end, as in the SDK; in a patch every line of a new file has one.
 //
-// A decision is bound to the files as they are when people are asked: [agent.Tool.Bind] gives their digests and modes,
+// A decision is bound to the files as they are when people are asked: [agent.Tool.Preconditions] gives their digests and modes,
 // and finds out whether the patch applies at all, and whether the system would allow it, before anybody is asked.
 //
 // All files change or none. Everything is worked out in memory, written to new files beside the old ones, and only then

@@ -41,7 +41,7 @@ func TestPatchAndRunInOneTurn(t *testing.T) {
 					scripted.Call("c2", "shell", `{"argv":["./deploy.sh"]}`),
 				), scripted.Say("Done."))}
 		r := &agent.Runner{}
-		res, err := r.Run(t.Context(), a, agent.UserMessage("deploy"))
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("deploy")}, agent.RunOptions{})
 		for _, in := range res.Interruptions {
 			if err := res.State.Approve(in, agent.ApproveOptions{}); err != nil {
 				t.Fatal(err)
@@ -50,7 +50,7 @@ func TestPatchAndRunInOneTurn(t *testing.T) {
 		if err != nil || len(res.Interruptions) != 2 {
 			t.Fatalf("asked %d times, %v", len(res.Interruptions), err)
 		}
-		if res, err = r.Resume(t.Context(), a, res.State); err != nil {
+		if res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		ran, _ := os.ReadFile(filepath.Join(dir, "ran"))

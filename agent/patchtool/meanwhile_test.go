@@ -40,10 +40,10 @@ func TestChangedMeanwhile(t *testing.T) {
 		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
 			scripted.Calls(scripted.Call("c1", "apply_patch", string(c.Arguments))), scripted.Say("Done."))}
 		r := &agent.Runner{Journal: meddler{func() { lay(t, dir, map[string]string{"limits": "for: production\ndaily: 1000\n"}) }}}
-		res, err := r.Run(t.Context(), a, agent.UserMessage("raise it"))
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("raise it")}, agent.RunOptions{})
 		if err == nil && asks {
 			if err = res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}); err == nil {
-				res, err = r.Resume(t.Context(), a, res.State)
+				res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 			}
 		}
 		if err != nil {

@@ -175,7 +175,7 @@ func TestCorpus(t *testing.T) {
 				if err := tool.Validate(c.Arguments); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := tool.Bind(t.Context(), c); err != nil {
+				if _, err := tool.Preconditions(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
@@ -218,7 +218,7 @@ func TestRefusals(t *testing.T) {
 				if syntax, ok := errors.AsType[*patchtool.SyntaxError](err); !ok || !strings.HasPrefix(want, fmt.Sprintf("line %d of the patch: ", syntax.Line)) {
 					t.Errorf("the error does not say which line: %#v", err)
 				}
-			} else if _, err := tool.Bind(t.Context(), c); err == nil || err.Error() != "the patch does not apply: "+want {
+			} else if _, err := tool.Preconditions(t.Context(), c); err == nil || err.Error() != "the patch does not apply: "+want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
 			if out, err := tool.Invoke(t.Context(), c); err == nil && (!out.Failed || out.Text != "Nothing was changed: "+want+".") {
@@ -273,7 +273,7 @@ func TestStaysInside(t *testing.T) {
 			call := patch(t, "*** Begin Patch\n"+c.patch+"*** End Patch\n")
 			err := tool.Validate(call.Arguments)
 			if err == nil {
-				_, err = tool.Bind(t.Context(), call)
+				_, err = tool.Preconditions(t.Context(), call)
 			}
 			if err == nil || strings.TrimPrefix(err.Error(), "the patch does not apply: ") != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
@@ -307,13 +307,13 @@ func TestBindings(t *testing.T) {
 	tool := newTool(t, patchtool.Config{Root: dir, WrittenRoot: "${REPO}", Allow: []string{"*", "new/**"}})
 	sum := sha256.Sum256([]byte(dir))
 	if diff := cmp.Diff([]string{fmt.Sprintf("root ${REPO} (path sha256:%x…)", sum[:8]), "allow *", "allow new/**"},
-		tool.Binding); diff != "" {
+		tool.Attributes); diff != "" {
 		t.Errorf("binding (-want +got):\n%s", diff)
 	}
 	c := patch(t, "*** Begin Patch\n"+update("b")+"*** Update File: a\n*** Move to: new/a\n"+"*** Add File: c\n*** End Patch\n")
 	bind := func() []string {
 		t.Helper()
-		facts, err := tool.Bind(t.Context(), c)
+		facts, err := tool.Preconditions(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +383,7 @@ func TestLimitsAndPatterns(t *testing.T) {
 		call := patch(t, "*** Begin Patch\n"+c.patch+"*** End Patch\n")
 		err := tool.Validate(call.Arguments)
 		if err == nil {
-			_, err = tool.Bind(t.Context(), call)
+			_, err = tool.Preconditions(t.Context(), call)
 		}
 		got := ""
 		if err != nil {

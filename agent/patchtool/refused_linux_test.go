@@ -37,7 +37,7 @@ func TestNobodyIsAskedAboutTheForbidden(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		facts, err := tool.Bind(t.Context(), c)
+		facts, err := tool.Preconditions(t.Context(), c)
 		_ = unix.Setfsuid(os.Getuid())
 		runtime.UnlockOSThread()
 		if err == nil || !strings.Contains(err.Error(), want) {

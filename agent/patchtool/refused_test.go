@@ -30,12 +30,12 @@ func TestNobodyIsAskedAboutTheImpossible(t *testing.T) {
 		"*** Update File: helper\n*** Move to: moved\n":                        `"helper" runs with other rights`,
 	} {
 		c := patch(t, "*** Begin Patch\n"+text+"*** End Patch")
-		if facts, err := tool.Bind(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+		if facts, err := tool.Preconditions(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\nis asked about: %q, %v", text, facts, err)
 		}
 	}
 	for _, text := range []string{add("a") + add("ab"), add("d/a") + add("d/b"), "*** Delete File: helper\n"} {
-		if _, err := tool.Bind(t.Context(), patch(t, "*** Begin Patch\n"+text+"*** End Patch")); err != nil {
+		if _, err := tool.Preconditions(t.Context(), patch(t, "*** Begin Patch\n"+text+"*** End Patch")); err != nil {
 			t.Errorf("control: %s\n%v", text, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestModeIsBound(t *testing.T) {
 		scripted.Calls(scripted.Call("c1", "apply_patch", string(patch(t,
 			"*** Begin Patch\n"+update("run")+"*** End Patch").Arguments))), scripted.Say("Done."))}
 	r := &agent.Runner{}
-	res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	if err == nil {
 		err = res.State.Approve(res.Interruptions[0], agent.ApproveOptions{})
 	}
@@ -58,7 +58,7 @@ func TestModeIsBound(t *testing.T) {
 		err = os.Chmod(filepath.Join(dir, "run"), 0o755)
 	}
 	if err == nil {
-		res, err = r.Resume(t.Context(), a, res.State)
+		res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func New(cfg Config) (agent.Tool, error) {
 func (t *tool) tool() agent.Tool {
 	made := agent.Tool{
 		Name: t.Name, Description: cmp.Or(t.Description, description), Version: t.Version, Kind: agent.KindApplyPatch,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: t.binding(), Bind: t.bind, Touches: t.touches,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Attributes: t.binding(), Preconditions: t.bind, Touches: t.touches,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if t.Native {
@@ -105,7 +105,7 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	if err != nil {
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
-	left, kept, err := t.apply(ctx, sections, call.Facts)
+	left, kept, err := t.apply(ctx, sections, call.Preconditions)
 	switch {
 	case errors.Is(err, agent.ErrOutcomeUnknown):
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)

@@ -78,6 +78,7 @@ type Model struct {
 	mu            sync.Mutex
 	failed        map[int]bool
 	conversations map[string]int // next step of the conversations that requests name
+	requests      []agent.ModelRequest
 }
 
 var _ agent.StreamModel = (*Model)(nil)
@@ -111,6 +112,7 @@ func (m *Model) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	m.record(req)
 	n := m.skipFailed(m.next(req))
 	if n >= len(m.steps) {
 		return nil, fmt.Errorf("scripted: the script has %d steps, and step %d is asked for", len(m.steps), n+1)

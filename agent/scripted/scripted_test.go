@@ -2,6 +2,7 @@ package scripted_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,5 +110,34 @@ func TestStepsInGo(t *testing.T) {
 	again, err := m.Respond(t.Context(), &agent.ModelRequest{})
 	if diff := cmp.Diff("x", again.Items[0].Text); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+// TestRequests finds what was asked, also by a call that failed, and no more than the newest 1,000.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	model := scripted.New(scripted.Fail(broken), scripted.Say("Hello."))
+	a := &agent.Agent{Name: "ops", Instructions: "Be brief.", Model: model}
+	hi := []agent.Item{agent.UserMessage("hi")}
+	if _, err := new(agent.Runner).Run(t.Context(), a, hi, agent.RunOptions{}); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if _, err := new(agent.Runner).Run(t.Context(), a, hi, agent.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := model.Requests()
+	if len(got) != 2 || got[0].Instructions != "Be brief." || len(got[1].Items) != 1 || got[1].Items[0].Text != "hi" {
+		t.Fatalf("got %+v", got)
+	}
+	for i := range 3000 {
+		req := &agent.ModelRequest{Instructions: strconv.Itoa(i)}
+		if _, err := model.Respond(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got = model.Requests()
+	if len(got) != 1000 || got[0].Instructions != "2000" || got[999].Instructions != "2999" {
+		t.Errorf("%d requests, the first %q", len(got), got[0].Instructions)
 	}
 }

@@ -35,7 +35,7 @@ func TestRunsWhatItHashed(t *testing.T) {
 	lay(t, "p", "#!/bin/sh\necho of this process\n")
 	tool := newTool(t, shelltool.Config{Workdir: dir})
 	for _, name := range []string{"/proc/self/cwd/p", "/dev/fd/../cwd/p", "/proc/thread-self/cwd/p", "./p"} {
-		facts, err := tool.Bind(t.Context(), argv(name))
+		facts, err := tool.Preconditions(t.Context(), argv(name))
 		if err != nil {
 			continue // it cannot be named like this here
 		}
@@ -48,7 +48,7 @@ func TestRunsWhatItHashed(t *testing.T) {
 			t.Errorf("%s: it ran the program %q, shown was %q", name, ran, facts)
 		}
 	}
-	named, err := tool.Bind(t.Context(), script("/proc/self/cwd/p"))
+	named, err := tool.Preconditions(t.Context(), script("/proc/self/cwd/p"))
 	if err != nil || len(named) != 1 {
 		t.Errorf("a script is bound to what it does not run: %q, %v", named, err)
 	}
@@ -125,7 +125,7 @@ func TestContents(t *testing.T) {
 		{script("if true; then"), nil, []string{"content not bound, it cannot be named before: the rest of the script"}},
 		{argv("true"), nil, nil},
 	} {
-		facts, err := tool.Bind(t.Context(), tt.call)
+		facts, err := tool.Preconditions(t.Context(), tt.call)
 		if err != nil {
 			t.Errorf("%s: %v", tt.call.Arguments, err)
 			continue
@@ -168,7 +168,7 @@ func TestContentsChange(t *testing.T) {
 		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(scripted.Call("c1",
 			"shell", arguments)), scripted.Say("Done."))}
 		r := &agent.Runner{}
-		res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 		if err == nil {
 			err = res.State.Approve(res.Interruptions[0], agent.ApproveOptions{})
 		}
@@ -176,7 +176,7 @@ func TestContentsChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		lay(t, filepath.Join(dir, file), "#!/bin/sh\ntouch ran # another one\n")
-		if res, err = r.Resume(t.Context(), a, res.State); err != nil {
+		if res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil || len(res.Interruptions) != 1 {
@@ -185,7 +185,7 @@ func TestContentsChange(t *testing.T) {
 		if err := res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if res, err = r.Resume(t.Context(), a, res.State); err != nil || !res.State.Finished() {
+		if res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{}); err != nil || !res.State.Finished() {
 			t.Errorf("%s: control: it does not run as it is now either: %v", arguments, err)
 		}
 	}

@@ -44,10 +44,10 @@ func TestProgramExchangedMeanwhile(t *testing.T) {
 		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
 			scripted.Calls(scripted.Call("c1", "shell", `{"argv":["./deploy.sh"]}`)), scripted.Say("Done."))}
 		r := &agent.Runner{Journal: meddler{func() { write("new") }}}
-		res, err := r.Run(t.Context(), a, agent.UserMessage("deploy"))
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("deploy")}, agent.RunOptions{})
 		if err == nil && asks {
 			if err = res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}); err == nil {
-				res, err = r.Resume(t.Context(), a, res.State)
+				res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
 			}
 		}
 		if err != nil {

@@ -114,7 +114,7 @@ func TestCleanEnvironment(t *testing.T) {
 	if diff := cmp.Diff([]string{"HOME=/nonexistent", "LANG=C", "PATH=" + shelltool.DefaultPath, "TOKEN=t0"}, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	for _, part := range append(tool.Binding, tool.Description, string(tool.Parameters)) {
+	for _, part := range append(tool.Attributes, tool.Description, string(tool.Parameters)) {
 		if strings.Contains(part, "t0") {
 			t.Errorf("a value is in the definition: %q", part)
 		}
@@ -138,7 +138,7 @@ func TestRunsInWorkdir(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte(link))
 	if diff := cmp.Diff([]string{fmt.Sprintf("workdir ${REPO} (path sha256:%x…)", sum[:8]), "shell /bin/sh", "env HOME",
-		"env LANG", "env PATH"}, tool.Binding); diff != "" {
+		"env LANG", "env PATH"}, tool.Attributes); diff != "" {
 		t.Errorf("binding (-want +got):\n%s", diff)
 	}
 	if err := os.Remove(real); err != nil {
@@ -397,7 +397,7 @@ func TestBind(t *testing.T) {
 	}
 	bind := func(c *agent.ToolCall) []string {
 		t.Helper()
-		facts, err := tool.Bind(t.Context(), c)
+		facts, err := tool.Preconditions(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,10 +418,10 @@ func TestBind(t *testing.T) {
 	if facts := bind(script("ls")); !strings.HasPrefix(facts[0], "program /bin/sh sha256:") {
 		t.Errorf("a script is run by %q", facts)
 	}
-	if _, err := tool.Bind(t.Context(), argv("no-such-program")); err == nil || err.Error() != `there is no program "no-such-program" in the PATH of this tool` {
+	if _, err := tool.Preconditions(t.Context(), argv("no-such-program")); err == nil || err.Error() != `there is no program "no-such-program" in the PATH of this tool` {
 		t.Errorf("got %v", err)
 	}
-	if _, err := tool.Bind(t.Context(), argv("./file")); err == nil || err.Error() != `the program "./file" cannot be run: no such file or directory` {
+	if _, err := tool.Preconditions(t.Context(), argv("./file")); err == nil || err.Error() != `the program "./file" cannot be run: no such file or directory` {
 		t.Errorf("got %v", err)
 	}
 }

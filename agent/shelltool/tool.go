@@ -30,7 +30,7 @@ func New(cfg Config) (agent.Tool, error) {
 	t := &tool{d}
 	made := agent.Tool{
 		Name: d.Name, Description: cmp.Or(d.Description, description), Version: d.Version, Kind: agent.KindShell,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Binding: d.binding(), Bind: t.bind, Touches: touches,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Attributes: d.binding(), Preconditions: t.bind, Touches: touches,
 		Explain:       t.explain,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
@@ -80,12 +80,12 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}
 	defer p.Close()
-	if call.Facts != nil { // somebody relies on what is run
+	if call.Preconditions != nil { // somebody relies on what is run
 		facts, err := t.facts(ctx, r, p)
 		if err != nil {
 			return agent.ToolOutput{}, fmt.Errorf("call %s: nothing was started: %w", t.Name, err)
 		}
-		if !slices.Equal(call.Facts, facts) {
+		if !slices.Equal(call.Preconditions, facts) {
 			return agent.ToolOutput{Text: "Nothing was started: " + changed, Failed: true}, nil
 		}
 	}

@@ -149,16 +149,13 @@ func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
 	case agentsfile.HostedMCP:
 		return b.hostedMCP(t)
 	case agentsfile.WebSearch:
-		tool = agent.Tool{
-			Name: t.Name, Kind: agent.KindWebSearch, Wire: agent.WireHosted,
-			Hosted: json.RawMessage(`{"type":"web_search"}`), Idempotent: true,
-		}
+		tool = agent.NewHostedTool(agent.KindWebSearch, t.Name, json.RawMessage(`{"type":"web_search"}`), nil)
+		tool.Idempotent = true
 	case agentsfile.External:
 		tool, err = newExternalTool(t)
 	case agentsfile.AgentTool:
-		tool = b.agents[t.Agent.Name].AsToolWith(agent.AsToolOptions{
-			Name: t.Name, Description: t.Description, MaxTurns: t.MaxTurns,
-		})
+		tool = b.agents[t.Agent.Name].AsTool(t.Name, t.Description)
+		tool.Use.MaxTurns = t.MaxTurns
 	}
 	if err != nil {
 		b.refused(t.Position, fmt.Sprintf("%s tool %q", t.Type, t.Name), err)

@@ -109,8 +109,8 @@ func TestGates(t *testing.T) {
 			if asks != c.asks {
 				t.Errorf("asks: %v", asks)
 			}
-			if strings.Contains(strings.Join(tool.Binding, " "), canary) {
-				t.Errorf("decisions are bound to an expanded value: %q", tool.Binding)
+			if strings.Contains(strings.Join(tool.Attributes, " "), canary) {
+				t.Errorf("decisions are bound to an expanded value: %q", tool.Attributes)
 			}
 		})
 	}

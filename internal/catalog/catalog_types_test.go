@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/scripted"
 	"countersign/internal/agentsfile"
 )
 
@@ -118,11 +119,11 @@ func TestTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			tool := got.agents["ops"].Agent.Tools[0]
-			for i, part := range tool.Binding { // the directory is another one in each test
-				tool.Binding[i] = pathDigest.ReplaceAllString(part, "")
+			for i, part := range tool.Attributes { // the directory is another one in each test
+				tool.Attributes[i] = pathDigest.ReplaceAllString(part, "")
 			}
 			have := made{tool.Kind, tool.Wire, asks(t, &tool), tool.Audit, tool.Idempotent, tool.External,
-				string(tool.Hosted), tool.Binding}
+				string(tool.Hosted()), tool.Attributes}
 			if diff := cmp.Diff(c.want, have); diff != "" {
 				t.Errorf("tool (-want +have):\n%s", diff)
 			}
@@ -130,16 +131,27 @@ func TestTypes(t *testing.T) {
 			if row.Gate != c.words || row.Call != c.call || row.Agent != "ops" || row.Tool != tool.Name {
 				t.Errorf("check says %+v", row)
 			}
-			shown := fmt.Sprint(row, tool.Name, tool.Description, string(tool.Parameters), string(tool.Hosted),
-				tool.Binding)
+			shown := fmt.Sprint(row, tool.Name, tool.Description, string(tool.Parameters), string(tool.Hosted()),
+				tool.Attributes)
 			if strings.Contains(shown, canary) {
 				t.Errorf("a value of the environment is in what is stored or shown: %s", shown)
 			}
-			if strings.Contains(c.tool, "headers") && !strings.Contains(string(tool.HostedSecrets), canary) {
-				t.Errorf("the header is not sent: %s", tool.HostedSecrets)
+			if sent := sentAs(t, tool); strings.Contains(c.tool, "headers") && !strings.Contains(sent, canary) {
+				t.Errorf("the header is not sent: %s", sent)
 			}
 		})
 	}
+}
+
+// sentAs returns how the provider is told about the tool.
+func sentAs(t *testing.T, tool agent.Tool) string {
+	t.Helper()
+	model := scripted.New(scripted.Say("Done."))
+	a := &agent.Agent{Name: "any", Model: model, Tools: []agent.Tool{tool}}
+	if _, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return string(model.Requests()[0].Tools[0].Hosted)
 }
 
 // asks reports whether the tool's gate asks about a call of a script, or cannot say.
@@ -168,7 +180,7 @@ func TestHostedCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Model = once(request)
-		res, err := new(agent.Runner).Run(t.Context(), a, agent.UserMessage("go"))
+		res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 		if err != nil || len(res.Interruptions) != asks || res.State.Finished() == (asks > 0) {
 			t.Errorf("%q: %d questions, finished %v, %v", gate, len(res.Interruptions), res.State.Finished(), err)
 		}
@@ -279,7 +291,7 @@ func TestAgentInCircles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := (&agent.Runner{}).Run(t.Context(), c.agents["ops"].Agent, agent.UserMessage("go"))
+	res, err := (&agent.Runner{}).Run(t.Context(), c.agents["ops"].Agent, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

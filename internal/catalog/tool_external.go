@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"countersign/agent"
-	"countersign/agent/httptool"
+	"countersign/agent/rawtool"
 	"countersign/internal/agentsfile"
 )
 
@@ -14,6 +14,6 @@ func newExternalTool(t *agentsfile.Tool) (agent.Tool, error) {
 		return tool, nil
 	}
 	var err error
-	tool.Validate, err = httptool.Validator(t.Parameters)
+	tool.Validate, err = rawtool.Validator(t.Parameters)
 	return tool, err
 }

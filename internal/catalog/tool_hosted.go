@@ -24,7 +24,7 @@ type hosted struct {
 // hostedMCP makes the tool that the file declares, without a gate. What a decision is bound to holds the URL and the
 // names of the headers; their values are sent and nothing else is done with them.
 func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
-	tool := agent.Tool{Name: t.Name, Kind: agent.KindHostedMCP, Wire: agent.WireHosted, Description: t.Description}
+	var tool agent.Tool
 	if _, err := mcptoolset.ParsePolicy(t.Require); err != nil {
 		b.problem(t.RequireAt, "%v", err)
 		return tool, false
@@ -40,8 +40,7 @@ func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
 			"which is stored and shown; put what is secret into headers", t.Name)
 		return tool, false
 	}
-	var err error
-	tool.Hosted, err = json.Marshal(hosted{
+	described, err := json.Marshal(hosted{
 		Type: "mcp", Label: t.Name, URL: t.URL.Value, Description: t.Description, Allowed: t.Tools.Allowed,
 		Require: hostedRequire(t.Require),
 	})
@@ -49,15 +48,18 @@ func (b *builder) hostedMCP(t *agentsfile.Tool) (agent.Tool, bool) {
 		b.refused(t.Position, fmt.Sprintf("hosted_mcp tool %q", t.Name), err)
 		return tool, false
 	}
-	if len(t.Headers) == 0 {
-		return tool, true
+	var names []string
+	var secrets json.RawMessage
+	if len(t.Headers) > 0 {
+		headers := make(map[string]string, len(t.Headers))
+		for _, h := range t.Headers {
+			headers[h.Name] = h.Value.Value
+			names = append(names, "header "+h.Name)
+		}
+		secrets, _ = json.Marshal(map[string]any{"headers": headers}) // texts always can be
 	}
-	headers := make(map[string]string, len(t.Headers))
-	for _, h := range t.Headers {
-		headers[h.Name] = h.Value.Value
-		tool.Binding = append(tool.Binding, "header "+h.Name)
-	}
-	tool.HostedSecrets, _ = json.Marshal(map[string]any{"headers": headers}) // texts always can be
+	tool = agent.NewHostedTool(agent.KindHostedMCP, t.Name, described, secrets)
+	tool.Description, tool.Attributes = t.Description, names
 	return tool, true
 }
 

@@ -69,7 +69,7 @@ func frozenPayments(done func(tool string)) (pay, note agent.Tool) {
 		Amount float64 `json:"amount"`
 		Memo   string  `json:"memo,omitempty"`
 	}]("pay", "Pay an amount of euros to somebody.", done)
-	pay.Version, pay.Binding = "3", []string{"POST https://bank.example/pay"}
+	pay.Version, pay.Attributes = "3", []string{"POST https://bank.example/pay"}
 	note = gated[struct {
 		Text string `json:"text"`
 	}]("note", "Write a note.", done)

@@ -1,11 +1,15 @@
-package httptool_test
+package rawtool_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
-	"countersign/agent/httptool"
+	"countersign/agent"
+	"countersign/agent/rawtool"
+	"countersign/agent/scripted"
 )
 
 const transferSchema = `{
@@ -27,7 +31,7 @@ const transferSchema = `{
 
 func TestValidator(t *testing.T) {
 	t.Parallel()
-	validate, err := httptool.Validator(json.RawMessage(transferSchema))
+	validate, err := rawtool.Validator(json.RawMessage(transferSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +71,7 @@ func TestValidator(t *testing.T) {
 
 func TestValidatorWithoutASchema(t *testing.T) {
 	t.Parallel()
-	validate, err := httptool.Validator(nil)
+	validate, err := rawtool.Validator(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +81,7 @@ func TestValidatorWithoutASchema(t *testing.T) {
 	if err := validate(json.RawMessage(`{"a":1}`)); err == nil {
 		t.Error("an unknown member passed")
 	}
-	permissive, err := httptool.Validator(json.RawMessage(open))
+	permissive, err := rawtool.Validator(json.RawMessage(`{"type":"object"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +125,7 @@ func TestBadSchemas(t *testing.T) {
 		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, "refers to itself without an end"},
 		{strings.Repeat(`{"items":`, 100) + `{}` + strings.Repeat(`}`, 100), "nested too deeply"},
 	} {
-		_, err := httptool.Validator(json.RawMessage(tt.schema))
+		_, err := rawtool.Validator(json.RawMessage(tt.schema))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.schema, err, tt.want)
 		}
@@ -131,7 +135,7 @@ func TestBadSchemas(t *testing.T) {
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","x-order":1,"examples":[{}],"default":{},"format":"x"}`,
 		`true`,
 	} {
-		if _, err := httptool.Validator(json.RawMessage(fine)); err != nil {
+		if _, err := rawtool.Validator(json.RawMessage(fine)); err != nil {
 			t.Errorf("control: %s: %v", fine, err)
 		}
 	}
@@ -144,7 +148,7 @@ func FuzzValidator(f *testing.F) {
 	f.Add(`{"type":"object","patternProperties":{"^x":{"type":"string"}},"propertyNames":{"maxLength":3}}`, `{"xyzw":1}`)
 	f.Add(`{"contains":{"type":"null"},"uniqueItems":true,"minContains":2}`, `[null,null]`)
 	f.Fuzz(func(t *testing.T, schema, arguments string) {
-		validate, err := httptool.Validator(json.RawMessage(schema))
+		validate, err := rawtool.Validator(json.RawMessage(schema))
 		if err != nil {
 			return
 		}
@@ -152,4 +156,30 @@ func FuzzValidator(f *testing.F) {
 			t.Fatal("arguments that are no JSON passed")
 		}
 	})
+}
+
+// TestNew makes tools that refuse what their schema does not allow, and no tool of a schema that cannot be checked.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	invoke := func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+		return agent.ToolOutput{Text: string(c.Arguments)}, nil
+	}
+	tool, err := rawtool.New("pay", "Pay.", json.RawMessage(transferSchema), invoke)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":0,"to":"AA"}`), scripted.Call("c2", "pay", `{"to":"AA","amount":1}`)),
+		scripted.Say("Done."),
+	)}
+	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.NewItems; !strings.Contains(got[2].Output, "/amount") || got[3].Output != `{"amount":1,"to":"AA"}` {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := rawtool.New("pay", "Pay.", json.RawMessage(`{"type":"objekt"}`), invoke); !errors.Is(err, agent.ErrConfig) {
+		t.Errorf("a schema that nobody can mean: %v", err)
+	}
 }
