@@ -38,6 +38,7 @@ var arrows = []struct {
 	{"store/...", []string{"approvals", "agent", "internal/fault"}},
 	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
+	{"internal/planted", nil},
 	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},

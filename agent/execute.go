@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"countersign/agent/internal/canon"
-	"countersign/agent/internal/plant"
 )
 
 // recordTimeout bounds how long a finished effect may take to be recorded after the run was cancelled.
@@ -333,9 +332,7 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 		toolCtx, cancel = context.WithTimeout(ctx, j.tool.Timeout)
 	}
 	defer cancel()
-	if !plant.J {
-		l.emit(ToolStarted{Call: j.input.clone()})
-	}
+	l.emit(ToolStarted{Call: j.input.clone()})
 	l.hook(ctx, func(h *Hooks) {
 		if h.ToolStart != nil {
 			own := j.input.clone()
