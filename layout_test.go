@@ -21,12 +21,12 @@ var arrows = []struct {
 }{
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
-	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
+	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
 	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp",
 		"agent/internal/redact", "agent/internal/location"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
-		"agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
 	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact"}},
@@ -65,8 +65,8 @@ var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar"
 	"approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
-var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline",
-	"agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
+var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
+	"agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"countersign/agent/internal/canon"
+	"countersign/agent/internal/strictjson"
 )
 
 // recordTimeout bounds how long a finished effect may take to be recorded after the run was cancelled.
@@ -379,7 +379,7 @@ func nativeOf(t *Tool, out ToolOutput) json.RawMessage {
 	if t.Wire != WireShell || out.Native == nil {
 		return nil
 	}
-	native, err := canon.Transform(out.Native)
+	native, err := strictjson.Canonical(out.Native)
 	if err != nil || native[0] != '[' {
 		return nil
 	}
