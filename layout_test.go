@@ -21,13 +21,13 @@ var arrows = []struct {
 }{
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
-	{"agent/internal/...", []string{"agent/internal/lex", "agent/internal/oneline"}},
+	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
 	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp",
 		"agent/internal/redact", "agent/internal/location"}},
 	{"agent/rawtool", []string{"agent", "agent/internal/argschema"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
-		"agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
 	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact"}},
@@ -39,6 +39,7 @@ var arrows = []struct {
 	{"store/...", []string{"approvals", "agent", "internal/fault"}},
 	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
+	{"internal/planted", nil},
 	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
@@ -65,8 +66,8 @@ var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar"
 	"approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
-var stdlibOnly = []string{"agent", "agent/internal/canon", "agent/internal/lex", "agent/internal/oneline",
-	"agent/internal/redact", "agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
+var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
+	"agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string

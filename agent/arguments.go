@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"countersign/agent/internal/canon"
+	"countersign/agent/internal/strictjson"
 )
 
 var (
@@ -18,7 +18,7 @@ var (
 // lone surrogates, numbers that a float64 cannot hold as written, nesting over 64, more than 1 MiB, anything after the
 // object, and everything that is not an object. The error's text is made for the model to read.
 func CanonicalArguments(data []byte) (json.RawMessage, error) {
-	canonical, err := canon.Transform(data)
+	canonical, err := strictjson.Canonical(data)
 	switch {
 	case len(data) == 0:
 		return nil, errNoArguments

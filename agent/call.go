@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 var (
@@ -218,7 +218,7 @@ func unusableArguments(err error) string {
 }
 
 // excerpt shortens text of a model for a message.
-func excerpt(s string) string { return lex.Excerpt(s) }
+func excerpt(s string) string { return strictjson.Excerpt(s) }
 
 // excerptLong bounds an error text that the model will read.
 func excerptLong(s string) string {

@@ -3,8 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-
-	"countersign/agent/internal/plant"
 )
 
 // decision is the answer of people to one call.
@@ -57,7 +55,7 @@ func (f *frame) ruling(c *call) ruling {
 	switch d := c.Decision; {
 	case d != nil:
 		r := ruling{verdict: verdictOf(d.Approve), exact: true, message: d.Message, output: d.Output}
-		if r.verdict == rejected && (r.message == nil || plant.E) && always != nil && !always.Approve {
+		if r.verdict == rejected && r.message == nil && always != nil && !always.Approve {
 			r.message = always.Message
 		}
 		return r
@@ -187,13 +185,6 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 
 func (f *frame) decideAlways(c *call, d standing) {
 	d.Agent, d.Tool, d.Definition = f.agent, c.Tool, *c.Definition
-	if plant.D {
-		for _, other := range f.calls {
-			if other.Tool == c.Tool && other.Decision != nil && other.Decision.Approve != d.Approve {
-				other.Decision = nil
-			}
-		}
-	}
 	if earlier := f.standing(c); earlier != nil {
 		*earlier = d
 		return

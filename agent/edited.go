@@ -3,10 +3,8 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
-	"countersign/agent/internal/canon"
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // noted returns the output as the model reads it: when people changed what it wrote, it is told to what. tool is nil
@@ -38,41 +36,36 @@ func (c *call) edited(tool *Tool) bool {
 
 // without returns a canonical object without some of its members.
 func without(object json.RawMessage, names []string) json.RawMessage {
-	r := lex.New(object, canon.MaxDepth)
-	kept, err := rewriteObject(r, func(name string, b json.RawMessage) (json.RawMessage, error) {
-		value, err := r.Skip()
-		if slices.Contains(names, name) {
-			return nil, err
-		}
-		return append(b, value...), err
-	})
+	kept, err := strictjson.Without(object, names...)
 	if err != nil {
 		return object
 	}
-	canonical, err := CanonicalArguments(kept)
-	if err != nil {
-		return object
-	}
-	return canonical
+	return kept
 }
 
 // notedNative puts the note in front of what the first command of a shell_call wrote to its standard error. Without
 // commands it returns nil: the text says it.
 func notedNative(note string, native json.RawMessage) json.RawMessage {
-	var list []map[string]json.RawMessage
-	if json.Unmarshal(native, &list) != nil || len(list) == 0 || list[0] == nil {
+	var list []json.RawMessage
+	if json.Unmarshal(native, &list) != nil || len(list) == 0 {
 		return nil
 	}
-	var stderr string
-	if raw, ok := list[0]["stderr"]; ok && json.Unmarshal(raw, &stderr) != nil {
+	var first struct {
+		Stderr string `json:"stderr"`
+	}
+	if json.Unmarshal(list[0], &first) != nil {
 		return nil
 	}
-	list[0]["stderr"] = lex.AppendQuoted(nil, note+stderr)
+	noted, err := strictjson.Set(list[0], "stderr", strictjson.AppendQuoted(nil, note+first.Stderr))
+	if err != nil {
+		return nil
+	}
+	list[0] = noted
 	whole, err := json.Marshal(list)
 	if err != nil {
 		return nil
 	}
-	canonical, err := canon.Transform(whole)
+	canonical, err := strictjson.Canonical(whole)
 	if err != nil {
 		return nil
 	}

@@ -11,8 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"countersign/agent/internal/canon"
-	"countersign/agent/internal/plant"
+	"countersign/agent/internal/strictjson"
 )
 
 // recordTimeout bounds how long a finished effect may take to be recorded after the run was cancelled.
@@ -333,9 +332,7 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 		toolCtx, cancel = context.WithTimeout(ctx, j.tool.Timeout)
 	}
 	defer cancel()
-	if !plant.J {
-		l.emit(ToolStarted{Call: j.input.clone()})
-	}
+	l.emit(ToolStarted{Call: j.input.clone()})
 	l.hook(ctx, func(h *Hooks) {
 		if h.ToolStart != nil {
 			own := j.input.clone()
@@ -382,7 +379,7 @@ func nativeOf(t *Tool, out ToolOutput) json.RawMessage {
 	if t.Wire != WireShell || out.Native == nil {
 		return nil
 	}
-	native, err := canon.Transform(out.Native)
+	native, err := strictjson.Canonical(out.Native)
 	if err != nil || native[0] != '[' {
 		return nil
 	}

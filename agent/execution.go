@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-
-	"countersign/agent/internal/plant"
 )
 
 // execution is one Run or Resume on its way.
@@ -229,7 +227,7 @@ func (l *loop) request() *ModelRequest {
 		Settings:     a.Settings,
 		Output:       a.Output,
 	}
-	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) && !plant.H {
+	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) {
 		req.Settings.ToolChoice = "" // forced once; a model that is forced for ever never answers
 	}
 	if f.parent == nil {

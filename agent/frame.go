@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-
-	"countersign/agent/internal/plant"
 )
 
 // frame is one conversation of a run: the run itself, or that of an agent which is used as a tool.
@@ -202,10 +200,6 @@ func (f *frame) tools() *toolbox {
 
 // toolCall returns the call as gates, tools and people see it. Nothing in it is shared.
 func (f *frame) toolCall(c *call) ToolCall {
-	arguments := c.arguments()
-	if !plant.G {
-		arguments = slices.Clone(arguments)
-	}
 	name := c.Tool
 	if it := f.callItem(c); it.Type == ItemMCPApprovalRequest {
 		name = it.Server + "." + it.Name
@@ -214,7 +208,7 @@ func (f *frame) toolCall(c *call) ToolCall {
 		ID:         c.ID,
 		Tool:       name,
 		Kind:       c.Kind,
-		Arguments:  arguments,
+		Arguments:  slices.Clone(c.arguments()),
 		Agent:      f.agent,
 		Path:       f.path(),
 		Turn:       f.turn,

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"countersign/agent/internal/plant"
 )
 
 var (
@@ -80,7 +78,7 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 		case err != nil:
 			return err
 		case l.frame.ruling(c).verdict != undecided, v.Action == Allow, v.Action == AskAgain:
-		case v.Action == Replace && !plant.F:
+		case v.Action == Replace:
 			c.Output = l.failed(c, v.Message)
 			return nil
 		default:

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"countersign/agent/internal/plant"
 )
 
 // interruptionID names a call in its run: the path of agents, the turn, the provider's call id, joined by slashes.
@@ -20,11 +18,7 @@ func interruptionID(path []string, turn int, callID string) string {
 	}
 	b.WriteString(strconv.Itoa(turn))
 	b.WriteByte('/')
-	if plant.B {
-		b.WriteString(callID)
-	} else {
-		b.WriteString(url.PathEscape(callID))
-	}
+	b.WriteString(url.PathEscape(callID))
 	return b.String()
 }
 

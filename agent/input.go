@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"countersign/agent/internal/canon"
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 var (
@@ -42,12 +41,9 @@ func (t *Tool) fields() []Field {
 		return nil
 	}
 	var fields []Field
-	r := lex.New(schema.Properties, maxItemDepth)
-	_ = r.Object(func(key []byte) error {
-		name := string(key)
-		value, err := r.Skip()
-		if err != nil || !slices.Contains(t.Fields, name) {
-			return err
+	_ = strictjson.Members(schema.Properties, func(name string, value []byte) error {
+		if !slices.Contains(t.Fields, name) {
+			return nil
 		}
 		field := Field{Name: name, Required: slices.Contains(schema.Required, name), Schema: slices.Clone(value)}
 		field.read(value)
@@ -85,13 +81,11 @@ func (f *Field) read(schema json.RawMessage) {
 
 // withoutInput checks that a model left alone what a person fills in.
 func (t *Tool) withoutInput(arguments json.RawMessage) error {
-	r := lex.New(arguments, canon.MaxDepth)
-	return r.Object(func(key []byte) error {
-		if slices.Contains(t.Fields, string(key)) {
-			return fmt.Errorf("a person fills in %q; leave it out", string(key))
+	return strictjson.Members(arguments, func(name string, _ []byte) error {
+		if slices.Contains(t.Fields, name) {
+			return fmt.Errorf("a person fills in %q; leave it out", name)
 		}
-		_, err := r.Skip()
-		return err
+		return nil
 	})
 }
 
@@ -101,26 +95,18 @@ func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	r := lex.New(given, canon.MaxDepth)
-	merged := slices.Clone(arguments[:len(arguments)-1])
-	err = r.Object(func(key []byte) error {
-		value, err := r.Skip()
-		if err != nil {
-			return err
+	merged := strictjson.Reopen(slices.Clone(arguments))
+	err = strictjson.Members(given, func(name string, value []byte) error {
+		if !slices.Contains(t.Fields, name) {
+			return fmt.Errorf("%q is not one of the fields asked for", name)
 		}
-		if !slices.Contains(t.Fields, string(key)) {
-			return fmt.Errorf("%q is not one of the fields asked for", string(key))
-		}
-		if len(merged) > 1 {
-			merged = append(merged, ',')
-		}
-		merged = append(append(lex.AppendQuoted(merged, key), ':'), value...)
+		merged.Raw(name, value)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	canonical, err := CanonicalArguments(append(merged, '}'))
+	canonical, err := CanonicalArguments(merged.End())
 	if err != nil {
 		return nil, err
 	}
@@ -129,50 +115,21 @@ func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, erro
 
 // withoutProperties returns the schema without some of its properties, for the model. Everything else stays as written.
 func withoutProperties(schema json.RawMessage, names []string) json.RawMessage {
-	r := lex.New(schema, maxItemDepth)
-	out, err := rewriteObject(r, func(key string, b json.RawMessage) (json.RawMessage, error) {
-		switch key {
+	out, err := strictjson.Rewrite(schema, func(keyword string, value []byte) ([]byte, error) {
+		switch keyword {
 		case "properties":
-			inner, err := rewriteObject(r, func(name string, b json.RawMessage) (json.RawMessage, error) {
-				value, err := r.Skip()
-				if slices.Contains(names, name) {
-					return nil, err
-				}
-				return append(b, value...), err
-			})
-			return append(b, inner...), err
+			return strictjson.Without(value, names...)
 		case "required":
-			value, err := r.Skip()
 			var list []string
-			if err == nil && json.Unmarshal(value, &list) == nil {
-				list = slices.DeleteFunc(list, func(s string) bool { return slices.Contains(names, s) })
-				value, err = json.Marshal(list)
+			if json.Unmarshal(value, &list) != nil {
+				return value, nil
 			}
-			return append(b, value...), err
+			return json.Marshal(slices.DeleteFunc(list, func(s string) bool { return slices.Contains(names, s) }))
 		}
-		value, err := r.Skip()
-		return append(b, value...), err
+		return value, nil
 	})
 	if err != nil {
 		return schema
 	}
 	return out
-}
-
-// rewriteObject writes the object that r reads next, member by member. member appends a value to b, or returns nil to
-// leave the member out.
-func rewriteObject(r *lex.Reader, member func(key string, b json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	out := json.RawMessage{'{'}
-	err := r.Object(func(key []byte) error {
-		value, err := member(string(key), json.RawMessage{})
-		if err != nil || value == nil {
-			return err
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(lex.AppendQuoted(out, key), ':'), value...)
-		return nil
-	})
-	return append(out, '}'), err
 }

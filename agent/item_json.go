@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // maxItemDepth bounds the nesting of a provider's item. It is generous: items are kept, not interpreted.
@@ -21,7 +21,7 @@ var errNotItem = errors.New("not an item: it has neither a type nor a role")
 // not know are kept in Raw and otherwise ignored. Invalid UTF-8 in raw is replaced by U+FFFD, except in Arguments,
 // where it stays visible so that it can be refused.
 func ParseItem(raw json.RawMessage) (Item, error) {
-	r := lex.New(raw, maxItemDepth)
+	r := strictjson.NewReader(raw, maxItemDepth)
 	it, err := readWire(r)
 	if err != nil {
 		return Item{}, fmt.Errorf("parse item: %w", err)
@@ -37,7 +37,7 @@ func ParseItem(raw json.RawMessage) (Item, error) {
 }
 
 // readWire reads the typed fields of an item in the provider's form.
-func readWire(r *lex.Reader) (Item, error) {
+func readWire(r *strictjson.Reader) (Item, error) {
 	var it Item
 	var other otherFields
 	err := r.Object(func(key []byte) (err error) {
@@ -76,7 +76,7 @@ type otherFields struct {
 	approve                        bool
 }
 
-func (o *otherFields) read(r *lex.Reader, key string) (err error) {
+func (o *otherFields) read(r *strictjson.Reader, key string) (err error) {
 	switch key {
 	case "input":
 		return readString(r, &o.input)
@@ -150,7 +150,7 @@ func approvalText(approve bool, reason string) string {
 }
 
 // readString sets s to the string that comes next; a value of another type is skipped.
-func readString(r *lex.Reader, s *string) error {
+func readString(r *strictjson.Reader, s *string) error {
 	if r.Peek() != '"' {
 		_, err := r.Skip()
 		return err
@@ -159,12 +159,12 @@ func readString(r *lex.Reader, s *string) error {
 	if err != nil {
 		return err
 	}
-	*s = lex.Unquote(tok, escaped)
+	*s = strictjson.Unquote(tok, escaped)
 	return nil
 }
 
 // readText is readString for text that is shown: it is always valid UTF-8.
-func readText(r *lex.Reader, s *string) error {
+func readText(r *strictjson.Reader, s *string) error {
 	if err := readString(r, s); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func validText(s string) string {
 }
 
 // readParts reads text that is either a string or a list of parts, and joins the parts that are text.
-func readParts(r *lex.Reader, s *string) error {
+func readParts(r *strictjson.Reader, s *string) error {
 	if r.Peek() != '[' {
 		return readText(r, s)
 	}
@@ -220,28 +220,34 @@ func (it Item) Wire() json.RawMessage {
 }
 
 func (it *Item) appendWire(b []byte) []byte {
-	b = appendField(append(b, '{'), "type", string(it.Type), true)
-	b = appendField(b, "id", it.ID, false)
+	o := strictjson.NewObject(b)
+	o.Text("type", string(it.Type))
+	o.OptionalText("id", it.ID)
 	switch it.Type {
 	case ItemMessage:
-		b = appendField(b, "role", string(it.Role), true)
-		b = appendField(b, "content", it.Text, true)
+		o.Text("role", string(it.Role))
+		o.Text("content", it.Text)
 	case ItemReasoning:
-		b = append(b, `,"summary":[`...)
-		if it.Text != "" {
-			b = append(b, `{"type":"summary_text"`...)
-			b = append(appendField(b, "text", it.Text, true), '}')
-		}
-		b = append(b, ']')
+		o.Append("summary", it.appendSummary)
 	case ItemFunctionCall:
-		b = appendField(b, "call_id", it.CallID, true)
-		b = appendField(b, "name", it.Name, true)
-		b = appendField(b, "arguments", it.Arguments, true)
+		o.Text("call_id", it.CallID)
+		o.Text("name", it.Name)
+		o.Text("arguments", it.Arguments)
 	case ItemFunctionCallOutput:
-		b = appendField(b, "call_id", it.CallID, true)
-		b = appendField(b, "output", it.Output, true)
+		o.Text("call_id", it.CallID)
+		o.Text("output", it.Output)
 	}
-	return append(b, '}')
+	return o.End()
+}
+
+func (it *Item) appendSummary(b []byte) []byte {
+	if it.Text == "" {
+		return append(b, "[]"...)
+	}
+	part := strictjson.NewObject(append(b, '['))
+	part.Text("type", "summary_text")
+	part.Text("text", it.Text)
+	return append(part.End(), ']')
 }
 
 // MarshalJSON writes the item as it is saved: the provider's JSON verbatim with the agent beside it, so that nothing
@@ -250,27 +256,22 @@ func (it Item) MarshalJSON() ([]byte, error) { return it.appendSaved(nil, 0), ni
 
 // appendSaved writes the item of the conversation with the number.
 func (it *Item) appendSaved(b []byte, frame int) []byte {
-	b = append(b, '{')
+	o := strictjson.NewObject(b)
 	if frame != 0 {
-		b = strconv.AppendInt(append(b, `"frame":`...), int64(frame), 10)
+		o.Int("frame", frame)
 	}
-	b = appendField(b, "agent", it.Agent, false)
-	if b[len(b)-1] != '{' {
-		b = append(b, ',')
-	}
+	o.OptionalText("agent", it.Agent)
 	if it.Raw != nil {
-		b = append(b, `"raw":`...)
-		b = append(b, it.Raw...)
+		o.Raw("raw", it.Raw)
 	} else {
-		b = append(b, `"item":`...)
-		b = it.appendWire(b)
+		o.Append("item", it.appendWire)
 	}
-	return append(b, '}')
+	return o.End()
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (it *Item) UnmarshalJSON(data []byte) error {
-	r := lex.New(bytes.Clone(data), maxItemDepth)
+	r := strictjson.NewReader(bytes.Clone(data), maxItemDepth)
 	saved, frame, err := readSaved(r)
 	if err == nil && frame != 0 {
 		err = r.Fail("an item of another conversation")
@@ -287,7 +288,7 @@ func (it *Item) UnmarshalJSON(data []byte) error {
 
 // readSaved reads an item in its saved form, and the number of its conversation. Item.Raw shares memory with the text
 // that r reads.
-func readSaved(r *lex.Reader) (Item, int, error) {
+func readSaved(r *strictjson.Reader) (Item, int, error) {
 	var it Item
 	var agent string
 	frame := 0
@@ -330,18 +331,6 @@ func readSaved(r *lex.Reader) (Item, int, error) {
 	return it, frame, nil
 }
 
-// appendField appends a member whose value is a string. The comma in front is left out at the start of an object.
-func appendField(b []byte, name, value string, always bool) []byte {
-	if value == "" && !always {
-		return b
-	}
-	if b[len(b)-1] != '{' {
-		b = append(b, ',')
-	}
-	b = append(append(append(b, '"'), name...), `":`...)
-	return lex.AppendQuoted(b, validText(value))
-}
-
 // cleanItem returns the item as it will be after it was saved and read again.
 func cleanItem(it Item) (Item, error) {
 	var clean Item
@@ -352,7 +341,7 @@ func cleanItem(it Item) (Item, error) {
 		if it.Type == "" && it.Role != "" {
 			it.Type = ItemMessage
 		}
-		clean, err = readWire(lex.New(it.appendWire(nil), maxItemDepth))
+		clean, err = readWire(strictjson.NewReader(it.appendWire(nil), maxItemDepth))
 	}
 	clean.Agent = validText(it.Agent)
 	return clean, err

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // NewTool returns a function tool whose schema and validation come from the type In, which must be a struct.
@@ -51,7 +51,7 @@ func NewTool[In, Out any](name, description string, fn func(context.Context, In)
 // fits checks arguments against the shape, and then by really decoding them, so that types that decode themselves
 // have their say as well.
 func fits[In any](s *shape, arguments json.RawMessage) error {
-	r := lex.New(arguments, maxItemDepth)
+	r := strictjson.NewReader(arguments, maxItemDepth)
 	if err := s.check(r); err != nil {
 		return err
 	}

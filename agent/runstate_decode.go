@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"countersign/agent/internal/canon"
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // Limits of a saved state. Both are far beyond what a run makes, and only there to bound what a forged one can cost.
@@ -33,8 +32,8 @@ func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 		return nil, err
 	}
 	data = bytes.Clone(data) // items keep pieces of it
-	r := lex.New(data, maxStateDepth)
-	head := []byte{'{'}
+	r := strictjson.NewReader(data, maxStateDepth)
+	head := strictjson.NewObject(nil)
 	var items savedItems
 	found := false
 	err = r.Object(func(key []byte) (err error) {
@@ -46,11 +45,7 @@ func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 			return items.read(r)
 		}
 		value, err := r.Skip()
-		if len(head) > 1 {
-			head = append(head, ',')
-		}
-		head = append(lex.AppendQuoted(head, key), ':')
-		head = append(head, value...)
+		head.Raw(string(key), value)
 		return err
 	})
 	if err == nil && r.End() != nil {
@@ -62,7 +57,7 @@ func DecodeRunState(data []byte, root *Agent) (*RunState, error) {
 	if !found {
 		return nil, &SchemaError{Reason: "it has no items"}
 	}
-	return decodeState(append(head, '}'), &items, root, g, true)
+	return decodeState(head.End(), &items, root, g, true)
 }
 
 // SavedState is a state as a store keeps it: the newest head, and the chunks of items in order. It is the sum of the
@@ -120,7 +115,7 @@ func readChunks(chunks []json.RawMessage) (*savedItems, error) {
 		if err := readable(chunk); err != nil {
 			return nil, err
 		}
-		r := lex.New(bytes.Clone(chunk), maxStateDepth)
+		r := strictjson.NewReader(bytes.Clone(chunk), maxStateDepth)
 		err := items.read(r)
 		if err == nil && r.End() != nil {
 			err = r.End()
@@ -144,7 +139,7 @@ func readable(data []byte) error {
 
 // unreadable wraps what the reader says, which holds no data of the state.
 func unreadable(path string, err error) error {
-	if e, ok := errors.AsType[*lex.Error](err); ok {
+	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		return &SchemaError{Path: path, Reason: e.Reason + " at byte " + strconv.Itoa(e.Offset)}
 	}
 	return &SchemaError{Path: path, Reason: errNotItem.Error()}
@@ -157,7 +152,7 @@ type savedItems struct {
 	frames []int
 }
 
-func (l *savedItems) read(r *lex.Reader) error {
+func (l *savedItems) read(r *strictjson.Reader) error {
 	return r.Array(func() error {
 		it, frame, err := readSaved(r)
 		if frame != 0 && l.frames == nil {
@@ -266,7 +261,7 @@ func (s *RunState) distribute(head *stateHead, items *savedItems) error {
 
 // decodeHead reads a head strictly: after reading it, it must be what this version writes, member for member.
 func decodeHead(data []byte) (*stateHead, error) {
-	canonical, err := canon.TransformLarge(data)
+	canonical, err := strictjson.CanonicalLarge(data)
 	if err != nil {
 		return nil, &SchemaError{Reason: "its head is not JSON that has one meaning only"}
 	}
@@ -284,7 +279,7 @@ func decodeHead(data []byte) (*stateHead, error) {
 	}
 	again, err := json.Marshal(&head)
 	if err == nil {
-		again, err = canon.TransformLarge(again)
+		again, err = strictjson.CanonicalLarge(again)
 	}
 	if err != nil || !bytes.Equal(again, canonical) {
 		return nil, head.bad("", "it holds members that this version does not write")

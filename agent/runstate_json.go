@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"countersign/agent/internal/strictjson"
 )
 
 // The schema versions. A state is written in the oldest that can express it, so that a program which does not know the
@@ -177,8 +179,9 @@ func (s *RunState) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b = append(b[:len(b)-1], `,"items":`...)
-	return append(s.appendLog(b, 0), '}'), nil
+	o := strictjson.Reopen(b)
+	o.Append("items", func(b []byte) []byte { return s.appendLog(b, 0) })
+	return o.End(), nil
 }
 
 // UnmarshalJSON refuses: a state is read by DecodeRunState, which needs the agent that the run was started with.

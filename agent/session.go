@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"countersign/agent/internal/plant"
 )
 
 // Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new:
@@ -60,7 +58,7 @@ func (x *execution) save(ctx context.Context) error {
 		}
 	}
 	x.state.session.Saved, x.state.session.Held = mark.Saved, mark.Held
-	if len(ready) > 0 && !plant.K {
+	if len(ready) > 0 {
 		return x.checkpoint(ctx) // so that a run that goes on from here does not append them again
 	}
 	return nil

@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-
-	"countersign/agent/internal/plant"
 )
 
 // Texts that the model reads as the output of a call.
@@ -133,8 +131,6 @@ func (l *loop) clearance(ctx context.Context, c *call, tool *Tool, how ruling) (
 		return nil, nil
 	case how.verdict == rejected:
 		c.Output = l.rejection(ctx, c, how)
-		return nil, nil
-	case plant.I && l.frame.parent != nil && c.State == callWaiting && len(l.frame.questions(nil, unanswered)) > 0:
 		return nil, nil
 	case how.verdict == undecided:
 		if c.wait() {
@@ -308,7 +304,7 @@ func (l *loop) asks(ctx context.Context, tool *Tool, input ToolCall) bool {
 		return tool.Wire == WireHosted
 	}
 	yes, err := l.gate(ctx, tool, input)
-	return yes || err != nil && !plant.A
+	return yes || err != nil
 }
 
 func (l *loop) gate(ctx context.Context, tool *Tool, input ToolCall) (yes bool, err error) {

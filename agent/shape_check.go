@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // check reads a value and reports the first thing that does not fit, in words for the model.
-func (s *shape) check(r *lex.Reader) error {
+func (s *shape) check(r *strictjson.Reader) error {
 	switch s.kind {
 	case shapeObject:
 		if r.Peek() == '{' {
@@ -36,22 +36,22 @@ func (s *shape) check(r *lex.Reader) error {
 
 // under puts a key in front of the place that an error names.
 func under(key string, err error) error {
-	if e, ok := errors.AsType[*lex.Error](err); ok {
+	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		return e.Under(key)
 	}
 	return err
 }
 
 func misfit(format string, args ...any) error {
-	return &lex.Error{Offset: -1, Reason: fmt.Sprintf(format, args...)}
+	return &strictjson.Error{Offset: -1, Reason: fmt.Sprintf(format, args...)}
 }
 
-func (s *shape) checkObject(r *lex.Reader) error {
+func (s *shape) checkObject(r *strictjson.Reader) error {
 	seen := make([]bool, len(s.fields))
 	err := r.Object(func(key []byte) error {
 		i := slices.IndexFunc(s.fields, func(p property) bool { return p.name == string(key) })
 		if i < 0 {
-			return misfit("unknown property %q; %s", lex.Excerpt(string(key)), s.known())
+			return misfit("unknown property %q; %s", strictjson.Excerpt(string(key)), s.known())
 		}
 		seen[i] = true
 		return under(string(key), s.fields[i].check(r))
@@ -78,7 +78,7 @@ func (s *shape) known() string {
 	return "known are " + strings.Join(names, ", ")
 }
 
-func (s *shape) checkArray(r *lex.Reader) error {
+func (s *shape) checkArray(r *strictjson.Reader) error {
 	n := 0
 	err := r.Array(func() error {
 		err := under(strconv.Itoa(n), s.element.check(r))
@@ -100,7 +100,7 @@ func (s *shape) checkScalar(value []byte) error {
 	case s.kind == shapeBoolean && got == "boolean":
 		return nil
 	case s.kind == shapeString && got == "string":
-		return s.checkText(lex.Unquote(value, bytes.IndexByte(value, '\\') >= 0))
+		return s.checkText(strictjson.Unquote(value, bytes.IndexByte(value, '\\') >= 0))
 	case (s.kind == shapeInteger || s.kind == shapeNumber) && got == "number":
 		return s.checkNumber(string(value))
 	}

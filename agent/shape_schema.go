@@ -3,7 +3,7 @@ package agent
 import (
 	"strconv"
 
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // appendSchema writes the shape as a JSON Schema, in the form that providers' strict modes demand wherever that is
@@ -14,10 +14,10 @@ func (s *shape) appendSchema(b []byte) []byte {
 		b = s.appendType(b)
 	}
 	if s.doc != "" {
-		b = lex.AppendQuoted(append(comma(b), `"description":`...), validText(s.doc))
+		b = strictjson.AppendQuoted(append(comma(b), `"description":`...), validText(s.doc))
 	}
 	if s.format != "" {
-		b = lex.AppendQuoted(append(comma(b), `"format":`...), s.format)
+		b = strictjson.AppendQuoted(append(comma(b), `"format":`...), s.format)
 	}
 	switch s.kind {
 	case shapeString:
@@ -53,7 +53,7 @@ func (s *shape) appendEnum(b []byte) []byte {
 	}
 	b = append(b, `,"enum":[`...)
 	for _, value := range s.enum {
-		b = lex.AppendQuoted(commaIn(b, '['), value)
+		b = strictjson.AppendQuoted(commaIn(b, '['), value)
 	}
 	if s.nullable {
 		b = append(b, `,null`...)
@@ -64,12 +64,12 @@ func (s *shape) appendEnum(b []byte) []byte {
 func (s *shape) appendProperties(b []byte) []byte {
 	b = append(b, `,"properties":{`...)
 	for _, p := range s.fields {
-		b = append(lex.AppendQuoted(comma(b), p.name), ':')
+		b = append(strictjson.AppendQuoted(comma(b), p.name), ':')
 		b = p.appendSchema(b)
 	}
 	b = append(b, `},"required":[`...)
 	for _, p := range s.fields {
-		b = lex.AppendQuoted(commaIn(b, '['), p.name)
+		b = strictjson.AppendQuoted(commaIn(b, '['), p.name)
 	}
 	return append(b, `],"additionalProperties":false`...)
 }

@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-
-	"countersign/agent/internal/plant"
 )
 
 // toolbox is what an agent can call at one time: its own tools, those of its toolsets, and its handoffs.
@@ -63,7 +61,7 @@ func (b *toolbox) check(own int) error {
 				return fmt.Errorf("tool %q: a toolset cannot bring an agent: a saved run would not find it", t.Name)
 			}
 		}
-		if seen[t.Name] && !plant.O {
+		if seen[t.Name] {
 			return fmt.Errorf("two tools named %q", t.Name)
 		}
 		seen[t.Name] = true

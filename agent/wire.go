@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
-	"countersign/agent/internal/canon"
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 // WireForm says how the calls and outputs of a tool look on the wire of the Responses API. Whatever the form, a call's
@@ -74,11 +74,10 @@ func (it *Item) arguments(written string) (json.RawMessage, error) {
 		switch {
 		case !utf8.ValidString(written):
 			return nil, errNotText
-		case len(written) > canon.MaxBytes-64:
-			return nil, fmt.Errorf("the input is longer than %d bytes", canon.MaxBytes-64)
+		case len(written) > strictjson.MaxBytes-64:
+			return nil, fmt.Errorf("the input is longer than %d bytes", strictjson.MaxBytes-64)
 		}
-		b := lex.AppendQuoted([]byte(`{"input":`), written)
-		return CanonicalArguments(append(b, '}'))
+		return CanonicalArguments(object("input", written))
 	case ItemMCPApprovalRequest:
 		if written == "" {
 			written = "{}"
@@ -95,20 +94,16 @@ func (it *Item) arguments(written string) (json.RawMessage, error) {
 
 // withoutNulls leaves out the members of a canonical object that are null: providers write those that were not given.
 func withoutNulls(canonical json.RawMessage) json.RawMessage {
-	r := lex.New(canonical, canon.MaxDepth)
-	out := make(json.RawMessage, 1, len(canonical))
-	out[0] = '{'
-	_ = r.Object(func(key []byte) error {
-		value, err := r.Skip()
-		if err == nil && string(value) != "null" {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(append(lex.AppendQuoted(out, key), ':'), value...)
+	out, err := strictjson.Rewrite(canonical, func(_ string, value []byte) ([]byte, error) {
+		if string(value) == "null" {
+			return nil, nil
 		}
-		return err
+		return value, nil
 	})
-	return append(out, '}')
+	if err != nil {
+		return canonical
+	}
+	return out
 }
 
 // outputOf returns the item that answers a call of the turn.
@@ -179,40 +174,42 @@ func shellOutput(asked *Item, out ToolOutput) json.RawMessage {
 		if out.Failed {
 			stdout, stderr, code = "", out.Text, "1"
 		}
-		list = object("stdout", stdout, "stderr", stderr)
-		list = append(list[:len(list)-1], `,"outcome":{"type":"exit","exit_code":`+code+`}}`...)
-		list = append(append(json.RawMessage{'['}, list...), ']')
+		command := strictjson.NewObject(json.RawMessage{'['})
+		command.Text("stdout", stdout)
+		command.Text("stderr", stderr)
+		command.Raw("outcome", []byte(`{"type":"exit","exit_code":`+code+`}`))
+		list = append(command.End(), ']')
 	}
-	b := object("type", string(ItemShellCallOutput), "call_id", asked.CallID)
-	b = append(append(b[:len(b)-1], `,"output":`...), list...)
+	o := strictjson.NewObject(nil)
+	o.Text("type", string(ItemShellCallOutput))
+	o.Text("call_id", asked.CallID)
+	o.Raw("output", list)
 	var action struct {
 		MaxOutput json.RawMessage `json:"max_output_length"`
 	}
 	if json.Unmarshal([]byte(asked.Arguments), &action) == nil && len(action.MaxOutput) > 0 && string(action.MaxOutput) != "null" {
-		b = append(append(b, `,"max_output_length":`...), action.MaxOutput...)
+		o.Raw("max_output_length", action.MaxOutput)
 	}
-	return append(b, '}')
+	return o.End()
 }
 
 // approvalResponse writes the answer to an mcp_approval_request.
 func approvalResponse(request string, out ToolOutput) json.RawMessage {
-	b := object("type", string(ItemMCPApprovalResponse), "approval_request_id", request)
-	b = append(b[:len(b)-1], `,"approve":`...)
-	if !out.Failed {
-		return append(b, "true}"...)
+	o := strictjson.NewObject(nil)
+	o.Text("type", string(ItemMCPApprovalResponse))
+	o.Text("approval_request_id", request)
+	o.Raw("approve", strconv.AppendBool(nil, !out.Failed))
+	if out.Failed {
+		o.OptionalText("reason", out.Text)
 	}
-	b = append(b, "false"...)
-	if out.Text != "" {
-		b = lex.AppendQuoted(append(b, `,"reason":`...), validText(out.Text))
-	}
-	return append(b, '}')
+	return o.End()
 }
 
 // object writes an object whose values are strings, from names and values.
 func object(pairs ...string) json.RawMessage {
-	b := json.RawMessage{'{'}
+	o := strictjson.NewObject(nil)
 	for i := 0; i < len(pairs); i += 2 {
-		b = appendField(b, pairs[i], pairs[i+1], true)
+		o.Text(pairs[i], pairs[i+1])
 	}
-	return append(b, '}')
+	return o.End()
 }

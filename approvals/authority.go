@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"countersign/agent"
-	"countersign/internal/fault"
 )
 
 // permit is what allows one effect: the request that people approved, and what the policy demands now. Policy and
@@ -169,7 +168,7 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 		return err
 	}
 	begun.Data.Review = p.effect.Review
-	if err := c.audit(begun); err != nil || fault.NoIntent {
+	if err := c.audit(begun); err != nil {
 		return err
 	}
 	return c.PutEffect(rec)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"countersign/agent"
-	"countersign/internal/fault"
 )
 
 var errLeased = errors.New("another worker holds the run")
@@ -100,7 +99,7 @@ func (w *Worker) mayTake(r *Run) bool {
 
 // holds reports whether r is still what this execution has claimed.
 func (x *execution) holds(r *Run) bool {
-	return fault.NoFencing || r.Epoch == x.run.Epoch && r.Status == RunRunning
+	return r.Epoch == x.run.Epoch && r.Status == RunRunning
 }
 
 // write is update for this execution's own run: ErrFenced when somebody else has claimed or ended it.

@@ -198,9 +198,6 @@ func (j *journal) commit(ctx context.Context, begin func(c *txn, r *Run) error) 
 func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOutput) (err error) {
 	defer j.guard(ctx, &err)
 	fault.Point("effect.after_tool_before_commit")
-	if fault.NoIntent {
-		return nil
-	}
 	for pause := doneFirstPause; ; pause = min(2*pause, doneMaxPause) {
 		err := j.done(ctx, e, output)
 		switch {

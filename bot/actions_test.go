@@ -98,7 +98,7 @@ func TestTwoClickAtOnce(t *testing.T) {
 }
 
 // TestClickIsAcknowledgedAfterTheCommit stops the service before it commits. Nothing may be acknowledged meanwhile.
-// The build tag plant_ack_early is the control: with it this test must fail.
+// The planted bug ack_early is the control: with it this test must fail.
 func TestClickIsAcknowledgedAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})

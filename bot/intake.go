@@ -89,10 +89,6 @@ func (b *Bot) serve(ctx context.Context, d delivery, back receipts) {
 			back.refuse(errors.New("the handler gave up"))
 		}
 	}()
-	if fault.AckBeforeCommit {
-		answered = true
-		b.acknowledge(back, nil)
-	}
 	began := time.Now()
 	a, err := d.handle(ctx)
 	if a.then != nil {
@@ -100,9 +96,6 @@ func (b *Bot) serve(ctx context.Context, d delivery, back receipts) {
 	}
 	if err != nil {
 		b.log.Error("a delivery was not handled", "what", d.what, "error", err)
-		return
-	}
-	if answered {
 		return
 	}
 	answered = true

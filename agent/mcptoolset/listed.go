@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"countersign/agent/internal/argschema"
+	"countersign/agent/internal/strictjson"
 )
 
 // Bounds of what a server may say about a tool.
@@ -14,6 +15,7 @@ const (
 	maxTitle       = 1 << 10
 	maxDescription = 4 << 10
 	maxSchema      = 64 << 10
+	maxToolDepth   = 256
 )
 
 // Hint is what a server says about a tool: "true", "false", or "" when it says nothing.
@@ -75,7 +77,7 @@ func parseTool(raw json.RawMessage) (listed, error) {
 		return listed{}, errors.New("it has no name")
 	}
 	fail := func(err error) (listed, error) { return listed{definition: definition{name: t.name}}, err }
-	if err := argschema.Unique(raw); err != nil {
+	if err := strictjson.Unique(raw, maxToolDepth); err != nil {
 		return fail(err)
 	}
 	if err := readText(members, "title", maxTitle, &t.title); err != nil {

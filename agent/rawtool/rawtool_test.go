@@ -94,8 +94,8 @@ func TestBadSchemas(t *testing.T) {
 	t.Parallel()
 	in := func(s string) string { return `{"type":"object","properties":{"a":` + s + `}}` }
 	for _, tt := range []struct{ schema, want string }{
-		{`{"type":`, "not JSON"},
-		{`{} {}`, "more than one"},
+		{`{"type":`, "schema: expected a value at /type"},
+		{`{} {}`, "unexpected data after the value"},
 		{`7`, "schema at /: a schema must be"},
 		{in(`{"type":"strng"}`), "schema at /properties/a/type: must be one or several of"},
 		{in(`{"type":[]}`), "/properties/a/type: must not be empty"},

@@ -6,9 +6,6 @@
 // With the tag, the environment variable COUNTERSIGN_FAULT=point[:nth] makes the nth pass through the point (the first
 // when left out) write the point's name and a newline to file descriptor 3 and then block for ever: the parent that
 // reads the name kills the process there.
-//
-// The constants are bugs that a build tag of the same name, "plant_…", plants for the suite to find: a suite that stays
-// green with one of them proves nothing. Without the tag they are false and cost nothing either.
 package fault
 
 // Point marks a crash point.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"countersign/agent/internal/oneline"
+	"countersign/agent/internal/strictjson"
 )
 
 // Origin says who wrote a schema.
@@ -26,6 +27,9 @@ const (
 	Foreign
 )
 
+// maxDepth bounds the nesting of a schema as JSON.
+const maxDepth = 256
+
 // Compile returns a check of arguments against a JSON Schema (draft 2020-12, or draft-07 if it says so). An empty
 // schema allows an object without members. The check's error lists what is wrong with JSON pointers into the arguments
 // and is made for a model to read: it names members and what is expected of them, and repeats no values.
@@ -37,7 +41,7 @@ func Compile(schema json.RawMessage, from Origin) (func(json.RawMessage) error, 
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage(`{"type":"object","additionalProperties":false}`)
 	}
-	if err := Unique(schema); err != nil {
+	if err := strictjson.Unique(schema, maxDepth); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	root, err := decode(schema)

@@ -40,7 +40,7 @@ func TestRefusedFromAnybody(t *testing.T) {
 	for _, tt := range []struct{ why, schema, want string }{
 		{"twice the same member", `{"properties":{"a":{}},"properties":{}}`, `the member "properties" is there twice`},
 		{"twice deep inside", `{"properties":{"a":{"enum":[{"x":1,"x":2}]}}}`, `the member "x" is there twice`},
-		{"two values", `{} {}`, "more than one"},
+		{"two values", `{} {}`, "unexpected data after the value"},
 		{"a reference elsewhere", `{"$ref":"https://example.com/s.json"}`, "must point into this schema"},
 		{"a reference to an anchor", `{"$ref":"#x","$defs":{"x":{"$anchor":"x"}}}`, "must point into this schema"},
 		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`, "must point into this schema"},
@@ -51,7 +51,7 @@ func TestRefusedFromAnybody(t *testing.T) {
 		{"an escape without an end", `{"$ref":"#/$defs/a%2","$defs":{"a%2":{}}}`, "must point into this schema"},
 		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "only draft 2020-12 and draft-07"},
 		{"a pattern that Go does not have", `{"pattern":"(?=x)"}`, "/pattern"},
-		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested too deeply"},
+		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested deeper than 256 levels"},
 	} {
 		_, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

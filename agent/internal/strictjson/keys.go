@@ -1,7 +1,9 @@
-package canon
+package strictjson
 
 import (
+	"bytes"
 	"cmp"
+	"strconv"
 	"unicode"
 	"unicode/utf8"
 )
@@ -50,4 +52,39 @@ func foldRune(r rune) rune {
 		}
 		r = next
 	}
+}
+
+// distinct refuses members whose keys are equal, or equal for encoding/json, which ignores case.
+func distinct(own []member) *Error {
+	if len(own) > 16 {
+		return distinctMany(own)
+	}
+	for i := range own {
+		for j := range i {
+			if bytes.EqualFold(own[i].key, own[j].key) {
+				return twice(own[j].key, own[i].key)
+			}
+		}
+	}
+	return nil
+}
+
+func distinctMany(own []member) *Error {
+	seen := make(map[string][]byte, len(own))
+	for _, m := range own {
+		folded := fold(m.key)
+		if other, ok := seen[folded]; ok {
+			return twice(other, m.key)
+		}
+		seen[folded] = m.key
+	}
+	return nil
+}
+
+func twice(a, b []byte) *Error {
+	if bytes.Equal(a, b) {
+		return &Error{Offset: -1, Reason: "duplicate key " + strconv.Quote(Excerpt(string(a)))}
+	}
+	return &Error{Offset: -1, Reason: "keys " + strconv.Quote(Excerpt(string(a))) + " and " +
+		strconv.Quote(Excerpt(string(b))) + " differ only in case"}
 }

@@ -1,56 +1,9 @@
-// Package lex reads JSON text in one pass. Arguments, items and states are all read with it, so there is one place
-// that decides what JSON is. It checks the grammar of RFC 8259 and nothing more: duplicate keys, number ranges and the
-// like are for its callers to judge.
-package lex
+package strictjson
 
-import (
-	"strconv"
-	"strings"
-	"unicode/utf8"
-)
+import "strconv"
 
-// Error says why a text was refused and where. Its text repeats no values of the input, only keys on the way to the
-// place, and those shortened.
-type Error struct {
-	Pointer string // JSON pointer of the value, as far as it is known
-	Offset  int    // byte offset where reading stopped; -1 when it says nothing
-	Reason  string
-}
-
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Reason)
-	if e.Pointer != "" {
-		b.WriteString(" at ")
-		b.WriteString(e.Pointer)
-	}
-	if e.Offset >= 0 {
-		b.WriteString(" (byte ")
-		b.WriteString(strconv.Itoa(e.Offset))
-		b.WriteString(")")
-	}
-	return b.String()
-}
-
-// Under puts a key or index in front of the pointer; callers use it while unwinding.
-func (e *Error) Under(segment string) *Error {
-	e.Pointer = "/" + pointerEscaper.Replace(Excerpt(segment)) + e.Pointer
-	return e
-}
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// Excerpt shortens s to something that may stand in an error message.
-func Excerpt(s string) string {
-	const limit = 40
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit]) + "…"
-}
-
-// Reader walks through one JSON text. The zero value is not usable; call New.
+// Reader walks through one JSON text and checks its grammar, RFC 8259. Duplicate keys, the range of numbers and the
+// like are for its callers to judge. The zero value is not usable; call NewReader.
 type Reader struct {
 	data  []byte
 	pos   int
@@ -58,8 +11,8 @@ type Reader struct {
 	max   int
 }
 
-// New returns a Reader at the start of data that refuses values nested deeper than maxDepth.
-func New(data []byte, maxDepth int) *Reader { return &Reader{data: data, max: maxDepth} }
+// NewReader returns a Reader at the start of data that refuses values nested deeper than maxDepth.
+func NewReader(data []byte, maxDepth int) *Reader { return &Reader{data: data, max: maxDepth} }
 
 // Offset skips white space and returns the offset of the next byte.
 func (r *Reader) Offset() int {
@@ -126,19 +79,25 @@ func (r *Reader) More(closing byte, first bool) (bool, *Error) {
 
 // Key reads a member's name and the colon after it. The result is valid until the text changes.
 func (r *Reader) Key() ([]byte, *Error) {
-	tok, escaped, err := r.String()
+	_, key, err := r.key()
+	return key, err
+}
+
+// key is Key that also returns the name as it is written, with its quotes.
+func (r *Reader) key() (token, key []byte, err *Error) {
+	token, escaped, err := r.String()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	key := tok[1 : len(tok)-1]
+	key = token[1 : len(token)-1]
 	if escaped {
-		key, _ = AppendUnquoted(nil, tok)
+		key, _ = AppendUnquoted(nil, token)
 	}
 	if r.Peek() != ':' {
-		return nil, r.Fail("expected ':' after a key")
+		return nil, nil, r.Fail("expected ':' after a key")
 	}
 	r.pos++
-	return key, nil
+	return token, key, nil
 }
 
 // String reads a string and returns it with its quotes, and whether it holds escapes.
@@ -202,6 +161,11 @@ func (r *Reader) Literal() ([]byte, *Error) {
 
 // Object reads an object; member is called after each key and must read the value.
 func (r *Reader) Object(member func(key []byte) error) error {
+	return r.object(func(_, key []byte) error { return member(key) })
+}
+
+// object is Object that also tells how the key is written.
+func (r *Reader) object(member func(token, key []byte) error) error {
 	if err := r.Enter('{'); err != nil {
 		return err
 	}
@@ -213,11 +177,11 @@ func (r *Reader) Object(member func(key []byte) error) error {
 		if !more {
 			return nil
 		}
-		key, err := r.Key()
+		token, key, err := r.key()
 		if err != nil {
 			return err
 		}
-		if err := member(key); err != nil {
+		if err := member(token, key); err != nil {
 			return err
 		}
 	}

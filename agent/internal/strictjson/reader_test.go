@@ -1,4 +1,4 @@
-package lex_test
+package strictjson_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"countersign/agent/internal/lex"
+	"countersign/agent/internal/strictjson"
 )
 
 func TestUnquote(t *testing.T) {
@@ -24,15 +24,15 @@ func TestUnquote(t *testing.T) {
 		{`"\ud800\ud83d\ude00"`, "\xed\xa0\x80😀", false},
 		{`"\ud800\n"`, "\xed\xa0\x80\n", false},
 	} {
-		tok, escaped, err := lex.New([]byte(tt.in), 1).String()
+		tok, escaped, err := strictjson.NewReader([]byte(tt.in), 1).String()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := lex.AppendUnquoted(nil, tok)
+		got, ok := strictjson.AppendUnquoted(nil, tok)
 		if string(got) != tt.want || ok != tt.ok || utf8.Valid(got) != tt.ok {
 			t.Errorf("%s: got %q, %v", tt.in, got, ok)
 		}
-		if text := lex.Unquote(tok, escaped); text != tt.want {
+		if text := strictjson.Unquote(tok, escaped); text != tt.want {
 			t.Errorf("%s: got %q", tt.in, text)
 		}
 	}
@@ -47,7 +47,7 @@ func FuzzSkip(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r := lex.New(in, 1000)
+		r := strictjson.NewReader(in, 1000)
 		text, err := r.Skip()
 		ok := err == nil && r.End() == nil
 		if want := json.Valid(in); ok != want && strings.Count(string(in), "[")+strings.Count(string(in), "{") < 1000 {
@@ -56,7 +56,7 @@ func FuzzSkip(f *testing.F) {
 		if err == nil && !json.Valid(text) {
 			t.Errorf("%q: returned %q", in, text)
 		}
-		r = lex.New(in, 3)
+		r = strictjson.NewReader(in, 3)
 		if _, err := r.Skip(); err == nil && r.End() == nil && depth(in) > 3 {
 			t.Errorf("%q: nested deeper than allowed", in)
 		}

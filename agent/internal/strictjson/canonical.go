@@ -1,46 +1,36 @@
-// Package canon reads JSON that a model wrote and that people and programs will act on. It refuses everything that
-// two readers could understand differently, and writes the rest in the one form of RFC 8785 (JCS), so that equal
-// values have equal bytes and equal digests.
-//
-// Refused are: duplicate keys, keys that differ only in case (encoding/json would merge them), text that is not valid
-// UTF-8, halves of surrogate pairs, numbers that a float64 cannot hold exactly as written, nesting over [MaxDepth],
-// more than [MaxBytes], and anything after the value.
-package canon
+package strictjson
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"countersign/agent/internal/lex"
 )
 
-// Limits of what is read.
+// Limits of what Canonical reads.
 const (
 	MaxDepth = 64
 	MaxBytes = 1 << 20
 )
 
-// Error says what was refused and where. It repeats no values of the input.
-type Error = lex.Error
-
-// Transform checks data and returns its canonical form.
-func Transform(data []byte) ([]byte, error) {
+// Canonical checks data and returns its canonical form. It refuses everything that two readers could understand
+// differently: duplicate keys, keys that differ only in case (encoding/json would merge them), text that is not valid
+// UTF-8, halves of surrogate pairs, numbers that a float64 cannot hold exactly as written, nesting over MaxDepth, more
+// than MaxBytes, and anything after the value. Errors are an *Error.
+func Canonical(data []byte) ([]byte, error) {
 	if len(data) > MaxBytes {
 		return nil, &Error{Offset: -1, Reason: "more than " + strconv.Itoa(MaxBytes) + " bytes"}
 	}
-	return transform(data, MaxDepth)
+	return canonical(data, MaxDepth)
 }
 
-// TransformLarge is Transform without the limit on size, and with four times the depth, for text that was written here.
-func TransformLarge(data []byte) ([]byte, error) { return transform(data, 4*MaxDepth) }
+// CanonicalLarge is Canonical without the limit on size, and with four times the depth, for text that was written here.
+func CanonicalLarge(data []byte) ([]byte, error) { return canonical(data, 4*MaxDepth) }
 
-func transform(data []byte, depth int) ([]byte, error) {
+func canonical(data []byte, depth int) ([]byte, error) {
 	if i := invalidUTF8(data); i >= 0 {
 		return nil, &Error{Offset: i, Reason: "text is not valid UTF-8"}
 	}
-	w := writer{Reader: lex.New(data, depth), out: make([]byte, 0, len(data))}
+	w := writer{Reader: NewReader(data, depth), out: make([]byte, 0, len(data))}
 	if err := w.value(); err != nil {
 		return nil, err
 	}
@@ -65,7 +55,7 @@ func invalidUTF8(data []byte) int {
 
 // writer appends the canonical form of what it reads to out.
 type writer struct {
-	*lex.Reader
+	*Reader
 	out     []byte
 	members []member // members of all objects that are open, innermost last
 	scratch []byte
@@ -158,7 +148,7 @@ func (w *writer) member() *Error {
 		return w.Fail("half of a surrogate pair in a key")
 	}
 	m.key = key
-	w.out = append(lex.AppendQuoted(w.out, key), ':')
+	w.out = append(AppendQuoted(w.out, key), ':')
 	if err := w.value(); err != nil {
 		return err.Under(string(key))
 	}
@@ -194,12 +184,12 @@ func (w *writer) string() *Error {
 		w.out = append(w.out, tok...)
 		return nil
 	}
-	text, ok := lex.AppendUnquoted(w.scratch[:0], tok)
+	text, ok := AppendUnquoted(w.scratch[:0], tok)
 	w.scratch = text
 	if !ok {
 		return w.Fail("half of a surrogate pair in a string")
 	}
-	w.out = lex.AppendQuoted(w.out, text)
+	w.out = AppendQuoted(w.out, text)
 	return nil
 }
 
@@ -214,39 +204,4 @@ func (w *writer) number() *Error {
 	}
 	w.out = out
 	return nil
-}
-
-// distinct refuses members whose keys are equal, or equal for encoding/json, which ignores case.
-func distinct(own []member) *Error {
-	if len(own) > 16 {
-		return distinctMany(own)
-	}
-	for i := range own {
-		for j := range i {
-			if bytes.EqualFold(own[i].key, own[j].key) {
-				return twice(own[j].key, own[i].key)
-			}
-		}
-	}
-	return nil
-}
-
-func distinctMany(own []member) *Error {
-	seen := make(map[string][]byte, len(own))
-	for _, m := range own {
-		folded := fold(m.key)
-		if other, ok := seen[folded]; ok {
-			return twice(other, m.key)
-		}
-		seen[folded] = m.key
-	}
-	return nil
-}
-
-func twice(a, b []byte) *Error {
-	if bytes.Equal(a, b) {
-		return &Error{Offset: -1, Reason: "duplicate key " + strconv.Quote(lex.Excerpt(string(a)))}
-	}
-	return &Error{Offset: -1, Reason: "keys " + strconv.Quote(lex.Excerpt(string(a))) + " and " +
-		strconv.Quote(lex.Excerpt(string(b))) + " differ only in case"}
 }

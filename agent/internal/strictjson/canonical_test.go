@@ -1,4 +1,4 @@
-package canon_test
+package strictjson_test
 
 import (
 	"encoding/json"
@@ -12,10 +12,10 @@ import (
 	"github.com/gowebpki/jcs"
 	"pgregory.net/rapid"
 
-	"countersign/agent/internal/canon"
+	"countersign/agent/internal/strictjson"
 )
 
-func TestTransform(t *testing.T) {
+func TestCanonical(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ why, in, want string }{
 		{"keys are sorted at every level", `{"b":{"d":1,"c":2},"a":[{"z":0,"y":1}]}`, `{"a":[{"y":1,"z":0}],"b":{"c":2,"d":1}}`},
@@ -30,14 +30,14 @@ func TestTransform(t *testing.T) {
 		{"keys that are similar but not equal", `{"a":1,"ä":2,"a ":3}`, `{"a":1,"a ":3,"ä":2}`},
 		{"64 levels", strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat("[", 64) + strings.Repeat("]", 64)},
 	} {
-		got, err := canon.Transform([]byte(tt.in))
+		got, err := strictjson.Canonical([]byte(tt.in))
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s:\n  got %s, %v\n want %s", tt.why, got, err, tt.want)
 		}
 	}
 }
 
-func TestTransformRefuses(t *testing.T) {
+func TestCanonicalRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ why, in, at, reason string }{
 		{"equal keys", `{"a":1,"b":2,"a":3}`, "", "duplicate key"},
@@ -71,10 +71,10 @@ func TestTransformRefuses(t *testing.T) {
 		{"unfinished", `{"a":[1`, "/a", "expected ','"},
 		{"empty", ``, "", "expected a value"},
 		{"65 levels", strings.Repeat("[", 65) + strings.Repeat("]", 65), strings.Repeat("/0", 64), "nested deeper"},
-		{"too long", `"` + strings.Repeat("a", canon.MaxBytes) + `"`, "", "more than"},
+		{"too long", `"` + strings.Repeat("a", strictjson.MaxBytes) + `"`, "", "more than"},
 	} {
-		got, err := canon.Transform([]byte(tt.in))
-		e, ok := errors.AsType[*canon.Error](err)
+		got, err := strictjson.Canonical([]byte(tt.in))
+		e, ok := errors.AsType[*strictjson.Error](err)
 		if !ok {
 			t.Errorf("%s: got %s, %v", tt.why, got, err)
 			continue
@@ -100,22 +100,22 @@ func TestErrorsDoNotEcho(t *testing.T) {
 	for _, in := range []string{
 		`{"a":"` + secret + `","a":1}`, `{"a":"` + secret, `["` + secret + `",01]`, `{"` + secret + `":NaN}`,
 	} {
-		_, err := canon.Transform([]byte(in))
+		_, err := strictjson.Canonical([]byte(in))
 		if err == nil || len(err.Error()) > 200 {
 			t.Errorf("error is missing or echoes its input: %v", err)
 		}
 	}
 }
 
-// TestTransformIsJCS compares with an independent implementation on random values.
-func TestTransformIsJCS(t *testing.T) {
+// TestCanonicalIsJCS compares with an independent implementation on random values.
+func TestCanonicalIsJCS(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in, err := json.Marshal(value(3).Draw(t, "value"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := canon.Transform(in)
+		got, err := strictjson.Canonical(in)
 		if err != nil {
 			t.Skip("refused: " + err.Error()) // numbers beyond what is kept, keys that fold together
 		}
@@ -144,7 +144,7 @@ func value(depth int) *rapid.Generator[any] {
 	)...)
 }
 
-func FuzzTransform(f *testing.F) {
+func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{
 		`{"b":1,"a":[1.5e-7,"\ud83d\ude00",null]}`, `{"a":1,"A":2}`, `[1e21,9007199254740993,-0]`, `"\ud800"`, "\xff", `{"a":{"b":[{}]}} `,
 		`[0.1e1,100E-2,1e-400,0e999999999999]`, `{"":"","\u0000":1}`,
@@ -152,11 +152,11 @@ func FuzzTransform(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		got, err := canon.Transform(in)
+		got, err := strictjson.Canonical(in)
 		if err != nil {
 			return
 		}
-		again, err := canon.Transform(got)
+		again, err := strictjson.Canonical(got)
 		if err != nil || string(again) != string(got) {
 			t.Errorf("not idempotent: %q gives %q, and that %q, %v", in, got, again, err)
 		}
@@ -177,12 +177,12 @@ func FuzzTransform(f *testing.F) {
 // wrap puts a value into an array, because jcs takes only objects and arrays at the top.
 func wrap(v []byte) []byte { return append(append([]byte("["), v...), ']') }
 
-func BenchmarkTransform(b *testing.B) {
+func BenchmarkCanonical(b *testing.B) {
 	in := []byte(`{"to":"DE89370400440532013000","amount":1250.5,"memo":"Invoice 4711 of May \u2013 thanks","items":[{"sku":"a-1","n":2},{"sku":"b-7","n":1}],"urgent":false}`)
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := canon.Transform(in); err != nil {
+		if _, err := strictjson.Canonical(in); err != nil {
 			b.Fatal(err)
 		}
 	}

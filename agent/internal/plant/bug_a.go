@@ -1,5 +1,0 @@
-//go:build bug_a
-
-package plant
-
-const bug = 'a'

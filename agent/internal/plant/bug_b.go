@@ -1,5 +1,0 @@
-//go:build bug_b
-
-package plant
-
-const bug = 'b'

@@ -1,5 +1,0 @@
-//go:build bug_c
-
-package plant
-
-const bug = 'c'

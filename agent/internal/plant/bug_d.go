@@ -1,5 +1,0 @@
-//go:build bug_d
-
-package plant
-
-const bug = 'd'

@@ -1,5 +1,0 @@
-//go:build bug_e
-
-package plant
-
-const bug = 'e'

@@ -1,5 +1,0 @@
-//go:build bug_f
-
-package plant
-
-const bug = 'f'

@@ -1,5 +1,0 @@
-//go:build bug_g
-
-package plant
-
-const bug = 'g'

@@ -1,5 +1,0 @@
-//go:build bug_h
-
-package plant
-
-const bug = 'h'

@@ -1,5 +1,0 @@
-//go:build bug_i
-
-package plant
-
-const bug = 'i'

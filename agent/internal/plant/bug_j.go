@@ -1,5 +1,0 @@
-//go:build bug_j
-
-package plant
-
-const bug = 'j'

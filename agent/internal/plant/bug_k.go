@@ -1,5 +1,0 @@
-//go:build bug_k
-
-package plant
-
-const bug = 'k'

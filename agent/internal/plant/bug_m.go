@@ -1,5 +1,0 @@
-//go:build bug_m
-
-package plant
-
-const bug = 'm'

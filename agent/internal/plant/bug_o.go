@@ -1,5 +1,0 @@
-//go:build bug_o
-
-package plant
-
-const bug = 'o'
