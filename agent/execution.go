@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,7 +10,7 @@ import (
 // execution is one Run or Resume on its way.
 //
 // Agents that are used as tools work side by side, each in a loop of its own, and all of them change one state. Whoever
-// works on the state holds its lock, and lets go of it (outside) for everything that is not the state's own business:
+// works on the state holds its lock, and lets go of it (unlocked) for everything that is not the state's own business:
 // models, tools, gates, guardrails, hooks, journals. Checkpoints are taken under the lock, so they are consistent, and
 // one at a time.
 type execution struct {
@@ -40,18 +39,29 @@ func (x *execution) loop(f *frame) *loop {
 	return &loop{execution: x, frame: f, agent: x.state.graph[f.agent], log: x.base.With("run", x.state.id, "agent", f.agent)}
 }
 
-// outside calls fn while others may work on the state.
-func (x *execution) outside(fn func()) {
+// unlocked calls fn while others may work on the state.
+func (x *execution) unlocked(fn func()) {
 	x.state.mu.Unlock()
 	defer x.state.mu.Lock()
 	fn()
 }
 
-// emit hands an event to whoever streams the run.
+// emit hands an event to whoever streams the run, and returns when it has been looked at. The caller holds the lock, so
+// that nobody changes the state meanwhile: the consumer may read it.
 func (x *execution) emit(e Event) {
 	if x.events != nil {
 		x.events(e)
 	}
+}
+
+// tell is emit for a caller that does not hold the lock.
+func (x *execution) tell(e Event) {
+	if x.events == nil {
+		return
+	}
+	x.state.mu.Lock()
+	defer x.state.mu.Unlock()
+	x.events(e)
 }
 
 // hook calls one of the application's hooks. Their panics change nothing.
@@ -137,9 +147,6 @@ func stopped(ctx context.Context) error {
 // turn calls the model and takes its answer into the state. Nothing of it has been asked or run.
 func (l *loop) turn(ctx context.Context) error {
 	f := l.frame
-	if err := l.admit(ctx); err != nil {
-		return err
-	}
 	select {
 	case <-l.Stop:
 		return ErrStopped
@@ -148,11 +155,14 @@ func (l *loop) turn(ctx context.Context) error {
 	if err := l.look(ctx); err != nil {
 		return err
 	}
+	if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
+		return err
+	}
 	l.log.DebugContext(ctx, "calling model", "turn", f.turn+1)
 	req := l.request()
 	var resp *ModelResponse
 	var err error
-	l.outside(func() { resp, err = l.respond(ctx, req) })
+	l.unlocked(func() { resp, err = l.respond(ctx, req) })
 	if err != nil {
 		return fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
 	}
@@ -171,12 +181,12 @@ func (l *loop) turn(ctx context.Context) error {
 func (l *loop) look(ctx context.Context) error {
 	var box *toolbox
 	var err error
-	if l.agent.Toolsets == nil && l.frame.box != nil {
+	if l.agent.Toolsets == nil && l.frame.toolbox != nil {
 		return nil
 	}
-	l.outside(func() { box, err = l.agent.allTools(ctx) })
+	l.unlocked(func() { box, err = l.agent.allTools(ctx) })
 	if err == nil {
-		l.frame.box = box
+		l.frame.toolbox = box
 	}
 	return err
 }
@@ -203,7 +213,7 @@ func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelRespo
 	} else {
 		path := l.frame.path()
 		resp, err = streaming.RespondStream(ctx, req, func(d ModelDelta) bool {
-			l.emit(ModelText{Path: path, ModelDelta: d})
+			l.tell(ModelText{Path: path, ModelDelta: d})
 			return ctx.Err() == nil
 		})
 	}
@@ -256,7 +266,7 @@ func (l *loop) conclude(ctx context.Context) error {
 		return err
 	}
 	f.final, f.answer = f.answer, nil
-	l.outside(func() {
+	l.unlocked(func() {
 		l.hook(ctx, func(h *Hooks) {
 			if h.AgentEnd != nil {
 				h.AgentEnd(ctx, l.agent, *f.final)
@@ -291,21 +301,4 @@ func (x *execution) finish(err error) (*Result, error) {
 	}
 	result.FinalOutput = s.FinalOutput()
 	return result, nil
-}
-
-// graver returns the errors of two calls as one. What is no answer for an agent must not hide behind what is.
-func graver(a, b error) error {
-	switch {
-	case a != nil && b != nil && told(a) && !told(b):
-		return b
-	case a != nil && b != nil && told(b) && !told(a):
-		return a
-	}
-	return errors.Join(a, b)
-}
-
-// told reports whether the error of an agent used as a tool is an answer for the agent that used it: it has done
-// nothing wrong itself, and can go on.
-func told(err error) bool {
-	return errors.Is(err, ErrMaxTurns) || errors.Is(err, ErrModelBehavior) || errors.Is(err, ErrTripwire)
 }

@@ -23,7 +23,7 @@ type frame struct {
 	answer   *string // what the agent answered, while it is being checked
 	final    *string
 	ledger   map[string]entry // calls made here, by the provider's id
-	box      *toolbox         // what the agent has now; nil until somebody needed it
+	toolbox  *toolbox         // what the agent has now; nil until somebody needed it
 }
 
 // span is the items from From up to but not including To.
@@ -159,7 +159,7 @@ func (f *frame) asksWhatBecame() bool {
 // has begun.
 func (f *frame) mayHaveBegun() bool {
 	return f.anyCall(func(_ *frame, c *call) bool {
-		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.onRecord
+		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.recorded
 	})
 }
 
@@ -192,10 +192,10 @@ func (f *frame) callItem(c *call) *Item { return &f.items[f.ledger[c.ID].item] }
 
 // tools returns the toolbox, at least what is in it without asking toolsets.
 func (f *frame) tools() *toolbox {
-	if f.box == nil {
-		f.box = f.state.graph[f.agent].ownTools()
+	if f.toolbox == nil {
+		f.toolbox = f.state.graph[f.agent].ownTools()
 	}
-	return f.box
+	return f.toolbox
 }
 
 // toolCall returns the call as gates, tools and people see it. Nothing in it is shared.

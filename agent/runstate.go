@@ -85,12 +85,12 @@ func (s *RunState) bind(ctx context.Context, root *Agent, g graph) error {
 // resolve finds out what the agents with open calls can call now.
 func (s *RunState) resolve(ctx context.Context) error {
 	return s.frame.each(func(f *frame) error {
-		f.box = nil
+		f.toolbox = nil
 		if len(f.calls) == 0 {
 			return nil
 		}
 		var err error
-		f.box, err = s.graph[f.agent].allTools(ctx)
+		f.toolbox, err = s.graph[f.agent].allTools(ctx)
 		return err
 	})
 }
@@ -102,7 +102,7 @@ func (f *frame) bindCall(c *call) error {
 	tool := f.tool(c)
 	switch {
 	case tool == nil && c.Kind == KindHandoff && c.State == callNew: // nobody has decided about it
-		c.fail(unknownTool(f.box, c.Tool))
+		c.fail(unknownTool(f.toolbox, c.Tool))
 		return nil
 	case tool == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)

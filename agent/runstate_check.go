@@ -334,7 +334,7 @@ func (s *RunState) checkKinds(head *stateHead) error {
 func (s *RunState) checkTools() error {
 	return s.frame.each(func(f *frame) error {
 		for _, c := range f.calls {
-			if f.needsTool(c) && f.tool(c) == nil && !f.box.partial && c.Kind != KindHandoff {
+			if f.needsTool(c) && f.tool(c) == nil && !f.toolbox.partial && c.Kind != KindHandoff {
 				return fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, excerpt(c.Tool), f.agent)
 			}
 		}
