@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,11 +72,12 @@ func (c *call) arguments() json.RawMessage {
 func (f *frame) newCall(it *Item, written string) *call {
 	c := &call{ID: it.CallID, Tool: it.Name, State: callNew}
 	tool := f.tools().find(it)
-	if tool == nil {
+	foreign := it.foreign(tool)
+	if tool == nil || foreign != "" {
 		if c.Tool == "" {
 			c.Tool = string(it.Type)
 		}
-		c.Problem = unknownTool(f.toolbox, c.Tool)
+		c.Problem = cmp.Or(foreign, unknownTool(f.toolbox, c.Tool))
 		return c
 	}
 	c.Tool, c.Kind = tool.Name, tool.kind()

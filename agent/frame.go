@@ -120,9 +120,6 @@ func (f *frame) effectID(callID string) string {
 	return nestedEffectID(f.parent.effectID(f.outer.ID), f.agent, f.turn, callID)
 }
 
-// turnsLeft reports whether the model may be called again.
-func (f *frame) turnsLeft() bool { return f.maxTurns == noTurnLimit || f.turn < f.maxTurns }
-
 // each calls fn for this frame and those inside it, the outer ones first, in the order of their calls.
 func (f *frame) each(fn func(*frame) error) error {
 	if err := fn(f); err != nil {

@@ -153,7 +153,7 @@ func (l *loop) admit(ctx context.Context) error {
 	if f.turn == 0 {
 		input = f.items[l.history():f.input]
 	}
-	own := f.parent == nil && len(s.pending) > 0
+	own := l.hasInput()
 	if own {
 		input = append(input[:len(input):len(input)], s.pending...)
 	}
@@ -169,7 +169,7 @@ func (l *loop) admit(ctx context.Context) error {
 		for _, it := range s.pending {
 			f.append(it)
 		}
-		s.pending = nil
+		s.pending, f.answer = nil, nil // an answer that was refused, or not checked, is followed by another
 		if f.turn == 0 {
 			f.input = len(f.items)
 		}

@@ -20,6 +20,7 @@ type execution struct {
 	journal Journal
 	base    *slog.Logger
 	shared  *RunContext
+	limit   int // of the run's own model calls, for this Run or Resume
 	first   int // items of the run's own conversation that were there before
 	delta   int // items that checkpoints have covered
 	events  func(Event)
@@ -77,47 +78,56 @@ func (l *loop) hook(ctx context.Context, fn func(*Hooks)) {
 
 // run goes on until the conversation has its answer or waits for people.
 func (l *loop) run(ctx context.Context) error {
-	f := l.frame
-	for f.final == nil {
+	for l.frame.final == nil {
 		if err := stopped(ctx); err != nil {
 			return err
 		}
-		if f.answer != nil {
-			if err := l.conclude(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if len(f.calls) > 0 && f.done() { // a crash came between the last output and what follows from it
-			if err := l.endTurn(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		fresh := len(f.calls) == 0
-		if !f.turnsLeft() && (fresh || !l.agent.ToolUse.mayEnd(f.calls)) {
-			return fmt.Errorf("%w: %d", ErrMaxTurns, f.maxTurns)
-		}
-		if fresh {
-			if err := l.turn(ctx); err != nil {
-				return err
-			}
-			if f.answer != nil && len(l.agent.OutputGuardrails) == 0 {
-				continue
-			}
-			if len(f.calls) == 0 || !f.turnsLeft() && !l.agent.ToolUse.mayEnd(f.calls) {
-				if err := l.checkpoint(ctx); err != nil {
-					return err
-				}
-				continue // the answer is there, or nothing more may happen
-			}
-		}
-		if waits, err := l.work(ctx, fresh); err != nil || waits {
+		if waits, err := l.advance(ctx); err != nil || waits {
 			return err
 		}
 	}
 	return nil
 }
+
+// advance does what comes next in the conversation, and reports whether it waits for people then.
+func (l *loop) advance(ctx context.Context) (waits bool, err error) {
+	f := l.frame
+	between := len(f.calls) == 0
+	switch {
+	case f.answer != nil && !l.hasInput():
+		return false, l.conclude(ctx)
+	case !between && f.done(): // a crash came between the last output and what follows from it
+		return false, l.endTurn(ctx)
+	case !l.turnsLeft() && (between || !l.agent.ToolUse.mayEnd(f.calls)):
+		return false, fmt.Errorf("%w: %d", ErrMaxTurns, l.maxTurns())
+	case !between:
+		return l.work(ctx, false)
+	}
+	if err := l.turn(ctx); err != nil {
+		return false, err
+	}
+	switch {
+	case f.answer != nil && len(l.agent.OutputGuardrails) == 0: // the checkpoint comes with the end
+		return false, nil
+	case len(f.calls) == 0, !l.turnsLeft() && !l.agent.ToolUse.mayEnd(f.calls): // the answer is there, or nothing more may happen
+		return false, l.checkpoint(ctx)
+	}
+	return l.work(ctx, true)
+}
+
+// hasInput reports whether input was added to the conversation that no model has read.
+func (l *loop) hasInput() bool { return l.frame.parent == nil && len(l.state.pending) > 0 }
+
+// maxTurns returns how many model calls the conversation may make.
+func (l *loop) maxTurns() int {
+	if l.frame.parent == nil {
+		return l.limit
+	}
+	return l.frame.maxTurns
+}
+
+// turnsLeft reports whether the model may be called again.
+func (l *loop) turnsLeft() bool { return lower(l.frame.turn, l.maxTurns()) }
 
 // work settles the calls of a turn and what follows from them, as far as people have decided. It reports whether the
 // conversation waits.
@@ -142,121 +152,6 @@ func stopped(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err
-}
-
-// turn calls the model and takes its answer into the state. Nothing of it has been asked or run.
-func (l *loop) turn(ctx context.Context) error {
-	f := l.frame
-	select {
-	case <-l.Stop:
-		return ErrStopped
-	default:
-	}
-	if err := l.look(ctx); err != nil {
-		return err
-	}
-	if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
-		return err
-	}
-	l.log.DebugContext(ctx, "calling model", "turn", f.turn+1)
-	req := l.request()
-	var resp *ModelResponse
-	var err error
-	l.unlocked(func() { resp, err = l.respond(ctx, req) })
-	if err != nil {
-		return fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
-	}
-	before := len(f.items)
-	if err := f.accept(resp); err != nil {
-		return fmt.Errorf("turn %d: %w", f.turn+1, err)
-	}
-	l.acknowledge(resp)
-	for _, it := range f.items[before:] {
-		l.emit(ItemAdded{Path: f.path(), Item: it})
-	}
-	return nil
-}
-
-// look finds out what the agent can call now.
-func (l *loop) look(ctx context.Context) error {
-	var box *toolbox
-	var err error
-	if l.agent.Toolsets == nil && l.frame.toolbox != nil {
-		return nil
-	}
-	l.unlocked(func() { box, err = l.agent.allTools(ctx) })
-	if err == nil {
-		l.frame.toolbox = box
-	}
-	return err
-}
-
-// respond calls the model, without the lock.
-func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelResponse, err error) {
-	l.hook(ctx, func(h *Hooks) {
-		if (l.begins || l.frame.turn == 0) && h.AgentStart != nil {
-			h.AgentStart(ctx, l.agent)
-		}
-	})
-	l.hook(ctx, func(h *Hooks) {
-		if h.ModelStart != nil {
-			h.ModelStart(ctx, l.agent, req)
-		}
-	})
-	model := l.agent.Model
-	if l.ModelOf != nil {
-		model = l.ModelOf(l.agent)
-	}
-	streaming, ok := model.(StreamModel)
-	if l.events == nil || !ok {
-		resp, err = model.Respond(ctx, req)
-	} else {
-		path := l.frame.path()
-		resp, err = streaming.RespondStream(ctx, req, func(d ModelDelta) bool {
-			l.tell(ModelText{Path: path, ModelDelta: d})
-			return ctx.Err() == nil
-		})
-	}
-	l.begins = false
-	if err == nil && resp != nil {
-		l.hook(ctx, func(h *Hooks) {
-			if h.ModelEnd != nil {
-				h.ModelEnd(ctx, l.agent, resp)
-			}
-		})
-	}
-	return resp, err
-}
-
-func (l *loop) request() *ModelRequest {
-	a, f := l.agent, l.frame
-	req := &ModelRequest{
-		Instructions: a.Instructions,
-		Items:        slices.Clip(f.visible()),
-		Tools:        f.tools().definitions(),
-		Settings:     a.Settings,
-		Output:       a.Output,
-	}
-	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) {
-		req.Settings.ToolChoice = "" // forced once; a model that is forced for ever never answers
-	}
-	if f.parent == nil {
-		l.state.server.address(req, f.items)
-	}
-	return req
-}
-
-// hasCalled reports whether the agent has made a call in this conversation.
-func (f *frame) hasCalled(agent string) bool {
-	if f.entry == f.agent {
-		return len(f.ledger) > 0
-	}
-	for _, e := range f.ledger {
-		if f.items[e.item].Agent == agent {
-			return true
-		}
-	}
-	return false
 }
 
 // conclude checks an answer and ends the conversation with it.
