@@ -120,4 +120,3 @@ func (f *frame) hasCalled(agent string) bool {
 	}
 	return false
 }
-
