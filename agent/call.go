@@ -74,7 +74,10 @@ func (f *frame) newCall(it *Item, written string) *call {
 	tool := f.tools().find(it)
 	foreign := it.foreign(tool)
 	if tool == nil || foreign != "" {
-		if c.Tool == "" {
+		switch {
+		case tool != nil:
+			c.Tool, c.Kind = tool.Name, tool.kind()
+		case c.Tool == "":
 			c.Tool = string(it.Type)
 		}
 		c.Problem = cmp.Or(foreign, unknownTool(f.toolbox, c.Tool))
