@@ -204,7 +204,7 @@ func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		case err == nil:
 			fault.Point("effect.after_commit")
 			return nil
-		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound), errors.Is(err, ErrClosed):
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound), errors.Is(err, ErrClosed), errors.Is(err, ErrInvalid):
 			return stored(err)
 		}
 		j.x.log.ErrorContext(ctx, "output of an effect not recorded yet", "run", j.x.run.ID, "effect", e.ID, "error", err)

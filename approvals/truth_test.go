@@ -532,6 +532,45 @@ func TestOutputIsKeptUntilItCanBeWritten(t *testing.T) {
 	})
 }
 
+// TestRefusedOutputEndsTheExecution has the store refuse an output for good, which only a defect of it can do: the run
+// does not wait for ever, and people are asked what became of the call.
+func TestRefusedOutputEndsTheExecution(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		st := &replica{Store: b.store}
+		tools := b.tools()
+		work := tools[0].Invoke
+		tools[0].Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			out, err := work(ctx, c)
+			st.fail(approvals.ErrInvalid)
+			return out, err
+		}
+		b.agent(asks(call("c1", "pay", `{}`)), tools...)
+		id := b.submit()
+		handle := b.handler(t.Context(), &exclusiveReplica{st})
+		if err := handle(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		b.must(b.pending(id)[0], bob, approvals.Approve, "")
+		ended := make(chan error, 1)
+		go func() { ended <- handle(runJob(id)) }()
+		select {
+		case <-ended:
+		case <-time.After(time.Hour):
+			t.Error("it still waits after an hour")
+		}
+		st.fail(nil)
+		if err := handle(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		if open := b.pending(id); len(open) != 1 || open[0].Kind != agent.OutcomeUnknown {
+			t.Errorf("people are asked %d questions", len(open))
+		}
+		b.store.Close()
+	})
+}
+
 // exclusiveReplica is a replica that is alone.
 type exclusiveReplica struct{ *replica }
 
