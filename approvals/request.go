@@ -97,6 +97,8 @@ type RequestHead struct {
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
+	// Progress is what it still takes to approve a pending request; nil where nobody has asked Service.Progress.
+	Progress *Progress `json:"-"`
 }
 
 // Covered is a waiting request that a standing answer to another one would settle.

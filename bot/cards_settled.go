@@ -66,7 +66,7 @@ func outcome(r *approvals.Request) phrase {
 		p = append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))], d.By)
 	}
 	if s := r.Settler(); s != nil {
-		p = append(p, afterword(s.Verdict))
+		p = append(p, afterword(r, s.Verdict))
 	}
 	return append(p, ": ", toolName(r))
 }
@@ -100,6 +100,9 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	if a := r.Standing(); a != nil {
 		lines = append(lines, phrase{"By the answer for all calls of this tool, given to ", code(string(a.Request)), "."})
 	}
+	if alone := droppedAlways(r); alone != nil {
+		lines = append(lines, alone)
+	}
 	for _, d := range r.Decisions {
 		if d.Void != "" {
 			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
@@ -109,6 +112,29 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, phrase{label(r.Note, 500)})
 	}
 	return lines
+}
+
+// droppedAlways names those whose answer was meant for later calls and is not, because others answered otherwise; nil
+// for none.
+func droppedAlways(r *approvals.Request) phrase {
+	if r.Lasting() {
+		return nil
+	}
+	var p phrase
+	for _, d := range deciding(r) {
+		if !always(d.Verdict) {
+			continue
+		}
+		if p == nil {
+			p = phrase{"For this call alone: ", d.By}
+		} else {
+			p = append(p, ", ", d.By)
+		}
+	}
+	if p == nil {
+		return nil
+	}
+	return append(p, " answered always, and not everybody did. Later calls ask again.")
 }
 
 // whatBecame says what became of the call, as far as it is known: the second fact beside the decision. Nil for the
@@ -203,11 +229,13 @@ func verdictWord(v approvals.Verdict) string {
 	return label(string(v), 40)
 }
 
-// afterword says what a verdict adds to the outcome.
-func afterword(v approvals.Verdict) string {
+// afterword says what the verdict that settled the request adds to the outcome.
+func afterword(r *approvals.Request, v approvals.Verdict) string {
 	switch v {
 	case approvals.AlwaysApprove, approvals.AlwaysReject:
-		return ", always, until this run ends"
+		if r.Lasting() {
+			return ", always, until this run ends"
+		}
 	case approvals.Retry:
 		return ", to run again"
 	case approvals.MarkDone:

@@ -67,6 +67,19 @@ func surfaces() map[string]surface {
 	quorum.Decisions = []approvals.Decision{by("U0BEN", approvals.Approve, "")}
 	quorum.Path = []string{"ops", "finance"}
 	hidden := transfer("{\"memo\":\"ok\u202E\u200B" + strings.Repeat(" ", 200) + "\",\"to\":\"acme\"}")
+	stricter := transfer(args)
+	stricter.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.Approve}, {By: user("U0BEN"), Verdict: approvals.Approve}}
+	stricter.Progress = &approvals.Progress{Current: stricter.Requirement, Changed: true, Uncounted: []approvals.UserID{user("U0DAN")}}
+	stricter.Progress.Current.Policy = "money_now"
+	stricter.Progress.Current.Seats = approvals.Quorum(2, approvals.Approvers{Groups: []string{"S0FINANCE"}})
+	stricter.Progress.MissingNow = stricter.Progress.Current.Seats[:1]
+	forAll := transfer(args)
+	forAll.Covers = siblings.Covers
+	forAll.Requirement.Seats = approvals.Quorum(3, approvals.Approvers{ChannelMembers: true})
+	forAll.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.AlwaysApprove}}
+	forAll.Progress = &approvals.Progress{
+		Current: forAll.Requirement, Missing: forAll.Requirement.Seats[:2], MissingNow: forAll.Requirement.Seats[:2],
+	}
 	large := transfer(`{"text":"` + strings.Repeat("all work and no play ", 900) + `"}`)
 	unknown := transfer(args)
 	unknown.Kind = agent.OutcomeUnknown
@@ -76,6 +89,9 @@ func surfaces() map[string]surface {
 	cards := map[string]*approvals.Request{
 		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
 		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings, "pending_one_each": oneEach,
+		"pending_stricter": stricter, "pending_always": forAll,
+		"approved_dropped": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, ""),
+			by("U0CLEO", approvals.Approve, "")),
 		"approved": decided(approvals.RequestApproved, became(approvals.OutcomeRan),
 			by("U0BEN", approvals.Approve, "")),
 		"approved_waits": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
@@ -460,7 +476,10 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		}
 		r.Requirement.Seats = approvals.Quorum(rapid.IntRange(1, 3).Draw(t, "quorum"), set)
 		for range rapid.IntRange(0, 5).Draw(t, "decisions") {
-			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.Approve})
+			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.AlwaysApprove})
+		}
+		r.Progress = &approvals.Progress{
+			Current: r.Requirement, Changed: rapid.Bool().Draw(t, "changed"), Missing: r.Requirement.Seats, MissingNow: r.Requirement.Seats,
 		}
 		shown := newCard(r)
 		if surelyWhole(r) && !shown.whole {

@@ -130,6 +130,7 @@ func (b *Bot) respondShow(ctx context.Context, c command, id identity, by approv
 		b.log.Error("a request could not be shown", "request", request, "error", err)
 		b.respond(ctx, c, phrase{"I cannot show that right now. Please try again in a minute."}, nil)
 	default:
+		b.inform(ctx, r)
 		shown := newCard(r)
 		b.respond(ctx, c, shown.text, within(b.rights(ctx, r, by), shown.blocks))
 	}

@@ -56,6 +56,7 @@ func (b *Bot) openForm(_ context.Context, c click) (answer, error) {
 				return wordsView(words), nil
 			}
 			if err := b.service.MayDecide(ctx, r, c.by); err != nil {
+				b.inform(ctx, r)
 				words, known := refusedDecision(err, r, c.by)
 				if !known {
 					return slack.ModalViewRequest{}, err
@@ -120,16 +121,19 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 	if res.late != nil {
 		return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
+				b.inform(ctx, res.request)
 				if err := b.updateView(ctx, i.View.ID, wordsView(res.words(d))); err != nil {
 					b.whisper(ctx, "", "", i.User.ID, res.words(d))
 				}
 			})
 		}}, nil
 	}
+	if res.err == nil {
+		return answer{}, nil
+	}
+	b.inform(ctx, res.request)
 	words, known := res.refusal(d)
 	switch {
-	case res.err == nil:
-		return answer{}, nil
 	case !known:
 		b.log.Error("a form was not recorded", "request", d.Request, "error", res.err)
 		return answer{payload: fieldError(unrecorded().fallback())}, nil

@@ -53,6 +53,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 // showCard updates the messages that show the request, or posts the first one. A message that has disappeared is
 // posted anew. When Slack finds the card too large after all, one with only the beginning of the call takes its place.
 func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	b.inform(ctx, n.Card)
 	shown := newCard(n.Card)
 	d, err := b.showAs(ctx, n, shown)
 	if shown.whole && tooLarge(err) {
