@@ -11,6 +11,8 @@ var (
 	ErrConflict = errors.New("already decided")
 	// ErrUnauthorized is returned when the person may not do this.
 	ErrUnauthorized = errors.New("not authorized")
+	// ErrNotNamed comes with ErrUnauthorized for somebody whom the policy's sets of people do not hold.
+	ErrNotNamed = errors.New("not an approver")
 	// ErrUnavailable is returned when it cannot be found out whether the person may do this. Trying again may help.
 	ErrUnavailable = errors.New("authorization unavailable")
 	// ErrExpired is returned when the time for an answer has passed.

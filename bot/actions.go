@@ -114,6 +114,7 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 			b.tell(ctx, c, unconfirmed())
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
 				b.inform(ctx, res.request)
+				res.err = b.explained(ctx, res.request, res.err)
 				b.tell(ctx, c, res.words(d))
 			})
 		}}, nil
@@ -128,6 +129,7 @@ func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error
 	}
 	return answer{then: func(ctx context.Context) {
 		b.inform(ctx, res.request)
+		res.err = b.explained(ctx, res.request, res.err)
 		if res.err != nil || c.View != nil || policyChanged(res.request) { // else the card itself tells
 			b.tell(ctx, c, res.words(d))
 		}

@@ -33,6 +33,8 @@ func refusedSubmission(err error) (p phrase, known bool) {
 // nil. known is false for errors that leave open what happened.
 func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p phrase, known bool) {
 	switch {
+	case errors.Is(err, errAbsent):
+		return absentWords(), true
 	case errors.Is(err, approvals.ErrConflict) && r != nil && r.Status == approvals.RequestPending:
 		return answeredBefore(r, by), true
 	case r != nil && r.Status != approvals.RequestPending &&

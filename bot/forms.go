@@ -57,6 +57,7 @@ func (b *Bot) openForm(_ context.Context, c click) (answer, error) {
 			}
 			if err := b.service.MayDecide(ctx, r, c.by); err != nil {
 				b.inform(ctx, r)
+				err = b.explained(ctx, r, err)
 				words, known := refusedDecision(err, r, c.by)
 				if !known {
 					return slack.ModalViewRequest{}, err
@@ -122,6 +123,7 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 		return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
 				b.inform(ctx, res.request)
+				res.err = b.explained(ctx, res.request, res.err)
 				if err := b.updateView(ctx, i.View.ID, wordsView(res.words(d))); err != nil {
 					b.whisper(ctx, "", "", i.User.ID, res.words(d))
 				}
@@ -132,6 +134,7 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 		return answer{}, nil
 	}
 	b.inform(ctx, res.request)
+	res.err = b.explained(ctx, res.request, res.err)
 	words, known := res.refusal(d)
 	switch {
 	case !known:

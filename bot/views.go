@@ -101,5 +101,5 @@ func (b *Bot) visibleRequest(ctx context.Context, ws approvals.WorkspaceID, id a
 	if err != nil {
 		return nil, err
 	}
-	return r, b.service.MaySee(ctx, r, by)
+	return r, b.explained(ctx, r, b.service.MaySee(ctx, r, by))
 }
