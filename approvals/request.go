@@ -93,6 +93,9 @@ type RequestHead struct {
 	// opposite.
 	Supersedes   RequestID `json:"supersedes,omitempty"`
 	SupersededBy RequestID `json:"superseded_by,omitempty"`
+	// OutcomeBy is the person who reported the outcome of a call of which nobody had heard: OutcomeAt is when they did
+	// so. Empty: it comes from the tool itself.
+	OutcomeBy UserID `json:"outcome_by,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.

@@ -144,8 +144,8 @@ func whatBecame(r *approvals.Request) phrase {
 	case approvals.OutcomeRunning:
 		return phrase{"The call is ", strong("running"), "."}
 	case approvals.OutcomeRan:
-		if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
-			return phrase{"The call ", strong("ran"), ", as ", d.By, " reports."} // when it ran, nobody knows
+		if by := reporter(r); by != "" {
+			return phrase{"The call ", strong("ran"), ", as ", by, " reports."} // when it ran, nobody knows
 		}
 		return phrase{"The call ", strong("ran"), ", ", r.OutcomeAt, "."}
 	case approvals.OutcomeFailed:
@@ -159,6 +159,14 @@ func whatBecame(r *approvals.Request) phrase {
 		return phrase{"The call waits for its turn."}
 	}
 	return nil
+}
+
+// reporter returns the person who says that the call ran; empty where the tool itself does.
+func reporter(r *approvals.Request) approvals.UserID {
+	if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
+		return d.By
+	}
+	return r.OutcomeBy
 }
 
 func expiredWords(kind agent.InterruptionKind) string {
