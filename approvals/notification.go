@@ -56,6 +56,9 @@ type Notification struct {
 	Dead time.Time `json:"dead,omitzero"`
 	Why  string    `json:"why,omitempty"`
 
+	// By is the person who did what Text says, a sentence that begins with them: surfaces name them before it.
+	By UserID `json:"by,omitempty"`
+
 	// Card is the request as it stands at delivery, for NotifyCard. It is not stored.
 	Card *Request `json:"-"`
 }

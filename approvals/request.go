@@ -74,7 +74,8 @@ type RequestHead struct {
 	Decisions   []Decision    `json:"decisions,omitempty"` // in order of commit; one per person
 	// Note says why a request ended otherwise than by as many answers as it takes.
 	Note string `json:"note,omitempty"`
-	// CancelledBy is the person who cancelled the request's run, if one did.
+	// CancelledBy is the person who cancelled the request's run, if one did before the request was settled, or before
+	// its approved call had begun.
 	CancelledBy UserID `json:"cancelled_by,omitempty"`
 	// Applied says that the run has taken over how the request ended.
 	Applied bool      `json:"applied,omitempty"`

@@ -25,7 +25,9 @@ type Progress struct {
 func (p *Progress) Left() int { return max(len(p.Missing), len(p.MissingNow)) }
 
 // DenyQuorum returns how many rejections settle the request: as many as the laxer of the two requirements asks for.
-func (p *Progress) DenyQuorum(r *RequestHead) int { return min(r.Requirement.DenyQuorum, p.Current.DenyQuorum) }
+func (p *Progress) DenyQuorum(r *RequestHead) int {
+	return min(r.Requirement.DenyQuorum, p.Current.DenyQuorum)
+}
 
 // Progress returns what it still takes to approve r, which is pending. ErrUnavailable: the policy fails. Whoever
 // cannot be looked up now is taken to count.

@@ -61,6 +61,9 @@ func wrote(v approvals.Verdict) string {
 // outcome is the sentence that ends a request.
 func outcome(r *approvals.Request) phrase {
 	p := phrase{strong(statusWord(r.Status))}
+	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
+		return append(p, " by ", r.CancelledBy, ": ", toolName(r))
+	}
 	deciders := deciding(r)
 	for i, d := range deciders {
 		p = append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))], d.By)
@@ -107,6 +110,12 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		if d.Void != "" {
 			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
 		}
+	}
+	if r.CancelledBy != "" {
+		if r.Status == approvals.RequestApproved {
+			lines = append(lines, phrase{r.CancelledBy, " cancelled the run first."})
+		}
+		return lines
 	}
 	if r.Note != "" && r.Status != approvals.RequestExpired { // what expired has its words above
 		lines = append(lines, phrase{label(r.Note, 500)})

@@ -122,6 +122,18 @@ func surfaces() map[string]surface {
 			became(approvals.OutcomeNotRun)(r)
 			r.Note = "The run has ended."
 		}),
+		"cancelled_by": decided(approvals.RequestCancelled, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Note, r.CancelledBy = "The run has ended.", user("U0ANN")
+		}),
+		"approved_not_run_by": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Note, r.CancelledBy = "The run ended first.", user("U0ANN")
+		}, by("U0BEN", approvals.Approve, "")),
+		"approved_reported": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeRan)(r)
+			r.OutcomeBy = user("U0CLEO")
+		}, by("U0BEN", approvals.Approve, "")),
 		"stale": decided(approvals.RequestStale, became(approvals.OutcomeNotRun)),
 		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) {
 			r.Kind = agent.OutcomeUnknown
@@ -157,6 +169,9 @@ func surfaces() map[string]surface {
 	for i, p := range textPosts(n, answerEvent, emptyAnswer) {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
 	}
+	n = &approvals.Notification{ID: "ntf_2", Run: "run_1", By: user("U0BEN"),
+		Text: "cancelled the run. Carried out before that: transfer_funds (req_01arz3ndektsv4rrffq69g5fav)."}
+	out["notice"] = surface{textPosts(n, noticeEvent, "…")[0].text.fallback(), textPosts(n, noticeEvent, "…")[0].blocks}
 	for page := range newCallText(large).pages() {
 		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	}

@@ -40,7 +40,10 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyAnswer:
 		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
 	case n.Kind == approvals.NotifyNotice:
-		d, err = b.deliver(ctx, n, textPosts(n, noticeEvent, "…"))
+		var posts []post
+		if posts, err = b.notices(ctx, n); err == nil {
+			d, err = b.deliver(ctx, n, posts)
+		}
 	default:
 		err = fmt.Errorf("no way to show kind %q: %w", n.Kind, approvals.ErrUndeliverable)
 	}
