@@ -115,7 +115,11 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
 				b.inform(ctx, res.request)
 				res.err = b.explained(ctx, res.request, res.err)
-				b.tell(ctx, c, res.words(d))
+				if c.private() {
+					b.answerInList(ctx, c, d, res)
+				} else {
+					b.tell(ctx, c, res.words(d))
+				}
 			})
 		}}, nil
 	}
@@ -130,6 +134,10 @@ func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error
 	return answer{then: func(ctx context.Context) {
 		b.inform(ctx, res.request)
 		res.err = b.explained(ctx, res.request, res.err)
+		if c.private() {
+			b.answerInList(ctx, c, d, res)
+			return
+		}
 		if res.err != nil || c.View != nil || policyChanged(res.request) { // else the card itself tells
 			b.tell(ctx, c, res.words(d))
 		}
@@ -297,6 +305,9 @@ func (c click) shown(r *approvals.Request) agent.Digest {
 	}
 	return r.Digest
 }
+
+// private reports whether the button stands in a message that only the person sees: a list, or a card of "show".
+func (c click) private() bool { return c.View == nil && c.Container.Ephemeral }
 
 func (c click) via() string {
 	switch {

@@ -178,6 +178,7 @@ func surfaces() map[string]surface {
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
 	out["form_result"] = surface{Blocks: formView(actProvide, deploy()).Blocks.BlockSet}
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
+	out["list_reply"] = surface{Blocks: replyItem(transfer(args), true, listing{verb: "all", after: "req_01arz3ndektsv4rrffq69g5fau"})}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
 	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}
@@ -379,7 +380,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 		shown := map[string][]slack.Block{
 			"card": newCard(r).blocks, "answer": textPosts(n, answerEvent, emptyAnswer)[0].blocks, "notice": textPosts(n, noticeEvent, "…")[0].blocks,
 			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
-			"list": listItem(r, true),
+			"list": listItem(r, true), "reply": replyItem(r, true, listing{verb: "mine"}),
 		}
 		for where, blocks := range shown {
 			found := 0

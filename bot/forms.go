@@ -64,7 +64,11 @@ func (b *Bot) openForm(_ context.Context, c click) (answer, error) {
 				}
 				return wordsView(words), nil
 			}
-			return formView(c.act, r), nil
+			v := formView(c.act, r)
+			if c.private() {
+				v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Channel: c.channel()}.String()
+			}
+			return v, nil
 		})
 	}}, nil
 }
@@ -131,7 +135,7 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 		}}, nil
 	}
 	if res.err == nil {
-		return answer{}, nil
+		return b.formRecorded(i, d, res), nil
 	}
 	b.inform(ctx, res.request)
 	res.err = b.explained(ctx, res.request, res.err)
@@ -144,4 +148,16 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 		return answer{payload: fieldError(words.fallback())}, nil
 	}
 	return answer{payload: becomes(wordsView(words))}, nil
+}
+
+// formRecorded closes a form whose answer was recorded, and says so where no card does: the form was opened from a list.
+func (b *Bot) formRecorded(i interaction, d approvals.Decision, res result) answer {
+	n, _ := readNote(i.View.Private)
+	if !channelID.MatchString(n.Channel) {
+		return answer{}
+	}
+	return answer{then: func(ctx context.Context) {
+		b.inform(ctx, res.request)
+		b.whisper(ctx, n.Channel, "", i.User.ID, append(res.words(d), " ", code(string(d.Request))))
+	}}
 }
