@@ -103,6 +103,8 @@ type RequestHead struct {
 	Covers []Covered `json:"-"`
 	// Progress is what it still takes to approve a pending request; nil where nobody has asked Service.Progress.
 	Progress *Progress `json:"-"`
+	// Replaced is what was asked instead of a stale request. It is filled in where Covers is.
+	Replaced *Replacement `json:"-"`
 }
 
 // Covered is a waiting request that a standing answer to another one would settle.

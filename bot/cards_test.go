@@ -134,6 +134,11 @@ func surfaces() map[string]surface {
 			became(approvals.OutcomeRan)(r)
 			r.OutcomeBy = user("U0CLEO")
 		}, by("U0BEN", approvals.Approve, "")),
+		"stale_replaced": decided(approvals.RequestStale, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Replaced = &approvals.Replacement{ID: "req_01arz3ndektsv4rrffq69g5faw", Definition: true, Parts: []string{"version"},
+				Facts: []string{"program /bin/sh", "reload.sh"}}
+		}, by("U0BEN", approvals.Approve, ""), by("U0DAN", approvals.Reject, "")),
 		"stale": decided(approvals.RequestStale, became(approvals.OutcomeNotRun)),
 		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) {
 			r.Kind = agent.OutcomeUnknown
