@@ -28,7 +28,7 @@ var _ approvals.Notifier = (*Bot)(nil)
 // Notify posts a card, an answer or a notice, or brings the messages of a card up to date. See approvals.Notifier.
 func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if _, err := b.client.inWorkspace(ctx, n.Workspace); errors.Is(err, approvals.ErrNotFound) {
-		return approvals.Delivery{}, fmt.Errorf("notify %s: %w: %w", n.ID, err, approvals.ErrUndeliverable)
+		return approvals.Delivery{}, unreachable(fmt.Errorf("notify %s: %w", n.ID, err))
 	} else if err != nil {
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
@@ -188,8 +188,11 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 	if !refused || mendable(word) {
 		return d, err
 	}
-	if n.Place.Direct || !elsewhere(word) {
+	switch {
+	case !elsewhere(word):
 		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	case n.Place.Direct:
+		return d, unreachable(err)
 	}
 	b.log.Warn("cannot post in the conversation, writing to the requester", "run", n.Run, "channel", n.Place.Channel, "reason", word)
 	return b.deliverDirect(ctx, n, posts)
@@ -216,6 +219,11 @@ func elsewhere(word string) bool {
 	return false
 }
 
+// unreachable says that nothing can be delivered to where err comes from.
+func unreachable(err error) error {
+	return fmt.Errorf("%w: %w: %w", err, approvals.ErrUndeliverable, approvals.ErrUnreachable)
+}
+
 // deliverDirect posts to the requester's conversation with the bot.
 func (b *Bot) deliverDirect(ctx context.Context, n *approvals.Notification, posts []post) (approvals.Delivery, error) {
 	requester, err := b.requester(ctx, n)
@@ -223,16 +231,19 @@ func (b *Bot) deliverDirect(ctx context.Context, n *approvals.Notification, post
 		return approvals.Delivery{}, err
 	}
 	if !isUserID(requester.Local()) {
-		return approvals.Delivery{}, fmt.Errorf("requester %s is not in Slack: %w", requester, approvals.ErrUndeliverable)
+		return approvals.Delivery{}, unreachable(fmt.Errorf("requester %s is not in Slack", requester))
 	}
 	channel, err := b.client.openDM(ctx, requester.Local())
 	if word, refused := refusal(err); refused && !mendable(word) {
-		return approvals.Delivery{}, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+		return approvals.Delivery{}, unreachable(err)
 	} else if err != nil {
 		return approvals.Delivery{}, err
 	}
 	d, err := b.postAll(ctx, n, channel, "", posts)
-	if word, refused := refusal(err); refused && !mendable(word) {
+	switch word, refused := refusal(err); {
+	case refused && elsewhere(word):
+		return d, unreachable(err)
+	case refused && !mendable(word):
 		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
 	}
 	return d, err
