@@ -32,18 +32,24 @@ func (p *Progress) DenyQuorum(r *RequestHead) int {
 // Progress returns what it still takes to approve r, which is pending. ErrUnavailable: the policy fails. Whoever
 // cannot be looked up now is taken to count.
 func (s *Service) Progress(ctx context.Context, r *Request) (*Progress, error) {
-	now, err := s.now(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
-	}
 	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
 	current, err := g.demand(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
 	}
-	p := &Progress{Current: current, Changed: !r.Requirement.asks(current)}
+	p := &Progress{
+		Current: current, Changed: !r.Requirement.asks(current), Missing: r.Requirement.Seats, MissingNow: current.Seats,
+	}
+	voters := r.voters(true)
+	if len(voters) == 0 {
+		return p, nil
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
+	}
 	var counted []UserID
-	for _, u := range r.voters(true) {
+	for _, u := range voters {
 		g.right(ctx, u, &r.Requirement, &current)
 		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, u, now), ErrUnauthorized) {
 			p.Uncounted = append(p.Uncounted, u)
@@ -57,7 +63,8 @@ func (s *Service) Progress(ctx context.Context, r *Request) (*Progress, error) {
 
 // asks reports whether o asks the same of the same people. How long an approval lasts does not matter.
 func (q Requirement) asks(o Requirement) bool {
-	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum && q.SelfApproval == o.SelfApproval
+	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
+		q.SelfApproval == o.SelfApproval
 }
 
 // untaken returns the seats that are left when as many as possible are taken by these people.

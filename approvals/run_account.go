@@ -103,8 +103,8 @@ func nameCalls(requests []*RequestHead, effects []*EffectRecord) callNames {
 	}
 	for _, q := range requests {
 		add(q.Tool.Name, q.Interruption)
-		if q.Kind != agent.OutcomeUnknown {
-			n.requests[q.Interruption] = q.ID // the newest
+		if q.Kind != agent.OutcomeUnknown || n.requests[q.Interruption] == "" { // the newest that shows the call
+			n.requests[q.Interruption] = q.ID
 		}
 	}
 	for _, e := range effects {

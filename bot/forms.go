@@ -150,7 +150,8 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 	return answer{payload: becomes(wordsView(words))}, nil
 }
 
-// formRecorded closes a form whose answer was recorded, and says so where no card does: the form was opened from a list.
+// formRecorded closes a form whose answer was recorded, and says so where no card does: the form was opened from a
+// list.
 func (b *Bot) formRecorded(i interaction, d approvals.Decision, res result) answer {
 	n, _ := readNote(i.View.Private)
 	if !channelID.MatchString(n.Channel) {
