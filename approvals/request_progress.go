@@ -15,7 +15,8 @@ type Progress struct {
 	Current Requirement
 	// Changed says that Current asks other people, or more of them, than what was recorded.
 	Changed bool
-	// Missing are the seats of the recorded requirement, MissingNow those of Current, that nobody takes who has approved.
+	// Missing are the seats of the recorded requirement, MissingNow those of Current, that nobody takes who has approved,
+	// with the people who could.
 	Missing, MissingNow []Seat
 	// Uncounted are people who have approved and could not any more: their answers will not count.
 	Uncounted []UserID
@@ -67,23 +68,49 @@ func (q Requirement) asks(o Requirement) bool {
 		q.SelfApproval == o.SelfApproval
 }
 
-// untaken returns the seats that are left when as many as possible are taken by these people.
-func (f *facts) untaken(q *Requirement, people []UserID, now time.Time) (left []Seat) {
-	var edges [][]int
-	for _, seat := range q.Seats {
-		var may []int
-		for i, u := range people {
+// untaken returns the seats that are left when as many as possible are taken by these people, without those people.
+// Where the people could move to other seats and leave any of several free, each of the seats is for all who could take
+// one of them.
+func (f *facts) untaken(q *Requirement, people []UserID, now time.Time) []Seat {
+	edges := make([][]int, len(q.Seats))
+	for i, seat := range q.Seats {
+		for j, u := range people {
 			if !errors.Is(f.maySit(q, seat, u, now), ErrUnauthorized) {
-				may = append(may, i)
+				edges[i] = append(edges[i], j)
 			}
 		}
-		if with := append(edges, may); taken(with, len(people)) == len(with) {
-			edges = with
-		} else {
-			left = append(left, seat)
+	}
+	most := taken(edges, len(people))
+	var free []Seat // each of which can stay free
+	for i, seat := range q.Seats {
+		if taken(slices.Delete(slices.Clone(edges), i, i+1), len(people)) == most {
+			seat.Approvers.Users = without(seat.Approvers.Users, people)
+			free = append(free, seat)
 		}
 	}
-	return left
+	left := len(q.Seats) - most
+	if len(free) <= left {
+		return free
+	}
+	anyOf := free[0]
+	for _, seat := range free[1:] {
+		anyOf.Approvers = anyOf.Approvers.or(seat.Approvers)
+	}
+	return slices.Repeat([]Seat{anyOf}, left)
+}
+
+// or returns the people of both sets.
+func (a Approvers) or(o Approvers) Approvers {
+	return Approvers{
+		Users:          append(slices.Clip(a.Users), without(o.Users, a.Users)...),
+		Groups:         append(slices.Clip(a.Groups), without(o.Groups, a.Groups)...),
+		ChannelMembers: a.ChannelMembers || o.ChannelMembers,
+	}
+}
+
+// without returns a copy of all that leaves out some.
+func without[T comparable](all, some []T) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return slices.Contains(some, v) })
 }
 
 // Lasting reports whether the answer that settled the request holds for later calls of the tool in the run too: all

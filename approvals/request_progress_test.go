@@ -7,14 +7,15 @@ import (
 )
 
 // TestProgress: what a waiting request still needs, under the policy recorded with it and the one of now. One of each of
-// two sets is asked; Cara is in both, and takes the place that nobody else can.
+// two sets is asked, and Cara is in both.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	seat := func(people ...approvals.UserID) approvals.Seat {
 		return approvals.Seat{Approvers: approvals.Approvers{Users: people}}
 	}
-	asks := func(seats ...approvals.Seat) approvals.Requirement {
-		return with(func(q *approvals.Requirement) { q.Seats = seats })
+	seats := func(all ...approvals.Seat) []approvals.Seat { return all }
+	asks := func(all ...approvals.Seat) approvals.Requirement {
+		return with(func(q *approvals.Requirement) { q.Seats = all })
 	}
 	first, second := seat(bob, cara), seat(cara, out)
 	for _, tt := range []struct {
@@ -25,17 +26,17 @@ func TestProgress(t *testing.T) {
 		left, leftNow []approvals.Seat
 		uncounted     int
 	}{
-		{"nobody has answered", nil, asks(first, second), false, []approvals.Seat{first, second},
-			[]approvals.Seat{first, second}, 0},
-		{"Cara sits in the first", []approvals.UserID{cara}, asks(first, second), false, []approvals.Seat{second},
-			[]approvals.Seat{second}, 0},
-		{"the policy asks for a third", []approvals.UserID{cara}, asks(first, second, second), true,
-			[]approvals.Seat{second}, []approvals.Seat{second, second}, 0},
-		{"the policy asks one other person", []approvals.UserID{cara}, asks(seat(out)), true, []approvals.Seat{first, second},
-			[]approvals.Seat{seat(out)}, 1},
+		{"nobody has answered", nil, asks(first, second), false, seats(first, second), seats(first, second), 0},
+		{"Bob takes the first", []approvals.UserID{bob}, asks(first, second), false, seats(second), seats(second), 0},
+		{"Cara takes either, and leaves the other", []approvals.UserID{cara}, asks(first, second), false,
+			seats(seat(bob, out)), seats(seat(bob, out)), 0},
+		{"the policy asks two more of the second", []approvals.UserID{bob}, asks(first, second, second), true,
+			seats(second), seats(second, second), 0},
+		{"the policy asks one other person", []approvals.UserID{cara}, asks(seat(out)), true, seats(first, second),
+			seats(seat(out)), 1},
 		{"only how long it holds differs", nil, with(func(q *approvals.Requirement) {
 			q.Seats, q.ValidFor = []approvals.Seat{first, second}, 1
-		}), false, []approvals.Seat{first, second}, []approvals.Seat{first, second}, 0},
+		}), false, seats(first, second), seats(first, second), 0},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()

@@ -174,7 +174,7 @@ func (b *Bot) answerInList(ctx context.Context, c click, d approvals.Decision, r
 	if r != nil {
 		words = append(words, " ", code(string(c.request)))
 	}
-	title, blocks, err := b.after(ctx, c, r, words)
+	title, blocks, err := b.afterPress(ctx, c, r, words)
 	if err == nil {
 		err = b.hooks.send(ctx, c.ResponseURL, hookMessage{Text: title.fallback(), Blocks: blocks, ReplaceOriginal: true})
 	}
@@ -193,8 +193,8 @@ func outcomeNow(r *approvals.Request) phrase {
 	return p
 }
 
-// after renders what takes the place of the list, or the card, in which somebody pressed a button.
-func (b *Bot) after(
+// afterPress renders what takes the place of the list, or the card, in which somebody pressed a button.
+func (b *Bot) afterPress(
 	ctx context.Context, c click, r *approvals.Request, words phrase,
 ) (title phrase, blocks []slack.Block, err error) {
 	if of, ok := listingOf(c.press.BlockID); ok {
