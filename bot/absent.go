@@ -19,6 +19,8 @@ func (b *Bot) explained(ctx context.Context, r *approvals.Request, err error) er
 	if !errors.Is(err, approvals.ErrNotNamed) || r == nil || r.Place.Direct || !byMembership(r) {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, progressTime)
+	defer cancel()
 	there, asked := b.client.present(ctx, r.Place.Channel)
 	if asked != nil {
 		b.log.Warn("whether the bot is in a channel cannot be found out", "channel", r.Place.Channel, "error", asked)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/slack-go/slack"
@@ -16,6 +17,10 @@ const (
 	inputBlock  = "reason"
 	inputAction = "text"
 )
+
+// refusalBudget is how long after a form arrived it may still be found out why its answer was refused: Slack waits three
+// seconds for the words.
+const refusalBudget = 2500 * time.Millisecond
 
 // form asks for the text that goes with an answer.
 type form struct {
@@ -38,7 +43,12 @@ func formView(a action, r *approvals.Request) slack.ModalViewRequest {
 	text := slack.NewPlainTextInputBlockElement(nil, inputAction)
 	text.Multiline, text.MinLength, text.MaxLength = true, 1, maxReason
 	input := slack.NewInputBlock(inputBlock, plain(f.label), plain(f.hint), text)
-	v := modal(string(a), f.title, paragraph(heading(r)...), input)
+	blocks := []slack.Block{paragraph(heading(r)...)}
+	if a == actRejectReason && votesBefore(r, false).forever > 0 {
+		blocks = append(blocks, paragraph(phrase{"Somebody has answered always. This answer is for this call alone, " +
+			"so later calls ask again."}))
+	}
+	v := modal(string(a), f.title, append(blocks, input)...)
 	v.Submit, v.Close = plain(f.submit), plain("Cancel")
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest}.String()
 	return v
@@ -137,8 +147,10 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 	if res.err == nil {
 		return b.formRecorded(i, d, res), nil
 	}
-	b.inform(ctx, res.request)
-	res.err = b.explained(ctx, res.request, res.err)
+	asking, cancel := context.WithDeadline(ctx, i.arrived.Add(refusalBudget))
+	defer cancel()
+	b.inform(asking, res.request)
+	res.err = b.explained(asking, res.request, res.err)
 	words, known := res.refusal(d)
 	switch {
 	case !known:
