@@ -6,8 +6,8 @@ import (
 	"countersign/approvals"
 )
 
-// TestProgress: what a waiting request still needs, under the policy recorded with it and the one of now. One of each of
-// two sets is asked, and Cara is in both.
+// TestProgress: what a waiting request still needs, under the policy recorded with it and the one of now. One of each
+// of two sets is asked, and Cara is in both.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	seat := func(people ...approvals.UserID) approvals.Seat {

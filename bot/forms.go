@@ -18,8 +18,8 @@ const (
 	inputAction = "text"
 )
 
-// refusalBudget is how long after a form arrived it may still be found out why its answer was refused: Slack waits three
-// seconds for the words.
+// refusalBudget is how long after a form arrived it may still be found out why its answer was refused: Slack waits
+// three seconds for the words.
 const refusalBudget = 2500 * time.Millisecond
 
 // form asks for the text that goes with an answer.
