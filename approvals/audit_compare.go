@@ -25,6 +25,7 @@ func newTrail() *trail {
 // requestTrail is what the trail says of a request.
 type requestTrail struct {
 	digest    agent.Digest
+	demanded  agent.Digest // of its requirement; zero in entries of earlier versions
 	status    RequestStatus
 	decisions decisionSum
 	outcome   Outcome
@@ -107,7 +108,7 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	}
 	switch e.Action {
 	case AuditRequestCreated:
-		r.digest = said.Digest
+		r.digest, r.demanded = said.Digest, said.Requirement
 	case AuditDecision:
 		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason)
 		r.standing = r.standing || said.Verdict.standing()
@@ -179,44 +180,51 @@ func (t *trail) addEffect(e *AuditEntry, said *auditData) {
 	t.effects[key] = x
 }
 
+// compared counts the records that were held against a trail.
+type compared struct {
+	requests, effects         int // that agree
+	goneRequests, goneEffects int // that the trail tells of and the store has not any more
+}
+
 // compare holds the workspace's requests and effects against the trail. Of records that are gone the trail alone tells.
-func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (requests, effects int, err error) {
-	query := RequestQuery{Workspace: ws, Limit: maxPage}
+func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (n compared, err error) {
 	runs := make(map[RunID]bool)
+	for key := range t.effects {
+		runs[key.run] = true
+	}
+	query := RequestQuery{Workspace: ws, Limit: maxPage}
 	for {
 		page, next, err := tx.QueryRequests(query)
 		if err != nil {
-			return 0, 0, err
+			return n, err
 		}
 		for _, r := range page {
 			reason, err := t.differs(tx, r)
 			if err != nil {
-				return 0, 0, err
+				return n, err
 			}
 			if reason != "" {
-				return 0, 0, &AuditError{Workspace: ws, Request: r.ID, Reason: reason}
+				return n, &AuditError{Workspace: ws, Request: r.ID, Reason: reason}
 			}
-			requests++
+			n.requests++
 			runs[r.Run] = true
 		}
 		if query.After = next; next == "" {
 			break
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, 0, err
+			return n, err
 		}
-	}
-	for key := range t.effects {
-		runs[key.run] = true
 	}
 	for run := range runs {
-		n, err := t.compareEffects(tx, ws, run)
+		found, err := t.compareEffects(tx, ws, run)
 		if err != nil {
-			return 0, 0, err
+			return n, err
 		}
-		effects += n
+		n.effects += found
 	}
-	return requests, effects, ctx.Err()
+	n.goneRequests, n.goneEffects = len(t.requests)-n.requests, len(t.effects)-n.effects
+	return n, ctx.Err()
 }
 
 // differs says how a request differs from what the trail says of it; empty when it does not.
@@ -236,9 +244,15 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 			sum.void(d.ID)
 		}
 	}
+	demanded, err := r.Requirement.digest()
+	if err != nil {
+		return "", err
+	}
 	switch {
 	case r.Digest != said.digest:
 		return "it is about another call than the trail says", nil
+	case said.demanded != agent.Digest{} && said.demanded != demanded:
+		return "it demands something else than when it was asked", nil
 	case sum != said.decisions:
 		return "its decisions are not those of the trail", nil
 	case r.Status != said.status:

@@ -26,13 +26,16 @@ type auditData struct {
 	Quorum   int          `json:"quorum,omitempty"`
 	Reason   agent.Digest `json:"reason,omitzero"` // of a person's words, which may be a result
 	Request  RequestID    `json:"request,omitempty"`
-	Review   bool         `json:"review,omitempty"`
-	Standing RequestID    `json:"standing,omitempty"` // the request whose standing answer this follows from
-	Tool     string       `json:"tool,omitempty"`
-	Turns    int          `json:"turns,omitempty"`
-	Verdict  Verdict      `json:"verdict,omitempty"`
-	Via      string       `json:"via,omitempty"`
-	Why      string       `json:"why,omitempty"`
+
+	Requirement agent.Digest `json:"requirement,omitzero"` // what a request demands; see Requirement.digest
+
+	Review   bool      `json:"review,omitempty"`
+	Standing RequestID `json:"standing,omitempty"` // the request whose standing answer this follows from
+	Tool     string    `json:"tool,omitempty"`
+	Turns    int       `json:"turns,omitempty"`
+	Verdict  Verdict   `json:"verdict,omitempty"`
+	Via      string    `json:"via,omitempty"`
+	Why      string    `json:"why,omitempty"`
 }
 
 // encode returns the data as an entry holds it; nil for no data.

@@ -37,6 +37,9 @@ type WorkspaceAudit struct {
 	Head      agent.Digest `json:"head"`
 	Requests  int          `json:"requests"` // that agree with the trail
 	Effects   int          `json:"effects"`
+	// What the trail tells of and the store has not any more.
+	GoneRequests int `json:"gone_requests,omitempty"`
+	GoneEffects  int `json:"gone_effects,omitempty"`
 }
 
 // AuditError names what does not hold: the first bad entry of a chain (Seq), or a record that the trail contradicts.
@@ -120,7 +123,9 @@ func (v *verification) run(ctx context.Context, tx Tx) error {
 	if err := v.unsealed(tx); err != nil {
 		return err
 	}
-	v.report.Requests, v.report.Effects, err = v.trail.compare(ctx, tx, v.ws)
+	n, err := v.trail.compare(ctx, tx, v.ws)
+	v.report.Requests, v.report.Effects = n.requests, n.effects
+	v.report.GoneRequests, v.report.GoneEffects = n.goneRequests, n.goneEffects
 	return err
 }
 

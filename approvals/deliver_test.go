@@ -234,6 +234,74 @@ func TestUndeliverableCardLeavesTheRequestDecidable(t *testing.T) {
 	}
 }
 
+// TestUndeliverableIsToldWhereItIsRead: a card for somebody else that cannot be delivered is told in the run's own
+// place, with their name; one for a place where nothing arrives is told nowhere, and counted.
+func TestUndeliverableIsToldWhereItIsRead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		why  string
+		copy approvals.Copy
+		err  error
+		by   approvals.UserID
+		text string // of the notice; empty: there is none
+	}{
+		{"an approver's own conversation", "dm:dan", approvals.ErrUnreachable, approvals.NewUserID(ws, "dan"),
+			"was to see the request for approval of pay, and no message reaches them."},
+		{"a channel of approvers", "channel:C9", approvals.ErrUnreachable, "", "could not be shown to everybody"},
+		{"a card that cannot be shown", "", approvals.ErrUndeliverable, "", "cannot be shown here"},
+		{"a place where nothing arrives", "", approvals.ErrUnreachable, "", ""},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			var notices []*approvals.Notification
+			b.surface.intercept = func(n *approvals.Notification) error {
+				if n.Kind == approvals.NotifyNotice {
+					notices = append(notices, n)
+				}
+				if n.Kind == approvals.NotifyCard && n.Copy == tt.copy {
+					return fmt.Errorf("refused: %w: %w", approvals.ErrUndeliverable, tt.err)
+				}
+				return nil
+			}
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			r := b.pending(id)[0]
+			if tt.copy != "" {
+				err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+					return tx.PutNotification(&approvals.Notification{
+						Workspace: ws, ID: "ntf_0copy", Kind: approvals.NotifyCard, Place: place, Copy: tt.copy, Run: r.Run,
+						Request: r.ID, Created: tx.Now(),
+					})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, queue := range []approvals.Copy{tt.copy, ""} {
+				job := deliverJob(place)
+				job.ID, job.Copy = approvals.CopyKey{Workspace: ws, Place: place, Copy: queue}.JobID(), queue
+				if err := step(job); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if dead, err := b.service.DeadLetters(t.Context(), ws, "", 0); len(dead) != 1 || err != nil {
+				t.Errorf("%d dead letters, %v", len(dead), err)
+			}
+			switch {
+			case tt.text == "" && len(notices) == 0:
+			case tt.text == "" || len(notices) != 1:
+				t.Errorf("%d notices", len(notices))
+			case notices[0].Copy != "" || notices[0].By != tt.by || !strings.Contains(notices[0].Text, tt.text):
+				t.Errorf("the notice: %+v", notices[0])
+			}
+		})
+	}
+}
+
 // TestFailedDeliveryIsLogged tells the operator why people see nothing. That a surface asked for a pause is no news.
 func TestFailedDeliveryIsLogged(t *testing.T) {
 	t.Parallel()

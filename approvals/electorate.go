@@ -120,7 +120,7 @@ func (f *facts) maySit(q *Requirement, seat Seat, u UserID, now time.Time) error
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: not an approver under %s", ErrUnauthorized, q.name())
+		return fmt.Errorf("%w: %w under %s", ErrUnauthorized, ErrNotNamed, q.name())
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ var (
 	ErrConflict = errors.New("already decided")
 	// ErrUnauthorized is returned when the person may not do this.
 	ErrUnauthorized = errors.New("not authorized")
+	// ErrNotNamed comes with ErrUnauthorized for somebody whom the policy's sets of people do not hold.
+	ErrNotNamed = errors.New("not an approver")
 	// ErrUnavailable is returned when it cannot be found out whether the person may do this. Trying again may help.
 	ErrUnavailable = errors.New("authorization unavailable")
 	// ErrExpired is returned when the time for an answer has passed.
@@ -27,6 +29,9 @@ var (
 	ErrFenced = errors.New("fenced")
 	// ErrUndeliverable is wrapped by a Notifier when no attempt can succeed.
 	ErrUndeliverable = errors.New("undeliverable")
+	// ErrUnreachable comes with ErrUndeliverable when it is the place, or the person, to which nothing can be delivered:
+	// another notification would not arrive there either.
+	ErrUnreachable = errors.New("nobody is reached there")
 	// ErrCommitUnknown is returned by a store's Update that cannot tell whether it was committed. Reading again tells.
 	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed")
 	// ErrClosed is returned by a store that has been closed.

@@ -204,7 +204,7 @@ func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		case err == nil:
 			fault.Point("effect.after_commit")
 			return nil
-		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound), errors.Is(err, ErrClosed):
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound), errors.Is(err, ErrClosed), errors.Is(err, ErrInvalid):
 			return stored(err)
 		}
 		j.x.log.ErrorContext(ctx, "output of an effect not recorded yet", "run", j.x.run.ID, "effect", e.ID, "error", err)
@@ -294,7 +294,11 @@ func (c *txn) finished(rec *EffectRecord) error {
 
 // finishedLate tells the place and its memory what came of a call after its run had ended.
 func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
-	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", rec.Tool, rec.Outcome()))
+	name, err := c.callName(rec)
+	if err != nil {
+		return err
+	}
+	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", name, rec.Outcome()))
 	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: it %s. "+
 		"Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
@@ -329,7 +333,11 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	if !late {
 		return nil
 	}
-	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s.", rec.Tool, rec.Outcome()))
+	name, err := c.callName(rec)
+	if err != nil {
+		return err
+	}
+	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s.", name, rec.Outcome()))
 	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: "+
 		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text)))

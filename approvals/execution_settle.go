@@ -224,9 +224,13 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 			c.plan(timerJob(&r.RequestHead))
 		}
 		c.created(&r)
-		err := c.moveRequest(&r.RequestHead, RequestPending, system, auditData{
+		demanded, err := r.Requirement.digest()
+		if err != nil {
+			return false, err
+		}
+		err = c.moveRequest(&r.RequestHead, RequestPending, system, auditData{
 			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy,
-			Quorum: len(r.Requirement.Seats),
+			Quorum: len(r.Requirement.Seats), Requirement: demanded,
 		})
 		if err != nil {
 			return false, err

@@ -56,6 +56,9 @@ type Notification struct {
 	Dead time.Time `json:"dead,omitzero"`
 	Why  string    `json:"why,omitempty"`
 
+	// By is the person with whom the sentence begins that Text continues: surfaces name them before it.
+	By UserID `json:"by,omitempty"`
+
 	// Card is the request as it stands at delivery, for NotifyCard. It is not stored.
 	Card *Request `json:"-"`
 }
@@ -71,7 +74,8 @@ type Delivery struct {
 
 // Notifier shows notifications on a surface. Notify may be called again with the same ID after an unknown outcome and
 // must not show the same thing twice if it can find out. A *RetryError asks for a later attempt, ErrUndeliverable says
-// that no attempt can succeed; any other error is retried with back-off.
+// that no attempt can succeed, together with ErrUnreachable because of the place; any other error is retried with
+// back-off.
 type Notifier interface {
 	Notify(ctx context.Context, n *Notification) (Delivery, error)
 }

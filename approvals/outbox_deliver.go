@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/fault"
@@ -180,7 +181,9 @@ func (c *txn) shown(id RequestID, card Card) error {
 // maxWhy bounds what a dead letter says about why it is one, in characters.
 const maxWhy = 300
 
-// bury makes n a dead letter. A request stays decidable by command; the people of the conversation are told once.
+// bury makes n a dead letter. A request stays decidable by command, and in the lists of those who may decide it. Once,
+// that is told where somebody reads it: what a person, or another channel, could not be shown, in the run's own place;
+// a card that its own place does not take, there; and nobody, where nothing can be delivered.
 func (c *txn) bury(n *Notification, why error) error {
 	told, err := c.hasDeadCard(n)
 	if err != nil {
@@ -194,7 +197,7 @@ func (c *txn) bury(n *Notification, why error) error {
 	err = c.audit(entry{
 		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request, Data: auditData{Kind: string(n.Kind)},
 	})
-	if err != nil || n.Kind != NotifyCard || told {
+	if err != nil || n.Kind != NotifyCard || told || n.Copy == "" && errors.Is(why, ErrUnreachable) {
 		return err
 	}
 	r, err := c.request(n.Request)
@@ -204,10 +207,27 @@ func (c *txn) bury(n *Notification, why error) error {
 	if err != nil || r.Status != RequestPending {
 		return err
 	}
-	c.notify(&Notification{Kind: NotifyNotice, Place: n.Place, Copy: n.Copy, Run: n.Run, Text: fmt.Sprintf(
-		"The request for approval of %s cannot be shown here. It waits, and can be answered with: "+
-			"countersign approvals decide %s --approve (or --reject) --as USER", r.Tool.Name, r.ID)})
+	c.notify(unshown(n, r))
 	return nil
+}
+
+// unshown says in the run's own place that the card n of r was given up. Of the copies that have an audience of their
+// own, only those for a person name it.
+func unshown(n *Notification, r *RequestHead) *Notification {
+	const answer = "It waits, and can be answered with: countersign approvals decide %s --approve (or --reject) --as USER"
+	notice := &Notification{Kind: NotifyNotice, Place: n.Place, Run: n.Run}
+	notice.Text = fmt.Sprintf("The request for approval of %s cannot be shown here. "+answer, r.Tool.Name, r.ID)
+	if n.Copy == "" {
+		return notice
+	}
+	notice.Text = fmt.Sprintf("The request for approval of %s could not be shown to everybody who was to see it. "+answer,
+		r.Tool.Name, r.ID)
+	if person, ok := strings.CutPrefix(string(n.Copy), "dm:"); ok {
+		notice.By = NewUserID(n.Workspace, person)
+		notice.Text = fmt.Sprintf("was to see the request for approval of %s, and no message reaches them. "+answer,
+			r.Tool.Name, r.ID)
+	}
+	return notice
 }
 
 // hasDeadCard reports whether an earlier card of the same request for the same people is a dead letter.

@@ -77,7 +77,7 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
-		if err := n.Card.cover(tx); err != nil {
+		if err := n.Card.complement(tx); err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
 	}

@@ -74,7 +74,8 @@ type RequestHead struct {
 	Decisions   []Decision    `json:"decisions,omitempty"` // in order of commit; one per person
 	// Note says why a request ended otherwise than by as many answers as it takes.
 	Note string `json:"note,omitempty"`
-	// CancelledBy is the person who cancelled the request's run, if one did.
+	// CancelledBy is the person who cancelled the request's run, if one did before the request was settled, or before
+	// its approved call had begun.
 	CancelledBy UserID `json:"cancelled_by,omitempty"`
 	// Applied says that the run has taken over how the request ended.
 	Applied bool      `json:"applied,omitempty"`
@@ -93,10 +94,17 @@ type RequestHead struct {
 	// opposite.
 	Supersedes   RequestID `json:"supersedes,omitempty"`
 	SupersededBy RequestID `json:"superseded_by,omitempty"`
+	// OutcomeBy is the person who reported the outcome of a call of which nobody had heard: OutcomeAt is when they did
+	// so. Empty: it comes from the tool itself.
+	OutcomeBy UserID `json:"outcome_by,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
+	// Progress is what it still takes to approve a pending request; nil where nobody has asked Service.Progress.
+	Progress *Progress `json:"-"`
+	// Replaced is what was asked instead of a stale request. It is filled in where Covers is.
+	Replaced *Replacement `json:"-"`
 }
 
 // Covered is a waiting request that a standing answer to another one would settle.

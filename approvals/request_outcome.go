@@ -77,6 +77,21 @@ func (c *txn) callBecame(run RunID, interruption string, to Outcome) error {
 	return nil
 }
 
+// reported records with every request about the call who has just found out that it ran, in answer to question.
+func (c *txn) reported(question *RequestHead) error {
+	all, err := c.requestsOf(question.Run)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.Interruption == question.Interruption && r.Outcome == OutcomeRan && r.OutcomeAt.Equal(c.now) {
+			r.OutcomeBy = question.Settler().By
+			c.touched(r)
+		}
+	}
+	return nil
+}
+
 // neverRun records that the approved call of r will not run under it, and why. A call that was to be retried may have
 // happened the first time.
 func (c *txn) neverRun(r *RequestHead, why string) error {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"countersign/agent"
 )
 
 const (
@@ -240,9 +238,6 @@ func (s *Service) now(ctx context.Context) (now time.Time, err error) {
 
 // cover fills in which other waiting requests a standing answer to r would settle.
 func (r *Request) cover(tx Tx) error {
-	if r.Status != RequestPending || r.Kind != agent.Confirm || len(r.Requirement.Always) == 0 {
-		return nil
-	}
 	all, err := tx.RequestsOfRun(r.Workspace, r.Run)
 	if err != nil {
 		return err

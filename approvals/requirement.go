@@ -2,10 +2,14 @@ package approvals
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"countersign/agent"
 )
 
 // errPolicy marks an ErrUnavailable that comes from the policy.
@@ -22,6 +26,15 @@ func requirement(ctx context.Context, p Policy, r *Request) (Requirement, error)
 	}
 	q.DenyQuorum = max(q.DenyQuorum, 1)
 	return q, nil
+}
+
+// digest stands for the requirement in the audit trail: the SHA-256 of its JSON.
+func (q Requirement) digest() (agent.Digest, error) {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return agent.Digest{}, fmt.Errorf("requirement: %w", err)
+	}
+	return sha256.Sum256(b), nil
 }
 
 func (q Requirement) name() string {

@@ -86,11 +86,63 @@ func expiredLast(requests []*RequestHead) (list []RequestID) {
 	return list
 }
 
+// callNames names the calls of a run for people: by their tool, and where the run has other calls of the same tool, by
+// the request about them too, if people were asked.
+type callNames struct {
+	calls    map[string]map[string]bool // the calls of a tool, as the ids of the questions about them
+	requests map[string]RequestID       // by the id of the question
+}
+
+func nameCalls(requests []*RequestHead, effects []*EffectRecord) callNames {
+	n := callNames{calls: make(map[string]map[string]bool), requests: make(map[string]RequestID)}
+	add := func(tool, interruption string) {
+		if n.calls[tool] == nil {
+			n.calls[tool] = make(map[string]bool)
+		}
+		n.calls[tool][interruption] = true
+	}
+	for _, q := range requests {
+		add(q.Tool.Name, q.Interruption)
+		if q.Kind != agent.OutcomeUnknown || n.requests[q.Interruption] == "" { // the newest that shows the call
+			n.requests[q.Interruption] = q.ID
+		}
+	}
+	for _, e := range effects {
+		add(e.Tool, e.Interruption)
+	}
+	return n
+}
+
+func (n callNames) of(tool, interruption string) string {
+	if id := n.requests[interruption]; id != "" && len(n.calls[tool]) > 1 {
+		return fmt.Sprintf("%s (%s)", tool, id)
+	}
+	return tool
+}
+
+// callName names the call of an effect.
+func (c *txn) callName(e *EffectRecord) (string, error) {
+	requests, err := c.requestsOf(e.Run)
+	if err != nil {
+		return "", err
+	}
+	effects, err := c.EffectsOfRun(c.ws, e.Run)
+	if err != nil {
+		return "", err
+	}
+	return nameCalls(requests, effects).of(e.Tool, e.Interruption), nil
+}
+
 // account says, for people, what came of the calls of a run that has ended without its answer.
 func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) (sentences []string) {
+	effects := make([]*EffectRecord, len(calls))
+	for i, f := range calls {
+		effects[i] = f.EffectRecord
+	}
+	names := nameCalls(requests, effects)
 	said := make(map[Outcome][]string)
 	for _, f := range calls {
-		said[f.outcome] = append(said[f.outcome], f.Tool)
+		said[f.outcome] = append(said[f.outcome], names.of(f.Tool, f.Interruption))
 	}
 	var elsewhere []string
 	for _, q := range requests {
@@ -98,9 +150,9 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 		switch {
 		case !ended:
 		case q.Kind == agent.Confirm && q.Outcome == OutcomeNotRun:
-			said[OutcomeNotRun] = append(said[OutcomeNotRun], q.Tool.Name)
+			said[OutcomeNotRun] = append(said[OutcomeNotRun], names.of(q.Tool.Name, q.Interruption))
 		case q.Kind == agent.ExternalResult && q.Outcome == OutcomeUnknown:
-			elsewhere = append(elsewhere, q.Tool.Name)
+			elsewhere = append(elsewhere, names.of(q.Tool.Name, q.Interruption))
 		}
 	}
 	for _, part := range []struct {
@@ -193,12 +245,13 @@ func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) err
 	if err != nil {
 		return err
 	}
+	names := nameCalls(requests, effects)
 	var open []string
 	for _, e := range effects {
 		if e.Kind == agent.KindAgent || fateOf(e, requests).outcome != OutcomeRunning || !which(e) {
 			continue
 		}
-		open = append(open, e.Tool)
+		open = append(open, names.of(e.Tool, e.Interruption))
 		if err := c.giveUp(e); err != nil {
 			return err
 		}

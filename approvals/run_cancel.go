@@ -17,9 +17,10 @@ func (s *Service) CancelRun(ctx context.Context, ws WorkspaceID, id RunID, by Us
 	if utf8.RuneCountInString(reason) > maxReason || !utf8.ValidString(reason) {
 		return nil, fmt.Errorf("cancel run %s: %w: unusable reason", id, ErrInvalid)
 	}
-	e := ending{to: RunCancelled, by: by, text: "The run was cancelled."}
+	e := ending{to: RunCancelled, by: by, text: "The run was cancelled.", deed: "cancelled the run."}
 	if reason != "" {
 		e.text += " " + reason
+		e.deed += " " + reason
 	}
 	r, err := s.cancelRun(ctx, RunKey{Workspace: ws, Run: id}, e, arrived)
 	switch {

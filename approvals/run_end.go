@@ -21,6 +21,7 @@ type ending struct {
 	to    RunStatus
 	by    UserID // who cancelled the run; empty when nobody did
 	text  string // for people: why it ended otherwise than with its answer
+	deed  string // the same, where by did it, as what follows their name
 	data  auditData
 	idle  bool         // nothing of the run runs any more: the execution itself ends it
 	items []agent.Item // the run's own conversation, as far as it is kept
@@ -59,8 +60,7 @@ func (c *txn) end(r *Run, e ending) error {
 		c.answer(r)
 	} else {
 		r.CancelledBy = e.by
-		r.Failure = strings.Join(append([]string{e.text}, account(requests, unanswered, calls)...), " ")
-		c.say(r, r.Failure)
+		r.Failure = c.tell(r, &e, account(requests, unanswered, calls))
 	}
 	if err := c.remember(r, e.items, calls); err != nil {
 		return err
@@ -69,6 +69,18 @@ func (c *txn) end(r *Run, e ending) error {
 		return err
 	}
 	return c.succeed(r)
+}
+
+// tell says to the people of the place how the run ended and what came of its calls. It returns the same without the
+// person who ended it.
+func (c *txn) tell(r *Run, e *ending, calls []string) string {
+	text := strings.Join(append([]string{e.text}, calls...), " ")
+	n := &Notification{Kind: NotifyNotice, Place: r.Place, Run: r.ID, Text: text}
+	if e.by != "" && e.deed != "" {
+		n.By, n.Text = e.by, strings.Join(append([]string{e.deed}, calls...), " ")
+	}
+	c.notify(n)
+	return text
 }
 
 // answer posts what the agent has answered.
@@ -94,6 +106,8 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 			why := "The run ended first."
 			if q.Applied {
 				why = "It was not carried out after all."
+			} else if q.Outcome == OutcomeNone {
+				q.CancelledBy = e.by
 			}
 			if err := c.neverRun(q, why); err != nil {
 				return err

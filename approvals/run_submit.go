@@ -140,14 +140,15 @@ func (a *admission) repeated(c *txn) (Receipt, error) {
 		return Receipt{}, err
 	}
 	queue, err := c.Inputs(c.ws, a.in.Place, maxQueue)
-	if err != nil || !slices.ContainsFunc(queue, func(in *QueuedInput) bool { return in.ID == a.input }) {
+	ahead := slices.IndexFunc(queue, func(in *QueuedInput) bool { return in.ID == a.input })
+	if err != nil || ahead < 0 {
 		return Receipt{}, err
 	}
 	active, err := c.ActiveRun(c.ws, a.in.Place)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return Receipt{Run: active.ID, Outcome: SubmitQueued}, nil
+	return Receipt{Run: active.ID, Outcome: SubmitQueued, Ahead: ahead}, nil
 }
 
 // admit queues the text behind the run of the place, or starts a run. refused is ErrLimit.
@@ -189,9 +190,9 @@ func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err er
 	if err != nil {
 		return Receipt{}, nil, err
 	}
+	receipt = Receipt{Run: active.ID, Outcome: SubmitQueued, Ahead: active.Queued}
 	active.Queued++
 	c.changed(active)
-	receipt = Receipt{Run: active.ID, Outcome: SubmitQueued}
 	return receipt, nil, c.audit(entry{Action: AuditInputQueued, Actor: string(in.Requester), Run: active.ID})
 }
 

@@ -81,13 +81,14 @@ func (s *Service) Run(ctx context.Context, ws WorkspaceID, id RunID) (r *Run, er
 	return r, nil
 }
 
-// Request returns the request, or ErrNotFound. Of a pending one it says what a standing answer would settle too.
+// Request returns the request, or ErrNotFound. Of a pending one it says what a standing answer would settle too, of a
+// stale one what was asked instead.
 func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
 	err = s.store.View(ctx, func(tx Tx) error {
 		if r, err = tx.Request(ws, id); err != nil {
 			return err
 		}
-		return r.cover(tx)
+		return r.complement(tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)

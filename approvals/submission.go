@@ -27,6 +27,8 @@ const (
 type Receipt struct {
 	Run     RunID // the new run, or the one under way; empty for duplicates
 	Outcome SubmitOutcome
+	// Ahead is how many other messages wait in the place before a queued one.
+	Ahead int
 }
 
 // Limits bound how much may be under way; zero means no bound.

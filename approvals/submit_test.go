@@ -196,12 +196,12 @@ func TestOneRunPerPlace(t *testing.T) {
 	b.start()
 	id := b.submit()
 	q := b.question(id)
-	for _, in := range []struct {
+	for ahead, in := range []struct {
 		by   approvals.UserID
 		text string
 	}{{bob, "and this"}, {bob, "and that"}, {cara, "mine too"}} {
 		got, err := b.service.Submit(t.Context(), b.submission(in.by, place, in.text))
-		if err != nil || got != (approvals.Receipt{Run: id, Outcome: approvals.SubmitQueued}) {
+		if err != nil || got != (approvals.Receipt{Run: id, Outcome: approvals.SubmitQueued, Ahead: ahead}) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}

@@ -139,6 +139,8 @@ func TestVerifyComparesRecordsWithTheTrail(t *testing.T) {
 		"another status": {request: func(r *approvals.Request) { r.Status = approvals.RequestRejected },
 			want: "rejected"},
 		"another call": {request: func(r *approvals.Request) { r.Digest[0]++ }, want: "another call"},
+		"another demand": {request: func(r *approvals.Request) { r.Requirement.SelfApproval = !r.Requirement.SelfApproval },
+			want: "demands something else"},
 		"another outcome": {request: func(r *approvals.Request) { r.Outcome = approvals.OutcomeNotRun },
 			want: "not run"},
 		"another output":         {effect: func(e *approvals.EffectRecord) { e.Output.Text = "paid twice" }, want: "output"},
@@ -173,12 +175,39 @@ func TestVerifyComparesRecordsWithTheTrail(t *testing.T) {
 			report, err := approvals.VerifyAudit(t.Context(), b.store, approvals.VerifyOptions{})
 			bad, found := errors.AsType[*approvals.AuditError](err)
 			switch {
-			case c.want == "" && (err != nil || report.Workspaces[0].Requests != 1 || report.Workspaces[0].Effects != 1):
+			case c.want == "" && (err != nil || report.Workspaces[0].Requests != 1 ||
+				report.Workspaces[0].Effects != 1 || report.Workspaces[0].GoneRequests != 0 || report.Workspaces[0].GoneEffects != 0):
 				t.Errorf("%+v, %v", report, err)
 			case c.want != "" && (!found || !strings.Contains(bad.Reason, c.want)):
 				t.Errorf("have %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestVerifyCountsWhatIsGone deletes a run with what belongs to it: the trail still tells of it, and the report counts
+// it.
+func TestVerifyCountsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	b := told(t)
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+		heads, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: ws, Limit: 1})
+		if err != nil {
+			return err
+		}
+		return tx.DeleteRun(ws, heads[0].Run)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := approvals.VerifyAudit(t.Context(), b.store, approvals.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := report.Workspaces[0]
+	if got.Requests != 0 || got.Effects != 0 || got.GoneRequests != 1 || got.GoneEffects != 1 {
+		t.Errorf("%d requests and %d effects agree, %d and %d are gone; want 0, 0, 1 and 1",
+			got.Requests, got.Effects, got.GoneRequests, got.GoneEffects)
 	}
 }
 
@@ -498,6 +527,45 @@ func TestOutputIsKeptUntilItCanBeWritten(t *testing.T) {
 		}
 		if n := len(b.effects.all()); n != 1 {
 			t.Errorf("%d effects", n)
+		}
+		b.store.Close()
+	})
+}
+
+// TestRefusedOutputEndsTheExecution has the store refuse an output for good, which only a defect of it can do: the run
+// does not wait for ever, and people are asked what became of the call.
+func TestRefusedOutputEndsTheExecution(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		st := &replica{Store: b.store}
+		tools := b.tools()
+		work := tools[0].Invoke
+		tools[0].Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			out, err := work(ctx, c)
+			st.fail(approvals.ErrInvalid)
+			return out, err
+		}
+		b.agent(asks(call("c1", "pay", `{}`)), tools...)
+		id := b.submit()
+		handle := b.handler(t.Context(), &exclusiveReplica{st})
+		if err := handle(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		b.must(b.pending(id)[0], bob, approvals.Approve, "")
+		ended := make(chan error, 1)
+		go func() { ended <- handle(runJob(id)) }()
+		select {
+		case <-ended:
+		case <-time.After(time.Hour):
+			t.Error("it still waits after an hour")
+		}
+		st.fail(nil)
+		if err := handle(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		if open := b.pending(id); len(open) != 1 || open[0].Kind != agent.OutcomeUnknown {
+			t.Errorf("people are asked %d questions", len(open))
 		}
 		b.store.Close()
 	})

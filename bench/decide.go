@@ -72,7 +72,7 @@ func decisions(ctx context.Context, dir string, total, width int) (Figures, erro
 		return Figures{}, err
 	}
 	defer rig.close()
-	requests, err := rig.seed(ctx, total+min(2*width, 64))
+	requests, err := rig.seed(ctx, total+min(2*width, 64), benchRequirement)
 	if err != nil {
 		return Figures{}, err
 	}

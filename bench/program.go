@@ -42,6 +42,15 @@ default_policy:
   quorum: 2
 `
 
+// programRequirement is what default_policy of agentsfile demands.
+func programRequirement() approvals.Requirement {
+	q := benchRequirement
+	q.Seats = approvals.Quorum(2, approvals.Approvers{Users: []approvals.UserID{
+		benchApprover, approvals.NewUserID(benchWorkspace, "UANOTHER"),
+	}})
+	return q
+}
+
 // process is a measured program in a process of its own.
 type process struct {
 	cmd      *exec.Cmd
@@ -56,7 +65,7 @@ type process struct {
 // against a local workspace.
 func startProgram(ctx context.Context, o options, dir string, pending int) (*process, error) {
 	return launch(ctx, o, dir, func(ws *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
-		requests, err := rig.seed(ctx, pending)
+		requests, err := rig.seed(ctx, pending, programRequirement())
 		if err != nil {
 			return nil, err
 		}

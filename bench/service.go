@@ -130,8 +130,8 @@ func newServiceRig(dir string, a *agent.Agent) (*serviceRig, error) {
 
 func (r *serviceRig) close() { r.store.Close() }
 
-// seed puts n runs that wait for one request each into the store, as a pause leaves them behind.
-func (r *serviceRig) seed(ctx context.Context, n int) ([]*approvals.Request, error) {
+// seed puts n runs that wait for one request each, with what it demands, into the store, as a pause leaves them behind.
+func (r *serviceRig) seed(ctx context.Context, n int, demand approvals.Requirement) ([]*approvals.Request, error) {
 	transfer := agent.Tool{Name: "transfer", Kind: agent.KindHTTP, Description: "Move money between two accounts."}
 	arguments := []byte(`{"amount":250,"memo":"invoice 1042","to":"acme"}`)
 	digest := transfer.Digest().Call(arguments)
@@ -153,7 +153,7 @@ func (r *serviceRig) seed(ctx context.Context, n int) ([]*approvals.Request, err
 						Kind: agent.Confirm, Interruption: "bench#1#call_1", Agent: "bench", Path: []string{"bench"},
 						Tool:       approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description},
 						Definition: transfer.Digest(), Digest: digest,
-						Requirement: benchRequirement, Status: approvals.RequestPending, Version: 2, Created: now,
+						Requirement: demand, Status: approvals.RequestPending, Version: 2, Created: now,
 						Expires: now.Add(24 * time.Hour),
 						Cards:   []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
 					},

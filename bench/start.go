@@ -62,7 +62,7 @@ func preparePending(ctx context.Context, dir string, n int) error {
 		return err
 	}
 	defer rig.close()
-	_, err = rig.seed(ctx, n)
+	_, err = rig.seed(ctx, n, programRequirement())
 	return err
 }
 

@@ -112,7 +112,15 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 	if res.late != nil {
 		return answer{then: func(ctx context.Context) {
 			b.tell(ctx, c, unconfirmed())
-			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) { b.tell(ctx, c, res.words(d)) })
+			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
+				b.inform(ctx, res.request)
+				res.err = b.explained(ctx, res.request, res.err)
+				if c.private() {
+					b.answerInList(ctx, c, d, res)
+				} else {
+					b.tell(ctx, c, res.words(d))
+				}
+			})
 		}}, nil
 	}
 	return b.conclude(c, d, res)
@@ -120,18 +128,22 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 
 // conclude turns a result into an acknowledgement and words. A click without a result is not acknowledged.
 func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error) {
-	words, known := res.refusal(d)
-	switch {
-	case res.err == nil && c.View != nil:
-		return b.reply(c, res.words(d)), nil
-	case res.err == nil:
-		return answer{}, nil // the card itself tells
-	case !known:
+	if _, known := res.refusal(d); res.err != nil && !known {
 		return b.reply(c, unrecorded()), fmt.Errorf("decide: %w", res.err)
 	}
 	return answer{then: func(ctx context.Context) {
-		b.tell(ctx, c, words)
-		b.refresh(ctx, c, res)
+		b.inform(ctx, res.request)
+		res.err = b.explained(ctx, res.request, res.err)
+		if c.private() {
+			b.answerInList(ctx, c, d, res)
+			return
+		}
+		if res.err != nil || c.View != nil || policyChanged(res.request) { // else the card itself tells
+			b.tell(ctx, c, res.words(d))
+		}
+		if res.err != nil {
+			b.refresh(ctx, c, res)
+		}
 	}}, nil
 }
 
@@ -203,10 +215,17 @@ func (res result) words(d approvals.Decision) phrase {
 		}
 		return unrecorded()
 	}
-	if res.request != nil && res.request.Status == approvals.RequestPending {
-		return phrase{"Recorded: ", verdictWord(d.Verdict), ". Others still have to answer."}
+	p := phrase{"Recorded: ", verdictWord(d.Verdict), "."}
+	if r := res.request; r != nil && r.Status == approvals.RequestPending {
+		p = append(p, " Others still have to answer.")
+		if policyChanged(r) {
+			p = append(append(p, " "), joined(whoAnswers(r)[1:])...)
+		}
+		if still := stillNeeded(r); still != nil && d.Verdict.Affirms() {
+			p = append(append(append(p, " "), still...), ".")
+		}
 	}
-	return phrase{"Recorded: ", verdictWord(d.Verdict), "."}
+	return p
 }
 
 // refresh brings a card up to date whose reader pressed a button that it should not show any more.
@@ -215,7 +234,7 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 	if r == nil || c.View != nil || c.Container.Ephemeral || !messageTS.MatchString(c.Container.Message) {
 		return
 	}
-	if !errors.Is(res.err, approvals.ErrStale) && r.Status == approvals.RequestPending {
+	if !errors.Is(res.err, approvals.ErrStale) && r.Status == approvals.RequestPending && !policyChanged(r) {
 		return
 	}
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
@@ -286,6 +305,9 @@ func (c click) shown(r *approvals.Request) agent.Digest {
 	}
 	return r.Digest
 }
+
+// private reports whether the button stands in a message that only the person sees: a list, or a card of "show".
+func (c click) private() bool { return c.View == nil && c.Container.Ephemeral }
 
 func (c click) via() string {
 	switch {

@@ -19,7 +19,8 @@ const (
 )
 
 // textPosts renders what an agent answered or what there is to say: plain text, never markup, because a model may
-// write mentions, links and look-alikes of our own words. Long texts become several messages.
+// write mentions, links and look-alikes of our own words. Long texts become several messages. A person who did what
+// the text says is named before it.
 func textPosts(n *approvals.Notification, event, empty string) []post {
 	text := readable(n.Text)
 	if strings.TrimSpace(text) == "" {
@@ -36,31 +37,54 @@ func textPosts(n *approvals.Notification, event, empty string) []post {
 	}
 	posts := make([]post, len(parts))
 	for i, part := range parts {
-		posts[i] = newPost(n, event, part, i+1, len(parts))
+		by := n.By
+		if i > 0 {
+			by = ""
+		}
+		posts[i] = newPost(n, event, passage{by, part, i + 1, len(parts)})
 	}
 	return posts
 }
 
+// passage is a part of a text, with the person whom it begins with.
+type passage struct {
+	by          approvals.UserID
+	text        string
+	part, parts int
+}
+
 // newPost is a message of plain text that is found again by its notification and part.
-func newPost(n *approvals.Notification, event, text string, part, parts int) post {
+func newPost(n *approvals.Notification, event string, p passage) post {
 	id := string(n.ID)
 	return post{
-		text:   phrase{pieces(text, answerLead)[0]},
-		blocks: stamp(textBlocks(text), fmt.Sprintf("%s.%d", id, part)),
+		text:   p.begun(pieces(p.text, answerLead)[0]),
+		blocks: stamp(p.blocks(), fmt.Sprintf("%s.%d", id, p.part)),
 		metadata: slack.SlackMetadata{EventType: event, EventPayload: map[string]any{
-			"notification": id, "run": string(n.Run), "part": part, "parts": parts,
+			"notification": id, "run": string(n.Run), "part": p.part, "parts": p.parts,
 		}},
 		same: func(m postedMessage) bool {
 			number, _ := m.Metadata.EventPayload["part"].(float64)
-			return m.Metadata.EventType == event && m.Metadata.EventPayload["notification"] == id && int(number) == part
+			return m.Metadata.EventType == event && m.Metadata.EventPayload["notification"] == id && int(number) == p.part
 		},
 	}
 }
 
-func textBlocks(text string) []slack.Block {
+// begun puts the person before the text.
+func (p passage) begun(text string) phrase {
+	if p.by == "" {
+		return phrase{text}
+	}
+	return phrase{p.by, " " + text}
+}
+
+func (p passage) blocks() []slack.Block {
 	var blocks []slack.Block
-	for _, piece := range pieces(text, maxElement) {
-		blocks = append(blocks, paragraph(phrase{piece}))
+	for i, piece := range pieces(p.text, maxElement) {
+		if i > 0 {
+			blocks = append(blocks, paragraph(phrase{piece}))
+		} else {
+			blocks = append(blocks, paragraph(p.begun(piece)))
+		}
 	}
 	return blocks
 }

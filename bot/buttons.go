@@ -78,18 +78,18 @@ func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 func confirmButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	var first, second []slack.BlockElement
 	if whole {
-		first = append(first, button(r, actApprove, "Approve", slack.StylePrimary))
+		first = append(first, dropping(r, button(r, actApprove, "Approve", slack.StylePrimary), true))
 	}
 	first = append(first,
-		button(r, actReject, "Reject", slack.StyleDanger),
+		dropping(r, button(r, actReject, "Reject", slack.StyleDanger), false),
 		button(r, actRejectReason, "Reject with reason", slack.StyleDefault))
 	if whole && mayAlways(r) {
 		second = append(second, confirmed(button(r, actAlwaysYes, "Always approve", slack.StyleDefault), slack.StylePrimary,
-			"Always approve?", alwaysScope("Approves", r)))
+			"Always approve?", alwaysScope(r, true)))
 	}
 	if mayAlways(r) {
 		second = append(second, confirmed(button(r, actAlwaysNo, "Always reject", slack.StyleDefault), slack.StyleDanger,
-			"Always reject?", alwaysScope("Rejects", r)))
+			"Always reject?", alwaysScope(r, false)))
 	}
 	if len(second) == 0 {
 		return [][]slack.BlockElement{first}
@@ -109,24 +109,67 @@ func unknownButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 // maxConfirm is how many characters the text of a confirmation may have.
 const maxConfirm = 300
 
-// alwaysScope says how far a standing answer reaches, and which waiting calls it answers too.
-func alwaysScope(verb string, r *approvals.Request) string {
-	scope := verb + " this call and every later call of the tool " + label(r.Tool.Name, 48) + " by the agent " +
-		label(r.Agent, 48) + ", with any arguments, until this run ends."
-	n := len(r.Covers)
-	if n == 0 {
+// alwaysScope says how far a standing answer reaches, which waiting calls it answers too, and, where others have to
+// answer or have answered, what becomes of it.
+func alwaysScope(r *approvals.Request, affirm bool) string {
+	verb, once := "Approves", "approve"
+	if !affirm {
+		verb, once = "Rejects", "reject"
+	}
+	tool, by := label(r.Tool.Name, 48), label(r.Agent, 48)
+	before := votesBefore(r, affirm)
+	if before.once > 0 {
+		return label(fmt.Sprintf("%s this call alone: somebody has answered for this call only, and always counts if "+
+			"everybody answers always. Later calls of the tool %s ask again.", verb, tool), maxConfirm)
+	}
+	if before.left > 0 {
+		return label(fmt.Sprintf("Counts for this call. It holds for every later call of the tool %s by the agent %s, "+
+			"until this run ends, only if %s always too; if they only %s, it is for this call alone.%s",
+			label(r.Tool.Name, 30), label(r.Agent, 30), more(before.left), once, wouldCover(r)), maxConfirm)
+	}
+	scope := verb + " this call and every later call of the tool " + tool + " by the agent " + by +
+		", with any arguments, until this run ends."
+	if len(r.Covers) == 0 {
 		return scope + " Other runs ask again."
 	}
-	waiting := "1 call that waits now"
-	if n > 1 {
-		waiting = fmt.Sprintf("%d calls that wait now", n)
-	}
-	scope += " It also answers " + waiting + ", where the policy lets it: "
+	scope += " It also answers " + waiting(len(r.Covers)) + ", where the policy lets it: "
 	var names []string
 	for _, c := range r.Covers {
 		names = append(names, label(string(c.Arguments), 60))
 	}
 	return label(scope+strings.Join(names, ", "), maxConfirm)
+}
+
+// wouldCover says how many waiting calls a standing answer settles once it is one.
+func wouldCover(r *approvals.Request) string {
+	if len(r.Covers) == 0 {
+		return ""
+	}
+	return " Then it answers " + waiting(len(r.Covers)) + " too."
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 call that waits now"
+	}
+	return fmt.Sprintf("%d calls that wait now", n)
+}
+
+// dropping has a button ask back whose press drops the standing answer that others have given to the request.
+func dropping(r *approvals.Request, b *slack.ButtonBlockElement, affirm bool) *slack.ButtonBlockElement {
+	n := votesBefore(r, affirm).forever
+	if n == 0 {
+		return b
+	}
+	who, again := "Somebody has", "Always approve"
+	if n > 1 {
+		who = fmt.Sprintf("%d people have", n)
+	}
+	if !affirm {
+		again = "Always reject"
+	}
+	return confirmed(b, b.Style, b.Text.Text+" this call alone?", who+" answered always. This answer is for this call "+
+		"alone, so later calls ask again; to have always hold, press "+again+" instead.")
 }
 
 func button(r *approvals.Request, a action, text string, style slack.Style) *slack.ButtonBlockElement {

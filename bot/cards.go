@@ -66,6 +66,9 @@ func surelyWhole(r *approvals.Request) bool {
 	for _, part := range slices.Concat(r.Tool.Binding, r.Facts) {
 		size += len(part)
 	}
+	if policyChanged(r) { // more is said of who decides
+		return false
+	}
 	named := 0
 	for _, seat := range r.Requirement.Seats {
 		named += 1 + len(seat.Approvers.Users) + len(seat.Approvers.Groups)
@@ -157,30 +160,13 @@ func caller(r *approvals.Request) phrase {
 
 // terms says who may decide, until when, how far it is, and which call this is.
 func terms(r *approvals.Request) []phrase {
-	lines := []phrase{whoAnswers(r)}
+	lines := whoAnswers(r)
 	if r.Expires.IsZero() {
 		lines = append(lines, phrase{"No deadline"})
 	} else {
 		lines = append(lines, phrase{"Deadline: ", r.Expires})
 	}
-	for _, d := range r.Decisions {
-		line := phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By}
-		if d.Void != "" {
-			line = append(line, ", which counts no longer: "+label(d.Void, 120))
-		}
-		lines = append(lines, line)
-	}
-	return append(lines, fingerprint(r))
-}
-
-// whoAnswers names the people who are asked. Of those who may say what came of a call, one is enough.
-func whoAnswers(r *approvals.Request) phrase {
-	if r.Kind != agent.ExternalResult {
-		return append(phrase{"Who decides: "}, whoDecides(r.Requirement)...)
-	}
-	one := r.Requirement
-	one.Seats = one.Seats[:min(1, len(one.Seats))]
-	return append(phrase{"Who provides the result or rejects: "}, whoDecides(one)...)
+	return append(append(lines, soFar(r)...), fingerprint(r))
 }
 
 // fingerprint identifies the call on every surface.
@@ -222,7 +208,8 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 	}}
 }
 
-// mayAlways reports whether the policy allows a standing answer for the run.
+// mayAlways reports whether the policy allows a standing answer for the run, and allowed one when it was asked.
 func mayAlways(r *approvals.Request) bool {
-	return r.Kind == agent.Confirm && slices.Contains(r.Requirement.Always, approvals.ScopeRun)
+	return r.Kind == agent.Confirm && slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
+		(r.Progress == nil || slices.Contains(r.Progress.Current.Always, approvals.ScopeRun))
 }

@@ -61,12 +61,15 @@ func wrote(v approvals.Verdict) string {
 // outcome is the sentence that ends a request.
 func outcome(r *approvals.Request) phrase {
 	p := phrase{strong(statusWord(r.Status))}
+	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
+		return append(p, " by ", r.CancelledBy, ": ", toolName(r))
+	}
 	deciders := deciding(r)
 	for i, d := range deciders {
 		p = append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))], d.By)
 	}
 	if s := r.Settler(); s != nil {
-		p = append(p, afterword(s.Verdict))
+		p = append(p, afterword(r, s.Verdict))
 	}
 	return append(p, ": ", toolName(r))
 }
@@ -95,15 +98,25 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, phrase{expiredWords(r.Kind)})
 	}
 	if r.Status == approvals.RequestStale {
-		lines = append(lines, phrase{staleWords(r.Kind)})
+		lines = append(lines, staleLines(r)...)
 	}
+	lines = append(lines, otherVotes(r)...)
 	if a := r.Standing(); a != nil {
 		lines = append(lines, phrase{"By the answer for all calls of this tool, given to ", code(string(a.Request)), "."})
+	}
+	if alone := droppedAlways(r); alone != nil {
+		lines = append(lines, alone)
 	}
 	for _, d := range r.Decisions {
 		if d.Void != "" {
 			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
 		}
+	}
+	if r.CancelledBy != "" {
+		if r.Status == approvals.RequestApproved {
+			lines = append(lines, phrase{r.CancelledBy, " cancelled the run first."})
+		}
+		return lines
 	}
 	if r.Note != "" && r.Status != approvals.RequestExpired { // what expired has its words above
 		lines = append(lines, phrase{label(r.Note, 500)})
@@ -118,8 +131,8 @@ func whatBecame(r *approvals.Request) phrase {
 	case approvals.OutcomeRunning:
 		return phrase{"The call is ", strong("running"), "."}
 	case approvals.OutcomeRan:
-		if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
-			return phrase{"The call ", strong("ran"), ", as ", d.By, " reports."} // when it ran, nobody knows
+		if by := reporter(r); by != "" {
+			return phrase{"The call ", strong("ran"), ", as ", by, " reports."} // when it ran, nobody knows
 		}
 		return phrase{"The call ", strong("ran"), ", ", r.OutcomeAt, "."}
 	case approvals.OutcomeFailed:
@@ -135,6 +148,14 @@ func whatBecame(r *approvals.Request) phrase {
 	return nil
 }
 
+// reporter returns the person who says that the call ran; empty where the tool itself does.
+func reporter(r *approvals.Request) approvals.UserID {
+	if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
+		return d.By
+	}
+	return r.OutcomeBy
+}
+
 func expiredWords(kind agent.InterruptionKind) string {
 	switch kind {
 	case agent.OutcomeUnknown:
@@ -143,13 +164,6 @@ func expiredWords(kind agent.InterruptionKind) string {
 		return "Nobody provided a result in time."
 	}
 	return "Nobody decided in time."
-}
-
-func staleWords(kind agent.InterruptionKind) string {
-	if kind == agent.Confirm {
-		return "What was shown is not what would run any more."
-	}
-	return "What was shown is not what is asked any more."
 }
 
 // deciding returns the decisions that count toward the outcome.
@@ -203,11 +217,13 @@ func verdictWord(v approvals.Verdict) string {
 	return label(string(v), 40)
 }
 
-// afterword says what a verdict adds to the outcome.
-func afterword(v approvals.Verdict) string {
+// afterword says what the verdict that settled the request adds to the outcome.
+func afterword(r *approvals.Request, v approvals.Verdict) string {
 	switch v {
 	case approvals.AlwaysApprove, approvals.AlwaysReject:
-		return ", always, until this run ends"
+		if r.Lasting() {
+			return ", always, until this run ends"
+		}
 	case approvals.Retry:
 		return ", to run again"
 	case approvals.MarkDone:

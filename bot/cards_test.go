@@ -67,6 +67,19 @@ func surfaces() map[string]surface {
 	quorum.Decisions = []approvals.Decision{by("U0BEN", approvals.Approve, "")}
 	quorum.Path = []string{"ops", "finance"}
 	hidden := transfer("{\"memo\":\"ok\u202E\u200B" + strings.Repeat(" ", 200) + "\",\"to\":\"acme\"}")
+	stricter := transfer(args)
+	stricter.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.Approve}, {By: user("U0BEN"), Verdict: approvals.Approve}}
+	stricter.Progress = &approvals.Progress{Current: stricter.Requirement, Changed: true, Uncounted: []approvals.UserID{user("U0DAN")}}
+	stricter.Progress.Current.Policy = "money_now"
+	stricter.Progress.Current.Seats = approvals.Quorum(2, approvals.Approvers{Groups: []string{"S0FINANCE"}})
+	stricter.Progress.MissingNow = stricter.Progress.Current.Seats[:1]
+	forAll := transfer(args)
+	forAll.Covers = siblings.Covers
+	forAll.Requirement.Seats = approvals.Quorum(3, approvals.Approvers{ChannelMembers: true})
+	forAll.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.AlwaysApprove}}
+	forAll.Progress = &approvals.Progress{
+		Current: forAll.Requirement, Missing: forAll.Requirement.Seats[:2], MissingNow: forAll.Requirement.Seats[:2],
+	}
 	large := transfer(`{"text":"` + strings.Repeat("all work and no play ", 900) + `"}`)
 	unknown := transfer(args)
 	unknown.Kind = agent.OutcomeUnknown
@@ -76,6 +89,9 @@ func surfaces() map[string]surface {
 	cards := map[string]*approvals.Request{
 		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
 		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings, "pending_one_each": oneEach,
+		"pending_stricter": stricter, "pending_always": forAll,
+		"approved_dropped": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, ""),
+			by("U0CLEO", approvals.Approve, "")),
 		"approved": decided(approvals.RequestApproved, became(approvals.OutcomeRan),
 			by("U0BEN", approvals.Approve, "")),
 		"approved_waits": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
@@ -106,6 +122,23 @@ func surfaces() map[string]surface {
 			became(approvals.OutcomeNotRun)(r)
 			r.Note = "The run has ended."
 		}),
+		"cancelled_by": decided(approvals.RequestCancelled, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Note, r.CancelledBy = "The run has ended.", user("U0ANN")
+		}),
+		"approved_not_run_by": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Note, r.CancelledBy = "The run ended first.", user("U0ANN")
+		}, by("U0BEN", approvals.Approve, "")),
+		"approved_reported": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeRan)(r)
+			r.OutcomeBy = user("U0CLEO")
+		}, by("U0BEN", approvals.Approve, "")),
+		"stale_replaced": decided(approvals.RequestStale, func(r *approvals.Request) {
+			became(approvals.OutcomeNotRun)(r)
+			r.Replaced = &approvals.Replacement{ID: "req_01arz3ndektsv4rrffq69g5faw", Definition: true, Parts: []string{"version"},
+				Facts: []string{"program /bin/sh", "reload.sh"}}
+		}, by("U0BEN", approvals.Approve, ""), by("U0DAN", approvals.Reject, "")),
 		"stale": decided(approvals.RequestStale, became(approvals.OutcomeNotRun)),
 		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) {
 			r.Kind = agent.OutcomeUnknown
@@ -141,12 +174,16 @@ func surfaces() map[string]surface {
 	for i, p := range textPosts(n, answerEvent, emptyAnswer) {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
 	}
+	n = &approvals.Notification{ID: "ntf_2", Run: "run_1", By: user("U0BEN"),
+		Text: "cancelled the run. Carried out before that: transfer_funds (req_01arz3ndektsv4rrffq69g5fav)."}
+	out["notice"] = surface{textPosts(n, noticeEvent, "…")[0].text.fallback(), textPosts(n, noticeEvent, "…")[0].blocks}
 	for page := range newCallText(large).pages() {
 		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	}
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
 	out["form_result"] = surface{Blocks: formView(actProvide, deploy()).Blocks.BlockSet}
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
+	out["list_reply"] = surface{Blocks: replyItem(transfer(args), true, listing{verb: "all", after: "req_01arz3ndektsv4rrffq69g5fau"})}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
 	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}
@@ -348,7 +385,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 		shown := map[string][]slack.Block{
 			"card": newCard(r).blocks, "answer": textPosts(n, answerEvent, emptyAnswer)[0].blocks, "notice": textPosts(n, noticeEvent, "…")[0].blocks,
 			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
-			"list": listItem(r, true),
+			"list": listItem(r, true), "reply": replyItem(r, true, listing{verb: "mine"}),
 		}
 		for where, blocks := range shown {
 			found := 0
@@ -460,7 +497,10 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		}
 		r.Requirement.Seats = approvals.Quorum(rapid.IntRange(1, 3).Draw(t, "quorum"), set)
 		for range rapid.IntRange(0, 5).Draw(t, "decisions") {
-			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.Approve})
+			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.AlwaysApprove})
+		}
+		r.Progress = &approvals.Progress{
+			Current: r.Requirement, Changed: rapid.Bool().Draw(t, "changed"), Missing: r.Requirement.Seats, MissingNow: r.Requirement.Seats,
 		}
 		shown := newCard(r)
 		if surelyWhole(r) && !shown.whole {

@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -59,43 +58,25 @@ func commandHelp() phrase {
 
 // respondList answers "mine" and "all", with "after ID" from there on.
 func (b *Bot) respondList(ctx context.Context, c command, id identity, by approvals.UserID, verb string, rest []string) {
-	q := approvals.PendingQuery{Workspace: id.workspace, Viewer: by, Mine: verb == "mine"}
+	of := listing{verb: verb}
 	if len(rest) == 2 && rest[0] == "after" {
 		after, ok := parseRequestID(rest[1])
 		if !ok {
 			b.respond(ctx, c, phrase{"That is no id of a request: ", code(label(rest[1], 60))}, nil)
 			return
 		}
-		q.After = after
+		of.after = after
 	} else if len(rest) > 0 {
 		b.respond(ctx, c, commandHelp(), nil)
 		return
 	}
-	l, err := b.pendingList(ctx, q, fitsReply)
-	switch {
-	case err != nil:
+	title, blocks, err := b.listReply(ctx, id, by, of)
+	if err != nil {
 		b.log.Error("pending requests could not be listed", "error", err)
 		b.respond(ctx, c, listFailed(), nil)
-	case l.shown == 0 && l.more != "":
-		b.respond(ctx, c, nothingYet(verb, l.more), nil)
-	case l.shown == 0 && l.unjudged > 0:
-		b.respond(ctx, c, phrase{"Nothing that I am sure you may see. " + l.leftOut()}, nil)
-	case l.shown == 0 && q.After != "":
-		b.respond(ctx, c, phrase{"Nothing more."}, nil)
-	case l.shown == 0 && q.Mine:
-		b.respond(ctx, c, phrase{"Nothing waits for you."}, nil)
-	case l.shown == 0:
-		b.respond(ctx, c, phrase{"Nothing waits that you may see."}, nil)
-	default:
-		title := phrase{fmt.Sprintf("%d waiting", l.shown)}
-		if l.more != "" {
-			title = append(phrase{fmt.Sprintf("The first %d. ", l.shown)}, moreBy(verb, l.more)...)
-		}
-		if left := l.leftOut(); left != "" {
-			title = append(title, ". "+left)
-		}
-		b.respond(ctx, c, title, append(paragraphs(title), l.blocks...))
+		return
 	}
+	b.respond(ctx, c, title, blocks)
 }
 
 func moreBy(verb string, after approvals.RequestID) phrase {
@@ -130,6 +111,7 @@ func (b *Bot) respondShow(ctx context.Context, c command, id identity, by approv
 		b.log.Error("a request could not be shown", "request", request, "error", err)
 		b.respond(ctx, c, phrase{"I cannot show that right now. Please try again in a minute."}, nil)
 	default:
+		b.inform(ctx, r)
 		shown := newCard(r)
 		b.respond(ctx, c, shown.text, within(b.rights(ctx, r, by), shown.blocks))
 	}

@@ -135,6 +135,7 @@ func (b *Bot) showPage(c click, page int) answer {
 			if err != nil {
 				return slack.ModalViewRequest{}, err
 			}
+			b.inform(ctx, r)
 			return detailsView(r, page, b.rights(ctx, r, c.by)), nil
 		})
 	}}

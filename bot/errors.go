@@ -33,6 +33,8 @@ func refusedSubmission(err error) (p phrase, known bool) {
 // nil. known is false for errors that leave open what happened.
 func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p phrase, known bool) {
 	switch {
+	case errors.Is(err, errAbsent):
+		return absentWords(), true
 	case errors.Is(err, approvals.ErrConflict) && r != nil && r.Status == approvals.RequestPending:
 		return answeredBefore(r, by), true
 	case r != nil && r.Status != approvals.RequestPending &&
@@ -43,7 +45,7 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrUnauthorized):
 		p = phrase{"You cannot decide this" + reason(err, approvals.ErrUnauthorized) + "."}
 		if r != nil {
-			p = append(append(append(p, " "), whoAnswers(r)...), ".")
+			p = append(append(p, " "), joined(whoAnswers(r))...)
 		}
 		return p, true
 	case errors.Is(err, approvals.ErrExpired):
@@ -79,12 +81,11 @@ func later(err error) string {
 func answeredBefore(r *approvals.Request, by approvals.UserID) phrase {
 	for _, d := range r.Decisions {
 		if d.By == by && d.Void == "" {
-			need := len(r.Requirement.Seats)
-			if !d.Verdict.Affirms() {
-				need = r.Requirement.DenyQuorum
+			p := phrase{"Your answer is recorded already: ", verdictWord(d.Verdict), ", ", d.At, ". "}
+			if still := stillNeeded(r); still != nil && d.Verdict.Affirms() {
+				return append(append(p, still...), ".")
 			}
-			return phrase{"Your answer is recorded already: ", verdictWord(d.Verdict), ", ", d.At, ". It needs ",
-				fmt.Sprintf("%d in all, from different people.", max(1, need))}
+			return append(p, joined(whoAnswers(r))...)
 		}
 	}
 	return phrase{"This has been decided already."}

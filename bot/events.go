@@ -80,9 +80,21 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		}
 		return tell(words), nil
 	case got.Outcome == approvals.SubmitQueued:
-		return tell(phrase{"I am still busy with the request before this one in this thread. Yours comes next, once that has ended."}), nil
+		return tell(queuedWords(got.Ahead)), nil
 	}
 	return answer{}, nil
+}
+
+// queuedWords says to somebody who wrote while a run of the thread is under way when their message is taken up.
+func queuedWords(ahead int) phrase {
+	const busy = "I am still busy with the request before this one in this thread. "
+	switch ahead {
+	case 0:
+		return phrase{busy + "Yours comes next, once that has ended."}
+	case 1:
+		return phrase{busy + "1 message waits before yours, which is taken up after it."}
+	}
+	return phrase{fmt.Sprintf("%s%d messages wait before yours, which is taken up after them.", busy, ahead)}
 }
 
 // spoken reports whether a person said something to the bot.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/slack-go/slack"
@@ -16,6 +17,10 @@ const (
 	inputBlock  = "reason"
 	inputAction = "text"
 )
+
+// refusalBudget is how long after a form arrived it may still be found out why its answer was refused: Slack waits
+// three seconds for the words.
+const refusalBudget = 2500 * time.Millisecond
 
 // form asks for the text that goes with an answer.
 type form struct {
@@ -38,7 +43,12 @@ func formView(a action, r *approvals.Request) slack.ModalViewRequest {
 	text := slack.NewPlainTextInputBlockElement(nil, inputAction)
 	text.Multiline, text.MinLength, text.MaxLength = true, 1, maxReason
 	input := slack.NewInputBlock(inputBlock, plain(f.label), plain(f.hint), text)
-	v := modal(string(a), f.title, paragraph(heading(r)...), input)
+	blocks := []slack.Block{paragraph(heading(r)...)}
+	if a == actRejectReason && votesBefore(r, false).forever > 0 {
+		blocks = append(blocks, paragraph(phrase{"Somebody has answered always. This answer is for this call alone, " +
+			"so later calls ask again."}))
+	}
+	v := modal(string(a), f.title, append(blocks, input)...)
 	v.Submit, v.Close = plain(f.submit), plain("Cancel")
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest}.String()
 	return v
@@ -56,13 +66,19 @@ func (b *Bot) openForm(_ context.Context, c click) (answer, error) {
 				return wordsView(words), nil
 			}
 			if err := b.service.MayDecide(ctx, r, c.by); err != nil {
+				b.inform(ctx, r)
+				err = b.explained(ctx, r, err)
 				words, known := refusedDecision(err, r, c.by)
 				if !known {
 					return slack.ModalViewRequest{}, err
 				}
 				return wordsView(words), nil
 			}
-			return formView(c.act, r), nil
+			v := formView(c.act, r)
+			if c.private() {
+				v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Channel: c.channel()}.String()
+			}
+			return v, nil
 		})
 	}}, nil
 }
@@ -120,16 +136,23 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 	if res.late != nil {
 		return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
+				b.inform(ctx, res.request)
+				res.err = b.explained(ctx, res.request, res.err)
 				if err := b.updateView(ctx, i.View.ID, wordsView(res.words(d))); err != nil {
 					b.whisper(ctx, "", "", i.User.ID, res.words(d))
 				}
 			})
 		}}, nil
 	}
+	if res.err == nil {
+		return b.formRecorded(i, d, res), nil
+	}
+	asking, cancel := context.WithDeadline(ctx, i.arrived.Add(refusalBudget))
+	defer cancel()
+	b.inform(asking, res.request)
+	res.err = b.explained(asking, res.request, res.err)
 	words, known := res.refusal(d)
 	switch {
-	case res.err == nil:
-		return answer{}, nil
 	case !known:
 		b.log.Error("a form was not recorded", "request", d.Request, "error", res.err)
 		return answer{payload: fieldError(unrecorded().fallback())}, nil
@@ -137,4 +160,17 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 		return answer{payload: fieldError(words.fallback())}, nil
 	}
 	return answer{payload: becomes(wordsView(words))}, nil
+}
+
+// formRecorded closes a form whose answer was recorded, and says so where no card does: the form was opened from a
+// list.
+func (b *Bot) formRecorded(i interaction, d approvals.Decision, res result) answer {
+	n, _ := readNote(i.View.Private)
+	if !channelID.MatchString(n.Channel) {
+		return answer{}
+	}
+	return answer{then: func(ctx context.Context) {
+		b.inform(ctx, res.request)
+		b.whisper(ctx, n.Channel, "", i.User.ID, append(res.words(d), " ", code(string(d.Request))))
+	}}
 }

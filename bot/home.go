@@ -35,7 +35,7 @@ func (b *Bot) waiting(ctx context.Context, id identity, user string) []slack.Blo
 	blocks := []slack.Block{header("Waiting for an answer")}
 	l, err := b.pendingList(ctx, approvals.PendingQuery{
 		Workspace: id.workspace, Viewer: approvals.NewUserID(id.workspace, user), Mine: true,
-	}, fitsView)
+	}, listShape{listItem, fitsView})
 	switch {
 	case err != nil:
 		b.log.Error("pending requests could not be listed", "error", err)

@@ -22,17 +22,22 @@ func brief(r *approvals.Request) bool {
 	return n <= 400
 }
 
-// listItem shows one request in a list.
-func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
+// itemText shows what a list says of one request, and reports whether that is the whole call.
+func itemText(r *approvals.Request) (blocks []slack.Block, whole bool) {
 	about := heading(r)
 	if !r.Expires.IsZero() {
 		about = append(about, phrase{"Deadline: ", r.Expires})
 	}
-	blocks := []slack.Block{paragraph(about...)}
-	whole := brief(r)
-	if whole {
+	blocks = []slack.Block{paragraph(about...)}
+	if whole = brief(r); whole {
 		blocks = append(blocks, newCallText(r).blocks(briefly)...)
 	}
+	return blocks, whole
+}
+
+// listItem shows one request in a list.
+func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
+	blocks, whole := itemText(r)
 	var rows [][]slack.BlockElement
 	if mayDecide {
 		rows = decideButtons(r, whole)
@@ -77,8 +82,14 @@ func (l *list) leftOut() string {
 		l.unjudged)
 }
 
+// listShape is how a surface shows a list.
+type listShape struct {
+	item func(r *approvals.Request, mayDecide bool) []slack.Block
+	fits func([]slack.Block) bool
+}
+
 // pendingList renders the first requests of the query that the viewer may see, as many as fit.
-func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, fits func([]slack.Block) bool) (list, error) {
+func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, shape listShape) (list, error) {
 	q.Limit = listPage
 	page, err := b.service.Pending(ctx, q)
 	if err != nil {
@@ -86,8 +97,9 @@ func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, fits fu
 	}
 	l := list{more: page.Next, unjudged: page.Unjudged}
 	for _, r := range page.Requests {
-		item := listItem(r, b.service.MayDecide(ctx, r, q.Viewer) == nil)
-		if l.shown > 0 && !fits(append(l.blocks[:len(l.blocks):len(l.blocks)], item...)) {
+		b.inform(ctx, r)
+		item := shape.item(r, b.service.MayDecide(ctx, r, q.Viewer) == nil)
+		if l.shown > 0 && !shape.fits(append(l.blocks[:len(l.blocks):len(l.blocks)], item...)) {
 			l.more = q.After
 			break
 		}

@@ -28,7 +28,7 @@ var _ approvals.Notifier = (*Bot)(nil)
 // Notify posts a card, an answer or a notice, or brings the messages of a card up to date. See approvals.Notifier.
 func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if _, err := b.client.inWorkspace(ctx, n.Workspace); errors.Is(err, approvals.ErrNotFound) {
-		return approvals.Delivery{}, fmt.Errorf("notify %s: %w: %w", n.ID, err, approvals.ErrUndeliverable)
+		return approvals.Delivery{}, unreachable(fmt.Errorf("notify %s: %w", n.ID, err))
 	} else if err != nil {
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
@@ -40,7 +40,10 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyAnswer:
 		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
 	case n.Kind == approvals.NotifyNotice:
-		d, err = b.deliver(ctx, n, textPosts(n, noticeEvent, "…"))
+		var posts []post
+		if posts, err = b.notices(ctx, n); err == nil {
+			d, err = b.deliver(ctx, n, posts)
+		}
 	default:
 		err = fmt.Errorf("no way to show kind %q: %w", n.Kind, approvals.ErrUndeliverable)
 	}
@@ -56,6 +59,7 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	if len(n.Card.Cards) > 0 {
 		b.way.yield(ctx) // before the card is made: many may wait
 	}
+	b.inform(ctx, n.Card)
 	shown := newCard(n.Card)
 	d, err := b.showAs(ctx, n, shown)
 	if shown.whole && tooLarge(err) {
@@ -186,8 +190,11 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 	if !refused || mendable(word) {
 		return d, err
 	}
-	if n.Place.Direct || !elsewhere(word) {
+	switch {
+	case !elsewhere(word):
 		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	case n.Place.Direct:
+		return d, unreachable(err)
 	}
 	b.log.Warn("cannot post in the conversation, writing to the requester", "run", n.Run, "channel", n.Place.Channel, "reason", word)
 	return b.deliverDirect(ctx, n, posts)
@@ -214,6 +221,11 @@ func elsewhere(word string) bool {
 	return false
 }
 
+// unreachable says that nothing can be delivered to where err comes from.
+func unreachable(err error) error {
+	return fmt.Errorf("%w: %w: %w", err, approvals.ErrUndeliverable, approvals.ErrUnreachable)
+}
+
 // deliverDirect posts to the requester's conversation with the bot.
 func (b *Bot) deliverDirect(ctx context.Context, n *approvals.Notification, posts []post) (approvals.Delivery, error) {
 	requester, err := b.requester(ctx, n)
@@ -221,16 +233,19 @@ func (b *Bot) deliverDirect(ctx context.Context, n *approvals.Notification, post
 		return approvals.Delivery{}, err
 	}
 	if !isUserID(requester.Local()) {
-		return approvals.Delivery{}, fmt.Errorf("requester %s is not in Slack: %w", requester, approvals.ErrUndeliverable)
+		return approvals.Delivery{}, unreachable(fmt.Errorf("requester %s is not in Slack", requester))
 	}
 	channel, err := b.client.openDM(ctx, requester.Local())
 	if word, refused := refusal(err); refused && !mendable(word) {
-		return approvals.Delivery{}, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+		return approvals.Delivery{}, unreachable(err)
 	} else if err != nil {
 		return approvals.Delivery{}, err
 	}
 	d, err := b.postAll(ctx, n, channel, "", posts)
-	if word, refused := refusal(err); refused && !mendable(word) {
+	switch word, refused := refusal(err); {
+	case refused && elsewhere(word):
+		return d, unreachable(err)
+	case refused && !mendable(word):
 		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
 	}
 	return d, err

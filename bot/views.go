@@ -24,6 +24,8 @@ type note struct {
 	Request approvals.RequestID `json:"request"`
 	Digest  agent.Digest        `json:"digest"`
 	Page    int                 `json:"page,omitempty"`
+	// Channel is where to say that the answer was recorded; empty where the card says so.
+	Channel string `json:"channel,omitempty"`
 }
 
 func readNote(private string) (note, bool) {
@@ -101,5 +103,5 @@ func (b *Bot) visibleRequest(ctx context.Context, ws approvals.WorkspaceID, id a
 	if err != nil {
 		return nil, err
 	}
-	return r, b.service.MaySee(ctx, r, by)
+	return r, b.explained(ctx, r, b.service.MaySee(ctx, r, by))
 }

@@ -13,6 +13,7 @@ type decoder struct {
 	file     string
 	lookup   func(string) (string, bool)
 	problems Problems
+	groups   []Text // user groups, as they are named
 }
 
 func (d *decoder) problem(at Position, format string, args ...any) {

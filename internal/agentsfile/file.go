@@ -22,7 +22,11 @@ type File struct {
 	MCPServers   []*MCPServer
 	// DefaultPolicy is nil when the file has none; then no tool may be gated.
 	DefaultPolicy *Policy
+	groups        []Text
 }
+
+// Groups lists the user groups that the file names, as often as it names them, by their Slack ids.
+func (f *File) Groups() []Text { return slices.Clone(f.groups) }
 
 // Limits bound how much may be under way.
 type Limits struct{ RunsPerPerson, RunsPerChannel, PendingPerPerson int }
@@ -80,7 +84,7 @@ func Parse(path string, data []byte, lookup func(string) (string, bool)) (*File,
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
-	f.Path, f.Digest = path, sha256.Sum256(data)
+	f.Path, f.Digest, f.groups = path, sha256.Sum256(data), d.groups
 	return f, nil
 }
 

@@ -71,6 +71,9 @@ func (o *object) ids(key, letters, example string) []string {
 		}
 		seen[t.Value] = true
 		ids = append(ids, t.Value)
+		if key == "groups" {
+			o.groups = append(o.groups, t)
+		}
 	}
 	return ids
 }

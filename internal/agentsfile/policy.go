@@ -84,14 +84,48 @@ func (d *decoder) decodeApprovers(o *object, p *Policy) {
 
 // decodeSets reads the sets of all_of.
 func (d *decoder) decodeSets(o *object) (sets []People) {
-	for _, n := range o.list("all_of") {
+	entries := o.list("all_of")
+	for _, n := range entries {
 		sets = append(sets, d.decodePeople(n, "an entry of all_of"))
+	}
+	for _, i := range unseated(sets) {
+		d.problem(entries[i].pos, "nobody is left for this set of all_of: each set needs a person of its own, and its "+
+			"people are needed for others")
 	}
 	if n := o.values["all_of"]; len(sets) < 2 || len(sets) > mostQuorum {
 		d.problem(n.pos, "all_of has between 2 and %d sets of people, for instance [{groups: [S1]}, {groups: [S2]}]",
 			mostQuorum)
 	}
 	return sets
+}
+
+// unseated returns the sets that cannot have a person of their own beside the sets before them. A set with a group or
+// with the members of a channel may have any number of people.
+func unseated(sets []People) (without []int) {
+	seat := make(map[string]int) // who sits for which set
+	var place func(set int, tried map[string]bool) bool
+	place = func(set int, tried map[string]bool) bool {
+		for _, u := range sets[set].Users {
+			if tried[u] {
+				continue
+			}
+			tried[u] = true
+			if other, taken := seat[u]; !taken || place(other, tried) {
+				seat[u] = set
+				return true
+			}
+		}
+		return false
+	}
+	for i, set := range sets {
+		if len(set.Groups) > 0 || set.ChannelMembers || set.Empty() {
+			continue
+		}
+		if !place(i, make(map[string]bool)) {
+			without = append(without, i)
+		}
+	}
+	return without
 }
 
 func (o *object) decodeAlways() []string {

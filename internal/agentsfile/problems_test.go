@@ -191,6 +191,10 @@ func policyProblems() []problemCase {
 			"agents.yaml:7:14: approvers has all_of and other people beside it"},
 		{"nobody in a set", policyWith("  all_of: [{groups: [S1]}, {groups: []}]\n"),
 			"agents.yaml:7:28: an entry of all_of names nobody"},
+		{"one person for two sets", policyWith("  all_of: [{users: [U1]}, {users: [U1]}]\n"),
+			"agents.yaml:7:27: nobody is left for this set of all_of"},
+		{"two people for three sets", policyWith("  all_of: [{users: [U1, U2]}, {users: [U1]}, {users: [U2]}]\n"),
+			"agents.yaml:7:46: nobody is left for this set of all_of"},
 		{"misspelled", policyWith("  aprovers: {users: [U1]}\n"), `unknown key "aprovers" in default_policy; did you mean "approvers"?`},
 	}
 }
@@ -205,6 +209,9 @@ func TestControls(t *testing.T) {
 		toolWith("        method: POST\n        url: https://example.com/\n"),
 		policyWith("  approvers: {users: [U1]}\n"),
 		policyWith("  all_of: [{groups: [S1]}, {groups: [S2]}]\n"),
+		policyWith("  all_of: [{users: [U1, U2]}, {users: [U1]}]\n"), // who is in both leaves the other's place
+		policyWith("  all_of: [{users: [U1]}, {users: [U1], groups: [S1]}]\n"),
+		policyWith("  all_of: [{groups: [S1]}, {groups: [S1]}]\n"), // two of the group
 		policyWith("  approvers: {all_of: [{groups: [S1]}, {users: [U1], channel_members: true}]}\n"),
 	} {
 		if _, err := parse(t, text); err != nil {

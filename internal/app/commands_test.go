@@ -239,6 +239,29 @@ func TestCheckScopes(t *testing.T) {
 	}
 }
 
+// TestCheckGroups names user groups that Slack does not know, wherever the file names them. Offline nobody is asked.
+func TestCheckGroups(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{policy: "requesters: { channel_members: true, groups: [S0ASKERS] }\n" +
+		"default_policy: { all_of: [{ groups: [\"${FINANCE}\"] }, { groups: [S0FIANCE] }] }\n"})
+	w.extra = []string{"FINANCE=S0FINANCE"}
+	w.slack.SetUserGroup(slackdev.UserGroup{ID: "S0FINANCE", Handle: "finance", Users: []string{ben}})
+	out, complaint, code := w.run("check")
+	if code != 2 || strings.Count(complaint, "no user group") != 2 || !strings.Contains(complaint, "S0ASKERS") ||
+		!strings.Contains(complaint, "S0FIANCE") || !strings.Contains(complaint, "countersign.yaml:") {
+		t.Errorf("%d\n%s%s", code, out, complaint)
+	}
+	if out, complaint, code := w.run("check", "--offline"); code != 0 {
+		t.Errorf("offline: %d\n%s%s", code, out, complaint)
+	}
+	for _, id := range []string{"S0ASKERS", "S0FIANCE"} {
+		w.slack.SetUserGroup(slackdev.UserGroup{ID: id, Handle: strings.ToLower(id), Users: []string{ben}})
+	}
+	if out, complaint, code := w.run("check"); code != 0 {
+		t.Errorf("with the groups: %d\n%s%s", code, out, complaint)
+	}
+}
+
 // TestExamples checks the files that people start from.
 func TestExamples(t *testing.T) {
 	t.Parallel()

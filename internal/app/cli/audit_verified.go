@@ -37,7 +37,21 @@ type verifiedWorkspace struct {
 	Unsealed  uint64                `json:"unsealed"`
 	Requests  int                   `json:"requests"`
 	Effects   int                   `json:"effects"`
+	Gone      *gone                 `json:"gone,omitempty"`
 	Head      string                `json:"head"`
+}
+
+// gone counts what the trail tells of and the store has not any more.
+type gone struct {
+	Requests int `json:"requests"`
+	Effects  int `json:"effects"`
+}
+
+func newGone(ws *approvals.WorkspaceAudit) *gone {
+	if ws.GoneRequests == 0 && ws.GoneEffects == 0 {
+		return nil
+	}
+	return &gone{ws.GoneRequests, ws.GoneEffects}
 }
 
 // auditFault is what is wrong, and where.
@@ -59,7 +73,7 @@ func newVerified(report approvals.AuditReport, head agent.Digest, broken *approv
 	}
 	for _, ws := range report.Workspaces {
 		v.Workspaces = append(v.Workspaces, verifiedWorkspace{
-			ws.Workspace, ws.Entries, ws.Unsealed, ws.Requests, ws.Effects, ws.Head.String(),
+			ws.Workspace, ws.Entries, ws.Unsealed, ws.Requests, ws.Effects, newGone(&ws), ws.Head.String(),
 		})
 	}
 	if broken == nil {
@@ -107,6 +121,10 @@ func (v *verified) print(w io.Writer) error {
 		}
 		_, err = fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, %d unsealed, %d requests and %d effects agree, "+
 			"head %s\n", visible.Line(string(ws.Workspace)), ws.Entries, ws.Unsealed, ws.Requests, ws.Effects, ws.Head)
+		if err == nil && ws.Gone != nil {
+			_, err = fmt.Fprintf(w, "audit: ok, but of %d requests and %d effects in the trail of workspace %s the store has "+
+				"no record any more\n", ws.Gone.Requests, ws.Gone.Effects, visible.Line(string(ws.Workspace)))
+		}
 	}
 	return err
 }

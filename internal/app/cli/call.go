@@ -26,6 +26,9 @@ func callLine(r *approvals.RequestHead) string {
 	case r.Outcome == approvals.OutcomeNone:
 		return "not known"
 	}
+	if by := reporter(r); by != "" { // when it ran, nobody knows
+		return callWord(r) + ", as " + by.Local() + " reported" + dated(" at ", since)
+	}
 	word := " since "
 	if r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed {
 		word = " at "
@@ -41,14 +44,25 @@ func dated(word string, t time.Time) string {
 	return word + t.UTC().Format(time.RFC3339)
 }
 
+// reporter returns the person who says that the call ran; empty where the tool itself does, or it has not run.
+func reporter(r *approvals.RequestHead) approvals.UserID {
+	if r.Outcome != approvals.OutcomeRan {
+		return ""
+	}
+	if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
+		return d.By
+	}
+	return r.OutcomeBy
+}
+
 // callSentence says what became of the call of a request that no longer waits for people.
 func callSentence(r *approvals.RequestHead) string {
 	switch r.Outcome {
 	case approvals.OutcomeRunning:
 		return "The call is running."
 	case approvals.OutcomeRan:
-		if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
-			return "The call ran, as " + d.By.Local() + " reports."
+		if by := reporter(r); by != "" {
+			return "The call ran, as " + by.Local() + " reports."
 		}
 		return "The call ran."
 	case approvals.OutcomeFailed:

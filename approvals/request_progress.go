@@ -1,0 +1,121 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Progress says what it still takes to approve a pending request, by what is known now of people and policies. It is
+// for showing to people: Decide asks anew.
+type Progress struct {
+	// Current is what the policy demands now. It has to be met beside what was recorded with the request.
+	Current Requirement
+	// Changed says that Current asks other people, or more of them, than what was recorded.
+	Changed bool
+	// Missing are the seats of the recorded requirement, MissingNow those of Current, that nobody takes who has approved,
+	// with the people who could.
+	Missing, MissingNow []Seat
+	// Uncounted are people who have approved and could not any more: their answers will not count.
+	Uncounted []UserID
+}
+
+// Left returns how many more people have to approve at least.
+func (p *Progress) Left() int { return max(len(p.Missing), len(p.MissingNow)) }
+
+// DenyQuorum returns how many rejections settle the request: as many as the laxer of the two requirements asks for.
+func (p *Progress) DenyQuorum(r *RequestHead) int {
+	return min(r.Requirement.DenyQuorum, p.Current.DenyQuorum)
+}
+
+// Progress returns what it still takes to approve r, which is pending. ErrUnavailable: the policy fails. Whoever
+// cannot be looked up now is taken to count.
+func (s *Service) Progress(ctx context.Context, r *Request) (*Progress, error) {
+	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
+	current, err := g.demand(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
+	}
+	p := &Progress{
+		Current: current, Changed: !r.Requirement.asks(current), Missing: r.Requirement.Seats, MissingNow: current.Seats,
+	}
+	voters := r.voters(true)
+	if len(voters) == 0 {
+		return p, nil
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
+	}
+	var counted []UserID
+	for _, u := range voters {
+		g.right(ctx, u, &r.Requirement, &current)
+		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, u, now), ErrUnauthorized) {
+			p.Uncounted = append(p.Uncounted, u)
+		} else {
+			counted = append(counted, u)
+		}
+	}
+	p.Missing, p.MissingNow = g.untaken(&r.Requirement, counted, now), g.untaken(&current, counted, now)
+	return p, nil
+}
+
+// asks reports whether o asks the same of the same people. How long an approval lasts does not matter.
+func (q Requirement) asks(o Requirement) bool {
+	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
+		q.SelfApproval == o.SelfApproval
+}
+
+// untaken returns the seats that are left when as many as possible are taken by these people, without those people.
+// Where the people could move to other seats and leave any of several free, each of the seats is for all who could take
+// one of them.
+func (f *facts) untaken(q *Requirement, people []UserID, now time.Time) []Seat {
+	edges := make([][]int, len(q.Seats))
+	for i, seat := range q.Seats {
+		for j, u := range people {
+			if !errors.Is(f.maySit(q, seat, u, now), ErrUnauthorized) {
+				edges[i] = append(edges[i], j)
+			}
+		}
+	}
+	most := taken(edges, len(people))
+	var free []Seat // each of which can stay free
+	for i, seat := range q.Seats {
+		if taken(slices.Delete(slices.Clone(edges), i, i+1), len(people)) == most {
+			seat.Approvers.Users = without(seat.Approvers.Users, people)
+			free = append(free, seat)
+		}
+	}
+	left := len(q.Seats) - most
+	if len(free) <= left {
+		return free
+	}
+	anyOf := free[0]
+	for _, seat := range free[1:] {
+		anyOf.Approvers = anyOf.Approvers.or(seat.Approvers)
+	}
+	return slices.Repeat([]Seat{anyOf}, left)
+}
+
+// or returns the people of both sets.
+func (a Approvers) or(o Approvers) Approvers {
+	return Approvers{
+		Users:          append(slices.Clip(a.Users), without(o.Users, a.Users)...),
+		Groups:         append(slices.Clip(a.Groups), without(o.Groups, a.Groups)...),
+		ChannelMembers: a.ChannelMembers || o.ChannelMembers,
+	}
+}
+
+// without returns a copy of all that leaves out some.
+func without[T comparable](all, some []T) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return slices.Contains(some, v) })
+}
+
+// Lasting reports whether the answer that settled the request holds for later calls of the tool in the run too: all
+// whose answers count said so.
+func (r *RequestHead) Lasting() bool {
+	d := r.Settler()
+	return d != nil && d.Verdict.standing() && r.standing()
+}

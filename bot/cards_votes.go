@@ -1,0 +1,106 @@
+package bot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// droppedAlways names those whose answer was meant for later calls and is not, because others answered otherwise; nil
+// for none.
+func droppedAlways(r *approvals.Request) phrase {
+	if r.Lasting() {
+		return nil
+	}
+	var p phrase
+	for _, d := range deciding(r) {
+		if !always(d.Verdict) {
+			continue
+		}
+		if p == nil {
+			p = phrase{"For this call alone: ", d.By}
+		} else {
+			p = append(p, ", ", d.By)
+		}
+	}
+	if p == nil {
+		return nil
+	}
+	return append(p, " answered always, and not everybody did. Later calls ask again.")
+}
+
+// staleLines says what differs between a stale request and what was asked instead, as far as that is recorded.
+func staleLines(r *approvals.Request) []phrase {
+	p := r.Replaced
+	if p == nil {
+		return []phrase{{staleWords(r.Kind)}}
+	}
+	again := phrase{"It is asked again: ", code(string(p.ID))}
+	if !p.Differs() {
+		return []phrase{{"The call itself is unchanged; the answer to it did not hold any more."}, again}
+	}
+	var what []string
+	if p.Arguments {
+		what = append(what, "the arguments")
+	}
+	if p.Definition {
+		what = append(what, "the tool's definition"+inBrackets(p.Parts))
+	}
+	if len(p.Facts) > 0 {
+		what = append(what, "what the call depends on"+inBrackets(p.Facts))
+	}
+	return []phrase{{"What differs now: " + strings.Join(what, ", ") + "."}, again}
+}
+
+// inBrackets lists the first few names.
+func inBrackets(names []string) string {
+	const most = 5
+	if len(names) == 0 {
+		return ""
+	}
+	var shown []string
+	for _, name := range names[:min(most, len(names))] {
+		shown = append(shown, label(name, 80))
+	}
+	if left := len(names) - len(shown); left > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", left))
+	}
+	return " (" + strings.Join(shown, ", ") + ")"
+}
+
+// otherVotes names those whose answers counted while the request waited, and did not become its outcome.
+func otherVotes(r *approvals.Request) []phrase {
+	decided := deciding(r)
+	var yes, no phrase
+	for _, d := range r.Decisions {
+		if d.Void != "" || slices.ContainsFunc(decided, func(o approvals.Decision) bool { return o.By == d.By }) {
+			continue
+		}
+		side, lead := &no, "Had rejected: "
+		if d.Verdict.Affirms() {
+			side, lead = &yes, "Had approved: "
+		}
+		if *side == nil {
+			*side = phrase{lead, d.By}
+		} else {
+			*side = append(*side, ", ", d.By)
+		}
+	}
+	var lines []phrase
+	for _, side := range []phrase{yes, no} {
+		if side != nil {
+			lines = append(lines, append(side, "."))
+		}
+	}
+	return lines
+}
+
+func staleWords(kind agent.InterruptionKind) string {
+	if kind == agent.Confirm {
+		return "What was shown is not what would run any more."
+	}
+	return "What was shown is not what is asked any more."
+}

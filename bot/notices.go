@@ -1,0 +1,64 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// mostNamedCalls is how many calls a notice shows the arguments of.
+const mostNamedCalls = 10
+
+// mentionedRequest finds the ids of requests in a text.
+var mentionedRequest = regexp.MustCompile(`\breq_[0-9a-z]{26}\b`)
+
+// notices renders what there is to say. Below it stand the calls that it mentions by their requests, each with the
+// beginning of its arguments; notifications hold none of them.
+func (b *Bot) notices(ctx context.Context, n *approvals.Notification) ([]post, error) {
+	posts := textPosts(n, noticeEvent, "…")
+	lines, err := b.mentionedCalls(ctx, n)
+	if err != nil || len(lines) == 0 {
+		return posts, err
+	}
+	last := &posts[len(posts)-1]
+	blocks := stamp([]slack.Block{paragraph(lines...)}, fmt.Sprintf("%s.calls", n.ID))
+	if with := append(slices.Clip(last.blocks), blocks...); fits(with) {
+		last.blocks = with
+	}
+	return posts, nil
+}
+
+// mentionedCalls names the calls of the notice's own run that its text mentions. Calls of other runs may be for the eyes
+// of other people.
+func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (lines []phrase, err error) {
+	ids := mentionedRequest.FindAllString(n.Text, -1)
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		r, err := b.service.Request(ctx, n.Workspace, approvals.RequestID(id))
+		if errors.Is(err, approvals.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("name the calls of a notice: %w", err)
+		}
+		if r.Run != n.Run {
+			continue
+		}
+		if len(lines) == mostNamedCalls {
+			break
+		}
+		lines = append(lines, phrase{code(string(r.ID)), ": " + headline(r)})
+	}
+	return lines, nil
+}
+
+// headline names a call by its tool and the beginning of its arguments.
+func headline(r *approvals.Request) string {
+	return toolName(r) + " " + label(string(r.Arguments), 120)
+}

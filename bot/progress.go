@@ -1,0 +1,162 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// progressTime bounds how long something that shows a request waits to learn what it still takes.
+const progressTime = 2 * time.Second
+
+// inform adds to a pending request what it still takes to approve it. Where that cannot be found out now, the request
+// is shown as it was recorded.
+func (b *Bot) inform(ctx context.Context, r *approvals.Request) {
+	if r == nil || r.Status != approvals.RequestPending {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, progressTime)
+	defer cancel()
+	p, err := b.service.Progress(ctx, r)
+	if err != nil {
+		b.log.Warn("what a request still needs cannot be found out", "request", r.ID, "error", err)
+		return
+	}
+	r.Progress = p
+}
+
+// policyChanged reports whether the policy asks other people, or more of them, than when the request was made.
+func policyChanged(r *approvals.Request) bool {
+	return r != nil && r.Status == approvals.RequestPending && r.Progress != nil && r.Progress.Changed
+}
+
+// whoAnswers names the people who are asked, and in a line of its own whom the policy asks beside them by now. Of those
+// who may say what came of a call, one is enough.
+func whoAnswers(r *approvals.Request) []phrase {
+	lead := phrase{"Who decides: "}
+	if r.Kind == agent.ExternalResult {
+		lead = phrase{"Who provides the result or rejects: "}
+	}
+	lines := []phrase{append(lead, whoDecides(needed(r, r.Requirement))...)}
+	if policyChanged(r) {
+		lines = append(lines, append(append(phrase{"The policy has changed since this was asked: it now asks for "},
+			whoDecides(needed(r, r.Progress.Current))...), ". Both have to be met"))
+	}
+	return lines
+}
+
+// needed is the requirement with as many people as it takes to answer the request under it.
+func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement {
+	if r.Kind == agent.ExternalResult {
+		q.Seats = q.Seats[:min(1, len(q.Seats))]
+	}
+	if r.Progress != nil {
+		q.DenyQuorum = r.Progress.DenyQuorum(&r.RequestHead)
+	}
+	return q
+}
+
+// soFar lists the answers of a pending request, and who is still needed beside those who gave them.
+func soFar(r *approvals.Request) []phrase {
+	var lines []phrase
+	for _, d := range r.Decisions {
+		line := phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By}
+		switch {
+		case d.Void != "":
+			line = append(line, ", which counts no longer: "+label(d.Void, 120))
+		case r.Progress != nil && slices.Contains(r.Progress.Uncounted, d.By):
+			line = append(line, ", who may not approve any more: it will not count")
+		case always(d.Verdict):
+			line = append(line, ", always; later calls are covered only if everybody whom it takes answers always")
+		}
+		lines = append(lines, line)
+	}
+	if still := stillNeeded(r); still != nil {
+		lines = append(lines, still)
+	}
+	return lines
+}
+
+// stillNeeded says who has to approve beside those who have; nil where that is what whoAnswers says, or not known.
+func stillNeeded(r *approvals.Request) phrase {
+	p := r.Progress
+	if p == nil || r.Kind == agent.ExternalResult || p.Left() == 0 || len(r.Decisions) == 0 {
+		return nil
+	}
+	of := func(q approvals.Requirement, seats []approvals.Seat) phrase {
+		q.Seats = seats
+		return whoSits(q)
+	}
+	recorded, now := of(r.Requirement, p.Missing), of(p.Current, p.MissingNow)
+	switch {
+	case !p.Changed || len(p.MissingNow) == 0:
+		return append(phrase{"Still needed: "}, recorded...)
+	case len(p.Missing) == 0:
+		return append(phrase{"Still needed: "}, now...)
+	}
+	line := append(append(phrase{"Still needed: "}, recorded...), ", and by the policy as it is now: ")
+	return append(append(line, now...), ". One person may count for both")
+}
+
+// always reports whether a verdict is about later calls too.
+func always(v approvals.Verdict) bool {
+	return v == approvals.AlwaysApprove || v == approvals.AlwaysReject
+}
+
+// votes are the answers that count beside one more of the same side.
+type votes struct {
+	left    int // how many more it takes after that one, at least
+	once    int // how many of them are about this call alone
+	forever int // how many are about later calls too
+}
+
+// votesBefore counts the answers of one side of a pending request.
+func votesBefore(r *approvals.Request, affirm bool) votes {
+	var v votes
+	for _, d := range r.Decisions {
+		switch {
+		case d.Void != "" || d.Verdict.Affirms() != affirm:
+		case r.Progress != nil && slices.Contains(r.Progress.Uncounted, d.By):
+		case always(d.Verdict):
+			v.forever++
+		default:
+			v.once++
+		}
+	}
+	switch {
+	case !affirm && r.Progress != nil:
+		v.left = r.Progress.DenyQuorum(&r.RequestHead) - v.once - v.forever - 1
+	case !affirm:
+		v.left = r.Requirement.DenyQuorum - v.once - v.forever - 1
+	case r.Progress != nil:
+		v.left = r.Progress.Left() - 1
+	default:
+		v.left = len(r.Requirement.Seats) - v.once - v.forever - 1
+	}
+	v.left = max(v.left, 0)
+	return v
+}
+
+// more words a number of people.
+func more(n int) string {
+	if n == 1 {
+		return "1 more person answers"
+	}
+	return fmt.Sprintf("%d more people answer", n)
+}
+
+// joined makes one sentence of each line.
+func joined(lines []phrase) phrase {
+	var p phrase
+	for i, line := range lines {
+		if i > 0 {
+			p = append(p, " ")
+		}
+		p = append(append(p, line...), ".")
+	}
+	return p
+}
