@@ -131,18 +131,20 @@ func TestGatesSideBySide(t *testing.T) {
 	})
 }
 
-// TestGateEndsItsGoroutine asks people when a gate ends its goroutine.
+// TestGateEndsItsGoroutine asks people when one of several gates ends its goroutine.
 func TestGateEndsItsGoroutine(t *testing.T) {
 	t.Parallel()
 	tool := frozenTool("pay")
-	tool.NeedsApproval = func(context.Context, *agent.ToolCall) (bool, error) {
-		runtime.Goexit()
+	tool.NeedsApproval = func(_ context.Context, c *agent.ToolCall) (bool, error) {
+		if c.ID == "c1" {
+			runtime.Goexit()
+		}
 		return false, nil
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)), scripted.Say("Done."))}
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
-	if err != nil || len(res.Interruptions) != 1 {
+	if err != nil || len(res.Interruptions) != 1 || res.Interruptions[0].Call.ID != "c1" {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
