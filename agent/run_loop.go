@@ -154,23 +154,6 @@ func stopped(ctx context.Context) error {
 	return err
 }
 
-// conclude checks an answer and ends the conversation with it.
-func (l *loop) conclude(ctx context.Context) error {
-	f := l.frame
-	if err := l.guardAnswer(ctx, *f.answer); err != nil {
-		return err
-	}
-	f.final, f.answer = f.answer, nil
-	l.unlocked(func() {
-		l.hook(ctx, func(h *Hooks) {
-			if h.AgentEnd != nil {
-				h.AgentEnd(ctx, l.agent, *f.final)
-			}
-		})
-	})
-	return l.checkpoint(ctx)
-}
-
 // checkpoint hands out what changed since the last one.
 func (x *execution) checkpoint(ctx context.Context) error {
 	if x.Checkpoint == nil {

@@ -107,16 +107,3 @@ func (l *loop) request() *ModelRequest {
 	}
 	return req
 }
-
-// hasCalled reports whether the agent has made a call in this conversation.
-func (f *frame) hasCalled(agent string) bool {
-	if f.entry == f.agent {
-		return len(f.ledger) > 0
-	}
-	for _, e := range f.ledger {
-		if f.items[e.item].Agent == agent {
-			return true
-		}
-	}
-	return false
-}

@@ -91,20 +91,3 @@ func (s *RunState) unsaved() ([]Item, sessionMark) {
 	}
 	return ready, mark
 }
-
-// held reports whether the first of the items must wait: a call without its output, or the reasoning that directly
-// precedes such a call.
-func (f *frame) held(indexes []int) bool {
-	for n, i := range indexes {
-		it := &f.items[i]
-		switch {
-		case i != indexes[0]+n:
-			return false
-		case it.isCall() && i >= f.input:
-			return !f.ledger[it.CallID].answered
-		case it.Type != ItemReasoning:
-			return false
-		}
-	}
-	return false
-}
