@@ -1,4 +1,4 @@
-package argschema_test
+package jsonschema_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/agent/internal/argschema"
+	"countersign/agent/internal/jsonschema"
 )
 
 // What others write may hold keywords that nobody here knows; the rest of it counts all the same.
@@ -15,7 +15,7 @@ func TestForeign(t *testing.T) {
 	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema#","$id":"https://example.com/s","type":"object","nullable":false,
 		"properties":{"n":{"type":"integer","minimum":1,"markdownDescription":"*n*"},"list":{"type":"array","items":{"$ref":"#/$defs/e"}}},
 		"$defs":{"e":{"anyOf":[{"type":"string","optional":true},{"type":"null"}]}},"required":["n"]}`
-	validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+	s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +25,12 @@ func TestForeign(t *testing.T) {
 		`{}`:                                    `the required member "n" is missing`,
 		`{"n":1,"list":[7]}`:                    "/list/0: fits none of 2 forms",
 	} {
-		err := validate(json.RawMessage(arguments))
+		err := s.Validate(json.RawMessage(arguments))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", arguments, err, want)
 		}
 	}
-	if _, err := argschema.Compile(json.RawMessage(schema), argschema.Own); err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
+	if _, err := jsonschema.Compile(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
 		t.Errorf("control: a schema of our own with unknown keywords: %v", err)
 	}
 }
@@ -46,14 +46,14 @@ func TestRefusedFromAnybody(t *testing.T) {
 		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`, "must point into this schema"},
 		{"a circle", `{"allOf":[{"$ref":"#"}]}`, "refers to itself without an end"},
 		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, "refers to itself without an end"},
-		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`, "refers to itself without an end"},
+		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`, "must point into this schema"},
 		{"a circle behind another way to write a number", `{"allOf":[{"$ref":"#/allOf/+0"}]}`, "refers to itself without an end"},
 		{"an escape without an end", `{"$ref":"#/$defs/a%2","$defs":{"a%2":{}}}`, "must point into this schema"},
 		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "only draft 2020-12 and draft-07"},
 		{"a pattern that Go does not have", `{"pattern":"(?=x)"}`, "/pattern"},
 		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested deeper than 256 levels"},
 	} {
-		_, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
+		_, err := jsonschema.CompileForeign(json.RawMessage(tt.schema))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
 		}
@@ -69,10 +69,10 @@ func TestUnknownCirclesAreLeftOut(t *testing.T) {
 		`{"$dynamicAnchor":"x","$dynamicRef":"#x"}`,
 		`{"$recursiveAnchor":true,"$recursiveRef":"#"}`,
 	} {
-		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+		s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 		if err != nil {
 			t.Errorf("%s: %v", schema, err)
-		} else if err := validate(json.RawMessage(`{"a":1}`)); err != nil {
+		} else if err := s.Validate(json.RawMessage(`{"a":1}`)); err != nil {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}
@@ -82,15 +82,15 @@ func TestUnknownCirclesAreLeftOut(t *testing.T) {
 func TestEscapedReference(t *testing.T) {
 	t.Parallel()
 	const schema = `{"properties":{"list":{"$ref":"#/definitions/List%3Ca~1b%3E"}},"definitions":{"List<a/b>":{"type":"array"}}}`
-	for _, from := range []argschema.Origin{argschema.Own, argschema.Foreign} {
-		validate, err := argschema.Compile(json.RawMessage(schema), from)
+	for _, compile := range []func(json.RawMessage) (*jsonschema.Schema, error){jsonschema.Compile, jsonschema.CompileForeign} {
+		s, err := compile(json.RawMessage(schema))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(json.RawMessage(`{"list":[]}`)); err != nil {
+		if err := s.Validate(json.RawMessage(`{"list":[]}`)); err != nil {
 			t.Error(err)
 		}
-		if err := validate(json.RawMessage(`{"list":1}`)); err == nil || err.Error() != "/list: must be an array, not a number" {
+		if err := s.Validate(json.RawMessage(`{"list":1}`)); err == nil || err.Error() != "/list: must be an array, not a number" {
 			t.Errorf("control: got %v", err)
 		}
 	}
@@ -103,11 +103,11 @@ func TestDialects(t *testing.T) {
 		"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2020-12/schema#",
 		"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-07/schema#",
 	} {
-		validate, err := argschema.Compile(json.RawMessage(`{"$schema":"`+dialect+`","type":"object"}`), argschema.Own)
+		s, err := jsonschema.Compile(json.RawMessage(`{"$schema":"` + dialect + `","type":"object"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(json.RawMessage(`{}`)); err != nil {
+		if err := s.Validate(json.RawMessage(`{}`)); err != nil {
 			t.Errorf("%s: %v", dialect, err)
 		}
 	}
@@ -140,35 +140,35 @@ func TestExponentialWork(t *testing.T) {
 		{"many required members", `{"items":{"required":` + all + `}}`, list(100_000, `{}`)},
 		{"many members that depend on one", `{"items":{"dependentRequired":{"a":` + all + `}}}`, list(100_000, `{"a":1}`)},
 	} {
-		validate, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
+		s, err := jsonschema.CompileForeign(json.RawMessage(tt.schema))
 		if err != nil {
 			t.Fatalf("%s: %v", tt.why, err)
 		}
-		if err := validate(json.RawMessage(tt.arguments)); err == nil || !strings.Contains(err.Error(), "too long") {
+		if err := s.Validate(json.RawMessage(tt.arguments)); err == nil || !strings.Contains(err.Error(), "too long") {
 			t.Errorf("%s: %v", tt.why, err)
 		}
 	}
-	validate, err := argschema.Compile(json.RawMessage(branching), argschema.Foreign)
+	s, err := jsonschema.CompileForeign(json.RawMessage(branching))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(json.RawMessage(`{"c":{"c":{"c":1}}}`)); err != nil {
+	if err := s.Validate(json.RawMessage(`{"c":{"c":{"c":1}}}`)); err != nil {
 		t.Errorf("control: the same schema with little to check: %v", err)
 	}
 	// A pattern is read once, however many objects it applies to.
-	validate, err = argschema.Compile(json.RawMessage(`{"items":{"patternProperties":{"`+pattern+`":{}}}}`), argschema.Foreign)
+	s, err = jsonschema.CompileForeign(json.RawMessage(`{"items":{"patternProperties":{"` + pattern + `":{}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(json.RawMessage(list(100_000, `{}`))); err != nil {
+	if err := s.Validate(json.RawMessage(list(100_000, `{}`))); err != nil {
 		t.Errorf("control: a large pattern and nothing to match: %v", err)
 	}
 	large := `[` + strings.Repeat(`{"n":1},`, 50_000) + `{"n":1}]`
-	validate, err = argschema.Compile(json.RawMessage(`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`), argschema.Foreign)
+	s, err = jsonschema.CompileForeign(json.RawMessage(`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(json.RawMessage(large)); err != nil {
+	if err := s.Validate(json.RawMessage(large)); err != nil {
 		t.Errorf("control: large and plain: %v", err)
 	}
 }
@@ -185,7 +185,7 @@ func manyMembers(n int) string {
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	const schema = `{"anyOf":[{"enum":[1.0,"1",null,true,[1,{"a":[2]}],{"b":1,"c":"x"}]},{"const":{"d":[]}}]}`
-	validate, err := argschema.Compile(json.RawMessage(schema), argschema.Own)
+	s, err := jsonschema.Compile(json.RawMessage(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,24 +193,24 @@ func TestChoices(t *testing.T) {
 		`1`: true, `"1"`: true, `null`: true, `true`: true, `[1.0,{"a":[2]}]`: true, `{"c":"x","b":1}`: true, `{"d":[]}`: true,
 		`2`: false, `""`: false, `false`: false, `[1]`: false, `[1,{"a":[3]}]`: false, `{"b":1}`: false, `{"b":1,"c":"x","d":1}`: false, `{"d":[1]}`: false,
 	} {
-		err := validate(json.RawMessage(arguments))
+		err := s.Validate(json.RawMessage(arguments))
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "fits none of 2 forms; for the closest: /: must be one of") {
 			t.Errorf("%s: %v", arguments, err)
 		}
 	}
 }
 
-func FuzzForeign(f *testing.F) {
+func FuzzCompileForeign(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"nullable":true}}}`, `{"a":1}`)
 	f.Add(`{"dependencies":{"a":{"$ref":"#"}},"$dynamicRef":"#x"}`, `{"a":[]}`)
 	f.Add(`{"$id":"x","anyOf":[{"$ref":"#/anyOf/1"},{"not":{}}],"contains":true}`, `[1]`)
 	f.Add(`{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, `{}`)
 	f.Fuzz(func(t *testing.T, schema, arguments string) {
-		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+		s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 		if err != nil {
 			return
 		}
-		if err := validate(json.RawMessage(arguments)); err == nil && !json.Valid([]byte(arguments)) {
+		if err := s.Validate(json.RawMessage(arguments)); err == nil && !json.Valid([]byte(arguments)) {
 			t.Fatal("arguments that are no JSON passed")
 		}
 	})
