@@ -22,7 +22,7 @@ var arrows = []struct {
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
-	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
+	{"agent/scripted", []string{"agent"}},
 	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline", "agent/internal/plainhttp",
 		"agent/internal/redact", "agent/internal/location"}},
 	{"agent/rawtool", []string{"agent", "agent/internal/jsonschema"}},
@@ -62,7 +62,7 @@ var arrows = []struct {
 }
 
 // testArrows is what the tests of every package may import on top.
-var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev",
+var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore",
 	"approvals", "internal/fault"}
 

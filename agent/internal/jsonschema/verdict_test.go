@@ -83,16 +83,16 @@ func TestVerdicts(t *testing.T) {
 // What one draft ignores is refused in a schema of one's own, like any keyword that does nothing.
 func TestKeywordsOfAnotherDraft(t *testing.T) {
 	t.Parallel()
-	for schema, want := range map[string]string{
-		`{"dependencies":{"a":["b"]}}`:                                              `unknown keyword "dependencies"`,
-		`{"additionalItems":false}`:                                                 `unknown keyword "additionalItems"`,
-		seven + `"prefixItems":[true]}`:                                             `unknown keyword "prefixItems"`,
-		seven + `"dependentRequired":{}}`:                                           `unknown keyword "dependentRequired"`,
-		seven + `"properties":{"a":{"$ref":"#","maxProperties":1}}}`:                "/properties/a/maxProperties: draft-07 ignores it beside $ref",
-		`{"properties":{"a":{"$schema":"http://json-schema.org/draft-07/schema"}}}`: "/a/$schema: belongs to the root",
+	for _, tt := range []struct{ schema, want string }{
+		{`{"dependencies":{"a":["b"]}}`, `unknown keyword "dependencies"`},
+		{`{"additionalItems":false}`, `unknown keyword "additionalItems"`},
+		{seven + `"prefixItems":[true]}`, `unknown keyword "prefixItems"`},
+		{seven + `"dependentRequired":{}}`, `unknown keyword "dependentRequired"`},
+		{seven + `"not":{"$ref":"#","maxProperties":1}}`, "/not/maxProperties: draft-07 ignores it beside $ref"},
+		{`{"not":{"$schema":"http://json-schema.org/draft-07/schema#"}}`, "/not/$schema: belongs to the root"},
 	} {
-		if _, err := jsonschema.Compile(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", schema, err, want)
+		if _, err := jsonschema.Compile(json.RawMessage(tt.schema)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.schema, err, tt.want)
 		}
 	}
 	s, err := jsonschema.Compile(json.RawMessage(`{"properties":{"a":{"$ref":"#","maxProperties":1}}}`))
