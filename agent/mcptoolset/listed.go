@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"countersign/agent/internal/strictjson"
 	"countersign/agent/internal/jsonschema"
+	"countersign/agent/internal/strictjson"
 )
 
 // Bounds of what a server may say about a tool.

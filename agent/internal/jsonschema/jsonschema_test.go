@@ -12,8 +12,10 @@ import (
 // What others write may hold keywords that nobody here knows; the rest of it counts all the same.
 func TestForeign(t *testing.T) {
 	t.Parallel()
-	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema#","$id":"https://example.com/s","type":"object","nullable":false,
-		"properties":{"n":{"type":"integer","minimum":1,"markdownDescription":"*n*"},"list":{"type":"array","items":{"$ref":"#/$defs/e"}}},
+	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema#","$id":"https://example.com/s",
+		"type":"object","nullable":false,
+		"properties":{"n":{"type":"integer","minimum":1,"markdownDescription":"*n*"},
+			"list":{"type":"array","items":{"$ref":"#/$defs/e"}}},
 		"$defs":{"e":{"anyOf":[{"type":"string","optional":true},{"type":"null"}]}},"required":["n"]}`
 	s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 	if err != nil {
@@ -30,7 +32,8 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", arguments, err, want)
 		}
 	}
-	if _, err := jsonschema.Compile(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
+	_, err = jsonschema.Compile(json.RawMessage(schema))
+	if err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
 		t.Errorf("control: a schema of our own with unknown keywords: %v", err)
 	}
 }
@@ -43,15 +46,21 @@ func TestRefusedFromAnybody(t *testing.T) {
 		{"two values", `{} {}`, "unexpected data after the value"},
 		{"a reference elsewhere", `{"$ref":"https://example.com/s.json"}`, "must point into this schema"},
 		{"a reference to an anchor", `{"$ref":"#x","$defs":{"x":{"$anchor":"x"}}}`, "must point into this schema"},
-		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`, "must point into this schema"},
+		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`,
+			"must point into this schema"},
 		{"a circle", `{"allOf":[{"$ref":"#"}]}`, "refers to itself without an end"},
-		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, "refers to itself without an end"},
-		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`, "must point into this schema"},
-		{"a circle behind another way to write a number", `{"allOf":[{"$ref":"#/allOf/+0"}]}`, "refers to itself without an end"},
+		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`,
+			"refers to itself without an end"},
+		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`,
+			"must point into this schema"},
+		{"a circle behind another way to write a number", `{"allOf":[{"$ref":"#/allOf/+0"}]}`,
+			"refers to itself without an end"},
 		{"an escape without an end", `{"$ref":"#/$defs/a%2","$defs":{"a%2":{}}}`, "must point into this schema"},
-		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "only draft 2020-12 and draft-07"},
+		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`,
+			"only draft 2020-12 and draft-07"},
 		{"a pattern that Go does not have", `{"pattern":"(?=x)"}`, "/pattern"},
-		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested deeper than 256 levels"},
+		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000),
+			"nested deeper than 256 levels"},
 	} {
 		_, err := jsonschema.CompileForeign(json.RawMessage(tt.schema))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -81,8 +90,13 @@ func TestUnknownCirclesAreLeftOut(t *testing.T) {
 // A reference is a URL: generators escape what is special in one.
 func TestEscapedReference(t *testing.T) {
 	t.Parallel()
-	const schema = `{"properties":{"list":{"$ref":"#/definitions/List%3Ca~1b%3E"}},"definitions":{"List<a/b>":{"type":"array"}}}`
-	for _, compile := range []func(json.RawMessage) (*jsonschema.Schema, error){jsonschema.Compile, jsonschema.CompileForeign} {
+	const schema = `{"properties":{"list":{"$ref":"#/definitions/List%3Ca~1b%3E"}},
+		"definitions":{"List<a/b>":{"type":"array"}}}`
+	for _, foreign := range []bool{false, true} {
+		compile := jsonschema.Compile
+		if foreign {
+			compile = jsonschema.CompileForeign
+		}
 		s, err := compile(json.RawMessage(schema))
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +104,8 @@ func TestEscapedReference(t *testing.T) {
 		if err := s.Validate(json.RawMessage(`{"list":[]}`)); err != nil {
 			t.Error(err)
 		}
-		if err := s.Validate(json.RawMessage(`{"list":1}`)); err == nil || err.Error() != "/list: must be an array, not a number" {
+		err = s.Validate(json.RawMessage(`{"list":1}`))
+		if err == nil || err.Error() != "/list: must be an array, not a number" {
 			t.Errorf("control: got %v", err)
 		}
 	}
@@ -118,10 +133,12 @@ func TestExponentialWork(t *testing.T) {
 	t.Parallel()
 	doubling := `{"$ref":"#/$defs/d60","$defs":{"d0":{"type":"object"}`
 	for i := range 60 {
-		doubling += fmt.Sprintf(`,"d%d":{"anyOf":[{"allOf":[{"$ref":"#/$defs/d%d"},false]},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+		doubling += fmt.Sprintf(`,"d%d":{"anyOf":[{"allOf":[{"$ref":"#/$defs/d%d"},false]},{"$ref":"#/$defs/d%d"}]}`,
+			i+1, i, i)
 	}
 	doubling += `}}`
-	const branching = `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"additionalProperties":{"$ref":"#"}},{"patternProperties":{"c":{"$ref":"#"}}}]}`
+	const branching = `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"additionalProperties":{"$ref":"#"}},
+		{"patternProperties":{"c":{"$ref":"#"}}}]}`
 	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
 	pattern := strings.Repeat(`(x|y)?[a-q]*`, 4000)
 	list := func(n int, element string) string { return "[" + strings.Repeat(element+",", n) + element + "]" }
@@ -164,7 +181,8 @@ func TestExponentialWork(t *testing.T) {
 		t.Errorf("control: a large pattern and nothing to match: %v", err)
 	}
 	large := `[` + strings.Repeat(`{"n":1},`, 50_000) + `{"n":1}]`
-	s, err = jsonschema.CompileForeign(json.RawMessage(`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`))
+	s, err = jsonschema.CompileForeign(json.RawMessage(
+		`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +208,14 @@ func TestChoices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arguments, ok := range map[string]bool{
-		`1`: true, `"1"`: true, `null`: true, `true`: true, `[1.0,{"a":[2]}]`: true, `{"c":"x","b":1}`: true, `{"d":[]}`: true,
-		`2`: false, `""`: false, `false`: false, `[1]`: false, `[1,{"a":[3]}]`: false, `{"b":1}`: false, `{"b":1,"c":"x","d":1}`: false, `{"d":[1]}`: false,
+		`1`: true, `"1"`: true, `null`: true, `true`: true,
+		`[1.0,{"a":[2]}]`: true, `{"c":"x","b":1}`: true, `{"d":[]}`: true,
+		`2`: false, `""`: false, `false`: false, `[1]`: false,
+		`[1,{"a":[3]}]`: false, `{"b":1}`: false, `{"b":1,"c":"x","d":1}`: false, `{"d":[1]}`: false,
 	} {
 		err := s.Validate(json.RawMessage(arguments))
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "fits none of 2 forms; for the closest: /: must be one of") {
+		const want = "fits none of 2 forms; for the closest: /: must be one of"
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arguments, err)
 		}
 	}

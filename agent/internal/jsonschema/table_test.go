@@ -22,7 +22,9 @@ const transferSchema = `{
 	},
 	"required":["amount","to"],
 	"additionalProperties":false,
-	"$defs":{"line":{"type":"object","properties":{"n":{"type":"integer","multipleOf":2}},"required":["n"],"additionalProperties":false}}
+	"$defs":{"line":{
+		"type":"object","properties":{"n":{"type":"integer","multipleOf":2}},"required":["n"],"additionalProperties":false
+	}}
 }`
 
 func TestValidate(t *testing.T) {
@@ -40,7 +42,8 @@ func TestValidate(t *testing.T) {
 		{`{"amount":null` + rest + `}`, `/amount: must be a number, not null`},
 		{`{"amount":0` + rest + `}`, `/amount: must be more than 0`},
 		{`{"amount":10001` + rest + `}`, `/amount: must be at most 10000`},
-		{`{"amount":1,"to":"a"}`, `/to: must have at least 2 characters, and has 1; /to: must match the pattern ^[A-Z]+$`},
+		{`{"amount":1,"to":"a"}`,
+			`/to: must have at least 2 characters, and has 1; /to: must match the pattern ^[A-Z]+$`},
 		{`{"amount":1,"to":"ABCDEF"}`, `/to: must have at most 5 characters, and has 6`},
 		{`{"amount":1,"kind":"cash"` + rest + `}`, `/kind: must be one of "sepa","wire",3`},
 		{`{"amount":1,"lines":[{"n":2},{"n":3}]` + rest + `}`, `/lines/1/n: must be a multiple of 2`},
@@ -49,7 +52,8 @@ func TestValidate(t *testing.T) {
 		{`{"amount":1,"when":7` + rest + `}`, `/when: must be a string or null, not a number`},
 		{`{"amount":1,"party":{}` + rest + `}`, `/party: fits none of 2 forms; for the closest:`},
 		{`{"amount":1,"a/b":"x"` + rest + `}`, `/a~1b: must be an integer, not a string`},
-		{`{"amount":1,"extra":1` + rest + `}`, `/extra: there is no such member; there are a/b, amount, kind, lines, odd, party, to, when`},
+		{`{"amount":1,"extra":1` + rest + `}`,
+			`/extra: there is no such member; there are a/b, amount, kind, lines, odd, party, to, when`},
 		{`{"amount":1,"odd":"s"` + rest + `}`, `/odd: is of a form that is ruled out`},
 		{`[]`, `/: must be an object, not an array`},
 		{`{"amount":`, `the arguments are not JSON`},
@@ -93,7 +97,8 @@ func TestBadSchemas(t *testing.T) {
 		{`{"type":`, "schema: expected a value at /type"},
 		{`{} {}`, "unexpected data after the value"},
 		{`7`, "schema at /: must be a boolean or an object, not a number"},
-		{in(`{"type":"strng"}`), `schema at /properties/a/type: fits none of 2 forms; for the closest: /properties/a/type: must be one of "array",`},
+		{in(`{"type":"strng"}`),
+			`schema at /properties/a/type: fits none of 2 forms; for the closest: /properties/a/type: must be one of "array",`},
 		{in(`{"type":[]}`), "/properties/a/type: fits none of 2 forms"},
 		{in(`{"max":3}`), `schema at /properties/a: unknown keyword "max"; one of your own begins with x-`},
 		{in(`{"requird":["x"]}`), `unknown keyword "requird"; the nearest is "required"`},
@@ -104,14 +109,16 @@ func TestBadSchemas(t *testing.T) {
 		{in(`{"minLength":1.5}`), "/properties/a/minLength: must be a whole number"},
 		{in(`{"multipleOf":0}`), "/properties/a/multipleOf: must be more than 0"},
 		{in(`{"pattern":"("}`), "/properties/a/pattern: error parsing regexp"},
-		{in(`{"patternProperties":{"(":{}}}`), "/properties/a/patternProperties: the name \"(\" is not allowed: error parsing regexp"},
+		{in(`{"patternProperties":{"(":{}}}`),
+			"/properties/a/patternProperties: the name \"(\" is not allowed: error parsing regexp"},
 		{in(`{"enum":[]}`), "/properties/a/enum: must be a list that is not empty"},
 		{in(`{"items":[{}]}`), "/properties/a/items: must be a boolean or an object, not an array"},
 		{in(`{"anyOf":[]}`), "/properties/a/anyOf: must have at least 1 items, and has 0"},
 		{in(`{"anyOf":[{"type":"x"}]}`), "/properties/a/anyOf/0/type"},
 		{in(`{"properties":[]}`), "/properties/a/properties: must be an object, not an array"},
 		{in(`{"required":["x","x"]}`), "/properties/a/required: the items 0 and 1 are equal, and must not be"},
-		{in(`{"properties":{},"additionalProperties":false,"required":["x"]}`), `/properties/a/required: "x" is required and not allowed`},
+		{in(`{"properties":{},"additionalProperties":false,"required":["x"]}`),
+			`/properties/a/required: "x" is required and not allowed`},
 		{in(`{"uniqueItems":"yes"}`), "/properties/a/uniqueItems: must be a boolean, not a string"},
 		{in(`{"title":1}`), "/properties/a/title: must be a string, not a number"},
 		{in(`{"$ref":"#/$defs/none"}`), "/properties/a/$ref: must point into this schema"},
@@ -119,7 +126,8 @@ func TestBadSchemas(t *testing.T) {
 		{in(`{"$dynamicRef":"#x"}`), `unknown keyword "$dynamicRef"`},
 		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "schema at /$schema: only draft 2020-12 and draft-07"},
 		{`{"$ref":"#"}`, "refers to itself without an end"},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, "refers to itself without an end"},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`,
+			"refers to itself without an end"},
 		{strings.Repeat(`{"items":`, 100) + `{}` + strings.Repeat(`}`, 100), "nested too deeply"},
 	} {
 		_, err := jsonschema.Compile(json.RawMessage(tt.schema))
@@ -128,8 +136,10 @@ func TestBadSchemas(t *testing.T) {
 		}
 	}
 	for _, fine := range []string{
-		`{"type":"object","properties":{"tree":{"$ref":"#/$defs/tree"}},"$defs":{"tree":{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}}`,
-		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","x-order":1,"examples":[{}],"default":{},"format":"x"}`,
+		`{"type":"object","properties":{"tree":{"$ref":"#/$defs/tree"}},
+			"$defs":{"tree":{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}}`,
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
+			"x-order":1,"examples":[{}],"default":{},"format":"x"}`,
 		`true`,
 	} {
 		if _, err := jsonschema.Compile(json.RawMessage(fine)); err != nil {
