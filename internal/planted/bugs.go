@@ -66,7 +66,7 @@ var bugs = []bug{
 	dialogues("k", "what the session holds is not in a checkpoint",
 		edit{"if len(ready) > 0 { return x.checkpoint(ctx)", "if false { return x.checkpoint(ctx)"}),
 	dialogues("m", "a saved call may have other arguments than were decided",
-		edit{"if CallDigest(*c.Definition, c.arguments(), c.Facts...) != *c.Digest {", "if false {"}),
+		edit{"if c.Definition.Call(c.arguments(), c.Preconditions...) != *c.Digest {", "if false {"}),
 	dialogues("o", "two tools of a toolset may have one name",
 		edit{"if seen[t.Name] {", "if false {"}),
 }
