@@ -31,7 +31,7 @@ var arrows = []struct {
 		"agent/internal/location"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
-	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact"}},
+	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact", "agent/internal/strictjson"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,16 +16,6 @@ var (
 	errForeignRole  = errors.New("a model cannot speak in another role than its own")
 	errNoCallID     = errors.New("a call without an id")
 	errNoToolName   = errors.New("an approval request of an MCP server that names no tool")
-)
-
-// callState is how far a call of the current turn has come.
-type callState string
-
-const (
-	callNew     callState = "new"     // read from the response; nobody has asked its gate
-	callWaiting callState = "waiting" // open: people have been asked, or will be when the run returns
-	callCleared callState = "cleared" // may run, and may have begun: no later decision can undo that
-	callDone    callState = "done"    // its output is among the items
 )
 
 // call is one call of the current turn. Calls of earlier turns are only items.
@@ -42,7 +33,7 @@ type call struct {
 	Question InterruptionKind `json:"question,omitempty"`
 	// Attempt counts how often it was asked what became of the call.
 	Attempt int `json:"attempt,omitempty"`
-	// Preconditions are what Tool.Preconditions said; Unbound says that it has still to be asked, because a person changed the arguments.
+	// Preconditions are what Tool.Preconditions said; Unbound says that it has still to be asked.
 	Preconditions []string `json:"facts,omitempty"`
 	Unbound       bool     `json:"unbound,omitempty"`
 	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to fill in.
@@ -64,8 +55,8 @@ type call struct {
 	// Output is held here until the outputs before it are there too.
 	Output *ToolOutput `json:"output,omitempty"`
 
-	// onRecord says that this process knows whether the call has begun, and that the journal has what it led to.
-	onRecord bool
+	// recorded says that this process knows whether the call has begun, and that the journal has what it led to.
+	recorded bool
 	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
@@ -81,11 +72,15 @@ func (c *call) arguments() json.RawMessage {
 func (f *frame) newCall(it *Item, written string) *call {
 	c := &call{ID: it.CallID, Tool: it.Name, State: callNew}
 	tool := f.tools().find(it)
-	if tool == nil {
-		if c.Tool == "" {
+	foreign := it.foreign(tool)
+	if tool == nil || foreign != "" {
+		switch {
+		case tool != nil:
+			c.Tool, c.Kind = tool.Name, tool.kind()
+		case c.Tool == "":
 			c.Tool = string(it.Type)
 		}
-		c.Problem = unknownTool(f.box, c.Tool)
+		c.Problem = cmp.Or(foreign, unknownTool(f.toolbox, c.Tool))
 		return c
 	}
 	c.Tool, c.Kind = tool.Name, tool.kind()
@@ -157,17 +152,35 @@ func (f *frame) rebind(c *call, tool *Tool) {
 	c.bind(f.definition(c, tool))
 	switch {
 	case c.State == callCleared && tool.repeatable():
-		*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Definition: c.Definition, Digest: c.Digest,
-			Preconditions: c.Preconditions, Arguments: c.Arguments, Given: c.Given, AskedAgain: c.AskedAgain, written: c.written}
+		c.enter(callNew)
 	case c.State == callCleared:
-		c.doubt(c.Attempt + 1)
+		c.ask(OutcomeUnknown)
+		c.Renew, c.Attempt = true, c.Attempt+1
 	}
 }
 
-// doubt asks what became of the call.
-func (c *call) doubt(attempt int) {
-	c.ask(OutcomeUnknown)
-	c.Renew, c.Attempt = true, attempt
+// ask makes the call wait for an answer to the question and forgets any it had. Attempt is kept: it counts questions
+// about the outcome of the call.
+func (c *call) ask(question InterruptionKind) {
+	c.enter(callWaiting)
+	c.Question, c.Decision = question, nil
+	if question != OutcomeUnknown {
+		c.Attempt = 0
+	}
+}
+
+// clear lets the call run.
+func (c *call) clear(how ruling) {
+	c.enter(callCleared)
+	c.Review = how.review
+	c.Always = how.verdict == approved && !how.exact
+}
+
+// complete takes over what people filled in: as far as its gate is concerned, the call is a new one.
+func (c *call) complete() {
+	arguments := c.Decision.Arguments
+	c.enter(callNew)
+	c.Arguments, c.Given, c.Unbound, c.Preconditions = arguments, true, false, nil
 }
 
 // refuse gives up on a call because of its arguments.
@@ -181,29 +194,12 @@ func (c *call) refuse(err error) {
 
 // fail gives the call a problem instead of whatever it was.
 func (c *call) fail(problem string) {
-	*c = call{ID: c.ID, Tool: c.Tool, Kind: c.Kind, State: callNew, Problem: problem}
+	c.Problem = problem
+	c.enter(callRefused)
 }
 
-// ask makes the call wait for an answer to the question and forgets any it had.
-func (c *call) ask(question InterruptionKind) {
-	c.State, c.Question, c.Decision, c.Always, c.Review = callWaiting, question, nil, false, false
-}
-
-// clear lets the call run.
-func (c *call) clear(how ruling) {
-	c.State, c.Renew = callCleared, false
-	c.Review = how.review
-	c.Always = how.verdict == approved && !how.exact
-}
-
-// wait makes the call wait for approval, unless it waits for something already. It reports whether it is a new question.
-func (c *call) wait() bool {
-	if c.State != callNew {
-		return false
-	}
-	c.ask(Confirm)
-	return true
-}
+// end forgets everything but that the call was made, and whether it ran.
+func (c *call) end() { c.enter(callDone) }
 
 func unknownTool(box *toolbox, name string) string {
 	names := box.names()

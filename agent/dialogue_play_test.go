@@ -35,9 +35,9 @@ func (d *dialogue) play(script string) string {
 func (d *dialogue) command(w []string) []string {
 	switch w[0] {
 	case "run": // run TEXT
-		return d.result(d.runner.Run(d.t.Context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options))
+		return d.result(d.runner.Run(d.context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options))
 	case "resume":
-		return d.result(d.runner.Resume(d.t.Context(), d.agent, d.state, d.options))
+		return d.result(d.runner.Resume(d.context(), d.agent, d.state, d.options))
 	case "stream": // stream TEXT [break-after=N]
 		return d.stream(d.runner.Stream(d.t.Context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options), w[2:])
 	case "stream-resume":

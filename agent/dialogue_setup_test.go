@@ -17,7 +17,7 @@ import (
 //	tool NAME [options]         adds or replaces a tool; see dialogue.tool
 //	tool-without-arguments NAME one that always asks
 //	as-tool AGENT [name=N] [turns=N] [options]   adds an agent as a tool
-//	handoff AGENT [name=N] [drop] [transcript] [orphan] [asks-reason] [refuses]
+//	handoff AGENT [name=N] [drop] [transcript] [orphan] [asks-reason] [refuses] [cancels]
 //	toolset NAME TOOL…          moves tools of the agent into a toolset
 //	input-guardrail NAME WHAT   WHAT: allow, trip, error, panic; word=TEXT trips on input that contains it
 //	output-guardrail NAME WHAT  the same about answers
@@ -260,6 +260,8 @@ func (d *dialogue) handoff(name string, options []string) {
 				d.note("handoff because " + string(c.Arguments))
 				return nil
 			}
+		case "cancels":
+			h.OnHandoff = func(context.Context, *agent.ToolCall) error { return d.cancelled() }
 		case "refuses":
 			h.OnHandoff = func(context.Context, *agent.ToolCall) error { return errors.New("the office is closed") }
 		default:

@@ -138,8 +138,9 @@ type dialogue struct {
 	head   json.RawMessage // as a store would keep it
 	chunks []json.RawMessage
 	kept   []byte
-	crash  int  // the process dies at this checkpoint, counted from 1
-	dead   bool // it did
+	cancel context.CancelFunc // of the run that is being played
+	crash  int                // the process dies at this checkpoint, counted from 1
+	dead   bool               // it did
 
 	mu  sync.Mutex
 	ran []string // since the last command, with the gates that were asked
@@ -162,6 +163,18 @@ func words(t *testing.T, line string) []string {
 		list[i] = option + text
 	}
 	return list
+}
+
+// context returns the context of a run, which cancelled ends.
+func (d *dialogue) context() context.Context {
+	ctx, cancel := context.WithCancel(d.t.Context())
+	d.cancel = cancel
+	return ctx
+}
+
+func (d *dialogue) cancelled() error {
+	d.cancel()
+	return context.Canceled
 }
 
 func (d *dialogue) note(what string) {

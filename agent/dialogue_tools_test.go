@@ -134,6 +134,8 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 			}
 			return true, d.state.Approve(d.find(value), agent.ApproveOptions{Always: true})
 		})
+	case "gate-cancels": // cancels the run, and fails because of that
+		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { return false, d.cancelled() })
 	case "gate-never":
 		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { return false, nil })
 	case "audit":
@@ -152,8 +154,11 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 		tool.Version = value
 	case "kind":
 		tool.Kind = agent.ToolKind(value)
-	case "url":
+	case "url", "callers":
 		described := strings.Replace(string(tool.Hosted()), "https://example.com", value, 1)
+		if key == "callers" {
+			described = strings.Replace(string(tool.Hosted()), "{", `{"allowed_callers":["`+value+`"],`, 1)
+		}
 		made := agent.NewHostedTool(tool.Kind, tool.Name, json.RawMessage(described), nil)
 		made.Description, made.NeedsApproval, made.OnApproval = tool.Description, tool.NeedsApproval, tool.OnApproval
 		made.InputGuardrails, made.OutputGuardrails = tool.InputGuardrails, tool.OutputGuardrails

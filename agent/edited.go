@@ -7,16 +7,16 @@ import (
 	"countersign/agent/internal/strictjson"
 )
 
-// noted returns the output as the model reads it: when people changed what it wrote, it is told to what. tool is nil
+// withNote returns the output as the model reads it: when people changed what it wrote, it is told to what. tool is nil
 // when it is gone.
-func (c *call) noted(tool *Tool, out ToolOutput) ToolOutput {
+func (c *call) withNote(tool *Tool, out ToolOutput) ToolOutput {
 	if !c.edited(tool) {
 		return out
 	}
 	note := "A person changed the arguments of this call to " + string(c.Arguments) + ".\n"
 	out.Text = note + out.Text
 	if out.Native != nil {
-		out.Native = notedNative(note, out.Native)
+		out.Native = nativeWithNote(note, out.Native)
 	}
 	return out
 }
@@ -43,9 +43,9 @@ func without(object json.RawMessage, names []string) json.RawMessage {
 	return kept
 }
 
-// notedNative puts the note in front of what the first command of a shell_call wrote to its standard error. Without
+// nativeWithNote puts the note in front of what the first command of a shell_call wrote to its standard error. Without
 // commands it returns nil: the text says it.
-func notedNative(note string, native json.RawMessage) json.RawMessage {
+func nativeWithNote(note string, native json.RawMessage) json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(native, &list) != nil || len(list) == 0 {
 		return nil
@@ -56,11 +56,11 @@ func notedNative(note string, native json.RawMessage) json.RawMessage {
 	if json.Unmarshal(list[0], &first) != nil {
 		return nil
 	}
-	noted, err := strictjson.Set(list[0], "stderr", strictjson.AppendQuoted(nil, note+first.Stderr))
+	changed, err := strictjson.Set(list[0], "stderr", strictjson.AppendQuoted(nil, note+first.Stderr))
 	if err != nil {
 		return nil
 	}
-	list[0] = noted
+	list[0] = changed
 	whole, err := json.Marshal(list)
 	if err != nil {
 		return nil

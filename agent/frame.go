@@ -23,7 +23,7 @@ type frame struct {
 	answer   *string // what the agent answered, while it is being checked
 	final    *string
 	ledger   map[string]entry // calls made here, by the provider's id
-	box      *toolbox         // what the agent has now; nil until somebody needed it
+	toolbox  *toolbox         // what the agent has now; nil until somebody needed it
 }
 
 // span is the items from From up to but not including To.
@@ -120,9 +120,6 @@ func (f *frame) effectID(callID string) string {
 	return nestedEffectID(f.parent.effectID(f.outer.ID), f.agent, f.turn, callID)
 }
 
-// turnsLeft reports whether the model may be called again.
-func (f *frame) turnsLeft() bool { return f.maxTurns == noTurnLimit || f.turn < f.maxTurns }
-
 // each calls fn for this frame and those inside it, the outer ones first, in the order of their calls.
 func (f *frame) each(fn func(*frame) error) error {
 	if err := fn(f); err != nil {
@@ -159,7 +156,7 @@ func (f *frame) asksWhatBecame() bool {
 // has begun.
 func (f *frame) mayHaveBegun() bool {
 	return f.anyCall(func(_ *frame, c *call) bool {
-		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.onRecord
+		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.recorded
 	})
 }
 
@@ -192,10 +189,10 @@ func (f *frame) callItem(c *call) *Item { return &f.items[f.ledger[c.ID].item] }
 
 // tools returns the toolbox, at least what is in it without asking toolsets.
 func (f *frame) tools() *toolbox {
-	if f.box == nil {
-		f.box = f.state.graph[f.agent].ownTools()
+	if f.toolbox == nil {
+		f.toolbox = f.state.graph[f.agent].ownTools()
 	}
-	return f.box
+	return f.toolbox
 }
 
 // toolCall returns the call as gates, tools and people see it. Nothing in it is shared.

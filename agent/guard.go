@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,72 +65,85 @@ func (l *loop) tripped(name, tool string, v Verdict) error {
 	return &TripwireError{Guardrail: name, Agent: l.agent.Name, Tool: tool, Message: v.Message}
 }
 
-// guardBeforeApproval runs the guardrails that may spare people a question.
-func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) error {
-	for _, g := range tool.InputGuardrails {
-		if !g.BeforeApproval {
-			continue
+// screen runs the guardrails that may spare people a question.
+func (l *loop) screen(ctx context.Context, m *matter) query {
+	c, view := m.call, l.view(m.call)
+	var name string
+	var v Verdict
+	ask := func() (err error) {
+		for _, g := range m.tool.InputGuardrails {
+			if !g.BeforeApproval {
+				continue
+			}
+			own := view.clone()
+			v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own) })
+			switch name = g.Name; {
+			case err != nil:
+				return err
+			case v.Action == Allow, v.Action == AskAgain:
+				v = Verdict{}
+				continue
+			}
+			return nil
 		}
-		input := l.call(c)
-		var v Verdict
-		var err error
-		l.outside(func() { v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input) }) })
+		return nil
+	}
+	return query{"guardrail", m.tool.Name, ask, func(err error) error {
 		switch {
 		case err != nil:
 			return err
-		case l.frame.ruling(c).verdict != undecided, v.Action == Allow, v.Action == AskAgain:
+		case l.frame.ruling(c).verdict != undecided, v.Action == Allow:
+			m.known.screened = true
 		case v.Action == Replace:
-			c.Output = l.failed(c, v.Message)
-			return nil
+			l.apply(c, step{act: actAnswer, output: &ToolOutput{Text: v.Message, Failed: true}})
 		default:
-			return l.tripped(g.Name, tool.Name, v)
+			return l.tripped(name, m.tool.Name, v)
 		}
-	}
-	return nil
+		return nil
+	}}
 }
 
-// guardInput runs the guardrails of a call right before it runs, without the lock. ends says that it must not run.
-func (l *loop) guardInput(ctx context.Context, j *job) (o outcome, ends bool) {
+// guardInput runs the guardrails of a call right before it runs, without the lock.
+func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects bool) {
 	for _, g := range j.tool.InputGuardrails {
-		input := j.input.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input) })
+		own := j.view.clone()
+		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own) })
 		switch {
 		case err != nil:
-			return outcome{err: err}, true
+			return objection{step: stop(err)}, true
 		case v.Action == Allow:
 		case v.Action == Replace:
-			return outcome{output: &ToolOutput{Text: v.Message, Failed: j.tool.Wire != WireFunction}, untouched: true}, true
+			output := &ToolOutput{Text: v.Message, Failed: j.tool.Wire != WireFunction}
+			return objection{step: step{act: actAnswer, output: output}, inWords: true}, true
 		case v.Action == AskAgain:
-			return outcome{question: Confirm, again: true}, true
+			return objection{step: step{act: actAsk, question: Confirm, renew: true, again: true}}, true
 		default:
-			return outcome{err: l.tripped(g.Name, j.tool.Name, v)}, true
+			return objection{step: stop(l.tripped(g.Name, j.tool.Name, v))}, true
 		}
 	}
-	return outcome{}, false
+	return objection{}, false
 }
 
 // guardOutput runs the guardrails of an output, without the lock. They see it each time it is read from the journal,
 // so that a crash does not get it past them.
-func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outcome {
+func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step {
 	output.Text = validText(output.Text)
 	for _, g := range j.tool.OutputGuardrails {
-		input := j.input.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input, output) })
+		own := j.view.clone()
+		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own, output) })
+		if err == nil && v.Action != Allow && v.Action != Replace {
+			err = l.tripped(g.Name, j.tool.Name, v)
+		}
 		switch {
 		case err != nil:
-			return outcome{err: err, onRecord: true}
-		case v.Action == Allow:
+			s := stop(err)
+			s.recorded = true
+			return s
 		case v.Action == Replace:
-			if v.Message == "" {
-				v.Message = textWithheld
-			}
-			output = ToolOutput{Text: v.Message, Failed: output.Failed}
-		default:
-			return outcome{err: l.tripped(g.Name, j.tool.Name, v), onRecord: true}
+			output = ToolOutput{Text: cmp.Or(v.Message, textWithheld), Failed: output.Failed}
 		}
 	}
-	output.Failed = output.Failed && j.tool.Wire != WireFunction // the item of a function's output has no word for it
-	return outcome{output: &output}
+	return step{act: actAnswer, output: &output, ran: true}
 }
 
 // admit takes in what the next turn is to read beyond what is there, once the guardrails have seen it.
@@ -139,7 +153,7 @@ func (l *loop) admit(ctx context.Context) error {
 	if f.turn == 0 {
 		input = f.items[l.history():f.input]
 	}
-	own := f.parent == nil && len(s.pending) > 0
+	own := l.hasInput()
 	if own {
 		input = append(input[:len(input):len(input)], s.pending...)
 	}
@@ -147,27 +161,34 @@ func (l *loop) admit(ctx context.Context) error {
 		return nil
 	}
 	for _, g := range l.agent.InputGuardrails {
-		var v Verdict
-		var err error
-		l.outside(func() { v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }) })
-		switch {
-		case err != nil:
+		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }); err != nil {
 			return err
-		case v.Action != Allow:
-			return l.tripped(g.Name, "", v)
 		}
 	}
 	if own {
 		for _, it := range s.pending {
 			f.append(it)
 		}
-		s.pending = nil
+		s.pending, f.answer = nil, nil // an answer that was refused, or not checked, is followed by another
 		if f.turn == 0 {
 			f.input = len(f.items)
 		}
 		return l.checkpoint(ctx)
 	}
 	return nil
+}
+
+// guardAgent runs a guardrail of the agent, which can only allow what it sees or end the run.
+func (l *loop) guardAgent(ctx context.Context, name string, check func() (Verdict, error)) error {
+	var v Verdict
+	err := l.ask(ctx, "guardrail", name, func() (err error) {
+		v, err = l.judge(ctx, name, check)
+		return err
+	})
+	if err == nil && v.Action != Allow {
+		return l.tripped(name, "", v)
+	}
+	return err
 }
 
 // history is how many items the session had before the input, as long as no turn was made.
@@ -186,16 +207,8 @@ func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {
-		var v Verdict
-		var err error
-		l.outside(func() {
-			v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) })
-		})
-		switch {
-		case err != nil:
+		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
 			return err
-		case v.Action != Allow:
-			return l.tripped(g.Name, "", v)
 		}
 	}
 	return nil

@@ -83,15 +83,23 @@ func (l *loop) handOver(ctx context.Context) error {
 		}
 		output := ToolOutput{Text: textSecondHandoff}
 		if target == nil {
-			target, output = l.tryHandoff(ctx, c)
+			var err error
+			if target, output, err = l.tryHandoff(ctx, c); err != nil {
+				return err
+			}
 		}
 		outputs = append(outputs, f.outputOf(c, output))
 	}
 	var shown []Item
 	if target != nil && target.Filter != nil {
-		var err error
 		all := slices.Concat(f.visible(), outputs)
-		l.outside(func() { shown, err = l.filtered(ctx, target, all) })
+		err := l.ask(ctx, "filter of a handoff", target.Agent.Name, func() error {
+			shown = target.Filter(all)
+			return nil
+		})
+		if err == nil {
+			shown, err = cleanShown(shown)
+		}
 		if err != nil {
 			return fmt.Errorf("handoff to %q: %w", target.Agent.Name, err)
 		}
@@ -108,7 +116,7 @@ func (l *loop) handOver(ctx context.Context) error {
 		l.begins = true
 		l.log = l.base.With("run", l.state.id, "agent", l.agent.Name)
 		l.emit(HandedOff{Path: f.path(), From: from.Name, To: l.agent.Name})
-		l.outside(func() {
+		l.unlocked(func() {
 			l.hook(ctx, func(h *Hooks) {
 				if h.Handoff != nil {
 					h.Handoff(ctx, from, l.agent)
@@ -120,29 +128,31 @@ func (l *loop) handOver(ctx context.Context) error {
 }
 
 // tryHandoff returns the handoff of the call, or nil when it does not happen, and what the model reads.
-func (l *loop) tryHandoff(ctx context.Context, c *call) (*Handoff, ToolOutput) {
+func (l *loop) tryHandoff(ctx context.Context, c *call) (*Handoff, ToolOutput, error) {
 	tool := l.frame.tool(c)
 	if tool == nil || tool.handoff == nil {
-		return nil, ToolOutput{Text: unknownTool(l.frame.box, c.Tool)}
+		return nil, ToolOutput{Text: unknownTool(l.frame.toolbox, c.Tool)}, nil
 	}
 	h := tool.handoff
-	if h.OnHandoff != nil {
-		input := l.frame.toolCall(c)
-		input.Run = l.shared
-		var err error
-		l.outside(func() { err = l.safely(ctx, "handoff", c.Tool, func() error { return h.OnHandoff(ctx, &input) }) })
+	name, _ := json.Marshal(h.Agent.Name)
+	output := ToolOutput{Text: `{"assistant":` + string(name) + `}`}
+	if h.OnHandoff == nil {
+		return h, output, nil
+	}
+	view := l.view(c)
+	err := l.consult(ctx, []query{{"handoff", c.Tool, func() error { return h.OnHandoff(ctx, &view) }, func(err error) error {
 		if err != nil {
 			l.log.WarnContext(ctx, "handoff refused", "handoff", c.Tool)
-			return nil, ToolOutput{Text: "The conversation was not handed over: " + excerptLong(err.Error()) + "."}
+			h, output = nil, ToolOutput{Text: "The conversation was not handed over: " + excerptLong(err.Error()) + "."}
 		}
-	}
-	name, _ := json.Marshal(h.Agent.Name)
-	return h, ToolOutput{Text: `{"assistant":` + string(name) + `}`}
+		return nil
+	}}})
+	return h, output, err
 }
 
 // handTo makes the handoff's agent the one whose turn it is, and has it see what the filter showed, if there is one.
 func (f *frame) handTo(h *Handoff, shown []Item) {
-	f.agent, f.box = h.Agent.Name, nil
+	f.agent, f.toolbox = h.Agent.Name, nil
 	if h.Filter == nil {
 		return
 	}
@@ -152,17 +162,11 @@ func (f *frame) handTo(h *Handoff, shown []Item) {
 	}
 }
 
-// filtered applies the filter and checks that what it leaves can be sent to a provider.
-func (l *loop) filtered(ctx context.Context, h *Handoff, items []Item) (shown []Item, err error) {
-	err = l.safely(ctx, "filter of a handoff", h.Agent.Name, func() error {
-		shown = h.Filter(items)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+// cleanShown checks that what a filter leaves can be sent to a provider.
+func cleanShown(shown []Item) ([]Item, error) {
 	open := make(map[string]bool)
 	for i := range shown {
+		var err error
 		if shown[i], err = cleanItem(shown[i]); err != nil {
 			return nil, fmt.Errorf("item %d of the filter: %w", i, err)
 		}

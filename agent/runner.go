@@ -41,8 +41,9 @@ type Runner struct {
 // RunOptions are the settings of one Run or Resume. The zero value is usable. They are not part of the saved state, but
 // for MaxTurns and Conversation: whoever resumes a run gives them again.
 type RunOptions struct {
-	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume.
-	// Negative: no limit. The calls of a response that no further model call could follow do not run and nobody is
+	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume. Negative:
+	// no limit. A limit that Resume is given holds for that Resume; a higher one than the state's becomes the state's. The
+	// calls of a response that no further model call could follow do not run and nobody is
 	// asked about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
 	MaxTurns int
 	// Session is the conversation's memory; nil means none.
@@ -141,7 +142,6 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 	if err := s.bind(ctx, a, g); err != nil {
 		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
 	}
-	s.frame.maxTurns = x.turnLimit(s.frame.maxTurns)
 	x.take(s)
 	return x.finish(x.run(ctx))
 }
@@ -149,6 +149,10 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 // take makes s the state that is worked on.
 func (x *execution) take(s *RunState) {
 	x.state, x.first, x.delta = s, len(s.frame.items), len(s.log)
+	x.limit = x.turnLimit(s.frame.maxTurns)
+	if lower(s.frame.maxTurns, x.limit) { // a higher one holds from now on: the run may wait again
+		s.frame.maxTurns = x.limit
+	}
 	x.shared = &RunContext{ID: s.id}
 	if x.Context != nil {
 		x.shared.Value = x.Context.Value
@@ -203,3 +207,6 @@ func (o *RunOptions) turnLimit(inherited int) int {
 	}
 	return o.MaxTurns
 }
+
+// lower reports whether a turn limit is lower than another.
+func lower(a, b int) bool { return a != noTurnLimit && (b == noTurnLimit || a < b) }

@@ -218,8 +218,18 @@ func TestSessionFails(t *testing.T) {
 	_, err = r.Resume(t.Context(), a, res.State)
 	must(t, err)
 	items, _ := session.Items(t.Context())
-	want := "user: x\ncall c3 look {\"amount\":3}\ncall c4 look {}\n" + describe(res.State.Items()[6:])
-	if diff := gocmp.Diff(want, describe(items)); diff != "" {
+	if diff := gocmp.Diff("user: x\n", describe(items)); diff != "" {
+		t.Error(diff) // the turn's first call waits, and the session keeps the order
+	}
+	for !res.State.Finished() {
+		for _, in := range res.State.Undecided() {
+			must(t, res.State.Approve(in, agent.ApproveOptions{}))
+		}
+		_, err = r.Resume(t.Context(), a, res.State)
+		must(t, err)
+	}
+	items, _ = session.Items(t.Context())
+	if diff := gocmp.Diff(describe(res.State.Items()), describe(items)); diff != "" {
 		t.Error(diff)
 	}
 }

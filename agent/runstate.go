@@ -85,12 +85,12 @@ func (s *RunState) bind(ctx context.Context, root *Agent, g graph) error {
 // resolve finds out what the agents with open calls can call now.
 func (s *RunState) resolve(ctx context.Context) error {
 	return s.frame.each(func(f *frame) error {
-		f.box = nil
+		f.toolbox = nil
 		if len(f.calls) == 0 {
 			return nil
 		}
 		var err error
-		f.box, err = s.graph[f.agent].allTools(ctx)
+		f.toolbox, err = s.graph[f.agent].allTools(ctx)
 		return err
 	})
 }
@@ -102,7 +102,7 @@ func (f *frame) bindCall(c *call) error {
 	tool := f.tool(c)
 	switch {
 	case tool == nil && c.Kind == KindHandoff && c.State == callNew: // nobody has decided about it
-		c.fail(unknownTool(f.box, c.Tool))
+		c.fail(unknownTool(f.toolbox, c.Tool))
 		return nil
 	case tool == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
@@ -194,15 +194,14 @@ func (s *RunState) Tool(in Interruption) *Tool {
 // AddInput puts items, usually a message of the user, into a run that is not finished. The model reads them with its
 // next turn, after the outputs of the calls that are open, exactly once. Input guardrails check them first.
 //
-// It returns ErrConfig when nobody would ever read them: when the run is finished, has no turns left, or may end with
-// an output of the calls that are open.
+// It returns ErrConfig when nobody would ever read them: when the run is finished, or may end with an output of the calls
+// that are open. A run without turns left takes input for a Resume with a higher limit, and one whose answer was refused
+// for another answer: the refused one is then only part of the conversation.
 func (s *RunState) AddInput(items ...Item) error {
 	f := s.frame
 	switch {
-	case f.final != nil || f.answer != nil:
+	case f.final != nil:
 		return fmt.Errorf("%w: input for a finished run", ErrConfig)
-	case !f.turnsLeft():
-		return fmt.Errorf("%w: input for a run without turns left", ErrConfig)
 	case len(f.calls) > 0 && s.graph[f.agent].ToolUse.mayEnd(f.calls):
 		return fmt.Errorf("%w: the run may end with the open calls, and nobody would read the input", ErrConfig)
 	}

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -188,107 +186,6 @@ func (f *frame) checkCalls(head *stateHead) error {
 	return nil
 }
 
-// checkCall returns what is wrong with a call, or nothing.
-func (f *frame) checkCall(c *call, e entry) string {
-	it := &f.items[e.item]
-	bound := c.Definition != nil && c.Digest != nil
-	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && c.Attempt == 0 && !c.Renew && !c.Always && c.Decision == nil &&
-		c.Preconditions == nil && !c.Unbound && c.Arguments == nil && !c.Given && c.AskedAgain == 0 && !c.Review && c.Nested == nil
-	switch {
-	case c.Tool == "", (it.Type == ItemFunctionCall || it.Type == ItemCustomToolCall) && c.Tool != it.Name, it.Agent != f.agent:
-		return "it is not what the item says"
-	case it.Type == ItemMCPApprovalRequest && c.Tool != it.Server:
-		return "it is not what the item says"
-	case e.answered != (c.State == callDone):
-		return "its state is not what the items say"
-	case c.State == callDone:
-		if !bare || c.Problem != "" || c.Output != nil || c.Kind != "" {
-			return "a call that is done has nothing left"
-		}
-		return ""
-	case c.Problem != "":
-		if !bare || c.State != callNew || c.Ran {
-			return "a call that cannot run is no question"
-		}
-		return ""
-	case !bound:
-		return "its digests are missing"
-	}
-	if reason := c.checkQuestion(); reason != "" {
-		return reason
-	}
-	return c.checkDigest(it)
-}
-
-// checkQuestion returns what is wrong with the state of a call that can run, or nothing.
-func (c *call) checkQuestion() string {
-	d := c.Decision
-	switch {
-	case c.State != callNew && c.State != callWaiting && c.State != callCleared:
-		return "its state is unknown"
-	case c.Kind == "":
-		return "its kind is missing"
-	case !knownQuestion[c.Question]:
-		return "its question is unknown"
-	case (c.State == callNew) != (c.Question == "") && c.State != callCleared:
-		return "its question does not fit its state"
-	case c.Attempt < 0, (c.Attempt > 0) != (c.Question == OutcomeUnknown), c.AskedAgain < 0:
-		return "its attempt does not fit its question"
-	case c.Always && (c.State != callCleared || d != nil), c.Renew && c.State != callWaiting, c.Review && c.State != callCleared:
-		return "what cleared it does not fit its state"
-	case c.Nested != nil && (c.State != callCleared || c.Output != nil || c.Kind != KindAgent):
-		return "only an agent that was let through can be at work"
-	case c.Output.newer() && c.Output.Native != nil && c.Kind != KindShell:
-		return "its output has a form that its tool does not have"
-	case d == nil:
-		return ""
-	case c.Question == "" || c.State == callCleared && (!d.Approve || d.Output != nil || d.Arguments != nil):
-		return "nobody was asked about it"
-	}
-	return d.check(c)
-}
-
-// knownQuestion are the kinds of interruptions, and none.
-var knownQuestion = map[InterruptionKind]bool{"": true, Confirm: true, OutcomeUnknown: true, FieldsRequired: true, ExternalResult: true}
-
-// check returns what is wrong with a decision about the call, or nothing.
-func (d *decision) check(c *call) string {
-	waits := c.State == callWaiting
-	switch {
-	case d.Output != nil && (!d.Approve || c.Question != OutcomeUnknown && c.Question != ExternalResult):
-		return "its decision does not fit its question"
-	case waits && d.Approve && (d.Output == nil) && c.Question == ExternalResult:
-		return "its decision does not fit its question"
-	case waits && d.Approve && (d.Arguments == nil) && c.Question == FieldsRequired:
-		return "its decision does not fit its question"
-	case d.Arguments != nil && (!d.Approve || c.Question != FieldsRequired && c.Question != Confirm):
-		return "its decision does not fit its question"
-	case d.Arguments != nil && !isCanonical(d.Arguments):
-		return "its decision holds arguments that are not usable"
-	case d.Approve && d.Message != nil:
-		return "an approval has no message"
-	}
-	return ""
-}
-
-func isCanonical(arguments json.RawMessage) bool {
-	canonical, err := CanonicalArguments(arguments)
-	return err == nil && bytes.Equal(canonical, arguments)
-}
-
-// checkDigest reads the arguments and compares them with what was bound.
-func (c *call) checkDigest(it *Item) string {
-	written, err := it.arguments(it.Arguments)
-	if err != nil || c.Arguments != nil && !isCanonical(c.Arguments) {
-		return "its arguments are not usable"
-	}
-	c.written = written
-	if c.Definition.Call(c.arguments(), c.Preconditions...) != *c.Digest {
-		return "its digest is not that of its arguments"
-	}
-	return ""
-}
-
 // checkAgents looks for the agents that the state names.
 func (s *RunState) checkAgents(root *Agent, g graph) error {
 	return s.frame.each(func(f *frame) error {
@@ -334,7 +231,7 @@ func (s *RunState) checkKinds(head *stateHead) error {
 func (s *RunState) checkTools() error {
 	return s.frame.each(func(f *frame) error {
 		for _, c := range f.calls {
-			if f.needsTool(c) && f.tool(c) == nil && !f.box.partial && c.Kind != KindHandoff {
+			if f.needsTool(c) && f.tool(c) == nil && !f.toolbox.partial && c.Kind != KindHandoff {
 				return fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, excerpt(c.Tool), f.agent)
 			}
 		}

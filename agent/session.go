@@ -8,8 +8,8 @@ import (
 )
 
 // Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new:
-// the input and finished items, at every pause and at the end, each exactly once. Calls that wait are saved with their
-// outputs, so no orphan call is ever in a session. What a crash between Append and the checkpoint after it leaves open is
+// the input and finished items, at every pause and at the end, each exactly once and in the order of the conversation. A
+// call that waits is saved with its output, and what follows it with it, so no orphan call is ever in a session. What a crash between Append and the checkpoint after it leaves open is
 // appended again; where that matters, both are kept in one transaction.
 type Session interface {
 	Items(ctx context.Context) ([]Item, error)
@@ -40,7 +40,7 @@ func (m *MemorySession) Append(_ context.Context, items ...Item) error {
 }
 
 // sessionMark is what a state knows about the session: all items before Saved are in it, but for those at the indexes
-// in Held, which wait there for the outputs of their calls.
+// in Held, which wait for the outputs of their calls. Only states of earlier releases have such.
 type sessionMark struct {
 	Saved int   `json:"saved"`
 	Held  []int `json:"held,omitempty"`
@@ -76,11 +76,18 @@ func (s *RunState) unsaved() ([]Item, sessionMark) {
 	}
 	var ready []Item
 	for n, i := range candidates {
-		if f.held(candidates[n:]) {
-			mark.Held = append(mark.Held, i)
-		} else {
+		if !f.held(candidates[n:]) {
 			ready = append(ready, f.items[i])
+			continue
 		}
+		for _, i := range candidates[n:] { // everything after it waits too: a session keeps the order of the conversation
+			if i >= s.session.Saved {
+				mark.Saved = i
+				break
+			}
+			mark.Held = append(mark.Held, i)
+		}
+		break
 	}
 	return ready, mark
 }

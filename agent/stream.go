@@ -41,8 +41,9 @@ func (r *Runner) StreamResume(ctx context.Context, a *Agent, s *RunState, o RunO
 	})
 }
 
-// Events runs the agent and yields what happens. Events wait for the consumer: a slow one slows the run. A consumer that
-// stops early cancels the run, and the iteration ends when the run has; calls that had begun are in the journal. The
+// Events runs the agent and yields what happens. The run stands still while the consumer looks at an event: it may read
+// the run's state, add input, or close RunOptions.Stop, which then counts before the next model call. Calls that run
+// side by side go on, up to their next event. A consumer that stops early cancels the run, and the iteration ends when the run has; calls that had begun are in the journal. The
 // events can be read once: a second iteration yields nothing.
 func (s *Stream) Events() iter.Seq[Event] { return s.begin }
 
@@ -76,7 +77,7 @@ func play(
 ) (result *Result, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	events, gone := make(chan Event), make(chan struct{})
+	events, seen, gone := make(chan Event), make(chan struct{}), make(chan struct{})
 	var panicked any
 	var outcome *Result
 	var failure error
@@ -86,6 +87,10 @@ func play(
 		outcome, failure = run(ctx, func(e Event) {
 			select {
 			case events <- e:
+				select { // the run stands still until the consumer asks for the next event
+				case <-seen:
+				case <-gone:
+				}
 			case <-gone:
 			}
 		})
@@ -104,6 +109,7 @@ func play(
 		if !yield(e) {
 			break
 		}
+		seen <- struct{}{}
 	}
 	return nil, nil // set above
 }

@@ -45,8 +45,12 @@ func (b *ToolUseBehavior) none() bool {
 	return !b.StopOnFirst && len(b.StopAt) == 0 && b.Decide == nil
 }
 
-// mayEnd reports whether the calls could end the run, so that no further model call would follow them.
+// mayEnd reports whether the calls could end the run, so that no further model call would follow them. A turn that hands
+// over does not.
 func (b *ToolUseBehavior) mayEnd(calls []*call) bool {
+	if slices.ContainsFunc(calls, func(c *call) bool { return c.Kind == KindHandoff && c.Problem == "" }) {
+		return false
+	}
 	if b.StopOnFirst || b.Decide != nil {
 		return true
 	}
@@ -84,11 +88,9 @@ func (l *loop) endsWith(ctx context.Context, b *ToolUseBehavior, results []ToolR
 		return "", false, nil
 	}
 	if b.Decide != nil {
-		l.outside(func() {
-			err = l.safely(ctx, "tool use behavior", l.agent.Name, func() (err error) {
-				answer, end, err = b.Decide(ctx, results)
-				return err
-			})
+		err = l.ask(ctx, "tool use behavior", l.agent.Name, func() (err error) {
+			answer, end, err = b.Decide(ctx, results)
+			return err
 		})
 		if err != nil {
 			return "", false, fmt.Errorf("tool use behavior of agent %q: %w", l.agent.Name, err)

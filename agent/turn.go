@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -28,6 +30,9 @@ func (f *frame) accept(resp *ModelResponse) error {
 			return fmt.Errorf("%w: item %d of the response: %w", ErrModelBehavior, i, err)
 		}
 	}
+	if !answer.called && !answer.said {
+		return fmt.Errorf("%w: the response holds neither a message nor a call", ErrModelBehavior)
+	}
 	f.turn++
 	for _, it := range answer.items {
 		f.append(it)
@@ -41,8 +46,7 @@ func (f *frame) accept(resp *ModelResponse) error {
 		f.calls = append(f.calls, c)
 	}
 	if !answer.called {
-		text := answer.text()
-		f.answer = &text
+		f.answer = &answer.text
 	}
 	return nil
 }
@@ -59,7 +63,9 @@ type response struct {
 	frame  *frame
 	items  []Item
 	calls  []written
-	called bool // it held a call, even if only one that was made before
+	called bool   // it held a call, even if only one that was made before
+	said   bool   // it held a message
+	text   string // of the last one
 }
 
 // written is a call with its arguments as the model wrote them.
@@ -80,11 +86,12 @@ func (r *response) add(it Item) error {
 		return r.addCall(clean, it.Arguments)
 	case clean.IsOutput():
 		return errForgedOutput
-	case needsClient[clean.Type]:
+	case clean.needsClient():
 		return fmt.Errorf("%q calls are not supported", clean.Type)
-	}
-	if clean.Type == ItemMessage && clean.Role != RoleAssistant && clean.Role != "" {
+	case clean.Type == ItemMessage && clean.Role != RoleAssistant && clean.Role != "":
 		return errForeignRole
+	case clean.Type == ItemMessage:
+		r.said, r.text = true, clean.Text
 	}
 	r.items = append(r.items, clean)
 	return nil
@@ -144,16 +151,6 @@ func (r *response) dropReasoning() {
 	}
 }
 
-// text returns what the last message says.
-func (r *response) text() string {
-	for _, it := range slices.Backward(r.items) {
-		if it.Type == ItemMessage {
-			return it.Text
-		}
-	}
-	return ""
-}
-
 // sameCall reports whether two calls mean the same, however their arguments are written.
 func sameCall(a, b *Item) bool {
 	if a.Type != b.Type || a.Name != b.Name || a.Server != b.Server {
@@ -167,9 +164,56 @@ func sameCall(a, b *Item) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// needsClient lists the items of the Responses API that ask the client to do something and that no tool here can
-// answer. To go on as if they were not there would lose a call.
-var needsClient = map[ItemType]bool{
-	"computer_call":    true,
-	"local_shell_call": true,
+// needsClient reports whether an item of the Responses API asks the client to do something that no tool here can do. To
+// go on as if it were not there would lose a call.
+func (it *Item) needsClient() bool {
+	switch it.Type {
+	case "computer_call", "local_shell_call":
+		return true
+	case "tool_search_call": // the provider searches, unless it says that the client is to
+		var call struct {
+			Execution string `json:"execution"`
+		}
+		return json.Unmarshal(it.Raw, &call) != nil || call.Execution == "client"
+	}
+	return false
+}
+
+// foreign returns why a call is not one that the tool takes although it has its name, or nothing. Tools have no
+// namespaces here, and a program of the provider may call only what says so, which may then be closed to the model.
+func (it *Item) foreign(t *Tool) string {
+	var call struct {
+		Namespace string `json:"namespace"`
+		Caller    struct {
+			Type string `json:"type"`
+		} `json:"caller"`
+	}
+	if bytes.Contains(it.Raw, []byte(`"namespace"`)) || bytes.Contains(it.Raw, []byte(`"caller"`)) {
+		if json.Unmarshal(it.Raw, &call) != nil {
+			return "The call was not carried out: it cannot be read."
+		}
+	}
+	caller := "direct"
+	if call.Caller.Type == "program" {
+		caller = "programmatic"
+	}
+	switch {
+	case call.Namespace != "":
+		return fmt.Sprintf("There is no tool %q in a namespace %q: tools have no namespaces.", excerpt(it.Name),
+			excerpt(call.Namespace))
+	case t != nil && !slices.Contains(t.callers(), caller):
+		return "The call was not carried out: this tool is not for " + caller + " calls."
+	}
+	return ""
+}
+
+// callers returns who may call a tool, in the provider's words.
+func (t *Tool) callers() []string {
+	var hosted struct {
+		Callers []string `json:"allowed_callers"`
+	}
+	if t.hosted != nil && json.Unmarshal(t.hosted, &hosted) == nil && len(hosted.Callers) > 0 {
+		return hosted.Callers
+	}
+	return []string{"direct"}
 }

@@ -53,3 +53,19 @@ func notRun(text string) func(agent.Item) agent.ToolOutput {
 		return agent.ToolOutput{Text: text, Failed: call.Type != agent.ItemFunctionCall}
 	}
 }
+
+// TestCloseCallsOfOneID closes each of several calls that have the same id.
+func TestCloseCallsOfOneID(t *testing.T) {
+	t.Parallel()
+	call := agent.Item{Type: agent.ItemFunctionCall, CallID: "call_0", Name: "look", Arguments: "{}"}
+	items := []agent.Item{call, agent.CallOutput("call_0", "seen"), call, call}
+	closed := agent.CloseCalls(items, notRun("no result"))
+	want := "call call_0 look {}\noutput call_0: seen\ncall call_0 look {}\ncall call_0 look {}\n" +
+		"output call_0: no result\noutput call_0: no result\n"
+	if got := describe(closed); got != want {
+		t.Errorf("got %s", got)
+	}
+	if again := agent.CloseCalls(closed, notRun("again")); len(again) != len(closed) {
+		t.Errorf("closed twice: %s", describe(again))
+	}
+}

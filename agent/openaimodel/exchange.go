@@ -30,6 +30,8 @@ type protocol interface {
 	path() string
 	// decode reads a whole answer.
 	decode(data []byte) (*agent.ModelResponse, error)
+	// distinguish gives calls of the answer ids that no call of the request has.
+	distinguish(req *agent.ModelRequest, answer *agent.ModelResponse) error
 	// consume reads an event stream to the end of the answer.
 	consume(s *eventStream, l *listener) (*agent.ModelResponse, error)
 	// adapt reports whether a refused request is worth sending again at once, because from now on requests are written
@@ -60,6 +62,9 @@ func (m *Model) exchange(ctx context.Context, req *agent.ModelRequest, stream bo
 			return nil, res, err
 		}
 		answer, err := m.api.decode(data)
+		if err == nil {
+			err = m.api.distinguish(req, answer)
+		}
 		return answer, res, err
 	}
 	var raw *http.Response
@@ -69,6 +74,9 @@ func (m *Model) exchange(ctx context.Context, req *agent.ModelRequest, stream bo
 	}
 	defer raw.Body.Close()
 	answer, err := m.receive(raw, l)
+	if err == nil {
+		err = m.api.distinguish(req, answer)
+	}
 	return answer, res, err
 }
 

@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// turn calls the model and takes its answer into the state. Nothing of it has been asked or run.
+func (l *loop) turn(ctx context.Context) error {
+	f := l.frame
+	select {
+	case <-l.Stop:
+		return ErrStopped
+	default:
+	}
+	if err := l.look(ctx); err != nil {
+		return err
+	}
+	if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
+		return err
+	}
+	l.log.DebugContext(ctx, "calling model", "turn", f.turn+1)
+	req := l.request()
+	var resp *ModelResponse
+	var err error
+	l.unlocked(func() { resp, err = l.respond(ctx, req) })
+	if err != nil {
+		return fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
+	}
+	before := len(f.items)
+	if err := f.accept(resp); err != nil {
+		return fmt.Errorf("turn %d: %w", f.turn+1, err)
+	}
+	l.acknowledge(resp)
+	for _, it := range f.items[before:] {
+		l.emit(ItemAdded{Path: f.path(), Item: it})
+	}
+	return nil
+}
+
+// look finds out what the agent can call now.
+func (l *loop) look(ctx context.Context) error {
+	var box *toolbox
+	var err error
+	if l.agent.Toolsets == nil && l.frame.toolbox != nil {
+		return nil
+	}
+	l.unlocked(func() { box, err = l.agent.allTools(ctx) })
+	if err == nil {
+		l.frame.toolbox = box
+	}
+	return err
+}
+
+// respond calls the model, without the lock.
+func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelResponse, err error) {
+	l.hook(ctx, func(h *Hooks) {
+		if (l.begins || l.frame.turn == 0) && h.AgentStart != nil {
+			h.AgentStart(ctx, l.agent)
+		}
+	})
+	l.hook(ctx, func(h *Hooks) {
+		if h.ModelStart != nil {
+			h.ModelStart(ctx, l.agent, req)
+		}
+	})
+	model := l.agent.Model
+	if l.ModelOf != nil {
+		model = l.ModelOf(l.agent)
+	}
+	streaming, ok := model.(StreamModel)
+	if l.events == nil || !ok {
+		resp, err = model.Respond(ctx, req)
+	} else {
+		path := l.frame.path()
+		resp, err = streaming.RespondStream(ctx, req, func(d ModelDelta) bool {
+			l.tell(ModelText{Path: path, ModelDelta: d})
+			return ctx.Err() == nil
+		})
+	}
+	l.begins = false
+	if err == nil && resp != nil {
+		l.hook(ctx, func(h *Hooks) {
+			if h.ModelEnd != nil {
+				h.ModelEnd(ctx, l.agent, resp)
+			}
+		})
+	}
+	return resp, err
+}
+
+func (l *loop) request() *ModelRequest {
+	a, f := l.agent, l.frame
+	req := &ModelRequest{
+		Instructions: a.Instructions,
+		Items:        slices.Clip(f.visible()),
+		Tools:        f.tools().definitions(),
+		Settings:     a.Settings,
+		Output:       a.Output,
+	}
+	if forced := req.Settings.ToolChoice; !a.KeepToolChoice && forced != "none" && f.hasCalled(a.Name) {
+		req.Settings.ToolChoice = "" // forced once; a model that is forced for ever never answers
+	}
+	if f.parent == nil {
+		l.state.server.address(req, f.items)
+	}
+	return req
+}
+
+// hasCalled reports whether the agent has made a call in this conversation.
+func (f *frame) hasCalled(agent string) bool {
+	if f.entry == f.agent {
+		return len(f.ledger) > 0
+	}
+	for _, e := range f.ledger {
+		if f.items[e.item].Agent == agent {
+			return true
+		}
+	}
+	return false
+}
