@@ -22,12 +22,13 @@ var arrows = []struct {
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
-	{"agent/scripted", []string{"agent", "agent/internal/txtar"}},
-	{"agent/httptool", []string{"agent", "agent/internal/argschema", "agent/internal/oneline", "agent/internal/plainhttp",
+	{"agent/scripted", []string{"agent"}},
+	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline", "agent/internal/plainhttp",
 		"agent/internal/redact", "agent/internal/location"}},
-	{"agent/rawtool", []string{"agent", "agent/internal/argschema"}},
-	{"agent/mcptoolset", []string{"agent", "agent/internal/argschema", "agent/internal/oneline",
-		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+	{"agent/rawtool", []string{"agent", "agent/internal/jsonschema"}},
+	{"agent/mcptoolset", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
+		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact",
+		"agent/internal/location"}},
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
 	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact", "agent/internal/strictjson"}},
@@ -46,7 +47,7 @@ var arrows = []struct {
 	{"examples", nil},
 	{"internal/visible/...", nil},
 	{"internal/humanize", nil},
-	{"internal/agentsfile", []string{"agent"}},
+	{"internal/agentsfile", []string{"agent", "agent/rawtool"}},
 	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent",
 		"agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool", "agent/httptool", "agent/rawtool"}},
 	{"internal/lineage", nil},
@@ -61,7 +62,7 @@ var arrows = []struct {
 }
 
 // testArrows is what the tests of every package may import on top.
-var testArrows = []string{"internal/visible/visibletest", "agent/internal/txtar", "internal/slackdev",
+var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore",
 	"approvals", "internal/fault"}
 

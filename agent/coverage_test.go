@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/agent/internal/txtar"
+	"golang.org/x/tools/txtar"
 )
 
 // ruleGroups are the rules of human-in-the-loop approval: how many there are under each letter. Realtime sessions (L)
@@ -81,7 +81,7 @@ func dialogueClaims(t *testing.T) map[string]string {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		must(t, err)
-		claims[filepath.Base(file)] = strings.ReplaceAll(txtar.Parse(string(data)).Comment, "\n", " ")
+		claims[filepath.Base(file)] = strings.ReplaceAll(string(txtar.Parse(data).Comment), "\n", " ")
 	}
 	return claims
 }

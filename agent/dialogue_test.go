@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 
 	"countersign/agent"
-	"countersign/agent/internal/txtar"
 	"countersign/agent/scripted"
 )
 
@@ -63,7 +63,7 @@ func TestDialogues(t *testing.T) {
 // play plays a dialogue and returns it with what really happened.
 func play(t *testing.T, text string) string {
 	t.Helper()
-	archive := txtar.Parse(text)
+	archive := txtar.Parse([]byte(text))
 	d := &dialogue{
 		t:      t,
 		agents: map[string]*agent.Agent{},
@@ -78,41 +78,39 @@ func play(t *testing.T, text string) string {
 		f := &archive.Files[i]
 		switch {
 		case f.Name == "setup":
-			for line := range strings.Lines(f.Data) {
+			for line := range strings.Lines(string(f.Data)) {
 				if w := words(t, line); len(w) > 0 && w[0][0] != '#' {
 					d.setup(w)
 				}
 			}
 		case f.Name == "play":
-			f.Data = d.play(f.Data)
+			f.Data = []byte(d.play(string(f.Data)))
 		case f.Name == "items":
-			f.Data = d.items()
+			f.Data = []byte(d.items())
 		case f.Name == "session":
-			f.Data = d.sessionItems()
+			f.Data = []byte(d.sessionItems())
 		case !strings.HasPrefix(f.Name, "model"):
 			t.Fatalf("unknown file %q", f.Name)
 		}
 	}
-	return txtar.Format(archive)
+	return string(txtar.Format(archive))
 }
 
 // models reads the scripts of the agents: the files "model …" are that of ops, "model@NAME …" those of others.
-func models(t *testing.T, archive txtar.Archive) map[string]*scripted.Model {
+func models(t *testing.T, archive *txtar.Archive) map[string]*scripted.Model {
 	t.Helper()
-	scripts := map[string]txtar.Archive{"ops": {}}
+	scripts := map[string][]string{"ops": nil}
 	for _, f := range archive.Files {
-		name, step, ok := strings.Cut(strings.TrimPrefix(f.Name, "model"), " ")
+		name, _, ok := strings.Cut(strings.TrimPrefix(f.Name, "model"), " ")
 		if !strings.HasPrefix(f.Name, "model") || !ok {
 			continue
 		}
 		name = cmp.Or(strings.TrimPrefix(name, "@"), "ops")
-		script := scripts[name]
-		script.Files = append(script.Files, txtar.File{Name: "model " + step, Data: f.Data})
-		scripts[name] = script
+		scripts[name] = append(scripts[name], string(f.Data))
 	}
 	models := make(map[string]*scripted.Model, len(scripts))
 	for name, script := range scripts {
-		model, err := scripted.Parse(txtar.Format(script))
+		model, err := scripted.Parse(script...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"countersign/agent/internal/strictjson"
 )
 
 // noParameters is the schema of a tool that takes nothing.
@@ -182,15 +184,12 @@ func (t *Tool) validateCall(c *call) error {
 
 // withMembers returns the object with the members of another one behind its own.
 func withMembers(object, more json.RawMessage) json.RawMessage {
-	object, more = bytes.TrimSpace(object), bytes.TrimSpace(more)
-	inner := bytes.TrimSpace(bytes.TrimPrefix(more, []byte("{")))
-	if len(more) == 0 || len(inner) <= 1 {
+	if len(more) == 0 {
 		return object
 	}
-	whole := bytes.TrimSpace(bytes.TrimSuffix(object, []byte("}")))
-	joined := append(make(json.RawMessage, 0, len(object)+len(more)), whole...)
-	if whole[len(whole)-1] != '{' {
-		joined = append(joined, ',')
+	whole := strictjson.Reopen(bytes.Clone(bytes.TrimSpace(object)))
+	if err := whole.Members(more); err != nil {
+		return object
 	}
-	return append(joined, inner...)
+	return whole.End()
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Name, Description, Version string
 	// Parameters is the JSON Schema of the arguments, an object. Empty: there are none.
 	Parameters json.RawMessage
-	// Validate replaces the check of arguments against Parameters. Nil: [Validator] makes it.
+	// Validate replaces the check of arguments against Parameters. Nil: what package rawtool makes of them.
 	Validate func(json.RawMessage) error
 
 	// Method is GET, HEAD, POST, PUT, PATCH or DELETE.

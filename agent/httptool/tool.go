@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"countersign/agent"
-	"countersign/agent/internal/argschema"
+	"countersign/agent/internal/jsonschema"
 )
 
 // tool makes the calls of one declaration.
@@ -26,9 +26,11 @@ func New(cfg Config) (agent.Tool, error) {
 	}
 	validate := cfg.Validate
 	if validate == nil {
-		if validate, err = argschema.Compile(cfg.Parameters, argschema.Own); err != nil {
+		schema, err := jsonschema.Compile(cfg.Parameters)
+		if err != nil {
 			return agent.Tool{}, fmt.Errorf("%w: http tool %q: parameters: %w", agent.ErrConfig, cfg.Name, err)
 		}
+		validate = schema.Validate
 	}
 	t := &tool{declared: d, transport: newTransport(d)}
 	return agent.Tool{

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"countersign/agent/internal/argschema"
+	"countersign/agent/internal/jsonschema"
 	"countersign/agent/internal/strictjson"
 )
 
@@ -160,10 +160,10 @@ func readSchema(raw json.RawMessage, t *listed) error {
 	case err != nil || head.Type != "object":
 		return errors.New("its inputSchema is not a JSON Schema of type object")
 	}
-	validate, err := argschema.Compile(raw, argschema.Foreign)
+	schema, err := jsonschema.CompileForeign(raw)
 	if err != nil {
 		return fmt.Errorf("its inputSchema cannot be used: %w", err)
 	}
-	t.schema, t.validate = string(raw), validate
+	t.schema, t.validate = string(raw), schema.Validate
 	return nil
 }

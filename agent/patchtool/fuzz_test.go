@@ -19,11 +19,11 @@ import (
 // that fails changes nothing, and nothing temporary stays.
 func FuzzApply(f *testing.F) {
 	for _, file := range archive(f, "testdata/refuse/messages.txtar").Files {
-		f.Add(file.Data)
+		f.Add(string(file.Data))
 	}
 	for _, file := range archive(f, "testdata/apply/format.txtar").Files {
 		if strings.HasSuffix(file.Name, "/patch") {
-			f.Add(file.Data)
+			f.Add(string(file.Data))
 		}
 	}
 	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: out/a\n-one\n+1\n*** Delete File: link\n*** Add File: dir/n/m\n+x\n*** End Patch")

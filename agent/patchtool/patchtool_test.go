@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 
 	"countersign/agent"
-	"countersign/agent/internal/txtar"
 	"countersign/agent/patchtool"
 )
 
@@ -107,13 +107,13 @@ func contents(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-func archive(t testing.TB, name string) txtar.Archive {
+func archive(t testing.TB, name string) *txtar.Archive {
 	t.Helper()
 	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return txtar.Parse(string(b))
+	return txtar.Parse(b)
 }
 
 func TestCorpus(t *testing.T) {
@@ -132,11 +132,11 @@ func TestCorpus(t *testing.T) {
 		}
 		switch kind, file, _ := strings.Cut(file, "/"); kind {
 		case "patch":
-			e.patch = f.Data
+			e.patch = string(f.Data)
 		case "before":
-			e.before[file] = f.Data
+			e.before[file] = string(f.Data)
 		case "after":
-			e.after[file] = f.Data
+			e.after[file] = string(f.Data)
 		default:
 			t.Fatalf("%q is no part of an example", f.Name)
 		}
@@ -199,7 +199,7 @@ func TestRefusals(t *testing.T) {
 	files, refused := map[string]string{}, 0
 	for _, f := range a.Files {
 		if name, ok := strings.CutPrefix(f.Name, "before/"); ok {
-			files[name] = f.Data
+			files[name] = string(f.Data)
 			continue
 		}
 		refused++
@@ -209,7 +209,7 @@ func TestRefusals(t *testing.T) {
 			lay(t, dir, files)
 			before := tree(t, dir)
 			tool := newTool(t, patchtool.Config{Root: dir})
-			want, text, _ := strings.Cut(f.Data, "\n")
+			want, text, _ := strings.Cut(string(f.Data), "\n")
 			c := patch(t, text)
 			if err := tool.Validate(c.Arguments); err != nil {
 				if err.Error() != want {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"countersign/agent"
-	"countersign/agent/internal/argschema"
+	"countersign/agent/internal/jsonschema"
 )
 
 // New returns a function tool with a JSON Schema that is sent to the model as written; arguments are checked against it
@@ -39,5 +39,9 @@ func New(
 // enforced is refused with its place, for a limit that silently does nothing is worse than none; so are references
 // out of the schema or in circles. The keyword format is taken as a hint and not enforced.
 func Validator(schema json.RawMessage) (func(json.RawMessage) error, error) {
-	return argschema.Compile(schema, argschema.Own)
+	s, err := jsonschema.Compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	return s.Validate, nil
 }

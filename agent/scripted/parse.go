@@ -7,24 +7,19 @@ import (
 	"strings"
 
 	"countersign/agent"
-	"countersign/agent/internal/txtar"
 )
 
-// Parse reads a script in its text form; see the package comment. Files of the archive that are not named "model…"
-// are ignored, so that a script may live beside other things.
-func Parse(archive string) (*Model, error) {
-	var steps []Step
-	for _, f := range txtar.Parse(archive).Files {
-		if !strings.HasPrefix(f.Name, "model") {
-			continue
-		}
-		step, err := parseStep(f.Data)
+// Parse reads the steps of a script in their text form; see the package comment.
+func Parse(steps ...string) (*Model, error) {
+	parsed := make([]Step, len(steps))
+	for i, text := range steps {
+		step, err := parseStep(text)
 		if err != nil {
-			return nil, fmt.Errorf("scripted: %s: %w", f.Name, err)
+			return nil, fmt.Errorf("scripted: step %d: %w", i+1, err)
 		}
-		steps = append(steps, step)
+		parsed[i] = step
 	}
-	return New(steps...), nil
+	return New(parsed...), nil
 }
 
 func parseStep(text string) (Step, error) {

@@ -8,16 +8,19 @@
 //		scripted.Say("Done."),
 //	)
 //
-// As text, for [Parse]: an archive whose files named "model…" are the steps, in order. Each line of a step is a verb
-// and its argument; empty lines and lines that begin with # mean nothing.
+// As text, for [Parse]: each line of a step is a verb and its argument; empty lines and lines that begin with # mean
+// nothing. The first step of that script is
 //
-//	-- model 1 --
 //	reasoning I need to pay.
 //	call call_1 transfer {"amount":5}
-//	-- model 2 --
+//
+// and the second
+//
 //	expect paid 5
 //	say Done.
 //	usage 120 8
+//
+// The verbs:
 //
 //	say TEXT          a message; several lines make one message of several lines
 //	reasoning TEXT    a reasoning item

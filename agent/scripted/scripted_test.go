@@ -12,28 +12,22 @@ import (
 	"countersign/agent/scripted"
 )
 
-const script = `A script.
--- notes --
-ignored
--- model 1 --
-# think, then act
+var script = []string{
+	`# think, then act
 reasoning Look first.
+
 call c1 look {"a": 1}
 raw {"type":"web_search_call","id":"ws_1"}
 usage 12 3
--- model 2 --
-expect hello
+`, `expect hello
 say Two
-say lines.
--- model 3 --
-fail out of order
--- model 4 --
-say Back.
-`
+say lines.`,
+	"fail out of order\n", "say Back.\r\n",
+}
 
 func TestScript(t *testing.T) {
 	t.Parallel()
-	m, err := scripted.Parse(script)
+	m, err := scripted.Parse(script...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +76,8 @@ func TestScript(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"shout x", "call c1", "raw {", "usage x y", "usage 5"} {
-		if _, err := scripted.Parse("-- model --\n" + line + "\n"); err == nil || !strings.Contains(err.Error(), line) {
+		if _, err := scripted.Parse("say x", "say y\n"+line+"\n"); err == nil ||
+			!strings.Contains(err.Error(), "step 2") || !strings.Contains(err.Error(), line) {
 			t.Errorf("%q: got %v", line, err)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"countersign/agent"
-	"countersign/agent/internal/txtar"
 	"countersign/agent/shelltool"
 )
 
@@ -24,13 +24,13 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // TestInspectCorpus compares inspections with testdata/inspect/scripts.golden.
 func TestInspectCorpus(t *testing.T) {
 	t.Parallel()
-	in := txtar.Parse(read(t, "testdata/inspect/scripts.txtar"))
+	in := txtar.Parse([]byte(read(t, "testdata/inspect/scripts.txtar")))
 	if len(in.Files) < 20 {
 		t.Fatalf("only %d scripts in the corpus", len(in.Files))
 	}
-	out := txtar.Archive{Comment: in.Comment}
+	out := &txtar.Archive{Comment: in.Comment}
 	for _, f := range in.Files {
-		script := f.Data
+		script := string(f.Data)
 		if f.Name == "carriage return" {
 			script = strings.ReplaceAll(script, "\n", "\r\n")
 		}
@@ -38,10 +38,10 @@ func TestInspectCorpus(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
-		out.Files = append(out.Files, txtar.File{Name: f.Name, Data: render(got)})
+		out.Files = append(out.Files, txtar.File{Name: f.Name, Data: []byte(render(got))})
 	}
 	const golden = "testdata/inspect/scripts.golden"
-	text := txtar.Format(out)
+	text := string(txtar.Format(out))
 	if *update {
 		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -158,8 +158,8 @@ func TestInspectReadsAsShellsDo(t *testing.T) {
 
 // FuzzInspect looks for scripts that make the inspection panic or hang, and for a script that is cut short without a word.
 func FuzzInspect(f *testing.F) {
-	for _, file := range txtar.Parse(read(f, "testdata/inspect/scripts.txtar")).Files {
-		f.Add(file.Data)
+	for _, file := range txtar.Parse([]byte(read(f, "testdata/inspect/scripts.txtar"))).Files {
+		f.Add(string(file.Data))
 	}
 	f.Add(strings.Repeat("$(", 2000))
 	f.Fuzz(func(t *testing.T, script string) {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"countersign/agent/rawtool"
 )
 
 // parameters returns the JSON Schema in the mapping with its keys in the order of the file: it is sent to the model as
@@ -18,17 +18,17 @@ func (d *decoder) parameters(n *node) json.RawMessage {
 	if len(d.problems) > before {
 		return nil
 	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(b.Bytes(), &s); err != nil {
-		d.problem(n.pos, "parameters are no JSON Schema: %v", err)
-		return nil
-	}
-	if s.Type != "object" {
-		d.problem(n.pos, "parameters are the schema of an object; write `type: object`")
-		return nil
-	}
-	if _, err := s.Resolve(nil); err != nil {
+	if _, err := rawtool.Validator(b.Bytes()); err != nil {
 		d.problem(n.pos, "parameters are no usable JSON Schema: %v", err)
+		return nil
+	}
+	var s struct {
+		Type       any
+		Required   []string
+		Properties map[string]any
+	}
+	if json.Unmarshal(b.Bytes(), &s) != nil || s.Type != "object" {
+		d.problem(n.pos, "parameters are the schema of an object; write `type: object`")
 		return nil
 	}
 	for _, name := range s.Required {

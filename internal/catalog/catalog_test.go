@@ -136,9 +136,6 @@ func TestCatalogProblems(t *testing.T) {
 			"properties: { amount: { type: number } } }\n        needs_approval: |\n" +
 			"          args.amount > 1 &&\n            args.amonut < 9\n" + policy,
 			"agents.yaml:15:17: needs_approval of x: the tool's parameters have no 'amonut'"},
-		{"schema keyword", head + "      - { type: http, name: x, description: D, method: GET, url: \"${URL}\", " +
-			"parameters: { type: object, properties: { n: { type: number, minimun: 1 } } } }\n",
-			"minimun"},
 		{"no directory of commands", head + "      - { type: shell, workdir: \"${DIR}/absent\" }\n" + policy,
 			`agents.yaml:7:9: shell tool "shell": workdir ${DIR}/absent cannot be used: no such file or directory`},
 		{"no directory of patches", head + "      - { type: apply_patch, root: \"${DIR}/absent\" }\n" + policy,

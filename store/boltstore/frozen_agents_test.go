@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"countersign/agent"
 	"countersign/agent/scripted"
 )
@@ -102,7 +104,11 @@ func frozenDeploy() agent.Tool {
 func frozenModels(t *testing.T) map[string]*scripted.Model {
 	models := make(map[string]*scripted.Model)
 	for name, script := range readScripts(t, frozenScripts) {
-		m, err := scripted.Parse(script)
+		var steps []string
+		for _, f := range txtar.Parse([]byte(script)).Files {
+			steps = append(steps, string(f.Data))
+		}
+		m, err := scripted.Parse(steps...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,12 +18,16 @@ import (
 func TestCanonical(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ why, in, want string }{
-		{"keys are sorted at every level", `{"b":{"d":1,"c":2},"a":[{"z":0,"y":1}]}`, `{"a":[{"y":1,"z":0}],"b":{"c":2,"d":1}}`},
-		{"white space goes, inside strings it stays", " { \"a\" :\t[ 1 , 2 ] ,\n\"b\":\" x \" } ", `{"a":[1,2],"b":" x "}`},
+		{"keys are sorted at every level", `{"b":{"d":1,"c":2},"a":[{"z":0,"y":1}]}`,
+			`{"a":[{"y":1,"z":0}],"b":{"c":2,"d":1}}`},
+		{"white space goes, inside strings it stays", " { \"a\" :\t[ 1 , 2 ] ,\n\"b\":\" x \" } ",
+			`{"a":[1,2],"b":" x "}`},
 		{"keys sort by UTF-16 code units", `{"\ufb33":1,"\ud83d\ude00":2,"ö":3}`, "{\"ö\":3,\"😀\":2,\"\ufb33\":1}"},
-		{"only what must be is escaped", `"\u0041\/\u000a\u001f\"\\\u20ac<>&\u2028"`, "\"A/\\n\\u001f\\\"\\\\€<>&\u2028\""},
+		{"only what must be is escaped", `"\u0041\/\u000a\u001f\"\\\u20ac<>&\u2028"`,
+			"\"A/\\n\\u001f\\\"\\\\€<>&\u2028\""},
 		{"a key that needs escapes", `{"a\nb":1}`, `{"a\nb":1}`},
-		{"numbers in ECMAScript form", `[1.0,1e2,-0,0.0,1E-7,1.5e300,0.000001,1e21,-1.20]`, `[1,100,0,0,1e-7,1.5e+300,0.000001,1e+21,-1.2]`},
+		{"numbers in ECMAScript form", `[1.0,1e2,-0,0.0,1E-7,1.5e300,0.000001,1e21,-1.20]`,
+			`[1,100,0,0,1e-7,1.5e+300,0.000001,1e+21,-1.2]`},
 		{"the largest integer", `[9007199254740992,-9007199254740992]`, `[9007199254740992,-9007199254740992]`},
 		{"a decimal that survives", `[0.1,123456.789,4.35,1e-10]`, `[0.1,123456.789,4.35,1e-10]`},
 		{"literals", `[true,false,null,{},[],""]`, `[true,false,null,{},[],""]`},
@@ -146,7 +150,8 @@ func value(depth int) *rapid.Generator[any] {
 
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{
-		`{"b":1,"a":[1.5e-7,"\ud83d\ude00",null]}`, `{"a":1,"A":2}`, `[1e21,9007199254740993,-0]`, `"\ud800"`, "\xff", `{"a":{"b":[{}]}} `,
+		`{"b":1,"a":[1.5e-7,"\ud83d\ude00",null]}`, `{"a":1,"A":2}`, `[1e21,9007199254740993,-0]`, `"\ud800"`, "\xff",
+		`{"a":{"b":[{}]}} `,
 		`[0.1e1,100E-2,1e-400,0e999999999999]`, `{"":"","\u0000":1}`,
 	} {
 		f.Add([]byte(seed))
@@ -178,7 +183,8 @@ func FuzzCanonical(f *testing.F) {
 func wrap(v []byte) []byte { return append(append([]byte("["), v...), ']') }
 
 func BenchmarkCanonical(b *testing.B) {
-	in := []byte(`{"to":"DE89370400440532013000","amount":1250.5,"memo":"Invoice 4711 of May \u2013 thanks","items":[{"sku":"a-1","n":2},{"sku":"b-7","n":1}],"urgent":false}`)
+	in := []byte(`{"to":"DE89370400440532013000","amount":1250.5,"memo":"Invoice 4711 of May \u2013 thanks",
+		"items":[{"sku":"a-1","n":2},{"sku":"b-7","n":1}],"urgent":false}`)
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {

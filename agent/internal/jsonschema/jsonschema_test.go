@@ -1,4 +1,4 @@
-package argschema_test
+package jsonschema_test
 
 import (
 	"encoding/json"
@@ -6,16 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/agent/internal/argschema"
+	"countersign/agent/internal/jsonschema"
 )
 
 // What others write may hold keywords that nobody here knows; the rest of it counts all the same.
 func TestForeign(t *testing.T) {
 	t.Parallel()
-	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema#","$id":"https://example.com/s","type":"object","nullable":false,
-		"properties":{"n":{"type":"integer","minimum":1,"markdownDescription":"*n*"},"list":{"type":"array","items":{"$ref":"#/$defs/e"}}},
+	const schema = `{"$schema":"https://json-schema.org/draft/2020-12/schema#","$id":"https://example.com/s",
+		"type":"object","nullable":false,
+		"properties":{"n":{"type":"integer","minimum":1,"markdownDescription":"*n*"},
+			"list":{"type":"array","items":{"$ref":"#/$defs/e"}}},
 		"$defs":{"e":{"anyOf":[{"type":"string","optional":true},{"type":"null"}]}},"required":["n"]}`
-	validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+	s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +27,13 @@ func TestForeign(t *testing.T) {
 		`{}`:                                    `the required member "n" is missing`,
 		`{"n":1,"list":[7]}`:                    "/list/0: fits none of 2 forms",
 	} {
-		err := validate(json.RawMessage(arguments))
+		err := s.Validate(json.RawMessage(arguments))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", arguments, err, want)
 		}
 	}
-	if _, err := argschema.Compile(json.RawMessage(schema), argschema.Own); err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
+	_, err = jsonschema.Compile(json.RawMessage(schema))
+	if err == nil || !strings.Contains(err.Error(), `unknown keyword`) {
 		t.Errorf("control: a schema of our own with unknown keywords: %v", err)
 	}
 }
@@ -43,17 +46,23 @@ func TestRefusedFromAnybody(t *testing.T) {
 		{"two values", `{} {}`, "unexpected data after the value"},
 		{"a reference elsewhere", `{"$ref":"https://example.com/s.json"}`, "must point into this schema"},
 		{"a reference to an anchor", `{"$ref":"#x","$defs":{"x":{"$anchor":"x"}}}`, "must point into this schema"},
-		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`, "must point into this schema"},
+		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`,
+			"must point into this schema"},
 		{"a circle", `{"allOf":[{"$ref":"#"}]}`, "refers to itself without an end"},
-		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, "refers to itself without an end"},
-		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`, "refers to itself without an end"},
-		{"a circle behind another way to write a number", `{"allOf":[{"$ref":"#/allOf/+0"}]}`, "refers to itself without an end"},
+		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`,
+			"refers to itself without an end"},
+		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`,
+			"must point into this schema"},
+		{"a circle behind another way to write a number", `{"allOf":[{"$ref":"#/allOf/+0"}]}`,
+			"refers to itself without an end"},
 		{"an escape without an end", `{"$ref":"#/$defs/a%2","$defs":{"a%2":{}}}`, "must point into this schema"},
-		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, "only draft 2020-12 and draft-07"},
+		{"a dialect nobody knows", `{"$schema":"https://json-schema.org/draft/2019-09/schema"}`,
+			"only draft 2020-12 and draft-07"},
 		{"a pattern that Go does not have", `{"pattern":"(?=x)"}`, "/pattern"},
-		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000), "nested deeper than 256 levels"},
+		{"deep nesting", strings.Repeat(`{"x":`, 2000) + `1` + strings.Repeat(`}`, 2000),
+			"nested deeper than 256 levels"},
 	} {
-		_, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
+		_, err := jsonschema.CompileForeign(json.RawMessage(tt.schema))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
 		}
@@ -69,10 +78,10 @@ func TestUnknownCirclesAreLeftOut(t *testing.T) {
 		`{"$dynamicAnchor":"x","$dynamicRef":"#x"}`,
 		`{"$recursiveAnchor":true,"$recursiveRef":"#"}`,
 	} {
-		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+		s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 		if err != nil {
 			t.Errorf("%s: %v", schema, err)
-		} else if err := validate(json.RawMessage(`{"a":1}`)); err != nil {
+		} else if err := s.Validate(json.RawMessage(`{"a":1}`)); err != nil {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}
@@ -81,16 +90,22 @@ func TestUnknownCirclesAreLeftOut(t *testing.T) {
 // A reference is a URL: generators escape what is special in one.
 func TestEscapedReference(t *testing.T) {
 	t.Parallel()
-	const schema = `{"properties":{"list":{"$ref":"#/definitions/List%3Ca~1b%3E"}},"definitions":{"List<a/b>":{"type":"array"}}}`
-	for _, from := range []argschema.Origin{argschema.Own, argschema.Foreign} {
-		validate, err := argschema.Compile(json.RawMessage(schema), from)
+	const schema = `{"properties":{"list":{"$ref":"#/definitions/List%3Ca~1b%3E"}},
+		"definitions":{"List<a/b>":{"type":"array"}}}`
+	for _, foreign := range []bool{false, true} {
+		compile := jsonschema.Compile
+		if foreign {
+			compile = jsonschema.CompileForeign
+		}
+		s, err := compile(json.RawMessage(schema))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(json.RawMessage(`{"list":[]}`)); err != nil {
+		if err := s.Validate(json.RawMessage(`{"list":[]}`)); err != nil {
 			t.Error(err)
 		}
-		if err := validate(json.RawMessage(`{"list":1}`)); err == nil || err.Error() != "/list: must be an array, not a number" {
+		err = s.Validate(json.RawMessage(`{"list":1}`))
+		if err == nil || err.Error() != "/list: must be an array, not a number" {
 			t.Errorf("control: got %v", err)
 		}
 	}
@@ -103,11 +118,11 @@ func TestDialects(t *testing.T) {
 		"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2020-12/schema#",
 		"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-07/schema#",
 	} {
-		validate, err := argschema.Compile(json.RawMessage(`{"$schema":"`+dialect+`","type":"object"}`), argschema.Own)
+		s, err := jsonschema.Compile(json.RawMessage(`{"$schema":"` + dialect + `","type":"object"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(json.RawMessage(`{}`)); err != nil {
+		if err := s.Validate(json.RawMessage(`{}`)); err != nil {
 			t.Errorf("%s: %v", dialect, err)
 		}
 	}
@@ -118,10 +133,12 @@ func TestExponentialWork(t *testing.T) {
 	t.Parallel()
 	doubling := `{"$ref":"#/$defs/d60","$defs":{"d0":{"type":"object"}`
 	for i := range 60 {
-		doubling += fmt.Sprintf(`,"d%d":{"anyOf":[{"allOf":[{"$ref":"#/$defs/d%d"},false]},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+		doubling += fmt.Sprintf(`,"d%d":{"anyOf":[{"allOf":[{"$ref":"#/$defs/d%d"},false]},{"$ref":"#/$defs/d%d"}]}`,
+			i+1, i, i)
 	}
 	doubling += `}}`
-	const branching = `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"additionalProperties":{"$ref":"#"}},{"patternProperties":{"c":{"$ref":"#"}}}]}`
+	const branching = `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"additionalProperties":{"$ref":"#"}},
+		{"patternProperties":{"c":{"$ref":"#"}}}]}`
 	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
 	pattern := strings.Repeat(`(x|y)?[a-q]*`, 4000)
 	list := func(n int, element string) string { return "[" + strings.Repeat(element+",", n) + element + "]" }
@@ -140,35 +157,36 @@ func TestExponentialWork(t *testing.T) {
 		{"many required members", `{"items":{"required":` + all + `}}`, list(100_000, `{}`)},
 		{"many members that depend on one", `{"items":{"dependentRequired":{"a":` + all + `}}}`, list(100_000, `{"a":1}`)},
 	} {
-		validate, err := argschema.Compile(json.RawMessage(tt.schema), argschema.Foreign)
+		s, err := jsonschema.CompileForeign(json.RawMessage(tt.schema))
 		if err != nil {
 			t.Fatalf("%s: %v", tt.why, err)
 		}
-		if err := validate(json.RawMessage(tt.arguments)); err == nil || !strings.Contains(err.Error(), "too long") {
+		if err := s.Validate(json.RawMessage(tt.arguments)); err == nil || !strings.Contains(err.Error(), "too long") {
 			t.Errorf("%s: %v", tt.why, err)
 		}
 	}
-	validate, err := argschema.Compile(json.RawMessage(branching), argschema.Foreign)
+	s, err := jsonschema.CompileForeign(json.RawMessage(branching))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(json.RawMessage(`{"c":{"c":{"c":1}}}`)); err != nil {
+	if err := s.Validate(json.RawMessage(`{"c":{"c":{"c":1}}}`)); err != nil {
 		t.Errorf("control: the same schema with little to check: %v", err)
 	}
 	// A pattern is read once, however many objects it applies to.
-	validate, err = argschema.Compile(json.RawMessage(`{"items":{"patternProperties":{"`+pattern+`":{}}}}`), argschema.Foreign)
+	s, err = jsonschema.CompileForeign(json.RawMessage(`{"items":{"patternProperties":{"` + pattern + `":{}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(json.RawMessage(list(100_000, `{}`))); err != nil {
+	if err := s.Validate(json.RawMessage(list(100_000, `{}`))); err != nil {
 		t.Errorf("control: a large pattern and nothing to match: %v", err)
 	}
 	large := `[` + strings.Repeat(`{"n":1},`, 50_000) + `{"n":1}]`
-	validate, err = argschema.Compile(json.RawMessage(`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`), argschema.Foreign)
+	s, err = jsonschema.CompileForeign(json.RawMessage(
+		`{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(json.RawMessage(large)); err != nil {
+	if err := s.Validate(json.RawMessage(large)); err != nil {
 		t.Errorf("control: large and plain: %v", err)
 	}
 }
@@ -185,32 +203,35 @@ func manyMembers(n int) string {
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	const schema = `{"anyOf":[{"enum":[1.0,"1",null,true,[1,{"a":[2]}],{"b":1,"c":"x"}]},{"const":{"d":[]}}]}`
-	validate, err := argschema.Compile(json.RawMessage(schema), argschema.Own)
+	s, err := jsonschema.Compile(json.RawMessage(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for arguments, ok := range map[string]bool{
-		`1`: true, `"1"`: true, `null`: true, `true`: true, `[1.0,{"a":[2]}]`: true, `{"c":"x","b":1}`: true, `{"d":[]}`: true,
-		`2`: false, `""`: false, `false`: false, `[1]`: false, `[1,{"a":[3]}]`: false, `{"b":1}`: false, `{"b":1,"c":"x","d":1}`: false, `{"d":[1]}`: false,
+		`1`: true, `"1"`: true, `null`: true, `true`: true,
+		`[1.0,{"a":[2]}]`: true, `{"c":"x","b":1}`: true, `{"d":[]}`: true,
+		`2`: false, `""`: false, `false`: false, `[1]`: false,
+		`[1,{"a":[3]}]`: false, `{"b":1}`: false, `{"b":1,"c":"x","d":1}`: false, `{"d":[1]}`: false,
 	} {
-		err := validate(json.RawMessage(arguments))
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "fits none of 2 forms; for the closest: /: must be one of") {
+		err := s.Validate(json.RawMessage(arguments))
+		const want = "fits none of 2 forms; for the closest: /: must be one of"
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arguments, err)
 		}
 	}
 }
 
-func FuzzForeign(f *testing.F) {
+func FuzzCompileForeign(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"nullable":true}}}`, `{"a":1}`)
 	f.Add(`{"dependencies":{"a":{"$ref":"#"}},"$dynamicRef":"#x"}`, `{"a":[]}`)
 	f.Add(`{"$id":"x","anyOf":[{"$ref":"#/anyOf/1"},{"not":{}}],"contains":true}`, `[1]`)
 	f.Add(`{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`, `{}`)
 	f.Fuzz(func(t *testing.T, schema, arguments string) {
-		validate, err := argschema.Compile(json.RawMessage(schema), argschema.Foreign)
+		s, err := jsonschema.CompileForeign(json.RawMessage(schema))
 		if err != nil {
 			return
 		}
-		if err := validate(json.RawMessage(arguments)); err == nil && !json.Valid([]byte(arguments)) {
+		if err := s.Validate(json.RawMessage(arguments)); err == nil && !json.Valid([]byte(arguments)) {
 			t.Fatal("arguments that are no JSON passed")
 		}
 	})
