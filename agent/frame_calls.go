@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // newCall reads a call of the model. Whatever is wrong with it becomes its problem.
@@ -44,12 +45,29 @@ func (f *frame) definitionOf(it *Item, tool *Tool) Digest {
 	if it.Type != ItemMCPApprovalRequest {
 		return tool.Digest()
 	}
-	server := tool.Digest()
+	return hostedDefinition(tool, it.Name, f.listed(it.Server, it.Name))
+}
+
+func hostedDefinition(server *Tool, name, listed string) Digest {
+	digest := server.Digest()
 	h := newParts("countersign.hosted/1")
-	h.add(string(server[:]))
-	h.add(it.Name)
-	h.add(f.listed(it.Server, it.Name))
+	h.add(string(digest[:]))
+	h.add(name)
+	h.add(listed)
 	return h.sum()
+}
+
+// unescapeHTML undoes what encoding/json does to a state that it embeds in something else.
+var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029")
+
+// unchanged reports whether the call was bound to what its tool is now.
+func (f *frame) unchanged(c *call, tool *Tool) bool {
+	it := f.callItem(c)
+	if f.definitionOf(it, tool) == *c.Definition {
+		return true
+	}
+	return it.Type == ItemMCPApprovalRequest &&
+		hostedDefinition(tool, it.Name, unescapeHTML.Replace(f.listed(it.Server, it.Name))) == *c.Definition
 }
 
 // listed returns how a hosted MCP server described one of its tools last, or nothing.

@@ -108,7 +108,7 @@ func (f *frame) bindCall(c *call) error {
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
 	case c.Nested != nil:
 		return f.bindNested(c, tool)
-	case f.definition(c, tool) == *c.Definition:
+	case f.unchanged(c, tool):
 		c.Kind = tool.kind() // also where it is a toolset's, and could not be compared before
 		return nil
 	case c.State == callNew, f.ruling(c).verdict == free: // nobody has seen it
@@ -166,7 +166,7 @@ func (f *frame) rebindOpen(c *call) bool {
 	if tool == nil || c.State == callNew || f.ruling(c).verdict == free {
 		return false // Resume says so, or takes the tool as it is
 	}
-	if f.definition(c, tool) == *c.Definition {
+	if f.unchanged(c, tool) {
 		return false
 	}
 	if err := tool.validateCall(c); err != nil {

@@ -219,7 +219,7 @@ func (s *RunState) checkKinds(head *stateHead) error {
 				continue
 			}
 			tool := f.tool(c)
-			if tool != nil && tool.kind() != c.Kind && f.definition(c, tool) == *c.Definition {
+			if tool != nil && tool.kind() != c.Kind && f.unchanged(c, tool) {
 				return head.bad(f.pointer()+"/calls/"+strconv.Itoa(i), "its kind is not that of its tool")
 			}
 		}
