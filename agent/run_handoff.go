@@ -13,56 +13,76 @@ const textSecondHandoff = "The conversation was handed over by an earlier call o
 // handOver carries out the handoffs of a turn whose other calls all have their outputs.
 func (l *loop) handOver(ctx context.Context) error {
 	f := l.frame
-	var target *Handoff
-	var outputs []Item
-	for _, c := range f.calls {
+	target, outputs, err := l.chooseHandoff(ctx)
+	if err != nil {
+		return err
+	}
+	shown, err := l.filtered(ctx, target, outputs)
+	if err != nil {
+		return fmt.Errorf("handoff to %q: %w", target.Agent.Name, err)
+	}
+	from, path := l.agent, f.path()
+	for _, it := range outputs {
+		f.append(it)
+	}
+	f.calls = nil
+	if target != nil {
+		f.handTo(target, shown)
+		l.agent, l.begins = l.state.graph[target.Agent.Name], true
+		l.log = l.base.With("run", l.state.id, "agent", l.agent.Name)
+	}
+	for _, it := range outputs {
+		l.emit(ItemAdded{Path: path, Item: it})
+	}
+	if target != nil {
+		l.handedOver(ctx, from)
+	}
+	return l.checkpoint(ctx)
+}
+
+// handedOver tells that another agent has taken over.
+func (l *loop) handedOver(ctx context.Context, from *Agent) {
+	l.emit(HandedOff{Path: l.frame.path(), From: from.Name, To: l.agent.Name})
+	l.unlocked(func() {
+		l.hook(ctx, func(h *Hooks) {
+			if h.Handoff != nil {
+				h.Handoff(ctx, from, l.agent)
+			}
+		})
+	})
+}
+
+// chooseHandoff returns the first handoff of the turn that happens, if one does, and the outputs of all of them.
+func (l *loop) chooseHandoff(ctx context.Context) (target *Handoff, outputs []Item, err error) {
+	for _, c := range l.frame.calls {
 		if c.State == callDone {
 			continue
 		}
 		output := ToolOutput{Text: textSecondHandoff}
 		if target == nil {
-			var err error
 			if target, output, err = l.tryHandoff(ctx, c); err != nil {
-				return err
+				return nil, nil, err
 			}
 		}
-		outputs = append(outputs, f.outputOf(c, output))
+		outputs = append(outputs, l.frame.outputOf(c, output))
 	}
-	var shown []Item
-	if target != nil && target.Filter != nil {
-		all := slices.Concat(f.visible(), outputs)
-		err := l.ask(ctx, "filter of a handoff", target.Agent.Name, func() error {
-			shown = target.Filter(all)
-			return nil
-		})
-		if err == nil {
-			shown, err = cleanShown(shown)
-		}
-		if err != nil {
-			return fmt.Errorf("handoff to %q: %w", target.Agent.Name, err)
-		}
+	return target, outputs, nil
+}
+
+// filtered returns what the agent that takes over is shown instead of the conversation, if the handoff has a filter.
+func (l *loop) filtered(ctx context.Context, target *Handoff, outputs []Item) (shown []Item, err error) {
+	if target == nil || target.Filter == nil {
+		return nil, nil
 	}
-	for _, it := range outputs {
-		f.append(it)
-		l.emit(ItemAdded{Path: f.path(), Item: it})
+	all := slices.Concat(l.frame.visible(), outputs)
+	err = l.ask(ctx, "filter of a handoff", target.Agent.Name, func() error {
+		shown = target.Filter(all)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	f.calls = nil
-	if target != nil {
-		from := l.agent
-		f.handTo(target, shown)
-		l.agent = l.state.graph[target.Agent.Name]
-		l.begins = true
-		l.log = l.base.With("run", l.state.id, "agent", l.agent.Name)
-		l.emit(HandedOff{Path: f.path(), From: from.Name, To: l.agent.Name})
-		l.unlocked(func() {
-			l.hook(ctx, func(h *Hooks) {
-				if h.Handoff != nil {
-					h.Handoff(ctx, from, l.agent)
-				}
-			})
-		})
-	}
-	return l.checkpoint(ctx)
+	return cleanShown(shown)
 }
 
 // tryHandoff returns the handoff of the call, or nil when it does not happen, and what the model reads.

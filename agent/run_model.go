@@ -33,8 +33,8 @@ func (l *loop) turn(ctx context.Context) error {
 		return fmt.Errorf("turn %d: %w", f.turn+1, err)
 	}
 	l.acknowledge(resp)
-	for _, it := range f.items[before:] {
-		l.emit(ItemAdded{Path: f.path(), Item: it})
+	if l.events != nil {
+		l.emitItems(f.path(), before)
 	}
 	return nil
 }
