@@ -34,7 +34,8 @@ type call struct {
 	// Preconditions are what Tool.Preconditions said; Unbound says that it has still to be asked.
 	Preconditions []string `json:"facts,omitempty"`
 	Unbound       bool     `json:"unbound,omitempty"`
-	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to fill in.
+	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to
+	// fill in.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Given     bool            `json:"given,omitempty"`
 	// AskedAgain counts how often a guardrail had people asked again.

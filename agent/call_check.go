@@ -56,7 +56,9 @@ func (c *call) checkQuestion() string {
 }
 
 // knownQuestion are the kinds of interruptions, and none.
-var knownQuestion = map[InterruptionKind]bool{"": true, Confirm: true, OutcomeUnknown: true, FieldsRequired: true, ExternalResult: true}
+var knownQuestion = map[InterruptionKind]bool{
+	"": true, Confirm: true, OutcomeUnknown: true, FieldsRequired: true, ExternalResult: true,
+}
 
 // takes says what an approval that answers a question of the kind brings with it.
 var takes = map[InterruptionKind]struct{ output, arguments, must bool }{

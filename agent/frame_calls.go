@@ -58,7 +58,9 @@ func hostedDefinition(server *Tool, name, listed string) Digest {
 }
 
 // unescapeHTML undoes what encoding/json does to a state that it embeds in something else.
-var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029")
+var unescapeHTML = strings.NewReplacer(
+	`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029",
+)
 
 // unchanged reports whether the call was bound to what its tool is now.
 func (f *frame) unchanged(c *call, tool *Tool) bool {
@@ -203,8 +205,8 @@ func (f *frame) asksWhatBecame() bool {
 	})
 }
 
-// mayHaveBegun reports whether there is a call, here or further inside, of which only the journal could say whether it
-// has begun.
+// mayHaveBegun reports whether there is a call, here or further inside, of which only the journal could say whether
+// it has begun.
 func (f *frame) mayHaveBegun() bool {
 	return f.anyCall(func(_ *frame, c *call) bool {
 		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.recorded

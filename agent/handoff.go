@@ -10,8 +10,8 @@ import (
 )
 
 // Handoff lets an agent hand the conversation over to another. To the model it is a tool without side effects; nobody
-// is asked about it. When a response holds other calls too, those are settled first, with every approval they need. Of
-// several handoffs in one response only the first happens.
+// is asked about it. When a response holds other calls too, those are settled first, with every approval they need.
+// Of several handoffs in one response only the first happens.
 type Handoff struct {
 	// Agent takes over. It must not be nil.
 	Agent *Agent
@@ -23,12 +23,12 @@ type Handoff struct {
 	// Validate checks it, and must be set with Parameters.
 	Parameters json.RawMessage
 	Validate   func(json.RawMessage) error
-	// OnHandoff, if set, is called before the other agent takes over; its error is told to the model, and nothing is handed
-	// over. After a crash it may be called again.
+	// OnHandoff, if set, is called before the other agent takes over; its error is told to the model, and nothing is
+	// handed over. After a crash it may be called again.
 	OnHandoff func(ctx context.Context, call *ToolCall) error
 	// Filter, if set, chooses what the other agent sees of the conversation so far. It gets a copy that ends with the
-	// handoff's call and output, and returns what to show; every call in it needs its output. The conversation itself, as
-	// sessions keep it, does not change. See DropToolItems and Transcript.
+	// handoff's call and output, and returns what to show; every call in it needs its output. The conversation
+	// itself, as sessions keep it, does not change. See DropToolItems and Transcript.
 	Filter func(items []Item) []Item
 }
 
@@ -62,7 +62,10 @@ func (h *Handoff) check() error {
 
 // tool returns the handoff as the model sees it.
 func (h *Handoff) tool() *Tool {
-	t := &Tool{Name: h.name(), Description: h.Description, Kind: KindHandoff, Parameters: h.Parameters, Validate: h.Validate, handoff: h}
+	t := &Tool{
+		Name: h.name(), Description: h.Description, Kind: KindHandoff,
+		Parameters: h.Parameters, Validate: h.Validate, handoff: h,
+	}
 	if t.Description == "" {
 		t.Description = "Hand the conversation over to the agent " + h.Agent.Name + "."
 	}

@@ -79,7 +79,9 @@ func (l *loop) endTurn(ctx context.Context) error {
 	return l.checkpoint(ctx)
 }
 
-func (l *loop) endsWith(ctx context.Context, b *ToolUseBehavior, results []ToolResult) (answer string, end bool, err error) {
+func (l *loop) endsWith(
+	ctx context.Context, b *ToolUseBehavior, results []ToolResult,
+) (answer string, end bool, err error) {
 	if len(results) == 0 {
 		return "", false, nil
 	}

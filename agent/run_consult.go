@@ -58,8 +58,8 @@ func (l *loop) ask(ctx context.Context, code, owner string, fn func() error) err
 	return l.consult(ctx, []query{{code, owner, fn, func(err error) error { return err }}})
 }
 
-// safely calls the application's code and turns a panic into errPanic. The log tells where it happened, in what code of
-// whose; nobody is told the panic's value: it may hold arguments.
+// safely calls the application's code and turns a panic into errPanic. The log tells where it happened, in what code
+// of whose; nobody is told the panic's value: it may hold arguments.
 func (l *loop) safely(ctx context.Context, code, owner string, fn func() error) (err error) {
 	defer func() {
 		if recover() != nil {

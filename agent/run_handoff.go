@@ -8,7 +8,8 @@ import (
 )
 
 // textSecondHandoff is what the model reads about a handoff that came too late.
-const textSecondHandoff = "The conversation was handed over by an earlier call of the same response; this call was ignored."
+const textSecondHandoff = "The conversation was handed over by an earlier call of the same response; " +
+	"this call was ignored."
 
 // handOver carries out the handoffs of a turn whose other calls all have their outputs.
 func (l *loop) handOver(ctx context.Context) error {
@@ -98,7 +99,8 @@ func (l *loop) tryHandoff(ctx context.Context, c *call) (*Handoff, ToolOutput, e
 		return h, output, nil
 	}
 	view := l.view(c)
-	err := l.consult(ctx, []query{{"handoff", c.Tool, func() error { return h.OnHandoff(ctx, &view) }, func(err error) error {
+	ask := func() error { return tool.handoff.OnHandoff(ctx, &view) }
+	err := l.consult(ctx, []query{{"handoff", c.Tool, ask, func(err error) error {
 		if err != nil {
 			l.log.WarnContext(ctx, "handoff refused", "handoff", c.Tool)
 			h, output = nil, ToolOutput{Text: "The conversation was not handed over: " + excerptLong(err.Error()) + "."}

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// ToolUseBehavior says what happens when the calls of a turn have their outputs. The zero value calls the model again.
-// At most one of the fields may be set. A rejection, or a call that could not run, never ends a run: the model reads it.
-// Nor does a turn that hands over.
+// ToolUseBehavior says what happens when the calls of a turn have their outputs. The zero value calls the model
+// again. At most one of the fields may be set. A rejection, or a call that could not run, never ends a run: the model
+// reads it. Nor does a turn that hands over.
 type ToolUseBehavior struct {
-	// StopOnFirst ends the run with the output of the first call of the turn, in the model's order, that was carried out.
+	// StopOnFirst ends the run with the output of the first call of the turn, in the model's order, that was carried
+	// out.
 	StopOnFirst bool
 	// StopAt ends the run with the output of the first call that was carried out of a tool with one of the names.
 	StopAt []string
@@ -44,8 +45,8 @@ func (b *ToolUseBehavior) none() bool {
 	return !b.StopOnFirst && len(b.StopAt) == 0 && b.Decide == nil
 }
 
-// mayEnd reports whether the calls could end the run, so that no further model call would follow them. A turn that hands
-// over does not.
+// mayEnd reports whether the calls could end the run, so that no further model call would follow them. A turn that
+// hands over does not.
 func (b *ToolUseBehavior) mayEnd(calls []*call) bool {
 	if slices.ContainsFunc(calls, func(c *call) bool { return c.Kind == KindHandoff && c.Problem == "" }) {
 		return false

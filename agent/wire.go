@@ -59,7 +59,8 @@ func (it *Item) isCall() bool {
 // IsOutput reports whether the item answers a call.
 func (it *Item) IsOutput() bool {
 	switch it.Type {
-	case ItemFunctionCallOutput, ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput, ItemMCPApprovalResponse:
+	case ItemFunctionCallOutput, ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput,
+		ItemMCPApprovalResponse:
 		return true
 	}
 	return false
