@@ -6,7 +6,7 @@ import (
 )
 
 // checkCall returns what is wrong with a saved call, or nothing. It reads the call's arguments from the item.
-func (f *frame) checkCall(c *call, e entry) string {
+func (f *frame) checkCall(c *call, e callEntry) string {
 	it := &f.items[e.item]
 	switch {
 	case !c.isOf(it) || it.Agent != f.agent:

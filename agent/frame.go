@@ -7,23 +7,23 @@ import (
 
 // frame is one conversation of a run: the run itself, or that of an agent which is used as a tool.
 type frame struct {
-	state    *RunState
-	number   int    // 0 for the run itself; the others in the order in which they began
-	parent   *frame // nil for the run itself
-	outer    *call  // the call of parent that this conversation answers
-	entry    string // the agent that it began with
-	agent    string // the agent whose turn it is
-	turn     int
-	maxTurns int
-	items    []Item
-	count    int    // items that a saved conversation says it has
-	input    int    // items that were there before the first turn
-	copies   []span // items that handoffs put there to be shown instead of what precedes them
-	calls    []*call
-	answer   *string // what the agent answered, while it is being checked
-	final    *string
-	ledger   map[string]entry // calls made here, by the provider's id
-	toolbox  *toolbox         // what the agent has now; nil until somebody needed it
+	state     *RunState
+	number    int    // 0 for the run itself; the others in the order in which they began
+	parent    *frame // nil for the run itself
+	outer     *call  // the call of parent that this conversation answers
+	entry     string // the agent that it began with
+	agent     string // the agent whose turn it is
+	turn      int
+	maxTurns  int
+	items     []Item
+	count     int    // items that a saved conversation says it has
+	input     int    // items that were there before the first turn
+	copies    []span // items that handoffs put there to be shown instead of what precedes them
+	calls     []*call
+	answer    *string // what the agent answered, while it is being checked
+	final     *string
+	callsByID map[string]callEntry // calls made here, by the provider's id
+	toolbox   *toolbox             // what the agent has now; nil until somebody needed it
 }
 
 // span is the items from From up to but not including To.
@@ -32,8 +32,8 @@ type span struct {
 	To   int `json:"to"`
 }
 
-// entry says where the call of an id is, and whether it has its output.
-type entry struct {
+// callEntry says where the call of an id is, and whether it has its output.
+type callEntry struct {
 	item     int
 	answered bool
 }
@@ -42,14 +42,14 @@ type entry struct {
 func (f *frame) append(it Item) {
 	switch {
 	case it.isCall():
-		if f.ledger == nil {
-			f.ledger = make(map[string]entry)
+		if f.callsByID == nil {
+			f.callsByID = make(map[string]callEntry)
 		}
-		f.ledger[it.CallID] = entry{item: len(f.items)}
+		f.callsByID[it.CallID] = callEntry{item: len(f.items)}
 	case it.IsOutput():
-		e := f.ledger[it.CallID]
+		e := f.callsByID[it.CallID]
 		e.answered = true
-		f.ledger[it.CallID] = e
+		f.callsByID[it.CallID] = e
 	}
 	f.appendCopy(it)
 }
@@ -180,9 +180,9 @@ func (f *frame) outputOf(c *call, out ToolOutput) Item { return answer(f.callIte
 // hasCalled reports whether the agent has made a call in this conversation.
 func (f *frame) hasCalled(agent string) bool {
 	if f.entry == f.agent {
-		return len(f.ledger) > 0
+		return len(f.callsByID) > 0
 	}
-	for _, e := range f.ledger {
+	for _, e := range f.callsByID {
 		if f.items[e.item].Agent == agent {
 			return true
 		}
@@ -199,7 +199,7 @@ func (f *frame) held(indexes []int) bool {
 		case i != indexes[0]+n:
 			return false
 		case it.isCall() && i >= f.input:
-			return !f.ledger[it.CallID].answered
+			return !f.callsByID[it.CallID].answered
 		case it.Type != ItemReasoning:
 			return false
 		}

@@ -117,7 +117,7 @@ func (f *frame) tool(c *call) *Tool {
 }
 
 // callItem returns the item of a call of the turn.
-func (f *frame) callItem(c *call) *Item { return &f.items[f.ledger[c.ID].item] }
+func (f *frame) callItem(c *call) *Item { return &f.items[f.callsByID[c.ID].item] }
 
 // tools returns the toolbox, at least what is in it without asking toolsets.
 func (f *frame) tools() *toolbox {

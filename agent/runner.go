@@ -27,7 +27,7 @@ type Runner struct {
 	// tool counts as one call, and has the same bound for its own.
 	MaxParallelCalls int
 	// RejectionMessage words what the model reads when a call was rejected without a message. Nil, an empty text, an
-	// error or a panic mean DefaultRejection.
+	// error or a panic mean DefaultRejection. It is called from several goroutines at once.
 	RejectionMessage func(ctx context.Context, call *ToolCall) (string, error)
 	// ModelOf, if set, chooses the model of an agent instead of Agent.Model, for instance to wrap it.
 	ModelOf func(a *Agent) Model
@@ -55,9 +55,9 @@ type RunOptions struct {
 	// Context is handed to gates and tools; nil means an empty one with a random id. On Resume the state's id stands.
 	Context *RunContext
 	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of
-	// it runs, when outputs arrive, and when the session was written. It is called from one goroutine at a time; its
-	// error ends the run. The first delta of a Run starts at zero, the first of a Resume at the number of items the
-	// state had.
+	// it runs, when outputs arrive (each, or some at a time where a turn has many calls), and when the session was
+	// written. It is called from one goroutine at a time; its error ends the run. The first delta of a Run starts at
+	// zero, the first of a Resume at the number of items the state had.
 	Checkpoint func(ctx context.Context, d Delta) error
 	// Stop, when closed, ends the run before its next model call with ErrStopped, as it stands between two turns.
 	// Resume goes on. Nil: never.

@@ -132,7 +132,7 @@ func (r *response) addCall(it Item, arguments string) error {
 
 // earlier returns the call of this run that has the id already.
 func (r *response) earlier(callID string) *Item {
-	if e, ok := r.frame.ledger[callID]; ok {
+	if e, ok := r.frame.callsByID[callID]; ok {
 		return &r.frame.items[e.item]
 	}
 	for i := range r.items {
