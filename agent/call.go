@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"countersign/agent/internal/strictjson"
@@ -36,7 +34,8 @@ type call struct {
 	// Preconditions are what Tool.Preconditions said; Unbound says that it has still to be asked.
 	Preconditions []string `json:"facts,omitempty"`
 	Unbound       bool     `json:"unbound,omitempty"`
-	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to fill in.
+	// Arguments replace those of the item: a person changed or completed them. Given says that nothing is left to
+	// fill in.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Given     bool            `json:"given,omitempty"`
 	// AskedAgain counts how often a guardrail had people asked again.
@@ -68,95 +67,10 @@ func (c *call) arguments() json.RawMessage {
 	return c.written
 }
 
-// newCall reads a call of the model. Whatever is wrong with it becomes its problem.
-func (f *frame) newCall(it *Item, written string) *call {
-	c := &call{ID: it.CallID, Tool: it.Name, State: callNew}
-	tool := f.tools().find(it)
-	foreign := it.foreign(tool)
-	if tool == nil || foreign != "" {
-		switch {
-		case tool != nil:
-			c.Tool, c.Kind = tool.Name, tool.kind()
-		case c.Tool == "":
-			c.Tool = string(it.Type)
-		}
-		c.Problem = cmp.Or(foreign, unknownTool(f.toolbox, c.Tool))
-		return c
-	}
-	c.Tool, c.Kind = tool.Name, tool.kind()
-	arguments, err := it.arguments(written)
-	if err == nil {
-		c.written = arguments
-		err = tool.validateCall(c)
-	}
-	if err != nil {
-		c.Problem = unusableArguments(err)
-		c.written = nil
-		return c
-	}
-	c.bind(f.definitionOf(it, tool))
-	return c
-}
-
-// definition returns the definition of what the call would run: that of the tool, and for a hosted MCP server that of
-// the server's tool as it was last listed.
-func (f *frame) definition(c *call, tool *Tool) Digest { return f.definitionOf(f.callItem(c), tool) }
-
-func (f *frame) definitionOf(it *Item, tool *Tool) Digest {
-	if it.Type != ItemMCPApprovalRequest {
-		return tool.Digest()
-	}
-	server := tool.Digest()
-	h := newParts("countersign.hosted/1")
-	h.add(string(server[:]))
-	h.add(it.Name)
-	h.add(f.listed(it.Server, it.Name))
-	return h.sum()
-}
-
-// listed returns how a hosted MCP server described one of its tools last, or nothing.
-func (f *frame) listed(server, name string) string {
-	for _, it := range slices.Backward(f.items) {
-		if it.Type != ItemMCPListTools || it.Server != server {
-			continue
-		}
-		var list struct {
-			Tools []json.RawMessage `json:"tools"`
-		}
-		if json.Unmarshal(it.Raw, &list) != nil {
-			return ""
-		}
-		for _, raw := range list.Tools {
-			var tool struct {
-				Name string `json:"name"`
-			}
-			if json.Unmarshal(raw, &tool) == nil && tool.Name == name {
-				return string(raw)
-			}
-		}
-		return ""
-	}
-	return ""
-}
-
 // bind binds the call to the definition, its arguments and its facts.
 func (c *call) bind(definition Digest) {
 	digest := definition.Call(c.arguments(), c.Preconditions...)
 	c.Definition, c.Digest = &definition, &digest
-}
-
-// rebind binds the call to what the tool is now. Whether a call has begun that was cleared for the tool as it was,
-// somebody has to find out, unless it does not matter.
-func (f *frame) rebind(c *call, tool *Tool) {
-	c.Kind = tool.kind()
-	c.bind(f.definition(c, tool))
-	switch {
-	case c.State == callCleared && tool.repeatable():
-		c.enter(callNew)
-	case c.State == callCleared:
-		c.ask(OutcomeUnknown)
-		c.Renew, c.Attempt = true, c.Attempt+1
-	}
 }
 
 // ask makes the call wait for an answer to the question and forgets any it had. Attempt is kept: it counts questions

@@ -6,7 +6,7 @@ import (
 )
 
 // checkCall returns what is wrong with a saved call, or nothing. It reads the call's arguments from the item.
-func (f *frame) checkCall(c *call, e entry) string {
+func (f *frame) checkCall(c *call, e callEntry) string {
 	it := &f.items[e.item]
 	switch {
 	case !c.isOf(it) || it.Agent != f.agent:
@@ -56,7 +56,9 @@ func (c *call) checkQuestion() string {
 }
 
 // knownQuestion are the kinds of interruptions, and none.
-var knownQuestion = map[InterruptionKind]bool{"": true, Confirm: true, OutcomeUnknown: true, FieldsRequired: true, ExternalResult: true}
+var knownQuestion = map[InterruptionKind]bool{
+	"": true, Confirm: true, OutcomeUnknown: true, FieldsRequired: true, ExternalResult: true,
+}
 
 // takes says what an approval that answers a question of the kind brings with it.
 var takes = map[InterruptionKind]struct{ output, arguments, must bool }{

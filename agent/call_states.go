@@ -43,8 +43,9 @@ const (
 	describes = hasPreconditions | hasUnbound | hasArguments | hasGiven | hasAskedAgain
 )
 
-// callStates is the table of call states: what every call in a state has, what it may have, and which states can follow.
-// A call changes its state by callState.enter alone, and a saved call that is in none of these states is not read.
+// callStates is the table of call states: what every call in a state has, what it may have, and which states can
+// follow. A call changes its state by callState.enter alone, and a saved call that is in none of these states is not
+// read.
 var callStates = map[callState]struct {
 	has, may members
 	next     []callState
@@ -83,8 +84,8 @@ func (c *call) phase() callState {
 	return c.State
 }
 
-// enter moves the call to a state that can follow its own, and forgets what calls in that state do not have. A move that
-// the table does not know is a mistake in this package.
+// enter moves the call to a state that can follow its own, and forgets what calls in that state do not have. A move
+// that the table does not know is a mistake in this package.
 func (c *call) enter(next callState) {
 	if !slices.Contains(callStates[c.phase()].next, next) {
 		panic("agent: a call cannot become " + string(next) + " that is " + string(c.phase()))

@@ -48,11 +48,13 @@ func (o *RunOptions) checkServer(g graph) error {
 	}
 	for _, a := range g {
 		if len(a.OutputGuardrails) > 0 {
-			return fmt.Errorf("%w: agent %q has output guardrails, but the provider keeps its answers before they are checked", ErrConfig, a.Name)
+			return fmt.Errorf("%w: agent %q has output guardrails, but the provider keeps its answers before they are checked",
+				ErrConfig, a.Name)
 		}
 		for i := range a.Handoffs {
 			if a.Handoffs[i].Filter != nil {
-				return fmt.Errorf("%w: agent %q filters a handoff, but the provider keeps the conversation as it is", ErrConfig, a.Name)
+				return fmt.Errorf("%w: agent %q filters a handoff, but the provider keeps the conversation as it is",
+					ErrConfig, a.Name)
 			}
 		}
 	}

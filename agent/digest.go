@@ -18,8 +18,8 @@ import (
 //	"countersign.tool/1", kind, name, description, schema as written, version, number of attributes, attributes…
 //	"countersign.tool/2", the same, wire form, hosted description, number of fields, fields…, external
 //
-// The second form is that of tools that have one of the parts which the first lacks. The definition of a call of a hosted
-// MCP server's tool also holds that tool as the server listed it:
+// The second form is that of tools that have one of the parts which the first lacks. The definition of a call of a
+// hosted MCP server's tool also holds that tool as the server listed it:
 //
 //	"countersign.hosted/1", definition digest of the server, name of the tool, its listed description
 //

@@ -7,23 +7,23 @@ import (
 
 // frame is one conversation of a run: the run itself, or that of an agent which is used as a tool.
 type frame struct {
-	state    *RunState
-	number   int    // 0 for the run itself; the others in the order in which they began
-	parent   *frame // nil for the run itself
-	outer    *call  // the call of parent that this conversation answers
-	entry    string // the agent that it began with
-	agent    string // the agent whose turn it is
-	turn     int
-	maxTurns int
-	items    []Item
-	count    int    // items that a saved conversation says it has
-	input    int    // items that were there before the first turn
-	copies   []span // items that handoffs put there to be shown instead of what precedes them
-	calls    []*call
-	answer   *string // what the agent answered, while it is being checked
-	final    *string
-	ledger   map[string]entry // calls made here, by the provider's id
-	toolbox  *toolbox         // what the agent has now; nil until somebody needed it
+	state     *RunState
+	number    int    // 0 for the run itself; the others in the order in which they began
+	parent    *frame // nil for the run itself
+	outer     *call  // the call of parent that this conversation answers
+	entry     string // the agent that it began with
+	agent     string // the agent whose turn it is
+	turn      int
+	maxTurns  int
+	items     []Item
+	count     int    // items that a saved conversation says it has
+	input     int    // items that were there before the first turn
+	copies    []span // items that handoffs put there to be shown instead of what precedes them
+	calls     []*call
+	answer    *string // what the agent answered, while it is being checked
+	final     *string
+	callsByID map[string]callEntry // calls made here, by the provider's id
+	toolbox   *toolbox             // what the agent has now; nil until somebody needed it
 }
 
 // span is the items from From up to but not including To.
@@ -32,8 +32,8 @@ type span struct {
 	To   int `json:"to"`
 }
 
-// entry says where the call of an id is, and whether it has its output.
-type entry struct {
+// callEntry says where the call of an id is, and whether it has its output.
+type callEntry struct {
 	item     int
 	answered bool
 }
@@ -42,14 +42,14 @@ type entry struct {
 func (f *frame) append(it Item) {
 	switch {
 	case it.isCall():
-		if f.ledger == nil {
-			f.ledger = make(map[string]entry)
+		if f.callsByID == nil {
+			f.callsByID = make(map[string]callEntry)
 		}
-		f.ledger[it.CallID] = entry{item: len(f.items)}
+		f.callsByID[it.CallID] = callEntry{item: len(f.items)}
 	case it.IsOutput():
-		e := f.ledger[it.CallID]
+		e := f.callsByID[it.CallID]
 		e.answered = true
-		f.ledger[it.CallID] = e
+		f.callsByID[it.CallID] = e
 	}
 	f.appendCopy(it)
 }
@@ -135,127 +135,6 @@ func (f *frame) each(fn func(*frame) error) error {
 	return nil
 }
 
-// waits reports whether a call of the turn waits for people, here or further inside.
-func (f *frame) waits() bool {
-	for _, c := range f.calls {
-		if c.Output == nil && (c.State == callWaiting || c.Nested != nil) {
-			return true
-		}
-	}
-	return false
-}
-
-// asksWhatBecame reports whether people have still to say what became of a call, here or further inside.
-func (f *frame) asksWhatBecame() bool {
-	return f.anyCall(func(f *frame, c *call) bool {
-		return c.Question == OutcomeUnknown && c.State == callWaiting && c.Output == nil && f.ruling(c).verdict == undecided
-	})
-}
-
-// mayHaveBegun reports whether there is a call, here or further inside, of which only the journal could say whether it
-// has begun.
-func (f *frame) mayHaveBegun() bool {
-	return f.anyCall(func(_ *frame, c *call) bool {
-		return c.State == callCleared && c.Output == nil && c.Nested == nil && c.Kind != KindAgent && !c.recorded
-	})
-}
-
-func (f *frame) anyCall(is func(*frame, *call) bool) bool {
-	found := false
-	_ = f.each(func(f *frame) error {
-		found = found || slices.ContainsFunc(f.calls, func(c *call) bool { return is(f, c) })
-		return nil
-	})
-	return found
-}
-
-// done reports whether every call of the turn has its output.
-func (f *frame) done() bool {
-	for _, c := range f.calls {
-		if c.State != callDone {
-			return false
-		}
-	}
-	return true
-}
-
-// tool returns the tool of a call as the agent has it now, or nil.
-func (f *frame) tool(c *call) *Tool {
-	return f.tools().find(f.callItem(c))
-}
-
-// callItem returns the item of a call of the turn.
-func (f *frame) callItem(c *call) *Item { return &f.items[f.ledger[c.ID].item] }
-
-// tools returns the toolbox, at least what is in it without asking toolsets.
-func (f *frame) tools() *toolbox {
-	if f.toolbox == nil {
-		f.toolbox = f.state.graph[f.agent].ownTools()
-	}
-	return f.toolbox
-}
-
-// toolCall returns the call as gates, tools and people see it. Nothing in it is shared.
-func (f *frame) toolCall(c *call) ToolCall {
-	name := c.Tool
-	if it := f.callItem(c); it.Type == ItemMCPApprovalRequest {
-		name = it.Server + "." + it.Name
-	}
-	return ToolCall{
-		ID:         c.ID,
-		Tool:       name,
-		Kind:       c.Kind,
-		Arguments:  slices.Clone(c.arguments()),
-		Agent:      f.agent,
-		Path:       f.path(),
-		Turn:       f.turn,
-		EffectID:   f.effectID(c.ID),
-		AskedAgain: c.AskedAgain,
-	}
-}
-
-// interruption returns the question that the call waits for.
-func (f *frame) interruption(c *call) Interruption {
-	in := Interruption{
-		ID:            f.interruptionID(c.ID),
-		Kind:          c.Question,
-		Attempt:       c.Attempt,
-		Call:          f.toolCall(c),
-		Definition:    *c.Definition,
-		Digest:        *c.Digest,
-		Preconditions: slices.Clone(c.Preconditions),
-	}
-	if c.Arguments != nil {
-		in.Original = slices.Clone(c.written)
-	}
-	if c.Question == FieldsRequired {
-		if tool := f.tool(c); tool != nil {
-			in.Fields = tool.fields()
-		}
-	}
-	return in
-}
-
-// question returns the open call that in asks about.
-func (f *frame) question(in *Interruption) (*call, *frame, error) {
-	for _, c := range f.calls {
-		if c.Nested != nil {
-			if found, at, err := c.Nested.question(in); err == nil || err == ErrStale {
-				return found, at, err
-			}
-			continue
-		}
-		if c.State != callWaiting || c.Output != nil || f.interruptionID(c.ID) != in.ID {
-			continue
-		}
-		if in.Digest != *c.Digest || in.Kind != c.Question || in.Attempt != c.Attempt {
-			return nil, nil, ErrStale
-		}
-		return c, f, nil
-	}
-	return nil, nil, ErrUnknownInterruption
-}
-
 // nest begins a conversation of the tool's agent, which answers the call.
 func (f *frame) nest(c *call, t *Tool, input []Item) (*frame, error) {
 	s, name := f.state, t.agent.Name
@@ -271,4 +150,59 @@ func (f *frame) nest(c *call, t *Tool, input []Item) (*frame, error) {
 	s.frames++
 	c.Nested = inner
 	return inner, nil
+}
+
+// handTo makes the handoff's agent the one whose turn it is, and has it see what the filter showed, if there is one.
+func (f *frame) handTo(h *Handoff, shown []Item) {
+	f.agent, f.toolbox = h.Agent.Name, nil
+	if h.Filter == nil {
+		return
+	}
+	f.copies = append(f.copies, span{From: len(f.items), To: len(f.items) + len(shown)})
+	for _, it := range shown {
+		f.appendCopy(it)
+	}
+}
+
+// outputText returns the output of the call with the id.
+func (f *frame) outputText(callID string) string {
+	for _, it := range slices.Backward(f.items) {
+		if it.IsOutput() && it.CallID == callID {
+			return it.Output
+		}
+	}
+	return ""
+}
+
+// outputOf returns the item that answers a call of the turn.
+func (f *frame) outputOf(c *call, out ToolOutput) Item { return answer(f.callItem(c), f.agent, out) }
+
+// hasCalled reports whether the agent has made a call in this conversation.
+func (f *frame) hasCalled(agent string) bool {
+	if f.entry == f.agent {
+		return len(f.callsByID) > 0
+	}
+	for _, e := range f.callsByID {
+		if f.items[e.item].Agent == agent {
+			return true
+		}
+	}
+	return false
+}
+
+// held reports whether the first of the items must wait: a call without its output, or the reasoning that directly
+// precedes such a call.
+func (f *frame) held(indexes []int) bool {
+	for n, i := range indexes {
+		it := &f.items[i]
+		switch {
+		case i != indexes[0]+n:
+			return false
+		case it.isCall() && i >= f.input:
+			return !f.callsByID[it.CallID].answered
+		case it.Type != ItemReasoning:
+			return false
+		}
+	}
+	return false
 }

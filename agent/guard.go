@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -197,32 +196,4 @@ func (l *loop) history() int {
 		return 0
 	}
 	return l.state.session.Saved
-}
-
-// guardAnswer checks an answer.
-func (l *loop) guardAnswer(ctx context.Context, answer string) error {
-	if o := l.agent.Output; o != nil {
-		if err := l.safely(ctx, "output schema", l.agent.Name, func() error { return o.check(answer) }); err != nil {
-			return fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
-		}
-	}
-	for _, g := range l.agent.OutputGuardrails {
-		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errNotJSONObject = errors.New("it is not a JSON object")
-
-// check reports whether the answer is what the schema asks for, as far as that is known here.
-func (o *OutputSchema) check(answer string) error {
-	if !json.Valid([]byte(answer)) || firstByte([]byte(answer)) != '{' {
-		return errNotJSONObject
-	}
-	if o.Validate == nil {
-		return nil
-	}
-	return o.Validate(json.RawMessage(answer))
 }

@@ -26,7 +26,8 @@ const (
 	Trip VerdictAction = "trip"
 )
 
-// ToolInputGuardrail checks a call before it runs. An error or a panic ends the run: what cannot be checked does not run.
+// ToolInputGuardrail checks a call before it runs. An error or a panic ends the run: what cannot be checked does not
+// run.
 type ToolInputGuardrail struct {
 	Name string
 	// BeforeApproval also runs it before people are asked: a Replace then spares them the question.

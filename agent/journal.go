@@ -19,7 +19,8 @@ type Effect struct {
 	Decided, Always bool
 	// Review says that the gate would have asked but only wants the call looked at afterwards; see Tool.Audit.
 	Review bool
-	// Preconditions are what Tool.Preconditions said; Original are the arguments that the model wrote, when a person changed them.
+	// Preconditions are what Tool.Preconditions said; Original are the arguments that the model wrote, when a person
+	// changed them.
 	Preconditions []string
 	Original      json.RawMessage
 	// Retry says that a person asked to run it again although an earlier execution has an unknown outcome. Attempt

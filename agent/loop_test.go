@@ -131,18 +131,20 @@ func TestGatesSideBySide(t *testing.T) {
 	})
 }
 
-// TestGateEndsItsGoroutine asks people when a gate ends its goroutine.
+// TestGateEndsItsGoroutine asks people when one of several gates ends its goroutine.
 func TestGateEndsItsGoroutine(t *testing.T) {
 	t.Parallel()
 	tool := frozenTool("pay")
-	tool.NeedsApproval = func(context.Context, *agent.ToolCall) (bool, error) {
-		runtime.Goexit()
+	tool.NeedsApproval = func(_ context.Context, c *agent.ToolCall) (bool, error) {
+		if c.ID == "c1" {
+			runtime.Goexit()
+		}
 		return false, nil
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)), scripted.Say("Done."))}
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
-	if err != nil || len(res.Interruptions) != 1 {
+	if err != nil || len(res.Interruptions) != 1 || res.Interruptions[0].Call.ID != "c1" {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
@@ -172,9 +174,15 @@ func TestStateInALoopOverEvents(t *testing.T) {
 	inner := frozenTool("look")
 	clerk := &agent.Agent{Name: "clerk", Tools: []agent.Tool{inner}, Model: scripted.New(
 		scripted.Calls(scripted.Call("n1", "look", `{"amount":1}`), scripted.Call("n2", "look", `{"amount":2}`)), scripted.Say("Inside."))}
-	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{frozenTool("pay"), clerk.AsTool("ask", "")}, Model: scripted.New(
+	model := scripted.New(
 		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "ask", `{"input":"x"}`), scripted.Call("c3", "ask", `{"input":"y"}`)),
-		scripted.Say("Done."), scripted.Say("Read."))}
+		scripted.Calls(scripted.Call("c4", "transfer_to_desk", `{}`), scripted.Call("c5", "transfer_to_desk", `{}`)),
+		scripted.Say("Done."), scripted.Say("Read."))
+	desk := &agent.Agent{Name: "desk", Model: model}
+	a := &agent.Agent{
+		Name: "ops", Tools: []agent.Tool{frozenTool("pay"), clerk.AsTool("ask", "")}, Model: model,
+		Handoffs: []agent.Handoff{{Agent: desk}},
+	}
 	r := new(agent.Runner)
 	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{MaxTurns: 1})
 	if !errors.Is(err, agent.ErrMaxTurns) {
@@ -184,7 +192,9 @@ func TestStateInALoopOverEvents(t *testing.T) {
 	events, added := 0, false
 	for e := range stream.Events() {
 		events++
-		_, _ = res.State.Undecided(), marshalled(t, res.State.Clone())
+		_ = res.State.Undecided()
+		_, err := agent.DecodeRunState([]byte(marshalled(t, res.State.Clone())), a)
+		must(t, err)
 		if _, ok := e.(agent.ModelText); ok && !added {
 			added = true
 			must(t, res.State.AddInput(agent.UserMessage("One more thing.")))
@@ -194,5 +204,33 @@ func TestStateInALoopOverEvents(t *testing.T) {
 	must(t, err)
 	if events < 10 || !added || !strings.Contains(describe(res.State.Items()), "user: One more thing.\n") {
 		t.Errorf("%d events, added %v, then\n%s", events, added, describe(res.State.Items()))
+	}
+}
+
+// TestAnswersInALoopOverEvents answers each question as it is asked: the run goes on by itself.
+func TestAnswersInALoopOverEvents(t *testing.T) {
+	t.Parallel()
+	pay := frozenTool("pay")
+	pay.NeedsApproval = agent.AlwaysAsk
+	clerk := &agent.Agent{Name: "clerk", Tools: []agent.Tool{pay}, Model: scripted.New(
+		scripted.Calls(scripted.Call("n1", "pay", `{"amount":3}`)), scripted.Say("Inside."))}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay, clerk.AsTool("ask", "")}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`), scripted.Call("c3", "ask", `{"input":"x"}`)),
+		scripted.Say("Done."))}
+	r := new(agent.Runner)
+	begun, err := r.Run(t.Context(), a, nil, agent.RunOptions{MaxTurns: 1})
+	if !errors.Is(err, agent.ErrMaxTurns) {
+		t.Fatal(err)
+	}
+	stream := r.StreamResume(t.Context(), a, begun.State, agent.RunOptions{MaxTurns: 10})
+	asked := 0
+	for e := range stream.Events() {
+		if e, ok := e.(agent.ApprovalRequested); ok {
+			asked++
+			must(t, begun.State.Approve(e.Interruption, agent.ApproveOptions{}))
+		}
+	}
+	if res, err := stream.Result(); err != nil || !res.State.Finished() || asked != 3 {
+		t.Errorf("asked %d times, then %+v, %v", asked, res, err)
 	}
 }

@@ -19,20 +19,22 @@ type AgentUse struct {
 var errNilAgent = errors.New("AsTool of a nil agent")
 
 // inputSchema is the schema of an agent's tool without parameters of its own.
-const inputSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
+const inputSchema = `{"type":"object","properties":{"input":{"type":"string"}},` +
+	`"required":["input"],"additionalProperties":false}`
 
 // AsTool returns a tool that lets another agent use this one: the agent gets the call's input, works with its own
-// tools, and its answer is the call's output. An empty name is the agent's own. The caller may set further fields of the
-// tool: Use, a gate, or Parameters with Validate, where the model shall say something else than one text.
+// tools, and its answer is the call's output. An empty name is the agent's own. The caller may set further fields of
+// the tool: Use, a gate, or Parameters with Validate, where the model shall say something else than one text.
 //
 // Questions about calls of the agent's own tools are interruptions of the run that uses it, with the path of agents,
 // and are answered there. Siblings that nobody is asked about run meanwhile. The agent sees nothing of the outer
-// conversation, has its own count of turns, and its usage is part of the run's. A decision with Always about one of its
-// tools holds for the rest of the run, also when it is used again. A gate on the returned tool is a question of its own,
-// before the agent begins.
+// conversation, has its own count of turns, and its usage is part of the run's. A decision with Always about one of
+// its tools holds for the rest of the run, also when it is used again. A gate on the returned tool is a question of
+// its own, before the agent begins.
 //
-// An agent that runs out of turns, answers against the protocol or trips a guardrail ends its use only: the model that
-// used it reads why, once nothing inside has an unknown outcome any more. Other errors end the run, which can be resumed.
+// An agent that runs out of turns, answers against the protocol or trips a guardrail ends its use only: the model
+// that used it reads why, once nothing inside has an unknown outcome any more. Other errors end the run, which can be
+// resumed.
 func (a *Agent) AsTool(name, description string) Tool {
 	if a == nil {
 		return Tool{Name: name, err: errNilAgent}

@@ -22,7 +22,7 @@ func TestReadmeProgram(t *testing.T) {
 	if !ok {
 		t.Fatal("the README has no program in its library section")
 	}
-	if n := strings.Count(program, "\n"); n > 60 {
+	if n := strings.Count(program, "\n"); n > 56 {
 		t.Errorf("the program has %d lines", n)
 	}
 	dir := t.TempDir()

@@ -34,8 +34,12 @@ func (l *loop) consult(ctx context.Context, queries []query) error {
 	return nil
 }
 
-// sideBySide asks every query in a goroutine of its own, which has ended when it returns.
+// sideBySide asks every query in a goroutine of its own, which has ended when it returns. One alone needs none.
 func (l *loop) sideBySide(ctx context.Context, queries []query, failures []error) {
+	if len(queries) == 1 {
+		failures[0] = l.safely(ctx, queries[0].code, queries[0].owner, queries[0].ask)
+		return
+	}
 	limit := make(chan struct{}, maxQueries)
 	var asked sync.WaitGroup
 	for i, q := range queries {
@@ -54,8 +58,8 @@ func (l *loop) ask(ctx context.Context, code, owner string, fn func() error) err
 	return l.consult(ctx, []query{{code, owner, fn, func(err error) error { return err }}})
 }
 
-// safely calls the application's code and turns a panic into errPanic. The log tells where it happened, in what code of
-// whose; nobody is told the panic's value: it may hold arguments.
+// safely calls the application's code and turns a panic into errPanic. The log tells where it happened, in what code
+// of whose; nobody is told the panic's value: it may hold arguments.
 func (l *loop) safely(ctx context.Context, code, owner string, fn func() error) (err error) {
 	defer func() {
 		if recover() != nil {

@@ -24,7 +24,8 @@ const (
 	actStop                   // end the run with an error
 )
 
-// step is an action with what it takes. decide returns one, and so does the execution of a call; apply carries it out.
+// step is an action with what it takes. decide returns one, and so does the execution of a call; apply carries it
+// out.
 type step struct {
 	act    action
 	err    error  // refuse, stop
@@ -47,8 +48,8 @@ func stop(err error) step { return step{act: actStop, err: err} }
 
 func ask(question InterruptionKind) step { return step{act: actAsk, question: question, renew: true} }
 
-// knowledge is what decide rests on beside the call and its tool: what is recorded, and what the application's code has
-// said about the call since the run went on. Nothing of the latter is saved.
+// knowledge is what decide rests on beside the call and its tool: what is recorded, and what the application's code
+// has said about the call since the run went on. Nothing of the latter is saved.
 type knowledge struct {
 	ruling  ruling // what people, a program or a standing answer said
 	invalid error  // why the tool does not take the arguments
@@ -84,7 +85,7 @@ func decide(c *call, t *Tool, k knowledge) step {
 		return step{act: actReport}
 	case t == nil:
 		return stop(fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool))
-	case c.State != callCleared && k.invalid != nil: // a cleared one may have begun, and the journal knows what became of it
+	case c.State != callCleared && k.invalid != nil: // a cleared one may have begun, and the journal knows
 		return step{act: actRefuse, err: k.invalid}
 	case c.State == callWaiting && k.ruling.verdict == undecided:
 		return step{act: actWait}

@@ -19,10 +19,10 @@ type outcome struct {
 	step
 }
 
-// execute runs the jobs of the batch side by side and takes each outcome into the state as it comes. After an error no
-// further job starts; those that run are waited for and recorded, because they have happened, also when a checkpoint
-// panics or ends the goroutine. A panic of code that nothing guards (models and toolsets of agents inside, journals)
-// goes on then where the caller can recover from it.
+// execute runs the jobs of the batch side by side and takes each outcome into the state as it comes. After an error
+// no further job starts; those that run are waited for and recorded, because they have happened, also when a
+// checkpoint panics or ends the goroutine. A panic of code that nothing guards (models and toolsets of agents inside,
+// journals) goes on then where the caller can recover from it.
 func (l *loop) execute(ctx context.Context, b *batch) error {
 	jobs, outcomes := b.jobs, make(chan outcome, len(b.jobs)) // room for all, so that no job waits to tell
 	running, unsaved := 0, 0
@@ -63,8 +63,8 @@ func (l *loop) execute(ctx context.Context, b *batch) error {
 	return failed
 }
 
-// checkpointEvery returns after how many outputs of so many calls there is a checkpoint. Each of them holds all calls of
-// the turn, so that one after each output would cost time and space in proportion to the square of their number.
+// checkpointEvery returns after how many outputs of so many calls there is a checkpoint. Each of them holds all calls
+// of the turn, so that one after each output would cost time and space in proportion to the square of their number.
 func checkpointEvery(calls int) int { return max(1, calls/8) }
 
 func (l *loop) parallel(jobs int) int {

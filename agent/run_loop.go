@@ -9,10 +9,10 @@ import (
 
 // execution is one Run or Resume on its way.
 //
-// Agents that are used as tools work side by side, each in a loop of its own, and all of them change one state. Whoever
-// works on the state holds its lock, and lets go of it (unlocked) for everything that is not the state's own business:
-// models, tools, gates, guardrails, hooks, journals. Checkpoints are taken under the lock, so they are consistent, and
-// one at a time.
+// Agents that are used as tools work side by side, each in a loop of its own, and all of them change one state.
+// Whoever works on the state holds its lock, and lets go of it (unlocked) for everything that is not the state's own
+// business: models, tools, gates, guardrails, hooks, journals. Checkpoints are taken under the lock, so they are
+// consistent, and one at a time.
 type execution struct {
 	*Runner
 	RunOptions
@@ -37,7 +37,8 @@ type loop struct {
 }
 
 func (x *execution) loop(f *frame) *loop {
-	return &loop{execution: x, frame: f, agent: x.state.graph[f.agent], log: x.base.With("run", x.state.id, "agent", f.agent)}
+	log := x.base.With("run", x.state.id, "agent", f.agent)
+	return &loop{execution: x, frame: f, agent: x.state.graph[f.agent], log: log}
 }
 
 // unlocked calls fn while others may work on the state.
@@ -47,8 +48,8 @@ func (x *execution) unlocked(fn func()) {
 	fn()
 }
 
-// emit hands an event to whoever streams the run, and returns when it has been looked at. The caller holds the lock, so
-// that nobody changes the state meanwhile: the consumer may read it.
+// emit hands an event to whoever streams the run, and returns when it has been looked at. The caller holds the lock,
+// so that nobody changes the state meanwhile: the consumer may read it.
 func (x *execution) emit(e Event) {
 	if x.events != nil {
 		x.events(e)
@@ -109,7 +110,9 @@ func (l *loop) advance(ctx context.Context) (waits bool, err error) {
 	switch {
 	case f.answer != nil && len(l.agent.OutputGuardrails) == 0: // the checkpoint comes with the end
 		return false, nil
-	case len(f.calls) == 0, !l.turnsLeft() && !l.agent.ToolUse.mayEnd(f.calls): // the answer is there, or nothing more may happen
+	case len(f.calls) == 0: // the answer is there
+		return false, l.checkpoint(ctx)
+	case !l.turnsLeft() && !l.agent.ToolUse.mayEnd(f.calls): // nothing more may happen
 		return false, l.checkpoint(ctx)
 	}
 	return l.work(ctx, true)
@@ -152,23 +155,6 @@ func stopped(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err
-}
-
-// conclude checks an answer and ends the conversation with it.
-func (l *loop) conclude(ctx context.Context) error {
-	f := l.frame
-	if err := l.guardAnswer(ctx, *f.answer); err != nil {
-		return err
-	}
-	f.final, f.answer = f.answer, nil
-	l.unlocked(func() {
-		l.hook(ctx, func(h *Hooks) {
-			if h.AgentEnd != nil {
-				h.AgentEnd(ctx, l.agent, *f.final)
-			}
-		})
-	})
-	return l.checkpoint(ctx)
 }
 
 // checkpoint hands out what changed since the last one.

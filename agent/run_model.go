@@ -33,8 +33,8 @@ func (l *loop) turn(ctx context.Context) error {
 		return fmt.Errorf("turn %d: %w", f.turn+1, err)
 	}
 	l.acknowledge(resp)
-	for _, it := range f.items[before:] {
-		l.emit(ItemAdded{Path: f.path(), Item: it})
+	if l.events != nil {
+		l.emitItems(f.path(), before)
 	}
 	return nil
 }
@@ -106,17 +106,4 @@ func (l *loop) request() *ModelRequest {
 		l.state.server.address(req, f.items)
 	}
 	return req
-}
-
-// hasCalled reports whether the agent has made a call in this conversation.
-func (f *frame) hasCalled(agent string) bool {
-	if f.entry == f.agent {
-		return len(f.ledger) > 0
-	}
-	for _, e := range f.ledger {
-		if f.items[e.item].Agent == agent {
-			return true
-		}
-	}
-	return false
 }

@@ -19,8 +19,9 @@ const recordTimeout = 10 * time.Second
 const (
 	textGaveUp    = "It is not known whether this call was carried out, and it will not be tried again."
 	textWithdrawn = "The call was not carried out: what it depends on has changed."
-	textNotAgain  = "It is not known whether this call was carried out. It was not tried again, because what it depends on has changed."
-	textPanic     = "The tool failed with an internal error."
+	textNotAgain  = "It is not known whether this call was carried out. It was not tried again, " +
+		"because what it depends on has changed."
+	textPanic = "The tool failed with an internal error."
 )
 
 // perform runs one job between its two journal entries.
@@ -80,8 +81,8 @@ type objection struct {
 // fails reports whether something could not be looked at, rather than speaking against the call.
 func (o *objection) fails() bool { return o.act == actStop && !errors.Is(o.err, ErrTripwire) }
 
-// check looks at everything that can speak against a call right before it runs. A context that has ended meanwhile is an
-// interruption, whatever was found.
+// check looks at everything that can speak against a call right before it runs. A context that has ended meanwhile is
+// an interruption, whatever was found.
 func (l *loop) check(ctx context.Context, j *job) (o objection, objects bool) {
 	o, objects = l.guardInput(ctx, j)
 	if !objects && j.tool.Preconditions != nil {
@@ -134,7 +135,8 @@ func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o objection)
 	return step{act: actAnswer, output: &output}
 }
 
-// enter waits until no other call of the execution touches what this one does. The caller calls leave when it is over.
+// enter waits until no other call of the execution touches what this one does. The caller calls leave when it is
+// over.
 func (l *loop) enter(ctx context.Context, j *job) (leave func(), err error) {
 	var things []string
 	own := j.view.clone()
@@ -148,7 +150,8 @@ func (l *loop) enter(ctx context.Context, j *job) (leave func(), err error) {
 	return l.touched.enter(ctx, things)
 }
 
-// done records an output. The effect has happened: its record must not be lost because the run was cancelled meanwhile.
+// done records an output. The effect has happened: its record must not be lost because the run was cancelled
+// meanwhile.
 func (l *loop) done(ctx context.Context, effect Effect, output ToolOutput) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

@@ -114,8 +114,8 @@ func (l *loop) program(ctx context.Context, m *matter) query {
 	}}
 }
 
-// reject words what the model reads about a rejected call: the message given with the decision, else the one given with
-// a standing decision, else the application's wording. A hosted server is only told what people said.
+// reject words what the model reads about a rejected call: the message given with the decision, else the one given
+// with a standing decision, else the application's wording. A hosted server is only told what people said.
 func (l *loop) reject(ctx context.Context, m *matter) (query, bool) {
 	c, how := m.call, m.known.ruling
 	text := DefaultRejection

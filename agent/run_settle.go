@@ -46,8 +46,8 @@ type matter struct {
 	next  step
 }
 
-// consider decides about every call that has no output yet. What the application's code has to say is asked for all of
-// them side by side, as often as something has to be known; the steps are then taken in the order of the calls.
+// consider decides about every call that has no output yet. What the application's code has to say is asked for all
+// of them side by side, as often as something has to be known; the steps are then taken in the order of the calls.
 func (l *loop) consider(ctx context.Context, fresh bool) (*batch, error) {
 	var open []*matter
 	for _, c := range l.frame.calls {
@@ -171,23 +171,32 @@ func (l *loop) apply(c *call, s step) {
 	}
 }
 
-// flush moves outputs of the batch to the items: those at its front, so that outputs stand in the model's order however
-// the calls finish. It reports whether it moved any.
+// flush moves outputs of the batch to the items: those at its front, so that outputs stand in the model's order
+// however the calls finish. It reports whether it moved any.
 func (l *loop) flush(b *batch) bool {
-	f, n := l.frame, 0
-	for n < len(b.calls) && b.calls[n].Output != nil {
-		c := b.calls[n]
-		it := f.outputOf(c, *c.Output)
-		f.append(it)
+	f, before := l.frame, len(l.frame.items)
+	for len(b.calls) > 0 && b.calls[0].Output != nil {
+		c := b.calls[0]
+		f.append(f.outputOf(c, *c.Output))
 		c.end()
-		l.emit(ItemAdded{Path: f.path(), Item: it})
-		n++
+		b.calls = b.calls[1:]
 	}
-	b.calls = b.calls[n:]
 	if l.agent.ToolUse.none() && f.done() {
 		f.calls = nil
 	}
-	return n > 0
+	added := len(f.items) > before
+	if added && l.events != nil {
+		l.emitItems(f.path(), before)
+	}
+	return added
+}
+
+// emitItems tells of the items from the index on, once the state holds together: the consumer of an event may read
+// it.
+func (l *loop) emitItems(path []string, from int) {
+	for _, it := range l.frame.items[from:] {
+		l.emit(ItemAdded{Path: path, Item: it})
+	}
 }
 
 // drop takes a call out of the batch that gets no output with it.

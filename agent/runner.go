@@ -16,17 +16,18 @@ const (
 	DefaultRejection = "Tool execution was not approved."
 )
 
-// Runner executes agents. It holds what belongs to the process; what belongs to one run are RunOptions. The zero value
-// is usable; a Runner may run many agents at once. It must not be copied after first use.
+// Runner executes agents. It holds what belongs to the process; what belongs to one run are RunOptions. The zero
+// value is usable; a Runner may run many agents at once. It must not be copied after first use.
 type Runner struct {
 	// Journal makes effects happen at most once. Nil: kept in memory for the lifetime of the Runner, so that a state
-	// which is resumed twice through the same Runner does not repeat what it did; it remembers the last 65,536 effects.
+	// which is resumed twice through the same Runner does not repeat what it did; it remembers the last 65,536
+	// effects.
 	Journal Journal
-	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound. Each agent at work as a tool
-	// counts as one call, and has the same bound for its own.
+	// MaxParallelCalls bounds how many calls of a turn run at the same time. Zero: no bound. Each agent at work as a
+	// tool counts as one call, and has the same bound for its own.
 	MaxParallelCalls int
 	// RejectionMessage words what the model reads when a call was rejected without a message. Nil, an empty text, an
-	// error or a panic mean DefaultRejection.
+	// error or a panic mean DefaultRejection. It is called from several goroutines at once.
 	RejectionMessage func(ctx context.Context, call *ToolCall) (string, error)
 	// ModelOf, if set, chooses the model of an agent instead of Agent.Model, for instance to wrap it.
 	ModelOf func(a *Agent) Model
@@ -38,26 +39,28 @@ type Runner struct {
 	memory memoryJournal
 }
 
-// RunOptions are the settings of one Run or Resume. The zero value is usable. They are not part of the saved state, but
-// for MaxTurns and Conversation: whoever resumes a run gives them again.
+// RunOptions are the settings of one Run or Resume. The zero value is usable. They are not part of the saved state,
+// but for MaxTurns and Conversation: whoever resumes a run gives them again.
 type RunOptions struct {
-	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume. Negative:
-	// no limit. A limit that Resume is given holds for that Resume; a higher one than the state's becomes the state's. The
-	// calls of a response that no further model call could follow do not run and nobody is
-	// asked about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
+	// MaxTurns bounds the model calls of a run. Zero: DefaultMaxTurns for Run, the state's own limit for Resume.
+	// Negative: no limit. A limit that Resume is given holds for that Resume; a higher one than the state's becomes
+	// the state's. The calls of a response that no further model call could follow do not run and nobody is asked
+	// about them: the run ends with ErrMaxTurns first, and can be resumed with a higher limit.
 	MaxTurns int
 	// Session is the conversation's memory; nil means none.
 	Session Session
-	// Conversation, if set, has the provider keep the conversation instead; see Conversation. On Resume the state knows.
+	// Conversation, if set, has the provider keep the conversation instead; see Conversation. On Resume the state
+	// knows.
 	Conversation *Conversation
 	// Context is handed to gates and tools; nil means an empty one with a random id. On Resume the state's id stands.
 	Context *RunContext
-	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of it
-	// runs, when outputs arrive, and when the session was written. It is called from one goroutine at a time; its error
-	// ends the run. The first delta of a Run starts at zero, the first of a Resume at the number of items the state had.
+	// Checkpoint receives what changed since the last checkpoint: after every model response and before anything of
+	// it runs, when outputs arrive (each, or some at a time where a turn has many calls), and when the session was
+	// written. It is called from one goroutine at a time; its error ends the run. The first delta of a Run starts at
+	// zero, the first of a Resume at the number of items the state had.
 	Checkpoint func(ctx context.Context, d Delta) error
-	// Stop, when closed, ends the run before its next model call with ErrStopped, as it stands between two turns. Resume
-	// goes on. Nil: never.
+	// Stop, when closed, ends the run before its next model call with ErrStopped, as it stands between two turns.
+	// Resume goes on. Nil: never.
 	Stop <-chan struct{}
 }
 
@@ -65,8 +68,8 @@ type RunOptions struct {
 type Result struct {
 	// State is the run as it stands; never nil. Encode it to resume later.
 	State *RunState
-	// Interruptions are the open questions that nobody has answered, in the model's order, also beside an error; empty
-	// when the run is finished.
+	// Interruptions are the open questions that nobody has answered, in the model's order, also beside an error;
+	// empty when the run is finished.
 	Interruptions []Interruption
 	// FinalOutput is the answer; empty while interrupted.
 	FinalOutput string

@@ -12,7 +12,8 @@ import (
 const noTurnLimit = -1
 
 // RunState is a run between two steps: conversation, turn, open calls, decisions, usage, and the same of every agent
-// that is at work as a tool inside. It is not safe for concurrent use. It can be written with MarshalJSON in one piece,
+// that is at work as a tool inside. It is not safe for concurrent use; a streamed run stands still while an event is
+// looked at, and its state may then be read, answered and given input. It can be written with MarshalJSON in one piece,
 // or with Delta as a head and append-only chunks.
 type RunState struct {
 	id      string
@@ -108,7 +109,7 @@ func (f *frame) bindCall(c *call) error {
 		return fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
 	case c.Nested != nil:
 		return f.bindNested(c, tool)
-	case f.definition(c, tool) == *c.Definition:
+	case f.unchanged(c, tool):
 		c.Kind = tool.kind() // also where it is a toolset's, and could not be compared before
 		return nil
 	case c.State == callNew, f.ruling(c).verdict == free: // nobody has seen it
@@ -166,7 +167,7 @@ func (f *frame) rebindOpen(c *call) bool {
 	if tool == nil || c.State == callNew || f.ruling(c).verdict == free {
 		return false // Resume says so, or takes the tool as it is
 	}
-	if f.definition(c, tool) == *c.Definition {
+	if f.unchanged(c, tool) {
 		return false
 	}
 	if err := tool.validateCall(c); err != nil {
@@ -194,9 +195,9 @@ func (s *RunState) Tool(in Interruption) *Tool {
 // AddInput puts items, usually a message of the user, into a run that is not finished. The model reads them with its
 // next turn, after the outputs of the calls that are open, exactly once. Input guardrails check them first.
 //
-// It returns ErrConfig when nobody would ever read them: when the run is finished, or may end with an output of the calls
-// that are open. A run without turns left takes input for a Resume with a higher limit, and one whose answer was refused
-// for another answer: the refused one is then only part of the conversation.
+// It returns ErrConfig when nobody would ever read them: when the run is finished, or may end with an output of the
+// calls that are open. A run without turns left takes input for a Resume with a higher limit, and one whose answer was
+// refused for another answer: the refused one is then only part of the conversation.
 func (s *RunState) AddInput(items ...Item) error {
 	f := s.frame
 	switch {

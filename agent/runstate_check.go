@@ -76,7 +76,7 @@ func (s *RunState) checkFrames(head *stateHead) error {
 		if path, reason := f.check(); reason != "" {
 			return head.bad(f.pointer()+path, reason)
 		}
-		if err := f.readLedger(); err != nil {
+		if err := f.indexCalls(); err != nil {
 			return err
 		}
 		return f.checkCalls(head)
@@ -126,27 +126,27 @@ func (f *frame) check() (path, reason string) {
 	return "", ""
 }
 
-// readLedger reads from the items what the head does not repeat: the calls of this run and which have their output.
-func (f *frame) readLedger() error {
-	f.ledger = make(map[string]entry)
+// indexCalls reads from the items what the head does not repeat: the calls of this run and which have their output.
+func (f *frame) indexCalls() error {
+	f.callsByID = make(map[string]callEntry)
 	for i := f.input; i < len(f.items); i++ {
 		if f.copied(i) {
 			continue
 		}
 		it := &f.items[i]
-		e, known := f.ledger[it.CallID]
+		e, known := f.callsByID[it.CallID]
 		switch {
 		case it.isCall():
 			if it.CallID == "" || known {
 				return badItem(i, "a call id is missing or used twice")
 			}
-			f.ledger[it.CallID] = entry{item: i}
+			f.callsByID[it.CallID] = callEntry{item: i}
 		case it.IsOutput():
 			if !known || e.answered || callForms[f.items[e.item].Type].output != it.Type {
 				return badItem(i, "an output without its call, or a second one")
 			}
 			e.answered = true
-			f.ledger[it.CallID] = e
+			f.callsByID[it.CallID] = e
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (f *frame) checkCalls(head *stateHead) error {
 	seen := make(map[string]bool, len(f.calls))
 	for i, c := range f.calls {
 		reason := "it is not a call of the items"
-		if e, ok := f.ledger[c.ID]; ok && !seen[c.ID] {
+		if e, ok := f.callsByID[c.ID]; ok && !seen[c.ID] {
 			seen[c.ID] = true
 			reason = f.checkCall(c, e)
 		}
@@ -175,7 +175,7 @@ func (f *frame) checkCalls(head *stateHead) error {
 		ran = ran || c.Ran
 	}
 	unanswered := 0
-	for _, e := range f.ledger {
+	for _, e := range f.callsByID {
 		if !e.answered {
 			unanswered++
 		}
@@ -219,7 +219,7 @@ func (s *RunState) checkKinds(head *stateHead) error {
 				continue
 			}
 			tool := f.tool(c)
-			if tool != nil && tool.kind() != c.Kind && f.definition(c, tool) == *c.Definition {
+			if tool != nil && tool.kind() != c.Kind && f.unchanged(c, tool) {
 				return head.bad(f.pointer()+"/calls/"+strconv.Itoa(i), "its kind is not that of its tool")
 			}
 		}

@@ -40,7 +40,7 @@ func (f *frame) clone(s *RunState, parent *frame, outer *call, copies map[*frame
 	own := *f
 	own.state, own.parent, own.outer = s, parent, outer
 	own.items, own.copies = slices.Clip(f.items), slices.Clone(f.copies)
-	own.ledger = maps.Clone(f.ledger)
+	own.callsByID = maps.Clone(f.callsByID)
 	own.calls = make([]*call, len(f.calls))
 	copies[f] = &own
 	for i, c := range f.calls {

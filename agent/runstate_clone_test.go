@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/scripted"
 )
 
 // TestClone answers and resumes a copy of every state of the corpus; the original stays as it was, and can be resumed
@@ -86,5 +87,34 @@ func TestMarshalAndDecode(t *testing.T) {
 	var into struct{ State agent.RunState }
 	if err := json.Unmarshal(data, &into); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("read without an agent: %v", err)
+	}
+}
+
+// TestEmbeddedStateOfAHostedTool embeds a state whose question is bound to how a server listed its tool, in characters
+// that encoding/json escapes: the tool has not changed.
+func TestEmbeddedStateOfAHostedTool(t *testing.T) {
+	t.Parallel()
+	item := func(raw string) agent.Item {
+		it, err := agent.ParseItem(json.RawMessage(raw))
+		must(t, err)
+		return it
+	}
+	wiki := agent.NewHostedTool(agent.KindHostedMCP, "wiki", json.RawMessage(`{"type":"mcp","server_label":"wiki"}`), nil)
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{wiki}, Model: scripted.New(scripted.Calls(
+		agent.Item{Type: agent.ItemReasoning, Text: "Look."},
+		item(`{"type":"mcp_list_tools","id":"l1","server_label":"wiki","tools":[{"name":"ask","description":"a < b & c > d  "}]}`),
+		item(`{"type":"mcp_approval_request","id":"r1","server_label":"wiki","name":"ask","arguments":"{}"}`),
+	), scripted.Say("Done."))}
+	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
+	must(t, err)
+	data, err := json.Marshal(struct{ State *agent.RunState }{res.State})
+	must(t, err)
+	var kept struct{ State json.RawMessage }
+	must(t, json.Unmarshal(data, &kept))
+	s, err := agent.DecodeRunState(kept.State, a)
+	must(t, err)
+	must(t, s.Approve(s.Undecided()[0], agent.ApproveOptions{}))
+	if res, err = new(agent.Runner).Resume(t.Context(), a, s, agent.RunOptions{}); err != nil || !res.State.Finished() {
+		t.Errorf("got %+v, %v", res, err)
 	}
 }

@@ -84,9 +84,10 @@ func (s *SavedState) Decode(root *Agent) (*RunState, error) {
 	return decodeState(s.Head, items, root, g, false)
 }
 
-// Items reads the conversation of a run that will not go on: no agents are needed. The items are those of [RunState.Items]. Of a head that cannot be read nothing is taken; then what handoffs
-// with a filter have put in the conversation's place is among the items, and so is what a lost head did not count. A
-// *SchemaError says that the items cannot be read.
+// Items reads the conversation of a run that will not go on: no agents are needed. The items are those of
+// [RunState.Items]. Of a head that cannot be read nothing is taken; then what handoffs with a filter have put in the
+// conversation's place is among the items, and so is what a lost head did not count. A *SchemaError says that the items
+// cannot be read.
 func (s *SavedState) Items() ([]Item, error) {
 	saved, err := readChunks(s.Chunks)
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"sync"
 )
 
-// Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new:
-// the input and finished items, at every pause and at the end, each exactly once and in the order of the conversation. A
-// call that waits is saved with its output, and what follows it with it, so no orphan call is ever in a session. What a crash between Append and the checkpoint after it leaves open is
-// appended again; where that matters, both are kept in one transaction.
+// Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new: the
+// input and finished items, at every pause and at the end, each exactly once and in the order of the conversation. A
+// call that waits is saved with its output, and what follows it with it, so no orphan call is ever in a session. What a
+// crash between Append and the checkpoint after it leaves open is appended again; where that matters, both are kept in
+// one transaction.
 type Session interface {
 	Items(ctx context.Context) ([]Item, error)
 	Append(ctx context.Context, items ...Item) error
@@ -90,21 +91,4 @@ func (s *RunState) unsaved() ([]Item, sessionMark) {
 		break
 	}
 	return ready, mark
-}
-
-// held reports whether the first of the items must wait: a call without its output, or the reasoning that directly
-// precedes such a call.
-func (f *frame) held(indexes []int) bool {
-	for n, i := range indexes {
-		it := &f.items[i]
-		switch {
-		case i != indexes[0]+n:
-			return false
-		case it.isCall() && i >= f.input:
-			return !f.ledger[it.CallID].answered
-		case it.Type != ItemReasoning:
-			return false
-		}
-	}
-	return false
 }

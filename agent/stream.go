@@ -33,18 +33,19 @@ func (r *Runner) Stream(ctx context.Context, a *Agent, input []Item, o RunOption
 	})
 }
 
-// StreamResume returns the continuation of s, which begins when its events are read. A state from a streamed run can be
-// resumed by Resume, and one from Run by StreamResume.
+// StreamResume returns the continuation of s, which begins when its events are read. A state from a streamed run can
+// be resumed by Resume, and one from Run by StreamResume.
 func (r *Runner) StreamResume(ctx context.Context, a *Agent, s *RunState, o RunOptions) *Stream {
 	return newStream(ctx, func(ctx context.Context, events func(Event)) (*Result, error) {
 		return r.prepare(o, events).resume(ctx, a, s)
 	})
 }
 
-// Events runs the agent and yields what happens. The run stands still while the consumer looks at an event: it may read
-// the run's state, add input, or close RunOptions.Stop, which then counts before the next model call. Calls that run
-// side by side go on, up to their next event. A consumer that stops early cancels the run, and the iteration ends when the run has; calls that had begun are in the journal. The
-// events can be read once: a second iteration yields nothing.
+// Events runs the agent and yields what happens. The run stands still while the consumer looks at an event: it may
+// read the run's state, add input, or close RunOptions.Stop, which then counts before the next model call. Calls that
+// run side by side go on, up to their next event. A consumer that stops early cancels the run, and the iteration ends
+// when the run has; calls that had begun are in the journal. The events can be read once: a second iteration yields
+// nothing.
 func (s *Stream) Events() iter.Seq[Event] { return s.begin }
 
 // Result returns what Run or Resume would have returned, once the events have been read. If nobody has read them, it
@@ -70,8 +71,8 @@ func newStream(ctx context.Context, run func(context.Context, func(Event)) (*Res
 	return &Stream{play: func(yield func(Event) bool) (*Result, error) { return play(ctx, run, yield) }}
 }
 
-// play runs in a goroutine of its own and yields its events. No goroutine outlives the call, also when yield panics; a
-// panic of the run goes on here.
+// play runs in a goroutine of its own and yields its events. No goroutine outlives the call, also when yield panics;
+// a panic of the run goes on here.
 func play(
 	ctx context.Context, run func(context.Context, func(Event)) (*Result, error), yield func(Event) bool,
 ) (result *Result, err error) {

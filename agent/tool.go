@@ -37,45 +37,48 @@ type Tool struct {
 	// Kind is KindFunction when empty.
 	Kind ToolKind
 	// Parameters is the JSON Schema of the arguments. It is sent as written and never rewritten: it is in the digest.
-	// An empty schema means an object without properties. Of a tool whose Wire is no function it is not sent: it describes
-	// the arguments to gates and people.
+	// An empty schema means an object without properties. Of a tool whose Wire is no function it is not sent: it
+	// describes the arguments to gates and people.
 	Parameters json.RawMessage
 	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it.
 	// A tool with NeedsApproval and Parameters but no Validate is refused by the runner.
 	Validate func(json.RawMessage) error
-	// Attributes are further parts of the tool's definition, in a fixed order: what a decision is bound to and the model
-	// does not see, for instance the method, URL and header names of an HTTP call. Secrets do not belong here: attributes
-	// are stored and shown.
+	// Attributes are further parts of the tool's definition, in a fixed order: what a decision is bound to and the
+	// model does not see, for instance the method, URL and header names of an HTTP call. Secrets do not belong here:
+	// attributes are stored and shown.
 	Attributes []string
-	// Preconditions, if set, says what a decision about this very call depends on beyond its arguments, in a fixed order,
-	// for instance the digests of the files that a patch changes. Preconditions are part of the call's digest, are shown
-	// with the question, and are looked up again right before the call runs: when they differ, the decision is stale,
-	// nothing runs and people are asked again. An error is told to the model and nothing runs. Secrets do not belong here.
+	// Preconditions, if set, says what a decision about this very call depends on beyond its arguments, in a fixed
+	// order, for instance the digests of the files that a patch changes. Preconditions are part of the call's digest,
+	// are shown with the question, and are looked up again right before the call runs: when they differ, the decision
+	// is stale, nothing runs and people are asked again. An error is told to the model and nothing runs. Secrets do
+	// not belong here.
 	Preconditions func(ctx context.Context, call *ToolCall) ([]string, error)
-	// Touches, if set, names what a call depends on or may change, as absolute paths of files and directories separated by
-	// slashes. Calls of one run, of whatever tools and agents, run one after the other where a path of the one is, or is
-	// inside, a path of the other: none changes the world between another's last check and the end of its execution. Calls
-	// of a tool with Preconditions and without Touches run one at a time. A call that touches nothing waits for nobody.
+	// Touches, if set, names what a call depends on or may change, as absolute paths of files and directories
+	// separated by slashes. Calls of one run, of whatever tools and agents, run one after the other where a path of
+	// the one is, or is inside, a path of the other: none changes the world between another's last check and the end
+	// of its execution. Calls of a tool with Preconditions and without Touches run one at a time. A call that touches
+	// nothing waits for nobody.
 	Touches func(call *ToolCall) []string
-	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It is
-	// a reading aid beside the arguments, which are always shown, and nothing is bound to it.
+	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch.
+	// It is a reading aid beside the arguments, which are always shown, and nothing is bound to it.
 	Explain func(call *ToolCall) []string
 	// Wire says how calls and outputs of the tool look to the provider. The zero value is a function.
 	Wire WireForm
 	// NeedsApproval says whether a call must be decided by people first. Nil means no. It is asked only when no
-	// decision applies to the call yet; an error counts as yes.
+	// decision applies to the call yet; an error counts as yes, unless the run's context has ended. The gates of a
+	// turn's calls are asked side by side, and so are their Preconditions, guardrails and programs.
 	NeedsApproval ApprovalFunc
-	// OnApproval, if set, is asked when the gate said yes and no decision applies: a program may decide instead of people.
-	// Nil means that people do. An error or a panic means nil.
+	// OnApproval, if set, is asked when the gate said yes and no decision applies: a program may decide instead of
+	// people. Nil means that people do. An error or a panic means nil.
 	OnApproval func(ctx context.Context, in *Interruption) (*ToolApproval, error)
-	// Audit makes NeedsApproval a matter of record: what it says yes to runs at once, and Effect.Review tells the journal
-	// that somebody should look at it afterwards.
+	// Audit makes NeedsApproval a matter of record: what it says yes to runs at once, and Effect.Review tells the
+	// journal that somebody should look at it afterwards.
 	Audit bool
-	// Fields names the properties of Parameters that a person fills in. The model is shown the schema without them, and a
-	// call interrupts with FieldsRequired before anything else is decided about it.
+	// Fields names the properties of Parameters that a person fills in. The model is shown the schema without them,
+	// and a call interrupts with FieldsRequired before anything else is decided about it.
 	Fields []string
-	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that asks
-	// was answered, and what they report is the output. Such a tool has no Invoke; see NewExternalTool.
+	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that
+	// asks was answered, and what they report is the output. Such a tool has no Invoke; see NewExternalTool.
 	External bool
 	// Use says how the agent of a tool made by Agent.AsTool is used. Other tools have none.
 	Use AgentUse
@@ -137,8 +140,8 @@ type RunContext struct {
 // ToolOutput is the result of a call as the model reads it.
 type ToolOutput struct {
 	Text string `json:"text"`
-	// Failed says that the call was carried out and did not succeed. The journal learns it; the model does beyond Text
-	// where the wire form has a word for it.
+	// Failed says that the call was carried out and did not succeed. The journal learns it; the model does beyond
+	// Text where the wire form has a word for it.
 	Failed bool `json:"failed,omitempty"`
 	// Native, if set, is the output in the form of the tool's Wire, instead of Text: for WireShell the list of
 	// {"stdout","stderr","outcome"} objects. Other forms ignore it.

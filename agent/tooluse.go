@@ -3,15 +3,15 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 )
 
-// ToolUseBehavior says what happens when the calls of a turn have their outputs. The zero value calls the model again.
-// At most one of the fields may be set. A rejection, or a call that could not run, never ends a run: the model reads it.
-// Nor does a turn that hands over.
+// ToolUseBehavior says what happens when the calls of a turn have their outputs. The zero value calls the model
+// again. At most one of the fields may be set. A rejection, or a call that could not run, never ends a run: the model
+// reads it. Nor does a turn that hands over.
 type ToolUseBehavior struct {
-	// StopOnFirst ends the run with the output of the first call of the turn, in the model's order, that was carried out.
+	// StopOnFirst ends the run with the output of the first call of the turn, in the model's order, that was carried
+	// out.
 	StopOnFirst bool
 	// StopAt ends the run with the output of the first call that was carried out of a tool with one of the names.
 	StopAt []string
@@ -45,8 +45,8 @@ func (b *ToolUseBehavior) none() bool {
 	return !b.StopOnFirst && len(b.StopAt) == 0 && b.Decide == nil
 }
 
-// mayEnd reports whether the calls could end the run, so that no further model call would follow them. A turn that hands
-// over does not.
+// mayEnd reports whether the calls could end the run, so that no further model call would follow them. A turn that
+// hands over does not.
 func (b *ToolUseBehavior) mayEnd(calls []*call) bool {
 	if slices.ContainsFunc(calls, func(c *call) bool { return c.Kind == KindHandoff && c.Problem == "" }) {
 		return false
@@ -55,62 +55,4 @@ func (b *ToolUseBehavior) mayEnd(calls []*call) bool {
 		return true
 	}
 	return slices.ContainsFunc(calls, func(c *call) bool { return slices.Contains(b.StopAt, c.Tool) })
-}
-
-// endTurn forgets the calls of a turn that all have their output, and takes the answer if one of them is it.
-func (l *loop) endTurn(ctx context.Context) error {
-	f := l.frame
-	b := &l.agent.ToolUse
-	if len(f.calls) == 0 || b.none() || f.answer != nil {
-		f.calls = nil
-		return nil
-	}
-	var results []ToolResult
-	for _, c := range f.calls {
-		if c.Ran {
-			results = append(results, ToolResult{CallID: c.ID, Tool: c.Tool, Output: f.outputText(c.ID)})
-		}
-	}
-	answer, end, err := l.endsWith(ctx, b, results)
-	if err != nil {
-		return err
-	}
-	f.calls = nil
-	if end {
-		answer = validText(answer)
-		f.answer = &answer
-	}
-	return l.checkpoint(ctx)
-}
-
-func (l *loop) endsWith(ctx context.Context, b *ToolUseBehavior, results []ToolResult) (answer string, end bool, err error) {
-	if len(results) == 0 {
-		return "", false, nil
-	}
-	if b.Decide != nil {
-		err = l.ask(ctx, "tool use behavior", l.agent.Name, func() (err error) {
-			answer, end, err = b.Decide(ctx, results)
-			return err
-		})
-		if err != nil {
-			return "", false, fmt.Errorf("tool use behavior of agent %q: %w", l.agent.Name, err)
-		}
-		return answer, end, nil
-	}
-	for _, r := range results {
-		if b.StopOnFirst || slices.Contains(b.StopAt, r.Tool) {
-			return r.Output, true, nil
-		}
-	}
-	return "", false, nil
-}
-
-// outputText returns the output of the call with the id.
-func (f *frame) outputText(callID string) string {
-	for _, it := range slices.Backward(f.items) {
-		if it.IsOutput() && it.CallID == callID {
-			return it.Output
-		}
-	}
-	return ""
 }

@@ -17,8 +17,8 @@ const (
 	maxCallItems = 1024
 )
 
-// accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol. What it has cost
-// counts in any case.
+// accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol. What it has
+// cost counts in any case.
 func (f *frame) accept(resp *ModelResponse) error {
 	if resp == nil {
 		return fmt.Errorf("%w: no response", ErrModelBehavior)
@@ -132,7 +132,7 @@ func (r *response) addCall(it Item, arguments string) error {
 
 // earlier returns the call of this run that has the id already.
 func (r *response) earlier(callID string) *Item {
-	if e, ok := r.frame.ledger[callID]; ok {
+	if e, ok := r.frame.callsByID[callID]; ok {
 		return &r.frame.items[e.item]
 	}
 	for i := range r.items {
@@ -164,8 +164,8 @@ func sameCall(a, b *Item) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// needsClient reports whether an item of the Responses API asks the client to do something that no tool here can do. To
-// go on as if it were not there would lose a call.
+// needsClient reports whether an item of the Responses API asks the client to do something that no tool here can do.
+// To go on as if it were not there would lose a call.
 func (it *Item) needsClient() bool {
 	switch it.Type {
 	case "computer_call", "local_shell_call":

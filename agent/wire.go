@@ -59,7 +59,8 @@ func (it *Item) isCall() bool {
 // IsOutput reports whether the item answers a call.
 func (it *Item) IsOutput() bool {
 	switch it.Type {
-	case ItemFunctionCallOutput, ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput, ItemMCPApprovalResponse:
+	case ItemFunctionCallOutput, ItemCustomToolCallOutput, ItemShellCallOutput, ItemApplyPatchCallOutput,
+		ItemMCPApprovalResponse:
 		return true
 	}
 	return false
@@ -105,9 +106,6 @@ func withoutNulls(canonical json.RawMessage) json.RawMessage {
 	}
 	return out
 }
-
-// outputOf returns the item that answers a call of the turn.
-func (f *frame) outputOf(c *call, out ToolOutput) Item { return answer(f.callItem(c), f.agent, out) }
 
 // CloseCalls returns the items such that every call has its output, because providers refuse one without: calls that
 // have none get what output says, in their own form, at the end. An output answers the newest call with its id.

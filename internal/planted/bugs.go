@@ -35,7 +35,7 @@ var bugs = []bug{
 
 	// One for each group of dialogues about approval (agent/testdata/dialogues).
 	dialogues("a", "a gate that fails lets the call through",
-		edit{"return yes || err != nil", "return yes || err != nil && false"}),
+		edit{"case k.gate == gateFree:", "case k.gate == gateFree || k.gate == gateBroken:"}),
 	dialogues("b", "ids of questions hold what the provider wrote, unescaped",
 		edit{"b.WriteString(url.PathEscape(callID))", "b.WriteString(callID)"}),
 	dialogues("c", "a call that is made again under its id with other arguments counts as the same",
@@ -57,12 +57,13 @@ var bugs = []bug{
 	dialogues("h", "a tool choice is forced for ever",
 		edit{"&& f.hasCalled(a.Name)", "&& false"}),
 	dialogues("i", "inside an agent used as a tool, what is approved waits for its siblings",
-		edit{"case how.verdict == undecided:", `
-			case l.frame.parent != nil && c.State == callWaiting && len(l.frame.questions(nil, unanswered)) > 0:
-				return nil, nil
-			case how.verdict == undecided:`}),
+		edit{"m.next = decide(c, m.tool, m.known)", `
+			m.next = decide(c, m.tool, m.known)
+			if l.frame.parent != nil && c.State == callWaiting && len(l.frame.questions(nil, unanswered)) > 0 {
+				m.next = step{act: actWait}
+			}`}),
 	dialogues("j", "a stream is not told of tools that start",
-		edit{"defer cancel() l.emit(ToolStarted{Call: j.input.clone()})", "defer cancel()"}),
+		edit{"l.tell(ToolStarted{Call: j.view.clone()})", ""}),
 	dialogues("k", "what the session holds is not in a checkpoint",
 		edit{"if len(ready) > 0 { return x.checkpoint(ctx)", "if false { return x.checkpoint(ctx)"}),
 	dialogues("m", "a saved call may have other arguments than were decided",

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// conclude checks an answer and ends the conversation with it.
+func (l *loop) conclude(ctx context.Context) error {
+	f := l.frame
+	if err := l.guardAnswer(ctx, *f.answer); err != nil {
+		return err
+	}
+	f.final, f.answer = f.answer, nil
+	l.unlocked(func() {
+		l.hook(ctx, func(h *Hooks) {
+			if h.AgentEnd != nil {
+				h.AgentEnd(ctx, l.agent, *f.final)
+			}
+		})
+	})
+	return l.checkpoint(ctx)
+}
+
+// guardAnswer checks an answer.
+func (l *loop) guardAnswer(ctx context.Context, answer string) error {
+	if o := l.agent.Output; o != nil {
+		if err := l.safely(ctx, "output schema", l.agent.Name, func() error { return o.check(answer) }); err != nil {
+			return fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
+		}
+	}
+	for _, g := range l.agent.OutputGuardrails {
+		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errNotJSONObject = errors.New("it is not a JSON object")
+
+// check reports whether the answer is what the schema asks for, as far as that is known here.
+func (o *OutputSchema) check(answer string) error {
+	if !json.Valid([]byte(answer)) || firstByte([]byte(answer)) != '{' {
+		return errNotJSONObject
+	}
+	if o.Validate == nil {
+		return nil
+	}
+	return o.Validate(json.RawMessage(answer))
+}
+
+// endTurn forgets the calls of a turn that all have their output, and takes the answer if one of them is it.
+func (l *loop) endTurn(ctx context.Context) error {
+	f := l.frame
+	b := &l.agent.ToolUse
+	if len(f.calls) == 0 || b.none() || f.answer != nil {
+		f.calls = nil
+		return nil
+	}
+	var results []ToolResult
+	for _, c := range f.calls {
+		if c.Ran {
+			results = append(results, ToolResult{CallID: c.ID, Tool: c.Tool, Output: f.outputText(c.ID)})
+		}
+	}
+	answer, end, err := l.endsWith(ctx, b, results)
+	if err != nil {
+		return err
+	}
+	f.calls = nil
+	if end {
+		answer = validText(answer)
+		f.answer = &answer
+	}
+	return l.checkpoint(ctx)
+}
+
+func (l *loop) endsWith(
+	ctx context.Context, b *ToolUseBehavior, results []ToolResult,
+) (answer string, end bool, err error) {
+	if len(results) == 0 {
+		return "", false, nil
+	}
+	if b.Decide != nil {
+		err = l.ask(ctx, "tool use behavior", l.agent.Name, func() (err error) {
+			answer, end, err = b.Decide(ctx, results)
+			return err
+		})
+		if err != nil {
+			return "", false, fmt.Errorf("tool use behavior of agent %q: %w", l.agent.Name, err)
+		}
+		return answer, end, nil
+	}
+	for _, r := range results {
+		if b.StopOnFirst || slices.Contains(b.StopAt, r.Tool) {
+			return r.Output, true, nil
+		}
+	}
+	return "", false, nil
+}
