@@ -20,13 +20,16 @@ const transferSchema = `{
 		"kind":{"enum":["sepa","wire",3]},
 		"lines":{"type":"array","maxItems":2,"items":{"$ref":"#/$defs/line"}},
 		"when":{"type":["string","null"]},
-		"party":{"anyOf":[{"type":"string"},{"type":"object","properties":{"iban":{"type":"string"}},"required":["iban"]}]},
+		"party":{"anyOf":[
+			{"type":"string"},{"type":"object","properties":{"iban":{"type":"string"}},"required":["iban"]}]},
 		"a/b":{"type":"integer"},
 		"odd":{"not":{"type":"string"}}
 	},
 	"required":["amount","to"],
 	"additionalProperties":false,
-	"$defs":{"line":{"type":"object","properties":{"n":{"type":"integer","multipleOf":2}},"required":["n"],"additionalProperties":false}}
+	"$defs":{"line":{
+		"type":"object","properties":{"n":{"type":"integer","multipleOf":2}},
+		"required":["n"],"additionalProperties":false}}
 }`
 
 func TestValidator(t *testing.T) {
@@ -44,7 +47,8 @@ func TestValidator(t *testing.T) {
 		{`{"amount":null` + rest + `}`, `/amount: must be a number, not null`},
 		{`{"amount":0` + rest + `}`, `/amount: must be more than 0`},
 		{`{"amount":10001` + rest + `}`, `/amount: must be at most 10000`},
-		{`{"amount":1,"to":"a"}`, `/to: must have at least 2 characters, and has 1; /to: must match the pattern ^[A-Z]+$`},
+		{`{"amount":1,"to":"a"}`,
+			`/to: must have at least 2 characters, and has 1; /to: must match the pattern ^[A-Z]+$`},
 		{`{"amount":1,"to":"ABCDEF"}`, `/to: must have at most 5 characters, and has 6`},
 		{`{"amount":1,"kind":"cash"` + rest + `}`, `/kind: must be one of "sepa","wire",3`},
 		{`{"amount":1,"lines":[{"n":2},{"n":3}]` + rest + `}`, `/lines/1/n: must be a multiple of 2`},
@@ -53,8 +57,10 @@ func TestValidator(t *testing.T) {
 		{`{"amount":1,"when":7` + rest + `}`, `/when: must be a string or null, not a number`},
 		{`{"amount":1,"party":{}` + rest + `}`, `/party: fits none of 2 forms; for the closest:`},
 		{`{"amount":1,"a/b":"x"` + rest + `}`, `/a~1b: must be an integer, not a string`},
-		{`{"amount":1,"extra":1` + rest + `}`, `/extra: there is no such member; there are a/b, amount, kind, lines, odd, party, to, when`},
-		{`{"amount":1,"odd":"s"` + rest + `}`, `the arguments are not valid under the tool's schema: not: validated against`},
+		{`{"amount":1,"extra":1` + rest + `}`,
+			`/extra: there is no such member; there are a/b, amount, kind, lines, odd, party, to, when`},
+		{`{"amount":1,"odd":"s"` + rest + `}`,
+			`the arguments are not valid under the tool's schema: not: validated against`},
 		{`[]`, `/: must be an object, not an array`},
 		{`{"amount":`, `the arguments are not JSON`},
 	} {
@@ -114,15 +120,18 @@ func TestBadSchemas(t *testing.T) {
 		{in(`{"anyOf":[{"type":"x"}]}`), "/properties/a/anyOf/0/type"},
 		{in(`{"properties":[]}`), "/properties/a/properties: must be an object of schemas"},
 		{in(`{"required":["x","x"]}`), "/properties/a/required: must be a list of texts, each there once"},
-		{in(`{"properties":{},"additionalProperties":false,"required":["x"]}`), `/properties/a/required: "x" is required and not allowed`},
+		{in(`{"properties":{},"additionalProperties":false,"required":["x"]}`),
+			`/properties/a/required: "x" is required and not allowed`},
 		{in(`{"uniqueItems":"yes"}`), "/properties/a/uniqueItems: must be true or false"},
 		{in(`{"title":1}`), "/properties/a/title: must be a text"},
 		{in(`{"$ref":"#/$defs/none"}`), "/properties/a/$ref: must point into this schema"},
 		{in(`{"$ref":"https://example.com/s.json"}`), "/properties/a/$ref: must point into this schema"},
 		{in(`{"$dynamicRef":"#x"}`), `unknown keyword "$dynamicRef"`},
-		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "schema at /$schema: only draft 2020-12 and draft-07"},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`,
+			"schema at /$schema: only draft 2020-12 and draft-07"},
 		{`{"$ref":"#"}`, "refers to itself without an end"},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, "refers to itself without an end"},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`,
+			"refers to itself without an end"},
 		{strings.Repeat(`{"items":`, 100) + `{}` + strings.Repeat(`}`, 100), "nested too deeply"},
 	} {
 		_, err := rawtool.Validator(json.RawMessage(tt.schema))
@@ -131,8 +140,10 @@ func TestBadSchemas(t *testing.T) {
 		}
 	}
 	for _, fine := range []string{
-		`{"type":"object","properties":{"tree":{"$ref":"#/$defs/tree"}},"$defs":{"tree":{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}}`,
-		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","x-order":1,"examples":[{}],"default":{},"format":"x"}`,
+		`{"type":"object","properties":{"tree":{"$ref":"#/$defs/tree"}},"$defs":{"tree":{"type":"object",` +
+			`"properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}}`,
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","x-order":1,"examples":[{}],` +
+			`"default":{},"format":"x"}`,
 		`true`,
 	} {
 		if _, err := rawtool.Validator(json.RawMessage(fine)); err != nil {
@@ -145,7 +156,8 @@ func TestBadSchemas(t *testing.T) {
 func FuzzValidator(f *testing.F) {
 	f.Add(transferSchema, `{"amount":1,"to":"ABC","lines":[{"n":2}]}`)
 	f.Add(`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"type":"object"}}}`, `{}`)
-	f.Add(`{"type":"object","patternProperties":{"^x":{"type":"string"}},"propertyNames":{"maxLength":3}}`, `{"xyzw":1}`)
+	f.Add(`{"type":"object","patternProperties":{"^x":{"type":"string"}},"propertyNames":{"maxLength":3}}`,
+		`{"xyzw":1}`)
 	f.Add(`{"contains":{"type":"null"},"uniqueItems":true,"minContains":2}`, `[null,null]`)
 	f.Fuzz(func(t *testing.T, schema, arguments string) {
 		validate, err := rawtool.Validator(json.RawMessage(schema))
@@ -169,7 +181,9 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":0,"to":"AA"}`), scripted.Call("c2", "pay", `{"to":"AA","amount":1}`)),
+		scripted.Calls(
+			scripted.Call("c1", "pay", `{"amount":0,"to":"AA"}`),
+			scripted.Call("c2", "pay", `{"to":"AA","amount":1}`)),
 		scripted.Say("Done."),
 	)}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
@@ -179,7 +193,8 @@ func TestNew(t *testing.T) {
 	if got := res.NewItems; !strings.Contains(got[2].Output, "/amount") || got[3].Output != `{"amount":1,"to":"AA"}` {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := rawtool.New("pay", "Pay.", json.RawMessage(`{"type":"objekt"}`), invoke); !errors.Is(err, agent.ErrConfig) {
+	_, err = rawtool.New("pay", "Pay.", json.RawMessage(`{"type":"objekt"}`), invoke)
+	if !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("a schema that nobody can mean: %v", err)
 	}
 }
