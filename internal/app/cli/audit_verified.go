@@ -16,7 +16,8 @@ const (
 	meansHead = "an entry has the head that was kept: nothing before it in its trail was removed or written anew; " +
 		"all else is consistent, not proven"
 	meansBroken = "The store is not as this program left it: it was damaged, or somebody changed it."
-	meansNoHead = "The trail that had this head was cut off before it or written anew, or the store is an older copy: " +
+	meansNoHead = "The trail that had this head was cut off before it or written anew, " +
+		"or the store is an older copy: " +
 		"what is there now does not go on from what was verified then."
 )
 
