@@ -267,7 +267,7 @@ func TestErrors(t *testing.T) {
 		{"empty answer", reply(200, ""), false, 0, "", "not JSON"},
 		{"broken JSON", reply(200, `{"id":"resp_1","output":[{"type"`), false, 0, "", "cut short or garbled"},
 		{"broken event",
-			reply(200, "data: {\"type\":\"response.completed\",\"response\":{\n\n", "Content-Type", "text/event-stream"),
+			reply(200, `data: {"type":"response.completed","response":{`+"\n\n", "Content-Type", "text/event-stream"),
 			true, 0, "", "cut short or garbled"},
 		{"empty stream", reply(200, "", "Content-Type", "text/event-stream"), true, 0, "", "cut short or garbled"},
 		{"end without a response",
