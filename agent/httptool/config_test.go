@@ -17,8 +17,8 @@ func TestDefinition(t *testing.T) {
 		Name: "transfer", Description: "Moves money.", Version: "3", Method: "post", URL: "http://h/x?key=s3cret",
 		WrittenURL: "http://h/x?key=${KEY}",
 		Headers:    map[string]string{"x-b": "s3cret", "Authorization": "Bearer s3cret"},
-		Parameters: json.RawMessage(
-			`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},` +
+			`"required":["a"],"additionalProperties":false}`),
 	})
 	if want := []string{"POST", "http://h/x?key=${KEY}", "Authorization", "X-B"}; !slices.Equal(tool.Attributes, want) {
 		t.Errorf("binding %q, want %q", tool.Attributes, want)

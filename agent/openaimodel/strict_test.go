@@ -26,10 +26,12 @@ func TestStrict(t *testing.T) {
 		want        bool
 	}{
 		{"no properties", object("", ""), true},
-		{"all required and closed", object(
-			`"a":{"type":"number","minimum":0},"b":{"type":["string","null"],"enum":["x",null]}`, `"b","a"`), true},
-		{"a list of objects", object(
-			`"a":{"type":"array","items":`+object(`"b":{"type":"integer"}`, `"b"`)+`,"minItems":1}`, `"a"`), true},
+		{"all required and closed",
+			object(`"a":{"type":"number","minimum":0},"b":{"type":["string","null"],"enum":["x",null]}`, `"b","a"`),
+			true},
+		{"a list of objects",
+			object(`"a":{"type":"array","items":`+object(`"b":{"type":"integer"}`, `"b"`)+`,"minItems":1}`, `"a"`),
+			true},
 		{"a choice", object(`"a":{"anyOf":[{"type":"string"},{"type":"null"}]}`, `"a"`), true},
 		{"definitions", `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],` +
 			`"additionalProperties":false,"$defs":{"x":{"type":"string"}}}`, true},
@@ -50,9 +52,9 @@ func TestStrict(t *testing.T) {
 		{"a choice at the root", `{"type":"object","anyOf":[{"type":"object"}],"properties":{},"required":[],` +
 			`"additionalProperties":false}`, false},
 		{"open inside", object(`"a":{"type":"object","properties":{}}`, `"a"`), false},
-		{"open in a list", object(
-			`"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}}`,
-			`"a"`), false},
+		{"open in a list",
+			object(`"a":{"type":"array",`+
+				`"items":{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}}`, `"a"`), false},
 		{"a list of anything", object(`"a":{"type":"array"}`, `"a"`), false},
 		{"anything", object(`"a":{}`, `"a"`), false},
 		{"true as a schema", object(`"a":true`, `"a"`), false},

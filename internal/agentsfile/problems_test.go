@@ -25,7 +25,10 @@ type problemCase struct{ name, text, want string }
 // TestProblems says of every wrong file where it is wrong and what to do.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(formProblems(), fileProblems(), agentProblems(), toolProblems(), policyProblems()) {
+	for _, c := range slices.Concat(
+		formProblems(), fileProblems(), agentProblems(), toolProblems(), serverProblems(), httpProblems(),
+		policyProblems(),
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f, err := parse(t, c.text)
@@ -138,7 +141,6 @@ func agentProblems() []problemCase {
 
 // toolProblems are wrong in a tool.
 func toolProblems() []problemCase {
-	call := "        method: POST\n        url: https://example.com/\n"
 	return []problemCase{
 		{"tool as text", agentWith("    tools: [pay]\n"), "agents.yaml:6:13: a tool is a mapping, not text"},
 		{"no type", agentWith("    tools: [{name: pay}]\n"),
@@ -159,6 +161,26 @@ func toolProblems() []problemCase {
 			`agents.yaml:6:13: an apply_patch tool needs "root"`},
 		{"bad pattern of paths", agentWith("    tools: [{type: apply_patch, root: /srv, allow: [\"[\"]}]\n"),
 			`allow: "[" is no pattern of paths`},
+		{"unknown agent", agentWith("    tools: [{type: agent, agent: finanse, description: x}]\n"),
+			`agents.yaml:6:34: no agent is called "finanse"`},
+		{"gated search", agentWith("    tools: [{type: web_search, needs_approval: true}]\n"),
+			"needs_approval is not supported by this version"},
+		{"external with url", agentWith("    tools: [{type: external, name: x, description: y, url: z}]\n"),
+			`unknown key "url" in an external tool`},
+		{"audit of nothing",
+			agentWith("    tools: [{type: function, name: x, needs_approval: false, approval: audit}]\n"),
+			"`approval: audit` records what needs_approval says yes to, and it says false"},
+		{"function with url", agentWith("    tools: [{type: function, name: x, url: y}]\n"),
+			`agents.yaml:6:39: unknown key "url" in a function tool`},
+		{"two tools", agentWith("    tools: [{type: function, name: x}, {type: function, name: x}]\n"),
+			`agents.yaml:6:40: the agent has two tools called "x"`},
+		{"tool name", agentWith("    tools: [{type: function, name: \"x y\"}]\n"), `agents.yaml:6:36: tool name "x y"`},
+	}
+}
+
+// serverProblems are wrong in an MCP server, or in a tool that names one.
+func serverProblems() []problemCase {
+	return []problemCase{
 		{"no such server", agentWith("    tools: [{type: mcp, server: github}]\n"),
 			"no MCP server is called \"github\"; declare it under `mcp_servers`"},
 		{"nearly a server",
@@ -178,20 +200,13 @@ func toolProblems() []problemCase {
 			"env and dir have no meaning without a command"},
 		{"hosted without url", agentWith("    tools: [{type: hosted_mcp, server_label: a}]\n"),
 			`a hosted_mcp tool needs "server_url"`},
-		{"unknown agent", agentWith("    tools: [{type: agent, agent: finanse, description: x}]\n"),
-			`agents.yaml:6:34: no agent is called "finanse"`},
-		{"gated search", agentWith("    tools: [{type: web_search, needs_approval: true}]\n"),
-			"needs_approval is not supported by this version"},
-		{"external with url", agentWith("    tools: [{type: external, name: x, description: y, url: z}]\n"),
-			`unknown key "url" in an external tool`},
-		{"audit of nothing",
-			agentWith("    tools: [{type: function, name: x, needs_approval: false, approval: audit}]\n"),
-			"`approval: audit` records what needs_approval says yes to, and it says false"},
-		{"function with url", agentWith("    tools: [{type: function, name: x, url: y}]\n"),
-			`agents.yaml:6:39: unknown key "url" in a function tool`},
-		{"two tools", agentWith("    tools: [{type: function, name: x}, {type: function, name: x}]\n"),
-			`agents.yaml:6:40: the agent has two tools called "x"`},
-		{"tool name", agentWith("    tools: [{type: function, name: \"x y\"}]\n"), `agents.yaml:6:36: tool name "x y"`},
+	}
+}
+
+// httpProblems are wrong in a tool that calls a URL.
+func httpProblems() []problemCase {
+	call := "        method: POST\n        url: https://example.com/\n"
+	return []problemCase{
 		{"no method", toolWith("        url: https://example.com/\n"), `an http tool needs "method"`},
 		{"method", toolWith("        method: post\n        url: https://example.com/\n"),
 			`agents.yaml:10:17: method is one of GET, HEAD, POST, PUT, PATCH, DELETE, not "post"`},

@@ -51,8 +51,9 @@ func investigate(t *openaidev.Turn) openaidev.Reply {
 		if wantsResearch.MatchString(t.User) {
 			return openaidev.Reply{Calls: []openaidev.Call{{Name: "transfer_to_researcher", Arguments: "{}"}}}
 		}
-		return openaidev.Reply{Text: "I am the desk. Try one of these:\n• find out about the outage and publish " +
-			"a report\n• what do we know about certificates?\nPublishing waits for somebody's approval."}
+		return openaidev.Reply{Text: "I am the desk. Try one of these:\n" +
+			"• find out about the outage and publish a report\n• what do we know about certificates?\n" +
+			"Publishing waits for somebody's approval."}
 	case t.Missing("list_documents", "read_document", "ask_editor") == "":
 		return researcher(t)
 	case t.Missing("publish_document") == "":

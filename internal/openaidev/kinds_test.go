@@ -129,8 +129,8 @@ func TestKindsOfCalls(t *testing.T) {
 	h := handler(t, openaidev.Script{Rules: []openaidev.Rule{
 		{Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{
 			{Kind: openaidev.CallCustom, Name: "sql", Arguments: "SELECT 1", ID: "c"},
-			{Kind: openaidev.CallShell,
-				Arguments: `{"commands":["ls"],"timeout_ms":null,"max_output_length":null}`, ID: "s"},
+			{Kind: openaidev.CallShell, ID: "s",
+				Arguments: `{"commands":["ls"],"timeout_ms":null,"max_output_length":null}`},
 			{Kind: openaidev.CallApplyPatch, Arguments: `{"type":"delete_file","path":"a"}`, ID: "p"},
 		}}},
 		{Round: 1, Func: func(t *openaidev.Turn) (r openaidev.Reply) {
@@ -170,8 +170,8 @@ func TestKindsOfCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `sql(SELECT 1)=1;shell({"commands":["ls"],"timeout_ms":null,"max_output_length":null})=` +
-		`[{"stdout":"a","stderr":"","outcome":{"type":"exit","exit_code":0}}];apply_patch({"type":"delete_file",` +
-		`"path":"a"})=no such file;`
+		`[{"stdout":"a","stderr":"","outcome":{"type":"exit","exit_code":0}}];` +
+		`apply_patch({"type":"delete_file","path":"a"})=no such file;`
 	if it.Content[0].Text != want {
 		t.Errorf("text %s", it.Content[0].Text)
 	}
@@ -198,6 +198,18 @@ func TestKindsOfCalls(t *testing.T) {
 		{"no output of a custom call", with(outputs[1], outputs[2]), "No tool output found for custom tool call c"},
 		{"no output of a patch", with(outputs[0], outputs[1]), "No tool output found for apply patch call p"},
 		{"two outputs", with(append(outputs, outputs[1])...), "Duplicate shell call output"},
+	} {
+		if status, r := post(t, h, tt.body); status != 400 || !strings.Contains(r.Error.Message, tt.want) {
+			t.Errorf("%s: %d %q", tt.why, status, r.Error.Message)
+		}
+	}
+}
+
+// Tools and formats of every kind are checked as the API does.
+func TestKindsOfTools(t *testing.T) {
+	t.Parallel()
+	h := handler(t, openaidev.Script{})
+	for _, tt := range []struct{ why, body, want string }{
 		{"a custom tool without a name", `{"model":"m","tools":[{"type":"custom"}],"input":"x"}`, "tools[0].name"},
 		{"an unknown environment",
 			`{"model":"m","tools":[{"type":"shell","environment":{"type":"moon"}}],"input":"x"}`, "'moon'"},
