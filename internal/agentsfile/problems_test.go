@@ -145,8 +145,9 @@ func toolProblems() []problemCase {
 		{"tool as text", agentWith("    tools: [pay]\n"), "agents.yaml:6:13: a tool is a mapping, not text"},
 		{"no type", agentWith("    tools: [{name: pay}]\n"),
 			"agents.yaml:6:13: a tool needs `type`: function or http or shell"},
-		{"unknown type", agentWith("    tools: [{type: htpp}]\n"), `agents.yaml:6:20: type is one of function, http, ` +
-			`shell, apply_patch, mcp, hosted_mcp, agent, web_search, external, not "htpp"`},
+		{"unknown type", agentWith("    tools: [{type: htpp}]\n"),
+			`agents.yaml:6:20: type is one of function, http, shell, apply_patch, mcp, hosted_mcp, agent, ` +
+				`web_search, external, not "htpp"`},
 		{"shell without workdir", agentWith("    tools: [{type: shell}]\n"),
 			`agents.yaml:6:13: a shell tool needs "workdir"`},
 		{"relative workdir", agentWith("    tools: [{type: shell, workdir: repo}]\n"),

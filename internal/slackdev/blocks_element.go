@@ -146,10 +146,12 @@ func selectShapes() map[string]shape {
 		multi["initial_"+noun+"s"], multi["max_selected_items"] = count(1, 100, idOf(letters)), between(1, 100)
 		choice("multi_"+noun+"s_select", nil, multi)
 	}
-	choice("radio_buttons", []string{"options"},
-		map[string]rule{"options": count(1, 10, option("mrkdwn")), "initial_option": option("mrkdwn")})
-	choice("checkboxes", []string{"options"},
-		map[string]rule{"options": count(1, 10, option("mrkdwn")), "initial_options": count(1, 10, option("mrkdwn"))})
+	choice("radio_buttons", []string{"options"}, map[string]rule{
+		"options": count(1, 10, option("mrkdwn")), "initial_option": option("mrkdwn"),
+	})
+	choice("checkboxes", []string{"options"}, map[string]rule{
+		"options": count(1, 10, option("mrkdwn")), "initial_options": count(1, 10, option("mrkdwn")),
+	})
 	delete(out["radio_buttons"].fields, "placeholder")
 	delete(out["checkboxes"].fields, "placeholder")
 	return out

@@ -10,8 +10,10 @@ func richTextShapes() map[string]shape {
 	section := shape{required: []string{"elements"}, fields: map[string]rule{"type": anything, "elements": run}}
 	return map[string]shape{
 		"rich_text_section": section,
-		"rich_text_quote": {required: []string{"elements"},
-			fields: map[string]rule{"type": anything, "elements": run, "border": between(0, 1)}},
+		"rich_text_quote": {
+			required: []string{"elements"},
+			fields:   map[string]rule{"type": anything, "elements": run, "border": between(0, 1)},
+		},
 		"rich_text_preformatted": {required: []string{"elements"}, fields: map[string]rule{
 			"type": anything, "border": between(0, 1), "language": length(1, 50),
 			"elements": count(0, 1000, oneOf(func() map[string]shape { return code })),
