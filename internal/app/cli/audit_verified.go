@@ -123,8 +123,9 @@ func (v *verified) print(w io.Writer) error {
 		_, err = fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, %d unsealed, %d requests and %d effects agree, "+
 			"head %s\n", visible.Line(string(ws.Workspace)), ws.Entries, ws.Unsealed, ws.Requests, ws.Effects, ws.Head)
 		if err == nil && ws.Gone != nil {
-			_, err = fmt.Fprintf(w, "audit: ok, but of %d requests and %d effects in the trail of workspace %s the store "+
-				"has no record any more\n", ws.Gone.Requests, ws.Gone.Effects, visible.Line(string(ws.Workspace)))
+			_, err = fmt.Fprintf(w, "audit: ok, but of %d requests and %d effects in the trail of workspace %s "+
+				"the store has no record any more\n", ws.Gone.Requests, ws.Gone.Effects,
+				visible.Line(string(ws.Workspace)))
 		}
 	}
 	return err
