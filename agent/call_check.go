@@ -3,6 +3,8 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+
+	"countersign/agent/internal/strictjson"
 )
 
 // checkCall returns what is wrong with a saved call, or nothing. It reads the call's arguments from the item.
@@ -47,7 +49,7 @@ func (c *call) checkQuestion() string {
 		return "what cleared it does not fit its state"
 	case c.Nested != nil && (c.Output != nil || c.Kind != KindAgent):
 		return "only an agent that was let through can be at work"
-	case c.Output.newer() && c.Output.Native != nil && c.Kind != KindShell:
+	case c.Output != nil && c.Output.Native != nil && (c.Kind != KindShell || !isCanonicalJSON(c.Output.Native)):
 		return "its output has a form that its tool does not have"
 	case c.Decision == nil:
 		return ""
@@ -87,6 +89,11 @@ func (d *decision) check(c *call) string {
 		return "an approval has no message"
 	}
 	return ""
+}
+
+func isCanonicalJSON(value json.RawMessage) bool {
+	canonical, err := strictjson.Canonical(value)
+	return err == nil && bytes.Equal(canonical, value)
 }
 
 func isCanonical(arguments json.RawMessage) bool {

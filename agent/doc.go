@@ -44,5 +44,6 @@
 //	call frame
 //	       open calls, conversations
 //	state  RunState: questions, answers, JSON
-//	shape  Go types as JSON Schema
+//
+// Below internal, shape turns Go types into JSON Schema, and strictjson reads and changes JSON.
 package agent

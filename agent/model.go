@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"countersign/agent/internal/shape"
 )
 
 // Model answers one turn of a conversation. Implementations are safe for concurrent use, keep no conversation state
@@ -60,13 +62,13 @@ type OutputSchema struct {
 // OutputOf returns the schema of answers that are a T, which must be a struct; see NewTool for how types are described.
 // The error says what cannot be described.
 func OutputOf[T any](name string) (*OutputSchema, error) {
-	shape, err := shapeOf(reflect.TypeFor[T]())
+	accepted, err := shape.Of(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, fmt.Errorf("%w: output %q: %w", ErrConfig, name, err)
 	}
 	return &OutputSchema{
-		Name: name, Schema: shape.appendSchema(nil),
-		Validate: func(answer json.RawMessage) error { return fits[T](shape, answer) },
+		Name: name, Schema: accepted.Schema(),
+		Validate: func(answer json.RawMessage) error { return fits[T](accepted, answer) },
 	}, nil
 }
 

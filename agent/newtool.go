@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"countersign/agent/internal/strictjson"
+	"countersign/agent/internal/shape"
 )
 
 // NewTool returns a function tool whose schema and validation come from the type In, which must be a struct.
@@ -24,7 +24,7 @@ import (
 // NeedsApproval.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
 	t := Tool{Name: name, Description: description, Kind: KindFunction}
-	shape, err := shapeOf(reflect.TypeFor[In]())
+	accepted, err := shape.Of(reflect.TypeFor[In]())
 	if err != nil {
 		t.err = err
 		return t
@@ -32,8 +32,8 @@ func NewTool[In, Out any](name, description string, fn func(context.Context, In)
 	if fn == nil {
 		return t // without Invoke the runner refuses it
 	}
-	t.Parameters = shape.appendSchema(nil)
-	t.Validate = func(arguments json.RawMessage) error { return fits[In](shape, arguments) }
+	t.Parameters = accepted.Schema()
+	t.Validate = func(arguments json.RawMessage) error { return fits[In](accepted, arguments) }
 	t.Invoke = func(ctx context.Context, call *ToolCall) (ToolOutput, error) {
 		var in In
 		if err := json.Unmarshal(call.Arguments, &in); err != nil {
@@ -50,12 +50,8 @@ func NewTool[In, Out any](name, description string, fn func(context.Context, In)
 
 // fits checks arguments against the shape, and then by really decoding them, so that types that decode themselves
 // have their say as well.
-func fits[In any](s *shape, arguments json.RawMessage) error {
-	r := strictjson.NewReader(arguments, maxItemDepth)
-	if err := s.check(r); err != nil {
-		return err
-	}
-	if err := r.End(); err != nil {
+func fits[In any](s *shape.Shape, arguments json.RawMessage) error {
+	if err := s.Check(arguments); err != nil {
 		return err
 	}
 	var in In

@@ -1,4 +1,4 @@
-package agent
+package shape
 
 import (
 	"bytes"
@@ -11,8 +11,23 @@ import (
 	"countersign/agent/internal/strictjson"
 )
 
+// maxDepth bounds the nesting of a value.
+const maxDepth = 512
+
+// Check reports the first thing in a value that does not fit the shape, in words for the model.
+func (s *Shape) Check(value []byte) error {
+	r := strictjson.NewReader(value, maxDepth)
+	if err := s.check(r); err != nil {
+		return err
+	}
+	if err := r.End(); err != nil {
+		return err
+	}
+	return nil
+}
+
 // check reads a value and reports the first thing that does not fit, in words for the model.
-func (s *shape) check(r *strictjson.Reader) error {
+func (s *Shape) check(r *strictjson.Reader) error {
 	switch s.kind {
 	case shapeObject:
 		if r.Peek() == '{' {
@@ -46,7 +61,7 @@ func misfit(format string, args ...any) error {
 	return &strictjson.Error{Offset: -1, Reason: fmt.Sprintf(format, args...)}
 }
 
-func (s *shape) checkObject(r *strictjson.Reader) error {
+func (s *Shape) checkObject(r *strictjson.Reader) error {
 	seen := make([]bool, len(s.fields))
 	err := r.Object(func(key []byte) error {
 		i := slices.IndexFunc(s.fields, func(p property) bool { return p.name == string(key) })
@@ -67,7 +82,7 @@ func (s *shape) checkObject(r *strictjson.Reader) error {
 	return nil
 }
 
-func (s *shape) known() string {
+func (s *Shape) known() string {
 	if len(s.fields) == 0 {
 		return "there are none"
 	}
@@ -78,7 +93,7 @@ func (s *shape) known() string {
 	return "known are " + strings.Join(names, ", ")
 }
 
-func (s *shape) checkArray(r *strictjson.Reader) error {
+func (s *Shape) checkArray(r *strictjson.Reader) error {
 	n := 0
 	err := r.Array(func() error {
 		err := under(strconv.Itoa(n), s.element.check(r))
@@ -92,7 +107,7 @@ func (s *shape) checkArray(r *strictjson.Reader) error {
 }
 
 // checkScalar checks everything that is not an object or array where one is wanted.
-func (s *shape) checkScalar(value []byte) error {
+func (s *Shape) checkScalar(value []byte) error {
 	got := typeName(value)
 	switch {
 	case s.kind == shapeAny, s.nullable && got == "null":
@@ -127,7 +142,7 @@ func typeName(value []byte) string {
 	return "number"
 }
 
-func (s *shape) checkText(text string) error {
+func (s *Shape) checkText(text string) error {
 	switch {
 	case len(s.enum) > 0 && !slices.Contains(s.enum, text):
 		return misfit("must be one of %q", s.enum)
@@ -139,7 +154,7 @@ func (s *shape) checkText(text string) error {
 	return nil
 }
 
-func (s *shape) checkNumber(text string) error {
+func (s *Shape) checkNumber(text string) error {
 	bits, kind := s.number.Bits(), s.number.Kind().String()
 	var err error
 	switch kind[0] {

@@ -1,4 +1,5 @@
-package agent
+// Package shape describes the JSON that Go types accept: a schema to tell a model, and a check of what it writes.
+package shape
 
 import (
 	"encoding"
@@ -11,8 +12,8 @@ import (
 	"time"
 )
 
-// shape describes the JSON that a Go type accepts. Schema and validation are both made from it, so they cannot differ.
-type shape struct {
+// Shape describes the JSON that a Go type accepts. Schema and validation are both made from it, so they cannot differ.
+type Shape struct {
 	kind     shapeKind
 	nullable bool
 	doc      string
@@ -21,13 +22,13 @@ type shape struct {
 	text     func(string) error // strings: checks what the type demands beyond being a string
 	number   reflect.Type       // integers and numbers
 	length   int                // arrays of fixed length; -1 for slices
-	element  *shape             // arrays and maps
+	element  *Shape             // arrays and maps
 	fields   []property         // objects, in the order of the struct
 }
 
 type property struct {
 	name string
-	*shape
+	*Shape
 }
 
 type shapeKind string
@@ -52,8 +53,8 @@ var (
 	typeText        = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// shapeOf returns the shape of the arguments type.
-func shapeOf(t reflect.Type) (*shape, error) {
+// Of returns the shape of the arguments type.
+func Of(t reflect.Type) (*Shape, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -78,7 +79,7 @@ func (b *shapeBuilder) refuse(format string, args ...any) error {
 	return fmt.Errorf("field %s: %s", strings.Join(b.at, "."), fmt.Sprintf(format, args...))
 }
 
-func (b *shapeBuilder) build(t reflect.Type) (*shape, error) {
+func (b *shapeBuilder) build(t reflect.Type) (*Shape, error) {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		s, err := b.build(t.Elem())
@@ -88,38 +89,38 @@ func (b *shapeBuilder) build(t reflect.Type) (*shape, error) {
 		s.nullable = s.kind != shapeAny
 		return s, nil
 	case t == typeTime:
-		return &shape{kind: shapeString, format: "date-time", text: decodesText(t)}, nil
+		return &Shape{kind: shapeString, format: "date-time", text: decodesText(t)}, nil
 	case t == typeDuration:
 		return nil, b.refuse("a time.Duration counts nanoseconds, which no model expects; use a number with a unit in its name, or a string")
 	case t == typeNumber:
-		return &shape{kind: shapeNumber, number: reflect.TypeFor[float64]()}, nil
+		return &Shape{kind: shapeNumber, number: reflect.TypeFor[float64]()}, nil
 	case t == typeRaw || reflect.PointerTo(t).Implements(typeUnmarshaler):
-		return &shape{}, nil
+		return &Shape{}, nil
 	case reflect.PointerTo(t).Implements(typeText):
-		return &shape{kind: shapeString, text: decodesText(t)}, nil
+		return &Shape{kind: shapeString, text: decodesText(t)}, nil
 	}
 	return b.buildKind(t)
 }
 
-func (b *shapeBuilder) buildKind(t reflect.Type) (*shape, error) {
+func (b *shapeBuilder) buildKind(t reflect.Type) (*Shape, error) {
 	switch k := t.Kind(); {
 	case k == reflect.Bool:
-		return &shape{kind: shapeBoolean}, nil
+		return &Shape{kind: shapeBoolean}, nil
 	case k == reflect.String:
-		return &shape{kind: shapeString}, nil
+		return &Shape{kind: shapeString}, nil
 	case k >= reflect.Int && k <= reflect.Uint64:
-		return &shape{kind: shapeInteger, number: t}, nil
+		return &Shape{kind: shapeInteger, number: t}, nil
 	case k == reflect.Float32 || k == reflect.Float64:
-		return &shape{kind: shapeNumber, number: t}, nil
+		return &Shape{kind: shapeNumber, number: t}, nil
 	case k == reflect.Interface && t.NumMethod() == 0:
-		return &shape{}, nil
+		return &Shape{}, nil
 	case k == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		return &shape{kind: shapeString, text: isBase64}, nil
+		return &Shape{kind: shapeString, text: isBase64}, nil
 	case k == reflect.Slice || k == reflect.Array:
 		return b.list(t)
 	case k == reflect.Map && t.Key().Kind() == reflect.String:
 		element, err := b.within("{}", t.Elem())
-		return &shape{kind: shapeMap, element: element}, err
+		return &Shape{kind: shapeMap, element: element}, err
 	case k == reflect.Struct:
 		return b.object(t)
 	}
@@ -127,35 +128,35 @@ func (b *shapeBuilder) buildKind(t reflect.Type) (*shape, error) {
 }
 
 // within builds the shape of something inside the current place.
-func (b *shapeBuilder) within(name string, t reflect.Type) (*shape, error) {
+func (b *shapeBuilder) within(name string, t reflect.Type) (*Shape, error) {
 	b.at = append(b.at, name)
 	s, err := b.build(t)
 	b.at = b.at[:len(b.at)-1]
 	return s, err
 }
 
-func (b *shapeBuilder) list(t reflect.Type) (*shape, error) {
+func (b *shapeBuilder) list(t reflect.Type) (*Shape, error) {
 	element, err := b.within("[]", t.Elem())
-	s := &shape{kind: shapeArray, element: element, length: -1}
+	s := &Shape{kind: shapeArray, element: element, length: -1}
 	if t.Kind() == reflect.Array {
 		s.length = t.Len()
 	}
 	return s, err
 }
 
-func (b *shapeBuilder) object(t reflect.Type) (*shape, error) {
+func (b *shapeBuilder) object(t reflect.Type) (*Shape, error) {
 	if slices.Contains(b.inside, t) {
 		return nil, b.refuse("%v contains itself", t)
 	}
 	b.inside = append(b.inside, t)
-	s := &shape{kind: shapeObject}
+	s := &Shape{kind: shapeObject}
 	err := b.fields(s, t)
 	b.inside = b.inside[:len(b.inside)-1]
 	return s, err
 }
 
 // fields adds the fields of t to s, those of embedded structs among them.
-func (b *shapeBuilder) fields(s *shape, t reflect.Type) error {
+func (b *shapeBuilder) fields(s *Shape, t reflect.Type) error {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		embedded := f.Anonymous && name == "" && structBehind(f.Type) != nil
@@ -191,7 +192,7 @@ func structBehind(t reflect.Type) reflect.Type {
 	return t
 }
 
-func (b *shapeBuilder) embed(s *shape, f reflect.StructField) error {
+func (b *shapeBuilder) embed(s *Shape, f reflect.StructField) error {
 	t := structBehind(f.Type)
 	if slices.Contains(b.inside, t) {
 		return b.refuse("%v contains itself", t)
@@ -202,7 +203,7 @@ func (b *shapeBuilder) embed(s *shape, f reflect.StructField) error {
 	return err
 }
 
-func (b *shapeBuilder) field(s *shape, f reflect.StructField, name string, options []string) error {
+func (b *shapeBuilder) field(s *Shape, f reflect.StructField, name string, options []string) error {
 	b.at = append(b.at, f.Name)
 	defer func() { b.at = b.at[:len(b.at)-1] }()
 	for _, other := range s.fields {
@@ -231,7 +232,7 @@ func (b *shapeBuilder) field(s *shape, f reflect.StructField, name string, optio
 }
 
 // enumerate limits a string, or the elements of a list of strings, to the values of the tag.
-func (b *shapeBuilder) enumerate(p *shape, list string) error {
+func (b *shapeBuilder) enumerate(p *Shape, list string) error {
 	if p.kind == shapeArray {
 		p = p.element
 	}

@@ -1,20 +1,26 @@
-package agent
+package shape
 
 import (
 	"strconv"
+	"strings"
 
 	"countersign/agent/internal/strictjson"
 )
 
-// appendSchema writes the shape as a JSON Schema, in the form that providers' strict modes demand wherever that is
-// possible: every property required, none beyond them. The text depends on the type alone, so digests are stable.
-func (s *shape) appendSchema(b []byte) []byte {
+// Schema returns the shape as a JSON Schema, in the form that providers' strict modes demand wherever that is possible:
+// every property required, none beyond them. The text depends on the type alone, so digests are stable.
+func (s *Shape) Schema() []byte { return s.appendSchema(nil) }
+
+// text returns a text that can be written.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func (s *Shape) appendSchema(b []byte) []byte {
 	b = append(b, '{')
 	if s.kind != shapeAny {
 		b = s.appendType(b)
 	}
 	if s.doc != "" {
-		b = strictjson.AppendQuoted(append(comma(b), `"description":`...), validText(s.doc))
+		b = strictjson.AppendQuoted(append(comma(b), `"description":`...), text(s.doc))
 	}
 	if s.format != "" {
 		b = strictjson.AppendQuoted(append(comma(b), `"format":`...), s.format)
@@ -36,7 +42,7 @@ func (s *shape) appendSchema(b []byte) []byte {
 	return append(b, '}')
 }
 
-func (s *shape) appendType(b []byte) []byte {
+func (s *Shape) appendType(b []byte) []byte {
 	name := string(s.kind)
 	if s.kind == shapeMap {
 		name = string(shapeObject)
@@ -47,7 +53,7 @@ func (s *shape) appendType(b []byte) []byte {
 	return append(b, `"type":"`+name+`"`...)
 }
 
-func (s *shape) appendEnum(b []byte) []byte {
+func (s *Shape) appendEnum(b []byte) []byte {
 	if len(s.enum) == 0 {
 		return b
 	}
@@ -61,7 +67,7 @@ func (s *shape) appendEnum(b []byte) []byte {
 	return append(b, ']')
 }
 
-func (s *shape) appendProperties(b []byte) []byte {
+func (s *Shape) appendProperties(b []byte) []byte {
 	b = append(b, `,"properties":{`...)
 	for _, p := range s.fields {
 		b = append(strictjson.AppendQuoted(comma(b), p.name), ':')
