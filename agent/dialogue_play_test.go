@@ -46,6 +46,10 @@ func (d *dialogue) command(w []string) []string {
 		return d.approve(w[1:])
 	case "reject": // reject ID [always] [message=TEXT]
 		return d.reject(w[1:])
+	case "standing": // the answers with always
+		return d.standing()
+	case "revoke": // revoke AGENT TOOL
+		return d.revoke(w[1], w[2])
 	case "undecided":
 		return list(d.state.Undecided())
 	case "details": // details ID: everything people can be shown about a question
@@ -279,6 +283,27 @@ func (d *dialogue) reject(w []string) []string {
 		}
 	}
 	return failure(d.state.Reject(d.asked(w[0]), opts))
+}
+
+func (d *dialogue) standing() []string {
+	var lines []string
+	for _, a := range d.state.StandingAnswers() {
+		line := fmt.Sprintf("always %s %s approved=%v from %q", a.Agent, a.Tool, a.Approved, a.Question)
+		if a.Message != nil {
+			line += " message " + strconv.Quote(*a.Message)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (d *dialogue) revoke(agentName, tool string) []string {
+	for _, a := range d.state.StandingAnswers() {
+		if a.Agent == agentName && a.Tool == tool {
+			return []string{fmt.Sprint("revoked ", d.state.Revoke(a))}
+		}
+	}
+	return []string{fmt.Sprint("revoked ", d.state.Revoke(agent.StandingAnswer{Agent: agentName, Tool: tool}))}
 }
 
 func failure(err error) []string {

@@ -17,9 +17,11 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
+//	3  which question a standing answer was given to
 const (
 	stateVersion1 = 1
-	stateVersion  = 2
+	stateVersion2 = 2
+	stateVersion  = 3
 )
 
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
@@ -64,14 +66,28 @@ type frameHead struct {
 func (s *RunState) head() *stateHead {
 	f := s.frame
 	h := &stateHead{
-		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
+		ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
 	}
-	if h.newer(f.otherCalls()) {
-		h.Version = stateVersion
-	}
+	h.Version = h.oldest(f.otherCalls())
 	return h
+}
+
+// oldest returns the oldest version that has words for what the head holds.
+func (h *stateHead) oldest(otherCalls bool) int {
+	switch {
+	case h.needsVersion3():
+		return stateVersion
+	case h.newer(otherCalls):
+		return stateVersion2
+	}
+	return stateVersion1
+}
+
+// needsVersion3 reports whether the head holds what version 2 has no words for.
+func (h *stateHead) needsVersion3() bool {
+	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" })
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.

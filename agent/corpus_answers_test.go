@@ -1,0 +1,29 @@
+package agent_test
+
+import (
+	"testing"
+
+	"countersign/agent"
+)
+
+// answerStates are the states of version 3, and how they were made.
+var answerStates = map[string]makeState{
+	"v3-always": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		s := begin(t, a, r)
+		approve(t, s, "c1", agent.ApproveOptions{Always: true})
+		return s
+	},
+}
+
+// answerScripts are what the models of these states say.
+var answerScripts = map[string]script{
+	"v3-always": desk(calls("c1 pay 1", "c2 pay 2"), calls("c3 pay 3")),
+}
+
+// frozenScript returns the script of a frozen state that has one of its own, else nil.
+func frozenScript(name string) script {
+	if s := corpusScripts[name]; s != nil {
+		return s
+	}
+	return answerScripts[name]
+}
