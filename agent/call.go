@@ -66,6 +66,8 @@ type call struct {
 
 	// onRecord says that this process knows whether the call has begun, and that the journal has what it led to.
 	onRecord bool
+	// carriedOut says, beside onRecord, that it has been carried out, although its output cannot be used.
+	carriedOut bool
 	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 

@@ -71,5 +71,10 @@ var agentDamage = []damaged{
 	{"v2-review-of-a-question", "v2-review", `"state":"cleared"`, `"state":"waiting","question":"confirm"`},
 	{"v2-hosted-of-another-server", "v2-forms", `"tool":"srv"`, `"tool":"sql"`},
 	{"v2-custom-of-another-tool", "v2-forms", `"id":"q1","tool":"sql"`, `"id":"q1","tool":"sh"`},
+	{"v3-always-in-v2", "v3-always", `"version":3`, `"version":2`},
+	{"v3-closed-in-v2", "v3-session-closed", `"version":3`, `"version":2`},
+	{"v3-closed-is-no-call", "v3-session-closed", `"closed":[1`, `"closed":[0,1`},
+	{"v3-closed-and-answered", "v3-session-closed", `"answered":[2]`, `"answered":[1]`},
+	{"v3-answered-beyond-saved", "v3-session-closed", `"answered":[2]`, `"answered":[20]`},
 	{"v2-patch-answered-as-a-shell", "v2-forms", `"type":"apply_patch_call"`, `"type":"shell_call"`},
 }

@@ -24,19 +24,20 @@ var (
 
 // outcome is what became of a job: an output, a question, or an error that ends the run.
 type outcome struct {
-	call      *call
-	output    *ToolOutput
-	untouched bool // the output says that nothing was carried out
-	blind     bool // it says so because Tool.Preconditions failed
-	question  InterruptionKind
-	attempt   int
-	again     bool     // a guardrail wants people asked once more
-	facts     []string // what a question about a changed world is bound to
-	changed   bool     // facts are set
-	waits     bool     // the agent at work as a tool waits for people
-	err       error
-	onRecord  bool // the error leaves nothing open: the call has not begun, or the journal has its output
-	panicked  any  // what code that nothing guards panicked with, beside the error
+	call       *call
+	output     *ToolOutput
+	untouched  bool // the output says that nothing was carried out
+	blind      bool // it says so because Tool.Preconditions failed
+	question   InterruptionKind
+	attempt    int
+	again      bool     // a guardrail wants people asked once more
+	facts      []string // what a question about a changed world is bound to
+	changed    bool     // facts are set
+	waits      bool     // the agent at work as a tool waits for people
+	err        error
+	onRecord   bool // the error leaves nothing open: the call has not begun, or the journal has its output
+	carriedOut bool // the call was carried out, although it led to the error
+	panicked   any  // what code that nothing guards panicked with, beside the error
 }
 
 // execute runs the jobs side by side and records each outcome as it comes. After an error no further job starts;
@@ -108,7 +109,7 @@ func (l *loop) record(r *round, o outcome) {
 	c := o.call
 	switch {
 	case o.err != nil:
-		c.onRecord = o.onRecord
+		c.onRecord, c.carriedOut = o.onRecord, o.carriedOut
 		return
 	case o.question != "":
 		if o.changed {

@@ -25,6 +25,8 @@ type execution struct {
 	delta   int // items that checkpoints have covered
 	events  func(Event)
 	touched touching
+
+	checkpointFailed bool
 }
 
 // loop runs one conversation of an execution.
@@ -276,6 +278,7 @@ func (x *execution) checkpoint(ctx context.Context) error {
 		return err
 	}
 	if err := x.Checkpoint(ctx, d); err != nil {
+		x.checkpointFailed = true
 		return fmt.Errorf("checkpoint of turn %d: %w", x.state.frame.turn, err)
 	}
 	x.delta = len(x.state.log)

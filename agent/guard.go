@@ -117,7 +117,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input, output) })
 		switch {
 		case err != nil:
-			return outcome{err: err, onRecord: true}
+			return outcome{err: err, onRecord: true, carriedOut: true}
 		case v.Action == Allow:
 		case v.Action == Replace:
 			if v.Message == "" {
@@ -125,7 +125,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 			}
 			output = ToolOutput{Text: v.Message, Failed: output.Failed}
 		default:
-			return outcome{err: l.tripped(g.Name, j.tool.Name, v), onRecord: true}
+			return outcome{err: l.tripped(g.Name, j.tool.Name, v), onRecord: true, carriedOut: true}
 		}
 	}
 	output.Failed = output.Failed && j.tool.Wire != WireFunction // the item of a function's output has no word for it

@@ -74,7 +74,7 @@ type Result struct {
 }
 
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the
-// result, if not nil, holds the state as far as it got.
+// result, if not nil, holds the state as far as it got, which can be resumed; a Session has what it did, see there.
 func (r *Runner) Run(ctx context.Context, a *Agent, input []Item, o RunOptions) (*Result, error) {
 	return r.prepare(o, nil).start(ctx, a, input)
 }
@@ -160,9 +160,9 @@ func (x *execution) run(ctx context.Context) error {
 	x.state.mu.Lock()
 	defer x.state.mu.Unlock()
 	if err := x.loop(x.state.frame).run(ctx); err != nil {
-		return err
+		return x.saveFailed(ctx, err)
 	}
-	return x.save(ctx)
+	return x.save(ctx, false)
 }
 
 // open fills a new state with the session's items and the input.

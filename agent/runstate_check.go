@@ -26,6 +26,8 @@ func (h *stateHead) check() error {
 		return h.bad("/session/saved", "it is not a number of items")
 	case !increasing(h.Session.Held, h.Input, h.Session.Saved):
 		return h.bad("/session/held", "it is not a list of items that wait")
+	case !increasing(h.Session.Closed, h.Input, h.Session.Saved) || !increasing(h.Session.Answered, h.Input, h.Session.Saved):
+		return h.bad("/session/closed", "it is not a list of calls that the session has")
 	}
 	if h.Server != nil && (h.Server.Sent < 0 || h.Server.ID != "" && h.Server.Previous != "") {
 		return h.bad("/conversation", "it is not a conversation of this run")
@@ -68,6 +70,12 @@ func (s *RunState) checkMarks(head *stateHead) error {
 		return head.bad("/session/saved", "it is not a number of items")
 	case s.server != nil && s.server.Sent > n:
 		return head.bad("/conversation", "it is not a conversation of this run")
+	}
+	for _, i := range slices.Concat(s.session.Closed, s.session.Answered) {
+		both := slices.Contains(s.session.Closed, i) && slices.Contains(s.session.Answered, i)
+		if !s.frame.items[i].isCall() || s.frame.copied(i) || both {
+			return head.bad("/session/closed", "it is not a list of calls that the session has")
+		}
 	}
 	return nil
 }

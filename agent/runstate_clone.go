@@ -13,7 +13,7 @@ func (s *RunState) Clone() *RunState {
 	}
 	own := &RunState{
 		id: s.id, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
-		session: sessionMark{Saved: s.session.Saved, Held: slices.Clone(s.session.Held)},
+		session: s.session.clone(),
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
 	}
 	if s.server != nil {
@@ -62,4 +62,9 @@ func (c *call) clone() *call {
 		own.Decision = &d
 	}
 	return &own
+}
+
+func (m sessionMark) clone() sessionMark {
+	m.Held, m.Closed, m.Answered = slices.Clone(m.Held), slices.Clone(m.Closed), slices.Clone(m.Answered)
+	return m
 }

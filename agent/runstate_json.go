@@ -17,7 +17,7 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
-//	3  which question a standing answer was given to
+//	3  which question a standing answer was given to, calls that a session has without their outputs
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -87,7 +87,8 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
-	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" })
+	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
+		len(h.Session.Closed)+len(h.Session.Answered) > 0
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.
