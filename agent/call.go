@@ -68,7 +68,7 @@ type call struct {
 	onRecord bool
 	// carriedOut says, beside onRecord, that it has been carried out, although its output cannot be used.
 	carriedOut bool
-	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
+	written    json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
 // arguments returns the canonical arguments that would be carried out.

@@ -18,12 +18,17 @@ var answerStates = map[string]makeState{
 		r.Journal = newOvertaken("c1", 1)
 		return failing(t, a, r)
 	},
+	"v3-series": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		_ = begin(t, a, r)
+		return begin(t, a, r)
+	},
 }
 
 // answerScripts are what the models of these states say.
 var answerScripts = map[string]script{
-	"v3-always": desk(calls("c1 pay 1", "c2 pay 2"), calls("c3 pay 3")),
+	"v3-always":         desk(calls("c1 pay 1", "c2 pay 2"), calls("c3 pay 3")),
 	"v3-session-closed": desk(calls("c1 look 1", "c2 look 2", "c3 pay 3")),
+	"v3-series":         desk(calls("c1 pay 1")),
 }
 
 // frozenScript returns the script of a frozen state that has one of its own, else nil.

@@ -76,5 +76,6 @@ var agentDamage = []damaged{
 	{"v3-closed-is-no-call", "v3-session-closed", `"closed":[1`, `"closed":[0,1`},
 	{"v3-closed-and-answered", "v3-session-closed", `"answered":[2]`, `"answered":[1]`},
 	{"v3-answered-beyond-saved", "v3-session-closed", `"answered":[2]`, `"answered":[20]`},
+	{"v3-series-negative", "v3-series", `"series":1`, `"series":-1`},
 	{"v2-patch-answered-as-a-shell", "v2-forms", `"type":"apply_patch_call"`, `"type":"shell_call"`},
 }

@@ -115,7 +115,7 @@ func (f *frame) interruptionID(callID string) string {
 // effectID names the execution of a call.
 func (f *frame) effectID(callID string) string {
 	if f.parent == nil {
-		return effectID(f.state.id, []string{f.agent}, f.turn, callID)
+		return effectID(f.state.effectRun(), []string{f.agent}, f.turn, callID)
 	}
 	return nestedEffectID(f.parent.effectID(f.outer.ID), f.agent, f.turn, callID)
 }

@@ -107,6 +107,9 @@ func (x *execution) start(ctx context.Context, a *Agent, input []Item) (*Result,
 		return nil, err
 	}
 	s := newState(x.runID(), a, g, x.turnLimit(DefaultMaxTurns))
+	if x.Journal == nil {
+		s.series = x.memory.begin(s.id)
+	}
 	if s.server, err = x.serverMark(g); err != nil {
 		return nil, err
 	}
@@ -142,6 +145,9 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
 	}
 	s.frame.maxTurns = x.turnLimit(s.frame.maxTurns)
+	if x.Journal == nil {
+		x.memory.resume(s.id, s.series)
+	}
 	x.take(s)
 	return x.finish(x.run(ctx))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -16,6 +17,7 @@ const noTurnLimit = -1
 // or with Delta as a head and append-only chunks.
 type RunState struct {
 	id      string
+	series  int // tells runs apart that were given one id; see memoryJournal
 	root    *Agent
 	graph   graph
 	frame   *frame // the run itself
@@ -252,3 +254,11 @@ func (s *RunState) Usage() Usage { return s.usage }
 // Items returns the conversation: input, model items and outputs, oldest first, without the conversations of agents
 // used as tools and without what handoffs with a filter put in its place. The caller must not modify it.
 func (s *RunState) Items() []Item { return s.frame.own(0) }
+
+// effectRun returns what the effect ids of the run are derived from.
+func (s *RunState) effectRun() string {
+	if s.series == 0 {
+		return s.id
+	}
+	return s.id + "\x00" + strconv.Itoa(s.series)
+}

@@ -187,7 +187,7 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 		return nil, err
 	}
 	s := &RunState{
-		id: head.ID, root: root, graph: g, frames: head.Frames, usage: head.Usage,
+		id: head.ID, series: head.Series, root: root, graph: g, frames: head.Frames, usage: head.Usage,
 		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
 	}
 	s.frame = &frame{

@@ -17,7 +17,8 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
-//	3  which question a standing answer was given to, calls that a session has without their outputs
+//	3  which question a standing answer was given to, calls that a session has without their outputs,
+//	   runs that were given the id of another one
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -29,6 +30,7 @@ const (
 type stateHead struct {
 	Version  int         `json:"version"`
 	ID       string      `json:"id"`
+	Series   int         `json:"series,omitempty"`
 	Path     []string    `json:"path"` // one name: the agent whose turn it is
 	Entry    string      `json:"entry,omitempty"`
 	Turn     int         `json:"turn"`
@@ -66,7 +68,7 @@ type frameHead struct {
 func (s *RunState) head() *stateHead {
 	f := s.frame
 	h := &stateHead{
-		ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
+		ID: s.id, Series: s.series, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
 	}
@@ -88,7 +90,7 @@ func (h *stateHead) oldest(otherCalls bool) int {
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
-		len(h.Session.Closed)+len(h.Session.Answered) > 0
+		h.Series != 0 || len(h.Session.Closed)+len(h.Session.Answered) > 0
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.

@@ -128,7 +128,9 @@ type ToolCall struct {
 
 // RunContext is what an application gives a run, reachable from gates and tools. The model never sees it.
 type RunContext struct {
-	// ID names the run; effect ids are derived from it. Empty: the runner makes up a random one.
+	// ID names the run; effect ids are derived from it, so no two runs should have the same. Empty: the runner makes up a
+	// random one. Without a Journal, a Runner tells runs apart that were given one id, as long as it remembers them (the
+	// last 65,536 ids); to a Journal of one's own they are one run, and the second gets the outputs of the first.
 	ID string
 	// Value belongs to the application. It is not saved; whoever resumes a state provides it again.
 	Value any
