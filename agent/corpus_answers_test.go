@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"testing"
 
 	"countersign/agent"
@@ -18,6 +19,14 @@ var answerStates = map[string]makeState{
 		r.Journal = newOvertaken("c1", 1)
 		return failing(t, a, r)
 	},
+	"v3-guardrails": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		a.InputGuardrails = []agent.InputGuardrail{{Name: "polite", Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+			return agent.Verdict{Message: "very <polite>"}, nil
+		}}}
+		s := begin(t, a, r)
+		approve(t, s, "c1", agent.ApproveOptions{})
+		return resumed(t, a, r, s)
+	},
 	"v3-series": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		_ = begin(t, a, r)
 		return begin(t, a, r)
@@ -28,6 +37,7 @@ var answerStates = map[string]makeState{
 var answerScripts = map[string]script{
 	"v3-always":         desk(calls("c1 pay 1", "c2 pay 2"), calls("c3 pay 3")),
 	"v3-session-closed": desk(calls("c1 look 1", "c2 look 2", "c3 pay 3")),
+	"v3-guardrails":     desk(calls("c1 again 1")),
 	"v3-series":         desk(calls("c1 pay 1")),
 }
 

@@ -77,5 +77,8 @@ var agentDamage = []damaged{
 	{"v3-closed-and-answered", "v3-session-closed", `"answered":[2]`, `"answered":[1]`},
 	{"v3-answered-beyond-saved", "v3-session-closed", `"answered":[2]`, `"answered":[20]`},
 	{"v3-series-negative", "v3-series", `"series":1`, `"series":-1`},
+	{"v3-guardrails-in-v2", "v3-guardrails", `"version":3`, `"version":2`},
+	{"v3-guardrail-of-no-kind", "v3-guardrails", `"stage":"input"`, `"stage":"CANARY"`},
+	{"v3-guardrail-of-no-tool", "v3-guardrails", `"tool":"again",`, ``},
 	{"v2-patch-answered-as-a-shell", "v2-forms", `"type":"apply_patch_call"`, `"type":"shell_call"`},
 }

@@ -98,7 +98,7 @@ func (a *standing) covers(agent string, c *call) bool {
 // What is filled in is not the end of it: the tool's gate is asked about the completed call when the run is resumed.
 // Changed arguments are approved with this decision, but a gate that fails on them asks again.
 func (s *RunState) Approve(in Interruption, opts ApproveOptions) error {
-	c, f, err := s.frame.question(&in)
+	c, f, err := s.question(&in)
 	if err == nil {
 		err = opts.check(in.Kind)
 	}
@@ -118,6 +118,14 @@ func (s *RunState) Approve(in Interruption, opts ApproveOptions) error {
 		f.decideAlways(c, standing{Approve: true})
 	}
 	return nil
+}
+
+// question returns the open call that in asks about, and its conversation.
+func (s *RunState) question(in *Interruption) (*call, *frame, error) {
+	if s.empty() {
+		return nil, nil, ErrUnknownInterruption
+	}
+	return s.frame.question(in)
 }
 
 // check reports options that do not fit the kind of question.
@@ -169,7 +177,7 @@ func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage,
 
 // Reject records that in must not run. Errors as for Approve.
 func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
-	c, f, err := s.frame.question(&in)
+	c, f, err := s.question(&in)
 	switch {
 	case err != nil:
 		return fmt.Errorf("reject %s: %w", excerptLong(in.ID), err)

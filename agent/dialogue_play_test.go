@@ -46,6 +46,8 @@ func (d *dialogue) command(w []string) []string {
 		return d.approve(w[1:])
 	case "reject": // reject ID [always] [message=TEXT]
 		return d.reject(w[1:])
+	case "verdicts": // what guardrails said, as the state keeps it
+		return d.verdicts()
 	case "standing": // the answers with always
 		return d.standing()
 	case "revoke": // revoke AGENT TOOL
@@ -283,6 +285,15 @@ func (d *dialogue) reject(w []string) []string {
 		}
 	}
 	return failure(d.state.Reject(d.asked(w[0]), opts))
+}
+
+func (d *dialogue) verdicts() []string {
+	var lines []string
+	for _, r := range d.state.GuardrailResults() {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s of %s %s %s", r.Stage, r.Guardrail, r.Agent, r.Tool, r.CallID))+
+			fmt.Sprintf(": %s %q", r.Verdict.Action, r.Verdict.Message))
+	}
+	return lines
 }
 
 func (d *dialogue) standing() []string {

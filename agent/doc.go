@@ -16,6 +16,9 @@
 //     when no call of the turn is open.
 //   - With a [Journal], an effect happens at most once even when the process dies between the effect and its record.
 //
+// Out of scope are namespaces of tools, tools that a model searches for at this side, and tools that only programs
+// written by a model may call: a tool has one name, and what a model asks for beyond that is refused in words.
+//
 // The package imports the standard library only, knows no storage and no chat platform, and starts no goroutine that
 // outlives a call.
 package agent

@@ -26,6 +26,7 @@ type execution struct {
 	events  func(Event)
 	touched touching
 
+	guardrails       []GuardrailResult // what guardrails said in this execution; under the state's lock
 	checkpointFailed bool
 }
 
@@ -289,6 +290,7 @@ func (x *execution) checkpoint(ctx context.Context) error {
 func (x *execution) finish(err error) (*Result, error) {
 	s := x.state
 	result := &Result{State: s, Interruptions: s.Undecided(), NewItems: slices.Clone(s.frame.own(x.first))}
+	result.GuardrailResults = x.guardrails
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}

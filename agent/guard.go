@@ -43,17 +43,29 @@ func (a *Agent) checkGuardrails() error {
 	return nil
 }
 
-// judge calls a guardrail. Its error, and a panic, end the run.
-func (l *loop) judge(ctx context.Context, name string, check func() (Verdict, error)) (v Verdict, err error) {
-	err = l.safely(ctx, "guardrail", name, func() (err error) {
+// judge calls a guardrail, without the lock, and keeps what it says; in says which it is. Its error, and a panic, end
+// the run.
+func (l *loop) judge(ctx context.Context, in GuardrailResult, check func() (Verdict, error)) (v Verdict, err error) {
+	err = l.safely(ctx, "guardrail", in.Guardrail, func() (err error) {
 		v, err = check()
 		return err
 	})
 	v.Message = validText(v.Message)
 	if err != nil {
-		return v, fmt.Errorf("guardrail %q: %w", name, err)
+		return v, fmt.Errorf("guardrail %q: %w", in.Guardrail, err)
 	}
+	in.Guardrail, in.Agent = excerptLong(in.Guardrail), l.agent.Name
+	in.Verdict = Verdict{Action: v.Action, Message: excerptLong(v.Message)}
+	l.state.mu.Lock()
+	defer l.state.mu.Unlock()
+	l.guardrails = append(l.guardrails, in)
+	l.state.keepVerdict(in)
 	return v, nil
+}
+
+// stage names a guardrail that looks at the call.
+func (c *ToolCall) stage(stage GuardrailStage, guardrail string) GuardrailResult {
+	return GuardrailResult{Stage: stage, Guardrail: guardrail, Tool: c.Tool, CallID: c.ID}
 }
 
 // tripped returns the error for a verdict that is not one of those that are handled elsewhere.
@@ -73,7 +85,9 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 		input := l.call(c)
 		var v Verdict
 		var err error
-		l.outside(func() { v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input) }) })
+		l.outside(func() {
+			v, err = l.judge(ctx, input.stage(StageToolInput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input) })
+		})
 		switch {
 		case err != nil:
 			return err
@@ -92,7 +106,7 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 func (l *loop) guardInput(ctx context.Context, j *job) (o outcome, ends bool) {
 	for _, g := range j.tool.InputGuardrails {
 		input := j.input.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input) })
+		v, err := l.judge(ctx, input.stage(StageToolInput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input) })
 		switch {
 		case err != nil:
 			return outcome{err: err}, true
@@ -114,7 +128,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 	output.Text = validText(output.Text)
 	for _, g := range j.tool.OutputGuardrails {
 		input := j.input.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &input, output) })
+		v, err := l.judge(ctx, input.stage(StageToolOutput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input, output) })
 		switch {
 		case err != nil:
 			return outcome{err: err, onRecord: true, carriedOut: true}
@@ -149,7 +163,8 @@ func (l *loop) admit(ctx context.Context) error {
 	for _, g := range l.agent.InputGuardrails {
 		var v Verdict
 		var err error
-		l.outside(func() { v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }) })
+		in := GuardrailResult{Stage: StageInput, Guardrail: g.Name}
+		l.outside(func() { v, err = l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }) })
 		switch {
 		case err != nil:
 			return err
@@ -188,8 +203,9 @@ func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 	for _, g := range l.agent.OutputGuardrails {
 		var v Verdict
 		var err error
+		in := GuardrailResult{Stage: StageOutput, Guardrail: g.Name}
 		l.outside(func() {
-			v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) })
+			v, err = l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) })
 		})
 		switch {
 		case err != nil:

@@ -71,6 +71,9 @@ type Result struct {
 	FinalOutput string
 	// NewItems are the items that this Run or Resume added, in order.
 	NewItems []Item
+	// GuardrailResults are what guardrails said in this Run or Resume, in the order in which they did, also inside agents
+	// used as tools. RunState.GuardrailResults has those of the whole run.
+	GuardrailResults []GuardrailResult
 }
 
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the

@@ -39,6 +39,9 @@ func (h *stateHead) check() error {
 			return h.bad("/pending_input", "it is not a list of messages")
 		}
 	}
+	if err := h.checkGuardrailResults(); err != nil {
+		return err
+	}
 	return h.checkAlways()
 }
 

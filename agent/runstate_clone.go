@@ -15,6 +15,7 @@ func (s *RunState) Clone() *RunState {
 		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
 		session: s.session.clone(),
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
+		guardrails: slices.Clone(s.guardrails),
 	}
 	if s.server != nil {
 		server := *s.server

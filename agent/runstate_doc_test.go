@@ -25,6 +25,8 @@ var documented = map[string]reflect.Type{
 	"Decision":           reflect.TypeFor[decision](),
 	"Output":             reflect.TypeFor[ToolOutput](),
 	"Always":             reflect.TypeFor[standing](),
+	"Guardrail":          reflect.TypeFor[GuardrailResult](),
+	"Verdict":            reflect.TypeFor[Verdict](),
 	"Inner conversation": reflect.TypeFor[frameHead](),
 }
 
@@ -168,6 +170,7 @@ func TestRunStateDocsAndCorpus(t *testing.T) {
 var inside = map[string]string{
 	"Head/usage": "Usage", "Head/session": "Session", "Head/conversation": "Conversation", "Head/copies": "Span",
 	"Head/calls": "Call", "Head/always": "Always", "Head/pending_input": "Items",
+	"Head/guardrails": "Guardrail", "Guardrail/verdict": "Verdict",
 	"Call/decision": "Decision", "Call/output": "Output", "Call/nested": "Inner conversation", "Decision/output": "Output",
 	"Inner conversation/copies": "Span", "Inner conversation/calls": "Call",
 }

@@ -18,7 +18,7 @@ import (
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
 //	3  which question a standing answer was given to, calls that a session has without their outputs,
-//	   runs that were given the id of another one
+//	   runs that were given the id of another one, what guardrails said
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -28,25 +28,26 @@ const (
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
 // length of the run: what is known about earlier calls is read from the items again.
 type stateHead struct {
-	Version  int         `json:"version"`
-	ID       string      `json:"id"`
-	Series   int         `json:"series,omitempty"`
-	Path     []string    `json:"path"` // one name: the agent whose turn it is
-	Entry    string      `json:"entry,omitempty"`
-	Turn     int         `json:"turn"`
-	MaxTurns int         `json:"max_turns"` // -1: no limit
-	Usage    Usage       `json:"usage"`
-	Count    int         `json:"item_count"` // of all conversations
-	Input    int         `json:"input_items"`
-	Copies   []span      `json:"copies,omitempty"`
-	Frames   int         `json:"frames,omitempty"`
-	Session  sessionMark `json:"session"`
-	Server   *serverMark `json:"conversation,omitempty"`
-	Calls    []*call     `json:"calls,omitempty"`
-	Always   []standing  `json:"always,omitempty"`
-	Pending  []Item      `json:"pending_input,omitempty"`
-	Answer   *string     `json:"answer,omitempty"`
-	Final    *string     `json:"final_output,omitempty"`
+	Version    int               `json:"version"`
+	ID         string            `json:"id"`
+	Series     int               `json:"series,omitempty"`
+	Path       []string          `json:"path"` // one name: the agent whose turn it is
+	Entry      string            `json:"entry,omitempty"`
+	Turn       int               `json:"turn"`
+	MaxTurns   int               `json:"max_turns"` // -1: no limit
+	Usage      Usage             `json:"usage"`
+	Count      int               `json:"item_count"` // of all conversations
+	Input      int               `json:"input_items"`
+	Copies     []span            `json:"copies,omitempty"`
+	Frames     int               `json:"frames,omitempty"`
+	Session    sessionMark       `json:"session"`
+	Server     *serverMark       `json:"conversation,omitempty"`
+	Calls      []*call           `json:"calls,omitempty"`
+	Always     []standing        `json:"always,omitempty"`
+	Pending    []Item            `json:"pending_input,omitempty"`
+	Guardrails []GuardrailResult `json:"guardrails,omitempty"`
+	Answer     *string           `json:"answer,omitempty"`
+	Final      *string           `json:"final_output,omitempty"`
 }
 
 // frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.
@@ -70,7 +71,7 @@ func (s *RunState) head() *stateHead {
 	h := &stateHead{
 		ID: s.id, Series: s.series, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
-		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
 	}
 	h.Version = h.oldest(f.otherCalls())
 	return h
@@ -90,7 +91,7 @@ func (h *stateHead) oldest(otherCalls bool) int {
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
-		h.Series != 0 || len(h.Session.Closed)+len(h.Session.Answered) > 0
+		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Answered) > 0
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.
@@ -177,6 +178,9 @@ type Delta struct {
 
 // Delta returns what is new since the state had from items.
 func (s *RunState) Delta(from int) (Delta, error) {
+	if s.empty() {
+		return Delta{}, errEmptyState
+	}
 	if from < 0 || from > len(s.log) {
 		return Delta{}, fmt.Errorf("%w: delta from item %d of %d", ErrConfig, from, len(s.log))
 	}
@@ -194,6 +198,9 @@ func (s *RunState) Delta(from int) (Delta, error) {
 // MarshalJSON writes the whole state for DecodeRunState, in the oldest schema version that can express it. Calling it
 // directly is faster than json.Marshal, which reads the result again.
 func (s *RunState) MarshalJSON() ([]byte, error) {
+	if s.empty() {
+		return nil, errEmptyState
+	}
 	b, err := s.appendHead(make([]byte, 0, 1024+sizeOf(s.frame.items)))
 	if err != nil {
 		return nil, err

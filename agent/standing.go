@@ -18,6 +18,9 @@ type StandingAnswer struct {
 
 // StandingAnswers returns the answers with Always that hold now, oldest first.
 func (s *RunState) StandingAnswers() []StandingAnswer {
+	if s.empty() {
+		return nil
+	}
 	var answers []StandingAnswer
 	for _, a := range s.always {
 		answers = append(answers, StandingAnswer{
@@ -31,6 +34,9 @@ func (s *RunState) StandingAnswers() []StandingAnswer {
 // Definition of a say which; the rest is not looked at. Questions that only it had answered are open again. The answer
 // to the very question that it came with stays, and so does what it has let through already: that may have begun.
 func (s *RunState) Revoke(a StandingAnswer) (revoked bool) {
+	if s.empty() {
+		return false
+	}
 	before := len(s.always)
 	s.always = slices.DeleteFunc(s.always, func(d standing) bool {
 		return d.Agent == a.Agent && d.Tool == a.Tool && d.Definition == a.Definition
