@@ -27,6 +27,13 @@ var answerStates = map[string]makeState{
 		approve(t, s, "c1", agent.ApproveOptions{})
 		return resumed(t, a, r, s)
 	},
+	"v3-program": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		a.Tools[0].OnApproval = func(context.Context, *agent.Interruption) (*agent.ToolApproval, error) {
+			return &agent.ToolApproval{Approve: true}, nil
+		}
+		r.Journal = &faultyJournal{next: "error"}
+		return failing(t, a, r)
+	},
 	"v3-series": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		_ = begin(t, a, r)
 		return begin(t, a, r)
@@ -38,6 +45,7 @@ var answerScripts = map[string]script{
 	"v3-always":         desk(calls("c1 pay 1", "c2 pay 2"), calls("c3 pay 3")),
 	"v3-session-closed": desk(calls("c1 look 1", "c2 look 2", "c3 pay 3")),
 	"v3-guardrails":     desk(calls("c1 again 1")),
+	"v3-program":        desk(calls("c1 pay 1")),
 	"v3-series":         desk(calls("c1 pay 1")),
 }
 

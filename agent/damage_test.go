@@ -80,5 +80,6 @@ var agentDamage = []damaged{
 	{"v3-guardrails-in-v2", "v3-guardrails", `"version":3`, `"version":2`},
 	{"v3-guardrail-of-no-kind", "v3-guardrails", `"stage":"input"`, `"stage":"CANARY"`},
 	{"v3-guardrail-of-no-tool", "v3-guardrails", `"tool":"again",`, ``},
+	{"v3-program-in-v2", "v3-program", `"version":3`, `"version":2`},
 	{"v2-patch-answered-as-a-shell", "v2-forms", `"type":"apply_patch_call"`, `"type":"shell_call"`},
 }

@@ -6,9 +6,11 @@ import (
 	"slices"
 )
 
-// decision is the answer of people to one call.
+// decision is the answer of people, or of a program, to one call.
 type decision struct {
-	Approve bool        `json:"approve"`
+	Approve bool `json:"approve"`
+	// Program says that Tool.OnApproval gave it.
+	Program bool        `json:"program,omitempty"`
 	Message *string     `json:"message,omitempty"`
 	Output  *ToolOutput `json:"output,omitempty"`
 	// Arguments are what a person made of the call's arguments, canonical and complete.
@@ -31,6 +33,7 @@ type standing struct {
 type ruling struct {
 	verdict verdict
 	exact   bool        // by a decision for this very call; such a one goes before a standing one
+	program bool        // by a program
 	message *string     // for the model, when rejected
 	output  *ToolOutput // what people found out, when approved: nothing has to run
 	review  bool        // free, but somebody should look at it afterwards
@@ -57,7 +60,7 @@ func (f *frame) ruling(c *call) ruling {
 	always := f.standing(c)
 	switch d := c.Decision; {
 	case d != nil:
-		r := ruling{verdict: verdictOf(d.Approve), exact: true, message: d.Message, output: d.Output}
+		r := ruling{verdict: verdictOf(d.Approve), exact: true, program: d.Program, message: d.Message, output: d.Output}
 		if r.verdict == rejected && r.message == nil && always != nil && !always.Approve {
 			r.message = always.Message
 		}

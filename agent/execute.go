@@ -311,6 +311,7 @@ func (l *loop) effect(j *job) (Effect, error) {
 		Tool:          j.tool,
 		Decided:       j.how.verdict == approved && j.how.exact,
 		Always:        j.how.verdict == approved && !j.how.exact,
+		Program:       j.how.program,
 		Review:        j.how.review,
 		Preconditions: slices.Clone(j.call.Preconditions),
 		Retry:         j.call.Question == OutcomeUnknown,

@@ -18,7 +18,8 @@ import (
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
 //	3  which question a standing answer was given to, calls that a session has without their outputs,
-//	   runs that were given the id of another one, what guardrails said
+//	   runs that were given the id of another one, what guardrails said,
+//	   decisions of programs
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -90,6 +91,9 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
+	if slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
+		return true
+	}
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
 		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Answered) > 0
 }
@@ -123,6 +127,13 @@ func (h *stateHead) newer(otherCalls bool) bool {
 		}
 	}
 	return false
+}
+
+func (c *call) needsVersion3() bool {
+	if c.Decision != nil && c.Decision.Program {
+		return true
+	}
+	return c.Nested != nil && slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3)
 }
 
 func (c *call) newer() bool {

@@ -265,7 +265,7 @@ func (l *loop) program(ctx context.Context, c *call, tool *Tool) ruling {
 		return ruling{}
 	}
 	c.ask(Confirm)
-	c.Decision = &decision{Approve: answer.Approve}
+	c.Decision = &decision{Approve: answer.Approve, Program: true}
 	if !answer.Approve && answer.Reason != "" {
 		reason := validText(answer.Reason)
 		c.Decision.Message = &reason

@@ -40,8 +40,8 @@ type Tool struct {
 	// An empty schema means an object without properties. Of a tool whose Wire is no function it is not sent: it describes
 	// the arguments to gates and people.
 	Parameters json.RawMessage
-	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it.
-	// A tool with NeedsApproval and Parameters but no Validate is refused by the runner.
+	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it, and
+	// package rawtool makes one of a schema. A tool with Parameters but no Validate is refused by the runner.
 	Validate func(json.RawMessage) error
 	// Attributes are further parts of the tool's definition, in a fixed order: what a decision is bound to and the model
 	// does not see, for instance the method, URL and header names of an HTTP call. Secrets do not belong here: attributes
