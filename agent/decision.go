@@ -115,7 +115,8 @@ func (s *RunState) Approve(in Interruption, opts ApproveOptions) error {
 	f.takeBackStanding(c)
 	c.Decision = &decision{Approve: true, Arguments: arguments}
 	if opts.Output != nil {
-		c.Decision.Output = &ToolOutput{Text: validText(opts.Output.Text), Failed: opts.Output.Failed}
+		output := limited(ToolOutput{Text: validText(opts.Output.Text), Failed: opts.Output.Failed})
+		c.Decision.Output = &output
 	}
 	if opts.Always {
 		f.decideAlways(c, standing{Approve: true})
@@ -189,7 +190,7 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 	}
 	var message *string
 	if opts.Message != nil {
-		text := validText(*opts.Message)
+		text := cutText(validText(*opts.Message), maxOutputBytes)
 		message = &text
 	}
 	f.takeBackStanding(c)

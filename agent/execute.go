@@ -344,7 +344,8 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	output, err := l.guarded(toolCtx, j)
 	switch {
 	case err == nil:
-		output = ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: nativeOf(j.tool, output)}
+		output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
+		output.Native = nativeOf(j.tool, output)
 	case errors.Is(err, ErrFatal):
 		return ToolOutput{}, err
 	case ctx.Err() != nil:

@@ -58,6 +58,7 @@ func (f *frame) append(it Item) {
 func (f *frame) appendCopy(it Item) {
 	f.items = append(f.items, it)
 	f.state.log = append(f.state.log, f)
+	f.state.size += it.savedLen()
 }
 
 // visible returns the items that the model sees.

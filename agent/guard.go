@@ -54,6 +54,9 @@ func (l *loop) judge(ctx context.Context, in GuardrailResult, check func() (Verd
 	if err != nil {
 		return v, fmt.Errorf("guardrail %q: %w", in.Guardrail, err)
 	}
+	if !v.Action.known() {
+		return v, nil // the caller ends the run for it
+	}
 	in.Guardrail, in.Agent = excerptLong(in.Guardrail), l.agent.Name
 	in.Verdict = Verdict{Action: v.Action, Message: excerptLong(v.Message)}
 	l.state.mu.Lock()
@@ -125,7 +128,7 @@ func (l *loop) guardInput(ctx context.Context, j *job) (o outcome, ends bool) {
 // guardOutput runs the guardrails of an output, without the lock. They see it each time it is read from the journal,
 // so that a crash does not get it past them.
 func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outcome {
-	output.Text = validText(output.Text)
+	output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
 	for _, g := range j.tool.OutputGuardrails {
 		input := j.input.clone()
 		v, err := l.judge(ctx, input.stage(StageToolOutput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input, output) })

@@ -31,6 +31,8 @@ const (
 	Trip VerdictAction = "trip"
 )
 
+func (a VerdictAction) known() bool { return a == Allow || a == Replace || a == AskAgain || a == Trip }
+
 // ToolInputGuardrail checks a call before it runs. An error or a panic ends the run: what cannot be checked does not run.
 type ToolInputGuardrail struct {
 	Name string
@@ -111,7 +113,8 @@ func (h *stateHead) checkGuardrailResults() error {
 	for i := range h.Guardrails {
 		r := &h.Guardrails[i]
 		ofTool := r.Stage == StageToolInput || r.Stage == StageToolOutput
-		if !ofTool && r.Stage != StageInput && r.Stage != StageOutput || ofTool == (r.Tool == "") || r.Agent == "" {
+		if !ofTool && r.Stage != StageInput && r.Stage != StageOutput || ofTool == (r.Tool == "") || r.Agent == "" ||
+			!r.Verdict.Action.known() {
 			return h.bad("/guardrails/"+strconv.Itoa(i), "it is not what a guardrail said")
 		}
 	}

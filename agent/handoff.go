@@ -179,6 +179,9 @@ func (l *loop) filtered(ctx context.Context, h *Handoff, items []Item) (shown []
 	if len(open) > 0 {
 		return nil, errUnpaired
 	}
+	if err := l.state.checkRoom(shown); err != nil {
+		return nil, fmt.Errorf("the filter returned too much: %w", err)
+	}
 	return shown, nil
 }
 

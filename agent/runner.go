@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
@@ -185,6 +186,9 @@ func (x *execution) open(ctx context.Context, s *RunState, input []Item) error {
 	}
 	s.session.Saved = len(history)
 	f := s.frame
+	if err := s.checkRoom(slices.Concat(history, input)); err != nil {
+		return fmt.Errorf("%w: input: %w", ErrConfig, err)
+	}
 	for i, it := range append(history[:len(history):len(history)], input...) {
 		clean, err := cleanItem(it)
 		if err != nil {
@@ -210,5 +214,5 @@ func (o *RunOptions) turnLimit(inherited int) int {
 	case o.MaxTurns < 0:
 		return noTurnLimit
 	}
-	return o.MaxTurns
+	return min(o.MaxTurns, maxTurnLimit)
 }

@@ -26,6 +26,7 @@ type RunState struct {
 	frame      *frame // the run itself
 	frames     int    // conversations inside it that were ever begun
 	log        []*frame
+	size       int // of all items in their saved form, or a little more
 	usage      Usage
 	session    sessionMark
 	server     *serverMark
@@ -241,6 +242,9 @@ func (s *RunState) AddInput(items ...Item) error {
 		if clean[i].Type != ItemMessage || clean[i].Raw != nil {
 			return fmt.Errorf("%w: input item %d is no message made here", ErrConfig, i)
 		}
+	}
+	if err := s.checkRoom(slices.Concat(s.pending, clean)); err != nil {
+		return fmt.Errorf("%w: input: %w", ErrConfig, err)
 	}
 	s.pending = append(s.pending, clean...)
 	return nil

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -208,7 +209,7 @@ func (f *frame) checkCall(c *call, e entry) string {
 	bare := c.Definition == nil && c.Digest == nil && c.Question == "" && c.Attempt == 0 && !c.Renew && !c.Always && c.Decision == nil &&
 		c.Preconditions == nil && !c.Unbound && c.Arguments == nil && !c.Given && c.AskedAgain == 0 && !c.Review && c.Nested == nil
 	switch {
-	case c.Tool == "", (it.Type == ItemFunctionCall || it.Type == ItemCustomToolCall) && c.Tool != it.Name, it.Agent != f.agent:
+	case c.Tool == "", it.named() && c.Tool != cmp.Or(it.Name, string(it.Type)), it.Agent != f.agent:
 		return "it is not what the item says"
 	case it.Type == ItemMCPApprovalRequest && c.Tool != it.Server:
 		return "it is not what the item says"
@@ -232,6 +233,9 @@ func (f *frame) checkCall(c *call, e entry) string {
 	}
 	return c.checkDigest(it)
 }
+
+// named reports whether calls of the item's form name their tool.
+func (it *Item) named() bool { return it.Type == ItemFunctionCall || it.Type == ItemCustomToolCall }
 
 // checkQuestion returns what is wrong with the state of a call that can run, or nothing.
 func (c *call) checkQuestion() string {

@@ -236,6 +236,7 @@ func (s *RunState) distribute(head *stateHead, items *savedItems) error {
 	if err != nil {
 		return err
 	}
+	s.size = savedLen(items.items[:head.Count])
 	s.log = make([]*frame, head.Count)
 	if items.frames == nil {
 		s.frame.items = items.items[:head.Count:head.Count]

@@ -203,11 +203,15 @@ func (s *RunState) Delta(from int) (Delta, error) {
 	if d.Count > 0 {
 		d.Items = s.appendLog(nil, from)
 	}
+	if err := checkWritten(d.Items); err != nil {
+		return Delta{}, err
+	}
 	return d, nil
 }
 
 // MarshalJSON writes the whole state for DecodeRunState, in the oldest schema version that can express it. Calling it
-// directly is faster than json.Marshal, which reads the result again.
+// directly is faster than json.Marshal, which reads the result again. What it writes can be read: a run that has become
+// too long for that is an error that wraps ErrConfig. Outputs are cut, and input and answers refused, long before.
 func (s *RunState) MarshalJSON() ([]byte, error) {
 	if s.empty() {
 		return nil, errEmptyState
@@ -218,7 +222,11 @@ func (s *RunState) MarshalJSON() ([]byte, error) {
 	}
 	o := strictjson.Reopen(b)
 	o.Append("items", func(b []byte) []byte { return s.appendLog(b, 0) })
-	return o.End(), nil
+	data := o.End()
+	if err := checkWritten(data); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // UnmarshalJSON refuses: a state is read by DecodeRunState, which needs the agent that the run was started with.
@@ -231,7 +239,7 @@ func (s *RunState) appendHead(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode run state: %w", err)
 	}
-	return b, nil
+	return b, checkWritten(b)
 }
 
 // marshal appends v as JSON, with texts as they are: nobody puts a state into a web page as it is saved.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Texts that the model reads as the output of a call.
@@ -373,15 +374,20 @@ func (f *frame) flush(l *loop, r *round) bool {
 	n := 0
 	for n < len(r.calls) && r.calls[n].Output != nil {
 		c := r.calls[n]
-		it := f.outputOf(c, *c.Output)
+		it := f.outputOf(c, f.state.fitting(*c.Output))
 		f.append(it)
 		*c = call{ID: c.ID, Tool: c.Tool, State: callDone, Ran: c.Ran}
 		l.emit(ItemAdded{Path: f.path(), Item: it})
 		n++
 	}
 	r.calls = r.calls[n:]
-	if l.agent.ToolUse.none() && f.done() {
+	if f.done() && (l.agent.ToolUse.none() || !f.anyRan()) {
 		f.calls = nil
 	}
 	return n > 0
+}
+
+// anyRan reports whether a call of the turn was carried out and is kept for a ToolUseBehavior.
+func (f *frame) anyRan() bool {
+	return slices.ContainsFunc(f.calls, func(c *call) bool { return c.Ran })
 }

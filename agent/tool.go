@@ -136,7 +136,7 @@ type RunContext struct {
 	Value any
 }
 
-// ToolOutput is the result of a call as the model reads it.
+// ToolOutput is the result of a call as the model reads it. Beyond 1 MiB it is cut, and says so.
 type ToolOutput struct {
 	Text string `json:"text"`
 	// Failed says that the call was carried out and did not succeed. The journal learns it; the model does beyond Text

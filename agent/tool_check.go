@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // noParameters is the schema of a tool that takes nothing.
@@ -24,11 +25,15 @@ var (
 	errHostedSecrets = errors.New("its secrets are not a JSON object")
 	errHostedLabel   = errors.New("its description must say type mcp, and server_label must be the tool's name")
 	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
+	errKind          = fmt.Errorf("its Kind is not UTF-8, or longer than %d bytes", maxKind)
 	errWire          = errors.New("its Wire is unknown")
 	errCustom        = errors.New("a tool that takes text or the provider's own form has no Fields")
 	errNoAgentUse    = errors.New("its Use is that of an agent, and it is none")
 	errInvokes       = errors.New("a tool is External or has an Invoke function, not both")
 )
+
+// maxKind bounds the word for the kind of a tool.
+const maxKind = 64
 
 func (t *Tool) kind() ToolKind {
 	if t.Kind == "" {
@@ -50,6 +55,8 @@ func (t *Tool) check() error {
 		return t.err
 	case !validToolName(t.Name):
 		return errToolName
+	case !utf8.ValidString(string(t.Kind)) || len(t.Kind) > maxKind:
+		return errKind
 	case t.Timeout < 0:
 		return fmt.Errorf("the Timeout %v is negative", t.Timeout)
 	case t.agent == nil && (t.Use.MaxTurns != 0 || t.Use.Input != nil):

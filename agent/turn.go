@@ -28,6 +28,9 @@ func (f *frame) accept(resp *ModelResponse) error {
 			return fmt.Errorf("%w: item %d of the response: %w", ErrModelBehavior, i, err)
 		}
 	}
+	if err := f.state.checkRoom(answer.items); err != nil {
+		return fmt.Errorf("%w: %w", ErrModelBehavior, err)
+	}
 	f.turn++
 	for _, it := range answer.items {
 		f.append(it)
@@ -48,7 +51,7 @@ func (f *frame) accept(resp *ModelResponse) error {
 }
 
 func (s *RunState) addUsage(u Usage) {
-	if u.Requests == 0 {
+	if u.Requests <= 0 {
 		u.Requests = 1
 	}
 	s.usage.Add(u)
