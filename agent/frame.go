@@ -22,8 +22,10 @@ type frame struct {
 	calls    []*call
 	answer   *string // what the agent answered, while it is being checked
 	final    *string
-	ledger   map[string]entry // calls made here, by the provider's id
-	box      *toolbox         // what the agent has now; nil until somebody needed it
+	ledger   map[string]entry     // calls made here, by the provider's id
+	usage    Usage                // of its own model calls; of the run itself see RunState
+	answers  map[int]*savedAnswer // what decided calls, by the index of their output
+	box      *toolbox             // what the agent has now; nil until somebody needed it
 }
 
 // span is the items from From up to but not including To.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -117,6 +118,9 @@ func (x *execution) start(ctx context.Context, a *Agent, input []Item) (*Result,
 	if s.server, err = x.serverMark(g); err != nil {
 		return nil, err
 	}
+	if err := x.takeData(s); err != nil {
+		return nil, err
+	}
 	if err := x.open(ctx, s, input); err != nil {
 		return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
 	}
@@ -149,6 +153,9 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
 	}
 	s.frame.maxTurns = x.turnLimit(s.frame.maxTurns)
+	if err := x.takeData(s); err != nil {
+		return nil, err
+	}
 	if x.Journal == nil {
 		x.memory.resume(s.id, s.series)
 	}
@@ -159,7 +166,7 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 // take makes s the state that is worked on.
 func (x *execution) take(s *RunState) {
 	x.state, x.first, x.delta = s, len(s.frame.items), len(s.log)
-	x.shared = &RunContext{ID: s.id}
+	x.shared = &RunContext{ID: s.id, Data: bytes.Clone(s.data)}
 	if x.Context != nil {
 		x.shared.Value = x.Context.Value
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,7 +27,9 @@ type RunState struct {
 	frame      *frame // the run itself
 	frames     int    // conversations inside it that were ever begun
 	log        []*frame
-	size       int // of all items in their saved form, or a little more
+	size       int             // of all items in their saved form, or a little more
+	answered   int             // answers that are kept beside outputs
+	data       json.RawMessage // RunContext.Data, canonical
 	usage      Usage
 	session    sessionMark
 	server     *serverMark

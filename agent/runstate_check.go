@@ -11,17 +11,18 @@ import (
 
 // check refuses numbers that no run can have.
 func (h *stateHead) check() error {
-	u := h.Usage
 	switch {
 	case h.ID == "":
 		return h.bad("/id", "it is empty")
 	case len(h.Path) != 1 || h.Path[0] == "":
 		return h.bad("/path", "it does not name an agent")
+	case len(h.Context) > maxContextData || string(h.Context) == "null":
+		return h.bad("/context", "it is not what a run may have")
 	case h.Series < 0:
 		return h.bad("/series", "it is negative")
 	case h.Frames < 0:
 		return h.bad("/frames", "it is negative")
-	case min(u.Requests, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.TotalTokens) < 0:
+	case h.Usage.negative():
 		return h.bad("/usage", "it is negative")
 	case h.Input < 0 || h.Input > h.Count:
 		return h.bad("/input_items", "it is not a number of items")
@@ -44,6 +45,10 @@ func (h *stateHead) check() error {
 		return err
 	}
 	return h.checkAlways()
+}
+
+func (u *Usage) negative() bool {
+	return min(u.Requests, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.TotalTokens) < 0
 }
 
 func (h *stateHead) checkAlways() error {
@@ -121,6 +126,8 @@ func (f *frame) check() (path, reason string) {
 		return "/item_count", "it is not the number of the conversation's items"
 	case f.turn < 0:
 		return "/turn", "it is negative"
+	case f.usage.negative():
+		return "/usage", "it is negative"
 	case f.maxTurns < noTurnLimit || f.maxTurns == 0:
 		return "/max_turns", "it is neither a limit nor -1"
 	case f.input < 0 || f.input > n:

@@ -12,7 +12,7 @@ func (s *RunState) Clone() *RunState {
 		return nil
 	}
 	own := &RunState{
-		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage, size: s.size,
+		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage, size: s.size, answered: s.answered, data: s.data,
 		session: s.session.clone(),
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
 		guardrails: slices.Clone(s.guardrails),
@@ -41,7 +41,7 @@ func (f *frame) clone(s *RunState, parent *frame, outer *call, copies map[*frame
 	own := *f
 	own.state, own.parent, own.outer = s, parent, outer
 	own.items, own.copies = slices.Clip(f.items), slices.Clone(f.copies)
-	own.ledger = maps.Clone(f.ledger)
+	own.ledger, own.answers = maps.Clone(f.ledger), maps.Clone(f.answers)
 	own.calls = make([]*call, len(f.calls))
 	copies[f] = &own
 	for i, c := range f.calls {

@@ -148,19 +148,26 @@ func unreadable(path string, err error) error {
 // savedItems are items as they were saved, and the numbers of their conversations. The numbers are left out as long as
 // all of them are zero.
 type savedItems struct {
-	items  []Item
-	frames []int
+	items   []Item
+	frames  []int
+	answers map[int]*savedAnswer // by index
 }
 
 func (l *savedItems) read(r *strictjson.Reader) error {
 	return r.Array(func() error {
-		it, frame, err := readSaved(r)
-		if frame != 0 && l.frames == nil {
+		it, err := readSaved(r)
+		if it.frame != 0 && l.frames == nil {
 			l.frames = make([]int, len(l.items))
 		}
-		l.items = append(l.items, it)
+		if it.answer != nil {
+			if l.answers == nil {
+				l.answers = make(map[int]*savedAnswer)
+			}
+			l.answers[len(l.items)] = it.answer
+		}
+		l.items = append(l.items, it.item)
 		if l.frames != nil {
-			l.frames = append(l.frames, frame)
+			l.frames = append(l.frames, it.frame)
 		}
 		return err
 	})
@@ -187,7 +194,7 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 		return nil, err
 	}
 	s := &RunState{
-		id: head.ID, series: head.Series, root: root, graph: g, frames: head.Frames, usage: head.Usage,
+		id: head.ID, series: head.Series, data: head.Context, root: root, graph: g, frames: head.Frames, usage: head.Usage,
 		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
 		guardrails: head.Guardrails,
 	}
@@ -197,6 +204,9 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	}
 	if err := s.distribute(head, items); err != nil {
 		return nil, err
+	}
+	if s.answered > 0 && head.Version < stateVersion {
+		return nil, head.bad("", "it holds what its version has no words for")
 	}
 	if err := s.checkMarks(head); err != nil {
 		return nil, err
@@ -242,6 +252,9 @@ func (s *RunState) distribute(head *stateHead, items *savedItems) error {
 		s.frame.items = items.items[:head.Count:head.Count]
 		for i := range s.log {
 			s.log[i] = s.frame
+			if a := items.answers[i]; a != nil {
+				s.frame.takeAnswer(i, a)
+			}
 		}
 		return nil
 	}
@@ -257,6 +270,9 @@ func (s *RunState) distribute(head *stateHead, items *savedItems) error {
 		}
 		f.items = append(f.items, it)
 		s.log[i] = f
+		if a := items.answers[i]; a != nil {
+			f.takeAnswer(len(f.items)-1, a)
+		}
 	}
 	return nil
 }

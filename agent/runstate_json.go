@@ -19,7 +19,7 @@ import (
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
 //	3  which question a standing answer was given to, calls that a session has without their outputs,
 //	   runs that were given the id of another one, what guardrails said,
-//	   decisions of programs
+//	   decisions of programs, what decided earlier calls, RunContext.Data, the usage of conversations inside
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -32,6 +32,7 @@ type stateHead struct {
 	Version    int               `json:"version"`
 	ID         string            `json:"id"`
 	Series     int               `json:"series,omitempty"`
+	Context    json.RawMessage   `json:"context,omitempty"`
 	Path       []string          `json:"path"` // one name: the agent whose turn it is
 	Entry      string            `json:"entry,omitempty"`
 	Turn       int               `json:"turn"`
@@ -58,6 +59,7 @@ type frameHead struct {
 	Entry    string  `json:"entry,omitempty"`
 	Turn     int     `json:"turn"`
 	MaxTurns int     `json:"max_turns"`
+	Usage    *Usage  `json:"usage,omitempty"`
 	Count    int     `json:"item_count"`
 	Input    int     `json:"input_items"`
 	Copies   []span  `json:"copies,omitempty"`
@@ -70,11 +72,13 @@ type frameHead struct {
 func (s *RunState) head() *stateHead {
 	f := s.frame
 	h := &stateHead{
-		ID: s.id, Series: s.series, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
+		ID: s.id, Series: s.series, Context: s.data, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
 	}
-	h.Version = h.oldest(f.otherCalls())
+	if h.Version = h.oldest(f.otherCalls()); s.answered > 0 {
+		h.Version = stateVersion
+	}
 	return h
 }
 
@@ -91,7 +95,7 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
-	if slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
+	if h.Context != nil || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
 		return true
 	}
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
@@ -133,7 +137,7 @@ func (c *call) needsVersion3() bool {
 	if c.Decision != nil && c.Decision.Program {
 		return true
 	}
-	return c.Nested != nil && slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3)
+	return c.Nested != nil && (c.Nested.usage != Usage{} || slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
 }
 
 func (c *call) newer() bool {
@@ -152,8 +156,12 @@ func (o *ToolOutput) newer() bool { return o != nil && (o.Failed || o.Native != 
 
 // MarshalJSON writes the conversation without its items.
 func (f *frame) MarshalJSON() ([]byte, error) {
+	var usage *Usage
+	if f.usage != (Usage{}) {
+		usage = &f.usage
+	}
 	return marshal(nil, &frameHead{
-		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
+		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, Usage: usage, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
 		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
 }
@@ -174,6 +182,9 @@ func (f *frame) UnmarshalJSON(data []byte) error {
 	*f = frame{
 		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
 		copies: h.Copies, calls: h.Calls, answer: h.Answer, final: h.Final,
+	}
+	if h.Usage != nil {
+		f.usage = *h.Usage
 	}
 	return nil
 }
@@ -254,8 +265,8 @@ func marshal(b []byte, v any) ([]byte, error) {
 // appendLog writes the items from the one at index from on, in the order in which they came, each with the number of
 // its conversation.
 func (s *RunState) appendLog(b []byte, from int) []byte {
-	if s.frames == 0 {
-		return appendItems(b, s.frame.items[from:])
+	if b == nil && s.frames == 0 {
+		b = make([]byte, 0, sizeOf(s.frame.items[from:]))
 	}
 	next := s.positions(from)
 	b = append(b, '[')
@@ -263,14 +274,19 @@ func (s *RunState) appendLog(b []byte, from int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = f.items[next[f]].appendSaved(b, f.number)
-		next[f]++
+		at := next(f)
+		b = f.items[at].appendSaved(b, f.number, f.answers[at])
 	}
 	return append(b, ']')
 }
 
-// positions returns which item of each conversation is the first in the log from the index on.
-func (s *RunState) positions(from int) map[*frame]int {
+// positions returns a function that says, for each conversation in the log from the index on, which of its items is the
+// next.
+func (s *RunState) positions(from int) func(*frame) int {
+	if s.frames == 0 {
+		at := from - 1
+		return func(*frame) int { at++; return at }
+	}
 	next := make(map[*frame]int)
 	for _, f := range s.log[from:] {
 		next[f]--
@@ -278,21 +294,10 @@ func (s *RunState) positions(from int) map[*frame]int {
 	for f, n := range next {
 		next[f] = len(f.items) + n
 	}
-	return next
-}
-
-func appendItems(b []byte, items []Item) []byte {
-	if b == nil {
-		b = make([]byte, 0, sizeOf(items))
+	return func(f *frame) int {
+		next[f]++
+		return next[f] - 1
 	}
-	b = append(b, '[')
-	for i := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = items[i].appendSaved(b, 0)
-	}
-	return append(b, ']')
 }
 
 // sizeOf estimates the length of saved items, generously enough that most texts fit without growing.

@@ -34,7 +34,7 @@ func TestLongOutputs(t *testing.T) {
 	}{
 		{"control: one that fits", long(strings.Repeat("x", 1000), ""), strings.Repeat("x", 1000), "xx", 1000},
 		{"one of a mebibyte and more", long(strings.Repeat("x", 2<<20), ""), strings.Repeat("x", 1<<20-200), "2097152 bytes long.]", 1<<20 + 100},
-		{"one that escapes make too long", long(strings.Repeat("\x00", 50<<20), ""), "\x00\x00", "52428800 bytes long.]", 1<<18},
+		{"one that escapes make too long", long(strings.Repeat("\x00", 50<<20), ""), "\x00\x00", "52428800 bytes long.]", 1 << 18},
 		{"whole characters", long("x"+strings.Repeat("é", 1<<20), ""), "xéé", "é\n[The output was cut here: it is 2097153 bytes long.]", 1<<20 + 100},
 		{"a provider's own form", long("", native), "The call was carried out, but its output is too long", "bytes long.", 1000},
 		{"a provider's own form, with a text", long("short", native), "short", "short", 1000},

@@ -375,6 +375,7 @@ func (f *frame) flush(l *loop, r *round) bool {
 	for n < len(r.calls) && r.calls[n].Output != nil {
 		c := r.calls[n]
 		it := f.outputOf(c, f.state.fitting(*c.Output))
+		f.keepAnswer(c)
 		f.append(it)
 		*c = call{ID: c.ID, Tool: c.Tool, State: callDone, Ran: c.Ran}
 		l.emit(ItemAdded{Path: f.path(), Item: it})

@@ -132,8 +132,13 @@ type RunContext struct {
 	// random one. Without a Journal, a Runner tells runs apart that were given one id, as long as it remembers them (the
 	// last 65,536 ids); to a Journal of one's own they are one run, and the second gets the outputs of the first.
 	ID string
-	// Value belongs to the application. It is not saved; whoever resumes a state provides it again.
+	// Value belongs to the application: what only lives in one process, such as a client or a person's token. It is never
+	// saved; whoever resumes a state provides it again.
 	Value any
+	// Data belongs to the application as well, and is saved with the run: a JSON value of at most 64 KiB, read as strictly as
+	// arguments, that gates and tools get again after every resume. It is written with every checkpoint, and no place for
+	// secrets. On Resume, nil leaves it as it is (see RunState.Data), and anything else replaces it.
+	Data json.RawMessage
 }
 
 // ToolOutput is the result of a call as the model reads it. Beyond 1 MiB it is cut, and says so.

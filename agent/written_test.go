@@ -81,7 +81,9 @@ type oddWorld struct {
 	turns int
 }
 
-func (w *oddWorld) pick(label string, of ...string) string { return rapid.SampledFrom(of).Draw(w.t, label) }
+func (w *oddWorld) pick(label string, of ...string) string {
+	return rapid.SampledFrom(of).Draw(w.t, label)
+}
 
 func (w *oddWorld) chance(label string) bool { return rapid.IntRange(0, 3).Draw(w.t, label) == 0 }
 
