@@ -190,7 +190,7 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 	}
 	var message *string
 	if opts.Message != nil {
-		text := cutText(validText(*opts.Message), maxOutputBytes)
+		text := shortText(*opts.Message)
 		message = &text
 	}
 	f.takeBackStanding(c)

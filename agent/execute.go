@@ -20,6 +20,8 @@ const recordTimeout = 10 * time.Second
 var (
 	errPanic  = errors.New("panic")
 	errGoexit = errors.New("the tool ended its goroutine")
+
+	errManyFacts = errors.New("what the call depends on is too long to be kept")
 )
 
 // outcome is what became of a job: an output, a question, or an error that ends the run.
@@ -284,8 +286,13 @@ func (l *loop) bindFacts(ctx context.Context, tool *Tool, input ToolCall) (facts
 		facts, err = tool.Preconditions(ctx, &own)
 		return err
 	})
+	size := 0
 	for i := range facts {
 		facts[i] = validText(facts[i])
+		size += quotedLen(facts[i])
+	}
+	if err == nil && size > maxOutputBytes {
+		return nil, errManyFacts
 	}
 	return facts, err
 }

@@ -50,7 +50,7 @@ func (l *loop) judge(ctx context.Context, in GuardrailResult, check func() (Verd
 		v, err = check()
 		return err
 	})
-	v.Message = validText(v.Message)
+	v.Message = shortText(v.Message)
 	if err != nil {
 		return v, fmt.Errorf("guardrail %q: %w", in.Guardrail, err)
 	}

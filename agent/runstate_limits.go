@@ -11,8 +11,8 @@ import (
 // What a state may grow to, so that whatever is written can be read again: see maxStateBytes. Sizes are those of the
 // saved form.
 const (
-	maxItemsBytes  = maxStateBytes / 2 // of all items; the rest is for the head, and for outputs that say so
-	maxOutputBytes = 1 << 20           // of one output
+	maxItemsBytes  = 96 << 20 // of all items; an answer stands in the head too, and the rest is for calls under way
+	maxOutputBytes = 1 << 20  // of one output, of what people and programs say, and of what a call depends on
 	maxCount       = 1<<53 - 1         // of what is counted; beyond it JSON numbers are not exact
 	maxTurnLimit   = math.MaxInt32
 )
@@ -105,6 +105,9 @@ func cutText(s string, limit int) string {
 	}
 	return s
 }
+
+// shortText returns a text as it can be kept.
+func shortText(s string) string { return cutText(validText(s), maxOutputBytes) }
 
 // checkWritten refuses what could not be read again.
 func checkWritten(data json.RawMessage) error {

@@ -81,10 +81,10 @@ func TestLongRuns(t *testing.T) {
 	run := func(input ...agent.Item) (*agent.Result, error) {
 		return new(agent.Runner).Run(t.Context(), a, input, agent.RunOptions{})
 	}
-	if _, err := run(message(64), message(65)); !errors.Is(err, agent.ErrConfig) {
+	if _, err := run(message(48), message(49)); !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("too much input: %v", err)
 	}
-	almost := agent.UserMessage(strings.Repeat("x", 127*mebibyte+3*mebibyte/4))
+	almost := agent.UserMessage(strings.Repeat("x", 95*mebibyte+3*mebibyte/4))
 	res, err := run(almost)
 	if !errors.Is(err, agent.ErrModelBehavior) {
 		t.Fatalf("an answer that does not fit: %v", err)
@@ -120,5 +120,44 @@ func TestOddNumbers(t *testing.T) {
 		if err := bad.Check(); !errors.Is(err, agent.ErrConfig) {
 			t.Errorf("a name that cannot be saved: %v", err)
 		}
+	}
+}
+
+// TestLongWords has everybody who is asked for words say too many: the state can be read, and what cannot be cut, because
+// a decision rests on it, does not run.
+func TestLongWords(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\x02", 50<<20)
+	work := func(name string) agent.Tool {
+		tool := invokingAs(name, func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			t.Errorf("%s ran", name)
+			return agent.ToolOutput{}, nil
+		})
+		tool.NeedsApproval = agent.AlwaysAsk
+		return tool
+	}
+	program, bound, guarded, worded := work("program"), work("bound"), work("guarded"), work("worded")
+	program.OnApproval = func(context.Context, *agent.Interruption) (*agent.ToolApproval, error) {
+		return &agent.ToolApproval{Reason: long}, nil
+	}
+	bound.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{long}, nil }
+	guarded.InputGuardrails = []agent.ToolInputGuardrail{{Name: long, BeforeApproval: true, Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+		return agent.Verdict{Action: agent.Replace, Message: long}, nil
+	}}}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{program, bound, guarded, worded}, Model: scripted.New(scripted.Calls(
+		scripted.Call("c1", "worded", `{}`), scripted.Call("c2", "program", `{}`), scripted.Call("c3", "bound", `{}`),
+		scripted.Call("c4", "guarded", `{}`)), scripted.Say("Done."))}
+	r := &runs{Runner: agent.Runner{RejectionMessage: func(context.Context, *agent.ToolCall) (string, error) { return long, nil }}}
+	r.Checkpoint = func(_ context.Context, d agent.Delta) error {
+		if len(d.Head)+len(d.Items) > 16<<20 {
+			t.Errorf("a checkpoint of %d bytes", len(d.Head)+len(d.Items))
+		}
+		return nil
+	}
+	s := reloaded(t, begin(t, a, r), a)
+	must(t, s.Reject(s.Undecided()[0], agent.RejectOptions{}))
+	s = reloaded(t, resumed(t, a, r, s), a)
+	if !s.Finished() || !strings.Contains(outputs(&agent.Result{State: s})["c3"], "too long to be kept") {
+		t.Errorf("finished: %v, %.200q", s.Finished(), outputs(&agent.Result{State: s})["c3"])
 	}
 }

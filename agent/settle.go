@@ -268,7 +268,7 @@ func (l *loop) program(ctx context.Context, c *call, tool *Tool) ruling {
 	c.ask(Confirm)
 	c.Decision = &decision{Approve: answer.Approve, Program: true}
 	if !answer.Approve && answer.Reason != "" {
-		reason := validText(answer.Reason)
+		reason := shortText(answer.Reason)
 		c.Decision.Message = &reason
 	}
 	return l.frame.ruling(c)
@@ -350,7 +350,7 @@ func (l *loop) rejection(ctx context.Context, c *call, how ruling) *ToolOutput {
 	if err != nil || text == "" {
 		text = DefaultRejection
 	}
-	return l.failed(c, validText(text))
+	return l.failed(c, shortText(text))
 }
 
 // failed returns the output of a call that was not carried out. Functions have no word for that beyond the text.

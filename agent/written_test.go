@@ -44,6 +44,7 @@ func TestWrittenStatesAreRead(t *testing.T) {
 			if res == nil {
 				return // refused before anything happened
 			}
+			w.checkSession()
 			s := w.reread(root, res.State)
 			if s.Finished() {
 				finished++
@@ -76,9 +77,21 @@ func rawChunks(chunks []json.RawMessage) (raw [][]byte) {
 
 // oddWorld draws what a run is made of.
 type oddWorld struct {
-	t     *rapid.T
-	calls int
-	turns int
+	t       *rapid.T
+	calls   int
+	turns   int
+	session *agent.MemorySession
+}
+
+// checkSession looks for calls without outputs in the session, if there is one.
+func (w *oddWorld) checkSession() {
+	if w.session == nil {
+		return
+	}
+	items, _ := w.session.Items(context.Background())
+	if closed := agent.CloseCalls(items, notRun("")); len(closed) != len(items) {
+		w.t.Fatalf("the session has calls without outputs\n%s", describe(items))
+	}
 }
 
 func (w *oddWorld) pick(label string, of ...string) string {
@@ -193,7 +206,8 @@ func (w *oddWorld) options() agent.RunOptions {
 	}
 	switch {
 	case w.chance("session"):
-		o.Session = new(agent.MemorySession)
+		w.session = new(agent.MemorySession)
+		o.Session = w.session
 	case w.chance("conversation"):
 		o.Conversation = &agent.Conversation{PreviousResponseID: w.text("previous")}
 	}
