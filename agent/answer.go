@@ -10,16 +10,16 @@ import (
 type Answer struct {
 	Question string // the id of the interruption
 	Kind     InterruptionKind
-	// Agent made the call, with the provider's id CallID, of the tool Tool. Arguments are those that the model wrote, or,
-	// with Edited, what people made of them.
+	// Agent made the call, with the provider's id CallID, of the tool Tool. Arguments are those that the model wrote,
+	// or, with Edited, what people made of them.
 	Agent, CallID, Tool string
 	Arguments           json.RawMessage
 	Edited              bool
 	Approved            bool
 	// Message is what the model was told of a rejection; nil: nothing was said.
 	Message *string
-	// Always says that the answer was given for later calls too, Standing that such an answer to another question decided,
-	// Program that Tool.OnApproval did.
+	// Always says that the answer was given for later calls too, Standing that such an answer to another question
+	// decided, Program that Tool.OnApproval did.
 	Always, Standing, Program bool
 	// Open says that the run was not resumed since, so that the answer can still be replaced.
 	Open bool
@@ -96,15 +96,15 @@ type savedAnswer struct {
 // answerTo returns what decided the call, or nil when only its gate did.
 func (f *frame) answerTo(c *call) *savedAnswer {
 	how := f.ruling(c)
+	if how.verdict == undecided || how.verdict == free && !c.Given {
+		return nil
+	}
 	a := &savedAnswer{
 		Question: f.interruptionID(c.ID), Kind: c.Question, Approve: how.verdict == approved, Program: how.program,
 		Standing: !how.exact, Message: how.message, Arguments: c.Arguments,
 	}
-	switch {
-	case how.verdict == free && c.Given: // people filled in what was missing, and the gate let it through then
+	if how.verdict == free { // people filled in what was missing, and the gate let it through then
 		a.Kind, a.Approve, a.Standing = FieldsRequired, true, false
-	case how.verdict == free || how.verdict == undecided:
-		return nil
 	}
 	if c.Decision != nil && c.Decision.Arguments != nil {
 		a.Arguments = c.Decision.Arguments
@@ -161,8 +161,8 @@ func (a *savedAnswer) read(data []byte) bool {
 	if dec.Decode(a) != nil || a.Question == "" || a.Kind == "" || !knownQuestion[a.Kind] {
 		return false
 	}
-	if a.Approve && a.Message != nil || a.Standing && (a.Always || a.Program) || a.Arguments != nil && !isCanonical(a.Arguments) {
+	if a.Approve && a.Message != nil || a.Standing && (a.Always || a.Program) {
 		return false
 	}
-	return true
+	return a.Arguments == nil || isCanonical(a.Arguments)
 }

@@ -94,9 +94,9 @@ func (a *standing) covers(agent string, c *call) bool {
 
 // Approve records that in may run, or what in asks for: the Fields of FieldsRequired, the Output of ExternalResult. It
 // returns ErrUnknownInterruption when in is not open in this state, ErrStale when in's digest is not the open call's,
-// and ErrConfig when opts do not fit in.Kind or hold what the tool does not take; the text says why. The last answer to a
-// question stands until it is resumed, and takes everything of the one before with it, Always included; a decision with
-// Always never replaces one that was given for another call.
+// and ErrConfig when opts do not fit in.Kind or hold what the tool does not take; the text says why. The last answer
+// to a question stands until it is resumed, and takes everything of the one before with it, Always included; a
+// decision with Always never replaces one that was given for another call.
 //
 // What is filled in is not the end of it: the tool's gate is asked about the completed call when the run is resumed.
 // Changed arguments are approved with this decision, but a gate that fails on them asks again.

@@ -89,7 +89,8 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 		var v Verdict
 		var err error
 		l.outside(func() {
-			v, err = l.judge(ctx, input.stage(StageToolInput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input) })
+			in := input.stage(StageToolInput, g.Name)
+			v, err = l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &input) })
 		})
 		switch {
 		case err != nil:
@@ -109,7 +110,8 @@ func (l *loop) guardBeforeApproval(ctx context.Context, c *call, tool *Tool) err
 func (l *loop) guardInput(ctx context.Context, j *job) (o outcome, ends bool) {
 	for _, g := range j.tool.InputGuardrails {
 		input := j.input.clone()
-		v, err := l.judge(ctx, input.stage(StageToolInput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input) })
+		in := input.stage(StageToolInput, g.Name)
+		v, err := l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &input) })
 		switch {
 		case err != nil:
 			return outcome{err: err}, true
@@ -131,7 +133,8 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) outco
 	output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
 	for _, g := range j.tool.OutputGuardrails {
 		input := j.input.clone()
-		v, err := l.judge(ctx, input.stage(StageToolOutput, g.Name), func() (Verdict, error) { return g.Check(ctx, &input, output) })
+		in := input.stage(StageToolOutput, g.Name)
+		v, err := l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &input, output) })
 		switch {
 		case err != nil:
 			return outcome{err: err, onRecord: true, carriedOut: true}

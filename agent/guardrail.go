@@ -77,9 +77,10 @@ type GuardrailResult struct {
 	Stage     GuardrailStage `json:"stage"`
 	Guardrail string         `json:"guardrail"` // its name
 	Agent     string         `json:"agent"`
-	Tool      string         `json:"tool,omitempty"` // of the two kinds that look at calls, with the provider's id of the call
-	CallID    string         `json:"call_id,omitempty"`
-	Verdict   Verdict        `json:"verdict"`
+	// Tool and CallID, the provider's id of the call, are there for the two kinds that look at calls.
+	Tool    string  `json:"tool,omitempty"`
+	CallID  string  `json:"call_id,omitempty"`
+	Verdict Verdict `json:"verdict"`
 }
 
 // maxGuardrailResults bounds how many results a state keeps.

@@ -21,8 +21,8 @@ import (
 //
 // The function gets arguments that are valid under the schema. Its result is the output: a string as it is, a
 // ToolOutput as it is, anything else as JSON. The caller may set further fields of the returned Tool, such as
-// NeedsApproval. A tool made with a nil function has schema and validation and no Invoke: unless the caller sets that or
-// External, every runner refuses it with ErrConfig.
+// NeedsApproval. A tool made with a nil function has schema and validation and no Invoke: unless the caller sets that
+// or External, every runner refuses it with ErrConfig.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
 	t := Tool{Name: name, Description: description, Kind: KindFunction}
 	shape, err := shapeOf(reflect.TypeFor[In]())

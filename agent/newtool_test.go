@@ -315,8 +315,12 @@ func TestNewToolWithoutFunction(t *testing.T) {
 	if want := agent.NewTool("pay", "", noop[in]).Parameters; string(tool.Parameters) != string(want) {
 		t.Errorf("schema %s, want %s", tool.Parameters, want)
 	}
-	if tool.Validate == nil || tool.Validate(json.RawMessage(`{"amount":"x"}`)) == nil || tool.Validate(json.RawMessage(`{"amount":1}`)) != nil {
-		t.Error("it does not validate")
+	if tool.Validate == nil {
+		t.Fatal("it does not validate")
+	}
+	bad, good := json.RawMessage(`{"amount":"x"}`), json.RawMessage(`{"amount":1}`)
+	if tool.Validate(bad) == nil || tool.Validate(good) != nil {
+		t.Error("it validates wrongly")
 	}
 	tool.External = true
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(

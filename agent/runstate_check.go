@@ -30,7 +30,8 @@ func (h *stateHead) check() error {
 		return h.bad("/session/saved", "it is not a number of items")
 	case !increasing(h.Session.Held, h.Input, h.Session.Saved):
 		return h.bad("/session/held", "it is not a list of items that wait")
-	case !increasing(h.Session.Closed, h.Input, h.Session.Saved) || !increasing(h.Session.Answered, h.Input, h.Session.Saved):
+	case !increasing(h.Session.Closed, h.Input, h.Session.Saved),
+		!increasing(h.Session.Answered, h.Input, h.Session.Saved):
 		return h.bad("/session/closed", "it is not a list of calls that the session has")
 	}
 	if h.Server != nil && (h.Server.Sent < 0 || h.Server.ID != "" && h.Server.Previous != "") {

@@ -12,7 +12,8 @@ func (s *RunState) Clone() *RunState {
 		return nil
 	}
 	own := &RunState{
-		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage, size: s.size, answered: s.answered, data: s.data,
+		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
+		size: s.size, answered: s.answered, data: s.data,
 		session: s.session.clone(),
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
 		guardrails: slices.Clone(s.guardrails),

@@ -72,7 +72,8 @@ type frameHead struct {
 func (s *RunState) head() *stateHead {
 	f := s.frame
 	h := &stateHead{
-		ID: s.id, Series: s.series, Context: s.data, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
+		ID: s.id, Series: s.series, Context: s.data, Path: []string{f.agent}, Entry: f.savedEntry(),
+		Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
 	}
@@ -161,7 +162,8 @@ func (f *frame) MarshalJSON() ([]byte, error) {
 		usage = &f.usage
 	}
 	return marshal(nil, &frameHead{
-		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, Usage: usage, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
+		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, Usage: usage,
+		MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
 		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
 }

@@ -11,9 +11,9 @@ import (
 // What a state may grow to, so that whatever is written can be read again: see maxStateBytes. Sizes are those of the
 // saved form.
 const (
-	maxItemsBytes  = 96 << 20 // of all items; an answer stands in the head too, and the rest is for calls under way
-	maxOutputBytes = 1 << 20  // of one output, of what people and programs say, and of what a call depends on
-	maxCount       = 1<<53 - 1         // of what is counted; beyond it JSON numbers are not exact
+	maxItemsBytes  = 96 << 20  // of all items; an answer stands in the head too, and the rest is for calls under way
+	maxOutputBytes = 1 << 20   // of one output, of what people and programs say, and of what a call depends on
+	maxCount       = 1<<53 - 1 // of what is counted; beyond it JSON numbers are not exact
 	maxTurnLimit   = math.MaxInt32
 )
 
@@ -47,7 +47,8 @@ func (it *Item) savedLen() int {
 	const members = 160 // names, type, role and punctuation
 	n := members + len(it.Raw) + quotedLen(it.Agent)
 	if it.Raw == nil {
-		n += quotedLen(it.ID) + quotedLen(it.Text) + quotedLen(it.CallID) + quotedLen(it.Name) + quotedLen(it.Arguments) + quotedLen(it.Output)
+		n += quotedLen(it.ID) + quotedLen(it.Text) + quotedLen(it.CallID)
+		n += quotedLen(it.Name) + quotedLen(it.Arguments) + quotedLen(it.Output)
 	}
 	return n
 }

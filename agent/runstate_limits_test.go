@@ -123,8 +123,8 @@ func TestOddNumbers(t *testing.T) {
 	}
 }
 
-// TestLongWords has everybody who is asked for words say too many: the state can be read, and what cannot be cut, because
-// a decision rests on it, does not run.
+// TestLongWords has everybody who is asked for words say too many: the state can be read, and what cannot be cut,
+// because a decision rests on it, does not run.
 func TestLongWords(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\x02", 50<<20)

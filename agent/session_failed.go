@@ -13,8 +13,8 @@ const (
 	textEndedBefore  = "This call was not carried out: the run ended with an error first."
 	textEndedInDoubt = "The run ended with an error, and it is not known whether this call was carried out."
 	textEndedAfter   = "This call was carried out, but the run ended with an error before its output could be used."
-	textEndedInside  = "The agent had begun and did not finish: the run ended with an error. Calls that it made may have " +
-		"been carried out."
+	textEndedInside  = "The agent had begun and did not finish: the run ended with an error. Calls that it made may " +
+		"have been carried out."
 )
 
 // sessionWriter collects what goes to a session.

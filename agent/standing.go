@@ -24,15 +24,17 @@ func (s *RunState) StandingAnswers() []StandingAnswer {
 	var answers []StandingAnswer
 	for _, a := range s.always {
 		answers = append(answers, StandingAnswer{
-			Agent: a.Agent, Tool: a.Tool, Definition: a.Definition, Approved: a.Approve, Message: a.Message, Question: a.Question,
+			Agent: a.Agent, Tool: a.Tool, Definition: a.Definition,
+			Approved: a.Approve, Message: a.Message, Question: a.Question,
 		})
 	}
 	return answers
 }
 
-// Revoke takes back the answer with Always for the tool of the agent, and reports whether there was one. Agent, Tool and
-// Definition of a say which; the rest is not looked at. Questions that only it had answered are open again. The answer
-// to the very question that it came with stays, and so does what it has let through already: that may have begun.
+// Revoke takes back the answer with Always for the tool of the agent, and reports whether there was one. Agent, Tool
+// and Definition of a say which; the rest is not looked at. Questions that only it had answered are open again. The
+// answer to the very question that it came with stays, and so does what it has let through already: that may have
+// begun.
 func (s *RunState) Revoke(a StandingAnswer) (revoked bool) {
 	if s.empty() {
 		return false

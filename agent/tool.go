@@ -57,8 +57,8 @@ type Tool struct {
 	// inside, a path of the other: none changes the world between another's last check and the end of its execution. Calls
 	// of a tool with Preconditions and without Touches run one at a time. A call that touches nothing waits for nobody.
 	Touches func(call *ToolCall) []string
-	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It is
-	// a reading aid beside the arguments, which are always shown, and nothing is bound to it.
+	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch. It
+	// is a reading aid beside the arguments, which are always shown, and nothing is bound to it.
 	Explain func(call *ToolCall) []string
 	// Wire says how calls and outputs of the tool look to the provider. The zero value is a function.
 	Wire WireForm
@@ -135,9 +135,9 @@ type RunContext struct {
 	// Value belongs to the application: what only lives in one process, such as a client or a person's token. It is never
 	// saved; whoever resumes a state provides it again.
 	Value any
-	// Data belongs to the application as well, and is saved with the run: a JSON value of at most 64 KiB, read as strictly as
-	// arguments, that gates and tools get again after every resume. It is written with every checkpoint, and no place for
-	// secrets. On Resume, nil leaves it as it is (see RunState.Data), and anything else replaces it.
+	// Data belongs to the application as well, and is saved with the run: a JSON value of at most 64 KiB, read as
+	// strictly as arguments, that gates and tools get again after every resume. It is written with every checkpoint, and
+	// no place for secrets. On Resume, nil leaves it as it is (see RunState.Data), and anything else replaces it.
 	Data json.RawMessage
 }
 

@@ -15,7 +15,7 @@ const noParameters = `{"type":"object","properties":{},"required":[],"additional
 var (
 	errToolName      = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
 	errNoInvoke      = errors.New("it has no Invoke function")
-	errNoValidate    = errors.New("a tool with Parameters needs Validate: nothing runs, and nobody is asked, that is not valid")
+	errNoValidate    = errors.New("a tool with Parameters needs Validate: nothing runs that is not valid")
 	errSchema        = errors.New("its Parameters are not a JSON object")
 	errNoParameters  = errors.New("this tool takes no arguments; write {}")
 	errValidator     = errors.New("the arguments could not be checked")

@@ -35,7 +35,7 @@ func TestWrittenStatesAreRead(t *testing.T) {
 				saved.Chunks = append(saved.Chunks, d.Items)
 			}
 			if _, err := saved.Decode(root); err != nil && !errors.Is(err, agent.ErrUnknownTool) {
-				t.Fatalf("a checkpoint cannot be read: %v\n%.3000s\n%.3000s", err, saved.Head, bytes.Join(rawChunks(saved.Chunks), nil))
+				t.Fatalf("a checkpoint cannot be read: %v\n%.3000s\n%.3000q", err, saved.Head, saved.Chunks)
 			}
 			return nil
 		}
@@ -68,13 +68,6 @@ func TestWrittenStatesAreRead(t *testing.T) {
 	}
 }
 
-func rawChunks(chunks []json.RawMessage) (raw [][]byte) {
-	for _, chunk := range chunks {
-		raw = append(raw, chunk)
-	}
-	return raw
-}
-
 // oddWorld draws what a run is made of.
 type oddWorld struct {
 	t       *rapid.T
@@ -102,7 +95,8 @@ func (w *oddWorld) chance(label string) bool { return rapid.IntRange(0, 3).Draw(
 
 // text draws a text that is hard to save.
 func (w *oddWorld) text(label string) string {
-	return w.pick(label, "plain", "", "\x00\x01\x1f\x7f", "invalid \xff\xfe\xed\xa0\x80", "\u2028\u2029 <&> \"\\", "\U0001F600",
+	return w.pick(label, "plain", "", "\x00\x01\x1f\x7f",
+		"invalid \xff\xfe\xed\xa0\x80", "\u2028\u2029 <&> \"\\", "\U0001F600",
 		strings.Repeat("long ", 3000), "\uFFFD")
 }
 
@@ -125,15 +119,15 @@ func (w *oddWorld) agent(name string) *agent.Agent {
 		a.ToolUse.StopOnFirst = true
 	}
 	if w.chance("output guardrail") {
-		a.OutputGuardrails = []agent.OutputGuardrail{{Name: w.text("guardrail"), Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-			return w.verdict(), nil
-		}}}
+		check := func(context.Context, *agent.Agent, string) (agent.Verdict, error) { return w.verdict(), nil }
+		a.OutputGuardrails = []agent.OutputGuardrail{{Name: w.text("guardrail"), Check: check}}
 	}
 	return a
 }
 
 func (w *oddWorld) verdict() agent.Verdict {
-	return agent.Verdict{Action: agent.VerdictAction(w.pick("verdict", "", "", "trip", "ask_again", "\xff")), Message: w.text("verdict text")}
+	action := agent.VerdictAction(w.pick("verdict", "", "", "trip", "ask_again", "\xff"))
+	return agent.Verdict{Action: action, Message: w.text("verdict text")}
 }
 
 func (w *oddWorld) tool(name string) agent.Tool {
@@ -174,7 +168,8 @@ func (w *oddWorld) tool(name string) agent.Tool {
 // json draws JSON, or nearly.
 func (w *oddWorld) json(label string) string {
 	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
-	switch w.pick(label, "none", "empty", "flat", "numbers", "deep", "deeper", "deepest", "broken", "twice", "surrogate", "invalid") {
+	switch w.pick(label, "none", "empty", "flat", "numbers", "deep", "deeper", "deepest", "broken", "twice", "surrogate",
+		"invalid") {
 	case "empty":
 		return `{}`
 	case "flat":
@@ -219,8 +214,8 @@ func (w *oddWorld) Respond(context.Context, *agent.ModelRequest) (*agent.ModelRe
 		return &agent.ModelResponse{Items: []agent.Item{agent.AssistantMessage("Done.")}}, nil
 	}
 	resp := &agent.ModelResponse{ID: w.text("response"), Usage: agent.Usage{
-		Requests: w.number("requests"), InputTokens: w.number("input"), CachedTokens: w.number("cached"), OutputTokens: w.number("output"),
-		ReasoningTokens: w.number("reasoning"), TotalTokens: w.number("total"),
+		Requests: w.number("requests"), InputTokens: w.number("input"), CachedTokens: w.number("cached"),
+		OutputTokens: w.number("output"), ReasoningTokens: w.number("reasoning"), TotalTokens: w.number("total"),
 	}}
 	for range rapid.IntRange(0, 4).Draw(w.t, "items") {
 		resp.Items = append(resp.Items, w.item())
@@ -243,17 +238,25 @@ func (w *oddWorld) item() agent.Item {
 	}
 	switch w.pick("item", "call", "call", "call", "shell", "patch", "message", "reasoning", "raw", "output") {
 	case "call":
-		return agent.Item{Type: agent.ItemFunctionCall, CallID: id, Name: w.pick("name", "pay", "look", "ask", "inner", "nope", "", "\xff", "sh"), Arguments: w.pick("arguments", "{}", "{}", "{}", `{"input":"go"}`, w.json("arguments"))}
+		return agent.Item{
+			Type: agent.ItemFunctionCall, CallID: id,
+			Name:      w.pick("name", "pay", "look", "ask", "inner", "nope", "", "\xff", "sh"),
+			Arguments: w.pick("arguments", "{}", "{}", "{}", `{"input":"go"}`, w.json("arguments")),
+		}
 	case "shell":
-		return w.parsed(`{"type":"shell_call","call_id":` + quoted(id) + `,"action":{"commands":["ls"],"x":` + orNull(w.json("action")) + `}}`)
+		action := `{"commands":["ls"],"x":` + orNull(w.json("action")) + `}`
+		return w.parsed(`{"type":"shell_call","call_id":` + quoted(id) + `,"action":` + action + `}`)
 	case "patch":
-		return w.parsed(`{"type":"apply_patch_call","call_id":` + quoted(id) + `,"operation":{"type":"delete_file","path":` + quoted(w.text("path")) + `}}`)
+		operation := `{"type":"delete_file","path":` + quoted(w.text("path")) + `}`
+		return w.parsed(`{"type":"apply_patch_call","call_id":` + quoted(id) + `,"operation":` + operation + `}`)
 	case "message":
-		return agent.Item{Type: agent.ItemMessage, Role: agent.Role(w.pick("role", "assistant", "assistant", "", "user", "\xff")), Text: w.text("message"), ID: w.text("item id")}
+		role := agent.Role(w.pick("role", "assistant", "assistant", "", "user", "\xff"))
+		return agent.Item{Type: agent.ItemMessage, Role: role, Text: w.text("message"), ID: w.text("item id")}
 	case "reasoning":
 		return agent.Item{Type: agent.ItemReasoning, Text: w.text("reasoning")}
 	case "raw":
-		return w.parsed(`{"type":` + quoted(w.pick("type", "web_search_call", "odd", "\u2028")) + `,"x":` + orNull(w.json("raw")) + `}`)
+		kind := w.pick("type", "web_search_call", "odd", "\u2028")
+		return w.parsed(`{"type":` + quoted(kind) + `,"x":` + orNull(w.json("raw")) + `}`)
 	}
 	return agent.CallOutput(id, "forged")
 }
@@ -291,7 +294,8 @@ func (w *oddWorld) answer(s *agent.RunState, in agent.Interruption) {
 	case "edit":
 		err = s.Approve(in, agent.ApproveOptions{Arguments: json.RawMessage(w.json("edit"))})
 	case "output":
-		err = s.Approve(in, agent.ApproveOptions{Output: &agent.ToolOutput{Text: message, Native: json.RawMessage(w.json("reported"))}})
+		output := agent.ToolOutput{Text: message, Native: json.RawMessage(w.json("reported"))}
+		err = s.Approve(in, agent.ApproveOptions{Output: &output})
 	case "reject":
 		err = s.Reject(in, agent.RejectOptions{Message: &message})
 	case "reject always":
