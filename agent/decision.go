@@ -202,7 +202,8 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 }
 
 func (f *frame) decideAlways(c *call, d standing) {
-	d.Agent, d.Tool, d.Definition, d.Question = f.agent, c.Tool, *c.Definition, f.interruptionID(c.ID)
+	d.Agent, d.Tool, d.Definition = f.agent, c.Tool, *c.Definition
+	d.Question = f.interruptionID(c.ID)
 	if earlier := f.standing(c); earlier != nil {
 		*earlier = d
 		return

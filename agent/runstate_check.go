@@ -27,7 +27,7 @@ func (h *stateHead) check() error {
 		return h.bad("/session/saved", "it is not a number of items")
 	case !increasing(h.Session.Held, h.Input, h.Session.Saved):
 		return h.bad("/session/held", "it is not a list of items that wait")
-	case !increasing(h.Session.Closed, h.Input, h.Session.Saved),
+	case !increasing(h.Session.Closed, h.Input, h.Session.Saved), !increasing(h.Session.Doubted, h.Input, h.Session.Saved),
 		!increasing(h.Session.Answered, h.Input, h.Session.Saved):
 		return h.bad("/session/closed", "it is not a list of calls that the session has")
 	}
@@ -80,9 +80,9 @@ func (s *RunState) checkMarks(head *stateHead) error {
 	case s.server != nil && s.server.Sent > n:
 		return head.bad("/conversation", "it is not a conversation of this run")
 	}
-	for _, i := range slices.Concat(s.session.Closed, s.session.Answered) {
-		both := slices.Contains(s.session.Closed, i) && slices.Contains(s.session.Answered, i)
-		if !s.frame.items[i].isCall() || s.frame.copied(i) || both {
+	known := slices.Concat(s.session.Closed, s.session.Doubted, s.session.Answered)
+	for n, i := range known {
+		if !s.frame.items[i].isCall() || s.frame.copied(i) || slices.Contains(known[:n], i) {
 			return head.bad("/session/closed", "it is not a list of calls that the session has")
 		}
 	}

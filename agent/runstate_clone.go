@@ -67,6 +67,7 @@ func (c *call) clone() *call {
 }
 
 func (m sessionMark) clone() sessionMark {
-	m.Held, m.Closed, m.Answered = slices.Clone(m.Held), slices.Clone(m.Closed), slices.Clone(m.Answered)
+	m.Held, m.Closed = slices.Clone(m.Held), slices.Clone(m.Closed)
+	m.Doubted, m.Answered = slices.Clone(m.Doubted), slices.Clone(m.Answered)
 	return m
 }

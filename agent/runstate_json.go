@@ -100,7 +100,7 @@ func (h *stateHead) needsVersion3() bool {
 		return true
 	}
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
-		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Answered) > 0
+		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Doubted)+len(h.Session.Answered) > 0
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.

@@ -97,7 +97,6 @@ func TestLongRuns(t *testing.T) {
 		t.Errorf("added input that does not fit: %v", err)
 	}
 	must(t, s.AddInput(agent.UserMessage("short")))
-	_ = reloaded(t, s, a)
 }
 
 // TestOddNumbers takes what is counted from a model and a caller that count wrongly.

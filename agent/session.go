@@ -55,9 +55,10 @@ func (m *MemorySession) Append(_ context.Context, items ...Item) error {
 type sessionMark struct {
 	Saved int   `json:"saved"`
 	Held  []int `json:"held,omitempty"`
-	// Closed are the calls that the session has with a sentence instead of an output, Answered those that it has with the
-	// output that the run's items will have later. Both by index.
+	// The calls that the session has without the run's own output, by index: Closed with the sentence that they were not
+	// carried out, Doubted with one that they may have been, Answered with the output that will be an item later.
 	Closed   []int `json:"closed,omitempty"`
+	Doubted  []int `json:"doubted,omitempty"`
 	Answered []int `json:"answered,omitempty"`
 }
 
@@ -99,8 +100,8 @@ func (x *execution) saveFailed(ctx context.Context, err error) error {
 func (s *RunState) unsaved(failed bool) ([]Item, sessionMark) {
 	f := s.frame
 	w := sessionWriter{frame: f, mark: sessionMark{
-		Saved:  max(s.session.Saved, f.accepted()),
-		Closed: slices.Clone(s.session.Closed), Answered: slices.Clone(s.session.Answered),
+		Saved: max(s.session.Saved, f.accepted()), Closed: slices.Clone(s.session.Closed),
+		Doubted: slices.Clone(s.session.Doubted), Answered: slices.Clone(s.session.Answered),
 	}}
 	candidates := slices.Clone(s.session.Held)
 	for i := s.session.Saved; i < w.mark.Saved; i++ {

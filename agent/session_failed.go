@@ -33,38 +33,56 @@ func (w *sessionWriter) add(i int) {
 		return
 	}
 	at := w.frame.callsByID[it.CallID].item
-	known := func(list *[]int) bool {
-		n, found := slices.BinarySearch(*list, at)
-		if found {
-			*list = slices.Delete(*list, n, n+1)
-		}
-		return found
-	}
 	switch {
-	case known(&w.mark.Answered):
-	case known(&w.mark.Closed):
-		w.ready = append(w.ready, w.frame.onceMore(&w.frame.items[at], &it)...)
+	case drop(&w.mark.Answered, at):
+	case drop(&w.mark.Closed, at) || drop(&w.mark.Doubted, at):
+		w.onceMore(at, &it, "output")
 	default:
 		w.ready = append(w.ready, it)
 	}
 }
 
-// closeCalls gives the calls that have no output in the session one.
+// drop takes a number out of an ascending list, and reports whether it was there.
+func drop(list *[]int, n int) bool {
+	at, found := slices.BinarySearch(*list, n)
+	if found {
+		*list = slices.Delete(*list, at, at+1)
+	}
+	return found
+}
+
+// closeCalls gives the calls that have no output in the session one, and says once more what became of those that it
+// has as not carried out, if that is not so any more.
 func (w *sessionWriter) closeCalls() {
 	f := w.frame
 	for _, i := range f.openBefore(w.mark.Saved) {
-		if slices.Contains(w.mark.Closed, i) || slices.Contains(w.mark.Answered, i) {
+		if slices.Contains(w.mark.Doubted, i) || slices.Contains(w.mark.Answered, i) {
 			continue
 		}
-		out, final := f.fate(&f.items[i])
-		w.ready = append(w.ready, answer(&f.items[i], f.agent, out))
-		if final {
+		it := &f.items[i]
+		out, final := f.fate(it)
+		output := answer(it, f.agent, out)
+		begun := final || out.Text != textEndedBefore
+		switch closed := slices.Contains(w.mark.Closed, i); {
+		case closed && !begun:
+			continue
+		case closed:
+			drop(&w.mark.Closed, i)
+			w.onceMore(i, &output, "doubt")
+		default:
+			w.ready = append(w.ready, output)
+		}
+		switch {
+		case final:
 			w.mark.Answered = append(w.mark.Answered, i)
-		} else {
+		case begun:
+			w.mark.Doubted = append(w.mark.Doubted, i)
+		default:
 			w.mark.Closed = append(w.mark.Closed, i)
 		}
 	}
 	slices.Sort(w.mark.Answered)
+	slices.Sort(w.mark.Doubted)
 	slices.Sort(w.mark.Closed)
 }
 
@@ -139,26 +157,25 @@ func (f *frame) spoken(i int) bool {
 	return it.Agent != "" && !it.isCall() && !it.IsOutput() && !f.copied(i)
 }
 
-// onceMore returns a call and its output as another call with that output. What a provider asked approval for cannot be
-// asked by anybody else, so of that there is nothing to return.
-func (f *frame) onceMore(asked, output *Item) []Item {
-	sum := sha256.Sum256([]byte(f.state.id + "\x00" + asked.CallID))
+// onceMore adds the call at the index, and the output, as a call of its own; why tells several such apart. What a
+// provider asked approval for cannot be asked by anybody else, so of that nothing is added.
+func (w *sessionWriter) onceMore(at int, output *Item, why string) {
+	asked := &w.frame.items[at]
+	sum := sha256.Sum256([]byte(w.frame.state.id + "\x00" + asked.CallID + "\x00" + why))
 	id := "again_" + hex.EncodeToString(sum[:12])
 	if asked.Type == ItemFunctionCall {
-		return []Item{
-			{Type: asked.Type, CallID: id, Name: asked.Name, Arguments: asked.Arguments, Agent: asked.Agent},
-			{Type: output.Type, CallID: id, Output: output.Output, Agent: output.Agent},
-		}
+		w.ready = append(w.ready,
+			Item{Type: asked.Type, CallID: id, Name: asked.Name, Arguments: asked.Arguments, Agent: asked.Agent},
+			Item{Type: output.Type, CallID: id, Output: output.Output, Agent: output.Agent})
+		return
 	}
 	call, err := asked.renamed(id)
 	if err != nil || asked.Type == ItemMCPApprovalRequest {
-		return nil
+		return
 	}
-	answer, err := output.renamed(id)
-	if err != nil {
-		return nil
+	if answer, err := output.renamed(id); err == nil {
+		w.ready = append(w.ready, call, answer)
 	}
-	return []Item{call, answer}
 }
 
 // renamed returns an item that has the provider's form as one of the call with the id.

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,16 +15,24 @@ import (
 	"countersign/agent/scripted"
 )
 
-// failAt fails the n-th of whatever happens in a run: model calls and both journal entries of each tool call.
+// failAt fails the n-th of whatever happens in a run: model calls and both journal entries of each tool call. With next,
+// it fails once more so much later.
 type failAt struct {
-	left int
+	left, next int
+	ran        []string // calls that were carried out
 	agent.Journal
 	agent.Model
 }
 
 var errFailAt = errors.New("out of order")
 
-func (f *failAt) fails() bool { f.left--; return f.left == 0 }
+func (f *failAt) fails() bool {
+	if f.left--; f.left != 0 {
+		return false
+	}
+	f.left, f.next = f.next, 0
+	return true
+}
 
 func (f *failAt) Intent(ctx context.Context, e agent.Effect) (*agent.ToolOutput, error) {
 	if f.fails() {
@@ -50,37 +59,52 @@ func (f *failAt) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.M
 func sessionRun(f *failAt) *agent.Agent {
 	tool := func(name string) agent.Tool {
 		return invokingAs(name, func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			f.ran = append(f.ran, c.ID)
 			return agent.ToolOutput{Text: "real " + c.ID}, nil
 		})
 	}
+	call := func(id, tool string) agent.Item { return scripted.Call(id, tool, `{"call":"`+id+`"}`) }
 	pay, look := tool("pay"), tool("look")
 	pay.NeedsApproval = agent.AlwaysAsk
 	f.Model = scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{}`), scripted.Call("c2", "look", `{}`), scripted.Call("c3", "look", `{}`)),
-		scripted.Calls(scripted.Call("d1", "look", `{}`), scripted.Call("d2", "pay", `{}`)), scripted.Say("Done."))
+		scripted.Calls(call("c1", "pay"), call("c2", "look"), call("c3", "look")),
+		scripted.Calls(call("d1", "look"), call("d2", "pay")), scripted.Say("Done."))
 	return &agent.Agent{Name: "ops", Tools: []agent.Tool{pay, look}, Model: f}
 }
 
 func invokingAs(name string, fn func(context.Context, *agent.ToolCall) (agent.ToolOutput, error)) agent.Tool {
-	return agent.Tool{Name: name, Invoke: fn}
+	return agent.Tool{
+		Name: name, Invoke: fn,
+		Parameters: json.RawMessage(`{"type":"object"}`), Validate: func(json.RawMessage) error { return nil },
+	}
 }
 
-// TestSessionAfterEveryError fails a run at each of its steps. Whatever failed, the session then has every call of the
-// run once, each with one output; when the state is resumed and finishes, it has each real output once as well, and
-// the answer, and the next run reads what no provider refuses.
+// TestSessionAfterEveryError fails a run at each of its steps, and once more a few steps later. Whatever failed, the
+// session then has every call of the run, each with one output, and none that was carried out as one that was not; when
+// the state is resumed and finishes, it has each real output once, and the answer.
 func TestSessionAfterEveryError(t *testing.T) {
 	t.Parallel()
-	steps := 0
+	for next := range 6 {
+		if steps := failEverywhere(t, next); steps < 10 {
+			t.Errorf("only %d failures: the test does not do what it says", steps)
+		}
+	}
+}
+
+// failEverywhere plays the run of sessionRun once for each of its steps, which fails, and returns how many there are.
+func failEverywhere(t *testing.T, next int) (steps int) {
+	t.Helper()
 	for n := 1; ; n++ {
 		session := new(agent.MemorySession)
-		f := &failAt{left: n, Journal: &faultyJournal{}}
+		f := &failAt{left: n, next: next, Journal: &faultyJournal{}}
 		a := sessionRun(f)
 		r := &runs{Runner: agent.Runner{Journal: f, MaxParallelCalls: 1}, RunOptions: agent.RunOptions{Session: session}}
 		res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
 		failed := err != nil
 		for range 20 {
 			if err != nil {
-				checkSession(t, fmt.Sprint("failure ", n), session, res.State)
+				checkSession(t, fmt.Sprint("failure ", n, " and ", next), session, res.State)
+				checkCarriedOut(t, fmt.Sprint("failure ", n, " and ", next), session, f.ran)
 			} else if res.State.Finished() {
 				break
 			}
@@ -97,7 +121,7 @@ func TestSessionAfterEveryError(t *testing.T) {
 		}
 		must(t, err)
 		if !failed {
-			break
+			return steps
 		}
 		steps++
 		checkSession(t, fmt.Sprint("finished after failure ", n), session, res.State)
@@ -108,8 +132,25 @@ func TestSessionAfterEveryError(t *testing.T) {
 			}
 		}
 	}
-	if steps < 10 {
-		t.Errorf("only %d failures: the test does not do what it says", steps)
+}
+
+// checkCarriedOut looks for calls that were carried out and of which the session's last word is that they were not.
+func checkCarriedOut(t *testing.T, when string, session agent.Session, ran []string) {
+	t.Helper()
+	items, err := session.Items(t.Context())
+	must(t, err)
+	arguments, last := make(map[string]string), make(map[string]string)
+	for _, it := range items {
+		if it.Type == agent.ItemFunctionCall {
+			arguments[it.CallID] = it.Arguments
+		} else if it.IsOutput() {
+			last[arguments[it.CallID]] = it.Output
+		}
+	}
+	for _, id := range ran {
+		if said := last[`{"call":"`+id+`"}`]; said == "" || strings.Contains(said, "not carried out") {
+			t.Errorf("%s: %s was carried out, and the session says %q\n%s", when, id, said, describe(items))
+		}
 	}
 }
 
