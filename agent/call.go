@@ -56,6 +56,7 @@ type call struct {
 
 	// recorded says that this process knows whether the call has begun, and that the journal has what it led to.
 	recorded bool
+	effectID string          // ToolCall.EffectID, once somebody needed it
 	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
