@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -23,15 +26,17 @@ var arrows = []struct {
 	{"agent", []string{"agent/internal/..."}},
 	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent"}},
-	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline", "agent/internal/plainhttp",
-		"agent/internal/redact", "agent/internal/location"}},
+	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
+		"agent/internal/plainhttp", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/rawtool", []string{"agent", "agent/internal/jsonschema"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
 		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact",
 		"agent/internal/location"}},
-	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact", "agent/internal/location"}},
+	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact",
+		"agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
-	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact", "agent/internal/strictjson"}},
+	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact",
+		"agent/internal/strictjson"}},
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},
@@ -49,7 +54,8 @@ var arrows = []struct {
 	{"internal/humanize", nil},
 	{"internal/agentsfile", []string{"agent", "agent/rawtool"}},
 	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent",
-		"agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool", "agent/httptool", "agent/rawtool"}},
+		"agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool", "agent/httptool",
+		"agent/rawtool"}},
 	{"internal/lineage", nil},
 	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
 	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
@@ -221,5 +227,82 @@ func TestNothingHeavy(t *testing.T) {
 	}
 	if !seen {
 		t.Error("control: the imports were not looked at")
+	}
+}
+
+// maxColumns is how wide a line of Go may be. A tab counts as four columns.
+const maxColumns = 120
+
+// wide lists the packages whose lines may be longer. A package that has come down to maxColumns goes off the list.
+var wide = []string{"agent", "agent/internal/jsonschema", "agent/internal/strictjson", "approvals", "bot"}
+
+// wideFiles lists the files with lines that have to stay as they are, and why.
+var wideFiles = map[string]string{
+	"internal/demo/library.go": "a struct tag is one literal and cannot be broken",
+}
+
+// tooWide returns the numbers, from 1, of the lines that are wider than maxColumns.
+func tooWide(source string) (lines []int) {
+	number := 0
+	for line := range strings.Lines(source) {
+		number++
+		columns := 0
+		for _, r := range strings.TrimRight(line, "\r\n") {
+			if r == '\t' {
+				columns += 4 - columns%4
+			} else {
+				columns++
+			}
+		}
+		if columns > maxColumns {
+			lines = append(lines, number)
+		}
+	}
+	return lines
+}
+
+// TestLines keeps lines short enough for two files beside each other.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	root := os.DirFS(".")
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (entry.Name()[0] == '.' || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		source, err := fs.ReadFile(root, name)
+		for _, line := range tooWide(string(source)) {
+			found[name] = true
+			if !slices.Contains(wide, path.Dir(name)) && wideFiles[name] == "" {
+				t.Errorf("%s:%d is wider than %d columns", name, line, maxColumns)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range wideFiles {
+		if !found[name] {
+			t.Errorf("%s has no wide line: take it off the list", name)
+		}
+	}
+}
+
+// TestLinesControl counts tabs as four columns and characters, not bytes, and lets maxColumns pass.
+func TestLinesControl(t *testing.T) {
+	t.Parallel()
+	source := strings.Join([]string{
+		strings.Repeat("x", maxColumns), strings.Repeat("x", maxColumns+1),
+		"\t" + strings.Repeat("x", maxColumns-4), "\t" + strings.Repeat("x", maxColumns-3),
+		strings.Repeat("ü", maxColumns), "ab\t" + strings.Repeat("ü", maxColumns-3),
+	}, "\n")
+	if got, want := tooWide(source), []int{2, 4, 6}; !slices.Equal(got, want) {
+		t.Errorf("lines %v are too wide, want %v", got, want)
 	}
 }

@@ -35,7 +35,8 @@ func TestCurrentTime(t *testing.T) {
 			t.Fatalf("%s: %v", out.Text, err)
 		}
 		at, err := time.Parse(time.RFC3339, got.Time)
-		if err != nil || time.Since(at).Abs() > time.Minute || got.Zone != c.zone || got.Weekday != at.Weekday().String() {
+		if err != nil || time.Since(at).Abs() > time.Minute || got.Zone != c.zone ||
+			got.Weekday != at.Weekday().String() {
 			t.Errorf("%s: %+v %v", c.arguments, got, err)
 		}
 	}

@@ -23,8 +23,8 @@ const (
 	floorPlain   = "plain-floor"
 )
 
-// alone measures one contender and prints its figures. The arguments are its name, the model's URL, for a cycle a scratch
-// folder, the number of jobs and how many of them are under way at once.
+// alone measures one contender and prints its figures. The arguments are its name, the model's URL, for a cycle a
+// scratch folder, the number of jobs and how many of them are under way at once.
 func alone(ctx context.Context, args []string) error {
 	if len(args) < 4 {
 		return errors.New("usage: bench alone CONTENDER URL [DIR] TOTAL WIDTH")

@@ -34,8 +34,8 @@ func newClicker(url string, width int) *clicker {
 	return &clicker{url: url, client: &http.Client{Transport: t, Timeout: 10 * time.Second}}
 }
 
-// press is a click that is ready to be sent: written and signed beforehand, because whoever sends clicks competes for the
-// processor with whoever takes them.
+// press is a click that is ready to be sent: written and signed beforehand, because whoever sends clicks competes for
+// the processor with whoever takes them.
 type press struct {
 	body             []byte
 	stamp, signature string
@@ -64,14 +64,18 @@ func (c *clicker) write(r *approvals.Request) ([]byte, error) {
 		"team": map[string]any{"id": string(benchWorkspace), "domain": "bench"},
 		"user": map[string]any{"id": benchApprover.Local(), "username": "ann", "team_id": string(benchWorkspace)},
 		"container": map[string]any{
-			"type": "message", "message_ts": r.Cards[0].Message, "channel_id": r.Cards[0].Channel, "is_ephemeral": false,
+			"type": "message", "message_ts": r.Cards[0].Message,
+			"channel_id": r.Cards[0].Channel, "is_ephemeral": false,
 		},
-		"channel":      map[string]any{"id": r.Cards[0].Channel, "name": "ops"},
-		"message":      map[string]any{"type": "message", "ts": r.Cards[0].Message, "text": "Approval needed", "blocks": filler},
+		"channel": map[string]any{"id": r.Cards[0].Channel, "name": "ops"},
+		"message": map[string]any{
+			"type": "message", "ts": r.Cards[0].Message, "text": "Approval needed", "blocks": filler,
+		},
 		"response_url": "http://127.0.0.1:1/response",
 		"actions": []map[string]any{{
-			"type": "button", "action_id": "approve", "block_id": "shown." + r.Digest.String() + ".2", "value": string(r.ID),
-			"action_ts": "1." + n, "text": map[string]any{"type": "plain_text", "text": "Approve"}, "style": "primary",
+			"type": "button", "action_id": "approve", "block_id": "shown." + r.Digest.String() + ".2",
+			"value": string(r.ID), "action_ts": "1." + n, "style": "primary",
+			"text": map[string]any{"type": "plain_text", "text": "Approve"},
 		}},
 	})
 	if err != nil {
@@ -83,7 +87,9 @@ func (c *clicker) write(r *approvals.Request) ([]byte, error) {
 // filler makes the payload as long as that of a real card.
 var filler = func() (blocks []map[string]any) {
 	for range 6 {
-		blocks = append(blocks, map[string]any{"type": "section", "text": map[string]any{"type": "plain_text", "text": string(make3k()[:300])}})
+		blocks = append(blocks, map[string]any{
+			"type": "section", "text": map[string]any{"type": "plain_text", "text": string(make3k()[:300])},
+		})
 	}
 	return blocks
 }()
@@ -111,8 +117,8 @@ func (c *clicker) send(ctx context.Context, p press) error {
 
 // benchClick measures a click from the request to its acknowledgement, which follows the commit, on the whole program.
 // The policy wants two people, so that each click is a complete decision with its audit entry and its card update, but
-// no run goes on and competes for the processor. Cards are brought up to date behind the clicks; how far behind, and what
-// it costs, is said as well.
+// no run goes on and competes for the processor. Cards are brought up to date behind the clicks; how far behind, and
+// what it costs, is said as well.
 func benchClick(ctx context.Context, o options) error {
 	pending, clicks := o.scale(10000, 1000), o.scale(4000, 200)
 	p, err := startProgram(ctx, o, filepath.Join(o.dir, "click"), pending)
@@ -131,7 +137,8 @@ func benchClick(ctx context.Context, o options) error {
 	var rows [][]Figures
 	for _, width := range []int{1, 64} {
 		before := p.cpu()
-		f, err := measure(ctx, fmt.Sprintf("countersign, %d at once, commit before ack", width), clicks/(1+3/width), width, one)
+		name := fmt.Sprintf("countersign, %d at once, commit before ack", width)
+		f, err := measure(ctx, name, clicks/(1+3/width), width, one)
 		if err != nil {
 			return err
 		}
@@ -141,7 +148,8 @@ func benchClick(ctx context.Context, o options) error {
 			return err
 		}
 		f.RSS = p.rss()
-		fmt.Printf("%d at once: the last card was up to date %.0f ms after the last acknowledgement; with the cards %.0f clicks per CPU second\n",
+		fmt.Printf("%d at once: the last card was up to date %.0f ms after the last acknowledgement; "+
+			"with the cards %.0f clicks per CPU second\n",
 			width, ms(lag), float64(f.Total)/(p.cpu()-before).Seconds())
 		rows = append(rows, []Figures{f})
 	}
@@ -171,7 +179,8 @@ func peerClicks(ctx context.Context, o options, requests []*approvals.Request, t
 	}
 	var next atomic.Int64
 	before := p.cpu()
-	f, err := measure(ctx, fmt.Sprintf("@slack/bolt, %d at once, ack only", width), total, width, func(ctx context.Context, _ int) error {
+	name := fmt.Sprintf("@slack/bolt, %d at once, ack only", width)
+	f, err := measure(ctx, name, total, width, func(ctx context.Context, _ int) error {
 		return c.send(ctx, presses[int(next.Add(1)-1)%len(presses)])
 	})
 	f.PerCPUSecond = float64(total) / (p.cpu() - before).Seconds()
@@ -188,7 +197,8 @@ func benchMemory(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| countersign, %d pending | %.0f | %.1f | %.1f |\n", n, ms(p.started), p.resident("VmRSS"), p.resident("RssAnon"))
+		fmt.Printf("| countersign, %d pending | %.0f | %.1f | %.1f |\n",
+			n, ms(p.started), p.resident("VmRSS"), p.resident("RssAnon"))
 		p.stop()
 	}
 	if o.peers != "" {

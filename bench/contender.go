@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// contender is one of several programs that do the same work. Each runs in a process of its own, so that processor time and
-// memory are its own, and prints its Figures as one line of JSON.
+// contender is one of several programs that do the same work. Each runs in a process of its own, so that processor time
+// and memory are its own, and prints its Figures as one line of JSON.
 type contender struct {
 	command []string // program and first arguments
 	dir     bool     // needs a scratch folder of its own, which follows as an argument
@@ -31,7 +31,8 @@ func (c contender) run(ctx context.Context, o options, width int) (Figures, erro
 		defer os.RemoveAll(dir)
 		args = append(args[:len(args):len(args)], dir)
 	}
-	out, err := output(ctx, c.command[0], append(args[:len(args):len(args)], strconv.Itoa(c.total), strconv.Itoa(width))...)
+	args = append(args[:len(args):len(args)], strconv.Itoa(c.total), strconv.Itoa(width))
+	out, err := output(ctx, c.command[0], args...)
 	if err != nil {
 		return Figures{}, err
 	}
@@ -68,7 +69,8 @@ func output(ctx context.Context, program string, args ...string) ([]byte, error)
 	return out, nil
 }
 
-// printShares says how the first result compares with the others, per CPU second, and what the budget is where there is one.
+// printShares says how the first result compares with the others, per CPU second, and what the budget is where there is
+// one.
 func printShares(results [][]Figures, budgets map[string]string) {
 	ours := median(results[0])
 	for _, r := range results[1:] {

@@ -35,11 +35,14 @@ func benchAgent(url string, api openaimodel.API, effects *atomic.Int64) (*agent.
 	if err != nil {
 		return nil, err
 	}
-	transfer := agent.NewTool("transfer", "Move money between two accounts.", func(context.Context, transferInput) (string, error) {
-		effects.Add(1)
-		return "transferred", nil
-	})
-	return &agent.Agent{Name: "bench", Instructions: "You move money.", Model: model, Tools: []agent.Tool{transfer}}, nil
+	transfer := agent.NewTool("transfer", "Move money between two accounts.",
+		func(context.Context, transferInput) (string, error) {
+			effects.Add(1)
+			return "transferred", nil
+		})
+	return &agent.Agent{
+		Name: "bench", Instructions: "You move money.", Model: model, Tools: []agent.Tool{transfer},
+	}, nil
 }
 
 func newCycleRig(url string, api openaimodel.API, path string) (*cycleRig, error) {
@@ -68,7 +71,8 @@ func (c *cycleRig) job(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	if err := c.store.Update(ctx, func(tx approvals.Tx) error { return tx.PutState(benchWorkspace, id, d) }); err != nil {
+	save := func(tx approvals.Tx) error { return tx.PutState(benchWorkspace, id, d) }
+	if err := c.store.Update(ctx, save); err != nil {
 		return err
 	}
 	var s *agent.RunState
@@ -116,7 +120,9 @@ func benchCycle(ctx context.Context, o options) error {
 		var budgets map[string]string
 		if width == 64 {
 			budgets = map[string]string{
-				"@openai/agents": "at least 10, the aim is 20", "eino, bbolt": "at least 2.5", "floor, by hand": "the aim is 0.45",
+				"@openai/agents": "at least 10, the aim is 20",
+				"eino, bbolt":    "at least 2.5",
+				"floor, by hand": "the aim is 0.45",
 			}
 		}
 		printShares(results, budgets)
@@ -124,7 +130,8 @@ func benchCycle(ctx context.Context, o options) error {
 	return nil
 }
 
-// cycleContenders lists who does the cycle: ourselves first, then the least that it takes, then the peers that there are.
+// cycleContenders lists who does the cycle: ourselves first, then the least that it takes, then the peers that there
+// are.
 func cycleContenders(o options, url string, total int) ([]contender, error) {
 	var all []contender
 	for _, name := range []string{ourCycle, ourChatCycle, floorCycle} {
@@ -140,14 +147,17 @@ func cycleContenders(o options, url string, total int) ([]contender, error) {
 		}
 	}
 	if o.peers != "" {
-		all = append(all, contender{command: []string{"node", filepath.Join(o.peers, "cycle.mjs"), url}, dir: true, total: o.scale(1000, 100)})
+		all = append(all, contender{
+			command: []string{"node", filepath.Join(o.peers, "cycle.mjs"), url}, dir: true, total: o.scale(1000, 100),
+		})
 	}
 	return all, nil
 }
 
 // printFigures prints the median of each group and, when there are several, the ratios of the first to the others.
 func printFigures(title string, groups ...[]Figures) {
-	fmt.Printf("| %s | per second | per CPU second | p50 ms | p99 ms | peak RSS MB | ratio per CPU second |\n|---|--:|--:|--:|--:|--:|--:|\n", title)
+	fmt.Printf("| %s | per second | per CPU second | p50 ms | p99 ms | peak RSS MB | ratio per CPU second |\n"+
+		"|---|--:|--:|--:|--:|--:|--:|\n", title)
 	var first Figures
 	for i, g := range groups {
 		if len(g) == 0 {
@@ -157,8 +167,8 @@ func printFigures(title string, groups ...[]Figures) {
 		if i == 0 {
 			first = f
 		}
-		fmt.Printf("| %s | %.0f | %.0f | %.2f | %.2f | %.0f | %.2f |\n", f.Name, f.PerSecond, f.PerCPUSecond, f.P50, f.P99, f.RSS,
-			first.PerCPUSecond/cmp.Or(f.PerCPUSecond, 1))
+		fmt.Printf("| %s | %.0f | %.0f | %.2f | %.2f | %.0f | %.2f |\n", f.Name, f.PerSecond, f.PerCPUSecond,
+			f.P50, f.P99, f.RSS, first.PerCPUSecond/cmp.Or(f.PerCPUSecond, 1))
 	}
 	fmt.Println()
 }

@@ -40,7 +40,9 @@ func benchDecide(ctx context.Context, o options) error {
 				return err
 			}
 			scattered = append(scattered, f)
-			if f, err = rawCommits(ctx, "bbolt Batch, default settings", dir, min(total, 400*width), width, (*bbolt.DB).Batch); err != nil {
+			few := min(total, 400*width)
+			f, err = rawCommits(ctx, "bbolt Batch, default settings", dir, few, width, (*bbolt.DB).Batch)
+			if err != nil {
 				return err
 			}
 			batch = append(batch, f)
@@ -50,7 +52,8 @@ func benchDecide(ctx context.Context, o options) error {
 			tuned = append(tuned, f)
 		}
 		share := func(of []Figures) float64 { return 100 * median(ours).PerSecond / median(of).PerSecond }
-		fmt.Printf("decisions at %d at once: %.0f %% of raw Update, %.0f %% of raw group commit (%.0f %% of one that replaces records), %.0f %% of default Batch, %.0f %% of fitted Batch (per second)\n\n",
+		fmt.Printf("decisions at %d at once: %.0f %% of raw Update, %.0f %% of raw group commit (%.0f %% of one that "+
+			"replaces records), %.0f %% of default Batch, %.0f %% of fitted Batch (per second)\n\n",
 			width, share(raw), share(grouped), share(scattered), share(batch), share(tuned))
 		printFigures(fmt.Sprintf("%d at once", width), ours, raw, grouped, scattered, batch, tuned)
 	}
@@ -60,7 +63,8 @@ func benchDecide(ctx context.Context, o options) error {
 const (
 	// groupCommit names the measurement of puts that share a commit with whoever waits, as the store's do.
 	groupCommit = "bbolt, group commit, one put each"
-	// groupScattered names the same with puts that replace records here and there, as decisions do, where the others append.
+	// groupScattered names the same with puts that replace records here and there, as decisions do, where the others
+	// append.
 	groupScattered = "bbolt, group commit, one record replaced each"
 	// fittedBatch names the measurement in which a batch is exactly as large as the load, the best that Batch can do.
 	fittedBatch = "bbolt Batch, size fitted to the load"
@@ -89,13 +93,16 @@ func decisions(ctx context.Context, dir string, total, width int) (Figures, erro
 	return measure(ctx, "Service.Decide", total, width, func(ctx context.Context, _ int) error {
 		c := clicks[next.Add(1)-1]
 		_, err := rig.service.Decide(ctx, approvals.Decision{
-			Workspace: benchWorkspace, Request: c.id, By: benchApprover, Verdict: approvals.Approve, Digest: c.digest, Via: "button",
+			Workspace: benchWorkspace, Request: c.id, By: benchApprover, Verdict: approvals.Approve, Digest: c.digest,
+			Via: "button",
 		})
 		return err
 	})
 }
 
-func rawCommits(ctx context.Context, name, dir string, total, width int, commit func(*bbolt.DB, func(*bbolt.Tx) error) error) (Figures, error) {
+func rawCommits(
+	ctx context.Context, name, dir string, total, width int, commit func(*bbolt.DB, func(*bbolt.Tx) error) error,
+) (Figures, error) {
 	db, err := bbolt.Open(filepath.Join(dir, "raw-"+strconv.Itoa(len(name))+".db"), 0o600, nil)
 	if err != nil {
 		return Figures{}, err
@@ -110,7 +117,11 @@ func rawCommits(ctx context.Context, name, dir string, total, width int, commit 
 		commit = g.update
 	}
 	bucket, value := []byte("b"), make([]byte, 1024)
-	if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists(bucket); return err }); err != nil {
+	err = db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(bucket)
+		return err
+	})
+	if err != nil {
 		return Figures{}, err
 	}
 	key := func(i int) []byte { return []byte(strconv.Itoa(i)) }

@@ -13,8 +13,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// floorModel is what a program does at least to ask a model that may call a tool: net/http and encoding/json, no retries, no
-// checks but of what it needs.
+// floorModel is what a program does at least to ask a model that may call a tool: net/http and encoding/json, no
+// retries, no checks but of what it needs.
 type floorModel struct {
 	client  *http.Client
 	url     string
@@ -49,14 +49,18 @@ type floorItem struct {
 	} `json:"content"`
 }
 
-var floorTools = []json.RawMessage{json.RawMessage(`{"type":"function","name":"transfer","description":"Move money between two accounts.","strict":false,` +
-	`"parameters":{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}},"required":["amount","to"],"additionalProperties":false}}`)}
+var floorTools = []json.RawMessage{json.RawMessage(`{` +
+	`"type":"function","name":"transfer","description":"Move money between two accounts.","strict":false,` +
+	`"parameters":{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}},` +
+	`"required":["amount","to"],"additionalProperties":false}}`)}
 
 var floorInput = json.RawMessage(`{"role":"user","content":"transfer 250 to acme"}`)
 
 // ask calls the model and returns the conversation with its answer: a call of the tool, or the text.
 func (m *floorModel) ask(ctx context.Context, items []json.RawMessage) ([]json.RawMessage, *floorItem, error) {
-	body, err := json.Marshal(floorRequest{Model: "bench-model", Instructions: "You move money.", Input: items, Tools: floorTools})
+	body, err := json.Marshal(floorRequest{
+		Model: "bench-model", Instructions: "You move money.", Input: items, Tools: floorTools,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +101,9 @@ func (m *floorModel) transfer(items []json.RawMessage, call *floorItem) ([]json.
 		return nil, err
 	}
 	m.effects.Add(1)
-	output, err := json.Marshal(map[string]string{"type": "function_call_output", "call_id": call.CallID, "output": "transferred"})
+	output, err := json.Marshal(map[string]string{
+		"type": "function_call_output", "call_id": call.CallID, "output": "transferred",
+	})
 	return append(items, output), err
 }
 
@@ -132,7 +138,8 @@ func (p *plainFloor) job(ctx context.Context, _ int) error {
 
 func (*plainFloor) close() error { return nil }
 
-// floorRig is the cycle by hand: what is saved is the conversation and nothing else, in a group commit without isolation.
+// floorRig is the cycle by hand: what is saved is the conversation and nothing else, in a group commit without
+// isolation.
 type floorRig struct {
 	*floorModel
 	db    *bbolt.DB
@@ -169,7 +176,8 @@ func (f *floorRig) job(ctx context.Context, i int) error {
 		return err
 	}
 	key := []byte("run_" + strconv.Itoa(i))
-	if err := f.group.update(f.db, func(tx *bbolt.Tx) error { return tx.Bucket(floorBucket).Put(key, data) }); err != nil {
+	save := func(tx *bbolt.Tx) error { return tx.Bucket(floorBucket).Put(key, data) }
+	if err := f.group.update(f.db, save); err != nil {
 		return err
 	}
 	var s floorState

@@ -26,8 +26,11 @@ type Figures struct {
 }
 
 // measure runs job total times with width of them under way at once, after a short warm-up. CPU time is this process's.
-func measure(ctx context.Context, name string, total, width int, job func(ctx context.Context, i int) error) (Figures, error) {
-	if _, err := pool(ctx, min(2*width, 64), width, func(ctx context.Context, i int) error { return job(ctx, -1-i) }); err != nil {
+func measure(
+	ctx context.Context, name string, total, width int, job func(ctx context.Context, i int) error,
+) (Figures, error) {
+	_, err := pool(ctx, min(2*width, 64), width, func(ctx context.Context, i int) error { return job(ctx, -1-i) })
+	if err != nil {
 		return Figures{}, err
 	}
 	runtime.GC()

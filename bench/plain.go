@@ -71,31 +71,38 @@ func (p *plainRig) job(ctx context.Context, i int) error {
 func (p *plainRig) effectCount() int { return int(p.effects.Load()) }
 func (*plainRig) close() error       { return nil }
 
-// sdkRig is the same run in a loop by hand over OpenAI's client: what any library costs at least that is built on it as it
-// is meant to be used.
+// sdkRig is the same run in a loop by hand over OpenAI's client: what any library costs at least that is built on it as
+// it is meant to be used.
 type sdkRig struct {
 	client  openai.Client
 	effects atomic.Int64
 }
 
 func newSDKRig(url string) *sdkRig {
-	return &sdkRig{client: openai.NewClient(option.WithBaseURL(url), option.WithAPIKey("bench"), option.WithHTTPClient(newFloorModel(url).client))}
+	client := newFloorModel(url).client
+	return &sdkRig{client: openai.NewClient(
+		option.WithBaseURL(url), option.WithAPIKey("bench"), option.WithHTTPClient(client))}
 }
 
 var sdkTool = responses.ToolUnionParam{OfFunction: &responses.FunctionToolParam{
 	Name: "transfer", Description: param.NewOpt("Move money between two accounts."), Strict: param.NewOpt(false),
 	Parameters: map[string]any{
-		"type":       "object",
-		"properties": map[string]any{"amount": map[string]any{"type": "number"}, "to": map[string]any{"type": "string"}},
-		"required":   []string{"amount", "to"}, "additionalProperties": false,
+		"type": "object",
+		"properties": map[string]any{
+			"amount": map[string]any{"type": "number"}, "to": map[string]any{"type": "string"},
+		},
+		"required": []string{"amount", "to"}, "additionalProperties": false,
 	},
 }}
 
 func (s *sdkRig) job(ctx context.Context, _ int) error {
-	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage("transfer 250 to acme", responses.EasyInputMessageRoleUser)}
+	input := responses.ResponseInputParam{
+		responses.ResponseInputItemParamOfMessage("transfer 250 to acme", responses.EasyInputMessageRoleUser),
+	}
 	for range 2 {
 		res, err := s.client.Responses.New(ctx, responses.ResponseNewParams{
-			Model: "bench-model", Instructions: param.NewOpt("You move money."), Tools: []responses.ToolUnionParam{sdkTool},
+			Model: "bench-model", Instructions: param.NewOpt("You move money."),
+			Tools: []responses.ToolUnionParam{sdkTool},
 			Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input},
 		})
 		if err != nil {
@@ -116,7 +123,8 @@ func (s *sdkRig) job(ctx context.Context, _ int) error {
 			s.effects.Add(1)
 			answer := responses.ResponseInputItemFunctionCallOutputParam{CallID: param.NewOpt(call.CallID)}
 			answer.Output.OfString = param.NewOpt("transferred")
-			input = append(input, responses.ResponseInputItemParamOfFunctionCall(call.Arguments, call.CallID, call.Name),
+			input = append(input,
+				responses.ResponseInputItemParamOfFunctionCall(call.Arguments, call.CallID, call.Name),
 				responses.ResponseInputItemUnionParam{OfFunctionCallOutput: &answer})
 		}
 	}

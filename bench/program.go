@@ -33,7 +33,10 @@ agents:
       - type: http
         name: transfer
         description: Move money between two accounts.
-        parameters: { type: object, properties: { amount: { type: number }, to: { type: string } }, required: [amount, to] }
+        parameters:
+          type: object
+          properties: { amount: { type: number }, to: { type: string } }
+          required: [amount, to]
         method: POST
         url: http://127.0.0.1:1/transfer
         needs_approval: true
@@ -74,7 +77,10 @@ func startProgram(ctx context.Context, o options, dir string, pending int) (*pro
 }
 
 // launch starts the program on the store in dir, once prepare has filled it, and waits until it is ready.
-func launch(ctx context.Context, o options, dir string, prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error)) (*process, error) {
+func launch(
+	ctx context.Context, o options, dir string,
+	prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error),
+) (*process, error) {
 	if o.program == "" {
 		return nil, errors.New("-program is missing: what to measure; bench/run builds it")
 	}
@@ -103,7 +109,8 @@ func launch(ctx context.Context, o options, dir string, prepare func(*slackdev.W
 	cmd.Env = append(os.Environ(),
 		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "COUNTERSIGN_AGENTS="+agents,
-		"COUNTERSIGN_STORE=bolt:"+filepath.Join(dir, "countersign.db"), "COUNTERSIGN_SLACK_MODE=http", "COUNTERSIGN_LISTEN="+listen,
+		"COUNTERSIGN_STORE=bolt:"+filepath.Join(dir, "countersign.db"), "COUNTERSIGN_SLACK_MODE=http",
+		"COUNTERSIGN_LISTEN="+listen,
 		"COUNTERSIGN_LOG_LEVEL=error")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, slack: ws, ended: func() { ws.Close() }}
@@ -121,7 +128,8 @@ func launch(ctx context.Context, o options, dir string, prepare func(*slackdev.W
 
 func benchConfig(listen string) slackdev.Config {
 	users := []slackdev.User{
-		{ID: benchRequester.Local(), Name: "rita"}, {ID: benchApprover.Local(), Name: "ann"}, {ID: "UANOTHER", Name: "ben"},
+		{ID: benchRequester.Local(), Name: "rita"}, {ID: benchApprover.Local(), Name: "ann"},
+		{ID: "UANOTHER", Name: "ben"},
 	}
 	var channels []slackdev.Channel
 	for i := range 100 {
@@ -132,10 +140,13 @@ func benchConfig(listen string) slackdev.Config {
 	}
 	base := "http://" + listen + "/slack/"
 	return slackdev.Config{
-		Team: slackdev.Team{ID: string(benchWorkspace), Domain: "bench", Name: "Bench"}, App: slackdev.App{ID: "ADEV", BotUserID: "UBOT", BotID: "BBOT", Name: "countersign"},
+		Team:          slackdev.Team{ID: string(benchWorkspace), Domain: "bench", Name: "Bench"},
+		App:           slackdev.App{ID: "ADEV", BotUserID: "UBOT", BotID: "BBOT", Name: "countersign"},
 		Events:        []string{"app_mention"},
 		SigningSecret: benchSecret, Users: users, Channels: channels, Mode: slackdev.ModeHTTP,
-		RequestURL: slackdev.RequestURLs{Events: base + "events", Interactions: base + "interactions", Commands: base + "commands"},
+		RequestURL: slackdev.RequestURLs{
+			Events: base + "events", Interactions: base + "interactions", Commands: base + "commands",
+		},
 	}
 }
 
@@ -261,7 +272,8 @@ func (r *serviceRig) postCards(ctx context.Context, api string, requests []*appr
 	_, err := pool(ctx, len(requests), 8, func(ctx context.Context, i int) error {
 		q := requests[i]
 		form := url.Values{"channel": {q.Place.Channel}, "text": {"Approval needed"}}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, api+"chat.postMessage", strings.NewReader(form.Encode()))
+		body := strings.NewReader(form.Encode())
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, api+"chat.postMessage", body)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,9 @@ func script() openaidev.Script {
 		{User: ".", Round: 0, Func: func(*openaidev.Turn) openaidev.Reply {
 			return openaidev.Reply{Calls: []openaidev.Call{{Name: "transfer", Arguments: `{"amount":250,"to":"acme"}`}}}
 		}},
-		{User: ".", Round: openaidev.AnyRound, Func: func(*openaidev.Turn) openaidev.Reply { return openaidev.Reply{Text: "Done."} }},
+		{User: ".", Round: openaidev.AnyRound, Func: func(*openaidev.Turn) openaidev.Reply {
+			return openaidev.Reply{Text: "Done."}
+		}},
 	}}
 }
 

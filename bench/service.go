@@ -79,7 +79,8 @@ func (d *desk) Notify(ctx context.Context, n *approvals.Notification) (approvals
 			return at, nil
 		}
 		_, err := d.service.Decide(ctx, approvals.Decision{
-			Workspace: n.Workspace, Request: n.Request, By: benchApprover, Verdict: approvals.Approve, Digest: n.Card.Digest, Via: "button",
+			Workspace: n.Workspace, Request: n.Request, By: benchApprover, Verdict: approvals.Approve,
+			Digest: n.Card.Digest, Via: "button",
 		})
 		if errors.Is(err, approvals.ErrConflict) {
 			err = nil
@@ -116,7 +117,8 @@ func newServiceRig(dir string, a *agent.Agent) (*serviceRig, error) {
 	}
 	rig := &serviceRig{store: st}
 	rig.service, err = approvals.NewService(approvals.ServiceConfig{
-		Store: st, Policy: fixedPolicy{}, Directory: everybody{}, Agents: oneAgent{a}, Requesters: approvals.Approvers{ChannelMembers: true},
+		Store: st, Policy: fixedPolicy{}, Directory: everybody{}, Agents: oneAgent{a},
+		Requesters: approvals.Approvers{ChannelMembers: true},
 	})
 	if err != nil {
 		return nil, err
@@ -144,23 +146,31 @@ func (r *serviceRig) seed(ctx context.Context, n int, demand approvals.Requireme
 				now := time.Now().UTC()
 				place := approvals.Place{Surface: "slack", Channel: channelID(i % 100), Thread: strconv.Itoa(i)}
 				run := &approvals.Run{
-					Workspace: benchWorkspace, ID: approvals.NewRunID(now), Place: place, Agent: "bench", Requester: benchRequester,
-					Input: "pay invoice 1042", Status: approvals.RunWaiting, Version: 4, Epoch: 1, Created: now, Updated: now, Turns: 1, StateItems: 2,
+					Workspace: benchWorkspace, ID: approvals.NewRunID(now), Place: place, Agent: "bench",
+					Requester: benchRequester, Input: "pay invoice 1042", Status: approvals.RunWaiting, Version: 4,
+					Epoch: 1, Created: now, Updated: now, Turns: 1, StateItems: 2,
 				}
 				q := &approvals.Request{
 					RequestHead: approvals.RequestHead{
-						Workspace: benchWorkspace, ID: approvals.NewRequestID(now), Run: run.ID, Place: place, Requester: benchRequester,
-						Kind: agent.Confirm, Interruption: "bench#1#call_1", Agent: "bench", Path: []string{"bench"},
-						Tool:       approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description},
-						Definition: transfer.Digest(), Digest: digest,
-						Requirement: demand, Status: approvals.RequestPending, Version: 2, Created: now,
-						Expires: now.Add(24 * time.Hour),
-						Cards:   []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
+						Workspace: benchWorkspace, ID: approvals.NewRequestID(now), Run: run.ID, Place: place,
+						Requester: benchRequester, Kind: agent.Confirm, Interruption: "bench#1#call_1",
+						Agent: "bench", Path: []string{"bench"},
+						Tool: approvals.ToolSnapshot{
+							Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description,
+						},
+						Definition: transfer.Digest(), Digest: digest, Requirement: demand,
+						Status: approvals.RequestPending, Version: 2,
+						Created: now, Expires: now.Add(24 * time.Hour),
+						Cards: []approvals.Card{{Channel: place.Channel, Message: "1." + strconv.Itoa(i)}},
 					},
 					RequestContent: approvals.RequestContent{Arguments: arguments},
 				}
-				d := agent.Delta{Head: []byte(`{"bench":true}`), Count: 2, Items: []byte(`[` + strconv.Quote(string(make3k())) + `]`)}
-				if err := errors.Join(tx.PutRun(run), tx.PutRequest(q), tx.PutState(benchWorkspace, run.ID, d)); err != nil {
+				d := agent.Delta{
+					Head: []byte(`{"bench":true}`), Count: 2,
+					Items: []byte(`[` + strconv.Quote(string(make3k())) + `]`),
+				}
+				err := errors.Join(tx.PutRun(run), tx.PutRequest(q), tx.PutState(benchWorkspace, run.ID, d))
+				if err != nil {
 					return err
 				}
 				page = append(page, q)
@@ -184,7 +194,8 @@ func make3k() []byte {
 	return b
 }
 
-// benchService measures whole runs through Service and Worker: journal, audit, outbox, checkpoints, everything but Slack.
+// benchService measures whole runs through Service and Worker: journal, audit, outbox, checkpoints, everything but
+// Slack.
 func benchService(ctx context.Context, o options) error {
 	url, stop, err := startServer(ctx)
 	if err != nil {
@@ -224,7 +235,8 @@ func serviceRuns(ctx context.Context, url, dir string, total, width int) (Figure
 	f, err := measure(ctx, "service and worker", total, width, func(ctx context.Context, _ int) error {
 		i := strconv.FormatInt(next.Add(1), 10)
 		receipt, err := rig.service.Submit(ctx, approvals.Submission{
-			Workspace: benchWorkspace, Keys: []string{"event " + i}, Requester: benchRequester, Agent: "bench", Text: "transfer 250 to acme", Message: i,
+			Workspace: benchWorkspace, Keys: []string{"event " + i}, Requester: benchRequester, Agent: "bench",
+			Text: "transfer 250 to acme", Message: i,
 			Place: approvals.Place{Surface: "slack", Channel: "C1", Thread: i},
 		})
 		if err != nil {

@@ -50,7 +50,8 @@ func benchStart(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %d | %.0f | %.0f | %.2f |\n", until, float64(info.Size())/1e6, ms(starts[len(starts)/2]), ms(page))
+		fmt.Printf("| %d | %.0f | %.0f | %.2f |\n",
+			until, float64(info.Size())/1e6, ms(starts[len(starts)/2]), ms(page))
 	}
 	fmt.Println()
 	return nil
@@ -104,28 +105,38 @@ func (r *serviceRig) seedDecided(ctx context.Context, from, until int) error {
 				at := time.Unix(1_700_000_000, 0).Add(time.Duration(i) * time.Second).UTC()
 				place := approvals.Place{Surface: "slack", Channel: channelID(i % 100), Thread: strconv.Itoa(i)}
 				run := &approvals.Run{
-					Workspace: benchWorkspace, ID: approvals.NewRunID(at), Place: place, Agent: "bench", Requester: benchRequester,
-					Input: "pay invoice 1042", Status: approvals.RunDone, Version: 7, Epoch: 2, Turns: 2, Output: "Done.", Created: at, Updated: at, Ended: at,
+					Workspace: benchWorkspace, ID: approvals.NewRunID(at), Place: place, Agent: "bench",
+					Requester: benchRequester, Input: "pay invoice 1042", Status: approvals.RunDone, Version: 7,
+					Epoch: 2, Turns: 2, Output: "Done.", Created: at, Updated: at, Ended: at,
 				}
 				q := &approvals.Request{RequestHead: approvals.RequestHead{
-					Workspace: benchWorkspace, ID: approvals.NewRequestID(at), Run: run.ID, Place: place, Requester: benchRequester,
-					Kind: agent.Confirm, Interruption: "bench/1/call_1", Agent: "bench", Path: []string{"bench"},
+					Workspace: benchWorkspace, ID: approvals.NewRequestID(at), Run: run.ID, Place: place,
+					Requester: benchRequester, Kind: agent.Confirm, Interruption: "bench/1/call_1", Agent: "bench",
+					Path: []string{"bench"},
 					Tool: approvals.ToolSnapshot{Name: "transfer", Kind: agent.KindHTTP,
 						Description: "Move money between two accounts."},
 					Digest: digest, Requirement: benchRequirement,
-					Status: approvals.RequestApproved, Version: 3, Created: at, Expires: at.Add(24 * time.Hour), Settled: at, Applied: true,
-					Cards:     []approvals.Card{{Channel: place.Channel, Message: place.Thread}},
-					Decisions: []approvals.Decision{{ID: approvals.NewDecisionID(at), Workspace: benchWorkspace, By: benchApprover, Verdict: approvals.Approve, Digest: digest, Via: "button", At: at}},
-				}, RequestContent: approvals.RequestContent{Arguments: []byte(`{"amount":250,"memo":"invoice 1042","to":"acme"}`)}}
+					Status: approvals.RequestApproved, Version: 3, Created: at, Expires: at.Add(24 * time.Hour),
+					Settled: at, Applied: true,
+					Cards: []approvals.Card{{Channel: place.Channel, Message: place.Thread}},
+					Decisions: []approvals.Decision{{ID: approvals.NewDecisionID(at), Workspace: benchWorkspace,
+						By: benchApprover, Verdict: approvals.Approve, Digest: digest, Via: "button", At: at}},
+				}}
+				q.Arguments = []byte(`{"amount":250,"memo":"invoice 1042","to":"acme"}`)
 				if err := tx.PutRun(run); err != nil {
 					return err
 				}
 				if err := tx.PutRequest(q); err != nil {
 					return err
 				}
-				for _, action := range []approvals.AuditAction{approvals.AuditDecision, approvals.AuditRequestApproved} {
+				for _, action := range []approvals.AuditAction{
+					approvals.AuditDecision, approvals.AuditRequestApproved,
+				} {
 					seq++
-					e := &approvals.AuditEntry{Workspace: benchWorkspace, Seq: seq, At: at, Action: action, Actor: string(benchApprover), Run: run.ID, Request: q.ID}
+					e := &approvals.AuditEntry{
+						Workspace: benchWorkspace, Seq: seq, At: at, Action: action, Actor: string(benchApprover),
+						Run: run.ID, Request: q.ID,
+					}
 					if err := tx.AppendAudit(e); err != nil {
 						return err
 					}

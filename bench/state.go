@@ -25,16 +25,22 @@ func (m caller) Respond(_ context.Context, req *agent.ModelRequest) (*agent.Mode
 	if n > m.calls {
 		name = "transfer"
 	}
-	raw := fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":%q,"arguments":"{}","status":"completed"}`, n, n, name)
+	raw := fmt.Sprintf(
+		`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":%q,"arguments":"{}","status":"completed"}`,
+		n, n, name)
 	item, err := agent.ParseItem(json.RawMessage(raw))
 	return &agent.ModelResponse{Items: []agent.Item{item}}, err
 }
 
 // longRun returns a paused run of about that many items, outputs of 500 bytes.
-func longRun(ctx context.Context, items int, checkpoint func(context.Context, agent.Delta) error) (*agent.Agent, *agent.RunState, error) {
+func longRun(
+	ctx context.Context, items int, checkpoint func(context.Context, agent.Delta) error,
+) (*agent.Agent, *agent.RunState, error) {
 	filler := strings.Repeat("x", 500)
 	look := agent.NewTool("look", "Look.", func(context.Context, struct{}) (string, error) { return filler, nil })
-	transfer := agent.NewTool("transfer", "Transfer.", func(context.Context, struct{}) (string, error) { return "ok", nil })
+	transfer := agent.NewTool("transfer", "Transfer.", func(context.Context, struct{}) (string, error) {
+		return "ok", nil
+	})
 	transfer.NeedsApproval = agent.AlwaysAsk
 	a := &agent.Agent{Name: "bench", Model: caller{items/2 - 1}, Tools: []agent.Tool{look, transfer}}
 	res, err := new(agent.Runner).Run(ctx, a, []agent.Item{agent.UserMessage("go")},
@@ -70,7 +76,8 @@ func benchState(ctx context.Context, o options) error {
 		}
 	}
 	names := slices.Sorted(maps.Keys(peers))
-	fmt.Print("| items | bytes | encode ms | decode ms | encoding/json, same bytes: marshal / unmarshal ms | ours / encoding/json |")
+	fmt.Print("| items | bytes | encode ms | decode ms | " +
+		"encoding/json, same bytes: marshal / unmarshal ms | ours / encoding/json |")
 	for _, name := range names {
 		fmt.Printf(" %s: encode / decode ms, bytes |", name)
 	}
@@ -100,8 +107,8 @@ func benchState(ctx context.Context, o options) error {
 		dec := each(reps, func() error { _, err := agent.DecodeRunState(data, a); return err })
 		bareEnc := each(reps, func() error { _, err := json.Marshal(&generic); return err })
 		bareDec := each(reps, func() error { g := generic; g.Items = nil; return json.Unmarshal(data, &g) })
-		fmt.Printf("| %d | %d | %.3f | %.3f | %.3f / %.3f | %.2f |", items, len(data), ms(enc), ms(dec), ms(bareEnc), ms(bareDec),
-			float64(enc+dec)/float64(bareEnc+bareDec))
+		fmt.Printf("| %d | %d | %.3f | %.3f | %.3f / %.3f | %.2f |", items, len(data), ms(enc), ms(dec),
+			ms(bareEnc), ms(bareDec), float64(enc+dec)/float64(bareEnc+bareDec))
 		for _, name := range names {
 			if p, ok := peers[name][items]; ok {
 				fmt.Printf(" %.2f / %.2f, %d |", p.EncodeMS, p.DecodeMS, p.Bytes)
@@ -142,7 +149,9 @@ func each(reps int, fn func() error) time.Duration {
 }
 
 // peerStates runs a peer's program with the lengths up to largest and files its figures by name and length.
-func peerStates(ctx context.Context, peers map[string]map[int]stateFigures, largest int, program string, args ...string) error {
+func peerStates(
+	ctx context.Context, peers map[string]map[int]stateFigures, largest int, program string, args ...string,
+) error {
 	for _, n := range stateLengths {
 		if n <= largest {
 			args = append(args, strconv.Itoa(n))

@@ -56,7 +56,8 @@ func read(body io.Reader, limit int) (data []byte, whole bool, err error) {
 	return data, err == nil, err
 }
 
-// describe makes a body fit to be read: text as valid UTF-8 with a word on what was left out, anything else by its kind.
+// describe makes a body fit to be read: text as valid UTF-8 with a word on what was left out, anything else by its
+// kind.
 func (t *tool) describe(res *http.Response, data []byte, whole bool) string {
 	if len(data) == 0 {
 		return ""
@@ -82,7 +83,8 @@ func (t *tool) describe(res *http.Response, data []byte, whole bool) string {
 	if whole {
 		return text
 	}
-	return fmt.Sprintf("%s\n[truncated: %d bytes shown of %s]", t.hidden.HideCut(text), len(shown), size(res, data, whole))
+	return fmt.Sprintf(
+		"%s\n[truncated: %d bytes shown of %s]", t.hidden.HideCut(text), len(shown), size(res, data, whole))
 }
 
 // size says how long a body is, as far as it is known.

@@ -45,8 +45,8 @@ type Config struct {
 	// Headers are sent with every call, with secrets filled in. Decisions are bound to their names alone.
 	Headers map[string]string
 	// WrittenHeaders are the values of Headers as the operator wrote them, by the same names. What stands there for a
-	// variable, in headers and the URL, is taken out of answers; of a header that is not in it, the whole value is if its
-	// name speaks of a secret.
+	// variable, in headers and the URL, is taken out of answers; of a header that is not in it, the whole value is if
+	// its name speaks of a secret.
 	WrittenHeaders map[string]string
 
 	// Idempotent says that a call may be repeated with the same Idempotency-Key. GET and HEAD always may.
@@ -127,8 +127,8 @@ func (d *declared) checkURL() error {
 
 // ownHeaders are set by the tool or the transport.
 var ownHeaders = []string{
-	"Idempotency-Key", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Proxy-Authorization",
-	"Proxy-Connection", "Expect",
+	"Idempotency-Key", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade",
+	"Proxy-Authorization", "Proxy-Connection", "Expect",
 }
 
 func (d *declared) checkHeaders() error {
@@ -199,7 +199,8 @@ func (d *declared) checkParameters() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		if d.fixed.Has(name) {
-			return d.wrong("parameters", fmt.Sprintf("/properties/%s is also in the URL's query, and servers disagree which one counts", name))
+			return d.wrong("parameters",
+				fmt.Sprintf("/properties/%s is also in the URL's query, and servers disagree which one counts", name))
 		}
 	}
 	return nil

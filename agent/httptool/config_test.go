@@ -14,9 +14,11 @@ import (
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	tool := newTool(t, httptool.Config{
-		Name: "transfer", Description: "Moves money.", Version: "3", Method: "post", URL: "http://h/x?key=s3cret", WrittenURL: "http://h/x?key=${KEY}",
+		Name: "transfer", Description: "Moves money.", Version: "3", Method: "post", URL: "http://h/x?key=s3cret",
+		WrittenURL: "http://h/x?key=${KEY}",
 		Headers:    map[string]string{"x-b": "s3cret", "Authorization": "Bearer s3cret"},
-		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},` +
+			`"required":["a"],"additionalProperties":false}`),
 	})
 	if want := []string{"POST", "http://h/x?key=${KEY}", "Authorization", "X-B"}; !slices.Equal(tool.Attributes, want) {
 		t.Errorf("binding %q, want %q", tool.Attributes, want)
@@ -44,8 +46,8 @@ func TestHostOfAVariable(t *testing.T) {
 	with := func(written, url string) agent.Tool {
 		return newTool(t, httptool.Config{Name: "pay", Method: "POST", URL: url, WrittenURL: written})
 	}
-	one, other := with("${PAYMENTS_URL}", "https://pay.example/s3cret"), with("${PAYMENTS_URL}",
-		"https://evil.example/s3cret")
+	one := with("${PAYMENTS_URL}", "https://pay.example/s3cret")
+	other := with("${PAYMENTS_URL}", "https://evil.example/s3cret")
 	if one.Digest() == other.Digest() {
 		t.Error("decisions are not bound to the host that the variable stands for")
 	}
@@ -55,7 +57,8 @@ func TestHostOfAVariable(t *testing.T) {
 	if with("${PAYMENTS_URL}", "https://pay.example/renewed").Digest() != one.Digest() {
 		t.Error("a renewed secret makes decisions stale")
 	}
-	if with("https://pay.example/${HOOK}", "https://pay.example/s3cret").Attributes[1] != "https://pay.example/${HOOK}" {
+	control := with("https://pay.example/${HOOK}", "https://pay.example/s3cret")
+	if control.Attributes[1] != "https://pay.example/${HOOK}" {
 		t.Error("control: a host that is written out needs no second word")
 	}
 }
@@ -76,25 +79,40 @@ func TestNewRefuses(t *testing.T) {
 		{"a URL that cannot be read", "url", httptool.Config{Method: "GET", URL: "http://h/%zz?s3cret"}},
 		{"a fragment", "fragment", httptool.Config{Method: "GET", URL: "http://h/#s3cret"}},
 		{"a host outside ASCII", "xn--", httptool.Config{Method: "GET", URL: "http://bücher.example"}},
-		{"a header's name", "header", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X Y": "s3cret"}}},
-		{"a header's value", "header X-Y", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X-Y": "s3cret\r\nEvil: 1"}}},
-		{"a header twice", "twice", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X-Y": "s3cret", "x-y": "s3cret"}}},
-		{"our header", "Idempotency-Key", httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"idempotency-key": "s3cret"}}},
+		{"a header's name", "header",
+			httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X Y": "s3cret"}}},
+		{"a header's value", "header X-Y",
+			httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"X-Y": "s3cret\r\nEvil: 1"}}},
+		{"a header twice", "twice", httptool.Config{
+			Method: "GET", URL: "http://h", Headers: map[string]string{"X-Y": "s3cret", "x-y": "s3cret"},
+		}},
+		{"our header", "Idempotency-Key",
+			httptool.Config{Method: "GET", URL: "http://h", Headers: map[string]string{"idempotency-key": "s3cret"}}},
 		{"a negative timeout", "negative", httptool.Config{Method: "GET", URL: "http://h", Timeout: -1}},
-		{"parameters that are no object", "parameters", httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type":"array"}`)}},
-		{"parameters that are no JSON", "parameters", httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type"`)}},
-		{"a bad schema", `schema at /properties/a/type`, httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"strng"}}}`)}},
-		{"a parameter that is fixed", "/properties/a", httptool.Config{Method: "GET", URL: "http://h?a=s3cret", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}},
+		{"parameters that are no object", "parameters",
+			httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type":"array"}`)}},
+		{"parameters that are no JSON", "parameters",
+			httptool.Config{Method: "GET", URL: "http://h", Parameters: json.RawMessage(`{"type"`)}},
+		{"a bad schema", `schema at /properties/a/type`, httptool.Config{
+			Method: "GET", URL: "http://h",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"strng"}}}`),
+		}},
+		{"a parameter that is fixed", "/properties/a", httptool.Config{
+			Method: "GET", URL: "http://h?a=s3cret",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`),
+		}},
 	} {
 		tt.cfg.Name = "probe"
 		_, err := httptool.New(tt.cfg)
-		if err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), `"probe"`) || strings.Contains(err.Error(), "s3cret") {
+		if err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), `"probe"`) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", tt.why, err)
 		}
 	}
 	own := httptool.Config{
-		Name: "probe", Method: "POST", URL: "http://h?a=1", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"strng"}}}`),
-		Validate: func(json.RawMessage) error { return nil },
+		Name: "probe", Method: "POST", URL: "http://h?a=1",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"strng"}}}`),
+		Validate:   func(json.RawMessage) error { return nil },
 	}
 	if _, err := httptool.New(own); err != nil {
 		t.Errorf("control: with a check of the caller's own: %v", err)
@@ -104,7 +122,8 @@ func TestNewRefuses(t *testing.T) {
 func TestHostHeader(t *testing.T) {
 	t.Parallel()
 	url, requests := recorder(t, says(200, "x"))
-	invoke(t, newTool(t, httptool.Config{Method: "GET", URL: url, Headers: map[string]string{"host": "virtual.example"}}), `{}`)
+	headers := map[string]string{"host": "virtual.example"}
+	invoke(t, newTool(t, httptool.Config{Method: "GET", URL: url, Headers: headers}), `{}`)
 	if got := requests()[0].host; got != "virtual.example" {
 		t.Errorf("host %q", got)
 	}

@@ -8,8 +8,8 @@
 // could not be made, or whose answer did not come, is an output too, and says which: "nothing was sent", or that the
 // request was sent and nobody knows whether it took effect. The latter ends the call rather than the run: the effect is
 // recorded with that text, it is not repeated by itself, and if the model asks again it is a new call with its own
-// approval. Only when the caller's context ends before the answer is there an error and no output; then the journal knows
-// that the effect was intended and has no outcome, and asks people.
+// approval. Only when the caller's context ends before the answer is there an error and no output; then the journal
+// knows that the effect was intended and has no outcome, and asks people.
 //
 // The host written by the operator may be anywhere, loopback included. A redirect may lead elsewhere only if that
 // address, as resolved for this very connection, is public or allowed; the headers of the tool do not go there. Proxy

@@ -29,7 +29,9 @@ type exchange struct {
 
 // follow sends the request, and goes where it is redirected to as far as that is allowed.
 func (x *exchange) follow(ctx context.Context, r *http.Request) (*http.Response, error) {
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) },
+	})
 	for hop := 0; ; hop++ {
 		x.host = r.URL.Host
 		res, err := plainhttp.Answer(x.tool.transport.RoundTrip(r.WithContext(ctx)))
@@ -49,7 +51,8 @@ func (x *exchange) follow(ctx context.Context, r *http.Request) (*http.Response,
 // next is the request that a redirect asks for, or nil and, if it is refused, why.
 func (x *exchange) next(r *http.Request, res *http.Response, hop int) (_ *http.Request, why string) {
 	switch res.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
 		return nil, ""
 	}
@@ -67,7 +70,9 @@ func (x *exchange) next(r *http.Request, res *http.Response, hop int) (_ *http.R
 		return nil, "The redirect to " + hostOf(target) + " was not followed: it gives up encryption."
 	}
 	target.Fragment, target.RawFragment = "", ""
-	next := &http.Request{Method: r.Method, URL: target, Header: make(http.Header), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	next := &http.Request{
+		Method: r.Method, URL: target, Header: make(http.Header), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
 	x.trusted = x.trusted && sameOperator(x.tool.url, target)
 	if x.trusted {
 		next.Host = x.tool.host
@@ -99,8 +104,8 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// unanswered says what is known about a call without an answer. It names the host and nothing else of the URL. Its error
-// wraps agent.ErrOutcomeUnknown.
+// unanswered says what is known about a call without an answer. It names the host and nothing else of the URL. Its
+// error wraps agent.ErrOutcomeUnknown.
 func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
 	host := oneline.Of(x.host, 200)
 	if refused, ok := errors.AsType[*addressError](err); ok {
@@ -113,7 +118,8 @@ func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
 	case x.tool.Idempotent:
 		return fmt.Sprintf("%s was called, but no answer came: %s. The call may be repeated.", host, problem), nil
 	}
-	return "", fmt.Errorf("%w: the request was sent to %s, but no answer came: %s", agent.ErrOutcomeUnknown, host, problem)
+	return "", fmt.Errorf(
+		"%w: the request was sent to %s, but no answer came: %s", agent.ErrOutcomeUnknown, host, problem)
 }
 
 // problem is the text of a network error, with no secret in it.

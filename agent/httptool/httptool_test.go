@@ -34,7 +34,9 @@ func newTool(t testing.TB, cfg httptool.Config) agent.Tool {
 // invoke runs a call and returns its output.
 func invoke(t testing.TB, tool agent.Tool, arguments string) string {
 	t.Helper()
-	out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, Arguments: json.RawMessage(arguments), EffectID: "eff_1"})
+	out, err := tool.Invoke(t.Context(), &agent.ToolCall{
+		Tool: tool.Name, Arguments: json.RawMessage(arguments), EffectID: "eff_1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +102,8 @@ func TestBodyIsTheArguments(t *testing.T) {
 			t.Errorf("request %+v", r)
 		}
 		for name, want := range map[string]string{
-			"Content-Type": "application/json", "Authorization": "Bearer s3cret", "X-Team": "ops", "User-Agent": "ops/1",
-			"Idempotency-Key": "eff_1", "Content-Length": fmt.Sprint(len(arguments)),
+			"Content-Type": "application/json", "Authorization": "Bearer s3cret", "X-Team": "ops",
+			"User-Agent": "ops/1", "Idempotency-Key": "eff_1", "Content-Length": fmt.Sprint(len(arguments)),
 		} {
 			if got := r.header.Get(name); got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
@@ -116,14 +118,18 @@ func TestArgumentsInTheQuery(t *testing.T) {
 		{"", `{}`, "/x"},
 		{"", ``, "/x"},
 		{"", `{"a":"b c","n":1e+21,"t":true}`, "/x?a=b+c&n=1e%2B21&t=true"},
-		{"?api-version=2&q=a%20b", `{"z":"&=?#","l":[1,"x"],"o":{"k":null}}`, "/x?api-version=2&q=a%20b&z=%26%3D%3F%23&l=%5B1%2C%22x%22%5D&o=%7B%22k%22%3Anull%7D"},
+		{"?api-version=2&q=a%20b", `{"z":"&=?#","l":[1,"x"],"o":{"k":null}}`,
+			"/x?api-version=2&q=a%20b&z=%26%3D%3F%23&l=%5B1%2C%22x%22%5D&o=%7B%22k%22%3Anull%7D"},
 		{"", `{"gone":null,"empty":"","ü":"é"}`, "/x?empty=&%C3%BC=%C3%A9"},
 	} {
 		for _, method := range []string{"GET", "HEAD", "DELETE"} {
 			url, requests := recorder(t, says(200, "fine"))
-			tool := newTool(t, httptool.Config{Method: method, URL: url + "/x" + tt.query, Parameters: json.RawMessage(open)})
+			tool := newTool(t, httptool.Config{
+				Method: method, URL: url + "/x" + tt.query, Parameters: json.RawMessage(open),
+			})
 			invoke(t, tool, tt.arguments)
-			if all := requests(); len(all) != 1 || all[0].uri != tt.want || all[0].body != "" || all[0].header.Get("Idempotency-Key") != "eff_1" || all[0].header.Get("User-Agent") != "countersign" {
+			if all := requests(); len(all) != 1 || all[0].uri != tt.want || all[0].body != "" ||
+				all[0].header.Get("Idempotency-Key") != "eff_1" || all[0].header.Get("User-Agent") != "countersign" {
 				t.Errorf("%s %s: %+v, want %s", method, tt.arguments, all, tt.want)
 			}
 		}
@@ -135,7 +141,8 @@ func TestFixedQueryWins(t *testing.T) {
 	t.Parallel()
 	url, requests := recorder(t, says(200, ""))
 	tool := newTool(t, httptool.Config{Method: "GET", URL: url + "?account=1", Parameters: json.RawMessage(open)})
-	if text := invoke(t, tool, `{"account":"2"}`); !strings.Contains(text, `"account" is fixed`) || len(requests()) != 0 {
+	text := invoke(t, tool, `{"account":"2"}`)
+	if !strings.Contains(text, `"account" is fixed`) || len(requests()) != 0 {
 		t.Errorf("output %q, requests %v", text, requests())
 	}
 }
@@ -155,19 +162,28 @@ func TestOutputs(t *testing.T) {
 		{"server error", says(503, "later"), "HTTP 503 Service Unavailable\nlater"},
 		{"unknown status", says(599, "x"), "HTTP 599 status code 599\nx"},
 		{"not modified", says(304, ""), "HTTP 304 Not Modified"},
-		{"long, length known", says(200, long, "Content-Length", "200"), strings.Repeat("ä", 32) + "\n[truncated: 64 bytes shown of 200 bytes]"},
-		{"long, cut in a character", says(200, "x"+long, "Content-Length", "201"), "x" + strings.Repeat("ä", 31) + "\n[truncated: 63 bytes shown of 201 bytes]"},
+		{"long, length known", says(200, long, "Content-Length", "200"),
+			strings.Repeat("ä", 32) + "\n[truncated: 64 bytes shown of 200 bytes]"},
+		{"long, cut in a character", says(200, "x"+long, "Content-Length", "201"),
+			"x" + strings.Repeat("ä", 31) + "\n[truncated: 63 bytes shown of 201 bytes]"},
 		{"long, length unknown", func(w http.ResponseWriter, _ *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 			_, _ = io.WriteString(w, long)
 		}, strings.Repeat("ä", 32) + "\n[truncated: 64 bytes shown of more than 64 bytes]"},
 		{"exactly the limit", says(200, strings.Repeat("x", 64)), strings.Repeat("x", 64)},
-		{"some invalid UTF-8", says(200, "caf\xe9 and plenty of other text", "Content-Type", "text/plain"), "caf\uFFFD and plenty of other text"},
+		{"some invalid UTF-8", says(200, "caf\xe9 and plenty of other text", "Content-Type", "text/plain"),
+			"caf\uFFFD and plenty of other text"},
 		{"Latin-1", says(200, "caf\xe9", "Content-Type", "text/plain; charset=ISO-8859-1"), "café"},
-		{"an image", says(200, "\x89PNG\r\n", "Content-Type", "image/png"), "[a body that is not text: image/png, 6 bytes]"},
-		{"bytes without a name", says(200, "\x00\x01\x02", "Content-Type", ""), "[a body that is not text: unknown type, 3 bytes]"},
-		{"many bytes", says(200, strings.Repeat("\xff\x01", 300), "Content-Type", "application/octet-stream", "Content-Length", "600"), "[a body that is not text: application/octet-stream, 600 bytes]"},
-		{"an error with bytes", says(500, "\x00"), "HTTP 500 Internal Server Error\n[a body that is not text: text/plain, 1 bytes]"},
+		{"an image", says(200, "\x89PNG\r\n", "Content-Type", "image/png"),
+			"[a body that is not text: image/png, 6 bytes]"},
+		{"bytes without a name", says(200, "\x00\x01\x02", "Content-Type", ""),
+			"[a body that is not text: unknown type, 3 bytes]"},
+		{"many bytes",
+			says(200, strings.Repeat("\xff\x01", 300),
+				"Content-Type", "application/octet-stream", "Content-Length", "600"),
+			"[a body that is not text: application/octet-stream, 600 bytes]"},
+		{"an error with bytes", says(500, "\x00"),
+			"HTTP 500 Internal Server Error\n[a body that is not text: text/plain, 1 bytes]"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +209,9 @@ func TestWhatHasFailed(t *testing.T) {
 		599: true} {
 		url, _ := recorder(t, says(status, ""))
 		tool := newTool(t, httptool.Config{Method: "POST", URL: url})
-		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, Arguments: []byte(`{}`), EffectID: "eff_1"})
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{
+			Tool: tool.Name, Arguments: []byte(`{}`), EffectID: "eff_1",
+		})
 		if err != nil || out.Failed != failed {
 			t.Errorf("%d: failed %v, %v", status, out.Failed, err)
 		}
@@ -246,7 +264,8 @@ func TestCallsWithoutAnAnswer(t *testing.T) {
 		{"cut off", cutting, "POST", false, unknown, "Nothing was sent"},
 		{"cut off GET", cutting, "GET", false, "may be repeated", unknown},
 		{"not HTTP", garbage, "POST", false, unknown, "Nothing was sent"},
-		{"cut in the body", half, "POST", false, "half of it\n[truncated: 10 bytes shown of 100 bytes]\n[HTTP 200 OK; the connection broke", unknown},
+		{"cut in the body", half, "POST", false,
+			"half of it\n[truncated: 10 bytes shown of 100 bytes]\n[HTTP 200 OK; the connection broke", unknown},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
@@ -254,17 +273,21 @@ func TestCallsWithoutAnAnswer(t *testing.T) {
 				Method: tt.method, URL: tt.url + "/p?token=" + secret, Idempotent: tt.idempotent,
 				Headers: map[string]string{"X-Key": secret},
 			})
-			out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, Arguments: json.RawMessage(`{}`), EffectID: "eff_1"})
+			out, err := tool.Invoke(t.Context(), &agent.ToolCall{
+				Tool: tool.Name, Arguments: json.RawMessage(`{}`), EffectID: "eff_1",
+			})
 			text := out.Text
 			if errors.Is(err, agent.ErrOutcomeUnknown) {
 				text = err.Error()
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(text, tt.want) || strings.Contains(text, tt.not) || strings.Contains(text, secret) || strings.Contains(text, "/p") {
+			if !strings.Contains(text, tt.want) || strings.Contains(text, tt.not) || strings.Contains(text, secret) ||
+				strings.Contains(text, "/p") {
 				t.Errorf("output %q", text)
 			}
-			if host := strings.TrimPrefix(tt.url, "http://"); !strings.Contains(tt.want, "HTTP 200") && !strings.Contains(text, host) {
+			host := strings.TrimPrefix(tt.url, "http://")
+			if !strings.Contains(tt.want, "HTTP 200") && !strings.Contains(text, host) {
 				t.Errorf("output %q does not name the host %s", text, host)
 			}
 		})
@@ -356,7 +379,8 @@ func TestNothingIsRepeatedBehindOurBack(t *testing.T) {
 			}
 		}
 		if got := received.Load(); got != tt.want {
-			t.Errorf("%s, idempotent %t: the server received %d requests, want %d", tt.method, tt.idempotent, got, tt.want)
+			t.Errorf("%s, idempotent %t: the server received %d requests, want %d",
+				tt.method, tt.idempotent, got, tt.want)
 		}
 	}
 }

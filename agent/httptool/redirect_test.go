@@ -37,7 +37,8 @@ func resolver(addrs ...[4]byte) *net.Resolver {
 				}
 				next := func() [4]byte { return addrs[min(int(n.Add(1)), len(addrs))-1] }
 				reply := dnsReply(query, next)
-				if _, err := server.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+				_, err := server.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
+				if err != nil {
 					return
 				}
 			}
@@ -73,7 +74,9 @@ func victim(t *testing.T) (port string, connections *atomic.Int64) {
 	}
 	connections = new(atomic.Int64)
 	s := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "SECRET OF THE VICTIM") }),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "SECRET OF THE VICTIM")
+		}),
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			connections.Add(map[http.ConnState]int64{http.StateNew: 1}[state])
 		},
@@ -91,16 +94,18 @@ func TestRedirectsToInnerAddresses(t *testing.T) {
 	port, connections := victim(t)
 	spellings := []string{
 		// loopback, in all its spellings
-		"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.1.2.3", "127.255.255.254", "0x7f000001", "0x7f.0.0.1", "0x7f.1", "0X7F.0.0.1",
-		"2130706433", "017700000001", "0177.0.0.1", "0177.0.0.01", "00000177.1", "127.000.000.001", "0", "0.0.0.0", "00", "0x0",
-		"localhost", "LOCALHOST", "localhost.", "localhost.localdomain", "inner.localhost", "any.example", "xn--jxalpdlp",
-		"[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[0000::0001]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::ffff:0:127.0.0.1]", "[::127.0.0.1]",
-		"[64:ff9b::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::]", "[fe80::1%25lo]", "[fe80::1]",
-		"１２７.０.０.１", "①②⑦.⓪.⓪.①", "127。0。0。1",
+		"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.1.2.3", "127.255.255.254", "0x7f000001", "0x7f.0.0.1",
+		"0x7f.1", "0X7F.0.0.1", "2130706433", "017700000001", "0177.0.0.1", "0177.0.0.01", "00000177.1",
+		"127.000.000.001", "0", "0.0.0.0", "00", "0x0", "localhost", "LOCALHOST", "localhost.", "localhost.localdomain",
+		"inner.localhost", "any.example", "xn--jxalpdlp", "[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[0000::0001]",
+		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::ffff:0:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::127.0.0.1]",
+		"[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::]", "[fe80::1%25lo]",
+		"[fe80::1]", "１２７.０.０.１", "①②⑦.⓪.⓪.①", "127。0。0。1",
 		// private, shared, link-local, multicast, reserved
-		"10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "169.254.169.254", "100.64.0.1", "192.0.0.8", "198.18.0.1", "192.0.2.1",
-		"198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[fec0::1]",
-		"[2001:db8::1]", "[100::1]", "[::ffff:169.254.169.254]", "[::ffff:10.0.0.1]", "[5f00::1]",
+		"10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "169.254.169.254", "100.64.0.1", "192.0.0.8",
+		"198.18.0.1", "192.0.2.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
+		"[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[fec0::1]", "[2001:db8::1]", "[100::1]",
+		"[::ffff:169.254.169.254]", "[::ffff:10.0.0.1]", "[5f00::1]",
 	}
 	if name, err := os.Hostname(); err == nil {
 		spellings = append(spellings, name)
@@ -120,9 +125,10 @@ func TestRedirectsToInnerAddresses(t *testing.T) {
 	}
 	locations = append(locations,
 		"//127.0.0.1:"+port+"/", "http://user@127.0.0.1:"+port+"/", "http://public.example:80@127.0.0.1:"+port+"/",
-		`http:\\127.0.0.1:`+port+"/", "http:127.0.0.1:"+port+"/", "http:/127.0.0.1:"+port+"/", "http://127.0.0.1:"+port+"#@public.example/",
-		"https://127.0.0.1:"+port+"/", "HTTP://127.0.0.1:"+port+"/", "ftp://127.0.0.1:"+port+"/", "gopher://127.0.0.1:"+port+"/_x",
-		"file:///etc/passwd", "unix:///var/run/docker.sock", "javascript:alert(1)", "", "http://", "http://%31%32%37.0.0.1:"+port+"/",
+		`http:\\127.0.0.1:`+port+"/", "http:127.0.0.1:"+port+"/", "http:/127.0.0.1:"+port+"/",
+		"http://127.0.0.1:"+port+"#@public.example/", "https://127.0.0.1:"+port+"/", "HTTP://127.0.0.1:"+port+"/",
+		"ftp://127.0.0.1:"+port+"/", "gopher://127.0.0.1:"+port+"/_x", "file:///etc/passwd",
+		"unix:///var/run/docker.sock", "javascript:alert(1)", "", "http://", "http://%31%32%37.0.0.1:"+port+"/",
 		"http://127.0.0.1%2f@public.example:"+port+"/", "http://[::1%25]:"+port+"/", "http://127.0.0.1\t:"+port+"/")
 
 	var location atomic.Value
@@ -133,7 +139,9 @@ func TestRedirectsToInnerAddresses(t *testing.T) {
 		}
 	}))
 	t.Cleanup(operator.Close)
-	tool := newTool(t, httptool.Config{Method: "GET", URL: operator.URL + "/start", Resolver: resolver([4]byte{127, 0, 0, 1})})
+	tool := newTool(t, httptool.Config{
+		Method: "GET", URL: operator.URL + "/start", Resolver: resolver([4]byte{127, 0, 0, 1}),
+	})
 	for _, l := range locations {
 		location.Store(l)
 		text := invoke(t, tool, `{}`)
@@ -145,11 +153,13 @@ func TestRedirectsToInnerAddresses(t *testing.T) {
 
 	// Control: the same listener is reached by each kind of name when its address is allowed.
 	allowed := newTool(t, httptool.Config{
-		Method: "GET", URL: operator.URL + "/start", Resolver: resolver([4]byte{127, 0, 0, 1}), AllowAddresses: loopback,
+		Method: "GET", URL: operator.URL + "/start", Resolver: resolver([4]byte{127, 0, 0, 1}),
+		AllowAddresses: loopback,
 	})
 	for i, host := range []string{"127.0.0.1", "any.example", "localhost", "[::ffff:127.0.0.1]"} {
 		location.Store("http://" + host + ":" + port + "/")
-		if text := invoke(t, allowed, `{}`); text != "SECRET OF THE VICTIM" || connections.Load() < int64(i+1) && i == 0 {
+		text := invoke(t, allowed, `{}`)
+		if text != "SECRET OF THE VICTIM" || connections.Load() < int64(i+1) && i == 0 {
 			t.Errorf("control %s: output %q, %d connections", host, text, connections.Load())
 		}
 	}
@@ -178,7 +188,9 @@ func TestOperatorsHostMayBeLocal(t *testing.T) {
 	t.Parallel()
 	port, _ := victim(t)
 	for _, host := range []string{"127.0.0.1", "localhost", "intranet.example", "[::ffff:127.0.0.1]"} {
-		tool := newTool(t, httptool.Config{Method: "GET", URL: "http://" + host + ":" + port, Resolver: resolver([4]byte{127, 0, 0, 1})})
+		tool := newTool(t, httptool.Config{
+			Method: "GET", URL: "http://" + host + ":" + port, Resolver: resolver([4]byte{127, 0, 0, 1}),
+		})
 		if text := invoke(t, tool, `{}`); text != "SECRET OF THE VICTIM" {
 			t.Errorf("%s: %q", host, text)
 		}
@@ -210,12 +222,14 @@ func TestRedirects(t *testing.T) {
 		}
 	})
 	get := func(method, path string) string {
-		return invoke(t, newTool(t, httptool.Config{Method: method, URL: own + path, Headers: secrets, AllowAddresses: loopback}), `{}`)
+		cfg := httptool.Config{Method: method, URL: own + path, Headers: secrets, AllowAddresses: loopback}
+		return invoke(t, newTool(t, cfg), `{}`)
 	}
 	if text := get("GET", "/inside"); text != "end" {
 		t.Errorf("inside: %q", text)
 	}
-	if r := last(atOwn()); r.uri != "/end?x=1" || r.header.Get("X-Api-Key") != "s3cret" || r.header.Get("Idempotency-Key") != "eff_1" {
+	r := last(atOwn())
+	if r.uri != "/end?x=1" || r.header.Get("X-Api-Key") != "s3cret" || r.header.Get("Idempotency-Key") != "eff_1" {
 		t.Errorf("inside: the same host got %+v", r)
 	}
 	for _, path := range []string{"/outside", "/and-back"} {
@@ -234,13 +248,15 @@ func TestRedirects(t *testing.T) {
 		t.Errorf("sent back by another host, with the tool's headers: %+v", r)
 	}
 	before := len(atOwn())
-	if text := get("GET", "/loop"); !strings.Contains(text, "HTTP 302 Found") || !strings.Contains(text, "number 6") || len(atOwn())-before != 6 {
+	text := get("GET", "/loop")
+	if !strings.Contains(text, "HTTP 302 Found") || !strings.Contains(text, "number 6") || len(atOwn())-before != 6 {
 		t.Errorf("loop: %q after %d requests", text, len(atOwn())-before)
 	}
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		before, others := len(atOwn()), len(atOther())
 		text := get(method, "/outside")
-		if !strings.HasPrefix(text, "HTTP 301 Moved Permanently\nThe redirect to ") || !strings.Contains(text, "only GET and HEAD") || len(atOwn())-before != 1 || len(atOther()) != others {
+		if !strings.HasPrefix(text, "HTTP 301 Moved Permanently\nThe redirect to ") ||
+			!strings.Contains(text, "only GET and HEAD") || len(atOwn())-before != 1 || len(atOther()) != others {
 			t.Errorf("%s: %q", method, text)
 		}
 	}
@@ -261,7 +277,8 @@ func TestRedirectOutOfTLS(t *testing.T) {
 		t.Errorf("output %q", text)
 	}
 	untrusted := newTool(t, httptool.Config{Method: "POST", URL: s.URL})
-	if text := invoke(t, untrusted, `{}`); !strings.Contains(text, "certificate") || !strings.Contains(text, "Nothing was sent") {
+	text := invoke(t, untrusted, `{}`)
+	if !strings.Contains(text, "certificate") || !strings.Contains(text, "Nothing was sent") {
 		t.Errorf("unknown certificate: %q", text)
 	}
 }
@@ -272,7 +289,9 @@ func TestProxyIsIgnored(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:"+port)
 	}
-	tool := newTool(t, httptool.Config{Method: "GET", URL: "http://public.example:1/", Resolver: resolver([4]byte{127, 0, 0, 1})})
+	tool := newTool(t, httptool.Config{
+		Method: "GET", URL: "http://public.example:1/", Resolver: resolver([4]byte{127, 0, 0, 1}),
+	})
 	if text := invoke(t, tool, `{}`); connections.Load() != 0 || !strings.Contains(text, "could not be reached") {
 		t.Errorf("output %q, %d connections to the proxy", text, connections.Load())
 	}

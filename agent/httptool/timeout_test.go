@@ -56,21 +56,27 @@ func TestNoAnswerInTime(t *testing.T) {
 		want                string
 		unknown             bool
 	}{
-		{"no answer", "POST", "", false, "the request was sent to h.example, but no answer came: timed out after 7s", true},
+		{"no answer", "POST", "", false,
+			"the request was sent to h.example, but no answer came: timed out after 7s", true},
 		{"no answer to DELETE", "DELETE", "", false, "no answer came: timed out after 7s", true},
-		{"no answer, repeatable", "POST", "", true, "h.example was called, but no answer came: timed out after 7s. The call may be repeated.", false},
+		{"no answer, repeatable", "POST", "", true,
+			"h.example was called, but no answer came: timed out after 7s. The call may be repeated.", false},
 		{"no answer to GET", "GET", "", false, "The call may be repeated.", false},
-		{"stalled in the body", "POST", half, false, "a bit\n[truncated: 5 bytes shown of 100 bytes]\n[HTTP 200 OK; the rest of the body did not come within 7s]", false},
+		{"stalled in the body", "POST", half, false, "a bit\n[truncated: 5 bytes shown of 100 bytes]\n" +
+			"[HTTP 200 OK; the rest of the body did not come within 7s]", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tool := overPipe(t, Config{Method: tt.method, Idempotent: tt.idempotent, Timeout: 7 * time.Second}, tt.answer)
+			tool := overPipe(t,
+				Config{Method: tt.method, Idempotent: tt.idempotent, Timeout: 7 * time.Second}, tt.answer)
 			start := time.Now()
 			out, err := tool.invoke(t.Context(), call())
 			text := out.Text
 			if err != nil {
 				text = err.Error()
 			}
-			if took := time.Since(start); took != 7*time.Second || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown || (err != nil) != tt.unknown {
+			took := time.Since(start)
+			if took != 7*time.Second || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown ||
+				(err != nil) != tt.unknown {
 				t.Errorf("%s: %q, %v after %v", tt.why, text, err, took)
 			}
 			if !strings.Contains(text, tt.want) || strings.Contains(text, "hunter2") || strings.Contains(text, "/p") {
@@ -86,7 +92,8 @@ func TestSwitchedProtocols(t *testing.T) {
 	const switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
 	for method, want := range map[string]string{"POST": "outcome unknown", "GET": "The call may be repeated."} {
 		synctest.Test(t, func(t *testing.T) {
-			out, err := overPipe(t, Config{Method: method, Timeout: 7 * time.Second}, switched).invoke(t.Context(), call())
+			tool := overPipe(t, Config{Method: method, Timeout: 7 * time.Second}, switched)
+			out, err := tool.invoke(t.Context(), call())
 			text := out.Text
 			if err != nil {
 				text = err.Error()
@@ -119,8 +126,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// An answer that came counts, even if the caller is about to stop: asking people what became of the call would be asking
-// about something that is known.
+// An answer that came counts, even if the caller is about to stop: asking people what became of the call would be
+// asking about something that is known.
 func TestAnsweredBeforeTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -35,7 +35,8 @@ func New(cfg Config) (agent.Tool, error) {
 	t := &tool{declared: d, transport: newTransport(d)}
 	return agent.Tool{
 		Name: cfg.Name, Description: cfg.Description, Version: cfg.Version, Kind: agent.KindHTTP,
-		Parameters: cfg.Parameters, Validate: validate, Attributes: d.binding(), Idempotent: d.Idempotent, Invoke: t.invoke,
+		Parameters: cfg.Parameters, Validate: validate, Attributes: d.binding(), Idempotent: d.Idempotent,
+		Invoke: t.invoke,
 	}, nil
 }
 
@@ -58,8 +59,8 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	return out, nil
 }
 
-// run makes the call and says how it went. settled says that the end of the context had no part in it. Its error is that
-// nobody can tell. A call that was not made, not answered, or answered with a status of 300 or more has failed.
+// run makes the call and says how it went. settled says that the end of the context had no part in it. Its error is
+// that nobody can tell. A call that was not made, not answered, or answered with a status of 300 or more has failed.
 func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOutput, settled bool, err error) {
 	first, err := t.request(call)
 	if err != nil {

@@ -30,17 +30,17 @@ type ServerConfig struct {
 	// Name is the server's label: letters, digits, underscores and hyphens, at most 64. Decisions are bound to it.
 	Name string
 
-	// Command is a program and its arguments, spoken to over its standard input and output. It gets the variables of Env
-	// and, as far as this process has them, HOME, LANG, LOGNAME, PATH, SHELL, TMPDIR, TZ and USER, and no others.
+	// Command is a program and its arguments, spoken to over its standard input and output. It gets the variables of
+	// Env and, as far as this process has them, HOME, LANG, LOGNAME, PATH, SHELL, TMPDIR, TZ and USER, and no others.
 	Command []string
 	// WrittenCommand is the command as the operator wrote it, secrets as ${NAME}. It is stored and shown, and decisions
 	// are bound to it. Empty: Command.
 	WrittenCommand []string
 	// Env are further environment variables of Command. Decisions are bound to their names alone.
 	Env map[string]string
-	// WrittenEnv and WrittenHeaders are the values of Env and Headers as the operator wrote them, by the same names. What
-	// stands there for a variable, in them, the command and the URL, is taken out of what the server says. Of one that is
-	// not in them the whole value is if its name speaks of a secret.
+	// WrittenEnv and WrittenHeaders are the values of Env and Headers as the operator wrote them, by the same names.
+	// What stands there for a variable, in them, the command and the URL, is taken out of what the server says. Of one
+	// that is not in them the whole value is if its name speaks of a secret.
 	WrittenEnv, WrittenHeaders map[string]string
 	// Dir is the working directory of Command. Empty: this process's.
 	Dir string
@@ -53,8 +53,8 @@ type ServerConfig struct {
 	SSE string
 	// WrittenURL is URL or SSE as the operator wrote it, like WrittenCommand. Empty: URL or SSE.
 	WrittenURL string
-	// Headers are sent with every request to the host of URL or SSE, and to no other. Decisions are bound to their names
-	// alone.
+	// Headers are sent with every request to the host of URL or SSE, and to no other. Decisions are bound to their
+	// names alone.
 	Headers map[string]string
 
 	// Trusted says that the operator believes the server's annotations: tools with a readOnlyHint need no approval by
@@ -129,7 +129,8 @@ func (d *declared) wrong(field, problem string) error {
 func (d *declared) checkCommand() error {
 	switch {
 	case !procgroup.Supported:
-		return d.wrong("command", "cannot be used on this system: a program and all it started could not be ended together; use url")
+		return d.wrong("command",
+			"cannot be used on this system: a program and all it started could not be ended together; use url")
 	case d.Command[0] == "":
 		return d.wrong("command", "begins with an empty text; the first is the program")
 	case len(d.Headers) > 0:
@@ -188,8 +189,8 @@ func (d *declared) checkURL() error {
 
 // ownHeaders are set by the protocol or the transport.
 var ownHeaders = []string{
-	"Accept", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Proxy-Authorization",
-	"Proxy-Connection", "Expect", "Last-Event-Id",
+	"Accept", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer",
+	"Upgrade", "Proxy-Authorization", "Proxy-Connection", "Expect", "Last-Event-Id",
 }
 
 func (d *declared) checkHeaders() error {

@@ -29,7 +29,8 @@ func TestNewServerRefuses(t *testing.T) {
 		{`env "A=B"`, mcptoolset.ServerConfig{Command: command, Env: map[string]string{"A=B": secret}}},
 		{`env "A"`, mcptoolset.ServerConfig{Command: command, Env: map[string]string{"A": secret + "\x00"}}},
 		{"dir", mcptoolset.ServerConfig{Command: command, Dir: "/no/such/place"}},
-		{`dir "${DIR}" is not a directory`, mcptoolset.ServerConfig{Command: command, Dir: "/no/" + secret, WrittenDir: "${DIR}"}},
+		{`dir "${DIR}" is not a directory`,
+			mcptoolset.ServerConfig{Command: command, Dir: "/no/" + secret, WrittenDir: "${DIR}"}},
 		{"headers belong to url", mcptoolset.ServerConfig{Command: command, Headers: map[string]string{"A": secret}}},
 		{"url is not used", mcptoolset.ServerConfig{Command: command, WrittenURL: "http://h"}},
 		{"env belongs to command", mcptoolset.ServerConfig{URL: "http://h", Env: map[string]string{"A": secret}}},
@@ -41,17 +42,22 @@ func TestNewServerRefuses(t *testing.T) {
 		{"url has no host", mcptoolset.ServerConfig{URL: "http:///x"}},
 		{"url has a user", mcptoolset.ServerConfig{URL: "http://u:" + secret + "@h"}},
 		{"url has a fragment", mcptoolset.ServerConfig{URL: "http://h/#" + secret}},
-		{"name that is not allowed", mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"A B": secret}}},
-		{"header A has a line end", mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"A": secret + "\r\nB: c"}}},
-		{"header A is there twice", mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"A": secret, "a": secret}}},
-		{"set by the protocol", mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"mcp-session-id": secret}}},
+		{"name that is not allowed",
+			mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"A B": secret}}},
+		{"header A has a line end",
+			mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"A": secret + "\r\nB: c"}}},
+		{"header A is there twice",
+			mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"A": secret, "a": secret}}},
+		{"set by the protocol",
+			mcptoolset.ServerConfig{URL: "http://h", Headers: map[string]string{"mcp-session-id": secret}}},
 		{"timeout must not be negative", mcptoolset.ServerConfig{URL: "http://h", CallTimeout: -1}},
 	} {
 		if tt.cfg.Name == "" {
 			tt.cfg.Name = "probe"
 		}
 		_, err := mcptoolset.NewServer(tt.cfg)
-		if err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.cfg.Name) || strings.Contains(err.Error(), secret) {
+		if err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), tt.cfg.Name) || strings.Contains(err.Error(), secret) {
 			t.Errorf("want %q, got %v", tt.want, err)
 		}
 	}
@@ -62,7 +68,9 @@ func TestBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		server, err := mcptoolset.NewServer(mcptoolset.ServerConfig{Name: "gone", Command: []string{"/no/such/program"}, Logger: log.logger()})
+		server, err := mcptoolset.NewServer(mcptoolset.ServerConfig{
+			Name: "gone", Command: []string{"/no/such/program"}, Logger: log.logger(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recordingTransport notes requests and their responses in the exchanges of the requests' contexts. It is for transports
-// whose responses come on one stream; the library does not let it be put around streamable HTTP, where each request's
-// own body is recorded instead.
+// recordingTransport notes requests and their responses in the exchanges of the requests' contexts. It is for
+// transports whose responses come on one stream; the library does not let it be put around streamable HTTP, where each
+// request's own body is recorded instead.
 type recordingTransport struct {
 	mcp.Transport
 	pipe bool // a message that was written counts as sent

@@ -20,9 +20,12 @@ func ExampleNew() {
 	}
 	github := mcp.NewServer(&mcp.Implementation{Name: "github", Version: "1"}, nil)
 	for name, text := range map[string]string{"get_issue": "is open", "close_issue": "is closed now"} {
-		mcp.AddTool(github, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, in issue) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("#%d %s", in.Number, text)}}}, nil, nil
-		})
+		mcp.AddTool(github, &mcp.Tool{Name: name},
+			func(_ context.Context, _ *mcp.CallToolRequest, in issue) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{
+					Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("#%d %s", in.Number, text)}},
+				}, nil, nil
+			})
 	}
 	srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return github }, nil))
 	defer srv.Close()
@@ -46,7 +49,9 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	for _, tool := range tools {
-		out, err := tool.Invoke(context.Background(), &agent.ToolCall{Arguments: json.RawMessage(`{"number":7}`), EffectID: "eff_1"})
+		out, err := tool.Invoke(context.Background(), &agent.ToolCall{
+			Arguments: json.RawMessage(`{"number":7}`), EffectID: "eff_1",
+		})
 		fmt.Println(tool.Name, "asks:", tool.NeedsApproval != nil, "| says:", out.Text, err)
 	}
 	// Output:

@@ -14,9 +14,11 @@ import (
 func FuzzExchange(f *testing.F) {
 	const response = `{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}`
 	f.Add("event: message\ndata: "+response+"\n\n", 3, true)
-	f.Add(": hello\r\n\r\nid: 1\r\ndata:\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\r\n\r\ndata: "+response+"\r\n\r\n", 1, true)
+	f.Add(": hello\r\n\r\nid: 1\r\ndata:\r\n\r\n"+
+		"data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\r\n\r\ndata: "+response+"\r\n\r\n", 1, true)
 	f.Add("data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":7,\"result\":{}}\n\n", 5, true)
-	f.Add("data: {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n\n", 100, true)
+	f.Add("data: {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n\n"+
+		"data: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n\n", 100, true)
 	f.Add(response, 4, false)
 	f.Fuzz(func(t *testing.T, stream string, piece int, events bool) {
 		id, err := jsonrpc.MakeID(float64(7))
@@ -24,7 +26,9 @@ func FuzzExchange(f *testing.F) {
 			t.Fatal(err)
 		}
 		x := &exchange{id: id}
-		res := &http.Response{Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(stream))}
+		res := &http.Response{
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(stream)),
+		}
 		if events {
 			res.Header.Set("Content-Type", "text/event-stream; charset=utf-8")
 		}
@@ -38,7 +42,8 @@ func FuzzExchange(f *testing.F) {
 		if answer != nil && answer.ID != id {
 			t.Errorf("the response to another request: %v", answer.ID)
 		}
-		if strings.Contains(stream, "data: "+response+"\n\n") && events && strings.HasPrefix(stream, "event: message\n") && answer == nil {
+		if strings.Contains(stream, "data: "+response+"\n\n") && events &&
+			strings.HasPrefix(stream, "event: message\n") && answer == nil {
 			t.Error("the response was not found")
 		}
 	})
@@ -59,10 +64,13 @@ func TestExchange(t *testing.T) {
 		{"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}", `{}`},
 		{"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":7,\"result\":{}}\n\n", `{}`},
 		{"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":{}}\n\n", ""},
-		{"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n\n: \nevent: message\r\ndata:{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1}\r\n\r\n", `1`},
+		{"text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n\n: \nevent: message\r\n" +
+			"data:{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1}\r\n\r\n", `1`},
 	} {
 		x := &exchange{id: id}
-		res := &http.Response{Header: http.Header{"Content-Type": {tt.kind}}, Body: io.NopCloser(strings.NewReader(tt.body))}
+		res := &http.Response{
+			Header: http.Header{"Content-Type": {tt.kind}}, Body: io.NopCloser(strings.NewReader(tt.body)),
+		}
 		x.record(res)
 		if x.answer() != nil {
 			t.Errorf("%s: an answer before anything was read", tt.body)

@@ -31,7 +31,9 @@ func TestSecretsDoNotReachModels(t *testing.T) {
 		return toolsOf(t, ts)["plain"]
 	}
 	for what, cfg := range map[string]func(*mcptoolset.ServerConfig){
-		"a header": func(s *mcptoolset.ServerConfig) { s.Headers = map[string]string{"Authorization": "Bearer " + secret} },
+		"a header": func(s *mcptoolset.ServerConfig) {
+			s.Headers = map[string]string{"Authorization": "Bearer " + secret}
+		},
 		"a header with a variable": func(s *mcptoolset.ServerConfig) {
 			s.Headers = map[string]string{"X-Key": "k=" + secret}
 			s.WrittenHeaders = map[string]string{"X-Key": "k=${KEY}"}

@@ -51,9 +51,11 @@ func (t *httpTransport) redirect(next *http.Request, via []*http.Request) error 
 	case len(via) > maxRedirects:
 		return fmt.Errorf("redirected %d times", len(via))
 	case !sameHost(t.url, next.URL):
-		return fmt.Errorf("the redirect to %s is not followed; write that address if it is right", oneline.Of(next.URL.Host, 200))
+		return fmt.Errorf("the redirect to %s is not followed; write that address if it is right",
+			oneline.Of(next.URL.Host, 200))
 	case next.Method != via[0].Method:
-		return fmt.Errorf("a redirect that turns %s into %s is not followed; write the address it leads to", via[0].Method, next.Method)
+		return fmt.Errorf("a redirect that turns %s into %s is not followed; write the address it leads to",
+			via[0].Method, next.Method)
 	}
 	if next.Method == http.MethodPost {
 		t.moved.Store(next.URL)
@@ -77,7 +79,9 @@ func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			closeBody(r)
 			return nil, err
 		}
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }})
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) },
+		})
 	}
 	own := r.Clone(ctx)
 	for key, values := range t.header {

@@ -38,7 +38,10 @@ func TestHeaders(t *testing.T) {
 			r.Host = "127.0.0.1"
 			handler.ServeHTTP(w, r)
 		}))
-		cfg := mcptoolset.ServerConfig{Name: "test", URL: srv.URL, Headers: map[string]string{"authorization": "Bearer x", "host": "virtual.example"}}
+		cfg := mcptoolset.ServerConfig{
+			Name: "test", URL: srv.URL,
+			Headers: map[string]string{"authorization": "Bearer x", "host": "virtual.example"},
+		}
 		if name == "sse" {
 			cfg.URL, cfg.SSE = "", srv.URL
 		}
@@ -46,7 +49,8 @@ func TestHeaders(t *testing.T) {
 		call(t, toolsOf(t, newToolset(t, mcptoolset.Config{Server: server}))["echo"], `{"text":"x"}`)
 		_ = server.Close()
 		if without.Load()+host.Load() != 0 {
-			t.Errorf("%s: %d requests without the header, %d to another virtual host", name, without.Load(), host.Load())
+			t.Errorf("%s: %d requests without the header, %d to another virtual host",
+				name, without.Load(), host.Load())
 		}
 	}
 }
@@ -92,7 +96,9 @@ func TestRedirectOnHost(t *testing.T) {
 	mux.Handle("/mcp/", streamableHandler(testServer()))
 	mux.Handle("/mcp", http.RedirectHandler("/mcp/", http.StatusTemporaryRedirect))
 	srv := overHTTP(t, mux)
-	ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "test", URL: srv.URL + "/mcp"})})
+	ts := newToolset(t, mcptoolset.Config{
+		Server: newServer(t, mcptoolset.ServerConfig{Name: "test", URL: srv.URL + "/mcp"}),
+	})
 	if out := call(t, toolsOf(t, ts)["echo"], `{"text":"x"}`); out.Text != "x (eff_7)" {
 		t.Errorf("output %+v", out)
 	}

@@ -16,8 +16,8 @@ import (
 // effectKey is where a call carries its effect id, so that a server may know a repeated call.
 const effectKey = "countersign/effect_id"
 
-// invoke carries out a call of a tool. Its error is the context's; or says that nothing was sent or carried out; or wraps
-// [agent.ErrOutcomeUnknown]: the request was sent and not answered, and must not be repeated.
+// invoke carries out a call of a tool. Its error is the context's; or says that nothing was sent or carried out; or
+// wraps [agent.ErrOutcomeUnknown]: the request was sent and not answered, and must not be repeated.
 func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (agent.ToolOutput, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, s.CallTimeout, errCallTimeout)
 	defer cancel()
@@ -26,12 +26,13 @@ func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (a
 	case err == nil: // what the server has answered counts, also when nobody wants it any more
 		return out, nil
 	case ctx.Err() != nil:
-		return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), context.Cause(ctx))
+		err = context.Cause(ctx)
 	}
 	return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), err)
 }
 
-// call makes the request. When the connection turns out to be broken before the server has got it, it is made once more.
+// call makes the request. When the connection turns out to be broken before the server has got it, it is made once
+// more.
 func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (agent.ToolOutput, error) {
 	for again := false; ; again = true {
 		sess, err := s.ready(ctx, l)
@@ -72,7 +73,9 @@ func (s *Server) ready(ctx context.Context, l *listed) (*session, error) {
 }
 
 // send makes the request and waits for what comes of it. Close ends the wait.
-func (s *Server) send(ctx context.Context, sess *session, x *exchange, l *listed, call *agent.ToolCall) (*mcp.CallToolResult, error) {
+func (s *Server) send(
+	ctx context.Context, sess *session, x *exchange, l *listed, call *agent.ToolCall,
+) (*mcp.CallToolResult, error) {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -105,8 +108,8 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 		return fmt.Errorf("the request was sent, but no answer came: %s; it may be sent again", problem)
 	}
 	if status := x.status.Load(); status >= 300 {
-		return fmt.Errorf("%w: the request was sent, and HTTP %d is no answer to it: %s", agent.ErrOutcomeUnknown, status,
-			problem)
+		return fmt.Errorf("%w: the request was sent, and HTTP %d is no answer to it: %s",
+			agent.ErrOutcomeUnknown, status, problem)
 	}
 	return fmt.Errorf("%w: the request was sent, but no answer came: %s", agent.ErrOutcomeUnknown, problem)
 }

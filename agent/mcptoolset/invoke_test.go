@@ -32,29 +32,41 @@ func TestOutput(t *testing.T) {
 		want   agent.ToolOutput
 	}{
 		{content(`{"type":"text","text":"one"}`, `{"type":"text","text":"two"}`), agent.ToolOutput{Text: "one\ntwo"}},
-		{content(`{"type":"image","mimeType":"image/png","data":"aGVsbG8="}`), agent.ToolOutput{Text: "[image: image/png, 5 bytes, not shown]"}},
-		{content(`{"type":"audio","data":"aGk="}`), agent.ToolOutput{Text: "[audio: unknown type, 2 bytes, not shown]"}},
-		{content(`{"type":"text","text":"see"}`, `{"type":"resource_link","uri":"file:///x","name":"x","size":7,"mimeType":"text/plain","description":"An x."}`),
+		{content(`{"type":"image","mimeType":"image/png","data":"aGVsbG8="}`),
+			agent.ToolOutput{Text: "[image: image/png, 5 bytes, not shown]"}},
+		{content(`{"type":"audio","data":"aGk="}`),
+			agent.ToolOutput{Text: "[audio: unknown type, 2 bytes, not shown]"}},
+		{content(`{"type":"text","text":"see"}`, `{"type":"resource_link","uri":"file:///x","name":"x","size":7,`+
+			`"mimeType":"text/plain","description":"An x."}`),
 			agent.ToolOutput{Text: "see\n[link to x: file:///x, text/plain, 7 bytes]\nAn x."}},
-		{content(`{"type":"resource","resource":{"uri":"file:///x","mimeType":"text/plain","text":"hello"}}`), agent.ToolOutput{Text: "[resource file:///x: text/plain, 5 bytes]\nhello"}},
-		{content(`{"type":"resource","resource":{"uri":"file:///x","blob":"AAAA"}}`), agent.ToolOutput{Text: "[resource file:///x: unknown type, 3 bytes, not shown]"}},
+		{content(`{"type":"resource","resource":{"uri":"file:///x","mimeType":"text/plain","text":"hello"}}`),
+			agent.ToolOutput{Text: "[resource file:///x: text/plain, 5 bytes]\nhello"}},
+		{content(`{"type":"resource","resource":{"uri":"file:///x","blob":"AAAA"}}`),
+			agent.ToolOutput{Text: "[resource file:///x: unknown type, 3 bytes, not shown]"}},
 		{content(`{"type":"hologram","depth":3}`), agent.ToolOutput{Text: `[content of type "hologram", not shown]`}},
-		{`{"content":[],"structuredContent":{"z": 12345678901234567890, "a": [1, 2]}}`, agent.ToolOutput{Text: `{"z":12345678901234567890,"a":[1,2]}`}},
+		{`{"content":[],"structuredContent":{"z": 12345678901234567890, "a": [1, 2]}}`,
+			agent.ToolOutput{Text: `{"z":12345678901234567890,"a":[1,2]}`}},
 		{`{"content":[{"type":"text","text":"words"}],"structuredContent":{"z":1}}`, agent.ToolOutput{Text: "words"}},
 		{`{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],` +
 			`"structuredContent":{"image":"aGVsbG8=","n":1.50}}`,
 			agent.ToolOutput{Text: "[image: image/png, 5 bytes, not shown]\n" +
 				`{"image":"[5 bytes in base64, not shown]","n":1.50}`}},
-		{`{"content":[],"structuredContent":{"a":"data:image/png;base64,` + strings.Repeat(`iVBO\/w0K`, 50) + `","b":["` +
-			strings.Repeat("QUFB", 100) + `"],"c":"` + strings.Repeat("word ", 100) + `"}}`,
-			agent.ToolOutput{Text: `{"a":"[337 bytes in base64, not shown]","b":["[300 bytes in base64, not shown]"],"c":"` +
-				strings.Repeat("word ", 100) + `"}`}},
+		{`{"content":[],"structuredContent":{` +
+			`"a":"data:image/png;base64,` + strings.Repeat(`iVBO\/w0K`, 50) + `",` +
+			`"b":["` + strings.Repeat("QUFB", 100) + `"],"c":"` + strings.Repeat("word ", 100) + `"}}`,
+			agent.ToolOutput{Text: `{"a":"[337 bytes in base64, not shown]",` +
+				`"b":["[300 bytes in base64, not shown]"],"c":"` + strings.Repeat("word ", 100) + `"}`}},
 		{`{"content":[]}`, agent.ToolOutput{Text: "The tool returned nothing."}},
-		{`{"content":[{"type":"text","text":"no such branch"}],"isError":true}`, agent.ToolOutput{Text: "no such branch", Failed: true}},
+		{`{"content":[{"type":"text","text":"no such branch"}],"isError":true}`,
+			agent.ToolOutput{Text: "no such branch", Failed: true}},
 		{`{"content":[],"isError":true}`, agent.ToolOutput{Text: "The tool failed and did not say why.", Failed: true}},
-		{`{"content":"words"}`, agent.ToolOutput{Text: "The call was carried out, but its result cannot be read: it is not what the protocol says."}},
-		{`{"resultType":"input_required","inputRequests":{"1":{"method":"elicitation/create","params":{"message":"password?"}}}}`,
-			agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}},
+		{`{"content":"words"}`, agent.ToolOutput{
+			Text: "The call was carried out, but its result cannot be read: it is not what the protocol says.",
+		}},
+		{`{"resultType":"input_required","inputRequests":{"1":{"method":"elicitation/create",` +
+			`"params":{"message":"password?"}}}}`,
+			agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, " +
+				"which is not possible here. The call did not finish."}},
 	} {
 		for _, events := range []bool{false, true} {
 			got, err := invoke(t.Context(), answers(t, tt.result, events), `{}`)
@@ -103,8 +115,10 @@ func TestRequest(t *testing.T) {
 	if err := json.Unmarshal(got, &params); err != nil {
 		t.Fatal(err)
 	}
-	canonical, err := agent.CanonicalArguments([]byte(strings.Replace(string(params.Arguments), "12345678901234567890", "1", 1)))
-	if err != nil || string(canonical) != `{"amount":1,"to":"<A&B>"}` || !strings.Contains(string(params.Arguments), "12345678901234567890") {
+	const large = "12345678901234567890"
+	sent := string(params.Arguments)
+	canonical, err := agent.CanonicalArguments([]byte(strings.Replace(sent, large, "1", 1)))
+	if err != nil || string(canonical) != `{"amount":1,"to":"<A&B>"}` || !strings.Contains(sent, large) {
 		t.Errorf("arguments %s (%v)", params.Arguments, err)
 	}
 	if params.Name != "pay.out" || params.Meta["countersign/effect_id"] != "eff_7" {
@@ -127,13 +141,16 @@ func TestUnanswered(t *testing.T) {
 		unknown bool
 		output  string
 	}{
-		{why: "a protocol error is an answer", output: "The server answered with error -32602: no such tool", set: func(s *rawServer) {
-			s.answer = func(w http.ResponseWriter, id, _ json.RawMessage) {
-				s.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, id))
-			}
-		}},
+		{why: "a protocol error is an answer", output: "The server answered with error -32602: no such tool",
+			set: func(s *rawServer) {
+				s.answer = func(w http.ResponseWriter, id, _ json.RawMessage) {
+					const answer = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`
+					s.write(w, fmt.Sprintf(answer, id))
+				}
+			}},
 		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403 is no answer", unknown: true},
-		{why: "too many requests", set: status(http.StatusTooManyRequests), want: "HTTP 429 is no answer", unknown: true},
+		{why: "too many requests", set: status(http.StatusTooManyRequests),
+			want: "HTTP 429 is no answer", unknown: true},
 		{why: "never found", set: status(http.StatusNotFound), want: "HTTP 404 is no answer", unknown: true},
 		{why: "a broken server", set: status(http.StatusInternalServerError), unknown: true},
 		{why: "a broken gateway", set: status(http.StatusBadGateway), unknown: true},
@@ -165,7 +182,8 @@ func TestUnanswered(t *testing.T) {
 			if err != nil || !out.Failed || out.Text != tt.output {
 				t.Errorf("%s: %+v, %v", tt.why, out, err)
 			}
-		case err == nil || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown || !strings.Contains(err.Error(), tt.want):
+		case err == nil || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown ||
+			!strings.Contains(err.Error(), tt.want):
 			t.Errorf("%s: %+v, %v", tt.why, out, err)
 		case strings.Contains(err.Error(), "hunter2"):
 			t.Errorf("%s: the error shows a secret: %v", tt.why, err)
@@ -203,11 +221,13 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A server that has taken a call, and whose answer's stream breaks, may have carried the call out, whatever it says about
-// the rest of the stream. Nothing is sent again.
+// A server that has taken a call, and whose answer's stream breaks, may have carried the call out, whatever it says
+// about the rest of the stream. Nothing is sent again.
 func TestLostStream(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusInternalServerError} {
+	for _, status := range []int{
+		http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusInternalServerError,
+	} {
 		var carriedOut atomic.Int64
 		raw := &rawServer{streams: status, answer: func(w http.ResponseWriter, _, _ json.RawMessage) {
 			carriedOut.Add(1)
@@ -237,8 +257,11 @@ func TestLostBehindRedirect(t *testing.T) {
 	mux.Handle("/mcp/", raw)
 	mux.Handle("/mcp", http.RedirectHandler("/mcp/", http.StatusTemporaryRedirect))
 	srv := overHTTP(t, mux)
-	ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "raw", URL: srv.URL + "/mcp"})})
-	if out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`); !errors.Is(err, agent.ErrOutcomeUnknown) || carriedOut.Load() != 1 {
+	ts := newToolset(t, mcptoolset.Config{
+		Server: newServer(t, mcptoolset.ServerConfig{Name: "raw", URL: srv.URL + "/mcp"}),
+	})
+	out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
+	if !errors.Is(err, agent.ErrOutcomeUnknown) || carriedOut.Load() != 1 {
 		t.Errorf("carried out %d times: output %+v, %v", carriedOut.Load(), out, err)
 	}
 }

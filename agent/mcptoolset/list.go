@@ -44,7 +44,9 @@ func (e *lostError) Unwrap() error { return e.err }
 func (s *Server) list(ctx context.Context, sess *session) (*listing, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.CallTimeout, errCallTimeout)
 	defer cancel()
-	l := &listing{session: sess, number: s.listings.Add(1), changed: sess.changed.Load(), byName: make(map[string]*listed)}
+	l := &listing{
+		session: sess, number: s.listings.Add(1), changed: sess.changed.Load(), byName: make(map[string]*listed),
+	}
 	told := make(map[string]bool)
 	for cursor, n := "", 1; ; n++ {
 		p, err := sess.page(ctx, cursor)
@@ -82,7 +84,8 @@ func (s *Server) add(l *listing, raw json.RawMessage, valid map[string]bool, tol
 		return nil
 	}
 	if l.byName[tool.name] != nil {
-		return fmt.Errorf("it offers two tools called %q, and nobody could say which one a call is for", oneline.Of(tool.name, 200))
+		return fmt.Errorf("it offers two tools called %q, and nobody could say which one a call is for",
+			oneline.Of(tool.name, 200))
 	}
 	l.byName[tool.name] = &tool
 	l.tools = append(l.tools, &tool)

@@ -29,7 +29,8 @@ func TestNeverSentTwice(t *testing.T) {
 			http.Error(w, "session not found", status)
 		}}
 		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) {
-			s.Headers = map[string]string{"Idempotency-Key": "always-the-same"} // net/http takes it for permission to repeat
+			// Package net/http takes it for permission to repeat.
+			s.Headers = map[string]string{"Idempotency-Key": "always-the-same"}
 		})
 		out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
 		if !errors.Is(err, agent.ErrOutcomeUnknown) || carriedOut.Load() != 1 {

@@ -50,11 +50,14 @@ type resource struct {
 func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 	var r result
 	if err := json.Unmarshal(data, &r); err != nil {
-		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read: it is not what the protocol says."}
+		return agent.ToolOutput{
+			Text: "The call was carried out, but its result cannot be read: it is not what the protocol says.",
+		}
 	}
 	switch {
 	case r.ResultType == "input_required":
-		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, which is not possible here. The call did not finish."}
+		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, " +
+			"which is not possible here. The call did not finish."}
 	case r.Task != nil, r.ResultType != "" && r.ResultType != "complete":
 		return agent.ToolOutput{Failed: true,
 			Text: "The server began something and did not answer with a result. What becomes of it is not known here."}
@@ -65,7 +68,8 @@ func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 		parts = append(parts, c.describe())
 		text = text || c.Type == "text"
 	}
-	if structured := bytes.TrimSpace(r.StructuredContent); !text && len(structured) > 0 && string(structured) != "null" {
+	structured := bytes.TrimSpace(r.StructuredContent)
+	if !text && len(structured) > 0 && string(structured) != "null" {
 		parts = append(parts, r.withoutData(compact(structured)))
 	}
 	out := agent.ToolOutput{Failed: r.IsError, Text: s.cut(s.hidden.Hide(strings.Join(parts, "\n")))}
@@ -126,7 +130,8 @@ func (c *content) describe() string {
 		if c.Size != nil {
 			size = fmt.Sprintf(", %d bytes", *c.Size)
 		}
-		text := fmt.Sprintf("[link to %s: %s, %s%s]", oneline.Of(c.Name, 200), oneline.Of(c.URI, 1000), kind(c.MIMEType), size)
+		text := fmt.Sprintf("[link to %s: %s, %s%s]",
+			oneline.Of(c.Name, 200), oneline.Of(c.URI, 1000), kind(c.MIMEType), size)
 		if c.Description != "" {
 			text += "\n" + c.Description
 		}

@@ -15,9 +15,9 @@ import (
 //	{TOOL: "always"|"never"|true|false, …}          about tools by name
 //	{"always": FILTER, "never": FILTER}             about tools that a filter chooses; either may be missing
 //
-// A FILTER is {"tool_names": [TOOL, …], "read_only": true|false}, of which one may be missing; toolNames and readOnly are
-// other spellings. With both, "never" is about the tools that both choose, and "always" about those that one of them
-// does. An object whose "always" or "never" is not an object is one about tools by name.
+// A FILTER is {"tool_names": [TOOL, …], "read_only": true|false}, of which one may be missing; toolNames and readOnly
+// are other spellings. With both, "never" is about the tools that both choose, and "always" about those that one of
+// them does. An object whose "always" or "never" is not an object is one about tools by name.
 //
 // The error names the key that is wrong and says what may be there.
 func ParsePolicy(v any) (Policy, error) {
@@ -36,7 +36,8 @@ func parsePolicy(v any) (Policy, error) {
 		}
 		all, ok := parseAnswer(v)
 		if !ok {
-			return Policy{}, fmt.Errorf(`%s; write "always", "never", true, false, {TOOL: "always"|"never"} or {always: {tool_names: […]}, never: {tool_names: […]}}`, kindOf(v))
+			return Policy{}, fmt.Errorf(`%s; write "always", "never", true, false, {TOOL: "always"|"never"} or `+
+				`{always: {tool_names: […]}, never: {tool_names: […]}}`, kindOf(v))
 		}
 		return Policy{all: all}, nil
 	}
@@ -85,11 +86,13 @@ func parseFilters(m map[string]any) (Policy, error) {
 		case "never":
 			to = &p.never
 		default:
-			return Policy{}, fmt.Errorf("%q cannot stand beside always and never; tools go into always.tool_names or never.tool_names", key)
+			return Policy{}, fmt.Errorf(
+				"%q cannot stand beside always and never; tools go into always.tool_names or never.tool_names", key)
 		}
 		inner, ok := m[key].(map[string]any)
 		if !ok {
-			return Policy{}, fmt.Errorf("%s %s; beside a filter it has to be one too: {tool_names: […]}", key, kindOf(m[key]))
+			return Policy{}, fmt.Errorf(
+				"%s %s; beside a filter it has to be one too: {tool_names: […]}", key, kindOf(m[key]))
 		}
 		if err := parseFilter(inner, to); err != nil {
 			return Policy{}, fmt.Errorf("%s.%w", key, err)

@@ -114,11 +114,13 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{`{"never":{"tool_names":["a"]},"write":"always"}`, `"write" cannot stand beside`},
 		{`{"never":{"tool_names":["a"]},"always":true}`, "always is true; beside a filter it has to be one too"},
 		{`{"never":{"tool_names":["a"]},"always":["b"]}`, "always is a list"},
-		{`{"never":{"tool_names":["a","b"]},"always":{"tool_names":["b"]}}`, `"b" is in always.tool_names and in never.tool_names`},
+		{`{"never":{"tool_names":["a","b"]},"always":{"tool_names":["b"]}}`,
+			`"b" is in always.tool_names and in never.tool_names`},
 		{`{"never":{"read_only":true},"always":{"read_only":true}}`, "are both true"},
 	} {
 		_, err := parse(t, tt.policy)
-		if err == nil || !strings.HasPrefix(err.Error(), "require_approval: ") || !strings.Contains(err.Error(), tt.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "require_approval: ") ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.policy, err)
 		}
 	}
@@ -126,7 +128,10 @@ func TestParsePolicyRefuses(t *testing.T) {
 
 // Whatever is written, there is a policy or an error, and always the same.
 func FuzzParsePolicy(f *testing.F) {
-	for _, seed := range []string{`null`, `"never"`, `{"a":false}`, `{"never":{"tool_names":["a"]}}`, `{"always":{"readOnly":true},"never":{"read_only":false}}`} {
+	for _, seed := range []string{
+		`null`, `"never"`, `{"a":false}`, `{"never":{"tool_names":["a"]}}`,
+		`{"always":{"readOnly":true},"never":{"read_only":false}}`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -24,14 +24,16 @@ func TestNewestProtocolOnly(t *testing.T) {
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.TTLMs = 3_600_000 },
 		})
 		add := func(name, description string) {
-			mcp.AddTool(s, &mcp.Tool{Name: name, Description: description}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
-				return say(description), nil, nil
-			})
+			mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
+				func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+					return say(description), nil, nil
+				})
 		}
 		add("a", "first")
 		add("b", "second")
 		var version atomic.Value
-		handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+		handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+			&mcp.StreamableHTTPOptions{Stateless: true})
 		srv := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			version.Store(r.Header.Get("Mcp-Protocol-Version"))
 			handler.ServeHTTP(w, r)

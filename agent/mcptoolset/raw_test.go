@@ -53,7 +53,8 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "initialize":
 		result := initializeResult
 		if s.tells {
-			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}`
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},` +
+				`"serverInfo":{"name":"raw","version":"1"}}`
 		}
 		s.result(w, req.ID, result)
 	case "tools/list":
@@ -83,7 +84,8 @@ func (s *rawServer) write(w http.ResponseWriter, message string) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\nid: \nevent: message\ndata: %s\n\n", message)
+	fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","+
+		"\"params\":{\"level\":\"info\",\"data\":1}}\n\nid: \nevent: message\ndata: %s\n\n", message)
 }
 
 // tools makes a listing of one page.
@@ -94,7 +96,9 @@ func tools(list string) func(string) string {
 const plainTool = `{"name":"plain","inputSchema":{"type":"object"}}`
 
 // start makes a toolset over the server.
-func (s *rawServer) start(t *testing.T, with func(*mcptoolset.ServerConfig, *mcptoolset.Config)) (*mcptoolset.Toolset, *httptest.Server) {
+func (s *rawServer) start(
+	t *testing.T, with func(*mcptoolset.ServerConfig, *mcptoolset.Config),
+) (*mcptoolset.Toolset, *httptest.Server) {
 	t.Helper()
 	if s.list == nil {
 		s.list = tools(plainTool)

@@ -42,7 +42,9 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{declared: d, id: d.identity(), redact: d.secrets(), hidden: d.credentials(), turn: make(chan struct{}, 1)}
+	s := &Server{
+		declared: d, id: d.identity(), redact: d.secrets(), hidden: d.credentials(), turn: make(chan struct{}, 1),
+	}
 	s.cancels = make(map[*context.CancelCauseFunc]struct{})
 	return s, nil
 }

@@ -78,7 +78,9 @@ func TestRestartedHTTPServer(t *testing.T) {
 		handler.Store(&h)
 	}
 	replace()
-	srv := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) }))
+	srv := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		(*handler.Load()).ServeHTTP(w, r)
+	}))
 	ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "test", URL: srv.URL})})
 	echo := toolsOf(t, ts)["echo"]
 	replace() // knows no sessions
@@ -100,7 +102,9 @@ func TestConnectionBreaksDuringCall(t *testing.T) {
 		{"wait", true, false},
 	} {
 		srv := overHTTP(t, streamableHandler(testServer()))
-		ts := newToolset(t, mcptoolset.Config{Server: newServer(t, mcptoolset.ServerConfig{Name: "test", URL: srv.URL, Trusted: tt.trusted})})
+		ts := newToolset(t, mcptoolset.Config{
+			Server: newServer(t, mcptoolset.ServerConfig{Name: "test", URL: srv.URL, Trusted: tt.trusted}),
+		})
 		tool := toolsOf(t, ts)[tt.tool]
 		begun, address := listener(t)
 		result := make(chan error)
@@ -166,12 +170,20 @@ func TestCannotConnect(t *testing.T) {
 		cfg  mcptoolset.ServerConfig
 		want []string
 	}{
-		"ends at once":   {self(t, "fail", "TOKEN", secret), []string{"exit status 7", "cannot log in with …", "check its command and environment"}},
-		"no program":     {mcptoolset.ServerConfig{Name: "test", Command: []string{"/no/such/program"}}, []string{"/no/such/program", "check its command"}},
-		"says nothing":   {deaf, []string{"did not answer in time"}},
-		"nobody listens": {mcptoolset.ServerConfig{Name: "test", URL: nobody.URL + "/?key=" + secret, WrittenURL: "http://h/?key=${KEY}"}, []string{"http://h/?key=${KEY}", "refused"}},
-		"not let in":     {mcptoolset.ServerConfig{Name: "test", URL: forbidden.URL, Headers: map[string]string{"Authorization": "Bearer " + secret}}, []string{"Unauthorized", "its headers"}},
-		"SSE, nobody":    {mcptoolset.ServerConfig{Name: "test", SSE: nobody.URL + "/?key=" + secret, WrittenURL: "http://h/?key=${KEY}"}, []string{"refused"}},
+		"ends at once": {self(t, "fail", "TOKEN", secret),
+			[]string{"exit status 7", "cannot log in with …", "check its command and environment"}},
+		"no program": {mcptoolset.ServerConfig{Name: "test", Command: []string{"/no/such/program"}},
+			[]string{"/no/such/program", "check its command"}},
+		"says nothing": {deaf, []string{"did not answer in time"}},
+		"nobody listens": {mcptoolset.ServerConfig{
+			Name: "test", URL: nobody.URL + "/?key=" + secret, WrittenURL: "http://h/?key=${KEY}",
+		}, []string{"http://h/?key=${KEY}", "refused"}},
+		"not let in": {mcptoolset.ServerConfig{
+			Name: "test", URL: forbidden.URL, Headers: map[string]string{"Authorization": "Bearer " + secret},
+		}, []string{"Unauthorized", "its headers"}},
+		"SSE, nobody": {mcptoolset.ServerConfig{
+			Name: "test", SSE: nobody.URL + "/?key=" + secret, WrittenURL: "http://h/?key=${KEY}",
+		}, []string{"refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -188,15 +200,18 @@ func TestCannotConnect(t *testing.T) {
 				}
 			}
 			var again error
-			for range 4 { // each failure doubles the time in which nothing is attempted, a second at first: one of these is in it
-				if _, again = ts.Tools(t.Context()); again == nil || strings.Contains(again.Error(), "the next attempt is made in") {
+			// Each failure doubles the time in which nothing is attempted, a second at first: one of these is in it.
+			for range 4 {
+				if _, again = ts.Tools(t.Context()); again == nil ||
+					strings.Contains(again.Error(), "the next attempt is made in") {
 					break
 				}
 			}
 			if again == nil || !strings.Contains(again.Error(), "the next attempt is made in") {
 				t.Errorf("at once again: %v", again)
 			}
-			if all := log.String() + err.Error() + again.Error(); strings.Contains(all, secret) || !strings.Contains(log.String(), "mcp_server=test") {
+			all := log.String() + err.Error() + again.Error()
+			if strings.Contains(all, secret) || !strings.Contains(log.String(), "mcp_server=test") {
 				t.Errorf("the log or an error shows a secret, or nothing: %s", all)
 			}
 		})
@@ -259,7 +274,8 @@ func TestNothingIsLeft(t *testing.T) {
 	for _, cfg := range []mcptoolset.ServerConfig{
 		self(t, "server"), self(t, "fail"),
 		{Name: "test", URL: streamable.URL}, {Name: "test", SSE: old.URL},
-		{Name: "test", URL: silent.URL, ConnectTimeout: 50 * time.Millisecond}, {Name: "test", SSE: silent.URL, ConnectTimeout: 50 * time.Millisecond},
+		{Name: "test", URL: silent.URL, ConnectTimeout: 50 * time.Millisecond},
+		{Name: "test", SSE: silent.URL, ConnectTimeout: 50 * time.Millisecond},
 	} {
 		server := newServer(t, cfg)
 		ts := newToolset(t, mcptoolset.Config{Server: server})
@@ -299,7 +315,8 @@ func goroutines() map[string]string {
 	buf := make([]byte, 4<<20)
 	found := make(map[string]string)
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(stack, "countersign/agent/mcptoolset.(") || strings.Contains(stack, "modelcontextprotocol/go-sdk") {
+		if strings.Contains(stack, "countersign/agent/mcptoolset.(") ||
+			strings.Contains(stack, "modelcontextprotocol/go-sdk") {
 			id, _, _ := strings.Cut(stack, " [")
 			found[id] = stack
 		}

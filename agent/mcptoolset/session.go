@@ -30,8 +30,8 @@ func (s *session) tells() bool {
 	return s.announces && (s.process != nil || s.streams.any())
 }
 
-// legacyProtocol is tried first: nearly every server speaks it, and some end the connection when they hear anything else
-// before.
+// legacyProtocol is tried first: nearly every server speaks it, and some end the connection when they hear anything
+// else before.
 const legacyProtocol = "2025-11-25"
 
 var errConnectTimeout = errors.New("the server did not answer in time")
@@ -48,7 +48,8 @@ func (s *Server) dial(ctx context.Context) (*session, error) {
 	return s.handshake(ctx, "") // tries the newest first, and then what was tried already
 }
 
-// handshake makes a connection with the version of the protocol, or the newest. The session lives on when ctx has ended.
+// handshake makes a connection with the version of the protocol, or the newest. The session lives on when ctx has
+// ended.
 func (s *Server) handshake(ctx context.Context, version string) (_ *session, err error) {
 	sess := &session{}
 	sess.streams.ended = func() { sess.changed.Add(1) }
@@ -104,7 +105,9 @@ func (s *Server) newTransport(ctx context.Context, sess *session) (mcp.Transport
 		}}, nil
 	default:
 		sess.http = newHTTPClient(s.declared, &sess.streams)
-		return &mcp.StreamableClientTransport{Endpoint: s.url.String(), HTTPClient: sess.http, MaxEventSize: maxMessage}, nil
+		return &mcp.StreamableClientTransport{
+			Endpoint: s.url.String(), HTTPClient: sess.http, MaxEventSize: maxMessage,
+		}, nil
 	}
 }
 
@@ -143,7 +146,9 @@ func refuseRequests(next mcp.MethodHandler) mcp.MethodHandler {
 		if method == "ping" || strings.HasPrefix(method, "notifications/") {
 			return next(ctx, method, req)
 		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "requests of servers are not answered here"}
+		return nil, &jsonrpc.Error{
+			Code: jsonrpc.CodeMethodNotFound, Message: "requests of servers are not answered here",
+		}
 	}
 }
 

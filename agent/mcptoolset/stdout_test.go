@@ -49,7 +49,8 @@ func TestContradictoryHints(t *testing.T) {
 	t.Parallel()
 	const list = `{"name":"plain","inputSchema":{"type":"object"},` +
 		`"annotations":{"readOnlyHint":true,"destructiveHint":true}},` +
-		`{"name":"reader","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false}},` +
+		`{"name":"reader","inputSchema":{"type":"object"},` +
+		`"annotations":{"readOnlyHint":true,"destructiveHint":false}},` +
 		`{"name":"writer","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}`
 	for policy, want := range map[string]string{
 		``:                                   "plain writer",

@@ -84,13 +84,14 @@ func rawStdio() {
 		case "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", req.ID, os.Getenv("RAW_TOOLS"))
 		case "tools/call":
-			fmt.Printf("calling\r\n"+`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\r\n",
-				req.ID)
+			const answer = `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`
+			fmt.Printf("calling\r\n"+answer+"\r\n", req.ID)
 		}
 	}
 }
 
-const initializeResult = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+const initializeResult = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
+	`"serverInfo":{"name":"raw","version":"1"}}`
 
 type none struct{}
 
@@ -108,7 +109,8 @@ func testServer() *mcp.Server {
 	type echo struct {
 		Text string `json:"text"`
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it back.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, Title: "Echo"}},
+	reads := &mcp.ToolAnnotations{ReadOnlyHint: true, Title: "Echo"}
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it back.", Annotations: reads},
 		func(_ context.Context, req *mcp.CallToolRequest, in echo) (*mcp.CallToolResult, any, error) {
 			return say(fmt.Sprintf("%s (%v)", in.Text, req.Params.Meta["countersign/effect_id"])), nil, nil
 		})
@@ -120,28 +122,33 @@ func testServer() *mcp.Server {
 				})
 			return say("done"), nil, nil
 		})
-	mcp.AddTool(s, &mcp.Tool{Name: "crash"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
-		os.Exit(3)
-		return nil, nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "crash"},
+		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+			os.Exit(3)
+			return nil, nil, nil
+		})
 	mcp.AddTool(s, &mcp.Tool{Name: "wait", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}}, waitTool)
 	mcp.AddTool(s, &mcp.Tool{Name: "stall"}, waitTool)
-	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
-		return nil, nil, errors.New("no such branch")
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "huge"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
-		return say(strings.Repeat("ü", 1<<20)), nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "environment"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
-		return say(strings.Join(os.Environ(), "\n")), nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "fail"},
+		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+			return nil, nil, errors.New("no such branch")
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "huge"},
+		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+			return say(strings.Repeat("ü", 1<<20)), nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "environment"},
+		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+			return say(strings.Join(os.Environ(), "\n")), nil, nil
+		})
 	mcp.AddTool(s, &mcp.Tool{Name: "nosy"}, nosyTool)
-	mcp.AddTool(s, &mcp.Tool{Name: "spawn"}, func(_ context.Context, _ *mcp.CallToolRequest, in address) (*mcp.CallToolResult, any, error) {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = []string{mode + "=linger", "HOLD=" + in.Address}
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // as careless servers do
-		return say("started"), nil, cmd.Start()
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "spawn"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in address) (*mcp.CallToolResult, any, error) {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = []string{mode + "=linger", "HOLD=" + in.Address}
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // as careless servers do
+			return say("started"), nil, cmd.Start()
+		})
 	return s
 }
 
@@ -155,10 +162,14 @@ func waitTool(_ context.Context, _ *mcp.CallToolRequest, in address) (*mcp.CallT
 func nosyTool(ctx context.Context, req *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
 	//lint:ignore SA1019 servers ask for it all the same
 	_, sampling := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1})
-	_, elicitation := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
+	_, elicitation := req.Session.Elicit(ctx, &mcp.ElicitParams{
+		Message: "password?", RequestedSchema: json.RawMessage(`{"type":"object"}`),
+	})
 	//lint:ignore SA1019 servers ask for it all the same
 	_, roots := req.Session.ListRoots(ctx, nil)
-	return say(fmt.Sprintf("sampling: %v\nelicitation: %v\nroots: %v\nping: %v", sampling, elicitation, roots, req.Session.Ping(ctx, nil))), nil, nil
+	ping := req.Session.Ping(ctx, nil)
+	return say(fmt.Sprintf("sampling: %v\nelicitation: %v\nroots: %v\nping: %v",
+		sampling, elicitation, roots, ping)), nil, nil
 }
 
 // self is a server that is this very binary.

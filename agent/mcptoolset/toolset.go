@@ -28,8 +28,8 @@ type Config struct {
 	// Names with other characters, or longer than 64, are mapped; which tool is meant is part of its definition.
 	ToolPrefix string
 
-	// RequireApproval says which calls people decide. The zero value asks for all but the tools that change nothing of a
-	// server that is trusted.
+	// RequireApproval says which calls people decide. The zero value asks for all but the tools that change nothing of
+	// a server that is trusted.
 	RequireApproval Policy
 	// NeedsApproval, if set, decides instead of RequireApproval. It is asked as [agent.Tool].NeedsApproval is.
 	NeedsApproval func(ctx context.Context, call *agent.ToolCall, tool ServerTool) (bool, error)
@@ -64,7 +64,9 @@ func New(cfg Config) (*Toolset, error) {
 	wrong := func(field, problem string) error {
 		return fmt.Errorf("%w: tools of mcp server %q: %s %s", agent.ErrConfig, cfg.Server.Name(), field, problem)
 	}
-	for field, names := range map[string][]string{"allowed_tools": cfg.AllowedTools, "blocked_tools": cfg.BlockedTools} {
+	for field, names := range map[string][]string{
+		"allowed_tools": cfg.AllowedTools, "blocked_tools": cfg.BlockedTools,
+	} {
 		if slices.Contains(names, "") {
 			return nil, wrong(field, "has an empty name")
 		}
@@ -76,11 +78,13 @@ func New(cfg Config) (*Toolset, error) {
 	}
 	switch {
 	case strings.ContainsFunc(cfg.ToolPrefix, notNameRune) || len(cfg.ToolPrefix) > maxNameLen/2:
-		return nil, wrong("tool_prefix", fmt.Sprintf("must be at most %d letters, digits, underscores and hyphens", maxNameLen/2))
+		return nil, wrong("tool_prefix",
+			fmt.Sprintf("must be at most %d letters, digits, underscores and hyphens", maxNameLen/2))
 	case cfg.NeedsApproval != nil && !cfg.RequireApproval.isZero():
 		return nil, wrong("require_approval", "is there twice, as a policy and as a function")
 	case cfg.RequireApproval.believes() && !cfg.Server.Trusted:
-		return nil, wrong("require_approval", "never.read_only believes the server's own word; mark the server as trusted, or list the tools in never.tool_names")
+		return nil, wrong("require_approval", "never.read_only believes the server's own word; "+
+			"mark the server as trusted, or list the tools in never.tool_names")
 	}
 	return &Toolset{Config: cfg, told: make(map[string]bool)}, nil
 }
@@ -88,9 +92,9 @@ func New(cfg Config) (*Toolset, error) {
 // Name is the server's label.
 func (t *Toolset) Name() string { return t.Server.Name() }
 
-// Tools connects to the server if need be and returns what it offers now. A server that says that it tells about changes
-// is asked again after one, and every other server each time. An error says which server cannot be used and what to do;
-// for a while after a failure, callers get it at once.
+// Tools connects to the server if need be and returns what it offers now. A server that says that it tells about
+// changes is asked again after one, and every other server each time. An error says which server cannot be used and
+// what to do; for a while after a failure, callers get it at once.
 //
 // Two tools with the same name, or whose names become the same for the model, are an error, and so are more than
 // [MaxTools]. A tool that cannot be used is left out and logged.
@@ -103,19 +107,22 @@ func (t *Toolset) Tools(ctx context.Context) ([]agent.Tool, error) {
 	var tools []agent.Tool
 	names := make(map[string]string)
 	for _, tool := range l.tools {
-		if len(t.AllowedTools) > 0 && !slices.Contains(t.AllowedTools, tool.name) || slices.Contains(t.BlockedTools, tool.name) {
+		if len(t.AllowedTools) > 0 && !slices.Contains(t.AllowedTools, tool.name) ||
+			slices.Contains(t.BlockedTools, tool.name) {
 			continue
 		}
 		name := modelName(t.ToolPrefix, tool.name)
 		if other, ok := names[name]; ok {
-			return nil, fmt.Errorf("mcp server %q: the tools %q and %q are both called %q by models; put one of them in blocked_tools",
+			return nil, fmt.Errorf(
+				"mcp server %q: the tools %q and %q are both called %q by models; put one of them in blocked_tools",
 				t.Name(), oneline.Of(other, 200), oneline.Of(tool.name, 200), name)
 		}
 		names[name] = tool.name
 		tools = append(tools, t.tool(name, tool))
 	}
 	if len(tools) > MaxTools {
-		return nil, fmt.Errorf("mcp server %q offers %d tools, more than %d; choose with allowed_tools", t.Name(), len(tools), MaxTools)
+		return nil, fmt.Errorf("mcp server %q offers %d tools, more than %d; choose with allowed_tools",
+			t.Name(), len(tools), MaxTools)
 	}
 	return tools, nil
 }
@@ -153,11 +160,15 @@ func (t *Toolset) reportMissing(l *listing) {
 	for _, list := range []struct {
 		field string
 		names []string
-	}{{"allowed_tools", t.AllowedTools}, {"blocked_tools", t.BlockedTools}, {"require_approval", t.RequireApproval.names()}} {
+	}{
+		{"allowed_tools", t.AllowedTools}, {"blocked_tools", t.BlockedTools},
+		{"require_approval", t.RequireApproval.names()},
+	} {
 		for _, name := range list.names {
 			if l.byName[name] == nil && !t.told[name] {
 				t.told[name] = true
-				t.Server.Logger.Warn("the configuration names a tool that the MCP server does not have", "tool", name, "field", list.field)
+				t.Server.Logger.Warn("the configuration names a tool that the MCP server does not have",
+					"tool", name, "field", list.field)
 			}
 		}
 	}

@@ -178,7 +178,8 @@ func TestDefaultGates(t *testing.T) {
 		"echo": {false, true}, "wait": {true, true}, "stall": {true, false}, "change": {true, false},
 	} {
 		if tool := tools[name]; (tool.NeedsApproval != nil) != want.gated || tool.Idempotent != want.idempotent {
-			t.Errorf("%s of a trusted server: gated %t, idempotent %t", name, tool.NeedsApproval != nil, tool.Idempotent)
+			t.Errorf("%s of a trusted server: gated %t, idempotent %t",
+				name, tool.NeedsApproval != nil, tool.Idempotent)
 		}
 	}
 	// That nothing of an untrusted server is ungated or idempotent is in TestToolset.
@@ -196,11 +197,15 @@ func TestGateFunction(t *testing.T) {
 	})
 	gate := toolsOf(t, ts)["x_echo"].NeedsApproval
 	for arguments, want := range map[string]bool{`{}`: false, `{"text":"x"}`: true} {
-		if ask, err := gate(t.Context(), &agent.ToolCall{Tool: "x_echo", Arguments: json.RawMessage(arguments)}); err != nil || ask != want {
+		ask, err := gate(t.Context(), &agent.ToolCall{Tool: "x_echo", Arguments: json.RawMessage(arguments)})
+		if err != nil || ask != want {
 			t.Errorf("%s: %t, %v", arguments, ask, err)
 		}
 	}
-	want := mcptoolset.ServerTool{Server: "test", Name: "echo", Annotations: mcptoolset.Annotations{Title: "Echo", ReadOnlyHint: "true", IdempotentHint: "false"}}
+	want := mcptoolset.ServerTool{
+		Server: "test", Name: "echo",
+		Annotations: mcptoolset.Annotations{Title: "Echo", ReadOnlyHint: "true", IdempotentHint: "false"},
+	}
 	if diff := cmp.Diff([]mcptoolset.ServerTool{want, want}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -225,13 +230,17 @@ func TestFilters(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	if got := names(mcptoolset.Config{AllowedTools: []string{"echo", "wait", "ecco"}, ToolPrefix: "gh-"}); !slices.Equal(got, []string{"gh-echo", "gh-wait"}) {
+	got := names(mcptoolset.Config{AllowedTools: []string{"echo", "wait", "ecco"}, ToolPrefix: "gh-"})
+	if !slices.Equal(got, []string{"gh-echo", "gh-wait"}) {
 		t.Errorf("allowed: %v", got)
 	}
-	if got := names(mcptoolset.Config{BlockedTools: []string{"echo", "crash"}}); len(got) != 8 || slices.Contains(got, "echo") {
+	got = names(mcptoolset.Config{BlockedTools: []string{"echo", "crash"}})
+	if len(got) != 8 || slices.Contains(got, "echo") {
 		t.Errorf("blocked: %v", got)
 	}
-	policy, err := mcptoolset.ParsePolicy(map[string]any{"never": map[string]any{"tool_names": []any{"echo", "get_isue"}}})
+	policy, err := mcptoolset.ParsePolicy(map[string]any{
+		"never": map[string]any{"tool_names": []any{"echo", "get_isue"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,20 +269,25 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"server is missing", mcptoolset.Config{}},
 		{"allowed_tools has an empty name", mcptoolset.Config{Server: server, AllowedTools: []string{""}}},
-		{`blocked_tools has "a"`, mcptoolset.Config{Server: server, AllowedTools: []string{"a"}, BlockedTools: []string{"a"}}},
+		{`blocked_tools has "a"`,
+			mcptoolset.Config{Server: server, AllowedTools: []string{"a"}, BlockedTools: []string{"a"}}},
 		{"tool_prefix", mcptoolset.Config{Server: server, ToolPrefix: "a.b"}},
 		{"tool_prefix", mcptoolset.Config{Server: server, ToolPrefix: strings.Repeat("a", 33)}},
 		{"mark the server as trusted", mcptoolset.Config{Server: server, RequireApproval: readOnly}},
 		{"there twice", mcptoolset.Config{Server: server, RequireApproval: parsed("never"),
-			NeedsApproval: func(context.Context, *agent.ToolCall, mcptoolset.ServerTool) (bool, error) { return true, nil }}},
+			NeedsApproval: func(context.Context, *agent.ToolCall, mcptoolset.ServerTool) (bool, error) {
+				return true, nil
+			}}},
 	} {
-		if _, err := mcptoolset.New(tt.cfg); err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) {
+		_, err := mcptoolset.New(tt.cfg)
+		if err == nil || !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("want %q, got %v", tt.want, err)
 		}
 	}
 	trusted := self(t, "server")
 	trusted.Trusted = true
-	if _, err := mcptoolset.New(mcptoolset.Config{Server: newServer(t, trusted), RequireApproval: readOnly}); err != nil {
+	_, err := mcptoolset.New(mcptoolset.Config{Server: newServer(t, trusted), RequireApproval: readOnly})
+	if err != nil {
 		t.Errorf("control: read_only of a trusted server: %v", err)
 	}
 }

@@ -19,7 +19,8 @@ import (
 // The benchmarks compare a call through this package with a plain call of the client's, over a network in memory, so
 // that what is measured is the client's side alone.
 
-const benchSchema = `{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"},"memo":{"type":"string"}},"required":["amount","to","memo"],"additionalProperties":false}`
+const benchSchema = `{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"},` +
+	`"memo":{"type":"string"}},"required":["amount","to","memo"],"additionalProperties":false}`
 
 func benchItems(b *testing.B) []agent.Item {
 	b.Helper()
@@ -39,7 +40,8 @@ func benchItems(b *testing.B) []agent.Item {
 	}
 	for _, it := range items {
 		if it.Type == agent.ItemFunctionCall {
-			items = append(items, agent.CallOutput(it.CallID, `{"reference":"TR-1","note":"`+strings.Repeat("x", 400)+`"}`))
+			items = append(items,
+				agent.CallOutput(it.CallID, `{"reference":"TR-1","note":"`+strings.Repeat("x", 400)+`"}`))
 		}
 	}
 	return items
@@ -47,7 +49,9 @@ func benchItems(b *testing.B) []agent.Item {
 
 func benchNetwork(b *testing.B, file string) *http.Client {
 	body := recorded(b, file)
-	return &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return answerFile(file, body), nil })}
+	return &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		return answerFile(file, body), nil
+	})}
 }
 
 func BenchmarkRespond(b *testing.B) {
@@ -75,7 +79,8 @@ func BenchmarkRespond(b *testing.B) {
 			continue
 		}
 		b.Run("plain/"+file, func(b *testing.B) {
-			client := openai.NewClient(option.WithAPIKey(testKey), option.WithHTTPClient(benchNetwork(b, file)), option.WithMaxRetries(0))
+			client := openai.NewClient(option.WithAPIKey(testKey), option.WithHTTPClient(benchNetwork(b, file)),
+				option.WithMaxRetries(0))
 			items := benchItems(b)
 			var schema map[string]any
 			_ = json.Unmarshal([]byte(benchSchema), &schema)
@@ -108,7 +113,8 @@ func plainParams(items []agent.Item, schema map[string]any) responses.ResponseNe
 		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
 		Input:   responses.ResponseNewParamsInputUnion{OfInputItemList: input},
 		Tools: []responses.ToolUnionParam{{OfFunction: &responses.FunctionToolParam{
-			Name: "transfer_funds", Description: openai.String("Moves money."), Parameters: schema, Strict: openai.Bool(true),
+			Name: "transfer_funds", Description: openai.String("Moves money."), Parameters: schema,
+			Strict: openai.Bool(true),
 		}}},
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // distinguish gives calls of the answer ids that no call of the conversation has. Some servers count the calls of each
-// answer anew, so that a later call_0 is another call than the first; to a runner an id means one call for ever. The same
-// call twice in one answer keeps its id: it is one call.
+// answer anew, so that a later call_0 is another call than the first; to a runner an id means one call for ever. The
+// same call twice in one answer keeps its id: it is one call.
 func (*chat) distinguish(req *agent.ModelRequest, answer *agent.ModelResponse) error {
 	taken := make(map[string]bool)
 	for i := range req.Items {

@@ -65,7 +65,8 @@ func (w *transcript) pair() {
 	}
 }
 
-// turnEnd returns where the items end that the model said in one go, beginning with item i; i if it did not say that one.
+// turnEnd returns where the items end that the model said in one go, beginning with item i; i if it did not say that
+// one.
 func (w *transcript) turnEnd(i int) int {
 	for ; i < len(w.items); i++ {
 		switch it := &w.items[i]; it.Type {
@@ -178,8 +179,8 @@ func (w *transcript) toolMessage(i int) error {
 	return nil
 }
 
-// said writes what the model said in one go, from item i to before item end, and the outputs of the calls in it. Without
-// calls every message stays one by itself.
+// said writes what the model said in one go, from item i to before item end, and the outputs of the calls in it.
+// Without calls every message stays one by itself.
 func (w *transcript) said(i, end int) error {
 	var parts []part
 	var calls []int

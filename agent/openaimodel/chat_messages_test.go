@@ -70,34 +70,57 @@ func TestChatMessages(t *testing.T) {
 		items []agent.Item
 		want  []string
 	}{
-		{"parallel calls are one message", []agent.Item{hi, fcall("a"), fcall("b"), agent.CallOutput("a", "1"), agent.CallOutput("b", "2")},
+		{"parallel calls are one message",
+			[]agent.Item{hi, fcall("a"), fcall("b"), agent.CallOutput("a", "1"), agent.CallOutput("b", "2")},
 			[]string{user, assistant("null", "a", "b"), tool("a", "1"), tool("b", "2")}},
-		{"outputs in another order", []agent.Item{hi, fcall("a"), fcall("b"), agent.CallOutput("b", "2"), agent.CallOutput("a", "1")},
+		{"outputs in another order",
+			[]agent.Item{hi, fcall("a"), fcall("b"), agent.CallOutput("b", "2"), agent.CallOutput("a", "1")},
 			[]string{user, assistant("null", "a", "b"), tool("a", "1"), tool("b", "2")}},
 		{"a message between call and output", []agent.Item{fcall("a"), hi, agent.CallOutput("a", "1")},
 			[]string{assistant("null", "a"), tool("a", "1"), user}},
-		{"a call id of an earlier turn", []agent.Item{fcall("a"), agent.CallOutput("a", "1"), fcall("a"), agent.CallOutput("a", "2")},
+		{"a call id of an earlier turn",
+			[]agent.Item{fcall("a"), agent.CallOutput("a", "1"), fcall("a"), agent.CallOutput("a", "2")},
 			[]string{assistant("null", "a"), tool("a", "1"), assistant("null", "a"), tool("a", "2")}},
 		{"text before a call", []agent.Item{agent.AssistantMessage("wait"), fcall("a"), agent.CallOutput("a", "1")},
 			[]string{assistant(`"wait"`, "a"), tool("a", "1")}},
 		{"text after a call", []agent.Item{fcall("a"), agent.AssistantMessage("wait"), agent.CallOutput("a", "1")},
 			[]string{assistant(`"wait"`, "a"), tool("a", "1")}},
-		{"two texts and a call", []agent.Item{agent.AssistantMessage("x"), agent.AssistantMessage("y"), fcall("a"), agent.CallOutput("a", "1")},
+		{"two texts and a call",
+			[]agent.Item{
+				agent.AssistantMessage("x"), agent.AssistantMessage("y"), fcall("a"), agent.CallOutput("a", "1"),
+			},
 			[]string{assistant(`[{"type":"text","text":"x"},{"type":"text","text":"y"}]`, "a"), tool("a", "1")}},
-		{"two texts", []agent.Item{agent.AssistantMessage("x"), agent.AssistantMessage("y")}, []string{assistant(`"x"`), assistant(`"y"`)}},
-		{"summaries of reasoning are left out", []agent.Item{hi, parsed(t, `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}]}`), fcall("a"), agent.CallOutput("a", "1")},
+		{"two texts", []agent.Item{agent.AssistantMessage("x"), agent.AssistantMessage("y")},
+			[]string{assistant(`"x"`), assistant(`"y"`)}},
+		{"summaries of reasoning are left out",
+			[]agent.Item{
+				hi, parsed(t, `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}]}`),
+				fcall("a"), agent.CallOutput("a", "1"),
+			},
 			[]string{user, assistant("null", "a"), tool("a", "1")}},
 		{"a call without an output yet", []agent.Item{fcall("a")}, []string{assistant("null", "a")}},
 		{"an output without a call", []agent.Item{hi, agent.CallOutput("z", "1")}, []string{user, tool("z", "1")}},
-		{"a refusal", []agent.Item{parsed(t, `{"type":"message","id":"m","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`)},
+		{"a refusal",
+			[]agent.Item{parsed(t, `{"type":"message","id":"m","role":"assistant",`+
+				`"content":[{"type":"refusal","refusal":"no"}]}`)},
 			[]string{`{"role":"assistant","content":null,"refusal":"no"}`}},
-		{"a provider's message", []agent.Item{parsed(t, `{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","annotations":[{"type":"url_citation"}],"text":"a\u00fc"}]}`)},
+		{"a provider's message",
+			[]agent.Item{parsed(t, `{"type":"message","id":"m","role":"assistant","status":"completed",`+
+				`"content":[{"type":"output_text","annotations":[{"type":"url_citation"}],"text":"a\u00fc"}]}`)},
 			[]string{assistant(`"a\u00fc"`)}},
 		{"an empty message", []agent.Item{parsed(t, `{"role":"assistant","content":[]}`)}, []string{assistant(`""`)}},
-		{"a developer", []agent.Item{{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: "obey"}}, []string{`{"role":"system","content":"obey"}`}},
-		{"a picture", []agent.Item{parsed(t, `{"role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"low"},{"type":"input_file","file_data":"data:x","filename":"a.pdf"}]}`)},
-			[]string{`{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA","detail":"low"}},{"type":"file","file":{"file_data":"data:x","filename":"a.pdf"}}]}`}},
-		{"an output of parts", []agent.Item{fcall("a"), parsed(t, `{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"1"},{"type":"input_text","text":"2"}]}`)},
+		{"a developer", []agent.Item{{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: "obey"}},
+			[]string{`{"role":"system","content":"obey"}`}},
+		{"a picture",
+			[]agent.Item{parsed(t, `{"role":"user","content":[{"type":"input_text","text":"see"},`+
+				`{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"low"},`+
+				`{"type":"input_file","file_data":"data:x","filename":"a.pdf"}]}`)},
+			[]string{`{"role":"user","content":[{"type":"text","text":"see"},` +
+				`{"type":"image_url","image_url":{"url":"data:image/png;base64,AA","detail":"low"}},` +
+				`{"type":"file","file":{"file_data":"data:x","filename":"a.pdf"}}]}`}},
+		{"an output of parts",
+			[]agent.Item{fcall("a"), parsed(t, `{"type":"function_call_output","call_id":"a",`+
+				`"output":[{"type":"input_text","text":"1"},{"type":"input_text","text":"2"}]}`)},
 			[]string{assistant("null", "a"), tool("a", "12")}},
 	} {
 		got, err := messagesOf(t, tt.items)
@@ -121,7 +144,8 @@ func TestChatRefusesWhatItCannotTake(t *testing.T) {
 		req  agent.ModelRequest
 		want string
 	}{
-		{item(`{"type":"reasoning","id":"rs_1","encrypted_content":"gAAA","summary":[]}`), `"reasoning", because of its encrypted content`},
+		{item(`{"type":"reasoning","id":"rs_1","encrypted_content":"gAAA","summary":[]}`),
+			`"reasoning", because of its encrypted content`},
 		{item(`{"type":"mcp_list_tools","id":"m"}`), `"mcp_list_tools"`},
 		{item(`{"type":"mcp_approval_request","id":"m"}`), `"mcp_approval_request"`},
 		{item(`{"type":"mcp_approval_response","approval_request_id":"m","approve":true}`), `"mcp_approval_response"`},
@@ -138,21 +162,24 @@ func TestChatRefusesWhatItCannotTake(t *testing.T) {
 		{item(`{"role":"user","content":[{"type":"input_audio"}]}`), "input_audio"},
 		{item(`{"role":"user","content":7}`), "content"},
 		{item(`{"role":"critic","content":"x"}`), `role "critic"`},
-		{item(`{"type":"function_call_output","call_id":"a","output":[{"type":"input_image","image_url":"x"}]}`), "input_image"},
+		{item(`{"type":"function_call_output","call_id":"a","output":[{"type":"input_image","image_url":"x"}]}`),
+			"input_image"},
 		{agent.ModelRequest{Conversation: "conv_1"}, "a conversation kept by the server"},
 		{agent.ModelRequest{PreviousResponseID: "resp_1"}, "a previous response kept by the server"},
 		{agent.ModelRequest{Stored: true}, "to be kept for later requests"},
 		{tool(agent.ToolDefinition{Wire: agent.WireCustom}), "tool it, whose wire form is custom"},
 		{tool(agent.ToolDefinition{Wire: agent.WireShell}), "wire form is shell"},
 		{tool(agent.ToolDefinition{Wire: agent.WireApplyPatch}), "wire form is apply_patch"},
-		{tool(agent.ToolDefinition{Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"web_search"}`)}), "wire form is hosted"},
+		{tool(agent.ToolDefinition{Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"web_search"}`)}),
+			"wire form is hosted"},
 	} {
 		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
 			t.Errorf("%s: a request was sent", tt.want)
 			return answer(200, chatDone), nil
 		}), func(c *openaimodel.Config) { c.API, c.MaxAttempts = openaimodel.ChatCompletions, 3 })
 		_, err := m.Respond(t.Context(), &tt.req)
-		if !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "use api: responses") {
+		if !errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), "use api: responses") {
 			t.Errorf("got %v, want %s", err, tt.want)
 		}
 	}
@@ -185,7 +212,8 @@ func TestChatMessagesFollowTheRules(t *testing.T) {
 				for range rapid.IntRange(1, 3).Draw(r, "said") {
 					if rapid.Bool().Draw(r, "call") {
 						n++
-						items, open = append(items, fcall(fmt.Sprintf("call_%d", n))), append(open, fmt.Sprintf("call_%d", n))
+						id := fmt.Sprintf("call_%d", n)
+						items, open = append(items, fcall(id)), append(open, id)
 					} else {
 						items = append(items, agent.AssistantMessage(text()))
 					}
@@ -263,7 +291,8 @@ func TestMessagesHaveNoDifferentMeaning(t *testing.T) {
 		}
 		for _, m := range messages {
 			var got string
-			if err := json.Unmarshal(m.Content, &got); err != nil || !cmp.Equal(got, strings.ToValidUTF8(text, "\uFFFD")) {
+			err := json.Unmarshal(m.Content, &got)
+			if err != nil || !cmp.Equal(got, strings.ToValidUTF8(text, "\uFFFD")) {
 				r.Fatalf("%q became %q (%v)", text, got, err)
 			}
 		}

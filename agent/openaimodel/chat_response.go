@@ -57,7 +57,8 @@ func (u *chatUsage) usage() agent.Usage {
 	}
 	return agent.Usage{
 		Requests: 1, InputTokens: u.PromptTokens, CachedTokens: u.PromptTokensDetails.CachedTokens,
-		OutputTokens: u.CompletionTokens, ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens, TotalTokens: u.TotalTokens,
+		OutputTokens: u.CompletionTokens, ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens,
+		TotalTokens: u.TotalTokens,
 	}
 }
 
@@ -180,7 +181,8 @@ func (c *chatCall) item() (json.RawMessage, error) {
 	if !isString(id) {
 		id = json.RawMessage(`""`)
 	}
-	return fmt.Appendf(nil, `{"type":"function_call","call_id":%s,"name":%s,"arguments":%s}`, id, c.Function.Name, arguments), nil
+	return fmt.Appendf(nil,
+		`{"type":"function_call","call_id":%s,"name":%s,"arguments":%s}`, id, c.Function.Name, arguments), nil
 }
 
 // jsonText joins JSON strings without decoding them: a character whose escapes are spread over two pieces stays one.

@@ -41,8 +41,8 @@ type callAssembly struct {
 	arguments jsonText
 }
 
-// consume reads the chunks up to the end mark. The answer is what the chunks say together; a stream without its end mark
-// was cut, whatever it says.
+// consume reads the chunks up to the end mark. The answer is what the chunks say together; a stream without its end
+// mark was cut, whatever it says.
 func (*chat) consume(s *eventStream, l *listener) (*agent.ModelResponse, error) {
 	var a assembly
 	for {
@@ -121,7 +121,8 @@ func (a *assembly) call(d *chatCall) error {
 		}
 	}
 	named := isString(d.Function.Name) && len(d.Function.Name) > len(`""`)
-	another := c != nil && named && len(c.name) > 0 && len(d.ID) > len(`""`) && isString(d.ID) && !bytes.Equal(d.ID, c.id)
+	another := c != nil && named && len(c.name) > 0 &&
+		len(d.ID) > len(`""`) && isString(d.ID) && !bytes.Equal(d.ID, c.id)
 	if c == nil || another {
 		if len(a.calls) == maxCalls {
 			return fmt.Errorf("%w: more than %d calls in one answer", agent.ErrModelBehavior, maxCalls)

@@ -40,14 +40,19 @@ func chatExchanges() []exchange {
 		{
 			file: "chat_calls.json", id: "chatcmpl-CbN2calls",
 			items: []agent.Item{
-				call("call_Jx2bK9dQeW4mT7rYpL0aVn3s", "transfer_funds", `{"amount":1250.50,"to":"Acme","memo":"Invoice 1042"}`),
-				call("call_9TfUq1LzXo5hC8vBnE2wRk7g", "transfer_funds", `{"amount":80,"to":"Globex","memo":"Invoice 1043"}`),
+				call("call_Jx2bK9dQeW4mT7rYpL0aVn3s", "transfer_funds",
+					`{"amount":1250.50,"to":"Acme","memo":"Invoice 1042"}`),
+				call("call_9TfUq1LzXo5hC8vBnE2wRk7g", "transfer_funds",
+					`{"amount":80,"to":"Globex","memo":"Invoice 1043"}`),
 			},
-			usage: agent.Usage{Requests: 1, InputTokens: 912, OutputTokens: 187, ReasoningTokens: 128, TotalTokens: 1099},
+			usage: agent.Usage{
+				Requests: 1, InputTokens: 912, OutputTokens: 187, ReasoningTokens: 128, TotalTokens: 1099,
+			},
 		},
 		{
 			file: "chat_text_and_call.json", id: "chatcmpl-CbN3both",
-			items: []agent.Item{agent.AssistantMessage("I look it up."), call("call_1", "lookup_invoice", `{"number":"1042"}`)},
+			items: []agent.Item{agent.AssistantMessage("I look it up."),
+				call("call_1", "lookup_invoice", `{"number":"1042"}`)},
 			usage: agent.Usage{Requests: 1, InputTokens: 100, OutputTokens: 20, TotalTokens: 120},
 		},
 		{
@@ -67,7 +72,8 @@ func chatExchanges() []exchange {
 		},
 		{
 			file: "chat_calls.sse", id: "chatcmpl-S2",
-			items: []agent.Item{call("call_a", "transfer_funds", `{"amount":250}`), call("call_b", "transfer_funds", `{"to":"Globex"}`)},
+			items: []agent.Item{call("call_a", "transfer_funds", `{"amount":250}`),
+				call("call_b", "transfer_funds", `{"to":"Globex"}`)},
 			usage: agent.Usage{Requests: 1, InputTokens: 50, OutputTokens: 40, ReasoningTokens: 24, TotalTokens: 90},
 		},
 		{
@@ -76,8 +82,11 @@ func chatExchanges() []exchange {
 			usage: agent.Usage{Requests: 1, InputTokens: 5, OutputTokens: 3, TotalTokens: 8},
 		},
 		{
-			file: "chat_other_server.sse", id: "chatcmpl-S5", streamed: "ok \uFFFD\uFFFD", // shown in halves, kept whole
-			items: []agent.Item{agent.AssistantMessage("ok 😀"), call("c1", "now", "{}"), call("c2", "now", `{"zone":"CET"}`)},
+			// The emoji is shown in halves and kept whole.
+			file: "chat_other_server.sse", id: "chatcmpl-S5", streamed: "ok \uFFFD\uFFFD",
+			items: []agent.Item{
+				agent.AssistantMessage("ok 😀"), call("c1", "now", "{}"), call("c2", "now", `{"zone":"CET"}`),
+			},
 			usage: agent.Usage{Requests: 1},
 		},
 	}
@@ -126,8 +135,9 @@ func TestChatArgumentsAreNotMended(t *testing.T) {
 		{"half a character", `"{\"a\":\"\ud83d\"}"`, "{\"a\":\"\xed\xa0\xbd\"}"},
 		{"no character", "\"{\\\"a\\\":\\\"\xff\\\"}\"", "{\"a\":\"\xff\"}"},
 	} {
-		body := `{"id":"x","choices":[{"message":{"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":` + tt.token + `}}]},"finish_reason":"tool_calls"}]}`
-		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return answer(200, body), nil }), chatAPI)
+		body := `{"id":"x","choices":[{"finish_reason":"tool_calls","message":{"tool_calls":[` +
+			`{"id":"c","type":"function","function":{"name":"n","arguments":` + tt.token + `}}]}}]}`
+		m := newModel(t, reply(200, body), chatAPI)
 		res, err := m.Respond(t.Context(), &agent.ModelRequest{})
 		if err != nil || res.Items[0].Arguments != tt.want {
 			t.Errorf("%s: %+q, %v", tt.why, res.Items, err)
@@ -152,20 +162,27 @@ func TestChatRequestOnTheWire(t *testing.T) {
 			{Name: "none"},
 		},
 		Settings: agent.ModelSettings{
-			Temperature: ptr(0.0), MaxOutputTokens: 512, ReasoningEffort: "low", ToolChoice: "pay", ParallelToolCalls: ptr(false),
+			Temperature: ptr(0.0), MaxOutputTokens: 512, ReasoningEffort: "low", ToolChoice: "pay",
+			ParallelToolCalls: ptr(false),
 		},
 		Output: &agent.OutputSchema{Name: "verdict", Schema: json.RawMessage(schema), Strict: true},
 	}
-	const want = `{"model":"gpt-5.2","stream":true,"stream_options":{"include_usage":true},"temperature":0,"max_completion_tokens":512,"reasoning_effort":"low",` +
+	const want = `{"model":"gpt-5.2","stream":true,"stream_options":{"include_usage":true},"temperature":0,` +
+		`"max_completion_tokens":512,"reasoning_effort":"low",` +
 		`"tool_choice":{"type":"function","function":{"name":"pay"}},"parallel_tool_calls":false,` +
-		`"tools":[{"type":"function","function":{"name":"pay","description":"Pays.","strict":true,"parameters":SCHEMA}},` +
+		`"tools":[{"type":"function","function":{"name":"pay","description":"Pays.","strict":true,` +
+		`"parameters":SCHEMA}},` +
 		`{"type":"function","function":{"name":"open","parameters":{"type":"object","properties":{"a":{}}}}},` +
-		`{"type":"function","function":{"name":"none","strict":true,"parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}],` +
+		`{"type":"function","function":{"name":"none","strict":true,"parameters":{"type":"object","properties":{},` +
+		`"required":[],"additionalProperties":false}}}],` +
 		`"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":true,"schema":SCHEMA}},` +
 		`"messages":[{"role":"system","content":"Be <brief> & kind."},{"role":"user","content":"Grüße <b>"},` +
-		`{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"pay","arguments":"{\"a\": 1}"}}]},` +
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"pay",` +
+		`"arguments":"{\"a\": 1}"}}]},` +
 		`{"role":"tool","tool_call_id":"call_1","content":"{\"ok\":true}"}]}`
-	c := capture{answer: `{"id":"c","choices":[{"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`}
+	c := capture{
+		answer: `{"id":"c","choices":[{"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`,
+	}
 	m := newModel(t, &c, chatAPI)
 	res, err := m.RespondStream(t.Context(), req, func(agent.ModelDelta) bool { return true })
 	if err != nil || res.Items[0].Text != "ok" {
@@ -174,10 +191,12 @@ func TestChatRequestOnTheWire(t *testing.T) {
 	if diff := cmp.Diff(strings.ReplaceAll(want, "SCHEMA", schema), c.body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
-	if c.url != "https://api.openai.com/v1/chat/completions" || c.header.Get("Authorization") != "Bearer "+testKey || c.header.Get("Content-Type") != "application/json" {
+	if c.url != "https://api.openai.com/v1/chat/completions" || c.header.Get("Authorization") != "Bearer "+testKey ||
+		c.header.Get("Content-Type") != "application/json" {
 		t.Errorf("url %s, header %v", c.url, c.header)
 	}
-	if _, err := m.Respond(t.Context(), &agent.ModelRequest{Settings: agent.ModelSettings{ToolChoice: "required", ParallelToolCalls: ptr(true)}}); err != nil {
+	settings := agent.ModelSettings{ToolChoice: "required", ParallelToolCalls: ptr(true)}
+	if _, err := m.Respond(t.Context(), &agent.ModelRequest{Settings: settings}); err != nil {
 		t.Fatal(err)
 	}
 	if c.body != `{"model":"gpt-5.2","messages":[]}` {
@@ -187,9 +206,6 @@ func TestChatRequestOnTheWire(t *testing.T) {
 
 func TestChatErrors(t *testing.T) {
 	t.Parallel()
-	reply := func(status int, body string, header ...string) http.RoundTripper {
-		return roundTripper(func(*http.Request) (*http.Response, error) { return answer(status, body, header...), nil })
-	}
 	sse := func(body string) http.RoundTripper { return reply(200, body, "Content-Type", "text/event-stream") }
 	const begun = `data: {"id":"c","choices":[{"index":0,"delta":{"content":"x"}}]}` + "\n\n"
 	for _, tt := range []struct {
@@ -199,32 +215,55 @@ func TestChatErrors(t *testing.T) {
 		status     int
 		code, text string
 	}{
-		{"token limit", replay(t, "chat_length.json"), false, 0, "max_output_tokens", "OpenAI stopped the answer at the token limit, after 16 tokens; raise max_output_tokens [req_test]"},
-		{"token limit, streaming", replay(t, "chat_length.sse"), true, 0, "max_output_tokens", "OpenAI stopped the answer at the token limit, after 16 tokens; raise max_output_tokens [req_test]"},
-		{"content filter", replay(t, "chat_filter.json"), false, 0, "content_filter", "stopped the answer in its content filter"},
-		{"error in a stream", replay(t, "chat_error.sse"), true, 0, "server_error", "could not finish the answer: The server had an error while processing your request. Sorry about that! (server_error)"},
-		{"error with status 200", reply(200, `{"error":{"message":"overloaded","code":529}}`), false, 0, "529", "could not finish the answer: overloaded (529)"},
+		{"token limit", replay(t, "chat_length.json"), false, 0, "max_output_tokens",
+			"OpenAI stopped the answer at the token limit, after 16 tokens; raise max_output_tokens [req_test]"},
+		{"token limit, streaming", replay(t, "chat_length.sse"), true, 0, "max_output_tokens",
+			"OpenAI stopped the answer at the token limit, after 16 tokens; raise max_output_tokens [req_test]"},
+		{"content filter", replay(t, "chat_filter.json"), false, 0, "content_filter",
+			"stopped the answer in its content filter"},
+		{"error in a stream", replay(t, "chat_error.sse"), true, 0, "server_error", "could not finish the answer: " +
+			"The server had an error while processing your request. Sorry about that! (server_error)"},
+		{"error with status 200", reply(200, `{"error":{"message":"overloaded","code":529}}`), false, 0, "529",
+			"could not finish the answer: overloaded (529)"},
 		{"a wrong key", replay(t, "error_401.json"), false, 401, "invalid_api_key", "check OPENAI_API_KEY"},
 		{"another API", reply(200, completed), false, 0, "", "not one of the Chat Completions API"},
 		{"no choices", reply(200, `{"id":"c","choices":[]}`), false, 0, "", "not one of the Chat Completions API"},
-		{"content that is none", reply(200, `{"id":"c","choices":[{"message":{"content":7},"finish_reason":"stop"}]}`), false, 0, "", "not one of the Chat Completions API"},
-		{"arguments that are no text", reply(200, `{"id":"c","choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"n","arguments":{}}}]},"finish_reason":"stop"}]}`), false, 0, "", "not one of the Chat Completions API"},
-		{"a call without a name", reply(200, `{"id":"c","choices":[{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"stop"}]}`), false, 0, "", "not one of the Chat Completions API"},
-		{"a call of another kind", reply(200, `{"id":"c","choices":[{"message":{"tool_calls":[{"id":"a","type":"custom","custom":{"name":"n","input":"x"}}]},"finish_reason":"stop"}]}`), false, 0, "", "not one of the Chat Completions API"},
-		{"an end for an unknown reason", reply(200, `{"id":"c","choices":[{"message":{"content":"half"},"finish_reason":"error"}]}`), false, 0, "error", "gave an unfinished answer"},
-		{"no reason for the end", reply(200, `{"id":"c","choices":[{"message":{"content":"half"},"finish_reason":null}]}`), false, 0, "", "cut short"},
+		{"content that is none", reply(200, `{"id":"c","choices":[{"message":{"content":7},"finish_reason":"stop"}]}`),
+			false, 0, "", "not one of the Chat Completions API"},
+		{"arguments that are no text", reply(200, `{"id":"c","choices":[{"message":{"tool_calls":[{"id":"a",`+
+			`"function":{"name":"n","arguments":{}}}]},"finish_reason":"stop"}]}`), false, 0, "",
+			"not one of the Chat Completions API"},
+		{"a call without a name",
+			reply(200, `{"id":"c","choices":[{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{}"}}]},`+
+				`"finish_reason":"stop"}]}`), false, 0, "", "not one of the Chat Completions API"},
+		{"a call of another kind", reply(200, `{"id":"c","choices":[{"message":{"tool_calls":[{"id":"a",`+
+			`"type":"custom","custom":{"name":"n","input":"x"}}]},"finish_reason":"stop"}]}`), false, 0, "",
+			"not one of the Chat Completions API"},
+		{"an end for an unknown reason",
+			reply(200, `{"id":"c","choices":[{"message":{"content":"half"},"finish_reason":"error"}]}`), false, 0,
+			"error", "gave an unfinished answer"},
+		{"no reason for the end",
+			reply(200, `{"id":"c","choices":[{"message":{"content":"half"},"finish_reason":null}]}`),
+			false, 0, "", "cut short"},
 		{"no reason for the end, streaming", sse(begun + "data: [DONE]\n\n"), true, 0, "", "cut short"},
-		{"no end mark", sse(begun + `data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"), true, 0, "", "cut short"},
+		{"no end mark",
+			sse(begun + `data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"),
+			true, 0, "", "cut short"},
 		{"empty stream", sse("data: [DONE]\n\n"), true, 0, "", "cut short"},
-		{"page of a proxy, streaming", reply(502, "<html>", "Content-Type", "text/html"), true, 502, "", "OpenAI answered 502: bad gateway"},
-		{"login page", reply(200, "<html>log in</html>", "Content-Type", "text/html"), true, 0, "", "not JSON but text/html; check OPENAI_BASE_URL"},
+		{"page of a proxy, streaming", reply(502, "<html>", "Content-Type", "text/html"), true, 502, "",
+			"OpenAI answered 502: bad gateway"},
+		{"login page", reply(200, "<html>log in</html>", "Content-Type", "text/html"), true, 0, "",
+			"not JSON but text/html; check OPENAI_BASE_URL"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
-			m := newModel(t, tt.rt, func(c *openaimodel.Config) { c.Streaming, c.API = tt.stream, openaimodel.ChatCompletions })
+			m := newModel(t, tt.rt, func(c *openaimodel.Config) {
+				c.Streaming, c.API = tt.stream, openaimodel.ChatCompletions
+			})
 			_, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("hi")}})
 			e, ok := errors.AsType[*openaimodel.Error](err)
-			if !ok || e.Status != tt.status || e.Code != tt.code || !strings.Contains(e.Error(), tt.text) || e.Attempts != 1 {
+			if !ok || e.Status != tt.status || e.Code != tt.code ||
+				!strings.Contains(e.Error(), tt.text) || e.Attempts != 1 {
 				t.Errorf("got %v\nwant status %d, code %q, text %q", err, tt.status, tt.code, tt.text)
 			}
 		})
@@ -240,14 +279,16 @@ func TestChatOlderServers(t *testing.T) {
 		bodies = append(bodies, string(data))
 		for _, name := range []string{"max_completion_tokens", "stream_options"} {
 			if strings.Contains(string(data), name) {
-				return answer(422, `{"error":{"message":"extra_forbidden: `+name+`","type":"invalid_request_error"}}`), nil
+				return answer(422,
+					`{"error":{"message":"extra_forbidden: `+name+`","type":"invalid_request_error"}}`), nil
 			}
 		}
 		return answer(200, `{"id":"c","choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`), nil
 	})
 	m := newModel(t, rt, func(c *openaimodel.Config) { c.Streaming, c.API = true, openaimodel.ChatCompletions })
 	for range 2 {
-		if _, err := m.Respond(t.Context(), &agent.ModelRequest{Settings: agent.ModelSettings{MaxOutputTokens: 99}}); err != nil {
+		_, err := m.Respond(t.Context(), &agent.ModelRequest{Settings: agent.ModelSettings{MaxOutputTokens: 99}})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -277,10 +318,9 @@ func TestServerWithoutTheResponsesAPI(t *testing.T) {
 		{"http://llm.internal/v1", openaimodel.ChatCompletions, false},
 		{openaimodel.DefaultBaseURL, openaimodel.Responses, false},
 	} {
-		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return answer(404, "not found"), nil }), func(c *openaimodel.Config) {
-			c.BaseURL, c.API = tt.base, tt.api
-		})
-		if _, err := m.Respond(t.Context(), &agent.ModelRequest{}); err == nil || strings.Contains(err.Error(), hint) != tt.want {
+		m := newModel(t, reply(404, "not found"), func(c *openaimodel.Config) { c.BaseURL, c.API = tt.base, tt.api })
+		_, err := m.Respond(t.Context(), &agent.ModelRequest{})
+		if err == nil || strings.Contains(err.Error(), hint) != tt.want {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}

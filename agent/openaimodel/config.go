@@ -70,7 +70,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.API = cmp.Or(c.API, Responses)
 	if c.API != Responses && c.API != ChatCompletions {
-		return c, fmt.Errorf("%w: openai model: API %q is not known; use %s or %s", agent.ErrConfig, c.API, Responses, ChatCompletions)
+		return c, fmt.Errorf("%w: openai model: API %q is not known; use %s or %s",
+			agent.ErrConfig, c.API, Responses, ChatCompletions)
 	}
 	if c.ReasoningSummary != "" && c.API != Responses {
 		return c, fmt.Errorf("%w: openai model: ReasoningSummary needs the API %s", agent.ErrConfig, Responses)
@@ -85,7 +86,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: no key for OpenAI; set OPENAI_API_KEY", agent.ErrConfig)
 	}
 	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return c, fmt.Errorf("%w: the key for OpenAI has spaces or other characters no key has; check OPENAI_API_KEY", agent.ErrConfig)
+		return c, fmt.Errorf(
+			"%w: the key for OpenAI has spaces or other characters no key has; check OPENAI_API_KEY", agent.ErrConfig)
 	}
 	c.Timeout = cmp.Or(max(c.Timeout, 0), DefaultTimeout)
 	c.Budget = cmp.Or(max(c.Budget, 0), DefaultBudget)
@@ -104,11 +106,14 @@ func checkBaseURL(base string) error {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("%w: the base URL of the model API is no http or https URL; check OPENAI_BASE_URL", agent.ErrConfig)
+		return fmt.Errorf(
+			"%w: the base URL of the model API is no http or https URL; check OPENAI_BASE_URL", agent.ErrConfig)
 	case u.User != nil:
-		return fmt.Errorf("%w: the base URL of the model API has a user in it; put the key into OPENAI_API_KEY", agent.ErrConfig)
+		return fmt.Errorf(
+			"%w: the base URL of the model API has a user in it; put the key into OPENAI_API_KEY", agent.ErrConfig)
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%w: the base URL of the model API has a query or a fragment; check OPENAI_BASE_URL", agent.ErrConfig)
+		return fmt.Errorf(
+			"%w: the base URL of the model API has a query or a fragment; check OPENAI_BASE_URL", agent.ErrConfig)
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 
 const novelty = `{ "type":"telepathy_call",  "id":"tp_1", "n":1.50e+02, "esc":"\u00fc\/" }`
 
-// A conversation with reasoning, an item of an unknown type and parallel calls goes on after it was saved and read back,
-// on a server that refuses any of it when it was changed, and that keeps nothing itself.
+// A conversation with reasoning, an item of an unknown type and parallel calls goes on after it was saved and read
+// back, on a server that refuses any of it when it was changed, and that keeps nothing itself.
 func TestConversationSurvivesAPause(t *testing.T) {
 	t.Parallel()
 	s := serve(t, openaidev.Script{Rules: []openaidev.Rule{
@@ -34,7 +34,8 @@ func TestConversationSurvivesAPause(t *testing.T) {
 			m := modelOf(t, s, func(c *openaimodel.Config) { c.Streaming = streaming }) // a new process each time
 			res, err := m.Respond(t.Context(), &agent.ModelRequest{
 				Items: items,
-				Tools: []agent.ToolDefinition{{Name: "pay", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)}},
+				Tools: []agent.ToolDefinition{{Name: "pay", Parameters: json.RawMessage(`{"type":"object",` +
+					`"properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +43,8 @@ func TestConversationSurvivesAPause(t *testing.T) {
 			return append(items, res.Items...)
 		}
 		items := ask([]agent.Item{agent.UserMessage("pay both")})
-		if len(items) != 5 || items[1].Type != agent.ItemReasoning || items[2].Type != "telepathy_call" || items[3].CallID == items[4].CallID {
+		if len(items) != 5 || items[1].Type != agent.ItemReasoning || items[2].Type != "telepathy_call" ||
+			items[3].CallID == items[4].CallID {
 			t.Fatalf("items %+v", items)
 		}
 		for i := 3; i < 5; i++ {

@@ -11,7 +11,8 @@ import (
 
 // BenchmarkEncode writes requests of growing conversations. The cost per byte must not grow with their length.
 func BenchmarkEncode(b *testing.B) {
-	schema := json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}},"required":["amount","to"],"additionalProperties":false}`)
+	schema := json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}},` +
+		`"required":["amount","to"],"additionalProperties":false}`)
 	for _, n := range []int{10, 100, 1000} {
 		req := &agent.ModelRequest{
 			Instructions: "You pay bills.", Items: benchConversation(b, n),
@@ -42,8 +43,10 @@ func benchConversation(b *testing.B, n int) []agent.Item {
 	items := []agent.Item{agent.UserMessage("pay the invoices")}
 	for i := 0; len(items) < n; i++ {
 		for _, raw := range []string{
-			`{"id":"msg_%[1]d","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"text":"I pay the next one."}]}`,
-			`{"id":"fc_%[1]d","type":"function_call","status":"completed","call_id":"call_%[1]d","name":"transfer_funds","arguments":"{\"amount\":1250.5,\"to\":\"Acme\"}"}`,
+			`{"id":"msg_%[1]d","type":"message","status":"completed","role":"assistant",` +
+				`"content":[{"type":"output_text","annotations":[],"text":"I pay the next one."}]}`,
+			`{"id":"fc_%[1]d","type":"function_call","status":"completed","call_id":"call_%[1]d",` +
+				`"name":"transfer_funds","arguments":"{\"amount\":1250.5,\"to\":\"Acme\"}"}`,
 		} {
 			it, err := agent.ParseItem(fmt.Appendf(nil, raw, i))
 			if err != nil {

@@ -124,7 +124,8 @@ func (e *Error) gone(req *agent.ModelRequest, message string) {
 		return
 	}
 	named := strings.Contains(message, id) && strings.Contains(strings.ToLower(message), "not found")
-	if e.Code != "previous_response_not_found" && e.Code != "conversation_not_found" && !(named && (e.Status == 400 || e.Status == 404)) {
+	if e.Code != "previous_response_not_found" && e.Code != "conversation_not_found" &&
+		!(named && (e.Status == 400 || e.Status == 404)) {
 		return
 	}
 	e.retry, e.hint = false, "it does not have the "+what+" any more that this goes on from; begin a new conversation"
@@ -154,7 +155,8 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 		e.Message = strings.ToLower(http.StatusText(e.Status))
 	}
 	e.hint = hint(e.Status, e.Code, clean.key == "")
-	if (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && e.server != openAI && e.api == (*responsesAPI)(nil).name() {
+	if (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && e.server != openAI &&
+		e.api == (*responsesAPI)(nil).name() {
 		e.hint += "; a server without the Responses API needs api: " + string(ChatCompletions)
 	}
 	e.retry = retryable(res, e.Code)

@@ -50,7 +50,9 @@ var (
 )
 
 // exchange makes one attempt. With streaming it calls alive whenever something arrives.
-func (m *Model) exchange(ctx context.Context, req *agent.ModelRequest, stream bool, l *listener, alive func()) (*agent.ModelResponse, *http.Response, error) {
+func (m *Model) exchange(
+	ctx context.Context, req *agent.ModelRequest, stream bool, l *listener, alive func(),
+) (*agent.ModelResponse, *http.Response, error) {
 	body, err := m.api.encode(req, stream)
 	if err != nil {
 		return nil, nil, err

@@ -38,9 +38,10 @@ func manage(t *testing.T, s *openaidev.Server, method, path string) (id string) 
 
 // earlier answers with how many messages the server has seen before the last one.
 func earlier() openaidev.Script {
-	return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Func: func(t *openaidev.Turn) openaidev.Reply {
+	count := func(t *openaidev.Turn) openaidev.Reply {
 		return openaidev.Reply{Text: strconv.Itoa(len(t.Earlier))}
-	}}}}
+	}
+	return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Func: count}}}
 }
 
 // Only what is new is sent; the server has the rest, until it has not.
@@ -50,7 +51,8 @@ func TestKeptByTheServer(t *testing.T) {
 	m := modelOf(t, s, nil)
 	say := func(conversation, previous string) (*agent.ModelResponse, error) {
 		return m.Respond(t.Context(), &agent.ModelRequest{
-			Items: []agent.Item{agent.UserMessage("hello")}, Conversation: conversation, PreviousResponseID: previous, Stored: conversation == "",
+			Items: []agent.Item{agent.UserMessage("hello")}, Conversation: conversation, PreviousResponseID: previous,
+			Stored: conversation == "",
 		})
 	}
 	conversation := manage(t, s, http.MethodPost, "/conversations")
@@ -67,20 +69,28 @@ func TestKeptByTheServer(t *testing.T) {
 		previous = res.ID
 	}
 	requests := s.Requests()
-	for i, want := range map[int]string{4: `"store":true,"conversation":"` + conversation + `"`, 5: `"store":true,"previous_response_id":"resp_`} {
+	for i, want := range map[int]string{
+		4: `"store":true,"conversation":"` + conversation + `"`, 5: `"store":true,"previous_response_id":"resp_`,
+	} {
 		if body := string(requests[i].Body); !strings.Contains(body, want) || len(requests[i].Items()) != 1 {
 			t.Errorf("request %d: %s", i, body)
 		}
 	}
 	manage(t, s, http.MethodDelete, "/conversations/"+conversation)
 	manage(t, s, http.MethodDelete, "/responses/"+previous)
-	for i, want := range []string{"it does not have the conversation any more that this goes on from", "it does not have the response any more that this goes on from"} {
+	for i, want := range []string{
+		"it does not have the conversation any more that this goes on from",
+		"it does not have the response any more that this goes on from",
+	} {
 		_, err := say([]string{conversation, ""}[i], []string{"", previous}[i])
 		if !errors.Is(err, openaimodel.ErrGone) || !strings.Contains(err.Error(), want+"; begin a new conversation") {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.CallOutput("c", "x")}, PreviousResponseID: previous}); !errors.Is(err, openaimodel.ErrGone) {
+	_, err := m.Respond(t.Context(), &agent.ModelRequest{
+		Items: []agent.Item{agent.CallOutput("c", "x")}, PreviousResponseID: previous,
+	})
+	if !errors.Is(err, openaimodel.ErrGone) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -94,13 +104,18 @@ func TestOtherRefusalsAreNotGone(t *testing.T) {
 		req       agent.ModelRequest
 		gone      bool
 	}{
-		{"the model is not there", `{"error":{"message":"The model 'x' was not found","code":"model_not_found"}}`, 404, agent.ModelRequest{Conversation: "conv_1"}, false},
-		{"an output is missing", `{"error":{"message":"No tool output found for function call c.","param":"input"}}`, 400, agent.ModelRequest{PreviousResponseID: "resp_1"}, false},
-		{"nothing is kept", `{"error":{"message":"Previous response with id 'resp_1' not found.","code":"previous_response_not_found"}}`, 400, agent.ModelRequest{}, false},
-		{"the response, by its code", `{"error":{"message":"gone","code":"previous_response_not_found"}}`, 400, agent.ModelRequest{PreviousResponseID: "resp_1"}, true},
-		{"the conversation, by its id", `{"error":{"message":"Conversation with id 'conv_1' not found."}}`, 404, agent.ModelRequest{Conversation: "conv_1"}, true},
+		{"the model is not there", `{"error":{"message":"The model 'x' was not found","code":"model_not_found"}}`,
+			404, agent.ModelRequest{Conversation: "conv_1"}, false},
+		{"an output is missing", `{"error":{"message":"No tool output found for function call c.","param":"input"}}`,
+			400, agent.ModelRequest{PreviousResponseID: "resp_1"}, false},
+		{"nothing is kept", `{"error":{"message":"Previous response with id 'resp_1' not found.",` +
+			`"code":"previous_response_not_found"}}`, 400, agent.ModelRequest{}, false},
+		{"the response, by its code", `{"error":{"message":"gone","code":"previous_response_not_found"}}`, 400,
+			agent.ModelRequest{PreviousResponseID: "resp_1"}, true},
+		{"the conversation, by its id", `{"error":{"message":"Conversation with id 'conv_1' not found."}}`, 404,
+			agent.ModelRequest{Conversation: "conv_1"}, true},
 	} {
-		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return answer(tt.status, tt.body), nil }), nil)
+		m := newModel(t, reply(tt.status, tt.body), nil)
 		if _, err := m.Respond(t.Context(), &tt.req); err == nil || errors.Is(err, openaimodel.ErrGone) != tt.gone {
 			t.Errorf("%s: %v", tt.why, err)
 		}
@@ -119,8 +134,12 @@ func TestConversationIsNotToldTwice(t *testing.T) {
 		fail  func(*http.Request) (*http.Response, error)
 		again bool
 	}{
-		{"cut short", func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"r","output":[`), nil }, false},
-		{"silence", func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, false},
+		{"cut short",
+			func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"r","output":[`), nil }, false},
+		{"silence", func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}, false},
 		{"a connection that broke", func(*http.Request) (*http.Response, error) {
 			return nil, &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
 		}, false},
@@ -132,7 +151,8 @@ func TestConversationIsNotToldTwice(t *testing.T) {
 		{"busy with another turn", status(409), true},
 		{"a server error", status(500), true},
 		{"a failed response", func(*http.Request) (*http.Response, error) {
-			return answer(200, `{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), nil
+			return answer(200,
+				`{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), nil
 		}, true},
 	} {
 		for _, conversation := range []string{"conv_1", ""} {
@@ -164,7 +184,9 @@ func TestConversationAfterACut(t *testing.T) {
 	s := serve(t, earlier())
 	conversation := manage(t, s, http.MethodPost, "/conversations")
 	say := func() (*agent.ModelResponse, error) {
-		return modelOf(t, s, nil).Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("hello")}, Conversation: conversation})
+		return modelOf(t, s, nil).Respond(t.Context(), &agent.ModelRequest{
+			Items: []agent.Item{agent.UserMessage("hello")}, Conversation: conversation,
+		})
 	}
 	s.Inject(openaidev.Fault{CutAfter: 100})
 	if _, err := say(); err == nil {
@@ -180,11 +202,15 @@ func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
 	t.Parallel()
 	req := &agent.ModelRequest{
 		Items: []agent.Item{
-			parsed(t, `{"type":"shell_call","call_id":"s","action":{"commands":["mysql --password=hunter2-hunter2 \"prod\""]}}`),
-			parsed(t, `{"type":"mcp_approval_response","approval_request_id":"m","approve":false,"reason":"the merger with Initech"}`),
+			parsed(t, `{"type":"shell_call","call_id":"s",`+
+				`"action":{"commands":["mysql --password=hunter2-hunter2 \"prod\""]}}`),
+			parsed(t, `{"type":"mcp_approval_response","approval_request_id":"m","approve":false,`+
+				`"reason":"the merger with Initech"}`),
 		},
 		Tools: []agent.ToolDefinition{{Name: "wiki", Wire: agent.WireHosted, Hosted: json.RawMessage(
-			`{"type":"mcp","server_label":"wiki","server_url":"https://internal.example.com/mcp","authorization":"tok_4711","headers":{"X-Auth":"abc123xyz","X-Other":"abc123xyz-kept9","X-Third":"Bearer third3"}}`)}},
+			`{"type":"mcp","server_label":"wiki","server_url":"https://internal.example.com/mcp",` +
+				`"authorization":"tok_4711","headers":{"X-Auth":"abc123xyz","X-Other":"abc123xyz-kept9",` +
+				`"X-Third":"Bearer third3"}}`)}},
 	}
 	for _, message := range []string{
 		"could not run mysql --password=hunter2-hunter2 \"prod\" there",
@@ -199,7 +225,9 @@ func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
 			return answer(424, string(body)), nil
 		}), nil)
 		_, err := m.Respond(t.Context(), req)
-		for _, leak := range []string{"hunter2", "merger", "tok_4711", "abc123xyz", "kept9", "third3", "internal.example"} {
+		for _, leak := range []string{
+			"hunter2", "merger", "tok_4711", "abc123xyz", "kept9", "third3", "internal.example",
+		} {
 			if err == nil || strings.Contains(err.Error(), leak) {
 				t.Errorf("%q leaks %q: %v", message, leak, err)
 			}
@@ -208,7 +236,8 @@ func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
 	m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
 		return answer(424, `{"error":{"message":"Error retrieving tool list from MCP server"}}`), nil
 	}), nil)
-	if _, err := m.Respond(t.Context(), req); err == nil || !strings.Contains(err.Error(), "Error retrieving tool list from MCP server") {
+	_, err := m.Respond(t.Context(), req)
+	if err == nil || !strings.Contains(err.Error(), "Error retrieving tool list from MCP server") {
 		t.Errorf("control: a harmless message did not come through: %v", err)
 	}
 }

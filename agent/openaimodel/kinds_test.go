@@ -24,9 +24,11 @@ func TestToolForms(t *testing.T) {
 		{Name: "patch", Wire: agent.WireApplyPatch},
 		{Name: "wiki", Wire: agent.WireHosted, Hosted: json.RawMessage(hosted)},
 		{Name: "search", Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"web_search"}`)},
-		{Name: "container", Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"shell","environment":{"type":"container_auto"}}`)},
+		{Name: "container", Wire: agent.WireHosted,
+			Hosted: json.RawMessage(`{"type":"shell","environment":{"type":"container_auto"}}`)},
 	}
-	const want = `"tools":[{"type":"custom","name":"sql","description":"Asks the database."},{"type":"shell","environment":{"type":"local"}},{"type":"apply_patch"},` +
+	const want = `"tools":[{"type":"custom","name":"sql","description":"Asks the database."},` +
+		`{"type":"shell","environment":{"type":"local"}},{"type":"apply_patch"},` +
 		`HOSTED,{"type":"web_search"},{"type":"shell","environment":{"type":"container_auto"}}]`
 	for choice, want := range map[string]string{
 		"":         strings.Replace(want, "HOSTED", hosted, 1),
@@ -38,7 +40,9 @@ func TestToolForms(t *testing.T) {
 		"required": `"tool_choice":"required"`,
 	} {
 		var c capture
-		_, err := newModel(t, &c, nil).Respond(t.Context(), &agent.ModelRequest{Tools: tools, Settings: agent.ModelSettings{ToolChoice: choice}})
+		_, err := newModel(t, &c, nil).Respond(t.Context(), &agent.ModelRequest{
+			Tools: tools, Settings: agent.ModelSettings{ToolChoice: choice},
+		})
 		if err != nil || !strings.Contains(c.body, want) {
 			t.Errorf("%q: %v\n got %s\nwant %s", choice, err, c.body, want)
 		}
@@ -50,10 +54,14 @@ func TestRefusedBeforeSending(t *testing.T) {
 	t.Parallel()
 	closed := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
 	hosted := func(definition string) agent.ModelRequest {
-		return agent.ModelRequest{Tools: []agent.ToolDefinition{{Name: "it", Wire: agent.WireHosted, Hosted: json.RawMessage(definition)}}}
+		return agent.ModelRequest{
+			Tools: []agent.ToolDefinition{{Name: "it", Wire: agent.WireHosted, Hosted: json.RawMessage(definition)}},
+		}
 	}
 	output := func(name, schema string, strict bool) agent.ModelRequest {
-		return agent.ModelRequest{Output: &agent.OutputSchema{Name: name, Schema: json.RawMessage(schema), Strict: strict}}
+		return agent.ModelRequest{
+			Output: &agent.OutputSchema{Name: name, Schema: json.RawMessage(schema), Strict: strict},
+		}
 	}
 	for _, tt := range []struct {
 		req  agent.ModelRequest
@@ -66,18 +74,24 @@ func TestRefusedBeforeSending(t *testing.T) {
 		{hosted(`{"type":"shell"}`), "would be executed here"},
 		{hosted(`{"type":"shell","environment":{"type":"local"}}`), "would be executed here"},
 		{hosted(`{"type":"web_search"}`), ""},
-		{agent.ModelRequest{Tools: []agent.ToolDefinition{{Name: "it", Wire: "telepathy"}}}, `the wire form "telepathy" is not known`},
+		{agent.ModelRequest{Tools: []agent.ToolDefinition{{Name: "it", Wire: "telepathy"}}},
+			`the wire form "telepathy" is not known`},
 		{agent.ModelRequest{Conversation: "conv_1", PreviousResponseID: "resp_1"}, "not from both"},
 		{output("", closed, true), `name ""`},
 		{output("a b", closed, true), `name "a b"`},
 		{output("a", `{`, false), "not the JSON Schema of an object"},
 		{output("a", `{"type":"string"}`, false), "not the JSON Schema of an object"},
 		{output("a", `{"type":"object"}`, true), `add properties at its top, or set Strict to false`},
-		{output("a", strings.Replace(closed, `,"additionalProperties":false`, ``, 1), true), `add "additionalProperties": false at its top`},
+		{output("a", strings.Replace(closed, `,"additionalProperties":false`, ``, 1), true),
+			`add "additionalProperties": false at its top`},
 		{output("a", strings.Replace(closed, `["a"]`, `[]`, 1), true), `add "a" to required`},
-		{output("a", strings.Replace(closed, `{"type":"string"}`, `{"type":"string","default":"x"}`, 1), true), `remove the keyword "default" at properties.a`},
-		{output("a", strings.Replace(closed, `{"type":"string"}`, `{"type":"array","items":{"type":"string","format":"iban"}}`, 1), true), `remove the format "iban" at properties.a.items`},
-		{output("a", strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"null"},{"oneOf":[]}]}`, 1), true), `remove the keyword "oneOf" at properties.a.anyOf.1`},
+		{output("a", strings.Replace(closed, `{"type":"string"}`, `{"type":"string","default":"x"}`, 1), true),
+			`remove the keyword "default" at properties.a`},
+		{output("a", strings.Replace(closed,
+			`{"type":"string"}`, `{"type":"array","items":{"type":"string","format":"iban"}}`, 1), true),
+			`remove the format "iban" at properties.a.items`},
+		{output("a", strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"null"},{"oneOf":[]}]}`, 1), true),
+			`remove the keyword "oneOf" at properties.a.anyOf.1`},
 		{output("a", `{"type":"object"}`, false), ""},
 		{output("a", closed, true), ""},
 	} {
@@ -87,7 +101,8 @@ func TestRefusedBeforeSending(t *testing.T) {
 			return answer(200, completed), nil
 		}), nil)
 		_, err := m.Respond(t.Context(), &tt.req)
-		if sent != (tt.want == "") || (err == nil) != sent || err != nil && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
+		if sent != (tt.want == "") || (err == nil) != sent ||
+			err != nil && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("sent %t, error %v, want %q", sent, err, tt.want)
 		}
 	}
@@ -96,11 +111,14 @@ func TestRefusedBeforeSending(t *testing.T) {
 // An output schema goes out as written; what the server checks of it passes.
 func TestOutputSchema(t *testing.T) {
 	t.Parallel()
-	const schema = `{ "type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false }`
+	const schema = `{ "type":"object","properties":{"a":{"type":"string"}},"required":["a"],` +
+		`"additionalProperties":false }`
 	s := serve(t, says(`{"a":"x"}`))
 	for api, want := range map[openaimodel.API]string{
-		openaimodel.Responses:       `"text":{"format":{"type":"json_schema","name":"verdict","strict":STRICT,"schema":` + schema + `}}`,
-		openaimodel.ChatCompletions: `"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":STRICT,"schema":` + schema + `}}`,
+		openaimodel.Responses: `"text":{"format":{"type":"json_schema","name":"verdict","strict":STRICT,` +
+			`"schema":` + schema + `}}`,
+		openaimodel.ChatCompletions: `"response_format":{"type":"json_schema","json_schema":{"name":"verdict",` +
+			`"strict":STRICT,"schema":` + schema + `}}`,
 	} {
 		for _, strict := range []string{"true", "false"} {
 			m := modelOf(t, s, func(c *openaimodel.Config) { c.API = api })
@@ -109,7 +127,8 @@ func TestOutputSchema(t *testing.T) {
 				Output: &agent.OutputSchema{Name: "verdict", Schema: json.RawMessage(schema), Strict: strict == "true"},
 			})
 			requests := s.Requests()
-			if body := string(requests[len(requests)-1].Body); err != nil || res.Items[0].Text != `{"a":"x"}` || !strings.Contains(body, strings.Replace(want, "STRICT", strict, 1)) {
+			body, want := string(requests[len(requests)-1].Body), strings.Replace(want, "STRICT", strict, 1)
+			if err != nil || res.Items[0].Text != `{"a":"x"}` || !strings.Contains(body, want) {
 				t.Errorf("%s, strict %s: %v\n%s", api, strict, err, body)
 			}
 		}
@@ -138,7 +157,8 @@ func TestKindsOfItemsPassThrough(t *testing.T) {
 			t.Errorf("%s: types %s", tt.file, got)
 		}
 		var c capture
-		if _, err := newModel(t, &c, nil).Respond(t.Context(), &agent.ModelRequest{Items: res.Items}); err != nil || !strings.Contains(c.body, `"input":[`+strings.Join(raws, ",")+`]`) {
+		_, err = newModel(t, &c, nil).Respond(t.Context(), &agent.ModelRequest{Items: res.Items})
+		if err != nil || !strings.Contains(c.body, `"input":[`+strings.Join(raws, ",")+`]`) {
 			t.Errorf("%s: %v, sent %s", tt.file, err, c.body)
 		}
 	}
@@ -169,12 +189,15 @@ func kindsScript() openaidev.Script {
 func TestKindsAgainstTheServer(t *testing.T) {
 	t.Parallel()
 	tools := []agent.ToolDefinition{
-		{Name: "sql", Wire: agent.WireCustom}, {Name: "shell", Wire: agent.WireShell}, {Name: "apply_patch", Wire: agent.WireApplyPatch},
-		{Name: "wiki", Wire: agent.WireHosted, Hosted: json.RawMessage(`{"type":"mcp","server_label":"wiki","server_url":"https://x"}`)},
+		{Name: "sql", Wire: agent.WireCustom}, {Name: "shell", Wire: agent.WireShell},
+		{Name: "apply_patch", Wire: agent.WireApplyPatch},
+		{Name: "wiki", Wire: agent.WireHosted,
+			Hosted: json.RawMessage(`{"type":"mcp","server_label":"wiki","server_url":"https://x"}`)},
 	}
 	outputs := []agent.Item{
 		parsed(t, `{"type":"custom_tool_call_output","call_id":"c","output":"1"}`),
-		parsed(t, `{"type":"shell_call_output","call_id":"s","output":[{"stdout":"a","stderr":"","outcome":{"type":"exit","exit_code":0}}]}`),
+		parsed(t, `{"type":"shell_call_output","call_id":"s","output":[{"stdout":"a","stderr":"",`+
+			`"outcome":{"type":"exit","exit_code":0}}]}`),
 		parsed(t, `{"type":"apply_patch_call_output","call_id":"p","status":"completed"}`),
 		parsed(t, `{"type":"mcp_approval_response","approval_request_id":"mcpr_1","approve":true}`),
 	}
@@ -192,10 +215,14 @@ func TestKindsAgainstTheServer(t *testing.T) {
 				next.PreviousResponseID, next.Items = "", append(append(req.Items, first.Items...), outputs...)
 			}
 			second, err := m.Respond(t.Context(), next)
-			const want = `sql=1;shell=[{"stdout":"a","stderr":"","outcome":{"type":"exit","exit_code":0}}];apply_patch=;ask=it is so;`
+			const want = `sql=1;shell=[{"stdout":"a","stderr":"","outcome":{"type":"exit","exit_code":0}}];` +
+				`apply_patch=;ask=it is so;`
 			if err != nil {
 				t.Errorf("streaming %t, stored %t: %v", streaming, stored, err)
-			} else if last := second.Items[len(second.Items)-1]; last.Text != want || second.Items[0].Type != "mcp_call" {
+				continue
+			}
+			last := second.Items[len(second.Items)-1]
+			if last.Text != want || second.Items[0].Type != "mcp_call" {
 				t.Errorf("streaming %t, stored %t: %+v", streaming, stored, second.Items)
 			}
 		}
@@ -207,7 +234,9 @@ func TestSwitchOfAPI(t *testing.T) {
 	t.Parallel()
 	s := serve(t, openaidev.Script{Rules: []openaidev.Rule{
 		{User: "^refuse", Reply: openaidev.Reply{Refusal: "I can't."}},
-		{Round: 0, Reply: openaidev.Reply{Text: "Both at once.", Calls: []openaidev.Call{{Name: "pay", Arguments: `{"n": 1}`}, {Name: "pay", Arguments: `{"n": 2}`}}}},
+		{Round: 0, Reply: openaidev.Reply{Text: "Both at once.", Calls: []openaidev.Call{
+			{Name: "pay", Arguments: `{"n": 1}`}, {Name: "pay", Arguments: `{"n": 2}`},
+		}}},
 		{Round: 1, Func: func(t *openaidev.Turn) (r openaidev.Reply) {
 			for _, o := range t.Outputs {
 				r.Text += o.Arguments + "=" + o.Text + ";"
@@ -215,7 +244,8 @@ func TestSwitchOfAPI(t *testing.T) {
 			return r
 		}},
 	}})
-	tools := []agent.ToolDefinition{{Name: "pay", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)}}
+	tools := []agent.ToolDefinition{{Name: "pay", Parameters: json.RawMessage(`{"type":"object",` +
+		`"properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)}}
 	for _, streaming := range []bool{false, true} {
 		for _, order := range [][]openaimodel.API{
 			{openaimodel.Responses, openaimodel.ChatCompletions}, {openaimodel.ChatCompletions, openaimodel.Responses},
@@ -226,7 +256,9 @@ func TestSwitchOfAPI(t *testing.T) {
 				t.Helper()
 				m := modelOf(t, s, func(c *openaimodel.Config) { c.Streaming, c.API = streaming, order[turn%2] })
 				turn++
-				res, err := m.Respond(t.Context(), &agent.ModelRequest{Instructions: "Pay.", Items: items, Tools: tools})
+				res, err := m.Respond(t.Context(), &agent.ModelRequest{
+					Instructions: "Pay.", Items: items, Tools: tools,
+				})
 				if err != nil {
 					t.Fatalf("%v, turn %d: %v", order, turn, err)
 				}
@@ -264,13 +296,16 @@ func TestSwitchOfAPI(t *testing.T) {
 // The words of a summary arrive, if they were asked for, and the text after them.
 func TestReasoningSummary(t *testing.T) {
 	t.Parallel()
-	s := serve(t, openaidev.Script{Rules: []openaidev.Rule{{Reply: openaidev.Reply{Reasoning: "hm hm", Text: "so it is"}}}})
+	s := serve(t, openaidev.Script{
+		Rules: []openaidev.Rule{{Reply: openaidev.Reply{Reasoning: "hm hm", Text: "so it is"}}},
+	})
 	var got []string
 	m := modelOf(t, s, func(c *openaimodel.Config) { c.ReasoningSummary = "auto" })
-	_, err := m.RespondStream(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}}, func(d agent.ModelDelta) bool {
-		got = append(got, d.Reasoning+"/"+d.Text)
-		return true
-	})
+	_, err := m.RespondStream(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}},
+		func(d agent.ModelDelta) bool {
+			got = append(got, d.Reasoning+"/"+d.Text)
+			return true
+		})
 	if diff := cmp.Diff([]string{"hm /", "hm/", "/so ", "/it ", "/is"}, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}

@@ -50,6 +50,8 @@ func (m *Model) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 
 // RespondStream implements [agent.StreamModel]. Its error is an [*Error], or the context's. Refusals are text like any
 // other. A server that does not stream gives its text in one piece.
-func (m *Model) RespondStream(ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool) (*agent.ModelResponse, error) {
+func (m *Model) RespondStream(
+	ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool,
+) (*agent.ModelResponse, error) {
 	return m.ask(ctx, req, true, &listener{emit: emit})
 }

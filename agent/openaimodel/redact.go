@@ -93,7 +93,8 @@ const (
 
 var quotedPattern = regexp.MustCompile("'[^']+'|\"[^\"]+\"|`[^`]+`")
 
-var secretPattern = regexp.MustCompile(`(?i)\b(?:sk|sess|org|proj|key)-[a-z0-9_*.\-]{4,}|\bbearer\s+\S+|\beyJ[A-Za-z0-9_\-.]{16,}`)
+var secretPattern = regexp.MustCompile(
+	`(?i)\b(?:sk|sess|org|proj|key)-[a-z0-9_*.\-]{4,}|\bbearer\s+\S+|\beyJ[A-Za-z0-9_\-.]{16,}`)
 
 // text returns the message on one line, cut to a readable length, without keys, and without anything that stands in
 // the conversation.

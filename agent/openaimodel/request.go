@@ -31,12 +31,13 @@ type reasoning struct {
 
 func (a *responsesAPI) encode(req *agent.ModelRequest, stream bool) ([]byte, error) {
 	if req.Conversation != "" && req.PreviousResponseID != "" {
-		return nil, fmt.Errorf("%w: a request goes on from a conversation or from a previous response, not from both", agent.ErrConfig)
+		return nil, fmt.Errorf(
+			"%w: a request goes on from a conversation or from a previous response, not from both", agent.ErrConfig)
 	}
 	h := head{
 		// A conversation is kept by the server, so what is said in it is too.
-		Model: a.model, Store: req.Stored || req.Conversation != "", Conversation: req.Conversation, PreviousResponseID: req.PreviousResponseID,
-		Stream: stream, Instructions: req.Instructions,
+		Model: a.model, Store: req.Stored || req.Conversation != "", Conversation: req.Conversation,
+		PreviousResponseID: req.PreviousResponseID, Stream: stream, Instructions: req.Instructions,
 		Temperature: req.Settings.Temperature, MaxOutputTokens: req.Settings.MaxOutputTokens,
 	}
 	if !a.plain.Load() {
@@ -77,7 +78,9 @@ func startBody(head any, req *agent.ModelRequest) (*bytes.Buffer, error) {
 }
 
 // writeTools writes the tools, each as the API wants it.
-func writeTools(b *bytes.Buffer, tools []agent.ToolDefinition, encode func(*agent.ToolDefinition) ([]byte, error)) error {
+func writeTools(
+	b *bytes.Buffer, tools []agent.ToolDefinition, encode func(*agent.ToolDefinition) ([]byte, error),
+) error {
 	for i := range tools {
 		encoded, err := encode(&tools[i])
 		if err != nil {
@@ -112,7 +115,8 @@ func separator(i int, first string) string {
 func sizeHint(req *agent.ModelRequest) int {
 	n := 512 + len(req.Instructions)
 	for i := range req.Items {
-		n += len(req.Items[i].Raw) + len(req.Items[i].Text) + len(req.Items[i].Output) + len(req.Items[i].Arguments) + 128
+		n += len(req.Items[i].Raw) + len(req.Items[i].Text) + len(req.Items[i].Output) +
+			len(req.Items[i].Arguments) + 128
 	}
 	for i := range req.Tools {
 		n += len(req.Tools[i].Parameters) + len(req.Tools[i].Hosted) + len(req.Tools[i].Description) + 128

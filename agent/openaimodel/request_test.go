@@ -31,9 +31,11 @@ func ptr[T any](v T) *T { return &v }
 // The whole body as it goes over the wire: items of the provider byte for byte, in order; schemas as written.
 func TestRequestOnTheWire(t *testing.T) {
 	t.Parallel()
-	odd := `{ "type" : "telepathy_call", "id":"tp_1",` + "\n\t" + `"n": 1.50e+02, "html":"<a href=\"x\">&</a>", "esc":"\u00fc\/` + "\u2028" + `" }`
+	odd := `{ "type" : "telepathy_call", "id":"tp_1",` + "\n\t" + `"n": 1.50e+02, "html":"<a href=\"x\">&</a>", ` +
+		`"esc":"\u00fc\/` + "\u2028" + `" }`
 	reasoning := `{"id":"rs_1","type":"reasoning","encrypted_content":"gAAAA+/=","summary":[]}`
-	call := `{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"a\": 1}","call_id":"call_1","name":"pay"}`
+	call := `{"id":"fc_1","type":"function_call","status":"completed",` +
+		`"arguments":"{\"a\": 1}","call_id":"call_1","name":"pay"}`
 	items := []agent.Item{agent.UserMessage("Grüße <b>")}
 	for _, raw := range []string{reasoning, odd, call} {
 		it, err := agent.ParseItem(json.RawMessage(raw))
@@ -53,24 +55,28 @@ func TestRequestOnTheWire(t *testing.T) {
 			{Name: "none"},
 		},
 		Settings: agent.ModelSettings{
-			Temperature: ptr(0.0), MaxOutputTokens: 512, ReasoningEffort: "low", ToolChoice: "pay", ParallelToolCalls: ptr(false),
+			Temperature: ptr(0.0), MaxOutputTokens: 512, ReasoningEffort: "low", ToolChoice: "pay",
+			ParallelToolCalls: ptr(false),
 		},
 	}
 	var c capture
 	if _, err := newModel(t, &c, nil).Respond(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"instructions":"Be <brief> & kind.",` +
-		`"temperature":0,"max_output_tokens":512,"reasoning":{"effort":"low"},"tool_choice":{"type":"function","name":"pay"},"parallel_tool_calls":false,` +
+	want := `{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],` +
+		`"instructions":"Be <brief> & kind.","temperature":0,"max_output_tokens":512,"reasoning":{"effort":"low"},` +
+		`"tool_choice":{"type":"function","name":"pay"},"parallel_tool_calls":false,` +
 		`"tools":[{"type":"function","name":"pay","description":"Pays.","strict":true,"parameters":` + schema + `},` +
 		`{"type":"function","name":"open","strict":false,"parameters":{"type":"object","properties":{"a":{}}}},` +
-		`{"type":"function","name":"none","strict":true,"parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false}}],` +
+		`{"type":"function","name":"none","strict":true,` +
+		`"parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false}}],` +
 		`"input":[{"type":"message","role":"user","content":"Grüße <b>"},` + reasoning + `,` + odd + `,` + call + `,` +
 		`{"type":"function_call_output","call_id":"call_1","output":"{\"ok\":true}"}]}`
 	if c.body != want {
 		t.Errorf("got\n%s\nwant\n%s", c.body, want)
 	}
-	if c.url != "https://api.openai.com/v1/responses" || c.header.Get("Authorization") != "Bearer "+testKey || c.header.Get("Content-Type") != "application/json" {
+	if c.url != "https://api.openai.com/v1/responses" || c.header.Get("Authorization") != "Bearer "+testKey ||
+		c.header.Get("Content-Type") != "application/json" {
 		t.Errorf("url %s, header %v", c.url, c.header)
 	}
 }
@@ -82,16 +88,25 @@ func TestSettingsLeftOut(t *testing.T) {
 		req       agent.ModelRequest
 		stream    bool
 	}{
-		{"nothing set", `{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"input":[]}`, agent.ModelRequest{}, false},
-		{"streaming", `{"model":"gpt-5.2","store":false,"stream":true,"include":["reasoning.encrypted_content"],"input":[]}`, agent.ModelRequest{}, true},
+		{"nothing set", `{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"input":[]}`,
+			agent.ModelRequest{}, false},
+		{"streaming",
+			`{"model":"gpt-5.2","store":false,"stream":true,"include":["reasoning.encrypted_content"],"input":[]}`,
+			agent.ModelRequest{}, true},
 		{
-			"settings for tools without tools", `{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"input":[]}`,
-			agent.ModelRequest{Settings: agent.ModelSettings{ToolChoice: "required", ParallelToolCalls: ptr(true)}}, false,
+			"settings for tools without tools",
+			`{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"input":[]}`,
+			agent.ModelRequest{Settings: agent.ModelSettings{ToolChoice: "required", ParallelToolCalls: ptr(true)}},
+			false,
 		},
 		{
 			"tool choice in words",
-			`{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"tool_choice":"required","tools":[{"type":"function","name":"t","strict":false,"parameters":{}}],"input":[]}`,
-			agent.ModelRequest{Settings: agent.ModelSettings{ToolChoice: "required"}, Tools: []agent.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{}`)}}}, false,
+			`{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"tool_choice":"required",` +
+				`"tools":[{"type":"function","name":"t","strict":false,"parameters":{}}],"input":[]}`,
+			agent.ModelRequest{
+				Settings: agent.ModelSettings{ToolChoice: "required"},
+				Tools:    []agent.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{}`)}},
+			}, false,
 		},
 	} {
 		var c capture
@@ -124,7 +139,8 @@ func TestBrokenSchemaIsNotSent(t *testing.T) {
 		t.Error("a request was sent")
 		return answer(500, ""), nil
 	}), func(c *openaimodel.Config) { c.MaxAttempts = 3 })
-	_, err := m.Respond(t.Context(), &agent.ModelRequest{Tools: []agent.ToolDefinition{{Name: "bad", Parameters: json.RawMessage(`{"type":`)}}})
+	bad := agent.ToolDefinition{Name: "bad", Parameters: json.RawMessage(`{"type":`)}
+	_, err := m.Respond(t.Context(), &agent.ModelRequest{Tools: []agent.ToolDefinition{bad}})
 	if err == nil || !strings.Contains(err.Error(), "tool bad") {
 		t.Errorf("got %v", err)
 	}
@@ -138,7 +154,8 @@ func TestEncryptionRefused(t *testing.T) {
 		data, _ := io.ReadAll(r.Body)
 		bodies = append(bodies, string(data))
 		if strings.Contains(string(data), "reasoning.encrypted_content") {
-			return answer(400, `{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include","code":null}}`), nil
+			return answer(400, `{"error":{"message":"Encrypted content is not supported with this model.",`+
+				`"type":"invalid_request_error","param":"include","code":null}}`), nil
 		}
 		return answer(200, `{"id":"r","status":"completed","output":[]}`), nil
 	}), nil)

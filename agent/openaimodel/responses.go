@@ -27,7 +27,8 @@ func (a *responsesAPI) adapt(e *Error) bool {
 	if e.Status != http.StatusBadRequest {
 		return false
 	}
-	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") || strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
+	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") ||
+		strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
 	if refused {
 		a.plain.Store(true)
 	}

@@ -21,7 +21,9 @@ const (
 // ask repeats the call while its fault may pass and the budget lasts. Nothing of a failed attempt is kept, so repeating
 // one is harmless: the runner records a turn when it has the whole of it. Two kinds are not repeated: whoever listens
 // has heard a part of the answer, and the server may have taken the turn into a conversation that it keeps.
-func (m *Model) ask(ctx context.Context, req *agent.ModelRequest, stream bool, l *listener) (*agent.ModelResponse, error) {
+func (m *Model) ask(
+	ctx context.Context, req *agent.ModelRequest, stream bool, l *listener,
+) (*agent.ModelResponse, error) {
 	start := time.Now()
 	adapted := 0
 	for n := 1; ; n++ {
@@ -38,7 +40,8 @@ func (m *Model) ask(ctx context.Context, req *agent.ModelRequest, stream bool, l
 			continue
 		}
 		if failure.retry && failure.accepted && req.Conversation != "" {
-			failure.retry, failure.hint = false, "the conversation that the server keeps may have got the turn nevertheless"
+			failure.retry = false
+			failure.hint = "the conversation that the server keeps may have got the turn nevertheless"
 		}
 		wait := backoff(n, failure.after)
 		if !failure.retry || l.told || n >= m.cfg.MaxAttempts || time.Since(start)+wait >= m.cfg.Budget {
@@ -51,7 +54,9 @@ func (m *Model) ask(ctx context.Context, req *agent.ModelRequest, stream bool, l
 }
 
 // once makes one attempt that lasts no longer than limit without a sign of life.
-func (m *Model) once(ctx context.Context, req *agent.ModelRequest, stream bool, l *listener, limit time.Duration) (*agent.ModelResponse, *Error) {
+func (m *Model) once(
+	ctx context.Context, req *agent.ModelRequest, stream bool, l *listener, limit time.Duration,
+) (*agent.ModelResponse, *Error) {
 	watched, dog, stop := newWatchdog(ctx, limit)
 	defer stop()
 	answer, res, err := m.exchange(watched, req, stream, l, dog.feed)

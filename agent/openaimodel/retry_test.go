@@ -19,7 +19,9 @@ import (
 const completed = `{"id":"r","status":"completed","output":[]}`
 
 // bubble asks a model whose network is in memory and whose clock is the bubble's.
-func bubble(t *testing.T, rt roundTripper, change func(*openaimodel.Config)) (waits []time.Duration, took time.Duration, err error) {
+func bubble(
+	t *testing.T, rt roundTripper, change func(*openaimodel.Config),
+) (waits []time.Duration, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel(t, rt, func(c *openaimodel.Config) {
@@ -72,8 +74,11 @@ func TestRetries(t *testing.T) {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 		}, 2, false, 3, true},
 		{"cut answer passes", body(`{"id":"r","output":[`), 1, false, 2, true},
-		{"cut stream passes", body("data: {\"type\":\"response.created\"}\n\n", "Content-Type", "text/event-stream"), 1, true, 2, true},
-		{"failed response passes", body(`{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), 1, false, 2, true},
+		{"cut stream passes",
+			body("data: {\"type\":\"response.created\"}\n\n", "Content-Type", "text/event-stream"), 1, true, 2, true},
+		{"failed response passes",
+			body(`{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`),
+			1, false, 2, true},
 		{"the server says try again", status(400, "X-Should-Retry", "true"), 1, false, 2, true},
 		{"never gets better", status(503), 99, false, openaimodel.DefaultMaxAttempts, false},
 		{"bad request stays", status(400), 99, false, 1, false},
@@ -84,8 +89,12 @@ func TestRetries(t *testing.T) {
 		{"quota stays", func(int, *http.Request) (*http.Response, error) {
 			return answer(429, `{"error":{"message":"no money","code":"insufficient_quota"}}`), nil
 		}, 99, false, 1, false},
-		{"prompt stays", body(`{"id":"r","status":"failed","error":{"code":"invalid_prompt","message":"x"},"output":[]}`), 99, false, 1, false},
-		{"token limit stays", body(`{"id":"r","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`), 99, false, 1, false},
+		{"prompt stays",
+			body(`{"id":"r","status":"failed","error":{"code":"invalid_prompt","message":"x"},"output":[]}`), 99, false,
+			1, false},
+		{"token limit stays",
+			body(`{"id":"r","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`),
+			99, false, 1, false},
 		{"no JSON stays", body(`<html>`), 99, false, 1, false},
 		{"longer than the budget stays", status(429, "Retry-After", "121"), 99, false, 1, false},
 		{"another protocol passes", switched, 1, false, 2, true},
@@ -171,7 +180,9 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("Retry-After %q: waits %v, err %v; want the usual first wait", bad, waits, err)
 		}
 	}
-	_, _, err := bubble(t, func(*http.Request) (*http.Response, error) { return answer(429, "{}", "Retry-After", "1e30"), nil }, nil)
+	_, _, err := bubble(t, func(*http.Request) (*http.Response, error) {
+		return answer(429, "{}", "Retry-After", "1e30"), nil
+	}, nil)
 	if err == nil || !strings.Contains(err.Error(), "it asks to wait 24h0m0s") {
 		t.Errorf("endless Retry-After: %v", err)
 	}
@@ -185,7 +196,8 @@ func TestContext(t *testing.T) {
 		why string
 		rt  roundTripper
 	}{
-		{"while waiting", func(*http.Request) (*http.Response, error) { return answer(503, "{}", "Retry-After", "60"), nil }},
+		{"while waiting",
+			func(*http.Request) (*http.Response, error) { return answer(503, "{}", "Retry-After", "60"), nil }},
 		{"while asking", func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
@@ -241,7 +253,8 @@ func TestSlowStreamIsNotDead(t *testing.T) {
 	slow := func(pause time.Duration) roundTripper {
 		return func(r *http.Request) (*http.Response, error) {
 			res := answer(200, "", "Content-Type", "text/event-stream")
-			pieces := append(slices.Repeat([]string{event}, 10), "data: {\"type\":\"response.completed\",\"response\":"+completed+"}\n\n")
+			pieces := append(slices.Repeat([]string{event}, 10),
+				"data: {\"type\":\"response.completed\",\"response\":"+completed+"}\n\n")
 			res.Body = &drip{pieces: pieces, pause: pause, ctx: r.Context()}
 			return res, nil
 		}

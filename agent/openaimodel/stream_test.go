@@ -29,7 +29,10 @@ func cutAt(data string, n int, err error) *http.Response {
 // Wherever a stream is cut, there is an error or the whole answer, never a part of it.
 func TestStreamCutAtEveryByte(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"text.sse", "calls.sse", "output_left_out.sse", "refusal.sse", "chat_text.sse", "chat_calls.sse", "chat_refusal.sse"} {
+	for _, file := range []string{
+		"text.sse", "calls.sse", "output_left_out.sse", "refusal.sse",
+		"chat_text.sse", "chat_calls.sse", "chat_refusal.sse",
+	} {
 		data := recorded(t, file)
 		whole := len(data) // the blank line at the end ends the last event
 		want, _, err := ask(t, newModel(t, replay(t, file), apiOf(file)), file)
@@ -38,7 +41,9 @@ func TestStreamCutAtEveryByte(t *testing.T) {
 		}
 		for _, end := range []error{io.EOF, io.ErrUnexpectedEOF} {
 			var n int
-			m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return cutAt(data, n, end), nil }), apiOf(file))
+			m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
+				return cutAt(data, n, end), nil
+			}), apiOf(file))
 			for n = range len(data) + 1 {
 				got, _, err := ask(t, m, file)
 				if (err == nil) != (n >= whole) {
@@ -47,7 +52,8 @@ func TestStreamCutAtEveryByte(t *testing.T) {
 				if err == nil && (got.ID != want.ID || len(got.Items) != len(want.Items) || got.Usage != want.Usage) {
 					t.Fatalf("%s cut after %d bytes: %+v", file, n, got)
 				}
-				if e, ok := errors.AsType[*openaimodel.Error](err); err != nil && (!ok || !strings.Contains(e.Error(), "cut short")) {
+				e, ok := errors.AsType[*openaimodel.Error](err)
+				if err != nil && (!ok || !strings.Contains(e.Error(), "cut short")) {
 					t.Fatalf("%s cut after %d bytes: %v", file, n, err)
 				}
 			}
@@ -61,7 +67,9 @@ func TestStreamWithAWrongByte(t *testing.T) {
 	for _, file := range []string{"calls.sse", "chat_calls.sse"} {
 		data := recorded(t, file)
 		var broken string
-		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) { return cutAt(broken, len(broken), io.EOF), nil }), apiOf(file))
+		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
+			return cutAt(broken, len(broken), io.EOF), nil
+		}), apiOf(file))
 		for n := range len(data) {
 			broken = data[:n] + "\x00" + data[n+1:]
 			if res, _, err := ask(t, m, file); err == nil && len(res.Items) > 2 {
@@ -83,9 +91,12 @@ func TestStreamInOtherShapes(t *testing.T) {
 		{"carriage returns", strings.ReplaceAll(data, "\n", "\r\n"), "text/event-stream", "Hello wörld"},
 		{"every event twice", twice.String(), "text/event-stream", "Hello wörld"},
 		{"text that repeats without numbers", "data: {\"type\":\"response.output_text.delta\",\"delta\":\"ha\"}\n\n" +
-			"data: {\"type\":\"response.output_text.delta\",\"delta\":\"ha\"}\n\n" + events[len(events)-2], "text/event-stream", "haha"},
-		{"a delta that is no text", strings.Replace(data, `"delta":"Hello"`, `"delta":{"x":1}`, 1), "text/event-stream", " wörld"},
-		{"a server that does not stream", recorded(t, "text.json"), "application/json", "Die Überweisung ist raus — 250\u00a0€ an <Acme> & Söhne."},
+			"data: {\"type\":\"response.output_text.delta\",\"delta\":\"ha\"}\n\n" + events[len(events)-2],
+			"text/event-stream", "haha"},
+		{"a delta that is no text", strings.Replace(data, `"delta":"Hello"`, `"delta":{"x":1}`, 1),
+			"text/event-stream", " wörld"},
+		{"a server that does not stream", recorded(t, "text.json"), "application/json",
+			"Die Überweisung ist raus — 250\u00a0€ an <Acme> & Söhne."},
 		{"events after the end", data + "data: {broken\n\n", "text/event-stream", "Hello wörld"},
 	} {
 		m := newModel(t, roundTripper(func(*http.Request) (*http.Response, error) {
@@ -175,14 +186,19 @@ func TestDeltasArriveBeforeTheEnd(t *testing.T) {
 		file, cut string
 		want      []agent.ModelDelta
 	}{
-		{"text.sse", `event: response.output_text.delta` + "\n" + `data: {"type":"response.output_text.delta","sequence_number":6`, []agent.ModelDelta{
+		{"text.sse", `event: response.output_text.delta` + "\n" + `data: {"type":"response.output_text.delta",` +
+			`"sequence_number":6`, []agent.ModelDelta{
 			{ItemID: "msg_s1", Text: "Hello"}, {ItemID: "msg_s1", Text: " wörld"},
 		}},
-		{"reasoning.sse", `event: response.reasoning_summary_text.delta` + "\n" + `data: {"type":"response.reasoning_summary_text.delta","sequence_number":4`, []agent.ModelDelta{
-			{ItemID: "rs_s5", Reasoning: "**Looking**"}, {ItemID: "rs_s5", Reasoning: " at it."}, {ItemID: "rs_s5", Reasoning: "\n\n"},
-			{ItemID: "rs_s5", Reasoning: "**Deciding**"}, {ItemID: "rs_s5", Reasoning: " now."}, {ItemID: "msg_s5", Text: "Done."},
+		{"reasoning.sse", `event: response.reasoning_summary_text.delta` + "\n" +
+			`data: {"type":"response.reasoning_summary_text.delta","sequence_number":4`, []agent.ModelDelta{
+			{ItemID: "rs_s5", Reasoning: "**Looking**"}, {ItemID: "rs_s5", Reasoning: " at it."},
+			{ItemID: "rs_s5", Reasoning: "\n\n"}, {ItemID: "rs_s5", Reasoning: "**Deciding**"},
+			{ItemID: "rs_s5", Reasoning: " now."}, {ItemID: "msg_s5", Text: "Done."},
 		}},
-		{"chat_text.sse", `data: {"id":"chatcmpl-S1","object":"chat.completion.chunk","created":1763721600,"model":"gpt-5.2-2025-12-11","service_tier":"default","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":" w`, []agent.ModelDelta{
+		{"chat_text.sse", `data: {"id":"chatcmpl-S1","object":"chat.completion.chunk","created":1763721600,` +
+			`"model":"gpt-5.2-2025-12-11","service_tier":"default","system_fingerprint":null,"choices":[{"index":0,` +
+			`"delta":{"content":" w`, []agent.ModelDelta{
 			{ItemID: "chatcmpl-S1", Text: "Hello"}, {ItemID: "chatcmpl-S1", Text: " wörld"},
 		}},
 	} {
@@ -212,10 +228,11 @@ func TestEmitThatStops(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"text.sse", "chat_text.sse"} {
 		n := 0
-		res, err := newModel(t, replay(t, file), apiOf(file)).RespondStream(t.Context(), &agent.ModelRequest{}, func(agent.ModelDelta) bool {
-			n++
-			return false
-		})
+		res, err := newModel(t, replay(t, file), apiOf(file)).RespondStream(t.Context(), &agent.ModelRequest{},
+			func(agent.ModelDelta) bool {
+				n++
+				return false
+			})
 		if err != nil || n != 1 || res.Items[0].Text != "Hello wörld" {
 			t.Errorf("%s: %d deltas, %+v, %v", file, n, res, err)
 		}
@@ -233,11 +250,13 @@ func TestNoRestartAfterADelta(t *testing.T) {
 		s := serve(t, says("one two three"))
 		s.Inject(openaidev.Fault{CutAfter: tt.cutAfter})
 		var text string
-		_, err := modelOf(t, s, nil).RespondStream(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}}, func(d agent.ModelDelta) bool {
+		req := &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}}
+		_, err := modelOf(t, s, nil).RespondStream(t.Context(), req, func(d agent.ModelDelta) bool {
 			text += d.Text
 			return true
 		})
-		if again := err == nil && text == "one two three"; again != (tt.requests == 2) || len(s.Requests()) != tt.requests {
+		again := err == nil && text == "one two three"
+		if again != (tt.requests == 2) || len(s.Requests()) != tt.requests {
 			t.Errorf("%s: text %q, err %v, %d requests, want %d", tt.why, text, err, len(s.Requests()), tt.requests)
 		}
 		if err != nil && !strings.HasPrefix("one two three", text) {
@@ -251,7 +270,8 @@ func TestFaultsOnTheWire(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{false, true} {
 		for i, fault := range []openaidev.Fault{
-			{Reset: true}, {CutAfter: -1}, {CutAfter: 1}, {CutAfter: 900}, {Status: 500}, {Status: 429, Header: http.Header{"Retry-After-Ms": {"1"}}},
+			{Reset: true}, {CutAfter: -1}, {CutAfter: 1}, {CutAfter: 900}, {Status: 500},
+			{Status: 429, Header: http.Header{"Retry-After-Ms": {"1"}}},
 			{Body: `{"id":`}, {Status: 503, Body: "<html>"}, {Hang: true}, {HangAfter: 700}, {Repeat: true}, {},
 		} {
 			t.Run(fmt.Sprintf("stream=%t,%d", stream, i), func(t *testing.T) {
@@ -274,7 +294,9 @@ func TestFaultsOnTheWire(t *testing.T) {
 }
 
 func FuzzStream(f *testing.F) {
-	for _, file := range []string{"text.sse", "calls.sse", "failed.sse", "incomplete.sse", "error_event.sse", "error_object.sse"} {
+	for _, file := range []string{
+		"text.sse", "calls.sse", "failed.sse", "incomplete.sse", "error_event.sse", "error_object.sse",
+	} {
 		f.Add(recorded(f, file), true)
 	}
 	for _, file := range []string{"text.json", "reasoning_and_calls.json", "failed.json", "error_401.json"} {
@@ -284,7 +306,9 @@ func FuzzStream(f *testing.F) {
 }
 
 func FuzzChat(f *testing.F) {
-	for _, file := range []string{"chat_text.sse", "chat_calls.sse", "chat_error.sse", "chat_length.sse", "chat_other_server.sse"} {
+	for _, file := range []string{
+		"chat_text.sse", "chat_calls.sse", "chat_error.sse", "chat_length.sse", "chat_other_server.sse",
+	} {
 		f.Add(recorded(f, file), true)
 	}
 	for _, file := range []string{"chat_text.json", "chat_calls.json", "chat_refusal.json", "chat_other_server.json"} {
@@ -314,7 +338,8 @@ func fuzzAnswers(f *testing.F, api openaimodel.API) {
 			}
 			body = completed
 			var refused *openaimodel.Error
-			if _, err := models[stream].Respond(t.Context(), &agent.ModelRequest{Items: res.Items}); err != nil && !errors.As(err, &refused) {
+			_, err := models[stream].Respond(t.Context(), &agent.ModelRequest{Items: res.Items})
+			if err != nil && !errors.As(err, &refused) {
 				t.Fatal(err)
 			}
 		}

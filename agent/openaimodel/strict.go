@@ -46,8 +46,9 @@ const maxStrictDepth = 10
 // strictKeywords are the keywords that the API takes in strict mode. Of those it only takes on newer models (minLength
 // and maxLength) none is here.
 var strictKeywords = []string{
-	"$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum", "exclusiveMinimum",
-	"format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern", "properties", "required", "title", "type",
+	"$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
+	"exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
+	"properties", "required", "title", "type",
 }
 
 var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}

@@ -11,7 +11,8 @@ import (
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	object := func(properties, required string) string {
-		return `{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`
+		return `{"type":"object","properties":{` + properties + `},"required":[` + required +
+			`],"additionalProperties":false}`
 	}
 	nested := func(levels int) string {
 		s := object(`"a":{"type":"string"}`, `"a"`)
@@ -25,10 +26,15 @@ func TestStrict(t *testing.T) {
 		want        bool
 	}{
 		{"no properties", object("", ""), true},
-		{"all required and closed", object(`"a":{"type":"number","minimum":0},"b":{"type":["string","null"],"enum":["x",null]}`, `"b","a"`), true},
-		{"a list of objects", object(`"a":{"type":"array","items":`+object(`"b":{"type":"integer"}`, `"b"`)+`,"minItems":1}`, `"a"`), true},
+		{"all required and closed",
+			object(`"a":{"type":"number","minimum":0},"b":{"type":["string","null"],"enum":["x",null]}`, `"b","a"`),
+			true},
+		{"a list of objects",
+			object(`"a":{"type":"array","items":`+object(`"b":{"type":"integer"}`, `"b"`)+`,"minItems":1}`, `"a"`),
+			true},
 		{"a choice", object(`"a":{"anyOf":[{"type":"string"},{"type":"null"}]}`, `"a"`), true},
-		{"definitions", `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],"additionalProperties":false,"$defs":{"x":{"type":"string"}}}`, true},
+		{"definitions", `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],` +
+			`"additionalProperties":false,"$defs":{"x":{"type":"string"}}}`, true},
 		{"itself", object(`"a":{"anyOf":[{"$ref":"#"},{"type":"null"}]}`, `"a"`), true},
 		{"a known format", object(`"a":{"type":"string","format":"uuid","pattern":"^[a-z]+$"}`, `"a"`), true},
 		{"a property named as a keyword", object(`"default":{"type":"string"}`, `"default"`), true},
@@ -37,14 +43,18 @@ func TestStrict(t *testing.T) {
 		{"no object", `{"type":"string"}`, false},
 		{"a list", `[]`, false},
 		{"open", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, false},
-		{"open for strings", `{"type":"object","properties":{},"required":[],"additionalProperties":{"type":"string"}}`, false},
+		{"open for strings",
+			`{"type":"object","properties":{},"required":[],"additionalProperties":{"type":"string"}}`, false},
 		{"one not required", object(`"a":{"type":"string"},"b":{"type":"string"}`, `"a"`), false},
 		{"required but not there", object(`"a":{"type":"string"}`, `"a","b"`), false},
 		{"required twice", object(`"a":{"type":"string"},"b":{"type":"string"}`, `"a","a"`), false},
 		{"no properties at all", `{"type":"object","additionalProperties":false}`, false},
-		{"a choice at the root", `{"type":"object","anyOf":[{"type":"object"}],"properties":{},"required":[],"additionalProperties":false}`, false},
+		{"a choice at the root", `{"type":"object","anyOf":[{"type":"object"}],"properties":{},"required":[],` +
+			`"additionalProperties":false}`, false},
 		{"open inside", object(`"a":{"type":"object","properties":{}}`, `"a"`), false},
-		{"open in a list", object(`"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}}`, `"a"`), false},
+		{"open in a list",
+			object(`"a":{"type":"array",`+
+				`"items":{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}}`, `"a"`), false},
 		{"a list of anything", object(`"a":{"type":"array"}`, `"a"`), false},
 		{"anything", object(`"a":{}`, `"a"`), false},
 		{"true as a schema", object(`"a":true`, `"a"`), false},

@@ -19,7 +19,8 @@ func encodeTool(t *agent.ToolDefinition) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return fmt.Appendf(nil, `{"type":"function",%s,"strict":%t,"parameters":%s}`, f.names, Strict(f.schema), f.schema), nil
+		return fmt.Appendf(nil,
+			`{"type":"function",%s,"strict":%t,"parameters":%s}`, f.names, Strict(f.schema), f.schema), nil
 	case agent.WireCustom:
 		names, err := encodeNames(t)
 		if err != nil {
@@ -83,7 +84,8 @@ type hostedTool struct {
 func checkHosted(t *agent.ToolDefinition) error {
 	var h hostedTool
 	if json.Unmarshal(t.Hosted, &h) != nil || h.Type == "" {
-		return fmt.Errorf("%w: tool %s: its hosted definition is not a JSON object with a type", agent.ErrConfig, t.Name)
+		return fmt.Errorf(
+			"%w: tool %s: its hosted definition is not a JSON object with a type", agent.ErrConfig, t.Name)
 	}
 	here := false
 	switch h.Type {
@@ -93,7 +95,9 @@ func checkHosted(t *agent.ToolDefinition) error {
 		here = h.Environment.Type == "" || h.Environment.Type == "local"
 	}
 	if here {
-		return fmt.Errorf("%w: tool %s: a hosted tool of type %s would be executed here, not by the provider", agent.ErrConfig, t.Name, h.Type)
+		return fmt.Errorf(
+			"%w: tool %s: a hosted tool of type %s would be executed here, not by the provider",
+			agent.ErrConfig, t.Name, h.Type)
 	}
 	return nil
 }

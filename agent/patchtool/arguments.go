@@ -9,7 +9,8 @@ import (
 )
 
 const parameters = `{"type":"object","properties":{"patch":{"type":"string","minLength":1,` +
-	`"description":"The patch, from *** Begin Patch to *** End Patch."}},"required":["patch"],"additionalProperties":false}`
+	`"description":"The patch, from *** Begin Patch to *** End Patch."}},` +
+	`"required":["patch"],"additionalProperties":false}`
 
 // nativeParameters is the schema of the provider's own form.
 const nativeParameters = `{"type":"object","properties":{` +

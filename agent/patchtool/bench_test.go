@@ -21,8 +21,13 @@ func thousand(b *testing.B, dir string) (forth, back *agent.ToolCall) {
 	for i := range 166 {
 		at := i * 30
 		for w, pair := range map[*strings.Builder][2]string{&there: {"line", "LINE"}, &home: {"LINE", "line"}} {
-			fmt.Fprintf(w, "@@\n \tline %d of the file, which does something\n-\t%s %d of the file, which does something\n+\t%s %d of the file, which does something\n"+
-				" \tline %d of the file, which does something\n \tline %d of the file, which does something\n", at, pair[0], at+1, pair[1], at+1, at+2, at+3)
+			fmt.Fprintf(w, "@@\n"+
+				" \tline %d of the file, which does something\n"+
+				"-\t%s %d of the file, which does something\n"+
+				"+\t%s %d of the file, which does something\n"+
+				" \tline %d of the file, which does something\n"+
+				" \tline %d of the file, which does something\n",
+				at, pair[0], at+1, pair[1], at+1, at+2, at+3)
 		}
 	}
 	lay(b, dir, map[string]string{filepath.Join("src", "file.go"): file.String()})

@@ -83,7 +83,9 @@ func (c *commit) run(ctx context.Context, edits []edit) (left []string, err erro
 		return left, cmp.Or(unknown, err)
 	}
 	if err := c.sync(); err != nil {
-		return nil, fmt.Errorf("all files are changed, but the disk did not confirm that they will be after a power failure: %w: %w", cause(err), agent.ErrOutcomeUnknown)
+		return nil, fmt.Errorf(
+			"all files are changed, but the disk did not confirm that they will be after a power failure: %w: %w",
+			cause(err), agent.ErrOutcomeUnknown)
 	}
 	return c.clean(true), nil
 }
@@ -168,15 +170,17 @@ func (s *step) write(name string) (err error) {
 
 var errChanged = errors.New("it was changed meanwhile")
 
-// keep gives the present file a second name, or makes a copy of it where there are no second names, and makes sure that it is
-// the file that was read.
+// keep gives the present file a second name, or makes a copy of it where there are no second names, and makes sure that
+// it is the file that was read.
 func (s *step) keep(name string) error {
 	if err := s.dir.Link(s.base, name); err == nil {
 		s.kept = name
 	} else if errors.Is(err, fs.ErrNotExist) {
 		return errChanged
 	} else {
-		old := step{edit: &edit{after: s.before.data, mode: s.before.info.Mode().Perm(), owner: s.before.info}, dir: s.dir}
+		old := step{
+			edit: &edit{after: s.before.data, mode: s.before.info.Mode().Perm(), owner: s.before.info}, dir: s.dir,
+		}
 		err := old.write(name)
 		s.kept = old.temp
 		if err != nil {
@@ -246,7 +250,9 @@ func (c *commit) undo(why error) error {
 	for _, s := range c.steps {
 		fmt.Fprintf(&b, "; %s %s", quote(s.path), s.state())
 	}
-	return fmt.Errorf("the patch is carried out in part: %w, and not all of it could be taken back%s: %w", why, b.String(), agent.ErrOutcomeUnknown)
+	return fmt.Errorf(
+		"the patch is carried out in part: %w, and not all of it could be taken back%s: %w",
+		why, b.String(), agent.ErrOutcomeUnknown)
 }
 
 func (s *step) takeBack() error {
@@ -269,7 +275,8 @@ func (s *step) state() string {
 	case s.before == nil:
 		return fmt.Sprintf("is new and should be removed (%v)", cause(s.stuck))
 	case s.remove:
-		return fmt.Sprintf("is removed and should be put back from %s (%v)", quote(path.Join(dir, s.kept)), cause(s.stuck))
+		return fmt.Sprintf(
+			"is removed and should be put back from %s (%v)", quote(path.Join(dir, s.kept)), cause(s.stuck))
 	}
 	return fmt.Sprintf("is changed and should be put back from %s (%v)", quote(path.Join(dir, s.kept)), cause(s.stuck))
 }

@@ -83,7 +83,9 @@ func try(t *testing.T, fail func(op, name string) error) (agent.ToolOutput, map[
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range manyBefore {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644)); err != nil {
+		path := filepath.Join(dir, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,8 +202,10 @@ func TestCannotBeUndone(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`"a" is changed and should be put back from "` + kept["a\n"] + `" (broken)`, `"new/deep/b" is new and should be removed (broken)`,
-		`"dir/b" is removed and should be put back from "` + kept["b\n"] + `" (broken)`, `"c" is removed and should be put back from "` + kept["c\n"] + `" (broken)`,
+		`"a" is changed and should be put back from "` + kept["a\n"] + `" (broken)`,
+		`"new/deep/b" is new and should be removed (broken)`,
+		`"dir/b" is removed and should be put back from "` + kept["b\n"] + `" (broken)`,
+		`"c" is removed and should be put back from "` + kept["c\n"] + `" (broken)`,
 		`"new/d" is new and should be removed (broken)`, `"e" is as before`,
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -255,7 +259,8 @@ func TestChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, patch, want string }{
-		{"changed", "*** Begin Patch\n*** Update File: a\n-a\n+A\n*** End Patch", `"a" cannot be kept: it was changed meanwhile`},
+		{"changed", "*** Begin Patch\n*** Update File: a\n-a\n+A\n*** End Patch",
+			`"a" cannot be kept: it was changed meanwhile`},
 		{"new", "*** Begin Patch\n*** Add File: b\n+B\n*** End Patch", `"b": file exists`},
 	} {
 		write("a", "a\n")
@@ -283,8 +288,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNewDirectoriesAreSynced makes sure that a new file can be found after a power failure: each directory on the way to
-// it is written through that has a new entry.
+// TestNewDirectoriesAreSynced makes sure that a new file can be found after a power failure: each directory on the way
+// to it is written through that has a new entry.
 func TestNewDirectoriesAreSynced(t *testing.T) {
 	t.Parallel()
 	d, err := Config{Root: t.TempDir()}.check()
@@ -309,7 +314,9 @@ func TestNewDirectoriesAreSynced(t *testing.T) {
 		{"x/other", []string{"x"}}, // control: nothing new above
 	} {
 		synced = nil
-		out, err := x.invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{"patch":"*** Begin Patch\n*** Add File: ` + tt.file + `\n+a\n*** End Patch"}`)})
+		out, err := x.invoke(t.Context(), &agent.ToolCall{
+			Arguments: json.RawMessage(`{"patch":"*** Begin Patch\n*** Add File: ` + tt.file + `\n+a\n*** End Patch"}`),
+		})
 		slices.Sort(synced)
 		if err != nil || out.Failed || !slices.Equal(synced, tt.want) {
 			t.Errorf("%s: synced %q, want %q (%+v, %v)", tt.file, synced, tt.want, out, err)
@@ -334,12 +341,15 @@ func TestContextEnds(t *testing.T) {
 		cancel(why)
 		return root.OpenRoot(name)
 	}}
-	_, err = x.invoke(ctx, &agent.ToolCall{Arguments: json.RawMessage(`{"patch":"*** Begin Patch\n*** Update File: a\n-a\n+A\n*** End Patch"}`)})
+	_, err = x.invoke(ctx, &agent.ToolCall{
+		Arguments: json.RawMessage(`{"patch":"*** Begin Patch\n*** Update File: a\n-a\n+A\n*** End Patch"}`),
+	})
 	if !errors.Is(err, why) || errors.Is(err, agent.ErrOutcomeUnknown) {
 		t.Errorf("got %v", err)
 	}
 	entries, err := os.ReadDir(dir)
-	if b, readErr := os.ReadFile(filepath.Join(dir, "a")); err != nil || readErr != nil || len(entries) != 1 || string(b) != "a\n" {
+	b, readErr := os.ReadFile(filepath.Join(dir, "a"))
+	if err != nil || readErr != nil || len(entries) != 1 || string(b) != "a\n" {
 		t.Errorf("%v, %q", entries, b)
 	}
 }

@@ -21,7 +21,8 @@ const (
 
 // Config declares a tool that applies patches.
 type Config struct {
-	// Name is the tool's; empty: [DefaultName]. Empty Description: one that explains the format. Version is as in [agent.Tool].
+	// Name is the tool's; empty: [DefaultName]. Empty Description: one that explains the format. Version is as in
+	// [agent.Tool].
 	Name, Description, Version string
 
 	// Root is the directory that patches are applied in. It must exist; links in it are followed once, by New.
@@ -55,7 +56,8 @@ func (c Config) check() (*declared, error) {
 	d.MaxPatch = cmp.Or(c.MaxPatch, DefaultMaxPatch)
 	switch {
 	case !supported:
-		return nil, d.wrong("type", "is not available on this system: files cannot be replaced safely here; it needs Linux, macOS or another Unix")
+		return nil, d.wrong("type", "is not available on this system: files cannot be replaced safely here; "+
+			"it needs Linux, macOS or another Unix")
 	case c.MaxFile < 0 || c.MaxPatch < 0:
 		return nil, d.wrong("max_file and max_patch", "must not be negative")
 	case c.Root == "":

@@ -16,8 +16,8 @@
 //
 // A hunk begins with @@ and, optionally, the text of a line that is above it in the file; several such lines narrow the
 // place down one after the other. Then come lines of context (after a space), removed lines (-) and added lines (+).
-// "*** End of File" after a hunk says that it is at the end. There are no line numbers: hunks are found by their context,
-// in order: exactly, or else but for white space at the ends of lines, or else at both ends.
+// "*** End of File" after a hunk says that it is at the end. There are no line numbers: hunks are found by their
+// context, in order: exactly, or else but for white space at the ends of lines, or else at both ends.
 //
 // The result is that of applyDiff in OpenAI's agents SDK, byte for byte, wherever only one can be meant; a test
 // compares them. Where that one takes the first of several places, the beginning of the file for lines that come
@@ -29,8 +29,9 @@
 // With Config.Native the tool is the provider's own, whose calls are one operation each; see [agent.WireApplyPatch].
 // There the last line of a new file has no line end, as in the SDK; in a patch every line of a new file has one.
 //
-// A decision is bound to the files as they are when people are asked: [agent.Tool.Preconditions] gives their digests and modes,
-// and finds out whether the patch applies at all, and whether the system would allow it, before anybody is asked.
+// A decision is bound to the files as they are when people are asked: [agent.Tool.Preconditions] gives their digests
+// and modes, and finds out whether the patch applies at all, and whether the system would allow it, before anybody is
+// asked.
 //
 // All files change or none. Everything is worked out in memory, written to new files beside the old ones, and only then
 // renamed into place; when that fails, what was renamed is put back. If even that fails the error wraps

@@ -39,7 +39,8 @@ func ExampleNew() {
 	}
 	call := &agent.ToolCall{Arguments: arguments}
 
-	facts, err := tool.Preconditions(context.Background(), call) // what people decide about, and what must still be so when it runs
+	// This is what people decide about, and what must still be so when it runs.
+	facts, err := tool.Preconditions(context.Background(), call)
 	fmt.Println(len(facts), facts[0][:24], err)
 	out, err := tool.Invoke(context.Background(), call)
 	fmt.Println(out.Text, err)

@@ -30,13 +30,15 @@ func TestDirectoryExchanged(t *testing.T) {
 			dir := t.TempDir()
 			in := func(name string) string { return filepath.Join(dir, name) }
 			for _, folder := range []string{"docs", ".git/hooks"} {
-				if err := errors.Join(os.MkdirAll(in(folder), 0o755), os.WriteFile(in(folder+"/pre-commit"), []byte("old\n"),
-					0o755)); err != nil {
+				hook := in(folder + "/pre-commit")
+				err := errors.Join(os.MkdirAll(in(folder), 0o755), os.WriteFile(hook, []byte("old\n"), 0o755))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
 			exchange := func() {
-				if err := errors.Join(os.Rename(in("docs"), in("moved")), os.Symlink(".git/hooks", in("docs"))); err != nil {
+				err := errors.Join(os.Rename(in("docs"), in("moved")), os.Symlink(".git/hooks", in("docs")))
+				if err != nil {
 					t.Error(err)
 				}
 			}

@@ -15,8 +15,8 @@ import (
 	"countersign/agent/patchtool"
 )
 
-// FuzzApply applies any text to a directory beside another: no panic, nothing outside changes or is found inside, a patch
-// that fails changes nothing, and nothing temporary stays.
+// FuzzApply applies any text to a directory beside another: no panic, nothing outside changes or is found inside, a
+// patch that fails changes nothing, and nothing temporary stays.
 func FuzzApply(f *testing.F) {
 	for _, file := range archive(f, "testdata/refuse/messages.txtar").Files {
 		f.Add(string(file.Data))
@@ -26,14 +26,18 @@ func FuzzApply(f *testing.F) {
 			f.Add(string(file.Data))
 		}
 	}
-	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: out/a\n-one\n+1\n*** Delete File: link\n*** Add File: dir/n/m\n+x\n*** End Patch")
+	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: out/a\n-one\n+1\n*** Delete File: link\n" +
+		"*** Add File: dir/n/m\n+x\n*** End Patch")
 	dir := f.TempDir()
 	root := filepath.Join(dir, "root")
 	reset := func(t testing.TB) map[string]string {
 		if err := os.RemoveAll(root); err != nil {
 			t.Fatal(err)
 		}
-		lay(t, dir, map[string]string{"root/a": "one\ntwo\nsame\nthree\nsame\n", "root/dir/file": "x\n", "root/crlf": "one\r\ntwo", "outside/secret": "secret\n"})
+		lay(t, dir, map[string]string{
+			"root/a": "one\ntwo\nsame\nthree\nsame\n", "root/dir/file": "x\n", "root/crlf": "one\r\ntwo",
+			"outside/secret": "secret\n",
+		})
 		for name, target := range map[string]string{"link": "../outside/secret", "out": "../outside", "in": "dir"} {
 			if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
 				t.Fatal(err)
@@ -57,7 +61,8 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		for name, data := range after {
-			if strings.Contains(name, ".countersign-") || strings.Contains(data, "secret\n") && name != "outside/secret" {
+			if strings.Contains(name, ".countersign-") ||
+				strings.Contains(data, "secret\n") && name != "outside/secret" {
 				t.Errorf("%s: %q", name, data)
 			}
 			if !strings.HasPrefix(name, "root") && before[name] != data {

@@ -27,7 +27,8 @@ func (h *hunk) heading(file *index, from int) (heading, error) {
 		case first && file.before(text, from, bare):
 		case p.follow(file, text, bare):
 		case h.marks > 1:
-			return p, fmt.Errorf("there is no line %s in the file after line %d; what follows @@ is a whole line of the file",
+			return p, fmt.Errorf(
+				"there is no line %s in the file after line %d; what follows @@ is a whole line of the file",
 				quote(text), p.next)
 		default:
 			p.absent = text
@@ -52,8 +53,8 @@ func (p *heading) problem() error {
 	case p.absent == "":
 		return nil
 	case strings.HasPrefix(p.absent, "-") && strings.HasSuffix(p.absent, "@@"):
-		return errors.New("there are no line numbers in this format; write @@ alone, or @@ and a line of the file above " +
-			"the hunk")
+		return errors.New("there are no line numbers in this format; " +
+			"write @@ alone, or @@ and a line of the file above the hunk")
 	}
 	return fmt.Errorf("there is no line %s in the file; what follows @@ is a whole line of it", quote(p.absent))
 }

@@ -102,7 +102,8 @@ func (x *index) find(want []string, from int, l likeness) (found []int, nearest 
 }
 
 func search(file, want []int, from int) (found []int, nearest miss) {
-	fallback := make([]int, len(want)+1) // for each number of matched lines, how many of them still match one further on
+	// fallback says, for each number of matched lines, how many of them still match one further on.
+	fallback := make([]int, len(want)+1)
 	for i, k := 1, 0; i < len(want); i++ {
 		for k > 0 && want[i] != want[k] {
 			k = fallback[k]

@@ -53,7 +53,8 @@ func leftovers(dir *os.Root, before time.Time) (names []string) {
 	defer f.Close()
 	entries, _ := f.ReadDir(-1) // those that were read count
 	for _, e := range entries {
-		if m := leftoverName.FindStringSubmatch(e.Name()); m != nil && e.Type().IsRegular() && begun(m[1]) < before.Unix() {
+		m := leftoverName.FindStringSubmatch(e.Name())
+		if m != nil && e.Type().IsRegular() && begun(m[1]) < before.Unix() {
 			names = append(names, e.Name())
 		}
 	}

@@ -97,9 +97,12 @@ func (h *hunk) sure(file *index, at int, same likeness, heading heading) error {
 	for l := exact; l <= same; l++ {
 		found, _ := file.find(h.old(), heading.from, l)
 		for _, other := range found {
-			if other != at && other+len(h.old()) <= file.end() { // what a final line end leaves is no line that is meant
-				return both(heading.problem(), fmt.Errorf("its context is in the file more than once, at lines %d and %d; "+
-					"add lines to it, or put an @@ line before it that is in the file only once", min(at, other)+1, max(at, other)+1))
+			// What a final line end leaves is no line that is meant.
+			if other != at && other+len(h.old()) <= file.end() {
+				return both(heading.problem(),
+					fmt.Errorf("its context is in the file more than once, at lines %d and %d; "+
+						"add lines to it, or put an @@ line before it that is in the file only once",
+						min(at, other)+1, max(at, other)+1))
 			}
 		}
 	}
@@ -114,7 +117,8 @@ func (h *hunk) insertion(file *index, heading heading) (int, error) {
 	case file.empty():
 		return heading.from, nil
 	case heading.found && !heading.unique:
-		return 0, fmt.Errorf("the line %s is in the file more than once; add lines of context", quote(h.headings[len(h.headings)-1]))
+		last := quote(h.headings[len(h.headings)-1])
+		return 0, fmt.Errorf("the line %s is in the file more than once; add lines of context", last)
 	case heading.found:
 		return heading.next, nil
 	}
@@ -133,8 +137,10 @@ func (m miss) describe(file *index, old []string, from int) error {
 	case m.matched == 0:
 		return fmt.Errorf("its context is not in the file after line %d: no line is %s", from, quote(old[0]))
 	case m.after >= file.end():
-		return fmt.Errorf("its context is not in the file after line %d: the nearest place ends with the file, and the patch has %s then", from, quote(old[m.matched]))
+		return fmt.Errorf("its context is not in the file after line %d: the nearest place ends with the file, "+
+			"and the patch has %s then", from, quote(old[m.matched]))
 	}
-	return fmt.Errorf("its context is not in the file after line %d: at the nearest place, line %d of the file is %s, and the patch has %s",
+	return fmt.Errorf("its context is not in the file after line %d: at the nearest place, line %d of the file "+
+		"is %s, and the patch has %s",
 		from, m.after+1, quote(file.lines[m.after]), quote(old[m.matched]))
 }

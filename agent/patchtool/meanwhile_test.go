@@ -24,8 +24,8 @@ func (m meddler) Intent(context.Context, agent.Effect) (*agent.ToolOutput, error
 
 func (m meddler) Done(context.Context, agent.Effect, agent.ToolOutput) error { return nil }
 
-// TestChangedMeanwhile has somebody change a file when the approval of a patch was compared with it for the last time and
-// nothing has been written yet. The patch would still fit; but that is not the file that people saw.
+// TestChangedMeanwhile has somebody change a file when the approval of a patch was compared with it for the last time
+// and nothing has been written yet. The patch would still fit; but that is not the file that people saw.
 func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{true, false} {
@@ -39,7 +39,9 @@ func TestChangedMeanwhile(t *testing.T) {
 		c := patch(t, "*** Begin Patch\n*** Update File: limits\n-daily: 1000\n+daily: 2000\n*** End Patch")
 		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
 			scripted.Calls(scripted.Call("c1", "apply_patch", string(c.Arguments))), scripted.Say("Done."))}
-		r := &agent.Runner{Journal: meddler{func() { lay(t, dir, map[string]string{"limits": "for: production\ndaily: 1000\n"}) }}}
+		r := &agent.Runner{
+			Journal: meddler{func() { lay(t, dir, map[string]string{"limits": "for: production\ndaily: 1000\n"}) }},
+		}
 		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("raise it")}, agent.RunOptions{})
 		if err == nil && asks {
 			if err = res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}); err == nil {
@@ -54,7 +56,9 @@ func TestChangedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		items := res.State.Items()
-		if told := items[2].Output; strings.Contains(string(got), "2000") == asks || strings.Contains(told, `Nothing was changed: "limits" is no longer`) != asks {
+		told := items[2].Output
+		if strings.Contains(string(got), "2000") == asks ||
+			strings.Contains(told, `Nothing was changed: "limits" is no longer`) != asks {
 			t.Errorf("asks %v: the file says %q, the model is told %q", asks, got, told)
 		}
 	}

@@ -116,7 +116,8 @@ func (p *parser) section() (section, error) {
 		p.next++
 		return s, p.body(&s)
 	}
-	return s, p.wrong("%s is no header of a file; those are %q, %q and %q, with a name after them", quote(p.peek()), markAdd, markUpdate, markDelete)
+	return s, p.wrong("%s is no header of a file; those are %q, %q and %q, with a name after them",
+		quote(p.peek()), markAdd, markUpdate, markDelete)
 }
 
 func (p *parser) body(s *section) (err error) {

@@ -51,7 +51,8 @@ func (h *hunk) old() []string {
 	return old
 }
 
-// withoutBlanks is the hunk without the empty lines at its end, which are often meant to set it off, and whether it has any.
+// withoutBlanks is the hunk without the empty lines at its end, which are often meant to set it off, and whether it has
+// any.
 func (h *hunk) withoutBlanks() (*hunk, bool) {
 	n := len(h.lines)
 	for n > 0 && h.lines[n-1].blank {

@@ -153,7 +153,8 @@ func TestCorpus(t *testing.T) {
 			name        string
 			patch, file func(string) string
 		}{
-			{"as it is", keep, keep}, {"files with CR LF", keep, crlf}, {"patch with CR LF", crlf, keep}, {"all with CR LF", crlf, crlf},
+			{"as it is", keep, keep}, {"files with CR LF", keep, crlf}, {"patch with CR LF", crlf, keep},
+			{"all with CR LF", crlf, crlf},
 			{"files without a last line end", keep, cut},
 		} {
 			t.Run(name+"/"+v.name, func(t *testing.T) {
@@ -165,7 +166,8 @@ func TestCorpus(t *testing.T) {
 				}
 				for file, data := range e.after {
 					after[file] = v.file(data)
-					if strings.Contains(e.patch, "*** Add File: "+file) || len(e.before[file]) == 0 && !strings.Contains(e.patch, "*** Move to: "+file) {
+					if strings.Contains(e.patch, "*** Add File: "+file) ||
+						len(e.before[file]) == 0 && !strings.Contains(e.patch, "*** Move to: "+file) {
 						after[file] = data // what is new ends its lines with LF
 					}
 				}
@@ -215,13 +217,18 @@ func TestRefusals(t *testing.T) {
 				if err.Error() != want {
 					t.Errorf("got  %v\nwant %s", err, want)
 				}
-				if syntax, ok := errors.AsType[*patchtool.SyntaxError](err); !ok || !strings.HasPrefix(want, fmt.Sprintf("line %d of the patch: ", syntax.Line)) {
+				syntax, ok := errors.AsType[*patchtool.SyntaxError](err)
+				if !ok || !strings.HasPrefix(want, fmt.Sprintf("line %d of the patch: ", syntax.Line)) {
 					t.Errorf("the error does not say which line: %#v", err)
 				}
-			} else if _, err := tool.Preconditions(t.Context(), c); err == nil || err.Error() != "the patch does not apply: "+want {
-				t.Errorf("got  %v\nwant %s", err, want)
+			} else {
+				_, err := tool.Preconditions(t.Context(), c)
+				if err == nil || err.Error() != "the patch does not apply: "+want {
+					t.Errorf("got  %v\nwant %s", err, want)
+				}
 			}
-			if out, err := tool.Invoke(t.Context(), c); err == nil && (!out.Failed || out.Text != "Nothing was changed: "+want+".") {
+			out, err := tool.Invoke(t.Context(), c)
+			if err == nil && (!out.Failed || out.Text != "Nothing was changed: "+want+".") {
 				t.Errorf("Invoke: %+v", out)
 			}
 			if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
@@ -242,14 +249,19 @@ func TestStaysInside(t *testing.T) {
 		{"a link inside", update("inner"), `"inner" is a symbolic link; name the file itself`},
 		{"a link to a directory outside", update("out/secret"), `"out" is a symbolic link; name the file itself`},
 		{"an added file in a linked directory", add("out/new"), `"out" is a symbolic link; name the file itself`},
-		{"an added file where a dangling link is", add("dangling"), `"dangling" is a symbolic link; name the file itself`},
+		{"an added file where a dangling link is", add("dangling"),
+			`"dangling" is a symbolic link; name the file itself`},
 		{"a removed link", "*** Delete File: link\n", `"link" is a symbolic link; name the file itself`},
-		{"a move out", "*** Update File: file\n*** Move to: out/file\n", `"out" is a symbolic link; name the file itself`},
+		{"a move out", "*** Update File: file\n*** Move to: out/file\n",
+			`"out" is a symbolic link; name the file itself`},
 		{"an absolute link", update("absolute/passwd"), `"absolute" is a symbolic link; name the file itself`},
 		{"a pipe", update("pipe"), `"pipe" is not a regular file`},
-		{"hidden characters", add("a\u202eb"), "line 2 of the patch: the name \"a\\u202eb\" has characters that cannot be seen"},
-		{"a hidden .git", add(".g\u200cit/hooks"), "line 2 of the patch: the name \".g\\u200cit/hooks\" has characters that cannot be seen"},
-		{"a no-break space", add("a\u00a0/b"), "line 2 of the patch: the name \"a\\u00a0/b\" has characters that cannot be seen"},
+		{"hidden characters", add("a\u202eb"),
+			"line 2 of the patch: the name \"a\\u202eb\" has characters that cannot be seen"},
+		{"a hidden .git", add(".g\u200cit/hooks"),
+			"line 2 of the patch: the name \".g\\u200cit/hooks\" has characters that cannot be seen"},
+		{"a no-break space", add("a\u00a0/b"),
+			"line 2 of the patch: the name \"a\\u00a0/b\" has characters that cannot be seen"},
 		{"a zero byte", add("a\x00b"), "line 2 of the patch: the name \"a\\x00b\" has characters that cannot be seen"},
 		{"two names of one file", update("file") + update("hard"), `"file" and "hard" are the same file`},
 	} {
@@ -259,13 +271,15 @@ func TestStaysInside(t *testing.T) {
 			lay(t, dir, map[string]string{"root/file": "x\n", "outside/secret": "x\n"})
 			root := filepath.Join(dir, "root")
 			for name, target := range map[string]string{
-				"link": "../outside/secret", "inner": "file", "out": "../outside", "dangling": "../outside/new", "absolute": "/etc",
+				"link": "../outside/secret", "inner": "file", "out": "../outside", "dangling": "../outside/new",
+				"absolute": "/etc",
 			} {
 				if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := errors.Join(syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600), os.Link(filepath.Join(root, "file"), filepath.Join(root, "hard"))); err != nil {
+			in := func(name string) string { return filepath.Join(root, name) }
+			if err := errors.Join(syscall.Mkfifo(in("pipe"), 0o600), os.Link(in("file"), in("hard"))); err != nil {
 				t.Fatal(err)
 			}
 			before := tree(t, dir)
@@ -290,7 +304,8 @@ func TestStaysInside(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		lay(t, dir, map[string]string{"file": "x\n"})
-		out, err := newTool(t, patchtool.Config{Root: dir}).Invoke(t.Context(), patch(t, "*** Begin Patch\n"+update("file")+add("new/é ü")+"*** End Patch\n"))
+		out, err := newTool(t, patchtool.Config{Root: dir}).Invoke(t.Context(),
+			patch(t, "*** Begin Patch\n"+update("file")+add("new/é ü")+"*** End Patch\n"))
 		if err != nil || out.Failed {
 			t.Errorf("%+v, %v: the cases above prove nothing", out, err)
 		}
@@ -310,7 +325,8 @@ func TestBindings(t *testing.T) {
 		tool.Attributes); diff != "" {
 		t.Errorf("binding (-want +got):\n%s", diff)
 	}
-	c := patch(t, "*** Begin Patch\n"+update("b")+"*** Update File: a\n*** Move to: new/a\n"+"*** Add File: c\n*** End Patch\n")
+	c := patch(t, "*** Begin Patch\n"+update("b")+
+		"*** Update File: a\n*** Move to: new/a\n*** Add File: c\n*** End Patch\n")
 	bind := func() []string {
 		t.Helper()
 		facts, err := tool.Preconditions(t.Context(), c)
@@ -334,7 +350,8 @@ func TestModesAndOwners(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lay(t, dir, map[string]string{"run": "x\n", "old": "x\n"})
-	if err := errors.Join(os.Chmod(filepath.Join(dir, "run"), 0o751), os.Chmod(filepath.Join(dir, "old"), 0o600)); err != nil {
+	err := errors.Join(os.Chmod(filepath.Join(dir, "run"), 0o751), os.Chmod(filepath.Join(dir, "old"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if os.Getuid() == 0 {
@@ -343,7 +360,9 @@ func TestModesAndOwners(t *testing.T) {
 		}
 	}
 	tool := newTool(t, patchtool.Config{Root: dir})
-	if out, err := tool.Invoke(t.Context(), patch(t, "*** Begin Patch\n"+update("run")+"*** Update File: old\n*** Move to: moved\n-x\n+y\n"+add("new")+"*** End Patch")); err != nil || out.Failed {
+	out, err := tool.Invoke(t.Context(), patch(t, "*** Begin Patch\n"+update("run")+
+		"*** Update File: old\n*** Move to: moved\n-x\n+y\n"+add("new")+"*** End Patch"))
+	if err != nil || out.Failed {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	want := map[string]string{"./": "", "run": "-rwxr-x--x y\n", "moved": "-rw------- y\n", "new": "-rw-r--r-- y\n"}
@@ -362,18 +381,27 @@ func TestModesAndOwners(t *testing.T) {
 func TestLimitsAndPatterns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	lay(t, dir, map[string]string{"a": "x\n", "big": strings.Repeat("x", 101), "docs/deep/er/a.md": "x\n", "docs/a.md": "x\n", "docs/a.go": "x\n"})
+	lay(t, dir, map[string]string{
+		"a": "x\n", "big": strings.Repeat("x", 101), "docs/deep/er/a.md": "x\n", "docs/a.md": "x\n", "docs/a.go": "x\n",
+	})
 	for _, c := range []struct {
 		cfg         patchtool.Config
 		patch, want string
 	}{
-		{patchtool.Config{MaxFile: 100}, update("big"), `"big" has 101 bytes, and this tool changes files of at most 100`},
-		{patchtool.Config{MaxFile: 100}, "*** Update File: a\n-x\n+" + strings.Repeat("y", 100) + "\n", `"a" would have 101 bytes, and this tool changes files of at most 100`},
-		{patchtool.Config{MaxFile: 100}, "*** Add File: n\n+" + strings.Repeat("y", 100) + "\n", `"n" would have 101 bytes, and this tool changes files of at most 100`},
-		{patchtool.Config{MaxPatch: 40}, add("n"), "the patch has 49 bytes, and at most 40 are applied at once; send it in parts"},
-		{patchtool.Config{Allow: []string{"docs/**/*.md"}}, update("docs/a.go"), `"docs/a.go" is none of the files that this tool may touch: docs/**/*.md`},
-		{patchtool.Config{Allow: []string{"docs/*.md", "a"}}, update("docs/deep/er/a.md"), `"docs/deep/er/a.md" is none of the files that this tool may touch: docs/*.md, a`},
-		{patchtool.Config{Allow: []string{"docs/**"}}, "*** Update File: docs/a.md\n*** Move to: a2\n", `"a2" is none of the files that this tool may touch: docs/**`},
+		{patchtool.Config{MaxFile: 100}, update("big"),
+			`"big" has 101 bytes, and this tool changes files of at most 100`},
+		{patchtool.Config{MaxFile: 100}, "*** Update File: a\n-x\n+" + strings.Repeat("y", 100) + "\n",
+			`"a" would have 101 bytes, and this tool changes files of at most 100`},
+		{patchtool.Config{MaxFile: 100}, "*** Add File: n\n+" + strings.Repeat("y", 100) + "\n",
+			`"n" would have 101 bytes, and this tool changes files of at most 100`},
+		{patchtool.Config{MaxPatch: 40}, add("n"),
+			"the patch has 49 bytes, and at most 40 are applied at once; send it in parts"},
+		{patchtool.Config{Allow: []string{"docs/**/*.md"}}, update("docs/a.go"),
+			`"docs/a.go" is none of the files that this tool may touch: docs/**/*.md`},
+		{patchtool.Config{Allow: []string{"docs/*.md", "a"}}, update("docs/deep/er/a.md"),
+			`"docs/deep/er/a.md" is none of the files that this tool may touch: docs/*.md, a`},
+		{patchtool.Config{Allow: []string{"docs/**"}}, "*** Update File: docs/a.md\n*** Move to: a2\n",
+			`"a2" is none of the files that this tool may touch: docs/**`},
 		{patchtool.Config{Allow: []string{"docs/**/*.md"}}, update("docs/deep/er/a.md") + update("docs/a.md"), ""},
 		{patchtool.Config{Allow: []string{"**"}}, update("docs/deep/er/a.md") + update("a"), ""},
 		{patchtool.Config{Allow: []string{"**/er/*"}}, update("docs/deep/er/a.md"), ""},
@@ -404,20 +432,25 @@ func TestConfig(t *testing.T) {
 		want string
 	}{
 		{patchtool.Config{}, "root is missing; name the directory that patches are applied in"},
-		{patchtool.Config{Root: dir + "/no", WrittenRoot: "${A}/no"}, "root ${A}/no cannot be used: no such file or directory"},
+		{patchtool.Config{Root: dir + "/no", WrittenRoot: "${A}/no"},
+			"root ${A}/no cannot be used: no such file or directory"},
 		{patchtool.Config{Root: dir + "/file", WrittenRoot: "${A}"}, "root ${A} is not a directory"},
 		{patchtool.Config{Root: dir, MaxFile: -1}, "max_file and max_patch must not be negative"},
 		{patchtool.Config{Root: dir, Allow: []string{"../x"}}, `allow "../x" is no pattern of a name below the root`},
-		{patchtool.Config{Root: dir, Allow: []string{"a**/x"}}, `allow "a**/x" has ** in a name; it stands for whole directories, as in src/**/*.go`},
-		{patchtool.Config{Root: dir, Allow: []string{"[a"}}, `allow "[a" is no pattern: a bracket or a backslash in it has no end`},
+		{patchtool.Config{Root: dir, Allow: []string{"a**/x"}},
+			`allow "a**/x" has ** in a name; it stands for whole directories, as in src/**/*.go`},
+		{patchtool.Config{Root: dir, Allow: []string{"[a"}},
+			`allow "[a" is no pattern: a bracket or a backslash in it has no end`},
 	} {
 		_, err := patchtool.New(c.cfg)
-		if want := `configuration: patch tool "apply_patch": ` + c.want; !errors.Is(err, agent.ErrConfig) || err.Error() != want {
+		want := `configuration: patch tool "apply_patch": ` + c.want
+		if !errors.Is(err, agent.ErrConfig) || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", c.cfg, err, want)
 		}
 	}
 	tool := newTool(t, patchtool.Config{Root: dir})
-	if ask, err := tool.NeedsApproval(t.Context(), patch(t, "")); !ask || err != nil || tool.Idempotent || tool.Kind != agent.KindApplyPatch || !json.Valid(tool.Parameters) {
+	ask, err := tool.NeedsApproval(t.Context(), patch(t, ""))
+	if !ask || err != nil || tool.Idempotent || tool.Kind != agent.KindApplyPatch || !json.Valid(tool.Parameters) {
 		t.Errorf("got %+v", tool)
 	}
 	other := newTool(t, patchtool.Config{Root: dir, MaxFile: 5, MaxPatch: 5})
@@ -438,12 +471,16 @@ func TestNative(t *testing.T) {
 		arguments map[string]string
 		want      string
 	}{
-		{map[string]string{"type": "create_file", "path": "new", "diff": "+x\n+y\n"}, "The patch is applied.\nadded new (+2)"},
-		{map[string]string{"type": "create_file", "path": "empty", "diff": ""}, "The patch is applied.\nadded empty (+0)"},
-		{map[string]string{"type": "update_file", "path": "a", "diff": "@@\n one\n-two\n+2\n"}, "The patch is applied.\nupdated a (+1 -1)"},
+		{map[string]string{"type": "create_file", "path": "new", "diff": "+x\n+y\n"},
+			"The patch is applied.\nadded new (+2)"},
+		{map[string]string{"type": "create_file", "path": "empty", "diff": ""},
+			"The patch is applied.\nadded empty (+0)"},
+		{map[string]string{"type": "update_file", "path": "a", "diff": "@@\n one\n-two\n+2\n"},
+			"The patch is applied.\nupdated a (+1 -1)"},
 		{map[string]string{"type": "delete_file", "path": "gone"}, "The patch is applied.\ndeleted gone"},
 		{map[string]string{"type": "update_file", "path": "a", "diff": "@@\n-two\n+2\n"},
-			`Nothing was changed: "a", hunk 1 (line 1 of the patch): its context is not in the file after line 0: no line is "two".`},
+			`Nothing was changed: "a", hunk 1 (line 1 of the patch): ` +
+				`its context is not in the file after line 0: no line is "two".`},
 	} {
 		out, err := tool.Invoke(t.Context(), call(t, c.arguments))
 		if err != nil || out.Text != c.want || out.Failed != strings.HasPrefix(c.want, "Nothing") {
@@ -453,20 +490,21 @@ func TestNative(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "one\n2\n", "new": "x\ny", "empty": ""}, contents(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	for arguments, want := range map[string]string{
-		`{"patch":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`: "type and path are missing",
-		`{"type":"update_file"}`:                                            "type and path are both needed",
-		`{"type":"rename","path":"a"}`:                                      `type must be create_file, update_file or delete_file, not "rename"`,
-		`{"type":"update_file","path":"../a","diff":"-x"}`:                  `"../a" leads out of the tool's directory`,
-		`{"type":"update_file","path":"a","diff":""}`:                       "line 1 of the patch: the diff changes nothing",
-		`{"type":"update_file","path":"a","diff":"-x\n*** Delete File: b"}`: `line 2 of the patch: "*** Delete File: b" does not belong into a diff of one file`,
-		`{"type":"delete_file","path":"a","diff":"-x"}`:                     "a file is deleted without a diff",
-		`{"type":"delete_file","path":"a","diff":null,"patch":"x"}`:         "give either patch, or type, path and diff",
-		`{"type":"delete_file","path":"a","mode":1}`:                        `there is no member "mode"`,
-		`{"type":"delete_file","path":5}`:                                   "path must not be number",
+	for _, c := range []struct{ arguments, want string }{
+		{`{"patch":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`, "type and path are missing"},
+		{`{"type":"update_file"}`, "type and path are both needed"},
+		{`{"type":"rename","path":"a"}`, `type must be create_file, update_file or delete_file, not "rename"`},
+		{`{"type":"update_file","path":"../a","diff":"-x"}`, `"../a" leads out of the tool's directory`},
+		{`{"type":"update_file","path":"a","diff":""}`, "line 1 of the patch: the diff changes nothing"},
+		{`{"type":"update_file","path":"a","diff":"-x\n*** Delete File: b"}`,
+			`line 2 of the patch: "*** Delete File: b" does not belong into a diff of one file`},
+		{`{"type":"delete_file","path":"a","diff":"-x"}`, "a file is deleted without a diff"},
+		{`{"type":"delete_file","path":"a","diff":null,"patch":"x"}`, "give either patch, or type, path and diff"},
+		{`{"type":"delete_file","path":"a","mode":1}`, `there is no member "mode"`},
+		{`{"type":"delete_file","path":5}`, "path must not be number"},
 	} {
-		if err := tool.Validate(json.RawMessage(arguments)); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", arguments, err, want)
+		if err := tool.Validate(json.RawMessage(c.arguments)); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.arguments, err, c.want)
 		}
 	}
 	function := newTool(t, patchtool.Config{Root: dir})
@@ -479,7 +517,8 @@ func TestNative(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	got, err := patchtool.Explain(patch(t, "*** Begin Patch\n"+update("a")+"@@\n+z\n*** Update File: b\n*** Move to: c\n"+add("d")+"*** Delete File: e\n*** End Patch").Arguments)
+	got, err := patchtool.Explain(patch(t, "*** Begin Patch\n"+update("a")+"@@\n+z\n"+
+		"*** Update File: b\n*** Move to: c\n"+add("d")+"*** Delete File: e\n*** End Patch").Arguments)
 	if err != nil {
 		t.Fatal(err)
 	}

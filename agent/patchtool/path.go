@@ -45,8 +45,8 @@ func checkPath(name string) error {
 
 // hidden reports characters that are not seen, or that change how others are seen.
 func hidden(r rune) bool {
-	return r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) ||
-		r != ' ' && unicode.IsSpace(r) || r == '\u2800'
+	return r != ' ' && (!unicode.IsGraphic(r) || unicode.IsSpace(r)) || r == '\u2800' ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // checkPattern refuses patterns that mean nothing.

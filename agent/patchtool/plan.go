@@ -33,7 +33,8 @@ func (e *edit) fact() string {
 	if e.before == nil {
 		return e.path + " absent"
 	}
-	return fmt.Sprintf("%s sha256:%x mode %04o", e.path, sha256.Sum256([]byte(e.before.data)), e.before.info.Mode().Perm())
+	return fmt.Sprintf(
+		"%s sha256:%x mode %04o", e.path, sha256.Sum256([]byte(e.before.data)), e.before.info.Mode().Perm())
 }
 
 const (
@@ -42,10 +43,12 @@ const (
 	maxTotal = 16
 )
 
-// plan works out what a patch does to the files as they are now. Nothing is written. Its error's text is made for the model.
+// plan works out what a patch does to the files as they are now. Nothing is written. Its error's text is made for the
+// model.
 func (d *declared) plan(ctx context.Context, root *os.Root, sections []section) ([]edit, error) {
 	if len(sections) > maxFiles {
-		return nil, fmt.Errorf("the patch is for %d files, and at most %d are changed at once; send it in parts", len(sections), maxFiles)
+		return nil, fmt.Errorf(
+			"the patch is for %d files, and at most %d are changed at once; send it in parts", len(sections), maxFiles)
 	}
 	var edits []edit
 	total := 0
@@ -61,7 +64,8 @@ func (d *declared) plan(ctx context.Context, root *os.Root, sections []section) 
 			}
 		}
 		if total > 2*maxTotal*d.MaxFile {
-			return nil, fmt.Errorf("the patch is for files of more than %d bytes together; send it in parts", maxTotal*d.MaxFile)
+			return nil, fmt.Errorf(
+				"the patch is for files of more than %d bytes together; send it in parts", maxTotal*d.MaxFile)
 		}
 		edits = append(edits, more...)
 	}
@@ -111,7 +115,8 @@ func (d *declared) creation(root *os.Root, e edit) ([]edit, error) {
 	case err != nil:
 		return nil, err
 	case info != nil:
-		return nil, fmt.Errorf("%s is there already; change it with %q, or delete it in a patch before", quote(e.path), markUpdate)
+		return nil, fmt.Errorf("%s is there already; change it with %q, or delete it in a patch before",
+			quote(e.path), markUpdate)
 	case len(e.after) > d.MaxFile:
 		return nil, tooLarge(e.path, "would have", int64(len(e.after)), d.MaxFile)
 	}
@@ -173,7 +178,8 @@ func (d *declared) read(root *os.Root, s *section) (*present, error) {
 	case info.Size() > int64(d.MaxFile):
 		return nil, tooLarge(name, "has", info.Size(), d.MaxFile)
 	case s.op != Delete && info.Mode()&special != 0:
-		return nil, fmt.Errorf("%s runs with other rights than its user's (%v); change it by hand", quote(name), info.Mode())
+		return nil, fmt.Errorf("%s runs with other rights than its user's (%v); change it by hand",
+			quote(name), info.Mode())
 	}
 	_, base := folder(name)
 	f, err := dir.OpenFile(base, os.O_RDONLY|nonblocking, 0)
@@ -201,10 +207,12 @@ func distinct(edits []edit) error {
 		for j := range i {
 			a, b := &edits[j], &edits[i]
 			if a.before == nil && b.before == nil && (inside(a.path, b.path) || inside(b.path, a.path)) {
-				return fmt.Errorf("%s and %s cannot both be files: one would be a directory", quote(a.path), quote(b.path))
+				return fmt.Errorf(
+					"%s and %s cannot both be files: one would be a directory", quote(a.path), quote(b.path))
 			}
 			if a.path == b.path {
-				return fmt.Errorf("%s is in the patch twice; put all that happens to it under one header", quote(a.path))
+				return fmt.Errorf(
+					"%s is in the patch twice; put all that happens to it under one header", quote(a.path))
 			}
 			if a.before != nil && b.before != nil && os.SameFile(a.before.info, b.before.info) {
 				return fmt.Errorf("%s and %s are the same file", quote(a.path), quote(b.path))
@@ -234,7 +242,8 @@ func unchanged(edits []edit, seen []string) error {
 	}
 	for i := range edits {
 		if !slices.Contains(seen, edits[i].fact()) {
-			return fmt.Errorf("%s is no longer what it was when this patch was decided about; look at it again", quote(edits[i].path))
+			return fmt.Errorf(
+				"%s is no longer what it was when this patch was decided about; look at it again", quote(edits[i].path))
 		}
 	}
 	return nil

@@ -110,7 +110,8 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{"a", "b", "a ", " a"})
-		file, want := rapid.SliceOfN(word, 0, 20).Draw(t, "file"), rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "a ", "c"}), 1, 4).Draw(t, "want")
+		file := rapid.SliceOfN(word, 0, 20).Draw(t, "file")
+		want := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "a ", "c"}), 1, 4).Draw(t, "want")
 		from := rapid.IntRange(0, 21).Draw(t, "from")
 		for _, l := range []likeness{exact, trimmed, bare} {
 			var plain []int
@@ -144,7 +145,8 @@ func TestSplitJoin(t *testing.T) {
 
 // FuzzParse looks for patches that make the parser panic, or that mean something else when written down again.
 func FuzzParse(f *testing.F) {
-	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@ x\n@@ y\n a\n-b\n+c\n\n@@\n-z\n*** End of File\n*** Add File: n\n+x\n*** Delete File: d\n*** End Patch\n")
+	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@ x\n@@ y\n a\n-b\n+c\n\n@@\n-z\n*** End of File\n" +
+		"*** Add File: n\n+x\n*** Delete File: d\n*** End Patch\n")
 	f.Add("*** Begin Patch\r\n*** Update File: a\r\n-a\r\n+b\r\n*** End Patch\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		sections, err := parse(text)

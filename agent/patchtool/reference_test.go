@@ -142,24 +142,21 @@ func TestLikeTheReference(t *testing.T) {
 
 // known are the forms in which differences were found.
 var known = []example{
-	{Diff: "+a\n+b\n", Create: true}, {Diff: "+a\n+\n", Create: true}, {Diff: "", Create: true}, {Diff: "+a\r\n+b\r\n",
-		Create: true},
-	{Diff: "+a\nb", Create: true}, {Diff: "+a\n*** End Patch\n", Create: true},
-	{Input: "", Diff: "+a\n"}, {Input: "", Diff: "@@\n+a\n*** End of File\n"}, {Input: "\n",
-		Diff: "+a\n*** End of File\n"},
-	{Input: "a", Diff: " a\n+b\n"}, {Input: "a\n", Diff: " a\n+b\n*** End of File"}, {Input: "a\nb\n", Diff: " a\n-b\n"},
-	{Input: "a\r\nb\r\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n",
-		Diff: " a\r\n+c\r\n"}, {Input: "a\r\n", Diff: "-a\r\r\n+b"},
+	{Diff: "+a\n+b\n", Create: true}, {Diff: "+a\n+\n", Create: true}, {Diff: "", Create: true},
+	{Diff: "+a\r\n+b\r\n", Create: true}, {Diff: "+a\nb", Create: true}, {Diff: "+a\n*** End Patch\n", Create: true},
+	{Input: "", Diff: "+a\n"}, {Input: "", Diff: "@@\n+a\n*** End of File\n"},
+	{Input: "\n", Diff: "+a\n*** End of File\n"}, {Input: "a", Diff: " a\n+b\n"},
+	{Input: "a\n", Diff: " a\n+b\n*** End of File"}, {Input: "a\nb\n", Diff: " a\n-b\n"},
+	{Input: "a\r\nb\r\n", Diff: "-a\n+c\n"}, {Input: "a\r\nb\n", Diff: "-a\n+c\n"},
+	{Input: "a\r\nb\n", Diff: " a\r\n+c\r\n"}, {Input: "a\r\n", Diff: "-a\r\r\n+b"},
 	{Input: "h\na\nb\n", Diff: "@@ h\n-a\n+x\n@@ h\n-b\n+y\n"}, {Input: "a\nh\nb\n", Diff: "-a\n+x\n@@ h\n-b\n"},
-	{Input: "a\nb\n", Diff: "@@ nowhere\n-b\n+c"},
-	{Input: "a\nb\n", Diff: "@@ -1,2 +1,2 @@\n-b\n+c"}, {Input: "a\nb\n", Diff: "@@\n@@ nowhere\n-b\n+c"},
-	{Input: "  a\nb\n", Diff: "-a\n+c"},
-	{Input: "a\n\u00a0b\u2003\n", Diff: "-b\n+c"}, {Input: "a\n\ufeffb\n", Diff: "-b\n+c"}, {Input: "a\n\u0085b\n",
-		Diff: "-b\n+c"},
-	{Input: "a\nb\n", Diff: "-a\n*** End of File\n"}, {Input: "a\nb", Diff: "-b\n+c\n*** End of File\n"}, {Input: "a\nb\n",
-		Diff: " b\n-\n"},
-	{Input: "a\nb\nc\n", Diff: " a\n@@\n-c\n+d\n"}, {Input: "a\nb\n", Diff: "+x\n-a\n+y\n b\n"}, {Input: "a\n",
-		Diff: "-a\n+b\n*** End Patch\n"},
+	{Input: "a\nb\n", Diff: "@@ nowhere\n-b\n+c"}, {Input: "a\nb\n", Diff: "@@ -1,2 +1,2 @@\n-b\n+c"},
+	{Input: "a\nb\n", Diff: "@@\n@@ nowhere\n-b\n+c"}, {Input: "  a\nb\n", Diff: "-a\n+c"},
+	{Input: "a\n\u00a0b\u2003\n", Diff: "-b\n+c"}, {Input: "a\n\ufeffb\n", Diff: "-b\n+c"},
+	{Input: "a\n\u0085b\n", Diff: "-b\n+c"}, {Input: "a\nb\n", Diff: "-a\n*** End of File\n"},
+	{Input: "a\nb", Diff: "-b\n+c\n*** End of File\n"}, {Input: "a\nb\n", Diff: " b\n-\n"},
+	{Input: "a\nb\nc\n", Diff: " a\n@@\n-c\n+d\n"}, {Input: "a\nb\n", Diff: "+x\n-a\n+y\n b\n"},
+	{Input: "a\n", Diff: "-a\n+b\n*** End Patch\n"},
 }
 
 // generated makes examples of few different lines, so that contexts are found, missed, and found twice. It is the same

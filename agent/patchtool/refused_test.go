@@ -22,12 +22,13 @@ func TestNobodyIsAskedAboutTheImpossible(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool := newTool(t, patchtool.Config{Root: dir})
+	const move = "*** Update File: old\n*** Move to: new\n"
 	for text, want := range map[string]string{
-		add("a") + add("a/b"):   `"a" and "a/b" cannot both be files`,
-		add("a/b/c") + add("a"): `"a/b/c" and "a" cannot both be files`,
-		update("helper"):        `"helper" runs with other rights`,
-		"*** Update File: old\n*** Move to: new\n" + "-x\n+y\n" + add("new/b"): `"new" and "new/b" cannot both be files`,
-		"*** Update File: helper\n*** Move to: moved\n":                        `"helper" runs with other rights`,
+		add("a") + add("a/b"):                           `"a" and "a/b" cannot both be files`,
+		add("a/b/c") + add("a"):                         `"a/b/c" and "a" cannot both be files`,
+		update("helper"):                                `"helper" runs with other rights`,
+		move + "-x\n+y\n" + add("new/b"):                `"new" and "new/b" cannot both be files`,
+		"*** Update File: helper\n*** Move to: moved\n": `"helper" runs with other rights`,
 	} {
 		c := patch(t, "*** Begin Patch\n"+text+"*** End Patch")
 		if facts, err := tool.Preconditions(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {

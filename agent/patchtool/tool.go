@@ -13,7 +13,8 @@ import (
 	"countersign/agent"
 )
 
-const description = `Change text files with a patch. People are asked before it is applied; all of it is applied, or nothing. Format:
+const description = `Change text files with a patch. People are asked before it is applied; ` +
+	`all of it is applied, or nothing. Format:
 *** Begin Patch
 *** Update File: path/of/file
 @@ a whole line of the file above the change, to find the place (optional)
@@ -24,8 +25,8 @@ const description = `Change text files with a patch. People are asked before it 
 +each line of it after a plus
 *** Delete File: path/of/old/file
 *** End Patch
-After an Update header, "*** Move to: new/path" renames the file. Give three lines of context around a change; context must be in the file exactly, and only in one place. ` +
-	`Paths are relative to the tool's directory.`
+After an Update header, "*** Move to: new/path" renames the file. Give three lines of context around a change; ` +
+	`context must be in the file exactly, and only in one place. Paths are relative to the tool's directory.`
 
 // tool applies the patches of one declaration.
 type tool struct {
@@ -46,8 +47,8 @@ func New(cfg Config) (agent.Tool, error) {
 func (t *tool) tool() agent.Tool {
 	made := agent.Tool{
 		Name: t.Name, Description: cmp.Or(t.Description, description), Version: t.Version, Kind: agent.KindApplyPatch,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Attributes: t.binding(), Preconditions: t.bind, Touches: t.touches,
-		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Attributes: t.binding(), Preconditions: t.bind,
+		Touches: t.touches, NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if t.Native {
 		made.Wire, made.Parameters = agent.WireApplyPatch, json.RawMessage(nativeParameters)
@@ -71,7 +72,8 @@ func (t *tool) sections(raw json.RawMessage) ([]section, error) {
 	case !native && t.Native:
 		return nil, errors.New("type and path are missing")
 	case size > t.MaxPatch:
-		return nil, fmt.Errorf("the patch has %d bytes, and at most %d are applied at once; send it in parts", size, t.MaxPatch)
+		return nil, fmt.Errorf(
+			"the patch has %d bytes, and at most %d are applied at once; send it in parts", size, t.MaxPatch)
 	}
 	return sections, nil
 }
@@ -112,7 +114,9 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	case err != nil && ctx.Err() != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: nothing was changed: %w", t.Name, context.Cause(ctx))
 	case err != nil:
-		return agent.ToolOutput{Text: "Nothing was changed: " + err.Error() + "." + remains(left, kept), Failed: true}, nil
+		return agent.ToolOutput{
+			Text: "Nothing was changed: " + err.Error() + "." + remains(left, kept), Failed: true,
+		}, nil
 	}
 	var b strings.Builder
 	b.WriteString("The patch is applied.")
@@ -129,8 +133,8 @@ func remains(left, kept []string) (text string) {
 		text = "\nThese could not be removed and mean nothing any more: " + strings.Join(left, ", ")
 	}
 	if len(kept) > 0 {
-		text += "\nA patch that was cut short left these, which alone hold what was there before it: " + strings.Join(kept,
-			", ")
+		text += "\nA patch that was cut short left these, which alone hold what was there before it: " +
+			strings.Join(kept, ", ")
 	}
 	return text
 }

@@ -1,6 +1,6 @@
-// Package rawtool makes tools whose JSON Schema is written out, for programs that read schemas instead of having Go types
-// (for those there is [agent.NewTool]). It stands beside package agent because that imports the standard library only,
-// and a validator of JSON Schema is not in it.
+// Package rawtool makes tools whose JSON Schema is written out, for programs that read schemas instead of having Go
+// types (for those there is [agent.NewTool]). It stands beside package agent because that imports the standard library
+// only, and a validator of JSON Schema is not in it.
 package rawtool
 
 import (
@@ -31,9 +31,9 @@ func New(
 }
 
 // Validator returns a check of arguments against a JSON Schema (draft 2020-12, or draft-07 if it says so), for
-// Tool.Validate, Handoff.Validate and the like. An empty schema allows an object without members. The check's error lists
-// what is wrong with JSON pointers into the arguments and is made for a model to read: it names members and what is
-// expected of them, and repeats no values.
+// Tool.Validate, Handoff.Validate and the like. An empty schema allows an object without members. The check's error
+// lists what is wrong with JSON pointers into the arguments and is made for a model to read: it names members and what
+// is expected of them, and repeats no values.
 //
 // Whether unknown members are allowed is the schema's matter. A schema with a keyword that is misspelled or not
 // enforced is refused with its place, for a limit that silently does nothing is worse than none; so are references

@@ -29,7 +29,8 @@ func TestValidator(t *testing.T) {
 	if err := validate(json.RawMessage(`{"amount":1,"to":"ABC"}`)); err != nil {
 		t.Error(err)
 	}
-	if err := validate(json.RawMessage(`{"amount":0,"to":"ABC"}`)); err == nil || err.Error() != "/amount: must be more than 0" {
+	err = validate(json.RawMessage(`{"amount":0,"to":"ABC"}`))
+	if err == nil || err.Error() != "/amount: must be more than 0" {
 		t.Errorf("got %v", err)
 	}
 	_, err = rawtool.Validator(json.RawMessage(`{"requird":["x"]}`))
@@ -49,7 +50,9 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":0,"to":"AA"}`), scripted.Call("c2", "pay", `{"to":"AA","amount":1}`)),
+		scripted.Calls(
+			scripted.Call("c1", "pay", `{"amount":0,"to":"AA"}`), scripted.Call("c2", "pay", `{"to":"AA","amount":1}`),
+		),
 		scripted.Say("Done."),
 	)}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
@@ -59,7 +62,8 @@ func TestNew(t *testing.T) {
 	if got := res.NewItems; !strings.Contains(got[2].Output, "/amount") || got[3].Output != `{"amount":1,"to":"AA"}` {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := rawtool.New("pay", "Pay.", json.RawMessage(`{"type":"objekt"}`), invoke); !errors.Is(err, agent.ErrConfig) {
+	_, err = rawtool.New("pay", "Pay.", json.RawMessage(`{"type":"objekt"}`), invoke)
+	if !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("a schema that nobody can mean: %v", err)
 	}
 }

@@ -143,7 +143,9 @@ func (m *Model) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 }
 
 // RespondStream implements agent.StreamModel: texts come word by word.
-func (m *Model) RespondStream(ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool) (*agent.ModelResponse, error) {
+func (m *Model) RespondStream(
+	ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool,
+) (*agent.ModelResponse, error) {
 	resp, err := m.Respond(ctx, req)
 	if err != nil {
 		return nil, err

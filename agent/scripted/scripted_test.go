@@ -40,11 +40,13 @@ func TestScript(t *testing.T) {
 		return resp, err
 	}
 	resp, err := play()
-	if err != nil || len(resp.Items) != 3 || resp.Usage != (agent.Usage{Requests: 1, InputTokens: 12, OutputTokens: 3, TotalTokens: 15}) {
+	if err != nil || len(resp.Items) != 3 ||
+		resp.Usage != (agent.Usage{Requests: 1, InputTokens: 12, OutputTokens: 3, TotalTokens: 15}) {
 		t.Fatalf("got %+v, %v", resp, err)
 	}
 	call := resp.Items[1]
-	if call.CallID != "c1" || call.Name != "look" || call.Arguments != `{"a": 1}` || call.Raw == nil || resp.Items[0].Text != "Look first." {
+	if call.CallID != "c1" || call.Name != "look" || call.Arguments != `{"a": 1}` || call.Raw == nil ||
+		resp.Items[0].Text != "Look first." {
 		t.Errorf("got %+v", resp.Items)
 	}
 	items = append(items, agent.CallOutput("c1", "good bye"))

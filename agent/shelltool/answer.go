@@ -96,7 +96,8 @@ func (r *result) note(timeout time.Duration) string {
 	case r.notStarted != nil:
 		notes = append(notes, "[The command was not started: "+r.notStarted.Error()+".]")
 	case r.timeout:
-		notes = append(notes, fmt.Sprintf("[Stopped: the call's time of %v was up. What the command did until then is done.]", timeout))
+		notes = append(notes,
+			fmt.Sprintf("[Stopped: the call's time of %v was up. What the command did until then is done.]", timeout))
 	case r.signal != "":
 		notes = append(notes, "[It was ended by a signal: "+r.signal+".]")
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxInput bounds what is run: all of it has to fit on the pages that people read, and in one argument of a process.
+	// maxInput bounds what is run: all of it has to fit on the pages that people read, and in one argument of a
+	// process.
 	maxInput = 64 << 10
 	// maxCommands bounds the scripts of one native call.
 	maxCommands = 64
@@ -20,9 +21,12 @@ const (
 
 // parameters is the schema of calls. Limits that are settings are not in it: a decision is bound to it.
 const parameters = `{"type":"object","properties":{` +
-	`"argv":{"type":"array","items":{"type":"string"},"minItems":1,"description":"A program and its arguments. No shell reads them. Use this whenever one program is enough."},` +
-	`"script":{"type":"string","minLength":1,"description":"A script for the shell, for pipes, redirections and several commands. Give either argv or script, not both."},` +
-	`"timeout_seconds":{"type":"integer","minimum":1,"description":"Stop the command after so many seconds. Leave it out for the default."}` +
+	`"argv":{"type":"array","items":{"type":"string"},"minItems":1,"description":` +
+	`"A program and its arguments. No shell reads them. Use this whenever one program is enough."},` +
+	`"script":{"type":"string","minLength":1,"description":` +
+	`"A script for the shell, for pipes, redirections and several commands. Give either argv or script, not both."},` +
+	`"timeout_seconds":{"type":"integer","minimum":1,"description":` +
+	`"Stop the command after so many seconds. Leave it out for the default."}` +
 	`},"additionalProperties":false}`
 
 // nativeParameters is the schema of the provider's own form.
@@ -68,9 +72,11 @@ func read(raw json.RawMessage) (request, error) {
 func (a *arguments) command() (request, error) {
 	switch {
 	case a.Millis != nil || a.Length != nil:
-		return request{}, errors.New("timeout_ms and max_output_length go with commands; here the limit is timeout_seconds")
+		return request{}, errors.New(
+			"timeout_ms and max_output_length go with commands; here the limit is timeout_seconds")
 	case (a.Argv == nil) == (a.Script == nil):
-		return request{}, errors.New(`give exactly one of argv, as in {"argv":["git","status"]}, and script, as in {"script":"git status | head"}`)
+		return request{}, errors.New(`give exactly one of argv, as in {"argv":["git","status"]}, and script, ` +
+			`as in {"script":"git status | head"}`)
 	}
 	r := request{argv: a.Argv}
 	err := checkSeconds(&r.timeout, a.Seconds, time.Second, "timeout_seconds")
@@ -89,7 +95,8 @@ func (a *arguments) commands() (request, error) {
 	case len(a.Commands) == 0:
 		return r, errors.New("commands is empty")
 	case len(a.Commands) > maxCommands:
-		return r, fmt.Errorf("commands has %d entries, and at most %d are run in one call", len(a.Commands), maxCommands)
+		return r, fmt.Errorf("commands has %d entries, and at most %d are run in one call",
+			len(a.Commands), maxCommands)
 	}
 	total := 0
 	for i, script := range a.Commands {
@@ -152,7 +159,9 @@ func checkScript(name, script string) error {
 }
 
 func tooLong(name string, n int) error {
-	return fmt.Errorf("%s has %d bytes, and at most %d are run, because people have to read them; put the rest into a file first", name, n, maxInput)
+	return fmt.Errorf(
+		"%s has %d bytes, and at most %d are run, because people have to read them; put the rest into a file first",
+		name, n, maxInput)
 }
 
 // checkText refuses what no process can be given, and what makes a text look different from what it is.
@@ -164,7 +173,8 @@ func checkText(name, s string) error {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
 			return fmt.Errorf("%s is not UTF-8 at byte %d", name, i)
 		case unicode.Is(unicode.Bidi_Control, r):
-			return fmt.Errorf("%s has the bidirectional control character U+%04X at byte %d, which makes it look different from what it is; leave it out", name, r, i)
+			return fmt.Errorf("%s has the bidirectional control character U+%04X at byte %d, which makes it look "+
+				"different from what it is; leave it out", name, r, i)
 		}
 	}
 	return nil

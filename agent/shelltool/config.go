@@ -36,7 +36,8 @@ const minOutput = 256
 
 // Config declares a tool that runs commands.
 type Config struct {
-	// Name is the tool's; empty: [DefaultName]. Empty Description: one that says how to call it. Version is as in [agent.Tool].
+	// Name is the tool's; empty: [DefaultName]. Empty Description: one that says how to call it. Version is as in
+	// [agent.Tool].
 	Name, Description, Version string
 
 	// Workdir is where commands run. It must exist; links in it are followed once, by New.
@@ -44,20 +45,20 @@ type Config struct {
 	// WrittenWorkdir is the directory as the operator wrote it, with variables as ${NAME}. It is stored and shown, and
 	// decisions are bound to it, and to a digest of Workdir where that is another text. Empty: Workdir.
 	WrittenWorkdir string
-	// Env is the environment of commands beside PATH, HOME and LANG, which may be set here too. Decisions are bound to the
-	// names; the values are never stored or shown. A PATH holds absolute directories only.
+	// Env is the environment of commands beside PATH, HOME and LANG, which may be set here too. Decisions are bound to
+	// the names; the values are never stored or shown. A PATH holds absolute directories only.
 	Env map[string]string
-	// WrittenEnv are the values of Env as the operator wrote them, by the same names: what stands there for a variable is
-	// taken out of what commands print. It keeps a secret out of a log by accident, not from a command that means to tell
-	// it.
+	// WrittenEnv are the values of Env as the operator wrote them, by the same names: what stands there for a variable
+	// is taken out of what commands print. It keeps a secret out of a log by accident, not from a command that means to
+	// tell it.
 	WrittenEnv map[string]string
 	// Shell is the absolute path of the program that runs scripts, as SHELL -c -- SCRIPT. Empty: [DefaultShell].
 	Shell string
 
 	// Timeout bounds a call, all its commands together. A call may ask for less. Zero: [DefaultTimeout].
 	Timeout time.Duration
-	// MaxOutput bounds how many bytes of output a call returns: of what is longer, beginning and end are kept. At least 256;
-	// zero: [DefaultMaxOutput].
+	// MaxOutput bounds how many bytes of output a call returns: of what is longer, beginning and end are kept. At least
+	// 256; zero: [DefaultMaxOutput].
 	MaxOutput int
 
 	// Native makes it the provider's own shell tool, see [agent.WireShell].
@@ -81,7 +82,8 @@ func (c Config) check() (*declared, error) {
 	d.MaxOutput = cmp.Or(c.MaxOutput, DefaultMaxOutput)
 	switch {
 	case !procgroup.Supported:
-		return nil, d.wrong("type", "is not available on this system: commands cannot be stopped reliably here; it needs Linux, macOS or another Unix")
+		return nil, d.wrong("type", "is not available on this system: commands cannot be stopped reliably here; "+
+			"it needs Linux, macOS or another Unix")
 	case c.Timeout < 0:
 		return nil, d.wrong("timeout", "must not be negative")
 	case d.MaxOutput < minOutput:
@@ -139,7 +141,8 @@ func (d *declared) checkEnv() error {
 	}
 	for _, dir := range filepath.SplitList(env["PATH"]) {
 		if !filepath.IsAbs(dir) {
-			return d.wrong("env PATH", "has a directory in it that is not absolute; what it finds would depend on where a command runs")
+			return d.wrong("env PATH",
+				"has a directory in it that is not absolute; what it finds would depend on where a command runs")
 		}
 	}
 	d.Env = env

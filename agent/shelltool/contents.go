@@ -148,5 +148,5 @@ func (t *tool) explain(call *agent.ToolCall) (lines []string) {
 // builtins are names that shells do not look for in the PATH.
 var builtins = strings.Fields(`. : [ alias bg bind break builtin caller cd chdir command compgen complete compopt
 	continue declare dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill let
-	local logout mapfile nameref popd printf pushd pwd read readarray readonly return set shift shopt source suspend test
-	time times trap true type typeset ulimit umask unalias unset wait`)
+	local logout mapfile nameref popd printf pushd pwd read readarray readonly return set shift shopt source suspend
+	test time times trap true type typeset ulimit umask unalias unset wait`)

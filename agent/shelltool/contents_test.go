@@ -44,7 +44,8 @@ func TestRunsWhatItHashed(t *testing.T) {
 			t.Fatal(err)
 		}
 		ran := strings.TrimPrefix(out.Text, "Exit code: 0\n--- stdout ---\n")
-		if sum := fmt.Sprintf("%x", sha256.Sum256([]byte("#!/bin/sh\necho "+ran+"\n"))); !strings.HasSuffix(facts[0], sum) {
+		sum := fmt.Sprintf("%x", sha256.Sum256([]byte("#!/bin/sh\necho "+ran+"\n")))
+		if !strings.HasSuffix(facts[0], sum) {
 			t.Errorf("%s: it ran the program %q, shown was %q", name, ran, facts)
 		}
 	}
@@ -52,7 +53,8 @@ func TestRunsWhatItHashed(t *testing.T) {
 	if err != nil || len(named) != 1 {
 		t.Errorf("a script is bound to what it does not run: %q, %v", named, err)
 	}
-	if lines := tool.Explain(script("/proc/self/cwd/p")); len(lines) != 1 || !strings.Contains(lines[0], "another file") {
+	lines := tool.Explain(script("/proc/self/cwd/p"))
+	if len(lines) != 1 || !strings.Contains(lines[0], "another file") {
 		t.Errorf("and it is not said: %q", lines)
 	}
 }
@@ -101,7 +103,8 @@ func TestContents(t *testing.T) {
 		{argv("python3", "-c", "print(1)"), nil, nil},
 		{script(". ./reload.sh"), []string{"file ./reload.sh #"}, nil},
 		{script("echo a; cat x | sort && deep.sh"), []string{"programs in PATH: cat, sort, deep.sh #"}, nil},
-		{script("./none.sh || no-such-program"), []string{"program ./none.sh absent", "programs in PATH: no-such-program #"},
+		{script("./none.sh || no-such-program"),
+			[]string{"program ./none.sh absent", "programs in PATH: no-such-program #"},
 			nil},
 		{script(`echo "$(./reload.sh)"`), []string{"program ./reload.sh #"}, nil},
 		{script("f() { ./reload.sh; }; f"), []string{"program ./reload.sh #"},
@@ -121,8 +124,10 @@ func TestContents(t *testing.T) {
 			[]string{"content not bound, it cannot be named before: find . -exec ./reload.sh {} +"}},
 		{script("make all"), []string{"programs in PATH: make #"},
 			[]string{"content not bound, it cannot be named before: make all"}},
-		{script("python3 ."), []string{"programs in PATH: python3 #"}, []string{"content not bound: ., it is not a file"}},
-		{script("if true; then"), nil, []string{"content not bound, it cannot be named before: the rest of the script"}},
+		{script("python3 ."), []string{"programs in PATH: python3 #"},
+			[]string{"content not bound: ., it is not a file"}},
+		{script("if true; then"), nil,
+			[]string{"content not bound, it cannot be named before: the rest of the script"}},
 		{argv("true"), nil, nil},
 	} {
 		facts, err := tool.Preconditions(t.Context(), tt.call)

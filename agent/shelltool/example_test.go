@@ -15,7 +15,9 @@ import (
 )
 
 func ExampleNew() {
-	tool, err := shelltool.New(shelltool.Config{Workdir: os.TempDir(), WrittenWorkdir: "${SCRATCH}", Timeout: 5 * time.Second})
+	tool, err := shelltool.New(shelltool.Config{
+		Workdir: os.TempDir(), WrittenWorkdir: "${SCRATCH}", Timeout: 5 * time.Second,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

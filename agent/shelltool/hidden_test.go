@@ -20,8 +20,10 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 		})
 		for _, s := range []string{
 			"env", `echo "{\"said\": \"$TOKEN\"}" $LEVEL`, "env >&2",
-			`printf '%s' $LEVEL; head -c 180 /dev/zero | tr '\0' x; printf '%s' "$TOKEN"; head -c 4000 /dev/zero | tr '\0' x`,
-			`head -c 4000 /dev/zero | tr '\0' x; printf '%s' "$TOKEN"; head -c 180 /dev/zero | tr '\0' x; printf '%s' $LEVEL`,
+			`printf '%s' $LEVEL; head -c 180 /dev/zero | tr '\0' x; printf '%s' "$TOKEN"; ` +
+				`head -c 4000 /dev/zero | tr '\0' x`,
+			`head -c 4000 /dev/zero | tr '\0' x; printf '%s' "$TOKEN"; ` +
+				`head -c 180 /dev/zero | tr '\0' x; printf '%s' $LEVEL`,
 		} {
 			c := script(s)
 			if native {

@@ -15,7 +15,8 @@ import (
 // Inspection is a call taken apart, for people to look at. It is a reading aid and nothing more: an inspection without
 // remarks does not mean that a call is harmless, and what a program does with its words is not in it.
 type Inspection struct {
-	// Commands are the simple commands, in the order in which they are written, also those that run only under a condition.
+	// Commands are the simple commands, in the order in which they are written, also those that run only under a
+	// condition.
 	Commands []Command `json:"commands,omitempty"`
 	// Remarks say what is not in Commands, because only running the call would show it.
 	Remarks []Remark `json:"remarks,omitempty"`
@@ -65,9 +66,9 @@ type RemarkKind string
 
 // The kinds of remarks. The comments say what they mean in words for people.
 const (
-	SyntaxError         RemarkKind = "syntax_error"         // the script cannot be read from here on; a shell may still run what is before
+	SyntaxError         RemarkKind = "syntax_error"         // unreadable from here on; what is before may still run
 	Dialect             RemarkKind = "dialect"              // shells read it differently; its own reading is listed
-	CarriageReturn      RemarkKind = "carriage_return"      // a shell takes it as part of a word, although it looks like a line's end
+	CarriageReturn      RemarkKind = "carriage_return"      // part of a word, although it looks like a line's end
 	CommandSubstitution RemarkKind = "command_substitution" // output of commands becomes part of a command
 	ProcessSubstitution RemarkKind = "process_substitution" // commands stand behind a file name
 	Eval                RemarkKind = "eval"                 // text is run as commands
@@ -76,11 +77,11 @@ const (
 	GlobCommand         RemarkKind = "glob_command"         // what is run depends on which files exist
 	NestedShell         RemarkKind = "nested_shell"         // another shell runs something that cannot be read here
 	Interpreter         RemarkKind = "interpreter"          // code in another language is run
-	HereDocument        RemarkKind = "here_document"        // a shell or interpreter reads its commands from text, or from a pipe
+	HereDocument        RemarkKind = "here_document"        // commands are read from text, or from a pipe
 	Wrapper             RemarkKind = "wrapper"              // the command runs another one, named by its words
 	Alias               RemarkKind = "alias"                // names are given another meaning
 	Function            RemarkKind = "function"             // a name is given another meaning
-	Environment         RemarkKind = "environment"          // a variable is set that decides what names and programs mean
+	Environment         RemarkKind = "environment"          // a variable decides what names and programs mean
 )
 
 // Bounds of what is looked at. Past them there is a remark, as for anything else that cannot be read.
@@ -152,14 +153,15 @@ func inspect(r request, shell dialect) *inspector {
 type inspector struct {
 	Inspection
 	calls
-	at     Place
-	lang   dialect
-	bash   bool   // which of the two readings is looked at
-	fed    bool   // the command reads something else than the empty standard input
-	depth  int    // how many statements it is within
-	text   string // the script
-	said   map[Remark]bool
-	nested map[nestedScript]*inspector // what is known of the scripts within scripts, however often they are looked into
+	at    Place
+	lang  dialect
+	bash  bool   // which of the two readings is looked at
+	fed   bool   // the command reads something else than the empty standard input
+	depth int    // how many statements it is within
+	text  string // the script
+	said  map[Remark]bool
+	// nested is what is known of the scripts within scripts, however often they are looked into.
+	nested map[nestedScript]*inspector
 }
 
 // nestedScript is a literal script within another.

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// However a call is made to be hard to take apart, that takes little time and memory, and what was not looked at is said.
+// However a call is made to be hard to take apart, that takes little time and memory, and what was not looked at is
+// said.
 func TestInspectIsBounded(t *testing.T) {
 	t.Parallel()
 	repeat := func(left string, n int, right string) string {
@@ -49,7 +50,9 @@ func TestInspectIsBounded(t *testing.T) {
 			t.Errorf("%s: there is no remark of the kind %s", tt.why, tt.want)
 		}
 	}
-	for why, script := range map[string]string{"nested": repeat("{ ", maxDepth-1, "; }"), "with comments": strings.Repeat("a #\\\n", maxComments)} {
+	for why, script := range map[string]string{
+		"nested": repeat("{ ", maxDepth-1, "; }"), "with comments": strings.Repeat("a #\\\n", maxComments),
+	} {
 		raw, _ := json.Marshal(map[string]string{"script": script})
 		if in, err := Inspect(raw); err != nil || len(in.Remarks) > 0 || len(in.Commands) == 0 {
 			t.Errorf("control: what people write is read to its end: %s: %+v, %v", why, in.Remarks, err)

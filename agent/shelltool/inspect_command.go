@@ -157,15 +157,19 @@ func (in *inspector) variable(w Word) {
 	name, _, ok := strings.Cut(w.Text, "=")
 	name = strings.TrimSuffix(name, "+")
 	in.paths = in.paths || ok && name == "PATH"
-	if ok && (slices.Contains(decisive, name) || slices.ContainsFunc(decisivePrefixes, func(p string) bool { return strings.HasPrefix(name, p) })) {
+	decides := slices.Contains(decisive, name) ||
+		slices.ContainsFunc(decisivePrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	if ok && decides {
 		in.remark(Environment, w.Text)
 	}
 }
 
 var (
-	decisive = []string{"PATH", "HOME", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "CDPATH",
-		"PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT", "NODE_OPTIONS", "NODE_PATH",
-		"JAVA_TOOL_OPTIONS", "EDITOR", "VISUAL", "PAGER", "LESSOPEN", "MAKEFLAGS", "GOFLAGS"}
+	decisive = []string{
+		"PATH", "HOME", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "CDPATH",
+		"PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT", "NODE_OPTIONS",
+		"NODE_PATH", "JAVA_TOOL_OPTIONS", "EDITOR", "VISUAL", "PAGER", "LESSOPEN", "MAKEFLAGS", "GOFLAGS",
+	}
 	decisivePrefixes = []string{"LD_", "DYLD_", "GIT_", "BASH_FUNC_"}
 )
 

@@ -12,15 +12,16 @@ var (
 	foreign = strings.Fields("zsh fish csh tcsh nu pwsh")
 	// interpreters run code that is in their words, in a file, in the project they are used on, or on their standard
 	// input.
-	interpreters = strings.Fields(`python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk mawk
-		nawk osascript Rscript java go make gmake psql mysql sqlite3 gdb vim vi nvim emacs ed ex m4 dc bpftrace cmake ctest
-		ninja meson scons rake bundle npm npx yarn pnpm pip pipx uv uvx tox cargo mvn gradle ant sbt just ansible-playbook`)
+	interpreters = strings.Fields(`python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk
+		mawk nawk osascript Rscript java go make gmake psql mysql sqlite3 gdb vim vi nvim emacs ed ex m4 dc bpftrace
+		cmake ctest ninja meson scons rake bundle npm npx yarn pnpm pip pipx uv uvx tox cargo mvn gradle ant sbt just
+		ansible-playbook`)
 	// wrappers run a command that their words name; plainWrappers have it right after their name, unless there are
 	// options.
-	wrappers = strings.Fields(`su runuser xargs ionice timeout stdbuf watch chroot unshare nsenter busybox toybox parallel
-		ssh docker podman kubectl flock script strace ltrace entr at batch crontab systemd-run taskset chrt unbuffer rlwrap
-		start-stop-daemon pkexec sg setpriv prlimit capsh run-parts bwrap firejail proot fakeroot dbus-run-session xvfb-run
-		ssh-agent socat tmux screen coproc`)
+	wrappers = strings.Fields(`su runuser xargs ionice timeout stdbuf watch chroot unshare nsenter busybox toybox
+		parallel ssh docker podman kubectl flock script strace ltrace entr at batch crontab systemd-run taskset chrt
+		unbuffer rlwrap start-stop-daemon pkexec sg setpriv prlimit capsh run-parts bwrap firejail proot fakeroot
+		dbus-run-session xvfb-run ssh-agent socat tmux screen coproc`)
 	plainWrappers = strings.Fields("env sudo doas nohup nice setsid time command builtin exec")
 	// declarations set variables by their words.
 	declarations = strings.Fields("export declare typeset local readonly nameref env sudo doas")
@@ -63,7 +64,8 @@ var codeOptions = map[string]string{
 
 // codeWords are words of programs after which a command comes, as they stand there and in no other form.
 var codeWords = map[string][]string{
-	"git": {"-c", "bisect", "filter-branch", "foreach", "difftool", "mergetool"}, "nc": {"-e", "-c"}, "ncat": {"-e", "-c"},
+	"git": {"-c", "bisect", "filter-branch", "foreach", "difftool", "mergetool"},
+	"nc":  {"-e", "-c"}, "ncat": {"-e", "-c"},
 }
 
 // evaluates knows builtins that run text as commands only with certain words.

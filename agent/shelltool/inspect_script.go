@@ -227,7 +227,9 @@ func (in *inspector) document(r *syntax.Redirect) Word {
 	if delimiter := in.word(r.Word).Text; strings.TrimLeft(text[end:], "\t") == delimiter {
 		text = text[:end]
 	}
-	return Word{Text: text, Literal: r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\`) || !strings.ContainsAny(text, "$`\\")}
+	lit := r.Word.Lit()
+	literal := lit == "" || strings.Contains(lit, `\`) || !strings.ContainsAny(text, "$`\\")
+	return Word{Text: text, Literal: literal}
 }
 
 func (in *inspector) assignment(a *syntax.Assign) Word {

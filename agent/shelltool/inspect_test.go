@@ -93,8 +93,10 @@ func TestInspectForms(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ arguments, want string }{
 		{`{"argv":["git","commit","-m","a $(b) *"]}`, `0: "git" "commit" "-m" "a $(b) *"` + "\n"},
-		{`{"argv":["sh","-c","eval x"]}`, "0: \"sh\" \"-c\" \"eval x\"\n1/1: \"eval\" \"x\"\n! 1/1: eval: \"eval x\"\n"},
-		{`{"argv":["/usr/bin/python3.12","x.py"]}`, "0: \"/usr/bin/python3.12\" \"x.py\"\n! 0: interpreter: \"/usr/bin/python3.12 x.py\"\n"},
+		{`{"argv":["sh","-c","eval x"]}`,
+			"0: \"sh\" \"-c\" \"eval x\"\n1/1: \"eval\" \"x\"\n! 1/1: eval: \"eval x\"\n"},
+		{`{"argv":["/usr/bin/python3.12","x.py"]}`,
+			"0: \"/usr/bin/python3.12\" \"x.py\"\n! 0: interpreter: \"/usr/bin/python3.12 x.py\"\n"},
 		{`{"commands":["ls","pwd"]}`, "1: \"ls\"\n1: \"pwd\"\n"},
 	} {
 		got, err := shelltool.Inspect(json.RawMessage(c.arguments))
@@ -105,7 +107,8 @@ func TestInspectForms(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.arguments, diff)
 		}
 	}
-	if in, err := shelltool.Inspect(json.RawMessage(`{"commands":["ls","pwd"]}`)); err != nil || in.Commands[1].At.Script != 1 {
+	in, err := shelltool.Inspect(json.RawMessage(`{"commands":["ls","pwd"]}`))
+	if err != nil || in.Commands[1].At.Script != 1 {
 		t.Errorf("the second script's command is at %+v, %v", in.Commands, err)
 	}
 	if _, err := shelltool.Inspect(json.RawMessage(`{"url":"x"}`)); err == nil {
@@ -147,7 +150,8 @@ func TestInspectReadsAsShellsDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		compared++
-		if got := "Exit code: 0\n--- stdout ---\n" + want; strings.TrimSuffix(out.Text, "\n") != strings.TrimSuffix(got, "\n") {
+		got := "Exit code: 0\n--- stdout ---\n" + want
+		if strings.TrimSuffix(out.Text, "\n") != strings.TrimSuffix(got, "\n") {
 			t.Fatalf("inspected as %q, and the shell made %q of it", want, out.Text)
 		}
 	})
@@ -156,7 +160,8 @@ func TestInspectReadsAsShellsDo(t *testing.T) {
 	}
 }
 
-// FuzzInspect looks for scripts that make the inspection panic or hang, and for a script that is cut short without a word.
+// FuzzInspect looks for scripts that make the inspection panic or hang, and for a script that is cut short without a
+// word.
 func FuzzInspect(f *testing.F) {
 	for _, file := range txtar.Parse([]byte(read(f, "testdata/inspect/scripts.txtar"))).Files {
 		f.Add(string(file.Data))

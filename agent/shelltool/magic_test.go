@@ -20,7 +20,8 @@ func TestMagicLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for link, target := range map[string]string{
-		"plain": "p", "sub/up": "../plain", "cwd": "/proc/self/cwd", "sub/far": "../cwd", "round": "round", "fd": "/dev/fd",
+		"plain": "p", "sub/up": "../plain", "cwd": "/proc/self/cwd", "sub/far": "../cwd", "round": "round",
+		"fd": "/dev/fd",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)

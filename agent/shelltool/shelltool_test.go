@@ -78,14 +78,18 @@ func TestOutputs(t *testing.T) {
 		failed bool
 	}{
 		{"argv", argv("printf", "%s|", "a b", "$HOME", "*"), "Exit code: 0\n--- stdout ---\na b|$HOME|*|", false},
-		{"script", script("echo out; echo err >&2; exit 3"), "Exit code: 3\n--- stdout ---\nout\n--- stderr ---\nerr", true},
+		{"script", script("echo out; echo err >&2; exit 3"),
+			"Exit code: 3\n--- stdout ---\nout\n--- stderr ---\nerr", true},
 		{"nothing", argv("true"), "Exit code: 0", false},
-		{"a script that looks like an option", script("-x 2>/dev/null || echo no option"), "Exit code: 0\n--- stdout ---\nno option", false},
+		{"a script that looks like an option", script("-x 2>/dev/null || echo no option"),
+			"Exit code: 0\n--- stdout ---\nno option", false},
 		{"standard input is empty", script("cat; read x || echo end"), "Exit code: 0\n--- stdout ---\nend", false},
 		{"signal", script("kill -TERM $$"), "Exit code: 143\n[It was ended by a signal: terminated.]", true},
-		{"killed by somebody else", script("kill -KILL $$"), "Exit code: 137\n[It was ended by a signal: killed.]", true},
+		{"killed by somebody else", script("kill -KILL $$"),
+			"Exit code: 137\n[It was ended by a signal: killed.]", true},
 		{"binary", script(`printf 'a\0b\377\376c\n'`),
-			"Exit code: 0\n--- stdout (not all of it is text: other bytes are shown as \uFFFD) ---\na\uFFFDb\uFFFDc", false},
+			"Exit code: 0\n--- stdout (not all of it is text: other bytes are shown as \uFFFD) ---\na\uFFFDb\uFFFDc",
+			false},
 		{"text of other languages", argv("printf", "ü€𝄞"), "Exit code: 0\n--- stdout ---\nü€𝄞", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +115,8 @@ func TestCleanEnvironment(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"HOME=/nonexistent", "LANG=C", "PATH=" + shelltool.DefaultPath, "TOKEN=t0"}, got); diff != "" {
+	diff := cmp.Diff([]string{"HOME=/nonexistent", "LANG=C", "PATH=" + shelltool.DefaultPath, "TOKEN=t0"}, got)
+	if diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 	for _, part := range append(tool.Attributes, tool.Description, string(tool.Parameters)) {
@@ -152,7 +157,8 @@ func TestRunsInWorkdir(t *testing.T) {
 	}
 }
 
-// gone waits until no process has the number that a script left in a file. A zombie that nobody waits for counts as gone.
+// gone waits until no process has the number that a script left in a file. A zombie that nobody waits for counts as
+// gone.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -164,7 +170,8 @@ func gone(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	for syscall.Kill(pid, 0) == nil {
-		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(stat), ") Z ") {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err == nil && strings.Contains(string(stat), ") Z ") {
 			return
 		}
 		if t.Context().Err() != nil {
@@ -187,11 +194,12 @@ func alive(t *testing.T, file string) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-// TestGroupIsKilled starts grandchildren that ignore signals and hold the output open; none may outlive the call. That the
-// same happens when the time is up is in TestTimeout.
+// TestGroupIsKilled starts grandchildren that ignore signals and hold the output open; none may outlive the call. That
+// the same happens when the time is up is in TestTimeout.
 func TestGroupIsKilled(t *testing.T) {
 	t.Parallel()
-	const grandchild = `sh -c 'trap "" TERM HUP INT; echo $$ > pid; while :; do sleep 1000; done' & while [ ! -s pid ]; do :; done; echo started; `
+	const grandchild = `sh -c 'trap "" TERM HUP INT; echo $$ > pid; while :; do sleep 1000; done' & ` +
+		`while [ ! -s pid ]; do :; done; echo started; `
 	t.Run("at the end of the command", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
@@ -246,10 +254,12 @@ func TestNothingStarts(t *testing.T) {
 	tool := newTool(t, shelltool.Config{Workdir: dir})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := tool.Invoke(ctx, script("touch ran")); err == nil || errors.Is(err, agent.ErrOutcomeUnknown) || !errors.Is(err, context.Canceled) {
+	_, err := tool.Invoke(ctx, script("touch ran"))
+	if err == nil || errors.Is(err, agent.ErrOutcomeUnknown) || !errors.Is(err, context.Canceled) {
 		t.Errorf("a call whose context had ended: %v", err)
 	}
-	if _, err := tool.Invoke(t.Context(), argv("no-such-program")); err == nil || errors.Is(err, agent.ErrOutcomeUnknown) {
+	_, err = tool.Invoke(t.Context(), argv("no-such-program"))
+	if err == nil || errors.Is(err, agent.ErrOutcomeUnknown) {
 		t.Errorf("a program that is not there: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
@@ -258,7 +268,8 @@ func TestNothingStarts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "data"), []byte("\x01\x02"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out := invoke(t, tool, argv("./data")); out.Text != "[The command was not started: exec format error.]" || !out.Failed {
+	out := invoke(t, tool, argv("./data"))
+	if out.Text != "[The command was not started: exec format error.]" || !out.Failed {
 		t.Errorf("a file that is no program: %+v", out)
 	}
 }
@@ -268,11 +279,15 @@ func TestOutputIsCut(t *testing.T) {
 	tool := newTool(t, shelltool.Config{MaxOutput: 1000})
 	t.Run("both streams", func(t *testing.T) {
 		t.Parallel()
-		out := invoke(t, tool, script(`echo begin; i=0; while [ $i -lt 3000 ]; do echo "ü line $i"; echo "err $i" >&2; i=$((i+1)); done; echo end`)).Text
+		out := invoke(t, tool, script(`echo begin; i=0; while [ $i -lt 3000 ]; do echo "ü line $i"; `+
+			`echo "err $i" >&2; i=$((i+1)); done; echo end`)).Text
 		if len(out) > 1400 {
 			t.Errorf("%d bytes, and the limit is 1000 and what is said about it", len(out))
 		}
-		for _, want := range []string{"--- stdout (", "begin\n", "\nend\n", "bytes left out …]", "--- stderr (", "err 0\n", "err 2999", "of them left out) ---"} {
+		for _, want := range []string{
+			"--- stdout (", "begin\n", "\nend\n", "bytes left out …]",
+			"--- stderr (", "err 0\n", "err 2999", "of them left out) ---",
+		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is missing in %q", want, out)
 			}
@@ -289,22 +304,28 @@ func TestOutputIsCut(t *testing.T) {
 
 func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
-	function, native := newTool(t, shelltool.Config{Timeout: 10 * time.Second}), newTool(t, shelltool.Config{Timeout: 10 * time.Second, Native: true})
+	function := newTool(t, shelltool.Config{Timeout: 10 * time.Second})
+	native := newTool(t, shelltool.Config{Timeout: 10 * time.Second, Native: true})
 	long := strings.Repeat("x", 70000)
 	for _, c := range []struct {
 		tool            agent.Tool
 		arguments, want string
 	}{
-		{function, `{}`, `give exactly one of argv, as in {"argv":["git","status"]}, and script, as in {"script":"git status | head"}`},
-		{function, `{"argv":["a"],"script":"b"}`, `give exactly one of argv, as in {"argv":["git","status"]}, and script, as in {"script":"git status | head"}`},
+		{function, `{}`, `give exactly one of argv, as in {"argv":["git","status"]}, ` +
+			`and script, as in {"script":"git status | head"}`},
+		{function, `{"argv":["a"],"script":"b"}`, `give exactly one of argv, as in {"argv":["git","status"]}, ` +
+			`and script, as in {"script":"git status | head"}`},
 		{function, `{"argv":[]}`, "argv needs a program as its first entry"},
 		{function, `{"argv":[""]}`, "argv needs a program as its first entry"},
 		{function, `{"argv":["a",1]}`, "argv must not be number"},
 		{function, `{"argv":["a\u0000b"]}`, "argv[0] has a zero byte at byte 1, which cannot be passed to a program"},
 		{function, `{"script":" \n"}`, "script is empty"},
-		{function, `{"script":"echo a\u202eb"}`, "script has the bidirectional control character U+202E at byte 6, which makes it look different from what it is; leave it out"},
-		{function, `{"script":"` + long + `"}`, "script has 70000 bytes, and at most 65536 are run, because people have to read them; put the rest into a file first"},
-		{function, `{"script":"a","timeout_seconds":11}`, "the timeout of 11s is more than the 10s that this tool allows; ask for less, or leave it out"},
+		{function, `{"script":"echo a\u202eb"}`, "script has the bidirectional control character U+202E at byte 6, " +
+			"which makes it look different from what it is; leave it out"},
+		{function, `{"script":"` + long + `"}`, "script has 70000 bytes, and at most 65536 are run, " +
+			"because people have to read them; put the rest into a file first"},
+		{function, `{"script":"a","timeout_seconds":11}`,
+			"the timeout of 11s is more than the 10s that this tool allows; ask for less, or leave it out"},
 		{function, `{"script":"a","timeout_seconds":0}`, "timeout_seconds must be at least 1"},
 		{function, `{"script":"a","timeout_seconds":9223372036854775807}`, "timeout_seconds is more than a day"},
 		{function, `{"script":"a","timeout_seconds":1.5}`, "timeout_seconds must not be number 1.5"},
@@ -313,7 +334,8 @@ func TestRefusedArguments(t *testing.T) {
 		{native, `{"script":"a"}`, "commands is missing"},
 		{native, `{"commands":[]}`, "commands is empty"},
 		{native, `{"commands":["a",""]}`, "commands[1] is empty"},
-		{native, `{"commands":["a"],"timeout_ms":10001}`, "the timeout of 10.001s is more than the 10s that this tool allows; ask for less, or leave it out"},
+		{native, `{"commands":["a"],"timeout_ms":10001}`,
+			"the timeout of 10.001s is more than the 10s that this tool allows; ask for less, or leave it out"},
 		{native, `{"commands":["a"],"max_output_length":0}`, "max_output_length must be at least 1"},
 		{native, `{"commands":["a"],"argv":["b"]}`, "commands goes with timeout_ms and max_output_length only"},
 	} {
@@ -321,11 +343,15 @@ func TestRefusedArguments(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%.60s: %v, want %s", c.arguments, err, c.want)
 		}
-		if out, err := c.tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(c.arguments)}); err == nil {
+		out, err := c.tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(c.arguments)})
+		if err == nil {
 			t.Errorf("%.60s ran: %q", c.arguments, out.Text)
 		}
 	}
-	for arguments, tool := range map[string]agent.Tool{`{"script":"a","timeout_seconds":10}`: function, `{"commands":["a"],"max_output_length":null,"timeout_ms":null}`: native} {
+	for arguments, tool := range map[string]agent.Tool{
+		`{"script":"a","timeout_seconds":10}`:                           function,
+		`{"commands":["a"],"max_output_length":null,"timeout_ms":null}`: native,
+	} {
 		if err := tool.Validate(json.RawMessage(arguments)); err != nil {
 			t.Errorf("%s: %v", arguments, err)
 		}
@@ -343,17 +369,27 @@ func TestConfig(t *testing.T) {
 		cfg  shelltool.Config
 		want string
 	}{
-		{shelltool.Config{}, `configuration: shell tool "shell": workdir is missing; name the directory that commands run in`},
-		{shelltool.Config{Workdir: dir + "/no", WrittenWorkdir: "${A}/no"}, `configuration: shell tool "shell": workdir ${A}/no cannot be used: no such file or directory`},
-		{shelltool.Config{Workdir: file, WrittenWorkdir: "${A}"}, `configuration: shell tool "shell": workdir ${A} is not a directory`},
-		{shelltool.Config{Workdir: dir, Timeout: -1}, `configuration: shell tool "shell": timeout must not be negative`},
-		{shelltool.Config{Workdir: dir, MaxOutput: 1}, `configuration: shell tool "shell": max_output must be at least 256 bytes`},
-		{shelltool.Config{Workdir: dir, Name: "x", Shell: "bash"}, `configuration: shell tool "x": shell must be an absolute path, as /bin/bash is`},
-		{shelltool.Config{Workdir: dir, Shell: "/no/sh"}, `configuration: shell tool "shell": shell cannot be run: no such file or directory`},
-		{shelltool.Config{Workdir: dir, Env: map[string]string{"A=B": "s3cret"}}, `configuration: shell tool "shell": env has the name "A=B", which no variable can have`},
-		{shelltool.Config{Workdir: dir, Env: map[string]string{"A": "s3cret\x00"}}, `configuration: shell tool "shell": env A has a value with a zero byte in it`},
+		{shelltool.Config{},
+			`configuration: shell tool "shell": workdir is missing; name the directory that commands run in`},
+		{shelltool.Config{Workdir: dir + "/no", WrittenWorkdir: "${A}/no"},
+			`configuration: shell tool "shell": workdir ${A}/no cannot be used: no such file or directory`},
+		{shelltool.Config{Workdir: file, WrittenWorkdir: "${A}"},
+			`configuration: shell tool "shell": workdir ${A} is not a directory`},
+		{shelltool.Config{Workdir: dir, Timeout: -1},
+			`configuration: shell tool "shell": timeout must not be negative`},
+		{shelltool.Config{Workdir: dir, MaxOutput: 1},
+			`configuration: shell tool "shell": max_output must be at least 256 bytes`},
+		{shelltool.Config{Workdir: dir, Name: "x", Shell: "bash"},
+			`configuration: shell tool "x": shell must be an absolute path, as /bin/bash is`},
+		{shelltool.Config{Workdir: dir, Shell: "/no/sh"},
+			`configuration: shell tool "shell": shell cannot be run: no such file or directory`},
+		{shelltool.Config{Workdir: dir, Env: map[string]string{"A=B": "s3cret"}},
+			`configuration: shell tool "shell": env has the name "A=B", which no variable can have`},
+		{shelltool.Config{Workdir: dir, Env: map[string]string{"A": "s3cret\x00"}},
+			`configuration: shell tool "shell": env A has a value with a zero byte in it`},
 		{shelltool.Config{Workdir: dir, Env: map[string]string{"PATH": "/bin:."}},
-			`configuration: shell tool "shell": env PATH has a directory in it that is not absolute; what it finds would depend on where a command runs`},
+			`configuration: shell tool "shell": env PATH has a directory in it that is not absolute; ` +
+				`what it finds would depend on where a command runs`},
 	} {
 		_, err := shelltool.New(c.cfg)
 		if !errors.Is(err, agent.ErrConfig) || err.Error() != c.want {
@@ -369,15 +405,19 @@ func TestDefinition(t *testing.T) {
 	if ask, err := tool.NeedsApproval(t.Context(), argv("true")); !ask || err != nil {
 		t.Error("a call runs without being asked about")
 	}
-	if tool.Idempotent || tool.Kind != agent.KindShell || tool.Wire != agent.WireFunction || !json.Valid(tool.Parameters) {
+	if tool.Idempotent || tool.Kind != agent.KindShell || tool.Wire != agent.WireFunction ||
+		!json.Valid(tool.Parameters) {
 		t.Errorf("got %+v", tool)
 	}
 	dir := t.TempDir()
-	one, other := newTool(t, shelltool.Config{Workdir: dir}), newTool(t, shelltool.Config{Workdir: dir, Timeout: time.Second, MaxOutput: 500})
+	one := newTool(t, shelltool.Config{Workdir: dir})
+	other := newTool(t, shelltool.Config{Workdir: dir, Timeout: time.Second, MaxOutput: 500})
 	if one.Digest() != other.Digest() {
 		t.Error("a limit is part of what decisions are bound to")
 	}
-	for _, cfg := range []shelltool.Config{{Env: map[string]string{"A": "1"}}, {Shell: "/bin/bash"}, {WrittenWorkdir: "${OTHER}"}, {Native: true}} {
+	for _, cfg := range []shelltool.Config{
+		{Env: map[string]string{"A": "1"}}, {Shell: "/bin/bash"}, {WrittenWorkdir: "${OTHER}"}, {Native: true},
+	} {
 		cfg.Workdir = dir
 		if one.Digest() == newTool(t, cfg).Digest() {
 			t.Errorf("decisions are not bound to %+v", cfg)
@@ -405,7 +445,8 @@ func TestBind(t *testing.T) {
 	}
 	write("#!/bin/sh\necho one\n")
 	first := bind(argv("./deploy.sh"))
-	if want := "program ./deploy.sh sha256:"; len(first) != 1 || !strings.HasPrefix(first[0], want) || len(first[0]) != len(want)+64 {
+	want := "program ./deploy.sh sha256:"
+	if len(first) != 1 || !strings.HasPrefix(first[0], want) || len(first[0]) != len(want)+64 {
 		t.Errorf("got %q", first)
 	}
 	if diff := cmp.Diff(first, bind(argv("./deploy.sh", "now"))); diff != "" {
@@ -418,10 +459,12 @@ func TestBind(t *testing.T) {
 	if facts := bind(script("ls")); !strings.HasPrefix(facts[0], "program /bin/sh sha256:") {
 		t.Errorf("a script is run by %q", facts)
 	}
-	if _, err := tool.Preconditions(t.Context(), argv("no-such-program")); err == nil || err.Error() != `there is no program "no-such-program" in the PATH of this tool` {
+	_, err := tool.Preconditions(t.Context(), argv("no-such-program"))
+	if err == nil || err.Error() != `there is no program "no-such-program" in the PATH of this tool` {
 		t.Errorf("got %v", err)
 	}
-	if _, err := tool.Preconditions(t.Context(), argv("./file")); err == nil || err.Error() != `the program "./file" cannot be run: no such file or directory` {
+	_, err = tool.Preconditions(t.Context(), argv("./file"))
+	if err == nil || err.Error() != `the program "./file" cannot be run: no such file or directory` {
 		t.Errorf("got %v", err)
 	}
 }

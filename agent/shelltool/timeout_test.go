@@ -68,8 +68,10 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	t.Run("with a grandchild that ignores signals and holds the output open", func(t *testing.T) {
 		t.Parallel()
-		out, dir := stopped(t, Config{}, map[string]string{"script": `sh -c 'trap "" TERM HUP INT; echo $$ > pid; while :; do sleep 1000; done' & ` +
-			`while [ ! -s pid ]; do :; done; echo started; : > there; wait`})
+		out, dir := stopped(t, Config{}, map[string]string{
+			"script": `sh -c 'trap "" TERM HUP INT; echo $$ > pid; while :; do sleep 1000; done' & ` +
+				`while [ ! -s pid ]; do :; done; echo started; : > there; wait`,
+		})
 		if want := upText + "\n--- stdout ---\nstarted"; out.Text != want || !out.Failed {
 			t.Errorf("got %q, want %q", out.Text, want)
 		}
@@ -82,7 +84,8 @@ func TestTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		for syscall.Kill(pid, 0) == nil {
-			if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && strings.Contains(string(stat), ") Z ") {
+			stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+			if err == nil && strings.Contains(string(stat), ") Z ") {
 				break // nobody waits for it
 			}
 			if t.Context().Err() != nil {
@@ -93,14 +96,18 @@ func TestTimeout(t *testing.T) {
 	})
 	t.Run("with output without an end", func(t *testing.T) {
 		t.Parallel()
-		out, _ := stopped(t, Config{MaxOutput: 1000}, map[string]string{"script": `yes | head -c 200000; : > there; exec yes`})
+		out, _ := stopped(t, Config{MaxOutput: 1000}, map[string]string{
+			"script": `yes | head -c 200000; : > there; exec yes`,
+		})
 		if !strings.HasPrefix(out.Text, upText) || !strings.Contains(out.Text, "left out") || len(out.Text) > 1400 {
 			t.Errorf("got %q", out.Text)
 		}
 	})
 	t.Run("of several commands", func(t *testing.T) {
 		t.Parallel()
-		out, _ := stopped(t, Config{Native: true}, map[string]any{"commands": []string{"echo first", "echo second; : > there; sleep 1000", "echo never"}})
+		out, _ := stopped(t, Config{Native: true}, map[string]any{
+			"commands": []string{"echo first", "echo second; : > there; sleep 1000", "echo never"},
+		})
 		var got []nativeResult
 		if err := json.Unmarshal(out.Native, &got); err != nil {
 			t.Fatal(err)
@@ -109,7 +116,8 @@ func TestTimeout(t *testing.T) {
 		want := []nativeResult{
 			{Stdout: "first\n", Outcome: outcome{Type: "exit", ExitCode: &ended}},
 			{Stdout: "second\n", Stderr: upText, Outcome: outcome{Type: "timeout"}},
-			{Stderr: "[The command was not started: the time for the call was used up before.]", Outcome: outcome{Type: "timeout"}},
+			{Stderr: "[The command was not started: the time for the call was used up before.]",
+				Outcome: outcome{Type: "timeout"}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" || !out.Failed || strings.Contains(out.Text, "never") {
 			t.Errorf("native output (-want +got):\n%s\ntext %q", diff, out.Text)
@@ -128,7 +136,9 @@ func TestTimeoutOfACall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for arguments, tool := range map[string]agent.Tool{`{"script":"sleep 1000"}`: made, `{"script":"sleep 1000","timeout_seconds":1}`: asking} {
+	for arguments, tool := range map[string]agent.Tool{
+		`{"script":"sleep 1000"}`: made, `{"script":"sleep 1000","timeout_seconds":1}`: asking,
+	} {
 		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(arguments)})
 		if want := strings.Replace(upText, "1m0s", "1s", 1); err != nil || out.Text != want || !out.Failed {
 			t.Errorf("%s: got %q, %v", arguments, out.Text, err)

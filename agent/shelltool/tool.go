@@ -13,15 +13,15 @@ import (
 	"countersign/agent"
 )
 
-const description = "Run a command on the machine, in its working directory, and read its exit code and output. People are asked before it runs. " +
-	"Standard input is empty, and nothing keeps running in the background afterwards."
+const description = "Run a command on the machine, in its working directory, and read its exit code and output. " +
+	"People are asked before it runs. Standard input is empty, and nothing keeps running in the background afterwards."
 
 // tool runs the commands of one declaration.
 type tool struct{ *declared }
 
 // New returns the tool that cfg declares. Every call asks for approval, unless the caller sets another NeedsApproval on
-// what is returned. Its error wraps [agent.ErrConfig] and names the field. The tool bounds itself by cfg.Timeout, so that
-// its output can tell what was printed until then; [agent.Tool] has no timeout of its own then.
+// what is returned. Its error wraps [agent.ErrConfig] and names the field. The tool bounds itself by cfg.Timeout, so
+// that its output can tell what was printed until then; [agent.Tool] has no timeout of its own then.
 func New(cfg Config) (agent.Tool, error) {
 	d, err := cfg.check()
 	if err != nil {
@@ -30,8 +30,8 @@ func New(cfg Config) (agent.Tool, error) {
 	t := &tool{d}
 	made := agent.Tool{
 		Name: d.Name, Description: cmp.Or(d.Description, description), Version: d.Version, Kind: agent.KindShell,
-		Parameters: json.RawMessage(parameters), Validate: t.validate, Attributes: d.binding(), Preconditions: t.bind, Touches: touches,
-		Explain:       t.explain,
+		Parameters: json.RawMessage(parameters), Validate: t.validate, Attributes: d.binding(),
+		Preconditions: t.bind, Touches: touches, Explain: t.explain,
 		NeedsApproval: agent.AlwaysAsk, Invoke: t.invoke,
 	}
 	if d.Native {
@@ -59,7 +59,9 @@ func (t *tool) request(raw json.RawMessage) (request, error) {
 	case !r.native && t.Native:
 		return r, errors.New("commands is missing")
 	case r.timeout > t.Timeout:
-		return r, fmt.Errorf("the timeout of %v is more than the %v that this tool allows; ask for less, or leave it out", r.timeout, t.Timeout)
+		return r, fmt.Errorf(
+			"the timeout of %v is more than the %v that this tool allows; ask for less, or leave it out",
+			r.timeout, t.Timeout)
 	}
 	r.timeout = cmp.Or(r.timeout, t.Timeout)
 	r.output = min(cmp.Or(r.output, t.MaxOutput), t.MaxOutput)

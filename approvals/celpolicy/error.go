@@ -28,7 +28,8 @@ func newError(issues *cel.Issues) *Error {
 	e := &Error{}
 	for _, m := range issues.Errors() {
 		// A location is 1-based in lines and 0-based in columns; a missing one is negative.
-		e.Mistakes = append(e.Mistakes, Mistake{max(m.Location.Line(), 1), max(m.Location.Column()+1, 1), plain(m.Message)})
+		e.Mistakes = append(e.Mistakes,
+			Mistake{max(m.Location.Line(), 1), max(m.Location.Column()+1, 1), plain(m.Message)})
 	}
 	return e
 }

@@ -34,7 +34,8 @@ type GateConfig struct {
 // otherwise.
 func CompileGate(cfg GateConfig) (agent.ApprovalFunc, error) {
 	if len(cfg.Expression) > maxExpression {
-		return nil, &Error{Mistakes: []Mistake{{1, 1, fmt.Sprintf("the expression is longer than %d bytes", maxExpression)}}}
+		long := fmt.Sprintf("the expression is longer than %d bytes", maxExpression)
+		return nil, &Error{Mistakes: []Mistake{{1, 1, long}}}
 	}
 	shapes, err := newShapes(cfg.Parameters)
 	if err != nil {

@@ -91,7 +91,8 @@ func TestGateAsksOnError(t *testing.T) {
 		{"not a boolean", "args.any", t.Context(), call(`{"amount":1,"to":"x","any":"` + canary + `"}`)},
 		{"too costly", "args.tags.exists(a, args.tags.exists(b, a + b == 'zzz'))", t.Context(), call(big)},
 		{"cancelled", "args.tags.all(a, a != 'q')", cancelled, call(big)},
-		{"integer out of range", "args.count > 0", t.Context(), call(`{"amount":1,"to":"x","count":99999999999999999999}`)},
+		{"integer out of range", "args.count > 0", t.Context(),
+			call(`{"amount":1,"to":"x","count":99999999999999999999}`)},
 		{"no object", "args.amount > 1", t.Context(), call(`[1]`)},
 		{"no JSON", "args.amount > 1", t.Context(), call(`{"amount":`)},
 		{"requester unknown", "requester == 'U2'", t.Context(), withoutRun},
@@ -164,7 +165,9 @@ func TestCompileErrors(t *testing.T) {
 // TestUntyped leaves arguments unchecked where the schema leaves them open.
 func TestUntyped(t *testing.T) {
 	t.Parallel()
-	for _, open := range []string{"", `{}`, `{"type":"object"}`, `{"type":"object","properties":{"a":{}},"additionalProperties":true}`} {
+	for _, open := range []string{
+		"", `{}`, `{"type":"object"}`, `{"type":"object","properties":{"a":{}},"additionalProperties":true}`,
+	} {
 		gate, err := CompileGate(GateConfig{Expression: "args.whatever == 1", Parameters: json.RawMessage(open)})
 		if err != nil {
 			t.Errorf("%s: %v", open, err)

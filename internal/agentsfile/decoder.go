@@ -113,7 +113,8 @@ func (o *object) choice(key string, words keys) string {
 	case slices.Contains(words.now, n.text):
 		return n.text
 	case slices.Contains(words.later, n.text):
-		o.problem(n.pos, "%s: %s is not supported by this version; supported: %s", key, n.text, strings.Join(words.now, ", "))
+		o.problem(n.pos,
+			"%s: %s is not supported by this version; supported: %s", key, n.text, strings.Join(words.now, ", "))
 	default:
 		o.problem(n.pos, "%s is one of %s, not %q", key, strings.Join(words.now, ", "), n.text)
 	}

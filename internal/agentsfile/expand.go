@@ -45,7 +45,8 @@ func (d *decoder) expand(n *node) Text {
 		b.WriteString(before)
 		name, tail, closed := strings.Cut(after, "}")
 		if !closed || !isVariable(name) {
-			d.problem(n.pos, "${ starts the name of an environment variable and } ends it; write $${ for the characters themselves")
+			d.problem(n.pos,
+				"${ starts the name of an environment variable and } ends it; write $${ for the characters themselves")
 			break
 		}
 		if value, ok := d.lookup(name); ok && value != "" {

@@ -50,7 +50,8 @@ func TestParse(t *testing.T) {
 	if ops == nil || len(ops.Tools) != 10 {
 		t.Fatalf("agent ops: %+v", ops)
 	}
-	if got := ops.Settings; *got.Temperature != temperature || got.ReasoningEffort != "low" || *got.ParallelToolCalls || got.MaxOutputTokens != 4096 {
+	if got := ops.Settings; *got.Temperature != temperature || got.ReasoningEffort != "low" ||
+		*got.ParallelToolCalls || got.MaxOutputTokens != 4096 {
 		t.Errorf("settings: %+v", got)
 	}
 	transfer := ops.Tools[1]
@@ -58,11 +59,14 @@ func TestParse(t *testing.T) {
 		Type: HTTP, Name: "transfer_funds", Version: "2", Description: "Move money between two accounts.",
 		Gate:       Gate{Ask: AskIf, Expression: "args.amount > 100"},
 		Idempotent: &no, Timeout: 10 * time.Second, Method: "POST",
-		Parameters: json.RawMessage(`{"type":"object","required":["amount","to"],"properties":{"amount":{"type":"number","minimum":0.01},"to":{"type":"string"}}}`),
-		URL:        Text{Written: "https://${HOST}/transfer", Value: "https://payments.example/transfer"},
-		Headers:    []Header{{"Authorization", Text{Written: "Bearer ${TOKEN}", Value: "Bearer " + secret}}},
+		Parameters: json.RawMessage(`{"type":"object","required":["amount","to"],` +
+			`"properties":{"amount":{"type":"number","minimum":0.01},"to":{"type":"string"}}}`),
+		URL:     Text{Written: "https://${HOST}/transfer", Value: "https://payments.example/transfer"},
+		Headers: []Header{{"Authorization", Text{Written: "Bearer ${TOKEN}", Value: "Bearer " + secret}}},
 	}
-	if diff := cmp.Diff(want, transfer, cmpopts.IgnoreUnexported(Gate{}), cmpopts.IgnoreTypes(Position{}), cmpopts.IgnoreFields(Tool{}, "AllowAddresses")); diff != "" {
+	diff := cmp.Diff(want, transfer, cmpopts.IgnoreUnexported(Gate{}), cmpopts.IgnoreTypes(Position{}),
+		cmpopts.IgnoreFields(Tool{}, "AllowAddresses"))
+	if diff != "" {
 		t.Error(diff)
 	}
 	if len(transfer.AllowAddresses) != 1 || transfer.AllowAddresses[0].String() != "10.0.0.0/8" {
@@ -70,7 +74,8 @@ func TestParse(t *testing.T) {
 	}
 	policy := &Policy{
 		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
-		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute, AlwaysScopes: []string{},
+		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute,
+		AlwaysScopes: []string{},
 	}
 	if diff := cmp.Diff(policy, f.DefaultPolicy, cmpopts.IgnoreTypes(Position{})); diff != "" {
 		t.Error(diff)
@@ -99,8 +104,8 @@ default_policy: { approvers: { channel_members: true } }
 		t.Errorf("agent: %+v", a)
 	}
 	want := &Policy{
-		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour, OnExpiry: "reject",
-		ValidFor: time.Hour, AlwaysScopes: []string{"run"},
+		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
+		OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"},
 	}
 	if diff := cmp.Diff(want, f.DefaultPolicy, cmpopts.IgnoreTypes(Position{})); diff != "" {
 		t.Error(diff)

@@ -6,7 +6,9 @@ type keys struct{ now, later []string }
 // The tables are the format. The JSON Schema says the same; a test compares them.
 var (
 	fileKeys = keys{
-		now:   []string{"version", "default_agent", "channels", "requesters", "limits", "agents", "mcp_servers", "default_policy"},
+		now: []string{
+			"version", "default_agent", "channels", "requesters", "limits", "agents", "mcp_servers", "default_policy",
+		},
 		later: []string{"retention", "policies", "delegates", "break_glass"},
 	}
 	limitKeys = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
@@ -20,8 +22,8 @@ var (
 	apiWords      = keys{now: []string{"responses", "chat_completions"}}
 	effortWords   = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
 	toolTypeWords = keys{now: []string{
-		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP), string(AgentTool),
-		string(WebSearch), string(External),
+		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP),
+		string(AgentTool), string(WebSearch), string(External),
 	}}
 	laterToolKeys = []string{"secret", "requires_user_input"}
 	functionKeys  = keys{
@@ -37,13 +39,15 @@ var (
 	}
 	shellKeys = keys{
 		now: []string{
-			"type", "name", "description", "version", "workdir", "env", "shell", "max_output", "native", "needs_approval", "approval", "timeout",
+			"type", "name", "description", "version", "workdir", "env", "shell", "max_output", "native",
+			"needs_approval", "approval", "timeout",
 		},
 		later: laterToolKeys,
 	}
 	patchKeys = keys{
 		now: []string{
-			"type", "name", "description", "version", "root", "allow", "native", "needs_approval", "approval", "timeout",
+			"type", "name", "description", "version", "root", "allow", "native",
+			"needs_approval", "approval", "timeout",
 		},
 		later: laterToolKeys,
 	}
@@ -52,15 +56,21 @@ var (
 		later: laterToolKeys,
 	}
 	hostedMCPKeys = keys{
-		now:   []string{"type", "server_label", "server_url", "server_description", "headers", "require_approval", "allowed_tools", "needs_approval"},
+		now: []string{
+			"type", "server_label", "server_url", "server_description", "headers", "require_approval",
+			"allowed_tools", "needs_approval",
+		},
 		later: laterToolKeys,
 	}
 	agentToolKeys = keys{
 		now:   []string{"type", "agent", "name", "description", "max_turns", "needs_approval", "approval"},
 		later: laterToolKeys,
 	}
-	webSearchKeys = keys{now: []string{"type", "name"}, later: append([]string{"needs_approval", "approval"}, laterToolKeys...)}
-	externalKeys  = keys{
+	webSearchKeys = keys{
+		now:   []string{"type", "name"},
+		later: append([]string{"needs_approval", "approval"}, laterToolKeys...),
+	}
+	externalKeys = keys{
 		now:   []string{"type", "name", "description", "version", "parameters", "needs_approval"},
 		later: append([]string{"approval"}, laterToolKeys...),
 	}
@@ -71,7 +81,8 @@ var (
 	approverKeys  = keys{now: []string{"users", "groups", "channel_members", "all_of"}}
 	policyKeys    = keys{
 		now: []string{
-			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for", "always",
+			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
+			"always",
 		},
 		later: []string{"name", "when", "remind_every", "escalate", "freeze", "risk"},
 	}

@@ -17,7 +17,10 @@ type MCPServer struct {
 }
 
 // ownMCPHeaders are set by the protocol.
-var ownMCPHeaders = []string{"Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version"}
+var ownMCPHeaders = []string{
+	"Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept",
+	"Mcp-Session-Id", "Mcp-Protocol-Version",
+}
 
 func (d *decoder) decodeMCPServers(n *node) []*MCPServer {
 	if n == nil {
@@ -87,7 +90,10 @@ func (o *object) texts(key string) []Text {
 
 func (o *object) decodeMCP(what string) *Tool {
 	o.require(what, "server")
-	t := &Tool{Prefix: o.literal("prefix"), Tools: Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)}}
+	t := &Tool{
+		Prefix: o.literal("prefix"),
+		Tools:  Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)},
+	}
 	t.Server = o.reference("server")
 	if t.Prefix != "" && !isName(t.Prefix) {
 		o.problem(o.values["prefix"].pos, "prefix %q: use letters, digits, underscores and hyphens", t.Prefix)
@@ -100,7 +106,8 @@ func (o *object) decodeHostedMCP(what string) *Tool {
 	o.require(what, "server_label", "server_url")
 	t := &Tool{
 		Name: o.literal("server_label"), Description: o.literal("server_description"), URL: o.decodeURL("server_url"),
-		Headers: o.decodeHeaders(nil), Tools: Filter{Allowed: o.literals("allowed_tools", anything)}, Gate: o.decodeGate(),
+		Headers: o.decodeHeaders(nil), Tools: Filter{Allowed: o.literals("allowed_tools", anything)},
+		Gate: o.decodeGate(),
 	}
 	if n := o.of("server_label", kindString); n != nil && n.text != "" && !isName(n.text) {
 		o.problem(n.pos, "server_label %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)

@@ -140,7 +140,8 @@ func (d *decoder) scalar(n ast.Node) *node {
 			s.style = styleQuoted
 		}
 	case *ast.LiteralNode:
-		s.kind, s.text, s.style, s.indent = kindString, v.Value.Value, styleLiteral, indentation(v.Value.GetToken().Origin)
+		s.kind, s.text, s.style = kindString, v.Value.Value, styleLiteral
+		s.indent = indentation(v.Value.GetToken().Origin)
 		if v.Start.Type == token.FoldedType {
 			s.style = styleFolded
 		}

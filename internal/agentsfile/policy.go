@@ -153,7 +153,8 @@ func (o *object) reachable(p *Policy) {
 		}
 	}
 	if most, deny := len(p.Approvers.Users)+1, o.values["deny_quorum"]; deny != nil && p.Quorum+p.DenyQuorum > most {
-		o.problem(deny.pos, "quorum %d and deny_quorum %d of %d people can end in a tie that nobody can break; together they may be %d",
+		o.problem(deny.pos,
+			"quorum %d and deny_quorum %d of %d people can end in a tie that nobody can break; together they may be %d",
 			p.Quorum, p.DenyQuorum, len(p.Approvers.Users), most)
 	}
 }

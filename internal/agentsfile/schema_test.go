@@ -49,7 +49,8 @@ func TestSchemaKeys(t *testing.T) {
 		{"policy", def("policy"), policyKeys},
 		{"always", def("policy").Properties["always"], alwaysKeys},
 	} {
-		if diff := cmp.Diff(slices.Sorted(slices.Values(c.want.now)), slices.Sorted(maps.Keys(c.at.Properties))); diff != "" {
+		diff := cmp.Diff(slices.Sorted(slices.Values(c.want.now)), slices.Sorted(maps.Keys(c.at.Properties)))
+		if diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 		if c.at.AdditionalProperties == nil {
@@ -107,7 +108,8 @@ func TestSchemaAgrees(t *testing.T) {
 		{"server with two ways", agentWith("mcp_servers: {a: {url: \"http://h/\", sse: \"http://h/\"}}\n"), false},
 		{"agent without description", agentWith("    tools: [{type: agent, agent: ops}]\n"), false},
 		{"gated search", agentWith("    tools: [{type: web_search, needs_approval: true}]\n"), false},
-		{"handoff twice", agentWith("    handoffs: [b, b]\n") + "  b: {instructions: x, model: y}\ndefault_agent: ops\n", false},
+		{"handoff twice",
+			agentWith("    handoffs: [b, b]\n") + "  b: {instructions: x, model: y}\ndefault_agent: ops\n", false},
 		{"function with url", agentWith("    tools: [{type: function, name: x, url: y}]\n"), false},
 		{"http without url", toolWith("        method: POST\n"), false},
 		{"number for text", toolWith(call + "        headers: {X: 1}\n"), false},

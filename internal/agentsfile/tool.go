@@ -150,7 +150,8 @@ func (o *object) decodeCommon(name string, timeout time.Duration) *Tool {
 	}
 	t.Name = cmp.Or(t.Name, name)
 	if t.Audit && t.Gate.Ask == AskNever {
-		o.problem(o.values["approval"].pos, "`approval: audit` records what needs_approval says yes to, and it says false")
+		o.problem(o.values["approval"].pos,
+			"`approval: audit` records what needs_approval says yes to, and it says false")
 	}
 	return t
 }
@@ -237,7 +238,8 @@ func (o *object) headerValue(e entry) Text {
 
 func isHeaderName(s string) bool {
 	for _, r := range s {
-		if !strings.ContainsRune("!#$%&'*+-.^_`|~", r) && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+		if !strings.ContainsRune("!#$%&'*+-.^_`|~", r) &&
+			(r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') {
 			return false
 		}
 	}

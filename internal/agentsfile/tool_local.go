@@ -50,7 +50,8 @@ func (o *object) decodePatch(what string) *Tool {
 func (o *object) directory(key string) Text {
 	t := o.text(key)
 	if t.Value != "" && !filepath.IsAbs(t.Value) {
-		o.problem(t.Position, "%s is an absolute path, not %q: where the program is started must not matter", key, t.Written)
+		o.problem(t.Position,
+			"%s is an absolute path, not %q: where the program is started must not matter", key, t.Written)
 	}
 	return t
 }

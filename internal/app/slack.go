@@ -12,8 +12,8 @@ import (
 	"countersign/internal/catalog"
 )
 
-// CheckSlack asks Slack whether the tokens and scopes are good, which workspace they are for, and whether the user groups
-// of the agents file exist.
+// CheckSlack asks Slack whether the tokens and scopes are good, which workspace they are for, and whether the user
+// groups of the agents file exist.
 func CheckSlack(ctx context.Context, cfg *Config, c *catalog.Catalog) (approvals.WorkspaceID, error) {
 	client, err := bot.NewClient(bot.ClientConfig{Token: cfg.BotToken.Reveal(), APIURL: cfg.SlackAPIURL})
 	if err != nil {
@@ -47,7 +47,8 @@ func checkGroups(ctx context.Context, client *bot.Client, ws approvals.Workspace
 		switch {
 		case errors.Is(err, approvals.ErrNotFound):
 			wrong = append(wrong, &agentsfile.Problem{
-				Position: group.Position, Message: fmt.Sprintf("the workspace has no user group %s, or it is disabled", group),
+				Position: group.Position,
+				Message:  fmt.Sprintf("the workspace has no user group %s, or it is disabled", group),
 			})
 		case err != nil:
 			return explainSlack(err)

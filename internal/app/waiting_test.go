@@ -56,7 +56,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	compare := func(requests, letters int) {
 		t.Helper()
 		page := httptest.NewRecorder()
-		promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+		handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+		handler.ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
 		for name, n := range map[string]int{"requests_pending": requests, "dead_letters": letters} {
 			want := fmt.Sprintf("# TYPE countersign_%[1]s gauge\ncountersign_%[1]s %[2]d\n", name, n)
 			if !strings.Contains(page.Body.String(), want) {

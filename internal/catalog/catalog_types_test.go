@@ -291,7 +291,8 @@ func TestAgentInCircles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := (&agent.Runner{}).Run(t.Context(), c.agents["ops"].Agent, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+	res, err := (&agent.Runner{}).Run(t.Context(),
+		c.agents["ops"].Agent, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

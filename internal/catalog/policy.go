@@ -18,7 +18,9 @@ func policyOf(p *agentsfile.Policy) approvals.Policy {
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
 	}
 	for _, set := range p.AllOf {
-		s.AllOf = append(s.AllOf, celpolicy.Set{Users: set.Users, Groups: set.Groups, ChannelMembers: set.ChannelMembers})
+		s.AllOf = append(s.AllOf, celpolicy.Set{
+			Users: set.Users, Groups: set.Groups, ChannelMembers: set.ChannelMembers,
+		})
 	}
 	for _, scope := range p.AlwaysScopes {
 		s.Always = append(s.Always, approvals.Scope(scope))

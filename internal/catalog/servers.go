@@ -72,7 +72,8 @@ func (m *Servers) config(d *agentsfile.MCPServer) mcptoolset.ServerConfig {
 		cfg.Env[v.Name], cfg.WrittenEnv[v.Name] = v.Value.Value, v.Value.Written
 	}
 	if len(d.Headers) > 0 {
-		cfg.Headers, cfg.WrittenHeaders = make(map[string]string, len(d.Headers)), make(map[string]string, len(d.Headers))
+		cfg.Headers = make(map[string]string, len(d.Headers))
+		cfg.WrittenHeaders = make(map[string]string, len(d.Headers))
 	}
 	for _, h := range d.Headers {
 		cfg.Headers[h.Name], cfg.WrittenHeaders[h.Name] = h.Value.Value, h.Value.Written

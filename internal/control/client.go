@@ -108,7 +108,8 @@ func (c *Client) Requests(ctx context.Context, q Query, after Cursor, limit int)
 	page []*approvals.RequestHead, more bool, err error,
 ) {
 	var answer requestsAnswer
-	if err := c.call(ctx, http.MethodGet, "/v1/requests?"+after.on(q.values(), limit).Encode(), nil, &answer); err != nil {
+	path := "/v1/requests?" + after.on(q.values(), limit).Encode()
+	if err := c.call(ctx, http.MethodGet, path, nil, &answer); err != nil {
 		return nil, false, err
 	}
 	if err := answer.Error.err(); err != nil {
@@ -116,7 +117,8 @@ func (c *Client) Requests(ctx context.Context, q Query, after Cursor, limit int)
 	}
 	for _, r := range answer.Requests {
 		if !q.selects(r) { // a bot that does not know the question yet lists what is pending
-			return nil, false, fmt.Errorf("ask the bot: it lists request %s, which was not asked for; %w", r.ID, errOtherVersion)
+			return nil, false, fmt.Errorf("ask the bot: it lists request %s, which was not asked for; %w",
+				r.ID, errOtherVersion)
 		}
 	}
 	return answer.Requests, answer.More, nil

@@ -28,7 +28,9 @@ func newStore(t *testing.T) *boltstore.Store {
 
 // newTestRequests are requests of three workspaces that differ in all that a query asks for.
 func newTestRequests() (all []*approvals.Request) {
-	statuses := []approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected}
+	statuses := []approvals.RequestStatus{
+		approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected,
+	}
 	for _, ws := range []approvals.WorkspaceID{"T1", "T2", "T3"} {
 		for i := range 12 {
 			r := named(approvals.RequestID(fmt.Sprintf("req_%02d", i)))
@@ -54,7 +56,8 @@ func putRequests(t *testing.T, st approvals.Store, all []*approvals.Request) {
 		for _, r := range all {
 			if !seen[r.Workspace] {
 				seen[r.Workspace] = true
-				if err := tx.AppendAudit(&approvals.AuditEntry{Workspace: r.Workspace, Seq: 1, At: r.Created}); err != nil {
+				err := tx.AppendAudit(&approvals.AuditEntry{Workspace: r.Workspace, Seq: 1, At: r.Created})
+				if err != nil {
 					return err
 				}
 			}
@@ -103,11 +106,13 @@ func TestRequests(t *testing.T) {
 		query Query
 		want  func(i int, r *approvals.Request) bool // i counts in the workspace
 	}{
-		"all":      {Query{}, func(int, *approvals.Request) bool { return true }},
-		"pending":  {Query{Status: approvals.RequestPending}, func(i int, _ *approvals.Request) bool { return i%3 == 0 }},
-		"approved": {Query{Status: approvals.RequestApproved}, func(i int, _ *approvals.Request) bool { return i%3 == 1 }},
-		"stale":    {Query{Status: approvals.RequestStale}, func(int, *approvals.Request) bool { return false }},
-		"person":   {Query{Person: "U0"}, func(i int, _ *approvals.Request) bool { return i%2 == 0 || i == 7 }},
+		"all": {Query{}, func(int, *approvals.Request) bool { return true }},
+		"pending": {Query{Status: approvals.RequestPending},
+			func(i int, _ *approvals.Request) bool { return i%3 == 0 }},
+		"approved": {Query{Status: approvals.RequestApproved},
+			func(i int, _ *approvals.Request) bool { return i%3 == 1 }},
+		"stale":  {Query{Status: approvals.RequestStale}, func(int, *approvals.Request) bool { return false }},
+		"person": {Query{Person: "U0"}, func(i int, _ *approvals.Request) bool { return i%2 == 0 || i == 7 }},
 		"person of one workspace": {Query{Person: "T2/U1"}, func(i int, r *approvals.Request) bool {
 			return r.Workspace == "T2" && i%2 == 1
 		}},

@@ -129,7 +129,8 @@ func readQuery(v url.Values) (q Query, err error) {
 func readInstant(name, value string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, value)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: parameter %s: %q is no time as in RFC 3339", approvals.ErrInvalid, name, value)
+		return time.Time{}, fmt.Errorf(
+			"%w: parameter %s: %q is no time as in RFC 3339", approvals.ErrInvalid, name, value)
 	}
 	return t, nil
 }

@@ -71,9 +71,11 @@ func (s *Stage) choose() error {
 	case s.example != nil:
 		return nil
 	case s.cfg.Scripted:
-		return configError{fmt.Errorf("no scripted model for this agents file: %s is not, or no longer, one of the files in examples/, and only those have a story; leave --headless out", s.cfg.Agents)}
+		return configError{fmt.Errorf("no scripted model for this agents file: %s is not, or no longer, "+
+			"one of the files in examples/, and only those have a story; leave --headless out", s.cfg.Agents)}
 	case s.key() == "":
-		return configError{fmt.Errorf("no scripted model for this agents file: %s is not, or no longer, one of the files in examples/; set OPENAI_API_KEY to run it with the real model", s.cfg.Agents)}
+		return configError{fmt.Errorf("no scripted model for this agents file: %s is not, or no longer, "+
+			"one of the files in examples/; set OPENAI_API_KEY to run it with the real model", s.cfg.Agents)}
 	}
 	return nil
 }

@@ -50,16 +50,18 @@ type publishInput struct {
 func (l *library) offer(s *mcp.Server) {
 	no := false
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
-	mcp.AddTool(s, &mcp.Tool{Name: "list_documents", Description: "Lists the names of the documents.", Annotations: reads},
-		func(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
-			return said(l.list())
-		})
+	mcp.AddTool(s, &mcp.Tool{
+		Name: "list_documents", Description: "Lists the names of the documents.", Annotations: reads,
+	}, func(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
+		return said(l.list())
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "read_document", Description: "Returns the text of a document.", Annotations: reads},
 		func(_ context.Context, _ *mcp.CallToolRequest, in documentInput) (*mcp.CallToolResult, any, error) {
 			return said(l.read(in.Name))
 		})
 	mcp.AddTool(s, &mcp.Tool{
-		Name: "publish_document", Description: "Publishes a text for everybody, for good.", Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
+		Name: "publish_document", Description: "Publishes a text for everybody, for good.",
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 	}, func(_ context.Context, _ *mcp.CallToolRequest, in publishInput) (*mcp.CallToolResult, any, error) {
 		return said(l.publish(in.Name, in.Text))
 	})

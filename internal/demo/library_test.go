@@ -15,7 +15,9 @@ func TestLibrary(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"secret.md": "outside", "library/b.md": "B.", "library/a.md": "A.", "library/notes.txt": "no document"} {
+	for name, text := range map[string]string{
+		"secret.md": "outside", "library/b.md": "B.", "library/a.md": "A.", "library/notes.txt": "no document",
+	} {
 		if err := os.WriteFile(filepath.Join(outside, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

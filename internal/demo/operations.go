@@ -26,7 +26,8 @@ func operations() example {
 	return example{
 		agents: examples.Operations,
 		room:   room{"operations", "The web server", "@countersign set the web server to 8 workers"},
-		ideas: `write "@countersign set the web server to 8 workers" in #operations; then switch to Ben and click Approve
+		ideas: `write "@countersign set the web server to 8 workers" in #operations; ` +
+			`then switch to Ben and click Approve
       change web.conf by hand before you approve, have port 443 opened`,
 		place: func(s *Stage) string { return "The folder that the agent works in: " + s.workdir() },
 		files: []file{{"web.conf", webConf, 0o600}, {"reload.sh", reloadScript, 0o700}},
@@ -55,7 +56,9 @@ func operate(t *openaidev.Turn) openaidev.Reply {
 	}
 	if m := wantedPort.FindStringSubmatch(t.User); m != nil {
 		if t.Round == 0 {
-			return openaidev.Reply{Calls: []openaidev.Call{{Name: "change_firewall", Arguments: `{"port":` + m[1] + `,"reason":"Asked for in chat."}`}}}
+			return openaidev.Reply{Calls: []openaidev.Call{
+				{Name: "change_firewall", Arguments: `{"port":` + m[1] + `,"reason":"Asked for in chat."}`},
+			}}
 		}
 		return openaidev.Reply{Text: "About port " + m[1] + " I was told: " + strings.TrimSpace(t.Output().Text)}
 	}
@@ -65,7 +68,9 @@ func operate(t *openaidev.Turn) openaidev.Reply {
 		}
 		return openaidev.Reply{Text: "web.conf says:\n" + t.Output().Text}
 	}
-	return openaidev.Reply{Text: "I look after the web server. Try one of these:\n• set the web server to 8 workers\n• how is the web server configured?\n• have port 443 opened\nChanges and commands wait for somebody's approval."}
+	return openaidev.Reply{Text: "I look after the web server. Try one of these:\n" +
+		"• set the web server to 8 workers\n• how is the web server configured?\n• have port 443 opened\n" +
+		"Changes and commands wait for somebody's approval."}
 }
 
 var look = openaidev.Reply{Calls: []openaidev.Call{{Name: "shell", Arguments: `{"argv":["cat","web.conf"]}`}}}
@@ -83,7 +88,8 @@ func changeWorkers(t *openaidev.Turn, wanted string) openaidev.Reply {
 		if now[1] == wanted {
 			return openaidev.Reply{Text: "web.conf has " + wanted + " workers already. I changed nothing."}
 		}
-		patch := fmt.Sprintf("*** Begin Patch\n*** Update File: web.conf\n@@\n-%s\n+workers = %s\n*** End Patch\n", now[0], wanted)
+		patch := fmt.Sprintf("*** Begin Patch\n*** Update File: web.conf\n@@\n-%s\n+workers = %s\n*** End Patch\n",
+			now[0], wanted)
 		return openaidev.Reply{
 			Reasoning: "The number of workers is a line of web.conf.",
 			Calls:     []openaidev.Call{{Name: "apply_patch", Arguments: `{"patch":` + quoted(patch) + `}`}},
@@ -92,10 +98,15 @@ func changeWorkers(t *openaidev.Turn, wanted string) openaidev.Reply {
 		if !strings.HasPrefix(out.Text, "The patch is applied.") {
 			return openaidev.Reply{Text: "web.conf is as it was. I was told: " + strings.TrimSpace(out.Text)}
 		}
-		return openaidev.Reply{Calls: []openaidev.Call{{Name: "shell", Arguments: `{"script":"./reload.sh web.conf | tee -a reload.log"}`}}}
+		return openaidev.Reply{Calls: []openaidev.Call{
+			{Name: "shell", Arguments: `{"script":"./reload.sh web.conf | tee -a reload.log"}`},
+		}}
 	}
 	if !strings.Contains(out.Text, "reloaded: ") {
-		return openaidev.Reply{Text: "web.conf is changed, but the server was not reloaded. I was told: " + strings.TrimSpace(out.Text)}
+		return openaidev.Reply{
+			Text: "web.conf is changed, but the server was not reloaded. I was told: " + strings.TrimSpace(out.Text),
+		}
 	}
-	return openaidev.Reply{Text: "Done: web.conf has " + wanted + " workers, and the server has read it. It printed:\n" + strings.TrimSpace(out.Text)}
+	return openaidev.Reply{Text: "Done: web.conf has " + wanted + " workers, and the server has read it. " +
+		"It printed:\n" + strings.TrimSpace(out.Text)}
 }

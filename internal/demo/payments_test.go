@@ -17,7 +17,8 @@ func TestLedgerPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if page := fetch(t, p.URL()); !strings.Contains(page, "10000.00 EUR") || !strings.Contains(page, "No transfers yet") {
+	page := fetch(t, p.URL())
+	if !strings.Contains(page, "10000.00 EUR") || !strings.Contains(page, "No transfers yet") {
 		t.Errorf("before: %s", page)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL()+"/transfer",
@@ -31,8 +32,10 @@ func TestLedgerPage(t *testing.T) {
 		t.Fatalf("transfer: %v %v", resp, err)
 	}
 	resp.Body.Close()
-	page := fetch(t, p.URL())
-	for _, want := range []string{"9987.50 EUR", "<tr><td>TR-0001<td>Acme &amp; Sons<td>&lt;script&gt;<td class=n>12.50</tr>"} {
+	page = fetch(t, p.URL())
+	for _, want := range []string{
+		"9987.50 EUR", "<tr><td>TR-0001<td>Acme &amp; Sons<td>&lt;script&gt;<td class=n>12.50</tr>",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in %s", want, page)
 		}

@@ -80,7 +80,8 @@ func (s *Stage) command(ctx context.Context, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(out.String()+complaint.String()))
+		said := strings.TrimSpace(out.String() + complaint.String())
+		return out.String(), fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, said)
 	}
 	return out.String(), nil
 }

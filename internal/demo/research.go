@@ -24,10 +24,13 @@ func research() example {
 	return example{
 		agents: examples.Research,
 		room:   room{"research", "What we know", "@countersign find out about the outage and publish a report"},
-		ideas: `write "@countersign find out about the outage and publish a report" in #research; then switch to Ben and click Approve
+		ideas: `write "@countersign find out about the outage and publish a report" in #research; ` +
+			`then switch to Ben and click Approve
       ask what we know about certificates, reject a text`,
 		place: func(s *Stage) string { return "The folder with the documents: " + s.workdir() },
-		files: []file{{"certificates.md", certificatesDocument, 0o600}, {"outage-3-november.md", outageDocument, 0o600}},
+		files: []file{
+			{"certificates.md", certificatesDocument, 0o600}, {"outage-3-november.md", outageDocument, 0o600},
+		},
 		script: func() openaidev.Script {
 			return openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Func: investigate}}}
 		},
@@ -48,7 +51,9 @@ func investigate(t *openaidev.Turn) openaidev.Reply {
 		if wantsResearch.MatchString(t.User) {
 			return openaidev.Reply{Calls: []openaidev.Call{{Name: "transfer_to_researcher", Arguments: "{}"}}}
 		}
-		return openaidev.Reply{Text: "I am the desk. Try one of these:\n• find out about the outage and publish a report\n• what do we know about certificates?\nPublishing waits for somebody's approval."}
+		return openaidev.Reply{Text: "I am the desk. Try one of these:\n" +
+			"• find out about the outage and publish a report\n• what do we know about certificates?\n" +
+			"Publishing waits for somebody's approval."}
 	case t.Missing("list_documents", "read_document", "ask_editor") == "":
 		return researcher(t)
 	case t.Missing("publish_document") == "":
@@ -79,9 +84,10 @@ func researcher(t *openaidev.Turn) openaidev.Reply {
 		if !wantsText.MatchString(t.User) {
 			return openaidev.Reply{Text: "This is what the library says:" + facts.String()}
 		}
+		input := quoted("Publish a report with these facts:" + facts.String())
 		return openaidev.Reply{
 			Reasoning: "The editor publishes; it needs all the facts.",
-			Calls:     []openaidev.Call{{Name: "ask_editor", Arguments: `{"input":` + quoted("Publish a report with these facts:"+facts.String()) + `}`}},
+			Calls:     []openaidev.Call{{Name: "ask_editor", Arguments: `{"input":` + input + `}`}},
 		}
 	}
 	return openaidev.Reply{Text: "The editor says: " + t.Output().Text}
@@ -92,7 +98,8 @@ func editor(t *openaidev.Turn) openaidev.Reply {
 	_, facts, _ := strings.Cut(t.User, "\n")
 	switch out := t.Output().Text; {
 	case t.Round == 0:
-		arguments, _ := json.Marshal(publishInput{Name: "report", Text: "# Report\n\n" + facts + "\n"}) // texts always can be
+		in := publishInput{Name: "report", Text: "# Report\n\n" + facts + "\n"}
+		arguments, _ := json.Marshal(in) // texts always can be
 		return openaidev.Reply{Calls: []openaidev.Call{{Name: "publish_document", Arguments: string(arguments)}}}
 	case strings.HasPrefix(out, "Published as "):
 		return openaidev.Reply{Text: "The report is out. " + out}

@@ -21,8 +21,10 @@ func turn(tools, user string, outputs ...string) *openaidev.Turn {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	const (
-		ops, desk, researcher, editor = "shell apply_patch change_firewall", "transfer_to_researcher", "list_documents read_document ask_editor", "publish_document"
-		conf                          = "Exit code: 0\n--- stdout ---\nworkers = 4\n"
+		ops, desk  = "shell apply_patch change_firewall", "transfer_to_researcher"
+		researcher = "list_documents read_document ask_editor"
+		editor     = "publish_document"
+		conf       = "Exit code: 0\n--- stdout ---\nworkers = 4\n"
 	)
 	for _, c := range []struct {
 		why        string
@@ -38,9 +40,12 @@ func TestScripts(t *testing.T) {
 		{"nothing to change", operate, turn(ops, "use 4 workers", conf), "", "already"},
 		{"nothing found", operate, turn(ops, "use 4 workers", "Exit code: 1"), "", "no number of workers"},
 		{"patch applied", operate, turn(ops, "use 8 workers", conf, "The patch is applied."), "shell", "reload.sh"},
-		{"patch rejected", operate, turn(ops, "use 8 workers", conf, "It was not approved."), "", "web.conf is as it was. I was told: It was not approved."},
-		{"reloaded", operate, turn(ops, "use 8 workers", conf, "The patch is applied.", "reloaded: workers = 8"), "", "Done"},
-		{"command rejected", operate, turn(ops, "use 8 workers", conf, "The patch is applied.", "It was not approved."), "", "not reloaded"},
+		{"patch rejected", operate, turn(ops, "use 8 workers", conf, "It was not approved."), "",
+			"web.conf is as it was. I was told: It was not approved."},
+		{"reloaded", operate,
+			turn(ops, "use 8 workers", conf, "The patch is applied.", "reloaded: workers = 8"), "", "Done"},
+		{"command rejected", operate,
+			turn(ops, "use 8 workers", conf, "The patch is applied.", "It was not approved."), "", "not reloaded"},
 		{"elsewhere", operate, turn(ops, "open port 443"), "change_firewall", `"port":443`},
 		{"done elsewhere", operate, turn(ops, "open port 443", "It is open."), "", "It is open."},
 		{"other tools", operate, turn("shell", "use 8 workers"), "", "no tool apply_patch"},
@@ -48,11 +53,15 @@ func TestScripts(t *testing.T) {
 		{"small talk at the desk", investigate, turn(desk, "hello"), "", "I am the desk"},
 		{"a question at the desk", investigate, turn(desk, "the outage?"), "transfer_to_researcher", "{}"},
 		{"handed over", investigate, turn(researcher, "the outage?", "{}"), "list_documents", "{}"},
-		{"documents", investigate, turn(researcher, "the outage?", "{}", "a\nb"), "read_document read_document", `{"name":"b"}`},
+		{"documents", investigate, turn(researcher, "the outage?", "{}", "a\nb"),
+			"read_document read_document", `{"name":"b"}`},
 		{"no documents", investigate, turn(researcher, "the outage?", "{}", ""), "", "empty"},
-		{"facts", investigate, turn(researcher, "the outage?", "{}", "facts", "# F\n\nIt is so."), "", "facts: It is so."},
-		{"a report", investigate, turn(researcher, "publish a report", "{}", "facts", "It is so."), "ask_editor", `facts: It is so.`},
-		{"after the editor", investigate, turn(researcher, "publish a report", "{}", "facts", "It is so.", "Out."), "", "The editor says: Out."},
+		{"facts", investigate,
+			turn(researcher, "the outage?", "{}", "facts", "# F\n\nIt is so."), "", "facts: It is so."},
+		{"a report", investigate, turn(researcher, "publish a report", "{}", "facts", "It is so."),
+			"ask_editor", `facts: It is so.`},
+		{"after the editor", investigate, turn(researcher, "publish a report", "{}", "facts", "It is so.", "Out."), "",
+			"The editor says: Out."},
 		{"the editor", investigate, turn(editor, "Facts:\nIt is so."), "publish_document", `# Report\n\nIt is so.\n`},
 		{"published", investigate, turn(editor, "Facts:\nIt is so.", "Published as x."), "", "out. Published as x."},
 		{"not published", investigate, turn(editor, "Facts:\nIt is so.", "It was not approved."), "", "not published"},
@@ -73,7 +82,9 @@ func TestScripts(t *testing.T) {
 // TestExampleOf knows the files as they are, and no others.
 func TestExampleOf(t *testing.T) {
 	t.Parallel()
-	for name, data := range map[string][]byte{"payments": examples.Countersign, "operations": examples.Operations, "research": examples.Research} {
+	for name, data := range map[string][]byte{
+		"payments": examples.Countersign, "operations": examples.Operations, "research": examples.Research,
+	} {
 		for _, form := range []string{string(data), strings.ReplaceAll(string(data), "\n", "\r\n")} {
 			if e := exampleOf([]byte(form)); e == nil || e.room.name != name {
 				t.Errorf("%s is taken for %+v", name, e)

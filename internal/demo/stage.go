@@ -95,7 +95,8 @@ func (s *Stage) set(ctx context.Context) error {
 		room = s.example.room
 	}
 	if s.cfg.Scripted || s.key() == "" {
-		if s.model, err = openaidev.Start(openaidev.Config{Script: s.example.script(), Pace: 5 * time.Millisecond}); err != nil {
+		cfg := openaidev.Config{Script: s.example.script(), Pace: 5 * time.Millisecond}
+		if s.model, err = openaidev.Start(cfg); err != nil {
 			return err
 		}
 	}
@@ -182,7 +183,8 @@ func (s *Stage) environ() []string {
 		return slices.ContainsFunc(ownVariables, func(prefix string) bool { return strings.HasPrefix(e, prefix) })
 	})
 	offered := []string{
-		"PAYMENTS_URL=" + s.payments.URL(), "PAYMENTS_TOKEN=" + s.payments.Token(), "WORKDIR=" + s.workdir(), "COUNTERSIGN=" + s.cfg.Executable,
+		"PAYMENTS_URL=" + s.payments.URL(), "PAYMENTS_TOKEN=" + s.payments.Token(), "WORKDIR=" + s.workdir(),
+		"COUNTERSIGN=" + s.cfg.Executable,
 	}
 	env := slices.Concat(given, offered) // the last one counts
 	if s.example == nil {

@@ -30,7 +30,8 @@ func Play(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	steps := append(t.example.steps(t), step{"stop", t.halt}, step{"transcript", t.transcript}, step{"store", t.records}, step{"audit", t.verify})
+	steps := append(t.example.steps(t), step{"stop", t.halt},
+		step{"transcript", t.transcript}, step{"store", t.records}, step{"audit", t.verify})
 	for _, s := range steps {
 		if err := t.play(ctx, s); err != nil {
 			return err
@@ -191,7 +192,8 @@ func (t *story) crash(ctx context.Context) error {
 	pid := t.bot.cmd.Process.Pid
 	t.bot.kill()
 	t.say("crash", "kill -9 %d: the bot is gone, people still have to answer", pid)
-	if err := t.until(ctx, "the end of the connection", func() bool { return t.workspace.Connections() == 0 }); err != nil {
+	err := t.until(ctx, "the end of the connection", func() bool { return t.workspace.Connections() == 0 })
+	if err != nil {
 		return err
 	}
 	if err := t.startBot(ctx); err != nil {

@@ -17,13 +17,16 @@ func bills(agents []byte) example {
 		room:   room{"payments", "Bills, and who pays them", "@countersign pay invoice 1042"},
 		ideas: `write "@countersign pay invoice 1042" in #payments; then switch to Ben and click Approve
       ask for both invoices, reject one`,
-		place:     func(s *Stage) string { return fmt.Sprintf("The ledger of the payments service: %s/", s.payments.URL()) },
+		place: func(s *Stage) string {
+			return fmt.Sprintf("The ledger of the payments service: %s/", s.payments.URL())
+		},
 		script:    openaidev.Demo,
 		decisions: 2,
 		steps: func(t *story) []step {
 			b := &billsStory{story: t}
 			return []step{
-				{"mention", b.ask}, {"crash", t.crash}, {"guest", b.guest}, {"reject", b.reject}, {"approve", b.approve}, {"answer", b.paid},
+				{"mention", b.ask}, {"crash", t.crash}, {"guest", b.guest},
+				{"reject", b.reject}, {"approve", b.approve}, {"answer", b.paid},
 			}
 		},
 	}
@@ -106,10 +109,12 @@ func (t *billsStory) paid(ctx context.Context) error {
 		return err
 	}
 	ledger := t.payments.Ledger()
-	if len(ledger) != 1 || ledger[0].Calls != 1 || ledger[0].Body != `{"amount":250,"memo":"Invoice 1042","to":"Acme Ltd"}` {
+	if len(ledger) != 1 || ledger[0].Calls != 1 ||
+		ledger[0].Body != `{"amount":250,"memo":"Invoice 1042","to":"Acme Ltd"}` {
 		return fmt.Errorf("the ledger is not what was approved: %+v", ledger)
 	}
 	t.say("answer", "%s", oneLine(said))
-	t.say("ledger", "%s: %.2f EUR to %s, called once, with key %s", ledger[0].Reference, ledger[0].Amount, ledger[0].To, ledger[0].Key)
+	t.say("ledger", "%s: %.2f EUR to %s, called once, with key %s",
+		ledger[0].Reference, ledger[0].Amount, ledger[0].To, ledger[0].Key)
 	return nil
 }

@@ -18,7 +18,8 @@ type operationsStory struct {
 
 func (t *operationsStory) steps() []step {
 	return []step{
-		{"mention", t.ask}, {"edit", t.edit}, {"stale", t.stale}, {"approve", t.approve}, {"crash", t.crash}, {"run", t.reload}, {"answer", t.done},
+		{"mention", t.ask}, {"edit", t.edit}, {"stale", t.stale}, {"approve", t.approve}, {"crash", t.crash},
+		{"run", t.reload}, {"answer", t.done},
 		{"elsewhere", t.elsewhere},
 	}
 }

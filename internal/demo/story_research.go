@@ -35,7 +35,8 @@ func (t *researchStory) ask(ctx context.Context) error {
 			return fmt.Errorf("the card does not show %q:\n%s", want, shown)
 		}
 	}
-	t.say("path", "the desk has handed over to the researcher, and the editor that it uses asks: %s", lineWith(shown, "researcher"))
+	t.say("path", "the desk has handed over to the researcher, and the editor that it uses asks: %s",
+		lineWith(shown, "researcher"))
 	if _, err := os.Stat(filepath.Join(t.workdir(), published)); err == nil {
 		return errors.New("something was published without a decision")
 	}

@@ -40,7 +40,10 @@ var errNotInChat = errors.New("chat completions have no raw items and no calls b
 // complete answers with a chat completion. After an error nothing was sent.
 func (h *Handler) complete(w http.ResponseWriter, r *http.Request, fault Fault, b *body, reply Reply) error {
 	s := newIDs(b)
-	c := &completion{ID: s.next("chatcmpl-", 32), Object: "chat.completion", Created: time.Now().Unix(), Model: b.Model, ServiceTier: "default"}
+	c := &completion{
+		ID: s.next("chatcmpl-", 32), Object: "chat.completion", Created: time.Now().Unix(), Model: b.Model,
+		ServiceTier: "default",
+	}
 	calls, err := chatCalls(reply, s)
 	if err != nil {
 		return err
@@ -58,7 +61,9 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request, fault Fault, 
 		h.sendError(w, r, fault, failed(reply))
 		return nil
 	}
-	m := map[string]any{"role": "assistant", "content": null(reply.Text), "refusal": null(reply.Refusal), "annotations": []any{}}
+	m := map[string]any{
+		"role": "assistant", "content": null(reply.Text), "refusal": null(reply.Refusal), "annotations": []any{},
+	}
 	if len(calls) > 0 {
 		m["tool_calls"] = calls
 	}
@@ -83,14 +88,19 @@ func chatCalls(r Reply, s *ids) ([]chatCall, error) {
 		if id == "" {
 			id = s.next("call_", 24)
 		}
-		calls = append(calls, chatCall{ID: id, Type: "function", Function: chatFunction{Name: c.Name, Arguments: &c.Arguments}})
+		calls = append(calls, chatCall{
+			ID: id, Type: "function", Function: chatFunction{Name: c.Name, Arguments: &c.Arguments},
+		})
 	}
 	return calls, nil
 }
 
 // failed is how a failure of the model looks.
 func failed(r Reply) *apiError {
-	return &apiError{status: http.StatusInternalServerError, Type: "server_error", Code: r.Failed, Message: "The model could not finish the response."}
+	return &apiError{
+		status: http.StatusInternalServerError, Type: "server_error", Code: r.Failed,
+		Message: "The model could not finish the response.",
+	}
 }
 
 func finish(r Reply) *string {
@@ -109,7 +119,10 @@ func finish(r Reply) *string {
 // chatCount estimates tokens at four bytes each.
 func chatCount(b *body, r Reply, calls []chatCall) *chatUsage {
 	said, _ := json.Marshal(calls)
-	u := &chatUsage{PromptTokens: int64(len(b.Input))/4 + 1, CompletionTokens: int64(len(r.Text)+len(r.Refusal)+len(r.Reasoning)+len(said))/4 + 1}
+	u := &chatUsage{
+		PromptTokens:     int64(len(b.Input))/4 + 1,
+		CompletionTokens: int64(len(r.Text)+len(r.Refusal)+len(r.Reasoning)+len(said))/4 + 1,
+	}
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	u.PromptDetails = map[string]any{"cached_tokens": u.PromptTokens / 128 * 128 / 2, "audio_tokens": 0}
 	u.OutputDetails = map[string]any{"reasoning_tokens": int64(len(r.Reasoning)) / 4, "audio_tokens": 0}
@@ -160,7 +173,9 @@ func callDeltas(i int, call chatCall) []map[string]any {
 	call.Index, call.Function.Arguments = &i, &none
 	deltas := []map[string]any{{"tool_calls": []chatCall{call}}}
 	for _, piece := range pieces(arguments) {
-		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{{Index: &i, Function: chatFunction{Arguments: &piece}}}})
+		deltas = append(deltas, map[string]any{
+			"tool_calls": []chatCall{{Index: &i, Function: chatFunction{Arguments: &piece}}},
+		})
 	}
 	return deltas
 }

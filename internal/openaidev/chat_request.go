@@ -58,15 +58,15 @@ type chatFunction struct {
 }
 
 var chatKnown = []string{
-	"model", "messages", "tools", "tool_choice", "stream", "stream_options", "temperature", "max_tokens", "max_completion_tokens",
-	"parallel_tool_calls", "reasoning_effort", "response_format",
+	"model", "messages", "tools", "tool_choice", "stream", "stream_options", "temperature", "max_tokens",
+	"max_completion_tokens", "parallel_tool_calls", "reasoning_effort", "response_format",
 }
 
 // chatIgnored are parameters that OpenAI knows and the script has no use for.
 var chatIgnored = []string{
-	"audio", "frequency_penalty", "logit_bias", "logprobs", "metadata", "modalities", "moderation", "n", "prediction", "presence_penalty",
-	"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "seed", "service_tier", "stop", "store", "top_logprobs", "top_p",
-	"user", "verbosity", "web_search_options",
+	"audio", "frequency_penalty", "logit_bias", "logprobs", "metadata", "modalities", "moderation", "n", "prediction",
+	"presence_penalty", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "seed", "service_tier",
+	"stop", "store", "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
 }
 
 // parseChat reads a request for a chat completion and refuses what OpenAI would refuse. The messages become items.
@@ -79,7 +79,9 @@ func parseChat(data []byte) (*body, *apiError) {
 		chat: c, Model: c.Model, Stream: c.Stream, Temperature: c.Temperature, ParallelToolCalls: c.ParallelToolCalls,
 		Reasoning: &reasoning{Effort: c.ReasoningEffort}, raw: c.Messages,
 	}
-	for _, check := range []func(*body) *apiError{checkChatSettings, readChatTools, checkTools, checkToolChoice, readMessages} {
+	for _, check := range []func(*body) *apiError{
+		checkChatSettings, readChatTools, checkTools, checkToolChoice, readMessages,
+	} {
 		if err := check(b); err != nil {
 			return b, err
 		}
@@ -95,22 +97,28 @@ func checkChatSettings(b *body) *apiError {
 	}
 	switch {
 	case c.StreamOptions != nil && !c.Stream:
-		return badRequest("stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+		return badRequest("stream_options", "",
+			"The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	case c.MaxTokens != nil && c.MaxCompletionTokens != nil:
-		return badRequest("max_tokens", "invalid_parameter_combination", "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+		return badRequest("max_tokens", "invalid_parameter_combination",
+			"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 	case len(c.Messages) == 0:
-		return badRequest("messages", "empty_array", "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+		return badRequest("messages", "empty_array",
+			"Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
 	case c.ParallelToolCalls != nil && len(c.Tools) == 0:
-		return badRequest("parallel_tool_calls", "", "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.")
+		return badRequest("parallel_tool_calls", "", "Invalid value for 'parallel_tool_calls': "+
+			"'parallel_tool_calls' is only allowed when 'tools' are specified.")
 	case c.ToolChoice != nil && len(c.Tools) == 0:
-		return badRequest("tool_choice", "", "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
+		return badRequest("tool_choice", "",
+			"Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	case c.ResponseFormat == nil:
 		return nil
 	}
 	f := format{Type: c.ResponseFormat.Type}
 	if f.Type == "json_schema" {
 		if c.ResponseFormat.JSONSchema == nil {
-			return badRequest("response_format.json_schema", "missing_required_parameter", "Missing required parameter: 'response_format.json_schema'.")
+			return badRequest("response_format.json_schema", "missing_required_parameter",
+				"Missing required parameter: 'response_format.json_schema'.")
 		}
 		f = *c.ResponseFormat.JSONSchema
 		f.Type = c.ResponseFormat.Type
@@ -124,9 +132,11 @@ func readChatTools(b *body) *apiError {
 		at := fmt.Sprintf("tools[%d]", i)
 		switch {
 		case t.Type != "function":
-			return badRequest(at+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'function' and 'custom'.", t.Type)
+			return badRequest(at+".type", "invalid_value",
+				"Invalid value: '%s'. Supported values are: 'function' and 'custom'.", t.Type)
 		case t.Function == nil:
-			return badRequest(at+".function", "missing_required_parameter", "Missing required parameter: '%s.function'.", at)
+			return badRequest(at+".function", "missing_required_parameter",
+				"Missing required parameter: '%s.function'.", at)
 		}
 		f := *t.Function
 		f.Type = "function"
@@ -142,7 +152,8 @@ func readChatTools(b *body) *apiError {
 	var choice chatTool
 	if json.Unmarshal(b.ToolChoice, &choice) == nil {
 		if choice.Type != "function" || choice.Function == nil {
-			return badRequest("tool_choice", "invalid_value", "Invalid value for 'tool_choice': expected a type of 'function' and a function.")
+			return badRequest("tool_choice", "invalid_value",
+				"Invalid value for 'tool_choice': expected a type of 'function' and a function.")
 		}
 		b.ToolChoice, _ = json.Marshal(map[string]string{"type": "function", "name": choice.Function.Name})
 	}
@@ -161,7 +172,8 @@ func readMessages(b *body) *apiError {
 		if m.Role == "tool" {
 			n := slices.Index(open, m.ToolCallID)
 			if n < 0 {
-				return badRequest("messages", "", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+				return badRequest("messages", "", "Invalid parameter: "+
+					"messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
 			}
 			if err := checkContent(at, m, "text"); err != nil {
 				return err
@@ -192,8 +204,9 @@ func readMessages(b *body) *apiError {
 }
 
 func unanswered(open []string) *apiError {
-	return badRequest("messages", "", "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
-		"The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
+	return badRequest("messages", "",
+		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
+			"The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }
 
 // readMessage translates a message that is not the output of a tool.
@@ -206,7 +219,8 @@ func readMessage(at string, m chatMessage) ([]item, *apiError) {
 		parts = append(parts, "refusal")
 	case "system", "developer":
 	default:
-		return nil, badRequest(at+".role", "invalid_value", "Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role)
+		return nil, badRequest(at+".role", "invalid_value", "Invalid value: '%s'. Supported values are: "+
+			"'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role)
 	}
 	empty := len(m.Content) == 0 || string(m.Content) == "null"
 	if !empty || m.Role != "assistant" || len(m.ToolCalls) == 0 && m.Refusal == "" {
@@ -215,7 +229,8 @@ func readMessage(at string, m chatMessage) ([]item, *apiError) {
 		}
 	}
 	if len(m.ToolCalls) > 0 && m.Role != "assistant" {
-		return nil, badRequest(at+".tool_calls", "", "Invalid value for '%s.tool_calls': only messages of the assistant have tool calls.", at)
+		return nil, badRequest(at+".tool_calls", "",
+			"Invalid value for '%s.tool_calls': only messages of the assistant have tool calls.", at)
 	}
 	var items []item
 	if !empty {
@@ -224,13 +239,17 @@ func readMessage(at string, m chatMessage) ([]item, *apiError) {
 	seen := make(map[string]bool)
 	for j, c := range m.ToolCalls {
 		if c.ID == "" || c.Type != "function" || c.Function.Name == "" || c.Function.Arguments == nil {
-			return nil, badRequest(fmt.Sprintf("%s.tool_calls[%d]", at, j), "missing_required_parameter", "Missing required parameter in '%s.tool_calls[%d]'.", at, j)
+			return nil, badRequest(fmt.Sprintf("%s.tool_calls[%d]", at, j), "missing_required_parameter",
+				"Missing required parameter in '%s.tool_calls[%d]'.", at, j)
 		}
 		if seen[c.ID] {
-			return nil, badRequest("messages", "", "Duplicate value for 'tool_call_id' of '%s' in message with 'tool_calls'.", c.ID)
+			return nil, badRequest("messages", "",
+				"Duplicate value for 'tool_call_id' of '%s' in message with 'tool_calls'.", c.ID)
 		}
 		seen[c.ID] = true
-		items = append(items, item{Type: typeCall, CallID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+		items = append(items, item{
+			Type: typeCall, CallID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments,
+		})
 	}
 	return items, nil
 }
@@ -247,7 +266,8 @@ func checkContent(at string, m chatMessage, types ...string) *apiError {
 	}
 	for j, p := range parts {
 		if !slices.Contains(types, p.Type) {
-			return badRequest(fmt.Sprintf("%s.content[%d].type", at, j), "invalid_value", "Invalid value: '%s'. Supported values are: %s.", p.Type, list(types))
+			return badRequest(fmt.Sprintf("%s.content[%d].type", at, j), "invalid_value",
+				"Invalid value: '%s'. Supported values are: %s.", p.Type, list(types))
 		}
 	}
 	return nil

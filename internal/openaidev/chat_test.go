@@ -44,8 +44,11 @@ type chatReply struct {
 func TestChatDemo(t *testing.T) {
 	t.Parallel()
 	h := handler(t, openaidev.Demo())
-	messages := []string{`{"role":"system","content":"You pay bills."}`, `{"role":"user","content":"pay both invoices"}`}
-	tools := strings.NewReplacer(`{"type":"function","name"`, `{"type":"function","function":{"name"`, `"strict":false}`, `"strict":false}}`).Replace(demoTools)
+	messages := []string{
+		`{"role":"system","content":"You pay bills."}`, `{"role":"user","content":"pay both invoices"}`,
+	}
+	tools := strings.NewReplacer(`{"type":"function","name"`, `{"type":"function","function":{"name"`,
+		`"strict":false}`, `"strict":false}}`).Replace(demoTools)
 	ask := func() chatReply {
 		status, data := chat(t, h, `{"model":"m","tools":`+tools+`,"messages":[`+strings.Join(messages, ",")+`]}`)
 		var r chatReply
@@ -56,7 +59,8 @@ func TestChatDemo(t *testing.T) {
 	}
 	for _, output := range []string{invoice1042, `{"reference":"TR-7"}`} {
 		r := ask()
-		if len(r.Choices[0].Message.ToolCalls) != 2 || r.Choices[0].FinishReason != "tool_calls" || r.Choices[0].Message.Content != nil {
+		if len(r.Choices[0].Message.ToolCalls) != 2 || r.Choices[0].FinishReason != "tool_calls" ||
+			r.Choices[0].Message.Content != nil {
 			t.Fatalf("answer %+v", r)
 		}
 		calls, _ := json.Marshal(r.Choices[0].Message.ToolCalls)
@@ -71,7 +75,8 @@ func TestChatDemo(t *testing.T) {
 		}
 	}
 	r := ask()
-	if text := r.Choices[0].Message.Content; text == nil || strings.Count(*text, "TR-7") != 2 || r.Choices[0].FinishReason != "stop" {
+	text := r.Choices[0].Message.Content
+	if text == nil || strings.Count(*text, "TR-7") != 2 || r.Choices[0].FinishReason != "stop" {
 		t.Errorf("last answer %+v", r)
 	}
 	if again := ask(); again.ID != r.ID {
@@ -83,10 +88,12 @@ func TestChatRefusals(t *testing.T) {
 	t.Parallel()
 	const (
 		user  = `{"role":"user","content":"hi"}`
-		calls = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}`
-		outA  = `{"role":"tool","tool_call_id":"a","content":"1"}`
-		outB  = `{"role":"tool","tool_call_id":"b","content":"2"}`
-		tl    = `{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}}`
+		calls = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f",` +
+			`"arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+		outA = `{"role":"tool","tool_call_id":"a","content":"1"}`
+		outB = `{"role":"tool","tool_call_id":"b","content":"2"}`
+		tl   = `{"type":"function","function":{"name":"f","parameters":{"type":"object",` +
+			`"properties":{"a":{"type":"string"}}}}}`
 	)
 	messages := func(m ...string) string { return `{"model":"m","messages":[` + strings.Join(m, ",") + `]}` }
 	with := func(rest string) string { return `{"model":"m","messages":[` + user + `],` + rest + `}` }
@@ -101,26 +108,37 @@ func TestChatRefusals(t *testing.T) {
 		{"a message in between", messages(user, calls, outA, user, outB), "did not have response messages: b"},
 		{"an output without a call", messages(user, outA), "must be a response to a preceeding message"},
 		{"an output twice", messages(user, calls, outA, outA, outB), "must be a response to a preceeding message"},
-		{"a call id twice", messages(user, strings.ReplaceAll(calls, `"b"`, `"a"`), outA), "Duplicate value for 'tool_call_id'"},
-		{"a call without arguments", messages(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f"}}]}`, outA), "tool_calls[0]"},
+		{"a call id twice", messages(user, strings.ReplaceAll(calls, `"b"`, `"a"`), outA),
+			"Duplicate value for 'tool_call_id'"},
+		{"a call without arguments",
+			messages(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f"}}]}`, outA),
+			"tool_calls[0]"},
 		{"calls of a user", messages(strings.Replace(calls, "assistant", "user", 1)), "'content'"},
 		{"nothing said", messages(`{"role":"assistant","content":null}`), "expected a string, got null"},
-		{"a part of the other API", messages(`{"role":"user","content":[{"type":"input_text","text":"x"}]}`), "'input_text'"},
-		{"a picture of a tool", messages(user, calls, `{"role":"tool","tool_call_id":"a","content":[{"type":"image_url"}]}`), "'image_url'"},
+		{"a part of the other API",
+			messages(`{"role":"user","content":[{"type":"input_text","text":"x"}]}`), "'input_text'"},
+		{"a picture of a tool",
+			messages(user, calls, `{"role":"tool","tool_call_id":"a","content":[{"type":"image_url"}]}`),
+			"'image_url'"},
 		{"no role", messages(`{"content":"x"}`), "Supported values"},
 		{"an item", messages(`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`), "Supported values"},
 		{"a tool of the other API", with(`"tools":[{"type":"function","name":"f"}]`), "tools[0].function"},
 		{"a hosted tool", with(`"tools":[{"type":"web_search"}]`), "'web_search'"},
-		{"strict, but open", with(`"tools":[` + strings.Replace(tl, `"name":"f"`, `"name":"f","strict":true`, 1) + `]`), "additionalProperties"},
+		{"strict, but open", with(`"tools":[` + strings.Replace(tl, `"name":"f"`, `"name":"f","strict":true`, 1) + `]`),
+			"additionalProperties"},
 		{"a choice without tools", with(`"tool_choice":"auto"`), "only allowed when 'tools'"},
-		{"a choice in the other form", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"f"}`), "tool_choice"},
-		{"a choice of nothing", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","function":{"name":"g"}}`), "not found in 'tools'"},
+		{"a choice in the other form",
+			with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"f"}`), "tool_choice"},
+		{"a choice of nothing", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","function":{"name":"g"}}`),
+			"not found in 'tools'"},
 		{"parallel without tools", with(`"parallel_tool_calls":true`), "only allowed when 'tools'"},
-		{"stream options without a stream", with(`"stream_options":{"include_usage":true}`), "only allowed when 'stream'"},
+		{"stream options without a stream", with(`"stream_options":{"include_usage":true}`),
+			"only allowed when 'stream'"},
 		{"two limits", with(`"max_tokens":20,"max_completion_tokens":20`), "at the same time"},
 		{"unknown effort", with(`"reasoning_effort":"extreme"`), "extreme"},
 		{"a format without a schema", with(`"response_format":{"type":"json_schema"}`), "json_schema"},
-		{"a format that is not strict", with(`"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object","properties":{}}}}`), "additionalProperties"},
+		{"a format that is not strict", with(`"response_format":{"type":"json_schema","json_schema":{"name":"n",` +
+			`"strict":true,"schema":{"type":"object","properties":{}}}}`), "additionalProperties"},
 		{"an unknown format", with(`"response_format":{"type":"yaml"}`), "'yaml'"},
 	} {
 		status, data := chat(t, handler(t, openaidev.Script{}), tt.body)
@@ -133,8 +151,10 @@ func TestChatRefusals(t *testing.T) {
 		{"outputs in another order", messages(user, calls, outB, outA)},
 		{"a call id again in a later turn", messages(user, calls, outA, outB, calls, outB, outA)},
 		{"a refusal", messages(user, `{"role":"assistant","content":null,"refusal":"no"}`, user)},
-		{"a tool that is not strict", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","function":{"name":"f"}},"parallel_tool_calls":false`)},
-		{"a format", with(`"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}`)},
+		{"a tool that is not strict", with(`"tools":[` + tl + `],"tool_choice":{"type":"function",` +
+			`"function":{"name":"f"}},"parallel_tool_calls":false`)},
+		{"a format", with(`"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,` +
+			`"schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}`)},
 	} {
 		if status, data := chat(t, handler(t, openaidev.Script{}), tt.body); status != 200 {
 			t.Errorf("control, %s: %d %s", tt.why, status, data)
@@ -149,7 +169,8 @@ func TestChatStream(t *testing.T) {
 		Text: "one two", Calls: []openaidev.Call{{Name: "f", Arguments: `{"a": 1}`}, {Name: "g", Arguments: `{}`}},
 	}}}})
 	for _, usage := range []bool{false, true} {
-		_, data := chat(t, h, fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":%t}}`, usage))
+		_, data := chat(t, h, fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,`+
+			`"stream_options":{"include_usage":%t}}`, usage))
 		frames := strings.Split(strings.TrimSuffix(data, "\n\n"), "\n\n")
 		if frames[len(frames)-1] != "data: [DONE]" {
 			t.Fatalf("last frame %q", frames[len(frames)-1])
@@ -200,10 +221,12 @@ func TestChatEnds(t *testing.T) {
 		{openaidev.Reply{Refusal: "no"}, 200, `"refusal":"no"`},
 		{openaidev.Reply{Failed: "server_error"}, 500, `"server_error"`},
 		{openaidev.Reply{Raw: []json.RawMessage{[]byte(`{"type":"x"}`)}}, 500, "script failed"},
-		{openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallShell, Arguments: `{"commands":[]}`}}}, 500, "script failed"},
+		{openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallShell, Arguments: `{"commands":[]}`}}}, 500,
+			"script failed"},
 	} {
 		h := handler(t, openaidev.Script{Rules: []openaidev.Rule{{Reply: tt.reply}}})
-		if status, data := chat(t, h, `{"model":"m","messages":[{"role":"user","content":"x"}]}`); status != tt.status || !strings.Contains(data, tt.want) {
+		status, data := chat(t, h, `{"model":"m","messages":[{"role":"user","content":"x"}]}`)
+		if status != tt.status || !strings.Contains(data, tt.want) {
 			t.Errorf("%+v: %d %s", tt.reply, status, data)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 // words is what errors call the types of calls.
 var words = map[string]string{
-	typeCall: "function call", typeCustomCall: "custom tool call", typeShellCall: "shell call", typePatchCall: "apply patch call",
-	typeMCPRequest: "MCP approval request",
+	typeCall: "function call", typeCustomCall: "custom tool call", typeShellCall: "shell call",
+	typePatchCall: "apply patch call", typeMCPRequest: "MCP approval request",
 }
 
 // openCall is a call on the way through the items.
@@ -61,7 +61,8 @@ func (p *pairs) call(i int, it item) *apiError {
 		id = it.ID
 	}
 	if id == "" || !wellFormed(it) {
-		return badRequest(at, "missing_required_parameter", "Missing required parameter in %s '%s'.", words[it.Type], at)
+		return badRequest(at, "missing_required_parameter",
+			"Missing required parameter in %s '%s'.", words[it.Type], at)
 	}
 	if p.calls[id] != nil {
 		return badRequest("input", "", "Duplicate %s with call_id %s.", words[it.Type], id)
@@ -117,7 +118,8 @@ func (p *pairs) response(i int, it item) *apiError {
 		return badRequest("input", "", "Duplicate response to MCP approval request %s.", it.ApprovalRequestID)
 	}
 	if it.Approve == nil {
-		return badRequest(p.b.at(i)+".approve", "missing_required_parameter", "Missing required parameter: '%s.approve'.", p.b.at(i))
+		return badRequest(p.b.at(i)+".approve", "missing_required_parameter",
+			"Missing required parameter: '%s.approve'.", p.b.at(i))
 	}
 	c.answered = true
 	return nil
@@ -137,17 +139,21 @@ func checkOutput(at string, it item) *apiError {
 	case typeShellOutput:
 		var outputs []shellOutput
 		if json.Unmarshal(it.Output, &outputs) != nil || outputs == nil {
-			return badRequest(at+".output", "invalid_type", "Invalid type for '%s.output': expected an array of objects.", at)
+			return badRequest(at+".output", "invalid_type",
+				"Invalid type for '%s.output': expected an array of objects.", at)
 		}
 		for _, o := range outputs {
-			if o.Stdout == nil || o.Stderr == nil || o.Outcome == nil || o.Outcome.Type != "timeout" && (o.Outcome.Type != "exit" || o.Outcome.ExitCode == nil) {
-				return badRequest(at+".output", "missing_required_parameter", "Missing required parameter in '%s.output': stdout, stderr and outcome are needed.", at)
+			if o.Stdout == nil || o.Stderr == nil || o.Outcome == nil ||
+				o.Outcome.Type != "timeout" && (o.Outcome.Type != "exit" || o.Outcome.ExitCode == nil) {
+				return badRequest(at+".output", "missing_required_parameter",
+					"Missing required parameter in '%s.output': stdout, stderr and outcome are needed.", at)
 			}
 		}
 		return nil
 	case typePatchOutput:
 		if it.Status != "completed" && it.Status != "failed" {
-			return badRequest(at+".status", "invalid_value", "Invalid value: '%s'. Supported values are: 'completed' and 'failed'.", it.Status)
+			return badRequest(at+".status", "invalid_value",
+				"Invalid value: '%s'. Supported values are: 'completed' and 'failed'.", it.Status)
 		}
 		var text *string
 		if len(it.Output) > 0 && json.Unmarshal(it.Output, &text) != nil {
@@ -156,7 +162,8 @@ func checkOutput(at string, it item) *apiError {
 		return nil
 	}
 	if len(it.Output) == 0 || !bytes.ContainsRune([]byte(`"[`), rune(it.Output[0])) {
-		return badRequest(at+".output", "invalid_type", "Invalid type for '%s.output': expected a string or an array.", at)
+		return badRequest(at+".output", "invalid_type",
+			"Invalid type for '%s.output': expected a string or an array.", at)
 	}
 	return nil
 }

@@ -17,17 +17,23 @@ type mcpTool struct {
 // checkHosted checks a tool that is neither a function nor a custom tool.
 func checkHosted(at string, t tool) *apiError {
 	switch {
-	case t.Type == "shell" && t.Environment != nil && !slices.Contains([]string{"local", "container_auto", "container_reference"}, t.Environment.Type):
-		return badRequest(at+".environment.type", "invalid_value", "Invalid value: '%s'. Supported values are: 'local', 'container_auto', and 'container_reference'.", t.Environment.Type)
+	case t.Type == "shell" && t.Environment != nil &&
+		!slices.Contains([]string{"local", "container_auto", "container_reference"}, t.Environment.Type):
+		return badRequest(at+".environment.type", "invalid_value",
+			"Invalid value: '%s'. Supported values are: 'local', 'container_auto', and 'container_reference'.",
+			t.Environment.Type)
 	case t.Type != "mcp":
 		return nil
 	case t.ServerLabel == "":
-		return badRequest(at+".server_label", "missing_required_parameter", "Missing required parameter: '%s.server_label'.", at)
+		return badRequest(at+".server_label", "missing_required_parameter",
+			"Missing required parameter: '%s.server_label'.", at)
 	case t.ServerURL == "" && t.ConnectorID == "" && t.TunnelID == "":
-		return badRequest(at, "missing_required_parameter", "One of 'server_url', 'connector_id' or 'tunnel_id' must be provided in '%s'.", at)
+		return badRequest(at, "missing_required_parameter",
+			"One of 'server_url', 'connector_id' or 'tunnel_id' must be provided in '%s'.", at)
 	}
 	if _, ok := t.approvals(); !ok {
-		return badRequest(at+".require_approval", "invalid_value", "Invalid value for '%s.require_approval': expected 'always', 'never', or an object of filters.", at)
+		return badRequest(at+".require_approval", "invalid_value",
+			"Invalid value for '%s.require_approval': expected 'always', 'never', or an object of filters.", at)
 	}
 	return nil
 }
@@ -79,13 +85,16 @@ func (f *format) check(at string) *apiError {
 	case f.Type == "text" || f.Type == "json_object":
 		return nil
 	case f.Type != "json_schema":
-		return badRequest(at+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.", f.Type)
+		return badRequest(at+".type", "invalid_value",
+			"Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.", f.Type)
 	case !toolName.MatchString(f.Name):
-		return badRequest(at+".name", "invalid_value", "Invalid '%s.name': expected a string that matches %s.", at, toolName)
+		return badRequest(at+".name", "invalid_value",
+			"Invalid '%s.name': expected a string that matches %s.", at, toolName)
 	}
 	strict := f.Strict != nil && *f.Strict // unlike that of tools, not the default
 	if problem := checkSchema(tool{Parameters: f.Schema, Strict: &strict}); problem != "" {
-		return badRequest(at+".schema", "invalid_json_schema", "Invalid schema for response_format '%s': %s", f.Name, problem)
+		return badRequest(at+".schema", "invalid_json_schema",
+			"Invalid schema for response_format '%s': %s", f.Name, problem)
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ const demoHelp = `I move money for the team. Try one of these:
 Transfers wait for somebody's approval.`
 
 var (
-	demoTransfer = regexp.MustCompile(`(?i)\b(?:transfer|send|pay)\s+[$€£]?\s*([0-9][0-9,]*(?:\.[0-9]+)?)\s*[$€£]?(?:\s*(?:eur|usd|euros?|dollars?))?\s+to\s+([^\s.,;!?][^.,;!?\n]*?)(?:\s+for\s+([^\n.;!?]+?))?\s*(?:[.,;!?\n]|$)`)
+	demoTransfer = regexp.MustCompile(`(?i)\b(?:transfer|send|pay)\s+` +
+		`[$€£]?\s*([0-9][0-9,]*(?:\.[0-9]+)?)\s*[$€£]?(?:\s*(?:eur|usd|euros?|dollars?))?` +
+		`\s+to\s+([^\s.,;!?][^.,;!?\n]*?)(?:\s+for\s+([^\n.;!?]+?))?\s*(?:[.,;!?\n]|$)`)
 	demoInvoice  = regexp.MustCompile(`(?i)\b(?:invoices?|bills?)\b|#[0-9]{3,}`)
 	demoNumber   = regexp.MustCompile(`\b[0-9]{3,8}\b`)
 	demoBoth     = regexp.MustCompile(`(?i)\b(?:both|all|the (?:open )?invoices)\b`)
@@ -101,7 +103,9 @@ func demoTransferReply(t *Turn, m []string) Reply {
 }
 
 func transferCall(amount, to, memo string) Call {
-	return Call{Name: "transfer_funds", Arguments: fmt.Sprintf(`{"amount":%s,"to":%s,"memo":%s}`, amount, text(to), text(memo))}
+	return Call{
+		Name: "transfer_funds", Arguments: fmt.Sprintf(`{"amount":%s,"to":%s,"memo":%s}`, amount, text(to), text(memo)),
+	}
 }
 
 // number makes a JSON number of digits a person wrote.
@@ -206,7 +210,8 @@ func demoBalanceReply(t *Turn) Reply {
 	if o.Field("balance") == "" {
 		return Reply{Text: "I could not read the balance: " + cite(o.Text)}
 	}
-	return Reply{Text: fmt.Sprintf("The balance of the %s account is %s.", o.Argument("account"), money(o.Field("balance"), o.Field("currency")))}
+	balance := money(o.Field("balance"), o.Field("currency"))
+	return Reply{Text: fmt.Sprintf("The balance of the %s account is %s.", o.Argument("account"), balance)}
 }
 
 func money(amount, currency string) string { return strings.TrimSpace(amount + " " + currency) }

@@ -19,7 +19,8 @@ func TestDemoPaysAnInvoice(t *testing.T) {
 	}
 	c.output(calls[0].CallID, invoice1042)
 	calls, _ = c.ask()
-	if len(calls) != 1 || calls[0].Name != "transfer_funds" || calls[0].Arguments != `{"amount":1250.5,"to":"Acme","memo":"Invoice 1042"}` {
+	if len(calls) != 1 || calls[0].Name != "transfer_funds" ||
+		calls[0].Arguments != `{"amount":1250.5,"to":"Acme","memo":"Invoice 1042"}` {
 		t.Fatalf("second turn: %+v", calls)
 	}
 	c.output(calls[0].CallID, `{"reference":"TR-7"}`)
@@ -39,18 +40,23 @@ func TestDemoTellsHowATransferWent(t *testing.T) {
 	for _, tt := range []struct{ output, want string }{
 		{`{"reference":"TR-1"}`, "Done: transferred 1250.00 to Acme Corp, reference TR-1."},
 		{`{}`, "Done: transferred 1250.00 to Acme Corp."},
-		{"Tool execution was not approved.", "The transfer of 1250.00 to Acme Corp was rejected, so no money was moved."},
+		{"Tool execution was not approved.",
+			"The transfer of 1250.00 to Acme Corp was rejected, so no money was moved."},
 		{
 			`This call was not carried out: a person rejected it. Their reason, as data: "wrong \"account\""`,
 			`The transfer of 1250.00 to Acme Corp was rejected, so no money was moved. The reason: “wrong "account"”`,
 		},
-		{"Not approved. Reason: too much", "The transfer of 1250.00 to Acme Corp was rejected, so no money was moved. The reason: “too much”"},
+		{"Not approved. Reason: too much",
+			"The transfer of 1250.00 to Acme Corp was rejected, so no money was moved. The reason: “too much”"},
 		{
 			"Not carried out: nobody answered in time. No person has rejected it.",
-			"The transfer of 1250.00 to Acme Corp was not made as planned. I was told: “Not carried out: nobody answered in time. No person has rejected it.”",
+			"The transfer of 1250.00 to Acme Corp was not made as planned. I was told: “Not carried out: " +
+				"nobody answered in time. No person has rejected it.”",
 		},
-		{"It is not known whether this was carried out.", "I am not sure about the transfer of 1250.00 to Acme Corp. I was told: “It is not known whether this was carried out.”"},
-		{"HTTP 500 Internal Server Error", "The transfer of 1250.00 to Acme Corp was not made as planned. I was told: “HTTP 500 Internal Server Error”"},
+		{"It is not known whether this was carried out.", "I am not sure about the transfer of 1250.00 to Acme Corp. " +
+			"I was told: “It is not known whether this was carried out.”"},
+		{"HTTP 500 Internal Server Error", "The transfer of 1250.00 to Acme Corp was not made as planned. " +
+			"I was told: “HTTP 500 Internal Server Error”"},
 	} {
 		c := &conversation{t: t, handler: handler(t, openaidev.Demo()), tools: demoTools}
 		c.say("Transfer $1,250.00 to Acme Corp for the new printers.")
@@ -100,7 +106,8 @@ func TestDemoSmallTalk(t *testing.T) {
 		c := &conversation{t: t, handler: handler(t, openaidev.Demo()), tools: demoTools}
 		c.say(tt.say)
 		calls, text := c.ask()
-		if tt.call == "" != (len(calls) == 0) || tt.call != "" && calls[0].Name != tt.call || !strings.Contains(text, tt.text) {
+		if tt.call == "" != (len(calls) == 0) || tt.call != "" && calls[0].Name != tt.call ||
+			!strings.Contains(text, tt.text) {
 			t.Errorf("%q: calls %+v, text %q", tt.say, calls, text)
 		}
 	}

@@ -34,7 +34,10 @@ func NewHandler(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, rules: rules, faults: slices.Clone(cfg.Script.Faults), release: make(chan struct{}), memory: newMemory()}
+	h := &Handler{
+		cfg: cfg, rules: rules, faults: slices.Clone(cfg.Script.Faults), release: make(chan struct{}),
+		memory: newMemory(),
+	}
 	h.types = slices.Clone(cfg.Script.ItemTypes)
 	for _, r := range cfg.Script.Rules {
 		for _, raw := range r.Reply.Raw {
@@ -92,7 +95,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
 		writeJSON(w, http.StatusOK, []byte(`{"object":"list","data":[]}`))
 	default:
-		writeError(w, &apiError{status: 404, Type: "invalid_request_error", Message: "Invalid URL (" + r.Method + " " + r.URL.Path + ")"})
+		writeError(w, &apiError{
+			status: 404, Type: "invalid_request_error", Message: "Invalid URL (" + r.Method + " " + r.URL.Path + ")",
+		})
 	}
 }
 
@@ -125,7 +130,9 @@ func (h *Handler) serveAnswer(w http.ResponseWriter, r *http.Request, parse func
 	case fault.Body != "":
 		h.send(w, r, fault, faultHeader(fault), max(fault.Status, 200), []byte(fault.Body))
 	case fault.Status != 0:
-		h.sendError(w, r, fault, &apiError{status: fault.Status, Type: "server_error", Code: fault.Code, Message: fault.Message})
+		h.sendError(w, r, fault, &apiError{
+			status: fault.Status, Type: "server_error", Code: fault.Code, Message: fault.Message,
+		})
 	case apiErr != nil:
 		h.sendError(w, r, fault, apiErr)
 	default:
@@ -187,7 +194,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, fault Fault, b 
 		send = h.complete
 	}
 	if err := send(w, r, fault, b, h.reply(newTurn(b, h.cfg.Script.MCP))); err != nil {
-		h.sendError(w, r, fault, &apiError{status: 500, Type: "server_error", Message: "The script failed: " + err.Error()})
+		h.sendError(w, r, fault, &apiError{
+			status: 500, Type: "server_error", Message: "The script failed: " + err.Error(),
+		})
 	}
 }
 
@@ -252,7 +261,9 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, fault Fault, he
 	}
 }
 
-func (h *Handler) send(w http.ResponseWriter, r *http.Request, fault Fault, header http.Header, status int, data []byte) {
+func (h *Handler) send(
+	w http.ResponseWriter, r *http.Request, fault Fault, header http.Header, status int, data []byte,
+) {
 	h.newSink(w, r, fault, header, status).write(data)
 }
 

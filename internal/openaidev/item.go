@@ -26,7 +26,8 @@ const (
 
 // callOf is, for each type of output, the type of call that it answers.
 var callOf = map[string]string{
-	typeCallOutput: typeCall, typeCustomOutput: typeCustomCall, typeShellOutput: typeShellCall, typePatchOutput: typePatchCall,
+	typeCallOutput: typeCall, typeCustomOutput: typeCustomCall, typeShellOutput: typeShellCall,
+	typePatchOutput: typePatchCall,
 }
 
 // isCall reports whether somebody outside the server has to answer an item of the type.

@@ -45,11 +45,15 @@ type mcpCallItem struct {
 func mcpLists(b *body, s *ids, servers []MCPServer) []any {
 	var out []any
 	for _, t := range b.Tools {
-		listed := slices.ContainsFunc(b.items, func(it item) bool { return it.Type == typeMCPList && it.ServerLabel == t.ServerLabel })
+		listed := slices.ContainsFunc(b.items, func(it item) bool {
+			return it.Type == typeMCPList && it.ServerLabel == t.ServerLabel
+		})
 		if t.Type != "mcp" || listed {
 			continue
 		}
-		it := mcpListItem{ID: s.next("mcpl_", 48), Type: typeMCPList, ServerLabel: t.ServerLabel, Tools: []mcpListTool{}}
+		it := mcpListItem{
+			ID: s.next("mcpl_", 48), Type: typeMCPList, ServerLabel: t.ServerLabel, Tools: []mcpListTool{},
+		}
 		for _, server := range servers {
 			if server.Label != t.ServerLabel {
 				continue
@@ -59,7 +63,8 @@ func mcpLists(b *body, s *ids, servers []MCPServer) []any {
 				if len(schema) == 0 {
 					schema = json.RawMessage(`{"type":"object"}`)
 				}
-				it.Tools = append(it.Tools, mcpListTool{Name: tl.Name, Description: tl.Description, InputSchema: schema})
+				it.Tools = append(it.Tools,
+					mcpListTool{Name: tl.Name, Description: tl.Description, InputSchema: schema})
 			}
 		}
 		out = append(out, it)
@@ -75,7 +80,10 @@ func mcpApproved(b *body, s *ids, servers []MCPServer) []any {
 			continue
 		}
 		id := it.ApprovalRequestID
-		if slices.ContainsFunc(b.items, func(made item) bool { return made.Type == typeMCPCall && made.ApprovalRequestID == id }) {
+		called := slices.ContainsFunc(b.items, func(made item) bool {
+			return made.Type == typeMCPCall && made.ApprovalRequestID == id
+		})
+		if called {
 			continue
 		}
 		asked := b.items[slices.IndexFunc(b.items, func(a item) bool { return a.Type == typeMCPRequest && a.ID == id })]
@@ -86,8 +94,8 @@ func mcpApproved(b *body, s *ids, servers []MCPServer) []any {
 
 func newMCPCall(s *ids, servers []MCPServer, label, name, arguments string, approved *string) mcpCallItem {
 	return mcpCallItem{
-		ID: s.next("mcp_", 48), Type: typeMCPCall, Status: "completed", ApprovalRequestID: approved, Arguments: arguments,
-		Name: name, Output: mcpOutput(servers, label, name), ServerLabel: label,
+		ID: s.next("mcp_", 48), Type: typeMCPCall, Status: "completed", ApprovalRequestID: approved,
+		Arguments: arguments, Name: name, Output: mcpOutput(servers, label, name), ServerLabel: label,
 	}
 }
 
@@ -104,5 +112,7 @@ func (c Call) mcpItem(b *body, s *ids, servers []MCPServer) (any, error) {
 	if id == "" {
 		id = s.next("mcpr_", 48)
 	}
-	return mcpRequestItem{ID: id, Type: typeMCPRequest, Arguments: c.Arguments, Name: c.Name, ServerLabel: c.Server}, nil
+	return mcpRequestItem{
+		ID: id, Type: typeMCPRequest, Arguments: c.Arguments, Name: c.Name, ServerLabel: c.Server,
+	}, nil
 }

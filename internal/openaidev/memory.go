@@ -30,7 +30,8 @@ func (m *memory) recall(b *body) *apiError {
 			ID string `json:"id"`
 		}
 		if json.Unmarshal(b.Conversation, &b.conversation) != nil && json.Unmarshal(b.Conversation, &object) != nil {
-			return badRequest("conversation", "invalid_type", "Invalid type for 'conversation': expected a string or an object.")
+			return badRequest("conversation", "invalid_type",
+				"Invalid type for 'conversation': expected a string or an object.")
 		}
 		b.conversation += object.ID
 	}
@@ -40,7 +41,8 @@ func (m *memory) recall(b *body) *apiError {
 	var ok bool
 	switch {
 	case b.conversation != "" && b.PreviousResponseID != "":
-		return badRequest("", "mutually_exclusive_parameters", "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.")
+		return badRequest("", "mutually_exclusive_parameters",
+			"Mutually exclusive parameters: 'previous_response_id' and 'conversation'.")
 	case b.conversation != "":
 		if kept, ok = m.conversations[b.conversation]; !ok {
 			e := badRequest("conversation", "", "Conversation with id '%s' not found.", b.conversation)
@@ -49,7 +51,8 @@ func (m *memory) recall(b *body) *apiError {
 		}
 	case b.PreviousResponseID != "":
 		if kept, ok = m.responses[b.PreviousResponseID]; !ok {
-			return badRequest("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", b.PreviousResponseID)
+			return badRequest("previous_response_id", "previous_response_not_found",
+				"Previous response with id '%s' not found.", b.PreviousResponseID)
 		}
 	}
 	items, err := readItems(kept)
@@ -105,7 +108,9 @@ func (m *memory) begin(w http.ResponseWriter, data []byte) {
 	if body.Metadata == nil {
 		body.Metadata = json.RawMessage("{}")
 	}
-	data, _ = json.Marshal(map[string]any{"id": id, "object": "conversation", "created_at": time.Now().Unix(), "metadata": body.Metadata})
+	data, _ = json.Marshal(map[string]any{
+		"id": id, "object": "conversation", "created_at": time.Now().Unix(), "metadata": body.Metadata,
+	})
 	writeJSON(w, http.StatusOK, data)
 }
 
@@ -115,7 +120,9 @@ func (m *memory) forget(w http.ResponseWriter, kind, id string) {
 	defer m.mu.Unlock()
 	kept := map[string]map[string][]json.RawMessage{"response": m.responses, "conversation": m.conversations}[kind]
 	if _, ok := kept[id]; !ok {
-		writeError(w, &apiError{status: 404, Type: "invalid_request_error", Message: fmt.Sprintf("No %s found with id '%s'.", kind, id)})
+		writeError(w, &apiError{
+			status: 404, Type: "invalid_request_error", Message: fmt.Sprintf("No %s found with id '%s'.", kind, id),
+		})
 		return
 	}
 	delete(kept, id)

@@ -34,9 +34,12 @@ type conversation struct {
 }
 
 const demoTools = `[
-	{"type":"function","name":"get_balance","parameters":{"type":"object","properties":{"account":{"type":"string"}}},"strict":false},
-	{"type":"function","name":"lookup_invoice","parameters":{"type":"object","properties":{"number":{"type":"string"}}},"strict":false},
-	{"type":"function","name":"transfer_funds","parameters":{"type":"object","properties":{"amount":{"type":"number"}}},"strict":false}]`
+	{"type":"function","name":"get_balance",
+		"parameters":{"type":"object","properties":{"account":{"type":"string"}}},"strict":false},
+	{"type":"function","name":"lookup_invoice",
+		"parameters":{"type":"object","properties":{"number":{"type":"string"}}},"strict":false},
+	{"type":"function","name":"transfer_funds",
+		"parameters":{"type":"object","properties":{"amount":{"type":"number"}}},"strict":false}]`
 
 type reply struct {
 	ID     string            `json:"id"`
@@ -71,7 +74,9 @@ func (c *conversation) output(callID, text string) {
 // ask sends the conversation, keeps what comes back, and returns the calls and the text of it.
 func (c *conversation) ask() (calls []callItem, text string) {
 	c.t.Helper()
-	body := fmt.Sprintf(`{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"tools":%s,"input":%s}`, c.tools, join(c.items))
+	body := fmt.Sprintf(
+		`{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"tools":%s,"input":%s}`,
+		c.tools, join(c.items))
 	status, r := post(c.t, c.handler, body)
 	if status != 200 {
 		c.t.Fatalf("status %d: %s", status, r.Error.Message)
@@ -151,7 +156,8 @@ func TestRefusals(t *testing.T) {
 		user   = `{"role":"user","content":"hi"}`
 		call   = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
 		output = `{"type":"function_call_output","call_id":"c1","output":"ok"}`
-		tl     = `{"type":"function","name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},"strict":true}`
+		tl     = `{"type":"function","name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"}},` +
+			`"required":["a"],"additionalProperties":false},"strict":true}`
 	)
 	input := func(items ...string) string { return `{"model":"m","input":[` + strings.Join(items, ",") + `]}` }
 	with := func(rest string) string { return `{"model":"m","input":[` + user + `],` + rest + `}` }
@@ -165,23 +171,36 @@ func TestRefusals(t *testing.T) {
 		{"output before its call", input(user, output, call), "No tool call found"},
 		{"same call id twice", input(user, call, output, call, output), "Duplicate function call"},
 		{"two outputs for one call", input(user, call, output, output), "Duplicate function call output"},
-		{"call without arguments", input(`{"type":"function_call","call_id":"c","name":"f"}`), "Missing required parameter"},
-		{"output that is an object", input(call, `{"type":"function_call_output","call_id":"c1","output":{"a":1}}`), "expected a string"},
+		{"call without arguments", input(`{"type":"function_call","call_id":"c","name":"f"}`),
+			"Missing required parameter"},
+		{"output that is an object",
+			input(call, `{"type":"function_call_output","call_id":"c1","output":{"a":1}}`), "expected a string"},
 		{"unknown item type", input(`{"type":"surprise","id":"x"}`), "Invalid value: 'surprise'"},
-		{"same item id twice", input(`{"id":"m1","role":"user","content":"a"}`, `{"id":"m1","role":"user","content":"a"}`), "Duplicate item"},
-		{"wrong part for the role", input(`{"role":"assistant","content":[{"type":"input_text","text":"a"}]}`), "'output_text'"},
+		{"same item id twice",
+			input(`{"id":"m1","role":"user","content":"a"}`, `{"id":"m1","role":"user","content":"a"}`),
+			"Duplicate item"},
+		{"wrong part for the role",
+			input(`{"role":"assistant","content":[{"type":"input_text","text":"a"}]}`), "'output_text'"},
 		{"no role", input(`{"type":"message","content":"a"}`), "'assistant'"},
-		{"reasoning without content while nothing is stored", `{"model":"m","store":false,"input":[{"type":"reasoning","id":"rs_1","summary":[]},` + call + "," + output + `]}`, "not found"},
-		{"reasoning that was changed", input(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"}`, call, output), "could not be verified"},
+		{"reasoning without content while nothing is stored", `{"model":"m","store":false,` +
+			`"input":[{"type":"reasoning","id":"rs_1","summary":[]},` + call + "," + output + `]}`, "not found"},
+		{"reasoning that was changed",
+			input(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"}`, call, output),
+			"could not be verified"},
 		{"reasoning at the end", input(`{"type":"reasoning","id":"rs_1","summary":[]}`), "required following item"},
 		{"tool without a name", with(`"tools":[{"type":"function"}]`), "tools[0].name"},
 		{"tool without a type", with(`"tools":[{"name":"f"}]`), "tools[0].type"},
 		{"tool without parameters", with(`"tools":[{"type":"function","name":"f"}]`), "type: \"None\""},
 		{"two tools of a name", with(`"tools":[` + tl + `,` + tl + `]`), "unique"},
-		{"strict, property not required", with(`"tools":[` + strings.Replace(tl, `"required":["a"]`, `"required":[]`, 1) + `]`), "Missing 'a'"},
-		{"strict, open object", with(`"tools":[` + strings.Replace(tl, `,"additionalProperties":false`, ``, 1) + `]`), "additionalProperties"},
-		{"strict, unsupported keyword inside", with(`"tools":[` + strings.Replace(tl, `{"type":"string"}`, `{"type":"string","default":"x"}`, 1) + `]`), "'default' is not permitted"},
-		{"tool choice without such a tool", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"g"}`), "not found in 'tools'"},
+		{"strict, property not required",
+			with(`"tools":[` + strings.Replace(tl, `"required":["a"]`, `"required":[]`, 1) + `]`), "Missing 'a'"},
+		{"strict, open object", with(`"tools":[` + strings.Replace(tl, `,"additionalProperties":false`, ``, 1) + `]`),
+			"additionalProperties"},
+		{"strict, unsupported keyword inside",
+			with(`"tools":[` + strings.Replace(tl, `{"type":"string"}`, `{"type":"string","default":"x"}`, 1) + `]`),
+			"'default' is not permitted"},
+		{"tool choice without such a tool",
+			with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"g"}`), "not found in 'tools'"},
 		{"unknown tool choice", with(`"tool_choice":"maybe"`), "Supported values"},
 		{"server-side state", with(`"previous_response_id":"resp_1"`), "not found"},
 		{"few tokens", with(`"max_output_tokens":3`), "integer below minimum"},
@@ -199,9 +218,13 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ why, body string }{
 		{"a string as input", `{"model":"m","input":"hi"}`},
 		{"a pair", input(user, call, output)},
-		{"outputs in another order", input(user, call, `{"type":"function_call","call_id":"c2","name":"f","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c2","output":"b"}`, output)},
+		{"outputs in another order",
+			input(user, call,
+				`{"type":"function_call","call_id":"c2","name":"f","arguments":"{}"}`,
+				`{"type":"function_call_output","call_id":"c2","output":"b"}`, output)},
 		{"a strict tool that qualifies", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"f"}`)},
-		{"an open schema that is not strict", with(`"tools":[{"type":"function","name":"f","parameters":{"type":"object","allOf":[]},"strict":false}]`)},
+		{"an open schema that is not strict",
+			with(`"tools":[{"type":"function","name":"f","parameters":{"type":"object","allOf":[]},"strict":false}]`)},
 	} {
 		t.Run("control: "+tt.why, func(t *testing.T) {
 			t.Parallel()
@@ -216,7 +239,8 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, openaidev.Config{APIKey: "sk-right"})
 	for key, want := range map[string]int{"": 401, "Bearer sk-wrong": 401, "sk-right": 401, "Bearer sk-right": 200} {
-		req, _ := http.NewRequest(http.MethodPost, s.URL()+"/responses", strings.NewReader(`{"model":"m","input":"hi"}`))
+		req, _ := http.NewRequest(
+			http.MethodPost, s.URL()+"/responses", strings.NewReader(`{"model":"m","input":"hi"}`))
 		if key != "" {
 			req.Header.Set("Authorization", key)
 		}
@@ -237,12 +261,15 @@ func TestKeys(t *testing.T) {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	s := openaidev.Script{Rules: []openaidev.Rule{
-		{User: `weather in (\w+)`, Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: "weather", Arguments: `{"city":"$1"}`}}}},
+		{User: `weather in (\w+)`,
+			Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: "weather", Arguments: `{"city":"$1"}`}}}},
 		{User: `weather`, Round: 1, Output: `rain`, Reply: openaidev.Reply{Text: `Take an umbrella: $output`}},
 		{User: `weather`, Round: openaidev.AnyRound, Func: func(t *openaidev.Turn) openaidev.Reply {
 			return openaidev.Reply{Text: "In " + t.Output().Argument("city") + ": " + t.Output().Field("sky")}
 		}},
-		{User: `odd`, Reply: openaidev.Reply{Raw: []json.RawMessage{[]byte(`{"type":"novelty","id":"n1","x":[1]}`)}, Text: "odd"}},
+		{User: `odd`, Reply: openaidev.Reply{
+			Raw: []json.RawMessage{[]byte(`{"type":"novelty","id":"n1","x":[1]}`)}, Text: "odd",
+		}},
 		{User: `quote (.*)`, Reply: openaidev.Reply{Text: "$1 costs $$5", Calls: []openaidev.Call{
 			{Name: "quote", Arguments: `{"text":"${1}!"}`}, {Name: "raw", Kind: openaidev.CallCustom, Arguments: "$1"},
 		}}},
@@ -272,14 +299,17 @@ func TestRules(t *testing.T) {
 	c = &conversation{t: t, handler: handler(t, s), tools: "[]"}
 	c.say(`quote "it"`)
 	calls, text := c.ask()
-	if text != `"it" costs $5` || len(calls) != 2 || calls[0].Arguments != `{"text":"\"it\"!"}` || calls[1].Input != `"it"` {
+	if text != `"it" costs $5` || len(calls) != 2 || calls[0].Arguments != `{"text":"\"it\"!"}` ||
+		calls[1].Input != `"it"` {
 		t.Errorf("%q %+v", text, calls)
 	}
 	for _, bad := range []openaidev.Rule{
-		{User: "("}, {Output: "("}, {User: "(a)", Reply: openaidev.Reply{Text: "$2"}}, {Reply: openaidev.Reply{Reasoning: "$x"}},
+		{User: "("}, {Output: "("}, {User: "(a)", Reply: openaidev.Reply{Text: "$2"}},
+		{Reply: openaidev.Reply{Reasoning: "$x"}},
 		{Reply: openaidev.Reply{Calls: []openaidev.Call{{Name: "f", Arguments: "$1"}}}},
 	} {
-		if _, err := openaidev.NewHandler(openaidev.Config{Script: openaidev.Script{Rules: []openaidev.Rule{bad}}}); err == nil {
+		_, err := openaidev.NewHandler(openaidev.Config{Script: openaidev.Script{Rules: []openaidev.Rule{bad}}})
+		if err == nil {
 			t.Errorf("rule %+v was accepted", bad)
 		}
 	}
@@ -312,7 +342,8 @@ func TestFaults(t *testing.T) {
 		{},
 	}}})
 	res, data, err := fetch(t, s, false)
-	if err != nil || res.StatusCode != 429 || res.Header.Get("Retry-After") != "3" || !strings.Contains(string(data), "slow down") {
+	if err != nil || res.StatusCode != 429 || res.Header.Get("Retry-After") != "3" ||
+		!strings.Contains(string(data), "slow down") {
 		t.Errorf("status fault: %v %s", err, data)
 	}
 	if _, _, err = fetch(t, s, false); err == nil {
@@ -372,9 +403,12 @@ func TestHangUntilReleased(t *testing.T) {
 // A stream is a sequence of numbered events that ends with the same response a plain request gets.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	s := start(t, openaidev.Config{Script: openaidev.Script{Rules: []openaidev.Rule{{Round: openaidev.AnyRound, Reply: openaidev.Reply{
-		Reasoning: "think", Text: "one two", Calls: []openaidev.Call{{Name: "f", Arguments: `{"a": 1}`}},
-	}}}}})
+	s := start(t, openaidev.Config{Script: openaidev.Script{Rules: []openaidev.Rule{{
+		Round: openaidev.AnyRound,
+		Reply: openaidev.Reply{
+			Reasoning: "think", Text: "one two", Calls: []openaidev.Call{{Name: "f", Arguments: `{"a": 1}`}},
+		},
+	}}}})
 	_, data, err := fetch(t, s, true)
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,9 @@ type patchItem struct {
 func output(b *body, r Reply, s *ids, servers []MCPServer) ([]any, error) {
 	out := []any{}
 	if r.Reasoning != "" {
-		it := reasoningItem{ID: s.next("rs_", 48), Type: typeReasoning, Summary: []summaryPart{{"summary_text", r.Reasoning}}}
+		it := reasoningItem{
+			ID: s.next("rs_", 48), Type: typeReasoning, Summary: []summaryPart{{"summary_text", r.Reasoning}},
+		}
 		if slices.Contains(b.Include, "reasoning.encrypted_content") {
 			it.EncryptedContent = encrypted(it.ID)
 		}
@@ -107,7 +109,9 @@ func (c Call) item(b *body, s *ids, servers []MCPServer) (any, error) {
 	if c.Kind == CallMCP {
 		return c.mcpItem(b, s, servers)
 	}
-	prefix := map[CallKind]string{CallFunction: "fc_", CallCustom: "ctc_", CallShell: "sh_", CallApplyPatch: "apc_"}[c.Kind]
+	prefix := map[CallKind]string{
+		CallFunction: "fc_", CallCustom: "ctc_", CallShell: "sh_", CallApplyPatch: "apc_",
+	}[c.Kind]
 	if prefix == "" {
 		return nil, fmt.Errorf("there is no kind of call %q", c.Kind)
 	}
@@ -118,15 +122,22 @@ func (c Call) item(b *body, s *ids, servers []MCPServer) (any, error) {
 	raw := json.RawMessage(c.Arguments)
 	switch c.Kind {
 	case CallCustom:
-		return customItem{ID: id, Type: typeCustomCall, Status: "completed", CallID: callID, Input: c.Arguments, Name: c.Name}, nil
+		return customItem{
+			ID: id, Type: typeCustomCall, Status: "completed", CallID: callID, Input: c.Arguments, Name: c.Name,
+		}, nil
 	case CallFunction:
-		return callItem{ID: id, Type: typeCall, Status: "completed", Arguments: c.Arguments, CallID: callID, Name: c.Name}, nil
+		return callItem{
+			ID: id, Type: typeCall, Status: "completed", Arguments: c.Arguments, CallID: callID, Name: c.Name,
+		}, nil
 	}
 	if !json.Valid(raw) {
 		return nil, fmt.Errorf("the arguments of a %s call are not JSON", c.Kind)
 	}
 	if c.Kind == CallShell {
-		return shellItem{ID: id, Type: typeShellCall, Status: "completed", CallID: callID, Action: raw, Environment: environment{"local"}}, nil
+		return shellItem{
+			ID: id, Type: typeShellCall, Status: "completed", CallID: callID, Action: raw,
+			Environment: environment{"local"},
+		}, nil
 	}
 	return patchItem{ID: id, Type: typePatchCall, Status: "completed", CallID: callID, Operation: raw}, nil
 }

@@ -25,9 +25,9 @@ func checkSchema(t tool) string {
 
 // permitted are the keywords of strict mode. Names of properties and definitions are not keywords.
 var permitted = []string{
-	"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs", "definitions",
-	"description", "title", "pattern", "format", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
-	"minItems", "maxItems", "minLength", "maxLength", "$schema", "$id", "$comment",
+	"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs",
+	"definitions", "description", "title", "pattern", "format", "multipleOf", "maximum", "exclusiveMaximum", "minimum",
+	"exclusiveMinimum", "minItems", "maxItems", "minLength", "maxLength", "$schema", "$id", "$comment",
 }
 
 // strictProblem walks a schema that is sent as strict.
@@ -61,7 +61,8 @@ func strictObject(schema, properties map[string]any, at string) string {
 	required, _ := schema["required"].([]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !slices.Contains(required, any(name)) {
-			return fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", at, name)
+			return fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including "+
+				"every key in properties. Missing '%s'.", at, name)
 		}
 	}
 	if len(required) != len(properties) {

@@ -136,7 +136,8 @@ const lastOutput = "output"
 func (r Reply) check(groups int) (err error) {
 	find := func(name string) string {
 		if n, e := strconv.Atoi(name); name != "$" && name != lastOutput && (e != nil || n < 0 || n > groups) {
-			err = fmt.Errorf("nothing stands for $%s in the reply: User has %d groups; a dollar sign is $$", name, groups)
+			err = fmt.Errorf("nothing stands for $%s in the reply: User has %d groups; a dollar sign is $$",
+				name, groups)
 		}
 		return ""
 	}

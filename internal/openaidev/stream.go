@@ -11,7 +11,8 @@ type event map[string]any
 // events lists what a stream carries for a response, in order and numbered.
 func events(res *response) []event {
 	started := *res
-	started.Status, started.Output, started.Usage, started.Error, started.IncompleteDetails = "in_progress", []any{}, nil, nil, nil
+	started.Status, started.Output = "in_progress", []any{}
+	started.Usage, started.Error, started.IncompleteDetails = nil, nil, nil
 	list := []event{
 		{"type": "response.created", "response": started},
 		{"type": "response.in_progress", "response": started},
@@ -83,19 +84,26 @@ func messageEvents(i int, it messageItem) []event {
 func callEvents(i int, it callItem) []event {
 	var list []event
 	for _, piece := range pieces(it.Arguments) {
-		list = append(list, event{"type": "response.function_call_arguments.delta", "item_id": it.ID, "output_index": i, "delta": piece})
+		list = append(list, event{
+			"type": "response.function_call_arguments.delta", "item_id": it.ID, "output_index": i, "delta": piece,
+		})
 	}
 	return append(list, event{
-		"type": "response.function_call_arguments.done", "item_id": it.ID, "output_index": i, "name": it.Name, "arguments": it.Arguments,
+		"type": "response.function_call_arguments.done", "item_id": it.ID, "output_index": i, "name": it.Name,
+		"arguments": it.Arguments,
 	})
 }
 
 func inputEvents(i int, it customItem) []event {
 	var list []event
 	for _, piece := range pieces(it.Input) {
-		list = append(list, event{"type": "response.custom_tool_call_input.delta", "item_id": it.ID, "output_index": i, "delta": piece})
+		list = append(list, event{
+			"type": "response.custom_tool_call_input.delta", "item_id": it.ID, "output_index": i, "delta": piece,
+		})
 	}
-	return append(list, event{"type": "response.custom_tool_call_input.done", "item_id": it.ID, "output_index": i, "input": it.Input})
+	return append(list, event{
+		"type": "response.custom_tool_call_input.done", "item_id": it.ID, "output_index": i, "input": it.Input,
+	})
 }
 
 // hostedEvents are those of what the server does itself.

@@ -16,13 +16,16 @@ type apiError struct {
 }
 
 func badRequest(param, code, format string, args ...any) *apiError {
-	return &apiError{status: 400, Type: "invalid_request_error", Param: param, Code: code, Message: fmt.Sprintf(format, args...)}
+	return &apiError{
+		status: 400, Type: "invalid_request_error", Param: param, Code: code, Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // ignored are parameters that OpenAI knows and the script has no use for.
 var ignored = []string{
-	"background", "max_tool_calls", "metadata", "moderation", "prompt", "prompt_cache_key", "prompt_cache_retention", "safety_identifier",
-	"service_tier", "stream_options", "top_logprobs", "top_p", "truncation", "user", "context_management",
+	"background", "max_tool_calls", "metadata", "moderation", "prompt", "prompt_cache_key", "prompt_cache_retention",
+	"safety_identifier", "service_tier", "stream_options", "top_logprobs", "top_p", "truncation", "user",
+	"context_management",
 }
 
 var known = []string{
@@ -31,22 +34,24 @@ var known = []string{
 }
 
 var includes = []string{
-	"reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url", "file_search_call.results",
-	"web_search_call.results", "web_search_call.action.sources", "code_interpreter_call.outputs", "computer_call_output.output.image_url",
+	"reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url",
+	"file_search_call.results", "web_search_call.results", "web_search_call.action.sources",
+	"code_interpreter_call.outputs", "computer_call_output.output.image_url",
 }
 
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 
 var hosted = []string{
-	"web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation", "mcp", "local_shell", "shell", "apply_patch", "custom",
-	"computer", "computer_use_preview",
+	"web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation", "mcp", "local_shell",
+	"shell", "apply_patch", "custom", "computer", "computer_use_preview",
 }
 
 var itemTypes = []string{
-	typeMessage, typeCall, typeCallOutput, typeReasoning, "item_reference", "compaction", "web_search_call", "file_search_call",
-	"code_interpreter_call", "image_generation_call", "computer_call", "computer_call_output", "local_shell_call",
-	"local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call", "apply_patch_call_output", "mcp_call",
-	"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "custom_tool_call", "custom_tool_call_output",
+	typeMessage, typeCall, typeCallOutput, typeReasoning, "item_reference", "compaction", "web_search_call",
+	"file_search_call", "code_interpreter_call", "image_generation_call", "computer_call", "computer_call_output",
+	"local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
+	"apply_patch_call_output", "mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response",
+	"custom_tool_call", "custom_tool_call_output",
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -63,7 +68,8 @@ func readBody(data []byte, v any, known, ignored []string) *apiError {
 		}
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return badRequest("", "invalid_type", "Invalid type in the request: %s.", strings.TrimPrefix(err.Error(), "json: "))
+		return badRequest("", "invalid_type",
+			"Invalid type in the request: %s.", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
@@ -81,7 +87,9 @@ func (m *memory) parse(data []byte, extra []string) (*body, *apiError) {
 	if err := m.recall(b); err != nil {
 		return b, err
 	}
-	for _, check := range []func(*body) *apiError{checkSettings, checkFormat, checkTools, checkToolChoice, checkCalls, checkReasoning} {
+	for _, check := range []func(*body) *apiError{
+		checkSettings, checkFormat, checkTools, checkToolChoice, checkCalls, checkReasoning,
+	} {
 		if err := check(b); err != nil {
 			return b, err
 		}
@@ -127,16 +135,20 @@ func checkSettings(b *body) *apiError {
 	case b.Model == "":
 		return badRequest("model", "missing_required_parameter", "Missing required parameter: 'model'.")
 	case b.Temperature != nil && (*b.Temperature < 0 || *b.Temperature > 2):
-		return badRequest("temperature", "decimal_above_max_value", "Invalid 'temperature': expected a value between 0 and 2.")
+		return badRequest("temperature", "decimal_above_max_value",
+			"Invalid 'temperature': expected a value between 0 and 2.")
 	case b.MaxOutputTokens != nil && *b.MaxOutputTokens < 16:
 		return badRequest("max_output_tokens", "integer_below_min_value",
-			"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *b.MaxOutputTokens)
+			"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.",
+			*b.MaxOutputTokens)
 	case b.Reasoning != nil && b.Reasoning.Effort != "" && !slices.Contains(efforts, b.Reasoning.Effort):
-		return badRequest("reasoning.effort", "invalid_value", "Invalid value: '%s'. Supported values are: %s.", b.Reasoning.Effort, list(efforts))
+		return badRequest("reasoning.effort", "invalid_value",
+			"Invalid value: '%s'. Supported values are: %s.", b.Reasoning.Effort, list(efforts))
 	}
 	for i, name := range b.Include {
 		if !slices.Contains(includes, name) {
-			return badRequest(fmt.Sprintf("include[%d]", i), "invalid_value", "Invalid value: '%s'. Supported values are: %s.", name, list(includes))
+			return badRequest(fmt.Sprintf("include[%d]", i), "invalid_value",
+				"Invalid value: '%s'. Supported values are: %s.", name, list(includes))
 		}
 	}
 	return nil
@@ -152,14 +164,16 @@ func checkTools(b *body) *apiError {
 		case t.Type == "":
 			return badRequest(at+".type", "missing_required_parameter", "Missing required parameter: '%s.type'.", at)
 		case t.Type != "function" && !slices.Contains(hosted, t.Type):
-			return badRequest(at+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'function', %s.", t.Type, list(hosted))
+			return badRequest(at+".type", "invalid_value",
+				"Invalid value: '%s'. Supported values are: 'function', %s.", t.Type, list(hosted))
 		case t.Type != "function" && t.Type != "custom":
 			if err := checkHosted(at, t); err != nil {
 				return err
 			}
 			continue
 		case !toolName.MatchString(t.Name):
-			return badRequest(at+".name", "invalid_value", "Invalid '%s.name': expected a string that matches %s.", at, toolName)
+			return badRequest(at+".name", "invalid_value",
+				"Invalid '%s.name': expected a string that matches %s.", at, toolName)
 		case names[t.Name]:
 			return badRequest("tools", "", "Tool names must be unique: '%s' is there twice.", t.Name)
 		}
@@ -168,7 +182,8 @@ func checkTools(b *body) *apiError {
 			continue
 		}
 		if problem := checkSchema(t); problem != "" {
-			return badRequest(at+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': %s", t.Name, problem)
+			return badRequest(at+".parameters", "invalid_function_parameters",
+				"Invalid schema for function '%s': %s", t.Name, problem)
 		}
 	}
 	return nil
@@ -181,7 +196,8 @@ func checkToolChoice(b *body) *apiError {
 	var mode string
 	if json.Unmarshal(b.ToolChoice, &mode) == nil {
 		if !slices.Contains([]string{"none", "auto", "required"}, mode) {
-			return badRequest("tool_choice", "invalid_value", "Invalid value: '%s'. Supported values are: 'none', 'auto', and 'required'.", mode)
+			return badRequest("tool_choice", "invalid_value",
+				"Invalid value: '%s'. Supported values are: 'none', 'auto', and 'required'.", mode)
 		}
 		if mode == "required" && len(b.Tools) == 0 {
 			return badRequest("tool_choice", "", "Tool choice 'required' must be specified with 'tools' parameter.")

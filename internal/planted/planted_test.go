@@ -91,7 +91,8 @@ func TestJudge(t *testing.T) {
 			{"Action":"fail","Test":"TestDialogues"}`, false, []string{"TestDialogues/a1"}, nil,
 		},
 		{
-			"found by others too", `{"Action":"fail","Test":"TestDialogues/a1"} {"Action":"fail","Test":"TestDialogues/b1"}`,
+			"found by others too",
+			`{"Action":"fail","Test":"TestDialogues/a1"} {"Action":"fail","Test":"TestDialogues/b1"}`,
 			false, nil, errOthers,
 		},
 		{"only the parent", `{"Action":"fail","Test":"TestDialogues"}`, false, nil, errOthers},

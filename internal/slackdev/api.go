@@ -30,34 +30,48 @@ const (
 // methods is the part of the Web API this workspace knows.
 func methods() map[string]method {
 	return map[string]method{
-		"api.test":                    {run: (*Workspace).apiTest},
-		"auth.test":                   {token: "xoxb-", run: (*Workspace).authTest},
-		"apps.connections.open":       {token: "xapp-", tier: tier3, run: (*Workspace).connectionsOpen},
-		"bots.info":                   {token: "xoxb-", scope: "users:read", tier: tier3, run: (*Workspace).botsInfo},
-		"team.info":                   {token: "xoxb-", scope: "team:read", tier: tier3, run: (*Workspace).teamInfo},
-		"chat.postMessage":            {token: "xoxb-", scope: "chat:write", run: (*Workspace).chatPostMessage},
-		"chat.postEphemeral":          {token: "xoxb-", scope: "chat:write", tier: tier4, run: (*Workspace).chatPostEphemeral},
-		"chat.update":                 {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).chatUpdate},
-		"chat.delete":                 {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).chatDelete},
-		"chat.getPermalink":           {token: "xoxb-", run: (*Workspace).chatGetPermalink},
-		"conversations.info":          {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsInfo},
-		"conversations.list":          {token: "xoxb-", tier: tier2, run: (*Workspace).conversationsList},
-		"conversations.members":       {token: "xoxb-", tier: tier4, run: (*Workspace).conversationsMembers},
-		"conversations.open":          {token: "xoxb-", scope: "im:write", tier: tier3, run: (*Workspace).conversationsOpen},
-		"conversations.history":       {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsHistory},
-		"conversations.replies":       {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsReplies},
-		"users.conversations":         {token: "xoxb-", tier: tier3, run: (*Workspace).usersConversations},
-		"users.info":                  {token: "xoxb-", scope: "users:read", tier: tier4, run: (*Workspace).usersInfo},
-		"users.list":                  {token: "xoxb-", scope: "users:read", tier: tier2, run: (*Workspace).usersList},
-		"users.lookupByEmail":         {token: "xoxb-", scope: "users:read.email", tier: tier3, run: (*Workspace).usersLookupByEmail},
-		"usergroups.list":             {token: "xoxb-", scope: "usergroups:read", tier: tier2, run: (*Workspace).usergroupsList},
-		"usergroups.users.list":       {token: "xoxb-", scope: "usergroups:read", tier: tier2, run: (*Workspace).usergroupsUsersList},
-		"views.open":                  {token: "xoxb-", tier: tier4, run: (*Workspace).viewsOpen},
-		"views.push":                  {token: "xoxb-", tier: tier4, run: (*Workspace).viewsPush},
-		"views.update":                {token: "xoxb-", tier: tier4, run: (*Workspace).viewsUpdate},
-		"views.publish":               {token: "xoxb-", tier: tier4, run: (*Workspace).viewsPublish},
+		"api.test":              {run: (*Workspace).apiTest},
+		"auth.test":             {token: "xoxb-", run: (*Workspace).authTest},
+		"apps.connections.open": {token: "xapp-", tier: tier3, run: (*Workspace).connectionsOpen},
+		"bots.info":             {token: "xoxb-", scope: "users:read", tier: tier3, run: (*Workspace).botsInfo},
+		"team.info":             {token: "xoxb-", scope: "team:read", tier: tier3, run: (*Workspace).teamInfo},
+
+		"chat.postMessage":   {token: "xoxb-", scope: "chat:write", run: (*Workspace).chatPostMessage},
+		"chat.postEphemeral": {token: "xoxb-", scope: "chat:write", tier: tier4, run: (*Workspace).chatPostEphemeral},
+		"chat.update":        {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).chatUpdate},
+		"chat.delete":        {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).chatDelete},
+		"chat.getPermalink":  {token: "xoxb-", run: (*Workspace).chatGetPermalink},
+
+		"conversations.info":    {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsInfo},
+		"conversations.list":    {token: "xoxb-", tier: tier2, run: (*Workspace).conversationsList},
+		"conversations.members": {token: "xoxb-", tier: tier4, run: (*Workspace).conversationsMembers},
+		"conversations.open":    {token: "xoxb-", scope: "im:write", tier: tier3, run: (*Workspace).conversationsOpen},
+		"conversations.history": {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsHistory},
+		"conversations.replies": {token: "xoxb-", tier: tier3, run: (*Workspace).conversationsReplies},
+
+		"users.conversations": {token: "xoxb-", tier: tier3, run: (*Workspace).usersConversations},
+		"users.info":          {token: "xoxb-", scope: "users:read", tier: tier4, run: (*Workspace).usersInfo},
+		"users.list":          {token: "xoxb-", scope: "users:read", tier: tier2, run: (*Workspace).usersList},
+		"users.lookupByEmail": {
+			token: "xoxb-", scope: "users:read.email", tier: tier3, run: (*Workspace).usersLookupByEmail,
+		},
+
+		"usergroups.list": {
+			token: "xoxb-", scope: "usergroups:read", tier: tier2, run: (*Workspace).usergroupsList,
+		},
+		"usergroups.users.list": {
+			token: "xoxb-", scope: "usergroups:read", tier: tier2, run: (*Workspace).usergroupsUsersList,
+		},
+
+		"views.open":    {token: "xoxb-", tier: tier4, run: (*Workspace).viewsOpen},
+		"views.push":    {token: "xoxb-", tier: tier4, run: (*Workspace).viewsPush},
+		"views.update":  {token: "xoxb-", tier: tier4, run: (*Workspace).viewsUpdate},
+		"views.publish": {token: "xoxb-", tier: tier4, run: (*Workspace).viewsPublish},
+
 		"assistant.threads.setStatus": {token: "xoxb-", scope: "chat:write", run: (*Workspace).threadsSetStatus},
-		"agents.sessions.setStatus":   {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).sessionsSetStatus},
+		"agents.sessions.setStatus": {
+			token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).sessionsSetStatus,
+		},
 	}
 }
 

@@ -273,7 +273,8 @@ func (w *Workspace) chatGetPermalink(a args) (reply, error) {
 	if !ok {
 		return nil, fail("message_not_found")
 	}
-	link := fmt.Sprintf("https://%s.slack.com/archives/%s/p%s", w.cfg.Team.Domain, c.ID, strings.ReplaceAll(m.TS, ".", ""))
+	link := fmt.Sprintf(
+		"https://%s.slack.com/archives/%s/p%s", w.cfg.Team.Domain, c.ID, strings.ReplaceAll(m.TS, ".", ""))
 	if m.ThreadTS != "" && m.ThreadTS != m.TS {
 		link += "?thread_ts=" + m.ThreadTS + "&cid=" + c.ID
 	}

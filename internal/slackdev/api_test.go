@@ -126,8 +126,9 @@ func TestScopes(t *testing.T) {
 	if got := call(t, w, "conversations.info", map[string]any{"channel": w.DM("U0ANN")}); got.Needed != "im:read" {
 		t.Errorf("direct message: %+v", got)
 	}
-	if got := call(t, w, "conversations.history", map[string]any{"channel": "C0GENERAL"}); got.Needed != "channels:history" {
-		t.Errorf("history: %+v", got)
+	history := call(t, w, "conversations.history", map[string]any{"channel": "C0GENERAL"})
+	if history.Needed != "channels:history" {
+		t.Errorf("history: %+v", history)
 	}
 }
 
@@ -139,7 +140,9 @@ func TestEncodings(t *testing.T) {
 	if got := request(t, w, "chat.postMessage", "application/x-www-form-urlencoded", form.Encode(), ""); !got.OK {
 		t.Errorf("form: %q", got.Error)
 	}
-	if got := request(t, w, "chat.postMessage", "application/json", `{"channel":"C0GENERAL","text":"b","blocks":`+blocks+`}`, w.Config().BotToken); !got.OK || got.Warning != "missing_charset" {
+	got := request(t, w, "chat.postMessage", "application/json",
+		`{"channel":"C0GENERAL","text":"b","blocks":`+blocks+`}`, w.Config().BotToken)
+	if !got.OK || got.Warning != "missing_charset" {
 		t.Errorf("JSON: %q, warning %q", got.Error, got.Warning)
 	}
 	for _, m := range w.Messages("C0GENERAL") {
@@ -148,7 +151,8 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 	ts := w.Messages("C0GENERAL")[0].TS
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.APIURL()+"chat.getPermalink?channel=C0GENERAL&message_ts="+ts, nil)
+	req, err := http.NewRequestWithContext(t.Context(),
+		http.MethodGet, w.APIURL()+"chat.getPermalink?channel=C0GENERAL&message_ts="+ts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +186,8 @@ func TestChannels(t *testing.T) {
 	if m := w.Messages(w.DM("U0ANN")); len(m) != 1 {
 		t.Errorf("the direct message has %d messages", len(m))
 	}
-	if got := call(t, w, "chat.postEphemeral", map[string]any{"channel": "C0IN", "user": "U0BEN", "text": "x"}); got.Error != "user_not_in_channel" {
+	got := call(t, w, "chat.postEphemeral", map[string]any{"channel": "C0IN", "user": "U0BEN", "text": "x"})
+	if got.Error != "user_not_in_channel" {
 		t.Errorf("ephemeral for an outsider: %q", got.Error)
 	}
 	if err := w.SetChannelMembers("C0OUT", []string{"U0ANN"}, true); err != nil {
@@ -202,8 +207,12 @@ func TestThreadsAndMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	meta := map[string]any{"event_type": "countersign_approval", "event_payload": map[string]any{"request": "req_1"}}
-	post := call(t, w, "chat.postMessage", map[string]any{"channel": "C0GENERAL", "thread_ts": root, "text": "card", "metadata": meta})
-	replies := call(t, w, "conversations.replies", map[string]any{"channel": "C0GENERAL", "ts": root, "include_all_metadata": true})
+	post := call(t, w, "chat.postMessage", map[string]any{
+		"channel": "C0GENERAL", "thread_ts": root, "text": "card", "metadata": meta,
+	})
+	replies := call(t, w, "conversations.replies", map[string]any{
+		"channel": "C0GENERAL", "ts": root, "include_all_metadata": true,
+	})
 	if len(replies.Messages) != 2 || replies.Messages[0]["reply_count"] != 1.0 {
 		t.Fatalf("replies: %v", replies.Messages)
 	}
@@ -220,7 +229,8 @@ func TestThreadsAndMetadata(t *testing.T) {
 	}{
 		{"reply to a reply", "cannot_reply_to_message", map[string]any{"thread_ts": post.TS}},
 		{"thread_ts as a number", "invalid_thread_ts", map[string]any{"thread_ts": 1.5}},
-		{"metadata without a type", "invalid_metadata_format", map[string]any{"metadata": map[string]any{"event_payload": map[string]any{}}}},
+		{"metadata without a type", "invalid_metadata_format",
+			map[string]any{"metadata": map[string]any{"event_payload": map[string]any{}}}},
 		{"no text", "no_text", map[string]any{"text": ""}},
 		{"long text", "msg_too_long", map[string]any{"text": strings.Repeat("x", 40001)}},
 		{"markdown with text", "markdown_text_conflict", map[string]any{"markdown_text": "y"}},
@@ -233,7 +243,8 @@ func TestThreadsAndMetadata(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tc.why, got.Error, tc.want)
 		}
 	}
-	if got := call(t, w, "conversations.replies", map[string]any{"channel": "C0GENERAL", "ts": "1.000001"}); got.Error != "thread_not_found" {
+	got := call(t, w, "conversations.replies", map[string]any{"channel": "C0GENERAL", "ts": "1.000001"})
+	if got.Error != "thread_not_found" {
 		t.Errorf("missing thread: %q", got.Error)
 	}
 }
@@ -263,7 +274,8 @@ func TestUpdateAndDelete(t *testing.T) {
 	if got := update(post.TS, "decided"); got != "" {
 		t.Errorf("update: %q", got)
 	}
-	if m, _ := w.Message("C0GENERAL", post.TS); m.Text != "decided" || m.Blocks != nil || m.Metadata == nil || m.Revision != 2 {
+	m, _ := w.Message("C0GENERAL", post.TS)
+	if m.Text != "decided" || m.Blocks != nil || m.Metadata == nil || m.Revision != 2 {
 		t.Errorf("after the update: %+v", m)
 	}
 	if got := call(t, w, "chat.delete", map[string]any{"channel": "C0GENERAL", "ts": post.TS}); !got.OK {
@@ -303,7 +315,8 @@ func TestPaging(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("members over all pages: %v, want four people and the bot", seen)
 	}
-	if got := call(t, w, "conversations.members", map[string]any{"channel": "C0GENERAL", "cursor": "nonsense"}); got.Error != "invalid_cursor" {
+	got := call(t, w, "conversations.members", map[string]any{"channel": "C0GENERAL", "cursor": "nonsense"})
+	if got.Error != "invalid_cursor" {
 		t.Errorf("bad cursor: %q", got.Error)
 	}
 }
@@ -320,7 +333,9 @@ func TestPeople(t *testing.T) {
 		user, _ := calls[len(calls)-1].Answer["user"].(map[string]any)
 		return user
 	}
-	for id, want := range map[string]string{"U0GUEST": "is_ultra_restricted", "U0FAR": "is_stranger", "U0BOTTY": "is_bot", "U0GONE": "deleted"} {
+	for id, want := range map[string]string{
+		"U0GUEST": "is_ultra_restricted", "U0FAR": "is_stranger", "U0BOTTY": "is_bot", "U0GONE": "deleted",
+	} {
 		if u := flags(id); u[want] != true {
 			t.Errorf("%s: %s is %v", id, want, u[want])
 		}
@@ -331,7 +346,8 @@ func TestPeople(t *testing.T) {
 	if got := call(t, w, "users.info", map[string]any{"user": "U0NOBODY"}); got.Error != "user_not_found" {
 		t.Errorf("nobody: %q", got.Error)
 	}
-	if got := call(t, w, "usergroups.users.list", map[string]any{"usergroup": "S0NONE"}); got.Error != "no_such_subteam" {
+	got := call(t, w, "usergroups.users.list", map[string]any{"usergroup": "S0NONE"})
+	if got.Error != "no_such_subteam" {
 		t.Errorf("no group: %q", got.Error)
 	}
 	if got := call(t, w, "conversations.open", map[string]any{"users": "U0GONE"}); got.Error != "user_disabled" {

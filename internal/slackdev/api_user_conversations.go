@@ -30,7 +30,8 @@ func (w *Workspace) usersConversations(a args) (reply, error) {
 	all := []any{}
 	for _, id := range w.corder {
 		c := w.convs[id]
-		if slices.Contains(kinds, c.listedAs()) && w.listedOf(c, user) && !(c.Archived && a.flag("exclude_archived", false)) {
+		if slices.Contains(kinds, c.listedAs()) && w.listedOf(c, user) &&
+			!(c.Archived && a.flag("exclude_archived", false)) {
 			all = append(all, w.limitedChannelObject(c))
 		}
 	}

@@ -121,7 +121,8 @@ func (w *Workspace) viewsUpdate(a args) (reply, error) {
 	case a.str("hash") != "" && a.str("hash") != v.Hash:
 		return nil, fail("hash_conflict")
 	case str(def["type"]) != v.Type:
-		return nil, invalid("invalid_arguments", []string{"[ERROR] the type of a view cannot change [json-pointer:/view/type]"})
+		return nil, invalid(
+			"invalid_arguments", []string{"[ERROR] the type of a view cannot change [json-pointer:/view/type]"})
 	}
 	if err := w.externalFree(def, v); err != nil {
 		return nil, err
@@ -192,7 +193,8 @@ func (w *Workspace) redefine(v *View, def map[string]any) {
 	}
 	blocks, _ := def["blocks"].([]any)
 	v.def, v.Type = def, str(def["type"])
-	v.CallbackID, v.PrivateMetadata, v.ExternalID = str(def["callback_id"]), str(def["private_metadata"]), str(def["external_id"])
+	v.CallbackID, v.ExternalID = str(def["callback_id"]), str(def["external_id"])
+	v.PrivateMetadata = str(def["private_metadata"])
 	v.Title, v.SubmitLabel, v.CloseLabel = text("title"), text("submit"), text("close")
 	v.NotifyOnClose, _ = def["notify_on_close"].(bool)
 	v.ClearOnClose, _ = def["clear_on_close"].(bool)

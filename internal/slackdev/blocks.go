@@ -28,7 +28,9 @@ func newBlockKit() *blockKit {
 		required: []string{"text"},
 		fields:   k.fields("text", length(1, maxMarkdown)),
 	}
-	k.message["table"] = shape{required: []string{"rows"}, fields: k.fields("rows", k.rows(), "column_settings", anything)}
+	k.message["table"] = shape{
+		required: []string{"rows"}, fields: k.fields("rows", k.rows(), "column_settings", anything),
+	}
 	return k
 }
 
@@ -56,9 +58,20 @@ func (k *blockKit) blocks() map[string]shape {
 				"accessory", k.elements.in("section"), "expand", boolean),
 			extra: sectionHasText,
 		},
-		"context":         {required: []string{"elements"}, fields: k.fields("elements", count(1, 10, k.contextElement()))},
-		"actions":         {required: []string{"elements"}, fields: k.fields("elements", count(1, 25, k.elements.in("actions"))), extra: uniqueActions},
-		"context_actions": {required: []string{"elements"}, fields: k.fields("elements", count(1, 5, k.elements.in("context_actions"))), extra: uniqueActions},
+		"context": {
+			required: []string{"elements"},
+			fields:   k.fields("elements", count(1, 10, k.contextElement())),
+		},
+		"actions": {
+			required: []string{"elements"},
+			fields:   k.fields("elements", count(1, 25, k.elements.in("actions"))),
+			extra:    uniqueActions,
+		},
+		"context_actions": {
+			required: []string{"elements"},
+			fields:   k.fields("elements", count(1, 5, k.elements.in("context_actions"))),
+			extra:    uniqueActions,
+		},
 		"image": {
 			required: []string{"alt_text"},
 			fields: k.fields("alt_text", length(1, 2000), "image_url", webURL(3000), "title", plainText(0, 2000),
@@ -69,11 +82,14 @@ func (k *blockKit) blocks() map[string]shape {
 			fields: k.fields("label", plainText(1, 2000), "element", k.elements.in("input"), "hint", plainText(1, 2000),
 				"optional", boolean, "dispatch_action", boolean),
 		},
-		"rich_text": {required: []string{"elements"}, fields: k.fields("elements", count(0, 1000, oneOf(func() map[string]shape { return k.richText })))},
+		"rich_text": {
+			required: []string{"elements"},
+			fields:   k.fields("elements", count(0, 1000, oneOf(func() map[string]shape { return k.richText }))),
+		},
 		"video": {required: []string{"alt_text", "title", "thumbnail_url", "video_url"},
-			fields: k.fields("alt_text", length(1, 2000), "title", plainText(1, 200), "thumbnail_url", webURL(3000), "video_url", webURL(3000),
-				"author_name", length(1, 50), "description", plainText(1, 200), "provider_icon_url", webURL(3000),
-				"provider_name", anything, "title_url", webURL(3000))},
+			fields: k.fields("alt_text", length(1, 2000), "title", plainText(1, 200), "title_url", webURL(3000),
+				"description", plainText(1, 200), "thumbnail_url", webURL(3000), "video_url", webURL(3000),
+				"author_name", length(1, 50), "provider_icon_url", webURL(3000), "provider_name", anything)},
 	}
 }
 
@@ -85,8 +101,14 @@ func sectionHasText(c *checker, path string, m map[string]any) {
 
 func (k *blockKit) contextElement() rule {
 	shapes := map[string]shape{
-		"plain_text": {required: []string{"text"}, fields: map[string]rule{"type": anything, "text": length(1, 3000), "emoji": boolean}},
-		"mrkdwn":     {required: []string{"text"}, fields: map[string]rule{"type": anything, "text": length(1, 3000), "verbatim": boolean}},
+		"plain_text": {
+			required: []string{"text"},
+			fields:   map[string]rule{"type": anything, "text": length(1, 3000), "emoji": boolean},
+		},
+		"mrkdwn": {
+			required: []string{"text"},
+			fields:   map[string]rule{"type": anything, "text": length(1, 3000), "verbatim": boolean},
+		},
 		"image": {required: []string{"alt_text"}, fields: map[string]rule{"type": anything, "alt_text": length(1, 2000),
 			"image_url": webURL(3000), "slack_file": anything}},
 	}

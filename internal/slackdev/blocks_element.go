@@ -45,16 +45,18 @@ func (k elementKit) in(place string) rule {
 func elementShapes() map[string]shape {
 	out := map[string]shape{
 		"button": {required: []string{"text"}, fields: withAction(map[string]rule{
-			"text": plainText(1, 75), "value": length(0, 2000), "url": webURL(3000), "style": among("primary", "danger"),
-			"confirm": confirmDialog(), "accessibility_label": length(0, 75), "visible_to_user_ids": anything,
+			"text": plainText(1, 75), "value": length(0, 2000), "url": webURL(3000),
+			"style": among("primary", "danger"), "confirm": confirmDialog(), "accessibility_label": length(0, 75),
+			"visible_to_user_ids": anything,
 		})},
 		"icon_button": {required: []string{"icon", "text"}, fields: withAction(map[string]rule{
 			"icon": among("trash"), "text": plainText(1, 75), "value": length(0, 2000), "confirm": confirmDialog(),
 			"accessibility_label": length(0, 75), "visible_to_user_ids": anything,
 		})},
-		"feedback_buttons": {required: []string{"positive_button", "negative_button"}, fields: withAction(map[string]rule{
-			"positive_button": anything, "negative_button": anything,
-		})},
+		"feedback_buttons": {
+			required: []string{"positive_button", "negative_button"},
+			fields:   withAction(map[string]rule{"positive_button": anything, "negative_button": anything}),
+		},
 		"image": {required: []string{"alt_text"}, fields: map[string]rule{
 			"type": anything, "alt_text": length(1, 2000), "image_url": webURL(3000), "slack_file": anything,
 		}},
@@ -62,7 +64,8 @@ func elementShapes() map[string]shape {
 			"options": count(1, 5, option("url")), "confirm": confirmDialog(),
 		})},
 		"workflow_button": {required: []string{"text", "workflow"}, fields: withAction(map[string]rule{
-			"text": plainText(1, 75), "workflow": anything, "style": among("primary", "danger"), "accessibility_label": length(0, 75),
+			"text": plainText(1, 75), "workflow": anything, "style": among("primary", "danger"),
+			"accessibility_label": length(0, 75),
 		})},
 	}
 	maps.Copy(out, inputShapes())
@@ -71,14 +74,23 @@ func elementShapes() map[string]shape {
 }
 
 func inputShapes() map[string]shape {
-	line := map[string]rule{"initial_value": length(0, 3000), "placeholder": plainText(1, 150), "focus_on_load": boolean, "dispatch_action_config": anything}
+	line := map[string]rule{
+		"initial_value": length(0, 3000), "placeholder": plainText(1, 150), "focus_on_load": boolean,
+		"dispatch_action_config": anything,
+	}
 	plain := maps.Clone(line)
-	maps.Copy(plain, map[string]rule{"multiline": boolean, "min_length": between(0, 3000), "max_length": between(1, 3000)})
+	maps.Copy(plain, map[string]rule{
+		"multiline": boolean, "min_length": between(0, 3000), "max_length": between(1, 3000),
+	})
 	number := maps.Clone(line)
-	maps.Copy(number, map[string]rule{"is_decimal_allowed": boolean, "min_value": length(1, 255), "max_value": length(1, 255), "initial_value": length(1, 255)})
+	maps.Copy(number, map[string]rule{
+		"is_decimal_allowed": boolean, "min_value": length(1, 255), "max_value": length(1, 255),
+		"initial_value": length(1, 255),
+	})
 	picker := func(key string) shape {
 		return shape{fields: withAction(map[string]rule{
-			key: anything, "placeholder": plainText(1, 150), "confirm": confirmDialog(), "focus_on_load": boolean, "timezone": length(1, 255),
+			key: anything, "placeholder": plainText(1, 150), "confirm": confirmDialog(), "focus_on_load": boolean,
+			"timezone": length(1, 255),
 		})}
 	}
 	rich := maps.Clone(line)
@@ -119,9 +131,14 @@ func selectShapes() map[string]shape {
 		out[kind] = s
 	}
 	choice("external_select", nil, map[string]rule{"initial_option": option(), "min_query_length": between(0, 100)})
-	choice("multi_external_select", nil, map[string]rule{"initial_options": count(1, 100, option()), "min_query_length": between(0, 100), "max_selected_items": between(1, 100)})
+	choice("multi_external_select", nil, map[string]rule{
+		"initial_options": count(1, 100, option()), "min_query_length": between(0, 100),
+		"max_selected_items": between(1, 100),
+	})
 	for noun, letters := range map[string]string{"user": "UW", "channel": "C", "conversation": "CDGUW"} {
-		extra := map[string]rule{"response_url_enabled": boolean, "filter": anything, "default_to_current_conversation": boolean}
+		extra := map[string]rule{
+			"response_url_enabled": boolean, "filter": anything, "default_to_current_conversation": boolean,
+		}
 		single := maps.Clone(extra)
 		single["initial_"+noun] = idOf(letters)
 		choice(noun+"s_select", nil, single)
@@ -129,8 +146,12 @@ func selectShapes() map[string]shape {
 		multi["initial_"+noun+"s"], multi["max_selected_items"] = count(1, 100, idOf(letters)), between(1, 100)
 		choice("multi_"+noun+"s_select", nil, multi)
 	}
-	choice("radio_buttons", []string{"options"}, map[string]rule{"options": count(1, 10, option("mrkdwn")), "initial_option": option("mrkdwn")})
-	choice("checkboxes", []string{"options"}, map[string]rule{"options": count(1, 10, option("mrkdwn")), "initial_options": count(1, 10, option("mrkdwn"))})
+	choice("radio_buttons", []string{"options"}, map[string]rule{
+		"options": count(1, 10, option("mrkdwn")), "initial_option": option("mrkdwn"),
+	})
+	choice("checkboxes", []string{"options"}, map[string]rule{
+		"options": count(1, 10, option("mrkdwn")), "initial_options": count(1, 10, option("mrkdwn")),
+	})
 	delete(out["radio_buttons"].fields, "placeholder")
 	delete(out["checkboxes"].fields, "placeholder")
 	return out

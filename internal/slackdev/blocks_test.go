@@ -50,7 +50,8 @@ func TestMessageLimits(t *testing.T) {
 		max  int
 	}{
 		{"section text", func(n int) object { return object{"type": "section", "text": plain(n)} }, 3000},
-		{"section field text", func(n int) object { return object{"type": "section", "fields": []any{plain(n)}} }, 2000},
+		{"section field text",
+			func(n int) object { return object{"type": "section", "fields": []any{plain(n)}} }, 2000},
 		{"section fields", func(n int) object {
 			return object{"type": "section", "fields": repeat(n, func(int) any { return plain(1) })}
 		}, 10},
@@ -59,21 +60,28 @@ func TestMessageLimits(t *testing.T) {
 			return object{"type": "context", "elements": repeat(n, func(int) any { return plain(1) })}
 		}, 10},
 		{"actions elements", func(n int) object {
-			return object{"type": "actions", "elements": repeat(n, func(i int) any { return with(button, "action_id", fmt.Sprint("a", i)) })}
+			return object{"type": "actions", "elements": repeat(n, func(i int) any {
+				return with(button, "action_id", fmt.Sprint("a", i))
+			})}
 		}, 25},
 		{"block_id", func(n int) object { return with(section("x"), "block_id", sized(n)) }, 255},
 		{"button text", func(n int) object { return in(with(button, "text", plain(n))) }, 75},
 		{"button value", func(n int) object { return in(with(button, "value", sized(n))) }, 2000},
 		{"action_id", func(n int) object { return in(with(button, "action_id", sized(n))) }, 255},
 		{"accessibility_label", func(n int) object { return in(with(button, "accessibility_label", sized(n))) }, 75},
-		{"confirm title", func(n int) object { return in(with(button, "confirm", with(confirm, "title", plain(n)))) }, 100},
-		{"confirm text", func(n int) object { return in(with(button, "confirm", with(confirm, "text", plain(n)))) }, 300},
-		{"confirm button", func(n int) object { return in(with(button, "confirm", with(confirm, "deny", plain(n)))) }, 30},
+		{"confirm title",
+			func(n int) object { return in(with(button, "confirm", with(confirm, "title", plain(n)))) }, 100},
+		{"confirm text",
+			func(n int) object { return in(with(button, "confirm", with(confirm, "text", plain(n)))) }, 300},
+		{"confirm button",
+			func(n int) object { return in(with(button, "confirm", with(confirm, "deny", plain(n)))) }, 30},
 		{"options", func(n int) object {
 			return in(with(sel, "options", repeat(n, func(int) any { return option })))
 		}, 100},
-		{"option text", func(n int) object { return in(with(sel, "options", []any{with(option, "text", plain(n))})) }, 75},
-		{"option value", func(n int) object { return in(with(sel, "options", []any{with(option, "value", sized(n))})) }, 75},
+		{"option text",
+			func(n int) object { return in(with(sel, "options", []any{with(option, "text", plain(n))})) }, 75},
+		{"option value",
+			func(n int) object { return in(with(sel, "options", []any{with(option, "value", sized(n))})) }, 75},
 		{"overflow options", func(n int) object {
 			return in(object{"type": "overflow", "options": repeat(n, func(int) any { return option })})
 		}, 5},
@@ -88,8 +96,11 @@ func TestMessageLimits(t *testing.T) {
 		{"markdown", func(n int) object { return object{"type": "markdown", "text": sized(n)} }, 12000},
 	} {
 		for _, n := range []int{tc.max, tc.max + 1} {
-			got := call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "text": "x", "blocks": []any{tc.make(n)}})
-			if wantOK := n == tc.max; got.OK != wantOK || !wantOK && (got.Error != "invalid_blocks" || len(got.Metadata.Messages) == 0) {
+			got := call(t, w, "chat.postMessage", object{
+				"channel": "C0GENERAL", "text": "x", "blocks": []any{tc.make(n)},
+			})
+			wantOK := n == tc.max
+			if got.OK != wantOK || !wantOK && (got.Error != "invalid_blocks" || len(got.Metadata.Messages) == 0) {
 				t.Errorf("%s of %d: %q %v", tc.why, n, got.Error, got.Metadata.Messages)
 			}
 		}
@@ -110,7 +121,8 @@ func TestMessageShapes(t *testing.T) {
 	post := func(block any) answer {
 		return call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "text": "x", "blocks": []any{block}})
 	}
-	for _, good := range []any{in(button), in(sel), field, rich("rich_text_section", object{"type": "user", "user_id": "U0ANN"})} {
+	mention := rich("rich_text_section", object{"type": "user", "user_id": "U0ANN"})
+	for _, good := range []any{in(button), in(sel), field, mention} {
 		if got := post(good); !got.OK {
 			t.Errorf("control %v: %v", good, got.Metadata.Messages)
 		}
@@ -134,7 +146,8 @@ func TestMessageShapes(t *testing.T) {
 		{"script address", in(with(button, "url", "javascript:alert(1)"))},
 		{"not an object", "x"},
 		{"rich text user", rich("rich_text_section", object{"type": "user", "user_id": "ann"})},
-		{"rich text style", rich("rich_text_section", object{"type": "text", "text": "x", "style": object{"bald": true}})},
+		{"rich text style",
+			rich("rich_text_section", object{"type": "text", "text": "x", "style": object{"bald": true}})},
 		{"user in preformatted", rich("rich_text_preformatted", object{"type": "user", "user_id": "U0ANN"})},
 	} {
 		if got := post(tc.block); got.Error != "invalid_blocks" {
@@ -161,13 +174,15 @@ func TestMessageAsAWhole(t *testing.T) {
 		{"51 blocks", many(51, 1), "invalid_blocks"},
 		{"13,200 characters", many(44, 300), ""},
 		{"13,500 characters", many(45, 300), "msg_blocks_too_long"},
-		{"one block_id twice", []any{with(section("x"), "block_id", "b"), with(section("y"), "block_id", "b")}, "invalid_blocks"},
+		{"one block_id twice",
+			[]any{with(section("x"), "block_id", "b"), with(section("y"), "block_id", "b")}, "invalid_blocks"},
 	} {
 		if got := post(tc.blocks); got.Error != tc.want {
 			t.Errorf("%s: %q, want %q", tc.why, got.Error, tc.want)
 		}
 	}
-	if got := call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "blocks": "{"}); got.Error != "invalid_blocks_format" {
+	got := call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "blocks": "{"})
+	if got.Error != "invalid_blocks_format" {
 		t.Errorf("broken blocks: %q", got.Error)
 	}
 	var blocks []object
@@ -200,7 +215,8 @@ func TestViewLimits(t *testing.T) {
 		{"callback_id of 256", with(modal, "callback_id", sized(256)), "invalid_arguments"},
 		{"100 blocks", with(modal, "blocks", repeat(100, func(int) any { return section("x") })), ""},
 		{"101 blocks", with(modal, "blocks", repeat(101, func(int) any { return section("x") })), "invalid_arguments"},
-		{"300 KB", with(modal, "blocks", repeat(100, func(int) any { return section(strings.Repeat("x", 3000)) })), "view_too_large"},
+		{"300 KB", with(modal, "blocks", repeat(100, func(int) any { return section(strings.Repeat("x", 3000)) })),
+			"view_too_large"},
 		{"input without submit", with(modal, "blocks", []any{input}), "invalid_arguments"},
 		{"input with submit", with(with(modal, "blocks", []any{input}), "submit", plain(3)), ""},
 		{"markdown block", with(modal, "blocks", []any{object{"type": "markdown", "text": "x"}}), "invalid_arguments"},

@@ -27,9 +27,11 @@ func browser(t *testing.T) context.Context {
 	if path == "" {
 		required(t, "chromium", "no Chromium is installed to try the page in")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.WindowSize(1380, 860))
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WindowSize(1380, 860))
 	alloc, stopAlloc := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(stopAlloc)
 	ctx, stop := chromedp.NewContext(alloc)
@@ -46,7 +48,9 @@ func browser(t *testing.T) context.Context {
 // field error, another person, a command only one person sees.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{Commands: []string{"/approvals"}, Hint: "Try: @countersign <img src=x onerror=document.title='owned'>"})
+	w := start(t, slackdev.Config{
+		Commands: []string{"/approvals"}, Hint: "Try: @countersign <img src=x onerror=document.title='owned'>",
+	})
 	ctx := browser(t)
 	api := client(w)
 	bot := approvalBot(t, api)
@@ -63,21 +67,28 @@ func TestPage(t *testing.T) {
 			t.Fatalf("%s: %v", why, err)
 		}
 	}
-	step("write the hint", chromedp.Navigate(w.URL()), chromedp.WaitVisible(`[data-use-hint]`), chromedp.Click(`[data-use-hint]`), chromedp.Click(`#main [data-send]`))
+	step("write the hint", chromedp.Navigate(w.URL()), chromedp.WaitVisible(`[data-use-hint]`),
+		chromedp.Click(`[data-use-hint]`), chromedp.Click(`#main [data-send]`))
 	step("see the card in its thread", chromedp.WaitVisible(`#thread [data-action-id=reject]`))
 	step("become Ben", chromedp.Click(`[data-switch-user=U0BEN]`), chromedp.WaitReady(`body[data-me=U0BEN]`))
-	step("open the form", chromedp.Click(`#thread [data-action-id=reject]`), chromedp.WaitVisible(`dialog [data-submit]`))
-	step("submit too little", chromedp.SendKeys(`dialog [data-action-id=text]`, "no"), chromedp.Click(`dialog [data-submit]`), chromedp.WaitVisible(`dialog [aria-invalid=true]`))
+	step("open the form", chromedp.Click(`#thread [data-action-id=reject]`),
+		chromedp.WaitVisible(`dialog [data-submit]`))
+	step("submit too little", chromedp.SendKeys(`dialog [data-action-id=text]`, "no"),
+		chromedp.Click(`dialog [data-submit]`), chromedp.WaitVisible(`dialog [aria-invalid=true]`))
 	if text, err := chromedp.Run(ctx, chromedp.Text(`[data-error-for=reason]`)); err != nil || text != "too short" {
 		t.Errorf("field error %q, %v", text, err)
 	}
-	step("submit enough", chromedp.SendKeys(`dialog [data-action-id=text]`, " <b>way</b>"), chromedp.Click(`dialog [data-submit]`), chromedp.WaitNotPresent(`dialog`))
+	step("submit enough", chromedp.SendKeys(`dialog [data-action-id=text]`, " <b>way</b>"),
+		chromedp.Click(`dialog [data-submit]`), chromedp.WaitNotPresent(`dialog`))
 	step("see the decision", chromedp.WaitNotPresent(`#thread [data-action-id=reject]`))
-	if text, err := chromedp.Run(ctx, chromedp.Text(`#thread`)); err != nil || !strings.Contains(text, "rejected: no <b>way</b>") {
+	text, err := chromedp.Run(ctx, chromedp.Text(`#thread`))
+	if err != nil || !strings.Contains(text, "rejected: no <b>way</b>") {
 		t.Errorf("thread shows %q, %v", text, err)
 	}
-	step("run a command by keyboard", chromedp.SendKeys(`#main [data-composer]`, "/app\rmine\r"), chromedp.WaitVisible(`[data-ephemeral]`))
-	step("become Ann, who does not see the answer", chromedp.Click(`[data-switch-user=U0ANN]`), chromedp.WaitReady(`body[data-me=U0ANN]`), chromedp.WaitNotPresent(`[data-ephemeral]`))
+	step("run a command by keyboard", chromedp.SendKeys(`#main [data-composer]`, "/app\rmine\r"),
+		chromedp.WaitVisible(`[data-ephemeral]`))
+	step("become Ann, who does not see the answer", chromedp.Click(`[data-switch-user=U0ANN]`),
+		chromedp.WaitReady(`body[data-me=U0ANN]`), chromedp.WaitNotPresent(`[data-ephemeral]`))
 	if got := w.Ephemerals("U0BEN"); len(got) != 1 {
 		t.Errorf("ephemerals of Ben: %v", got)
 	}
@@ -99,7 +110,8 @@ func TestMarkup(t *testing.T) {
 		{"mrkdwn", "*b* _i_ ~s~ `c`", "<strong>b</strong> <em>i</em> <del>s</del> <code>c</code>"},
 		{"mrkdwn", "2*3*4 a_b_c", "2*3*4 a_b_c"},
 		{"mrkdwn", "<@U0BEN> &lt;@U0BEN&gt;", `<span class="mention" data-user="U0BEN">@ben</span> &lt;@U0BEN&gt;`},
-		{"mrkdwn", "<https://a.example|Approve>", `<a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">Approve</a>`},
+		{"mrkdwn", "<https://a.example|Approve>",
+			`<a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">Approve</a>`},
 		{"mrkdwn", "<javascript:alert(1)|x>", "x"},
 		{"mrkdwn", "```*a*\n<b>```", "<pre>*a*\n&lt;b&gt;</pre>"},
 		{"mrkdwn", "&gt; q\nr", "<blockquote>q</blockquote>r"},
@@ -112,10 +124,17 @@ func TestMarkup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script := `Promise.all(['mrkdwn', 'richtext', 'markdown'].map((m) => import('/js/' + m + '.js'))).then(([s, r, m]) => {
+		script := `Promise.all(
+			['mrkdwn', 'richtext', 'markdown'].map((m) => import('/js/' + m + '.js'))
+		).then(([s, r, m]) => {
 			const text = ` + string(raw) + `, d = document.createElement('div');
-			const rich = () => r.richText({ elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }] }).querySelector('span');
-			d.append(...{ mrkdwn: () => s.mrkdwn(text), plain: () => s.plain({ text }), rich: () => rich().childNodes, markdown: () => m.markdown(text).firstChild.childNodes }['` + tc.how + `']());
+			const section = { type: 'rich_text_section', elements: [{ type: 'text', text }] };
+			d.append(...{
+				mrkdwn: () => s.mrkdwn(text),
+				plain: () => s.plain({ text }),
+				rich: () => r.richText({ elements: [section] }).querySelector('span').childNodes,
+				markdown: () => m.markdown(text).firstChild.childNodes,
+			}['` + tc.how + `']());
 			return d.innerHTML;
 		})`
 		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))

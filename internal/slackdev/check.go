@@ -146,7 +146,8 @@ func webURL(high int) rule {
 	return func(c *checker, path string, v any) {
 		within(c, path, v)
 		s := str(v)
-		if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "mailto:") && !strings.HasPrefix(s, "slack://") {
+		schemes := []string{"http://", "https://", "mailto:", "slack://"}
+		if !slices.ContainsFunc(schemes, func(scheme string) bool { return strings.HasPrefix(s, scheme) }) {
 			c.add(path, "must be a valid url")
 		}
 	}
@@ -174,8 +175,14 @@ func plainText(low, high int) rule {
 func text(low, high int) rule {
 	return oneOf(func() map[string]shape {
 		return map[string]shape{
-			"plain_text": {required: []string{"text"}, fields: map[string]rule{"type": anything, "text": length(low, high), "emoji": boolean}},
-			"mrkdwn":     {required: []string{"text"}, fields: map[string]rule{"type": anything, "text": length(low, high), "verbatim": boolean}},
+			"plain_text": {
+				required: []string{"text"},
+				fields:   map[string]rule{"type": anything, "text": length(low, high), "emoji": boolean},
+			},
+			"mrkdwn": {
+				required: []string{"text"},
+				fields:   map[string]rule{"type": anything, "text": length(low, high), "verbatim": boolean},
+			},
 		}
 	})
 }

@@ -24,7 +24,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	api := slack.New(w.Config().BotToken, slack.OptionAPIURL(w.APIURL()))
-	if _, _, err := api.PostMessageContext(ctx, "C0GENERAL", slack.MsgOptionTS(ts), slack.MsgOptionText("hello yourself", false)); err != nil {
+	answer := slack.MsgOptionText("hello yourself", false)
+	if _, _, err := api.PostMessageContext(ctx, "C0GENERAL", slack.MsgOptionTS(ts), answer); err != nil {
 		log.Fatal(err)
 	}
 	for _, m := range w.Thread("C0GENERAL", ts) {

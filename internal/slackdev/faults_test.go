@@ -64,7 +64,9 @@ func TestFaults(t *testing.T) {
 	if err := post(); err != nil || time.Since(before) < 60*time.Millisecond {
 		t.Errorf("delay: %v after %v", err, time.Since(before))
 	}
-	w.Fail(slackdev.Fault{Error: "fatal_error", Match: func(args map[string]any) bool { return strings.HasPrefix(args["text"].(string), "y") }})
+	w.Fail(slackdev.Fault{Error: "fatal_error", Match: func(args map[string]any) bool {
+		return strings.HasPrefix(args["text"].(string), "y")
+	}})
 	if err := post(); err != nil {
 		t.Errorf("a fault for other arguments: %v", err)
 	}

@@ -69,7 +69,8 @@ func (w *Workspace) launchHTTP(env envelope, f *flight) {
 		if w.urls.Interactions != "" {
 			target = w.urls.Interactions
 		}
-		contentType, body = "application/x-www-form-urlencoded", []byte(url.Values{"payload": {string(env.payload)}}.Encode())
+		form := url.Values{"payload": {string(env.payload)}}
+		contentType, body = "application/x-www-form-urlencoded", []byte(form.Encode())
 	case kindCommand:
 		if w.urls.Commands != "" {
 			target = w.urls.Commands
@@ -123,7 +124,9 @@ func (a httpAnswer) payload() json.RawMessage {
 }
 
 // post sends one signed request. Errors carry Slack's word for the reason.
-func (w *Workspace) post(ctx context.Context, target, contentType string, body []byte, header http.Header) (httpAnswer, error) {
+func (w *Workspace) post(
+	ctx context.Context, target, contentType string, body []byte, header http.Header,
+) (httpAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return httpAnswer{}, errors.New("connection_failed")
@@ -139,7 +142,9 @@ func (w *Workspace) post(ctx context.Context, target, contentType string, body [
 		return httpAnswer{}, errors.New(failureReason(err))
 	}
 	defer resp.Body.Close()
-	answer := httpAnswer{contentType: resp.Header.Get("Content-Type"), noRetry: resp.Header.Get("X-Slack-No-Retry") == "1"}
+	answer := httpAnswer{
+		contentType: resp.Header.Get("Content-Type"), noRetry: resp.Header.Get("X-Slack-No-Retry") == "1",
+	}
 	answer.body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	switch {
 	case err != nil:

@@ -64,14 +64,18 @@ func (a *httpApp) seen() ([]*http.Request, []string) {
 	return append([]*http.Request(nil), a.requests...), append([]string(nil), a.bodies...)
 }
 
-func startHTTP(t *testing.T, cfg slackdev.Config, answer func(http.ResponseWriter, *http.Request, string)) (*slackdev.Workspace, *httpApp) {
+func startHTTP(
+	t *testing.T, cfg slackdev.Config, answer func(http.ResponseWriter, *http.Request, string),
+) (*slackdev.Workspace, *httpApp) {
 	t.Helper()
 	cfg.Mode = slackdev.ModeHTTP
 	app := &httpApp{answer: answer}
 	server := httptest.NewServer(app)
 	t.Cleanup(server.Close)
 	w := start(t, cfg)
-	urls := slackdev.RequestURLs{Events: server.URL + "/events", Interactions: server.URL + "/interactions", Commands: server.URL + "/commands"}
+	urls := slackdev.RequestURLs{
+		Events: server.URL + "/events", Interactions: server.URL + "/interactions", Commands: server.URL + "/commands",
+	}
 	if err := w.SetRequestURL(within(t), urls); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +203,8 @@ func TestHTTPNoRetry(t *testing.T) {
 
 func TestChallengeMustBeRepeated(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, "no") }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, "no") }))
 	t.Cleanup(server.Close)
 	w := start(t, slackdev.Config{Mode: slackdev.ModeHTTP})
 	if err := w.SetRequestURL(t.Context(), slackdev.RequestURLs{Events: server.URL}); err == nil {

@@ -217,7 +217,9 @@ func (e element) action(click Click, values map[string]map[string]any) (map[stri
 // are texts by block and action id, option values for selects, lists of them
 // for multi-selects. ErrInvalidInput means that Slack's client would not have
 // submitted at all.
-func (w *Workspace) Submit(ctx context.Context, user, viewID string, values map[string]map[string]any) (map[string]any, error) {
+func (w *Workspace) Submit(
+	ctx context.Context, user, viewID string, values map[string]map[string]any,
+) (map[string]any, error) {
 	w.mu.Lock()
 	env, err := w.submission(user, viewID, values)
 	w.mu.Unlock()

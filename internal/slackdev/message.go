@@ -206,7 +206,9 @@ func appendObject(sb *strings.Builder, m map[string]any) {
 		}
 		return
 	}
-	for _, key := range []string{"alt_text", "text", "label", "hint", "title", "fields", "elements", "element", "accessory", "rows"} {
+	for _, key := range []string{
+		"alt_text", "text", "label", "hint", "title", "fields", "elements", "element", "accessory", "rows",
+	} {
 		switch part := m[key].(type) {
 		case string:
 			sb.WriteString(part + "\n")

@@ -32,7 +32,8 @@ func (w *Workspace) pageState(user string) map[string]any {
 		"app":      map[string]any{"name": w.cfg.App.Name, "user": w.cfg.App.BotUserID},
 		"commands": nonNil(w.cfg.Commands), "shortcuts": w.pageShortcuts(), "users": w.pageUsers(),
 		"groups": w.pageGroups(), "channels": w.pageChannels(user), "statuses": maps.Clone(w.statuses),
-		"views": w.pageViews(w.stacks[user]), "home": w.pageViews([]string{w.homes[user]}), "activity": w.pageActivity(),
+		"views": w.pageViews(w.stacks[user]), "home": w.pageViews([]string{w.homes[user]}),
+		"activity": w.pageActivity(),
 	}
 }
 
@@ -137,7 +138,10 @@ func (w *Workspace) pageActivity() []entry {
 	var out []entry
 	for i := max(0, len(w.calls)-pageActivity); i < len(w.calls); i++ {
 		c := w.calls[i]
-		e := entry{ID: fmt.Sprint("c", i), At: c.Time, Way: "out", What: c.Method, Good: c.OK, Open: c.Answer == nil, Result: "ok", Millis: millis(c.Took)}
+		e := entry{
+			ID: fmt.Sprint("c", i), At: c.Time, Way: "out", What: c.Method, Good: c.OK, Open: c.Answer == nil,
+			Result: "ok", Millis: millis(c.Took),
+		}
 		if !c.OK {
 			e.Result = cmp.Or(c.Error, "error")
 		}
@@ -145,7 +149,10 @@ func (w *Workspace) pageActivity() []entry {
 	}
 	for i := max(0, len(w.sent)-pageActivity); i < len(w.sent); i++ {
 		d := w.sent[i]
-		e := entry{ID: fmt.Sprint("d", i), At: d.Sent, Way: "in", What: d.Type, Good: !d.Acked.IsZero(), Open: d.Acked.IsZero() && d.Error == "", Result: "acknowledged"}
+		e := entry{
+			ID: fmt.Sprint("d", i), At: d.Sent, Way: "in", What: d.Type, Good: !d.Acked.IsZero(),
+			Open: d.Acked.IsZero() && d.Error == "", Result: "acknowledged",
+		}
 		if e.Good {
 			e.Millis = millis(d.Acked.Sub(d.Sent))
 		} else {

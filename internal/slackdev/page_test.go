@@ -12,7 +12,9 @@ import (
 	"countersign/internal/slackdev"
 )
 
-func pageRequest(t *testing.T, w *slackdev.Workspace, method, path, body string, change func(*http.Request)) (int, string) {
+func pageRequest(
+	t *testing.T, w *slackdev.Workspace, method, path, body string, change func(*http.Request),
+) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.URL()+path, bytes.NewBufferString(body))
 	if err != nil {
@@ -54,7 +56,8 @@ func TestPageRefusesOtherSites(t *testing.T) {
 	if n := len(w.Messages("C0GENERAL")); n != 1 {
 		t.Errorf("%d messages, want the one of the own page", n)
 	}
-	if got, _ := pageRequest(t, w, http.MethodGet, "dev/state", "", func(r *http.Request) { r.Host = "evil.example" }); got != http.StatusMisdirectedRequest {
+	got, _ := pageRequest(t, w, http.MethodGet, "dev/state", "", func(r *http.Request) { r.Host = "evil.example" })
+	if got != http.StatusMisdirectedRequest {
 		t.Errorf("state under a foreign name: %d", got)
 	}
 }
@@ -94,7 +97,8 @@ func TestPageShowsWhatIsTheirs(t *testing.T) {
 	_, bens := pageRequest(t, w, http.MethodGet, "dev/state?user=U0BEN", "", nil)
 	for _, text := range []string{"for ann only", "in her channel"} {
 		if !strings.Contains(anns, text) || strings.Contains(bens, text) {
-			t.Errorf("%q: in Ann's page %v, in Ben's %v", text, strings.Contains(anns, text), strings.Contains(bens, text))
+			t.Errorf("%q: in Ann's page %v, in Ben's %v", text, strings.Contains(anns, text),
+				strings.Contains(bens, text))
 		}
 	}
 	var state struct {

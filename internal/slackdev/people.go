@@ -100,7 +100,9 @@ func (w *Workspace) emitMention(c *conversation, m *Message) {
 	}
 	inner := w.messageObject(c, m, false)
 	inner["type"], inner["channel"], inner["event_ts"] = "app_mention", c.ID, m.TS
-	for _, key := range []string{"reply_count", "reply_users", "reply_users_count", "latest_reply", "is_locked", "subscribed"} {
+	for _, key := range []string{
+		"reply_count", "reply_users", "reply_users_count", "latest_reply", "is_locked", "subscribed",
+	} {
 		delete(inner, key)
 	}
 	w.addTeams(inner, c, m)
@@ -188,7 +190,9 @@ func richText(text string) []byte {
 		case sigil == "#":
 			elements = append(elements, map[string]any{"type": "channel", "channel_id": body})
 		case sigil == "!" && strings.HasPrefix(body, "subteam^"):
-			elements = append(elements, map[string]any{"type": "usergroup", "usergroup_id": strings.TrimPrefix(body, "subteam^")})
+			elements = append(elements, map[string]any{
+				"type": "usergroup", "usergroup_id": strings.TrimPrefix(body, "subteam^"),
+			})
 		case sigil == "!" && slices.Contains([]string{"here", "channel", "everyone"}, body):
 			elements = append(elements, map[string]any{"type": "broadcast", "range": body})
 		case sigil == "":

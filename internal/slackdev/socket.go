@@ -98,7 +98,9 @@ func (w *Workspace) admit(ws *websocket.Conn, short bool) (*socketConn, bool) {
 	}
 	conn.push(map[string]any{
 		"type": "hello", "num_connections": len(w.sock.conns),
-		"debug_info":      map[string]any{"host": socketHost, "build_number": 10, "approximate_connection_time": lifetime},
+		"debug_info": map[string]any{
+			"host": socketHost, "build_number": 10, "approximate_connection_time": lifetime,
+		},
 		"connection_info": map[string]any{"app_id": w.cfg.App.ID},
 	})
 	if w.linkOff {
@@ -164,7 +166,8 @@ func (w *Workspace) flush(conn *socketConn) bool {
 		w.mu.Unlock()
 		if frame == nil {
 			deadline := time.Now().Add(time.Second)
-			conn.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), deadline)
+			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+			conn.ws.WriteControl(websocket.CloseMessage, bye, deadline)
 			conn.ws.Close()
 			return false
 		}

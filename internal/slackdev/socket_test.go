@@ -292,7 +292,8 @@ func TestLinger(t *testing.T) {
 		w := start(t, cfg)
 		s := dial(t, w)
 		s.want(t, "hello")
-		if err := s.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(time.Second)); err != nil {
+		bye := websocket.FormatCloseMessage(1000, "")
+		if err := s.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if frame, open := s.next(t); open {
@@ -336,7 +337,8 @@ func TestAckPayload(t *testing.T) {
 	if err := run(object{"text": "nothing"}); err != nil || len(w.Ephemerals("U0ANN")) != 1 {
 		t.Errorf("ephemeral answer: %v", err)
 	}
-	if err := run(object{"text": "all", "response_type": "in_channel"}); err != nil || len(w.Messages("C0GENERAL")) != 1 {
+	err := run(object{"text": "all", "response_type": "in_channel"})
+	if err != nil || len(w.Messages("C0GENERAL")) != 1 {
 		t.Errorf("public answer: %v", err)
 	}
 	if err := run(object{}); err != nil || len(w.Ephemerals("U0ANN")) != 1 {
@@ -347,7 +349,8 @@ func TestAckPayload(t *testing.T) {
 	if err := run(nil); err != nil { // read behind it
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(w.Deliveries(), func(d slackdev.Delivery) bool { return d.ID == large && !d.Acked.IsZero() }) {
+	acked := func(d slackdev.Delivery) bool { return d.ID == large && !d.Acked.IsZero() }
+	if slices.ContainsFunc(w.Deliveries(), acked) {
 		t.Error("20 KiB were taken for an acknowledgement")
 	}
 	s.ack(t, large, nil)
@@ -368,7 +371,8 @@ func TestResponseURL(t *testing.T) {
 		object{"type": "actions", "elements": []any{object{"type": "button", "action_id": "go", "text": plain(2)}}}}})
 	done := make(chan error, 1)
 	go func() {
-		done <- w.Click(context.WithoutCancel(t.Context()), slackdev.Click{User: "U0ANN", Channel: "C0GENERAL", TS: card.TS, ActionID: "go"})
+		click := slackdev.Click{User: "U0ANN", Channel: "C0GENERAL", TS: card.TS, ActionID: "go"}
+		done <- w.Click(context.WithoutCancel(t.Context()), click)
 	}()
 	s.want(t, "events_api") // message.channels of the card itself
 	env := s.want(t, "interactive")
@@ -402,11 +406,17 @@ func TestResponseURL(t *testing.T) {
 
 func TestClickErrors(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{AckTimeout: 80 * time.Millisecond, Events: []string{"app_mention"}, Channels: []slackdev.Channel{{ID: "C0A", BotMember: true, Members: []string{"U0ANN"}}}})
+	w := start(t, slackdev.Config{
+		AckTimeout: 80 * time.Millisecond, Events: []string{"app_mention"},
+		Channels: []slackdev.Channel{{ID: "C0A", BotMember: true, Members: []string{"U0ANN"}}},
+	})
 	s := dial(t, w)
 	s.want(t, "hello")
 	card := call(t, w, "chat.postMessage", object{"channel": "C0A", "text": "card", "blocks": []any{
-		object{"type": "actions", "elements": []any{object{"type": "button", "action_id": "go", "value": "1", "text": plain(2)}}}}})
+		object{
+			"type":     "actions",
+			"elements": []any{object{"type": "button", "action_id": "go", "value": "1", "text": plain(2)}},
+		}}})
 	click := slackdev.Click{User: "U0ANN", Channel: "C0A", TS: card.TS, ActionID: "go"}
 	for _, tc := range []struct {
 		why    string

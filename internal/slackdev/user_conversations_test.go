@@ -93,7 +93,8 @@ func TestUsersConversationsScopes(t *testing.T) {
 	cfg.Scopes = []string{"channels:read"}
 	w := start(t, cfg)
 	for types, needed := range map[string]string{
-		"": "", "public_channel": "", "public_channel,private_channel": "groups:read", "im": "im:read", "mpim": "mpim:read",
+		"": "", "public_channel": "", "public_channel,private_channel": "groups:read", "im": "im:read",
+		"mpim": "mpim:read",
 	} {
 		got := call(t, w, "users.conversations", map[string]any{"user": "U0ANN", "types": types})
 		if got.Needed != needed || got.OK != (needed == "") {
@@ -180,8 +181,9 @@ func TestDeactivate(t *testing.T) {
 	}
 	for why, err := range map[string]error{
 		"the Home tab": w.OpenHome(t.Context(), "U0ANN"), "a shortcut": w.Shortcut(t.Context(), "U0ANN", "x"),
-		"a click":   w.Click(t.Context(), slackdev.Click{User: "U0ANN", ActionID: "x"}),
-		"a command": w.Command(t.Context(), "U0ANN", "C0OPEN", "/x", ""), "deactivating nobody": w.Deactivate("U0NOBODY"),
+		"a click":             w.Click(t.Context(), slackdev.Click{User: "U0ANN", ActionID: "x"}),
+		"a command":           w.Command(t.Context(), "U0ANN", "C0OPEN", "/x", ""),
+		"deactivating nobody": w.Deactivate("U0NOBODY"),
 	} {
 		if !errors.Is(err, slackdev.ErrUnknown) {
 			t.Errorf("%s: %v", why, err)

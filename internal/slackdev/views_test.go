@@ -14,10 +14,19 @@ import (
 var modalView = object{
 	"type": "modal", "title": plain(5), "submit": plain(2), "callback_id": "cb", "notify_on_close": true,
 	"blocks": []any{
-		object{"type": "input", "block_id": "name", "label": plain(4), "element": object{"type": "plain_text_input", "action_id": "t", "min_length": 2, "max_length": 4}},
+		object{
+			"type": "input", "block_id": "name", "label": plain(4),
+			"element": object{"type": "plain_text_input", "action_id": "t", "min_length": 2, "max_length": 4},
+		},
 		object{"type": "input", "block_id": "pick", "optional": true, "label": plain(4), "element": object{
-			"type": "multi_static_select", "action_id": "m", "options": []any{object{"text": plain(1), "value": "a"}, object{"text": plain(1), "value": "b"}}}},
-		object{"type": "actions", "block_id": "act", "elements": []any{object{"type": "button", "action_id": "more", "text": plain(4)}}},
+			"type": "multi_static_select", "action_id": "m", "options": []any{
+				object{"text": plain(1), "value": "a"}, object{"text": plain(1), "value": "b"},
+			},
+		}},
+		object{
+			"type": "actions", "block_id": "act",
+			"elements": []any{object{"type": "button", "action_id": "more", "text": plain(4)}},
+		},
 	},
 }
 
@@ -98,7 +107,8 @@ func TestHomeHash(t *testing.T) {
 	if !first.OK || w.HomeView("U0ANN") == nil || w.HomeView("U0BEN") != nil {
 		t.Fatalf("publish: %q", first.Error)
 	}
-	if got := call(t, w, "views.publish", object{"user_id": "U0ANN", "view": home, "hash": "old"}); got.Error != "hash_conflict" {
+	got := call(t, w, "views.publish", object{"user_id": "U0ANN", "view": home, "hash": "old"})
+	if got.Error != "hash_conflict" {
 		t.Errorf("old hash: %q", got.Error)
 	}
 	if got := call(t, w, "views.publish", object{"user_id": "U0NOBODY", "view": home}); got.OK {
@@ -139,7 +149,8 @@ func TestSubmissionAnswers(t *testing.T) {
 				sock.Ack(*ev.Request, tc.answer)
 			})
 			call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": modalView})
-			_, err := w.Submit(within(t), "U0ANN", w.Views("U0ANN")[0].ID, map[string]map[string]any{"name": {"t": "abc"}})
+			_, err := w.Submit(
+				within(t), "U0ANN", w.Views("U0ANN")[0].ID, map[string]map[string]any{"name": {"t": "abc"}})
 			if got := errors.Is(err, slackdev.ErrTrouble); got != tc.fails || err != nil && !got {
 				t.Errorf("error %v", err)
 			}
@@ -173,14 +184,16 @@ func TestSubmissionInput(t *testing.T) {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
-	if err := submit(map[string]map[string]any{"name": {"t": "abc"}, "pick": {"m": []string{"c"}}}); !errors.Is(err, slackdev.ErrNoElement) {
+	err := submit(map[string]map[string]any{"name": {"t": "abc"}, "pick": {"m": []string{"c"}}})
+	if !errors.Is(err, slackdev.ErrNoElement) {
 		t.Errorf("option that does not exist: %v", err)
 	}
 	if err := submit(map[string]map[string]any{"name": {"t": "abc"}, "pick": {"m": []string{"b"}}}); err != nil {
 		t.Fatal(err)
 	}
 	values := <-got
-	if values["name"]["t"].Value != "abc" || len(values["pick"]["m"].SelectedOptions) != 1 || values["pick"]["m"].SelectedOptions[0].Value != "b" {
+	if values["name"]["t"].Value != "abc" || len(values["pick"]["m"].SelectedOptions) != 1 ||
+		values["pick"]["m"].SelectedOptions[0].Value != "b" {
 		t.Errorf("state %+v", values)
 	}
 }

@@ -85,7 +85,10 @@ func Start(cfg Config) (*Workspace, error) {
 	w.sock.pending = map[string]*pendingAck{}
 	w.sock.tickets = map[string]bool{}
 	w.populate()
-	w.server = &http.Server{Handler: w.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug)}
+	w.server = &http.Server{
+		Handler: w.routes(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
+	}
 	w.wg.Go(func() {
 		if err := w.server.Serve(ln); err != http.ErrServerClosed {
 			w.log.Error("slackdev server", "error", err)

@@ -96,7 +96,8 @@ func TestMentionCardClickModal(t *testing.T) {
 		}
 		return false
 	})
-	if err := w.Click(ctx, slackdev.Click{User: "U0BEN", Channel: card.Channel, TS: card.TS, ActionID: "reject"}); err != nil {
+	click := slackdev.Click{User: "U0BEN", Channel: card.Channel, TS: card.TS, ActionID: "reject"}
+	if err := w.Click(ctx, click); err != nil {
 		t.Fatal(err)
 	}
 	await(t, w, func() bool { return len(w.Views("U0BEN")) == 1 })
@@ -105,7 +106,8 @@ func TestMentionCardClickModal(t *testing.T) {
 	if err != nil || answer["response_action"] != "errors" {
 		t.Fatalf("short reason: answer %v, error %v; want errors", answer, err)
 	}
-	if answer, err = w.Submit(ctx, "U0BEN", view.ID, map[string]map[string]any{"reason": {"text": "not today"}}); err != nil || answer != nil {
+	answer, err = w.Submit(ctx, "U0BEN", view.ID, map[string]map[string]any{"reason": {"text": "not today"}})
+	if err != nil || answer != nil {
 		t.Fatalf("answer %v, error %v; want acceptance", answer, err)
 	}
 	if len(w.Views("U0BEN")) != 0 {
@@ -150,7 +152,8 @@ func postCard(ctx context.Context, t *testing.T, api *slack.Client, m *slackeven
 	button := func(id, label string) slack.BlockElement {
 		return slack.NewButtonBlockElement(id, "req_1", slack.NewTextBlockObject("plain_text", label, false, false))
 	}
-	_, _, err := api.PostMessageContext(ctx, m.Channel, slack.MsgOptionTS(m.TimeStamp), slack.MsgOptionText("approval needed", false),
+	_, _, err := api.PostMessageContext(ctx, m.Channel, slack.MsgOptionTS(m.TimeStamp),
+		slack.MsgOptionText("approval needed", false),
 		slack.MsgOptionBlocks(
 			slack.NewSectionBlock(slack.NewTextBlockObject("plain_text", m.Text, false, false), nil, nil),
 			slack.NewActionBlock("", button("approve", "Approve"), button("reject", "Reject")),
@@ -160,15 +163,20 @@ func postCard(ctx context.Context, t *testing.T, api *slack.Client, m *slackeven
 	}
 }
 
-func interact(ctx context.Context, t *testing.T, api *slack.Client, sock *socketmode.Client, ev socketmode.Event, data slack.InteractionCallback) {
+func interact(
+	ctx context.Context, t *testing.T, api *slack.Client, sock *socketmode.Client,
+	ev socketmode.Event, data slack.InteractionCallback,
+) {
 	switch data.Type {
 	case slack.InteractionTypeBlockActions:
 		sock.Ack(*ev.Request)
 		input := slack.NewInputBlock("reason", slack.NewTextBlockObject("plain_text", "Reason", false, false), nil,
 			slack.NewPlainTextInputBlockElement(nil, "text"))
 		_, err := api.OpenViewContext(ctx, data.TriggerID, slack.ModalViewRequest{
-			Type: slack.VTModal, Title: slack.NewTextBlockObject("plain_text", "Reject", false, false),
-			Submit: slack.NewTextBlockObject("plain_text", "Reject", false, false), Blocks: slack.Blocks{BlockSet: []slack.Block{input}},
+			Type:            slack.VTModal,
+			Title:           slack.NewTextBlockObject("plain_text", "Reject", false, false),
+			Submit:          slack.NewTextBlockObject("plain_text", "Reject", false, false),
+			Blocks:          slack.Blocks{BlockSet: []slack.Block{input}},
 			PrivateMetadata: data.Container.ChannelID + " " + data.Container.MessageTs,
 		})
 		if err != nil {
@@ -182,7 +190,8 @@ func interact(ctx context.Context, t *testing.T, api *slack.Client, sock *socket
 		}
 		sock.Ack(*ev.Request)
 		channel, ts := data.View.PrivateMetadata[:9], data.View.PrivateMetadata[10:]
-		if _, _, _, err := api.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText("rejected: "+reason, true)); err != nil && ctx.Err() == nil {
+		_, _, _, err := api.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText("rejected: "+reason, true))
+		if err != nil && ctx.Err() == nil {
 			t.Errorf("update: %v", err)
 		}
 	}

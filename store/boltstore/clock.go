@@ -87,7 +87,8 @@ func (c *clock) agrees(wall time.Time, elapsed time.Duration) bool {
 		c.log.Error("ALERT: the wall clock has jumped; the store goes on with monotonic time. Set the clock right, or "+
 			"restart the program if it is right now", "off", off.Round(time.Second), "wall", wall, "store", c.uncertain)
 	case !wrong && c.wrong:
-		c.log.Warn("the wall clock agrees with monotonic time again; the store follows it", "off", off.Round(time.Second))
+		c.log.Warn("the wall clock agrees with monotonic time again; the store follows it",
+			"off", off.Round(time.Second))
 	}
 	c.wrong = wrong
 	return !wrong

@@ -80,7 +80,8 @@ func TestClock(t *testing.T) {
 				if n := strings.Count(log.String(), "ALERT"); n != s.alerts {
 					t.Errorf("%s: %d alerts, want %d", s.why, n, s.alerts)
 				}
-				if doubt := c.uncertainSince(); doubt.IsZero() != (s.alerts == 0) || doubt.After(c.now().Add(time.Microsecond)) {
+				doubt := c.uncertainSince()
+				if doubt.IsZero() != (s.alerts == 0) || doubt.After(c.now().Add(time.Microsecond)) {
 					t.Errorf("%s: uncertain since %v", s.why, doubt)
 				}
 			}
@@ -150,7 +151,8 @@ func TestClockBehindRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if alert := strings.Contains(log.String(), "ALERT"); alert != c.alert || s.UncertainSince().IsZero() == c.alert {
+		alert := strings.Contains(log.String(), "ALERT")
+		if alert != c.alert || s.UncertainSince().IsZero() == c.alert {
 			t.Errorf("a record %v ahead: alert %v, uncertain since %v", c.ahead, alert, s.UncertainSince())
 		}
 		err = s.View(t.Context(), func(tx approvals.Tx) error {

@@ -31,7 +31,8 @@ func commitForever(args []string) error {
 	for range 8 {
 		wg.Go(func() {
 			for n := range numbers {
-				if err := s.Update(context.Background(), func(tx approvals.Tx) error { return putLinked(tx, n) }); err != nil {
+				err := s.Update(context.Background(), func(tx approvals.Tx) error { return putLinked(tx, n) })
+				if err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)
 				}

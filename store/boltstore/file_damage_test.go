@@ -27,13 +27,17 @@ func sample(t testing.TB) []byte {
 	for round := range 3 {
 		err := s.Update(t.Context(), func(tx approvals.Tx) error {
 			for n := range 400 {
-				r := request(approvals.RequestID(fmt.Sprint("req_", n*7919%1000)), approvals.RunID(fmt.Sprint("run_", n%40)),
-					[]approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved}[(n+round)%2])
+				status := []approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved}[(n+round)%2]
+				id := approvals.RequestID(fmt.Sprint("req_", n*7919%1000))
+				r := request(id, approvals.RunID(fmt.Sprint("run_", n%40)), status)
 				p := approvals.Place{Channel: fmt.Sprint("C", n%10)}
 				err := errors.Join(tx.PutRequest(r), put(n)(tx),
 					tx.PutRun(&approvals.Run{Workspace: "T1", ID: r.Run, Place: p, Status: approvals.RunQueued}),
-					tx.PutState("T1", r.Run, agent.Delta{Head: make([]byte, 300), From: round, Count: 1, Items: make([]byte, n*10)}),
-					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: string(r.Run), Due: time.Unix(int64(n), 0)}),
+					tx.PutState("T1", r.Run,
+						agent.Delta{Head: make([]byte, 300), From: round, Count: 1, Items: make([]byte, n*10)}),
+					tx.Enqueue(approvals.Job{
+						Workspace: "T1", Kind: approvals.JobRun, ID: string(r.Run), Due: time.Unix(int64(n), 0),
+					}),
 					tx.AppendSession("T1", p, string(r.ID), []byte("[]")))
 				if err != nil {
 					return err

@@ -40,7 +40,8 @@ func (s *Store) checkFormat() error {
 	case s.cfg.ReadOnly && has.version == 0:
 		return fmt.Errorf("open store %s: %w: it is empty", s.path, ErrNotStore)
 	case s.cfg.ReadOnly && (has.migrating || has.version < format):
-		return fmt.Errorf("open store %s: %w: start the bot once, which brings the file up to date; it cannot be read before",
+		return fmt.Errorf(
+			"open store %s: %w: start the bot once, which brings the file up to date; it cannot be read before",
 			s.path, ErrOlder)
 	case s.cfg.ReadOnly:
 		return nil // what is missing reads as empty
@@ -78,11 +79,13 @@ func (t *tx) format() (has found, err error) {
 	case err != nil:
 		return has, t.damaged(fmt.Errorf("the number of its format: %w", err))
 	case has.version > format:
-		return has, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; nothing is lost: upgrade the program",
+		return has, fmt.Errorf(
+			"open store %s: %w: its format is %d, this one reads %d; nothing is lost: upgrade the program",
 			t.path, ErrNewer, has.version, format)
 	case has.version < oldestFormat:
-		return has, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; go on with the program that wrote "+
-			"it, or name a new file in COUNTERSIGN_STORE", t.path, ErrOlder, has.version, format)
+		return has, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; "+
+			"go on with the program that wrote it, or name a new file in COUNTERSIGN_STORE",
+			t.path, ErrOlder, has.version, format)
 	case has.version < format:
 		return has, nil
 	}

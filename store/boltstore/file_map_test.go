@@ -118,7 +118,8 @@ func waitsForReaders(t *testing.T, done chan error) bool {
 			return false
 		}
 		for stack := range bytes.SplitSeq(stacks[:runtime.Stack(stacks, true)], []byte("\n\n")) {
-			if bytes.Contains(stack, []byte("bbolt.(*DB).mmap(")) && bytes.Contains(stack, []byte("[sync.RWMutex.Lock")) {
+			if bytes.Contains(stack, []byte("bbolt.(*DB).mmap(")) &&
+				bytes.Contains(stack, []byte("[sync.RWMutex.Lock")) {
 				return true
 			}
 		}

@@ -46,7 +46,8 @@ func parseProgress(text string) (p progress, err error) {
 func (s *Store) migrate(has found) error {
 	log := s.cfg.Logger.With("path", s.path, "from", oldestFormat, "to", format)
 	if !has.migrating {
-		log.Info("the store file is being brought to a new format; older versions of the program cannot open it any more")
+		log.Info("the store file is being brought to a new format; " +
+			"older versions of the program cannot open it any more")
 		if err := s.change((*tx).startMigration); err != nil {
 			return err
 		}

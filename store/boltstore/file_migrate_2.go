@@ -29,9 +29,10 @@ var (
 	bucketLaterDue2 = []byte("later_due")
 
 	bucketsOnlyOf2 = [][]byte{bucketWork2, bucketLater2, bucketLaterDue2}
-	bucketsOf2     = append([][]byte{bucketRuns, bucketPlaces, bucketRequesters, bucketChannels, bucketRequests,
-		bucketPending, bucketOnce, bucketStates, bucketChunks, bucketEffects, bucketAudit, bucketSessions, bucketSessionKey},
-		bucketsOnlyOf2...)
+	bucketsOf2     = append([][]byte{
+		bucketRuns, bucketPlaces, bucketRequesters, bucketChannels, bucketRequests, bucketPending, bucketOnce,
+		bucketStates, bucketChunks, bucketEffects, bucketAudit, bucketSessions, bucketSessionKey,
+	}, bucketsOnlyOf2...)
 )
 
 // migrationFrom2 brings format 2 to this one. What is not named here stays as it is: records that have only grown at
@@ -222,10 +223,13 @@ func (t *tx) requestFrom2(k, v []byte) error {
 			Workspace: old.Workspace, ID: old.ID, Run: old.Run, Place: old.Place, Requester: old.Requester,
 			Kind: old.Kind, Interruption: old.Interruption, Agent: old.Agent, Path: old.Path, Tool: old.Tool,
 			Definition: old.Definition, Digest: old.Digest, Requirement: old.Requirement.current(),
-			Status: old.Status, Version: old.Version, Decisions: old.Decisions, Note: old.Note, CancelledBy: old.CancelledBy,
-			Applied: old.Applied, Created: old.Created, Expires: old.Expires, Settled: old.Settled, Cards: old.Cards,
+			Status: old.Status, Version: old.Version, Decisions: old.Decisions, Note: old.Note,
+			CancelledBy: old.CancelledBy, Applied: old.Applied, Created: old.Created, Expires: old.Expires,
+			Settled: old.Settled, Cards: old.Cards,
 		},
-		RequestContent: approvals.RequestContent{Arguments: old.Arguments, Facts: old.Facts, Explanation: old.Explanation},
+		RequestContent: approvals.RequestContent{
+			Arguments: old.Arguments, Facts: old.Facts, Explanation: old.Explanation,
+		},
 	}
 	if r.Status == approvals.RequestPending {
 		r.NextAct = r.Expires
@@ -237,7 +241,8 @@ func (t *tx) requestFrom2(k, v []byte) error {
 func (q requirement2) current() approvals.Requirement {
 	return approvals.Requirement{
 		Policy: q.Policy, Seats: approvals.Quorum(max(q.Quorum, 1), q.Approvers), DenyQuorum: q.DenyQuorum,
-		SelfApproval: q.SelfApproval, ExpiresIn: q.ExpiresIn, OnExpiry: q.OnExpiry, ValidFor: q.ValidFor, Always: q.Always,
+		SelfApproval: q.SelfApproval, ExpiresIn: q.ExpiresIn, OnExpiry: q.OnExpiry,
+		ValidFor: q.ValidFor, Always: q.Always,
 	}
 }
 

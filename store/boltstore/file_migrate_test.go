@@ -136,8 +136,8 @@ func TestMigration(t *testing.T) {
 		head, err5 := tx.RequestHead("T1", "req_000001")
 		r, err6 := tx.Request("T1", "req_p000001")
 		inputs, err7 := tx.Inputs("T1", approvals.Place{Surface: "slack", Channel: "C1", Thread: "000007"}, 10)
-		count["queued"], count["ended"], count["pending"], count["places"] = len(lapsed), len(ended), pending, len(places)
-		count["inputs"], count["seats"] = len(inputs), len(head.Requirement.Seats)
+		count["queued"], count["ended"], count["pending"] = len(lapsed), len(ended), pending
+		count["places"], count["inputs"], count["seats"] = len(places), len(inputs), len(head.Requirement.Seats)
 		if e, err := tx.Effect("T1", "run_000001", "eff_1"); err != nil || e.Interruption != "ops/1/call_1" {
 			t.Errorf("an effect is now %+v, %v", e, err)
 		}
@@ -374,7 +374,8 @@ func TestInputIDsOf2(t *testing.T) {
 		}
 		last = id
 	}
-	if next := string(approvals.NewRunID(at.Add(2 * time.Minute))[len("run_"):]); next <= last || len(next) != len(last) {
+	next := string(approvals.NewRunID(at.Add(2 * time.Minute))[len("run_"):])
+	if next <= last || len(next) != len(last) {
 		t.Errorf("a later id is %s, the last message %s", next, last)
 	}
 }

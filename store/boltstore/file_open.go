@@ -51,7 +51,9 @@ func Open(path string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks()}
+	s := &Store{
+		cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks(),
+	}
 	s.commit = &committer{store: s, passed: make(chan struct{}, 1)}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, s.release())
@@ -112,7 +114,8 @@ func inUse(path string) error {
 func openError(path string, readOnly bool, err error) error {
 	folder := filepath.Dir(path)
 	if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) {
-		return fmt.Errorf("open store %s: the folder %s is not there; create it first: %w", path, folder, fs.ErrNotExist)
+		return fmt.Errorf("open store %s: the folder %s is not there; create it first: %w",
+			path, folder, fs.ErrNotExist)
 	}
 	if errors.Is(err, fs.ErrPermission) && !readOnly {
 		return fmt.Errorf("open store %s: this user must be able to write the file and the folder %s: %w",

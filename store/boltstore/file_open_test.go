@@ -83,7 +83,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"another program's", foreignBolt(t), Config{}, ErrNotStore, "another program"},
 		{"newer", storeOfFormat(t, format+1), Config{}, ErrNewer, "upgrade"},
 		{"too old", storeOfFormat(t, oldestFormat-1), Config{}, ErrOlder, "name a new file"},
-		{"too old and read-only", storeOfFormat(t, oldestFormat-1), Config{ReadOnly: true}, ErrOlder, "name a new file"},
+		{"too old and read-only", storeOfFormat(t, oldestFormat-1), Config{ReadOnly: true},
+			ErrOlder, "name a new file"},
 		{"older and read-only", frozenStore(t), Config{ReadOnly: true}, ErrOlder, "start the bot once"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +94,8 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				s.Close()
 			}
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.path) {
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), c.path) {
 				t.Errorf("got %v, want %v that says %q", err, c.want, c.says)
 			}
 			if !bytes.Equal(before, regular(c.path)) {
@@ -281,7 +283,9 @@ func TestCheckIndexes(t *testing.T) {
 			err := s.Update(t.Context(), func(tx approvals.Tx) error {
 				return errors.Join(tx.PutRequest(request("req_1", "run_1", approvals.RequestPending)),
 					tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_1", Status: approvals.RunQueued}),
-					tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Due: time.Now().Add(time.Hour)}))
+					tx.Enqueue(approvals.Job{
+						Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Due: time.Now().Add(time.Hour),
+					}))
 			})
 			if err := errors.Join(err, s.Check(t.Context())); err != nil {
 				t.Fatal(err)
@@ -314,7 +318,8 @@ func TestNewerRecord(t *testing.T) {
 		return err
 	}
 	for what, err := range map[string]error{"view": s.View(t.Context(), read), "update": s.Update(t.Context(), read)} {
-		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "backup in its place") {
+		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) ||
+			strings.Contains(err.Error(), "backup in its place") {
 			t.Errorf("%s: %v, want ErrNewer", what, err)
 		}
 		if !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "nothing is lost") {

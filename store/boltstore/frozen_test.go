@@ -202,7 +202,8 @@ func TestFrozenQueue(t *testing.T) {
 	err := s.View(t.Context(), func(tx approvals.Tx) error {
 		list, err := tx.Inputs("T1", place, 10)
 		for _, in := range list {
-			got = append(got, fmt.Sprint(in.By.Local(), " ", in.At.Format(time.TimeOnly), " ", in.Message, " ", in.Text))
+			got = append(got,
+				fmt.Sprint(in.By.Local(), " ", in.At.Format(time.TimeOnly), " ", in.Message, " ", in.Text))
 		}
 		return err
 	})

@@ -77,7 +77,9 @@ func request(id approvals.RequestID, run approvals.RunID, status approvals.Reque
 
 func put(n int) func(approvals.Tx) error {
 	return func(tx approvals.Tx) error {
-		return tx.PutEffect(&approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: fmt.Sprintf("%06d", n), Attempt: n})
+		return tx.PutEffect(&approvals.EffectRecord{
+			Workspace: "T1", Run: "run_1", ID: fmt.Sprintf("%06d", n), Attempt: n,
+		})
 	}
 }
 

@@ -22,7 +22,8 @@ func (t *tx) AppendAudit(entries ...*approvals.AuditEntry) (err error) {
 			return err
 		}
 		if e.Workspace != entries[0].Workspace {
-			return fmt.Errorf("append audit entries of %s and %s: %w", entries[0].Workspace, e.Workspace, approvals.ErrInvalid)
+			return fmt.Errorf("append audit entries of %s and %s: %w",
+				entries[0].Workspace, e.Workspace, approvals.ErrInvalid)
 		}
 		if e.Seq == 0 {
 			err = t.appendUnsealed(e)
@@ -75,7 +76,8 @@ func (t *tx) appendSealed(e *approvals.AuditEntry) error {
 		return fmt.Errorf("it does not follow entry %d: %w", t.auditEnd.seq, approvals.ErrInvalid)
 	}
 	k := appendNumber(key(string(e.Workspace)), e.Seq)
-	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil { // nothing lies behind the newest
+	// The bucket holds nothing behind the newest entry.
+	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil {
 		return err
 	}
 	t.auditEnd.seq = e.Seq

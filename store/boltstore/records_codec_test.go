@@ -40,8 +40,9 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("the stored records have changed. Fields may be added at the end of a struct: then run this test with "+
-			"-update. For anything else raise the number of the format first. (-file +code)\n%s", d)
+		t.Errorf("the stored records have changed. Fields may be added at the end of a struct: "+
+			"then run this test with -update. "+
+			"For anything else raise the number of the format first. (-file +code)\n%s", d)
 	}
 }
 

@@ -107,7 +107,8 @@ func (t *tx) reindexPending(was, is pendingFacts) error {
 	case was == is, !was.pending && !is.pending:
 		return nil
 	case is.pending:
-		return t.putRaw(bucketPending, is.key(), []byte(is.requester)) // of the same request, in the place of the old one
+		// An entry of the same request takes the place of the old one.
+		return t.putRaw(bucketPending, is.key(), []byte(is.requester))
 	}
 	return t.drop(bucketPending, was.key())
 }

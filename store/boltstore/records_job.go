@@ -137,8 +137,8 @@ func (t *tx) job(k []byte) (*storedJob, error) {
 	return nil, approvals.ErrNotFound
 }
 
-// dueAt reports whether the job may be handled at the instant, which is in nanoseconds. What lies in the bucket queue and is due much later was
-// due when it was written, by another clock.
+// dueAt reports whether the job may be handled at the instant, which is in nanoseconds. What lies in the bucket queue
+// and is due much later was due when it was written, by another clock.
 func (j *storedJob) dueAt(now uint64) bool {
 	at := instant(j.Due)
 	return at <= now || j.due == nil && at > now+uint64(soon)

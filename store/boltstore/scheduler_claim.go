@@ -101,8 +101,9 @@ func (c *claim) serve(kind approvals.JobKind, q *readyQueue) error {
 }
 
 // read returns the job that the file has under the key, as it will be when its acknowledgement is written. It returns
-// nil when there is nothing to do now: the job is being handled or is done, or it is due later. It is found then, in the
-// file or among those that are due soon; one that is acknowledged and due later is announced by the commit that writes the acknowledgement.
+// nil when there is nothing to do now: the job is being handled or is done, or it is due later. It is found then, in
+// the file or among those that are due soon; one that is acknowledged and due later is announced by the commit that
+// writes the acknowledgement.
 func (c *claim) read(key string) (*storedJob, error) {
 	if c.d.busy[key] {
 		return nil, nil

@@ -17,7 +17,8 @@ func enqueueIn(t *testing.T, s *Store, group string, ids ...string) {
 	t.Helper()
 	err := s.Update(t.Context(), func(tx approvals.Tx) error {
 		for _, id := range ids {
-			if err := tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: group}); err != nil {
+			err := tx.Enqueue(approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: group})
+			if err != nil {
 				return err
 			}
 		}
@@ -173,10 +174,14 @@ func TestPutOffGroups(t *testing.T) {
 		due := time.Now().Add(time.Minute)
 		err := s.Update(t.Context(), func(tx approvals.Tx) (err error) {
 			for i, id := range ids("s", 3*defaultWorkers) {
-				j := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: "slow", Due: due.Add(time.Duration(i))}
+				j := approvals.Job{
+					Workspace: "T1", Kind: approvals.JobRun, ID: id, Group: "slow", Due: due.Add(time.Duration(i)),
+				}
 				err = errors.Join(err, tx.Enqueue(j))
 			}
-			j := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "q", Group: "quick", Due: due.Add(time.Second)}
+			j := approvals.Job{
+				Workspace: "T1", Kind: approvals.JobRun, ID: "q", Group: "quick", Due: due.Add(time.Second),
+			}
 			return errors.Join(err, tx.Enqueue(j))
 		})
 		if err != nil {

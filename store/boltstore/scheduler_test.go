@@ -289,7 +289,8 @@ func TestDueTimes(t *testing.T) {
 		{"earlier covers later", func(r *jobRecord) { again(r, at(5)); again(r, at(3)) }, true, 3, 1},
 		{"later stays for a handler under way", func(r *jobRecord) { again(r, at(3)); again(r, at(5)) }, true, 3, 2},
 		{"acknowledged with the later", func(r *jobRecord) { again(r, at(3)); again(r, at(5)); r.ack(2) }, false, 0, 0},
-		{"acknowledged before the later", func(r *jobRecord) { again(r, at(3)); again(r, at(5)); r.ack(1) }, true, 5, 1},
+		{"acknowledged before the later",
+			func(r *jobRecord) { again(r, at(3)); again(r, at(5)); r.ack(1) }, true, 5, 1},
 		{"due ones are one", func(r *jobRecord) { again(r, at(-3)); again(r, at(-1)); again(r, at(0)) }, true, -3, 1},
 		{"due again while handled", func(r *jobRecord) { again(r, at(-3)); again(r, at(-1)); r.ack(1) }, true, -3, 1},
 		{"failed", func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), false) }, true, 7, 1},
@@ -303,7 +304,8 @@ func TestDueTimes(t *testing.T) {
 	} {
 		r := new(jobRecord)
 		c.do(r)
-		if left := len(r.DueTimes) > 0; left != c.left || left && (!r.Due.Equal(at(c.due)) || len(r.DueTimes) != c.gens) {
+		left := len(r.DueTimes) > 0
+		if left != c.left || left && (!r.Due.Equal(at(c.due)) || len(r.DueTimes) != c.gens) {
 			t.Errorf("%s: due %v, due times %v", c.name, r.Due.Sub(now), r.DueTimes)
 		}
 	}

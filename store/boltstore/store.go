@@ -209,7 +209,8 @@ func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
 func (s *Store) damaged(detail any) error { return damaged(s.path, detail) }
 
 func damaged(path string, detail any) error {
-	return fmt.Errorf("%w: %s: %v; keep the file aside and put the newest backup in its place", ErrDamaged, path, detail)
+	return fmt.Errorf(
+		"%w: %s: %v; keep the file aside and put the newest backup in its place", ErrDamaged, path, detail)
 }
 
 // commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on;

@@ -112,7 +112,8 @@ func (t *tx) decode(bucket, k, v []byte, record any) error {
 	err := decode(k, v, record)
 	switch {
 	case errors.Is(err, errNewerField):
-		return fmt.Errorf("%w: %s: %s %q: %w; nothing is lost: run the newer version again", ErrNewer, t.path, bucket, k, err)
+		return fmt.Errorf(
+			"%w: %s: %s %q: %w; nothing is lost: run the newer version again", ErrNewer, t.path, bucket, k, err)
 	case err != nil:
 		return t.damaged(fmt.Errorf("%s %q: %w", bucket, k, err))
 	}

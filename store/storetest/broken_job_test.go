@@ -226,7 +226,9 @@ func enqueuesOutside(s approvals.Store) approvals.Store {
 			return fn(&divertsJobs{tx, &jobs})
 		})
 		for _, j := range jobs {
-			err = cmp.Or(err, s.Update(context.WithoutCancel(ctx), func(tx approvals.Tx) error { return tx.Enqueue(j) }))
+			err = cmp.Or(err, s.Update(context.WithoutCancel(ctx), func(tx approvals.Tx) error {
+				return tx.Enqueue(j)
+			}))
 		}
 		return err
 	}}

@@ -99,7 +99,8 @@ type overlapsState struct{ approvals.Tx }
 func (t overlapsState) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Delta) error {
 	m := t.Tx.(*memoryTx)
 	var behind []func()
-	for k, v := range m.rows(key("chunk", ws, string(run)), after(key("chunk", ws, string(run), number(uint64(d.From))))) {
+	first := after(key("chunk", ws, string(run), number(uint64(d.From))))
+	for k, v := range m.rows(key("chunk", ws, string(run)), first) {
 		behind = append(behind, func() { m.set(k, v.data) })
 	}
 	err := m.PutState(ws, run, d)

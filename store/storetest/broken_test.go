@@ -14,9 +14,10 @@ func controls() []control {
 		{"Whole", nil, nil, around(asItIs)},
 		{"WholeAlone", nil, nil, around(newAlone)},
 		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed",
-			"AuditWorkspaces", "BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns", "Inputs",
-			"JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox", "OutboxCopies", "OwnRecords",
-			"PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail", "StateTail", "UndeliveredPlaces"},
+			"AuditWorkspaces", "BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns",
+			"Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox", "OutboxCopies",
+			"OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail", "StateTail",
+			"UndeliveredPlaces"},
 			nil, forgetting},
 	}
 	for _, part := range [][]control{brokenStores(), brokenRecords(), brokenRequests(), brokenTrails(), brokenJobs()} {
@@ -56,7 +57,8 @@ func brokenStores() []control {
 	return []control{
 		storeControl("LosesUpdates", losesUpdates, overlaps...).or("ManyAtOnce", "OnceRace", "CloseWaits"),
 		storeControl("ClosesAtOnce", func(s approvals.Store) approvals.Store { return closesAtOnce{s} }, "CloseWaits"),
-		storeControl("ReadsOutside", readsOutside, "SealRace", "WriteSkew", "AuditSeal").or("CancelledScan", "DeleteRun"),
+		storeControl("ReadsOutside", readsOutside, "SealRace", "WriteSkew", "AuditSeal").
+			or("CancelledScan", "DeleteRun"),
 		storeControl("LocksReaders", locksReaders, "Snapshot"),
 		storeControl("KeepsPanicked", keepsPanicked, "FailuresAmongMany", "PanicRollsBack"),
 		storeControl("KeepsExited", keepsExited, "GoexitRollsBack"),
@@ -73,7 +75,9 @@ func brokenStores() []control {
 		storeControl("NowElsewhere", clockOf(func(at time.Time, _, _ int) time.Time {
 			return at.In(time.FixedZone("elsewhere", 3600))
 		}), "Now"),
-		storeControl("NowTooFine", clockOf(func(at time.Time, _, _ int) time.Time { return at.Add(time.Nanosecond) }), "Now"),
+		storeControl("NowTooFine", clockOf(func(at time.Time, _, _ int) time.Time {
+			return at.Add(time.Nanosecond)
+		}), "Now"),
 		storeControl("NowWrong", clockOf(func(at time.Time, _, _ int) time.Time { return at.Add(-90 * time.Second) }),
 			"NowIsReal").or("JobDue", "JobLater"),
 		storeControl("NowBack", clockOf(func(at time.Time, n, _ int) time.Time {
@@ -118,7 +122,8 @@ func brokenRecords() []control {
 	}
 	for _, method := range []string{"PutRequest", "QueryRequests", "Inputs", "EffectsOfRun", "UnsealedAudit",
 		"DeadLetters", "StateTail", "SessionTail"} {
-		list = append(list, control{"Shares" + method, []string{"OwnRecords"}, []string{"RequestHead"}, sharingAll(method)})
+		list = append(list,
+			control{"Shares" + method, []string{"OwnRecords"}, []string{"RequestHead"}, sharingAll(method)})
 	}
 	return list
 }
@@ -164,7 +169,8 @@ func brokenJobs() []control {
 	return []control{
 		storeControl("EnqueuesOutside", enqueuesOutside, "JobTransactional", "JobSeveral"),
 		storeControl("IsSlow", handling(isSlow), "JobWakes", "JobDue", "JobInterrupted", "Replicas").
-			or("JobAttempts", "JobDeleteHandled", "JobErrorsStay", "JobGeneration", "JobLater", "JobGroups", "JobRetry"),
+			or("JobAttempts", "JobDeleteHandled", "JobErrorsStay", "JobGeneration", "JobLater", "JobGroups",
+				"JobRetry"),
 		storeControl("DropsCopy", given(func(j *approvals.Job) { j.Copy = "" }), "JobWhole"),
 		storeControl("SharesPlaces", sharesPlaces, "JobOwn"),
 		storeControl("Impatient", enqueuing(impatient), "JobDue", "JobLater", "JobSeveral"),
@@ -175,8 +181,8 @@ func brokenJobs() []control {
 			"JobRetryError", "JobDeleteHandled", "JobGeneration", "JobOwn").or("JobPanic"),
 		storeControl("ForgetsJobs", knowsOwn(beforeTheRestart), "JobSurvives"),
 		storeControl("ForgetsInterrupted", handling(forgetsInterrupted), "JobInterrupted", "ReplicaDies"),
-		storeControl("CountsAnew", given(func(j *approvals.Job) { j.Attempts = 0 }), "JobAttempts", "JobRetry", "JobOwn").
-			or("JobPanic"),
+		storeControl("CountsAnew", given(func(j *approvals.Job) { j.Attempts = 0 }),
+			"JobAttempts", "JobRetry", "JobOwn").or("JobPanic"),
 		storeControl("EndsQuietly", dispatching(endsQuietly), "Closed", "DispatchClosed"),
 		storeControl("LeavesHandlers", dispatching(leavesHandlers), "DispatchEnds"),
 		storeControl("KeepsLater", enqueuing(keepsLater), "JobKey", "JobRetryError"),
@@ -192,7 +198,8 @@ func brokenJobs() []control {
 		storeControl("OneAtATime", dispatching(slots(1)), "JobKindsApart", "JobParallel", "JobGroups"),
 		storeControl("IgnoresGroups", dispatching(slots(16)), "JobGroups"),
 		storeControl("HandlesTwice", handlesTwice, "JobExclusive"),
-		storeControl("KnowsOwn", knowsOwn(always), "Replicas", "ReplicaDies", "JobDelete", "JobInterrupted", "JobSurvives"),
+		storeControl("KnowsOwn", knowsOwn(always), "Replicas", "ReplicaDies", "JobDelete",
+			"JobInterrupted", "JobSurvives"),
 		{"HandsOutTwice", []string{"ReplicasShare"}, nil, handsOutTwice},
 	}
 }

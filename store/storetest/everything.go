@@ -57,7 +57,9 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 		}},
 		{"head of request", func() (bool, error) { return one(tx.RequestHead(w, "req_1")) }},
 		{"pending request", func() (bool, error) {
-			page, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: w, Status: approvals.RequestPending, Limit: 10})
+			page, _, err := tx.QueryRequests(approvals.RequestQuery{
+				Workspace: w, Status: approvals.RequestPending, Limit: 10,
+			})
 			return len(page) > 0, err
 		}},
 		{"pending requests", func() (bool, error) {

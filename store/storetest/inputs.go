@@ -8,7 +8,8 @@ import (
 
 func inputs() []promise {
 	return []promise{
-		{"Inputs", "what people add while an agent works is read in the order in which they wrote it, once", testInputs},
+		{"Inputs",
+			"what people add while an agent works is read in the order in which they wrote it, once", testInputs},
 	}
 }
 
@@ -17,7 +18,8 @@ func testInputs(s *suite) {
 		s.Helper()
 		s.view(func(tx approvals.Tx) error {
 			list, err := tx.Inputs(ws, place, limit)
-			same(s, "inputs", want, idsOf(list, func(in *approvals.QueuedInput) string { return string(in.ID) + "/" + in.Text }))
+			got := idsOf(list, func(in *approvals.QueuedInput) string { return string(in.ID) + "/" + in.Text })
+			same(s, "inputs", want, got)
 			return err
 		})
 	}

@@ -242,8 +242,8 @@ func testJobDeleteHandled(s *suite) {
 		s.enqueue(job("one"))
 		h.end(s, outcome)
 		if second := h.next(s); second.Generation <= first.Generation || second.Attempts != 0 {
-			s.Errorf("with %v: after generation %d came %d, with %d attempts", outcome, first.Generation, second.Generation,
-				second.Attempts)
+			s.Errorf("with %v: after generation %d came %d, with %d attempts",
+				outcome, first.Generation, second.Generation, second.Attempts)
 		}
 		h.end(s, nil)
 		quiet(s, fmt.Sprintf("a job that was done, with %v before", outcome), h.jobs)

@@ -14,7 +14,8 @@ func jobGroups() []promise {
 	return []promise{
 		{"JobParallel", "one slow run must not hold up the others", testJobParallel},
 		{"JobKindsApart", "cards are delivered however many runs are busy", testJobKindsApart},
-		{"JobGroups", "however many slow tools run for one channel, another channel's run begins at once", testJobGroups},
+		{"JobGroups",
+			"however many slow tools run for one channel, another channel's run begins at once", testJobGroups},
 	}
 }
 

@@ -53,7 +53,9 @@ func drawOperation(t *rapid.T) operation {
 }
 
 func (d drawn) run() *approvals.Run {
-	status := []approvals.RunStatus{approvals.RunQueued, approvals.RunRunning, approvals.RunDone, approvals.RunFailed}[d.n]
+	status := []approvals.RunStatus{
+		approvals.RunQueued, approvals.RunRunning, approvals.RunDone, approvals.RunFailed,
+	}[d.n]
 	r := &approvals.Run{Workspace: d.ws, ID: approvals.RunID(d.id), Place: d.place, Status: status, Created: d.at,
 		Requester: approvals.NewUserID(d.ws, d.place.Thread), LeaseUntil: d.at}
 	if status.Ended() { // ends at one instant would be in no order
@@ -107,7 +109,8 @@ func (d drawn) records() []operation {
 			return done(tx.PutRequestHead(&missing))
 		},
 		func(tx approvals.Tx) (string, error) {
-			return done(tx.PutEffect(&approvals.EffectRecord{Workspace: d.ws, Run: "1", ID: d.id, Attempt: d.n, Intent: d.at}))
+			e := &approvals.EffectRecord{Workspace: d.ws, Run: "1", ID: d.id, Attempt: d.n, Intent: d.at}
+			return done(tx.PutEffect(e))
 		},
 		func(tx approvals.Tx) (string, error) { return done(tx.PutNotification(d.notification())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job(d.id))) },

@@ -94,7 +94,8 @@ func TestClockOpen(t *testing.T) {
 		s.must(another.Close())
 		s.reopen()
 		if got := begin.Sub(s.now()); got != time.Hour || !s.doubt().Equal(s.now()) {
-			t.Errorf("after everything was closed now is %v back, in doubt since %v; want an hour, and now", got, s.doubt())
+			t.Errorf("after everything was closed now is %v back, in doubt since %v; want an hour, and now",
+				got, s.doubt())
 		}
 		s.must(s.store.Close())
 		m.Set(begin.Add(time.Hour))

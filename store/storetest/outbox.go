@@ -11,7 +11,8 @@ import (
 func outbox() []promise {
 	return []promise{
 		{"Outbox", "a conversation reads in order, and what was not delivered is delivered again", testOutbox},
-		{"OutboxCopies", "who cannot be reached in one place is not kept from hearing of it in another", testOutboxCopies},
+		{"OutboxCopies",
+			"who cannot be reached in one place is not kept from hearing of it in another", testOutboxCopies},
 		{"DeadLetters", "what can never be delivered blocks nobody, is not forgotten, and can be sent again",
 			testDeadLetters},
 		{"UndeliveredPlaces", "a card whose job was lost is shown all the same", testUndeliveredPlaces},
@@ -125,7 +126,8 @@ func testUndeliveredPlaces(s *suite) {
 	third := approvals.Place{Surface: "slack", Channel: "C3"}
 	put := func(id approvals.NotificationID, k approvals.CopyKey, minute int, change func(*approvals.Notification)) {
 		n := notification(id)
-		n.Workspace, n.Place, n.Copy, n.Created = k.Workspace, k.Place, k.Copy, start.Add(time.Duration(minute)*time.Minute)
+		n.Workspace, n.Place, n.Copy = k.Workspace, k.Place, k.Copy
+		n.Created = start.Add(time.Duration(minute) * time.Minute)
 		change(n)
 		s.update(func(tx approvals.Tx) error { return tx.PutNotification(n) })
 	}

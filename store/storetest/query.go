@@ -14,7 +14,8 @@ func queries() []promise {
 		{"Query", "people look for requests by what they remember of them", testQuery},
 		{"QueryPages", "a list that shows every match must not miss one, however rare they are", testQueryPages},
 		{"PendingPages", "what waits is listed, and nothing else", testPendingPages},
-		{"PendingCost", "people open the list for years: it must not slow down with what was ever decided", testPendingCost},
+		{"PendingCost",
+			"people open the list for years: it must not slow down with what was ever decided", testPendingCost},
 	}
 }
 
@@ -70,7 +71,9 @@ func (s *suite) searchable() (start time.Time) {
 		put("req_7", func(r *approvals.Request) { r.Created = start.Add(2 * time.Minute) })
 		put("req_8", func(r *approvals.Request) { r.Requester = "T1/U2" })
 		put("req_9", func(r *approvals.Request) { r.Requester, r.Decisions = "T1/U3", by("T1/U4", "T1/U2") })
-		put("req_a", func(r *approvals.Request) { r.Requester, r.Status, r.Decisions = "T1/U3", "rejected", by("T1/U22") })
+		put("req_a", func(r *approvals.Request) {
+			r.Requester, r.Status, r.Decisions = "T1/U3", "rejected", by("T1/U22")
+		})
 		put("req_0", func(r *approvals.Request) { r.Workspace = other })
 		return err
 	})
@@ -79,8 +82,9 @@ func (s *suite) searchable() (start time.Time) {
 
 func testQuery(s *suite) {
 	start := s.searchable()
-	all := []approvals.RequestID{"req_0", "req_1", "req_2", "req_3", "req_4", "req_5", "req_6", "req_7", "req_8", "req_9",
-		"req_a"}
+	all := []approvals.RequestID{
+		"req_0", "req_1", "req_2", "req_3", "req_4", "req_5", "req_6", "req_7", "req_8", "req_9", "req_a",
+	}
 	without := func(out ...int) (ids []approvals.RequestID) {
 		for i, id := range all {
 			if len(out) > 0 && out[0] == i {
@@ -111,8 +115,8 @@ func testQuery(s *suite) {
 		{approvals.RequestQuery{Person: "T1/U4"}, all[9:10]},
 		{approvals.RequestQuery{After: "req_3"}, all[4:]},
 		{approvals.RequestQuery{After: "req_3x"}, all[4:]},
-		{approvals.RequestQuery{Status: approvals.RequestPending, Person: "T1/U1", Tool: "pay", Agent: "clerk", Channel: "C1",
-			Run: "run_1", From: start, To: start.Add(time.Minute)}, all[:1]},
+		{approvals.RequestQuery{Status: approvals.RequestPending, Person: "T1/U1", Tool: "pay", Agent: "clerk",
+			Channel: "C1", Run: "run_1", From: start, To: start.Add(time.Minute)}, all[:1]},
 	} {
 		fields := reflect.ValueOf(c.q)
 		for i := range fields.NumField() {
@@ -161,8 +165,10 @@ func testQueryPages(s *suite) {
 }
 
 func testPendingPages(s *suite) {
-	statuses := []approvals.RequestStatus{approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired,
-		approvals.RequestCancelled, approvals.RequestStale}
+	statuses := []approvals.RequestStatus{
+		approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired,
+		approvals.RequestCancelled, approvals.RequestStale,
+	}
 	s.putMany("req", 10, approvals.RequestPending)
 	s.update(func(tx approvals.Tx) error {
 		for i, status := range statuses { // the odd ones are settled
@@ -220,7 +226,8 @@ func (s *suite) putMany(prefix string, n int, status approvals.RequestStatus) {
 	s.Helper()
 	s.update(func(tx approvals.Tx) error {
 		for i := range n {
-			if err := tx.PutRequest(request(approvals.RequestID(fmt.Sprintf("%s_%05d", prefix, i)), status)); err != nil {
+			err := tx.PutRequest(request(approvals.RequestID(fmt.Sprintf("%s_%05d", prefix, i)), status))
+			if err != nil {
 				return err
 			}
 		}

@@ -18,7 +18,8 @@ func records() []promise {
 		{"BytewiseOrder", "pages continue where they ended, whatever the collation of the database", testBytewiseOrder},
 		{"Limits", "a page of nothing is empty, and costs nothing", testLimits},
 		{"IncompleteKeys", "a record without a key would be everybody's", testIncompleteKeys},
-		{"DeleteNothing", "what was deleted may be deleted again, by somebody who did not hear of it", testDeleteNothing},
+		{"DeleteNothing",
+			"what was deleted may be deleted again, by somebody who did not hear of it", testDeleteNothing},
 		{"Workspaces", "one tenant never sees what belongs to another", testWorkspaces},
 		{"Once", "an event that is delivered again is recognised, unless its transaction failed", testOnce},
 	}
@@ -72,7 +73,8 @@ func testBytesKept(s *suite) {
 	e := effect("eff_1")
 	e.Output = &agent.ToolOutput{Text: text, Native: json.RawMessage(exact)}
 	s.update(func(tx approvals.Tx) error {
-		return errors.Join(tx.PutRequest(q), tx.AppendAudit(a, u), tx.PutNotification(n), tx.PutInput(in), tx.PutEffect(e),
+		return errors.Join(
+			tx.PutRequest(q), tx.AppendAudit(a, u), tx.PutNotification(n), tx.PutInput(in), tx.PutEffect(e),
 			tx.PutState(ws, "run_1", agent.Delta{Head: spaced, Count: 1, Items: json.RawMessage(exact)}),
 			tx.AppendSession(ws, place, "k", spaced))
 	})
@@ -137,7 +139,9 @@ func testBytewiseOrder(s *suite) {
 		return errors.Join(err1, err2, err3, err4, err5)
 	})
 	for i, id := range oddIDs {
-		q := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, After: approvals.RequestID(id), Limit: 5}
+		q := approvals.RequestQuery{
+			Workspace: ws, Status: approvals.RequestPending, After: approvals.RequestID(id), Limit: 5,
+		}
 		same(s, "requests after "+id, typed[approvals.RequestID](oddIDs[i+1:]), s.query(q))
 	}
 	s.expectDeadOdd()
@@ -187,8 +191,10 @@ func testLimits(s *suite) {
 			if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9); err != nil {
 				return err
 			}
-			for i, n := range []int{len(lapsed), len(ended), len(inputs), len(requests), len(unsealed), len(sealed), len(outbox),
-				len(undelivered), len(dead)} {
+			for i, n := range []int{
+				len(lapsed), len(ended), len(inputs), len(requests), len(unsealed), len(sealed), len(outbox),
+				len(undelivered), len(dead),
+			} {
 				if n != max(limit, 0) {
 					s.Errorf("list %d with limit %d has %d records", i+1, limit, n)
 				}
@@ -205,8 +211,10 @@ func testIncompleteKeys(s *suite) {
 		"run without workspace": func(tx approvals.Tx) error { return tx.PutRun(&approvals.Run{ID: "run_1"}) },
 		"input":                 func(tx approvals.Tx) error { return tx.PutInput(input("")) },
 		"state":                 func(tx approvals.Tx) error { return tx.PutState(ws, "", agent.Delta{Head: raw}) },
-		"request":               func(tx approvals.Tx) error { return tx.PutRequest(request("", approvals.RequestPending)) },
-		"head of request":       func(tx approvals.Tx) error { return tx.PutRequestHead(head("", approvals.RequestStale)) },
+		"request": func(tx approvals.Tx) error {
+			return tx.PutRequest(request("", approvals.RequestPending))
+		},
+		"head of request": func(tx approvals.Tx) error { return tx.PutRequestHead(head("", approvals.RequestStale)) },
 		"effect without run": func(tx approvals.Tx) error {
 			return tx.PutEffect(&approvals.EffectRecord{Workspace: ws, ID: "eff_1"})
 		},
@@ -216,9 +224,11 @@ func testIncompleteKeys(s *suite) {
 		"notification":      func(tx approvals.Tx) error { return tx.PutNotification(notification("")) },
 		"session":           func(tx approvals.Tx) error { return tx.AppendSession(ws, place, "", raw) },
 		"job":               func(tx approvals.Tx) error { return tx.Enqueue(job("")) },
-		"job without kind":  func(tx approvals.Tx) error { return tx.Enqueue(approvals.Job{Workspace: ws, ID: "run_1"}) },
-		"second job":        func(tx approvals.Tx) error { return tx.Enqueue(job("run_1"), job("")) },
-		"event":             func(tx approvals.Tx) error { _, err := tx.Once(ws, "", now()); return err },
+		"job without kind": func(tx approvals.Tx) error {
+			return tx.Enqueue(approvals.Job{Workspace: ws, ID: "run_1"})
+		},
+		"second job": func(tx approvals.Tx) error { return tx.Enqueue(job("run_1"), job("")) },
+		"event":      func(tx approvals.Tx) error { _, err := tx.Once(ws, "", now()); return err },
 		"state from before the start": func(tx approvals.Tx) error {
 			return tx.PutState(ws, "run_1", agent.Delta{Head: raw, From: -1})
 		},

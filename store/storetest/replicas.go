@@ -141,7 +141,9 @@ func testReplicasShare(s *suite) {
 		defer s.dispatchOn(store, handle)()
 	}
 	for i := range jobs {
-		s.must(stores[i%len(stores)].Update(s.ctx, func(tx approvals.Tx) error { return tx.Enqueue(job(fmt.Sprint(i))) }))
+		s.must(stores[i%len(stores)].Update(s.ctx, func(tx approvals.Tx) error {
+			return tx.Enqueue(job(fmt.Sprint(i)))
+		}))
 	}
 	seen := map[string]int{}
 	for range jobs {

@@ -11,7 +11,8 @@ import (
 func sessions() []promise {
 	return []promise{
 		{"Session", "a repeated settle must not repeat the conversation", testSession},
-		{"SessionTail", "a thread of thousands of runs begins the next one with what was said last, and at least with that",
+		{"SessionTail",
+			"a thread of thousands of runs begins the next one with what was said last, and at least with that",
 			testSessionTail},
 		{"DeleteSession", "a conversation that is forgotten can begin anew", testDeleteSession},
 	}

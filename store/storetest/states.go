@@ -59,7 +59,9 @@ func testState(s *suite) {
 	s.putState(chunk(`"h5"`, 2, 1, `["c"]`))
 	s.expectState(`"h5"`, `[1,2]`, `["c"]`)
 	s.update(func(tx approvals.Tx) error {
-		return tx.PutState(ws, "run_10", agent.Delta{Head: json.RawMessage(`"x"`), Count: 1, Items: json.RawMessage(`[]`)})
+		return tx.PutState(ws, "run_10", agent.Delta{
+			Head: json.RawMessage(`"x"`), Count: 1, Items: json.RawMessage(`[]`),
+		})
 	})
 	s.expectState(`"h5"`, `[1,2]`, `["c"]`)
 }
@@ -119,8 +121,8 @@ func testStateTail(s *suite) {
 	s.putState(chunk(`"h"`, 9, 291, b))
 	s.putState(chunk(`"h"`, 300, 1, c))
 	s.expectTails(read, tail{1000, []string{a, b, c}, 0}, tail{60, []string{a, b, c}, 0}, tail{59, []string{b, c}, 1},
-		tail{50, []string{b, c}, 1}, tail{49, []string{c}, 2}, tail{30, []string{c}, 2}, tail{29, nil, 3}, tail{1, nil, 3},
-		tail{0, nil, 3}, tail{-1, nil, 3})
+		tail{50, []string{b, c}, 1}, tail{49, []string{c}, 2}, tail{30, []string{c}, 2},
+		tail{29, nil, 3}, tail{1, nil, 3}, tail{0, nil, 3}, tail{-1, nil, 3})
 	s.putState(chunk(`"h"`, 300, 1, a))
 	s.reopen()
 	s.expectTails(read, tail{29, []string{a}, 2}, tail{30, []string{b, a}, 1})

@@ -48,8 +48,10 @@ type promise struct {
 // promises returns the whole contract.
 func promises() []promise {
 	var all []promise
-	for _, part := range [][]promise{transactions(), isolation(), clocks(), records(), runs(), inputs(), states(),
-		sessions(), requests(), queries(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle()} {
+	for _, part := range [][]promise{
+		transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(), requests(),
+		queries(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle(),
+	} {
 		all = append(all, part...)
 	}
 	return all

@@ -77,7 +77,9 @@ func (w *sweeper) settle(tx approvals.Tx, j approvals.Job, epoch int64) error {
 }
 
 func deliveryOf(k approvals.CopyKey) approvals.Job {
-	return approvals.Job{Workspace: k.Workspace, Kind: approvals.JobDeliver, ID: k.JobID(), Place: &k.Place, Copy: k.Copy}
+	return approvals.Job{
+		Workspace: k.Workspace, Kind: approvals.JobDeliver, ID: k.JobID(), Place: &k.Place, Copy: k.Copy,
+	}
 }
 
 func (w *sweeper) deliver(ctx context.Context, j approvals.Job) error {
@@ -97,7 +99,8 @@ func (w *sweeper) sweep(ctx context.Context) error {
 		queues, err2 := tx.UndeliveredPlaces(tx.Now().Add(-sweepEvery), 100)
 		err := errors.Join(err1, err2)
 		for _, k := range runs {
-			err = errors.Join(err, tx.Enqueue(approvals.Job{Workspace: k.Workspace, Kind: approvals.JobRun, ID: string(k.Run)}))
+			err = errors.Join(err,
+				tx.Enqueue(approvals.Job{Workspace: k.Workspace, Kind: approvals.JobRun, ID: string(k.Run)}))
 		}
 		for _, k := range queues {
 			err = errors.Join(err, tx.Enqueue(deliveryOf(k)))

@@ -18,8 +18,9 @@ func launch(cmd *exec.Cmd) error {
 	}
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread()                                             // for good: so the thread ends with the goroutine
-		_ = unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_PTRACE, 0, 0, 0) // refused where it is not there to give up
+		runtime.LockOSThread() // for good: so the thread ends with the goroutine
+		// Refused where the right is not there to give up.
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_PTRACE, 0, 0, 0)
 		started <- cmd.Start()
 	}()
 	return <-started

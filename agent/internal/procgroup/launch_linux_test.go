@@ -16,7 +16,8 @@ func TestCannotLookIntoThisProcess(t *testing.T) {
 	t.Parallel()
 	if has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, unix.CAP_SYS_PTRACE, 0, 0, 0); err != nil || has == 0 ||
 		os.Geteuid() != 0 {
-		t.Skip("this process has no right that it could give up: it is not root, or in a container without CAP_SYS_PTRACE")
+		t.Skip("this process has no right that it could give up: " +
+			"it is not root, or in a container without CAP_SYS_PTRACE")
 	}
 	look := func() (*exec.Cmd, *bytes.Buffer) {
 		var out bytes.Buffer

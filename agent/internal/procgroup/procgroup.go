@@ -94,4 +94,5 @@ func (g *Group) send(sig syscall.Signal) bool {
 	return true
 }
 
-func (g *Group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.cmd.Process.Pid, sig) } // an empty group is what we want
+// signal leaves errors aside: an empty group is what we want.
+func (g *Group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.cmd.Process.Pid, sig) }

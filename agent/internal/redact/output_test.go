@@ -37,7 +37,8 @@ func TestOutput(t *testing.T) {
 			if got := o.HideCut("said " + secret[:n]); n >= 4 && strings.Contains(got, secret[:4]) {
 				t.Errorf("cut after %d of %q: %q", n, secret, got)
 			}
-			if got := o.HideRest(secret[n:] + " said"); len(secret)-n >= 4 && strings.Contains(got, secret[len(secret)-4:]) {
+			got := o.HideRest(secret[n:] + " said")
+			if len(secret)-n >= 4 && strings.Contains(got, secret[len(secret)-4:]) {
 				t.Errorf("begun after %d of %q: %q", n, secret, got)
 			}
 		}

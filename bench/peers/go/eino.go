@@ -32,7 +32,9 @@ func chatModel(ctx context.Context, url string) (model.ToolCallingChatModel, err
 	})
 }
 
-func newRunner(ctx context.Context, m model.ToolCallingChatModel, store adk.CheckPointStore, turns int, tools ...tool.BaseTool) (*adk.Runner, error) {
+func newRunner(
+	ctx context.Context, m model.ToolCallingChatModel, store adk.CheckPointStore, turns int, tools ...tool.BaseTool,
+) (*adk.Runner, error) {
 	a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "bench", Description: "Moves money.", Instruction: "You move money.", Model: m, MaxIterations: turns,
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
@@ -55,16 +57,17 @@ func cycles(ctx context.Context, kind, url, dir string, total, width int) error 
 		return err
 	}
 	var effects atomic.Int64
-	transfer, err := utils.InferTool("transfer", "Move money between two accounts.", func(ctx context.Context, _ transferInput) (string, error) {
-		if asked, _, _ := tool.GetInterruptState[any](ctx); !asked {
-			return "", tool.Interrupt(ctx, "approve the transfer?")
-		}
-		if target, answered, approved := tool.GetResumeContext[bool](ctx); !target || !answered || !approved {
-			return "", tool.Interrupt(ctx, "approve the transfer?")
-		}
-		effects.Add(1)
-		return "transferred", nil
-	})
+	transfer, err := utils.InferTool("transfer", "Move money between two accounts.",
+		func(ctx context.Context, _ transferInput) (string, error) {
+			if asked, _, _ := tool.GetInterruptState[any](ctx); !asked {
+				return "", tool.Interrupt(ctx, "approve the transfer?")
+			}
+			if target, answered, approved := tool.GetResumeContext[bool](ctx); !target || !answered || !approved {
+				return "", tool.Interrupt(ctx, "approve the transfer?")
+			}
+			effects.Add(1)
+			return "transferred", nil
+		})
 	if err != nil {
 		return err
 	}
@@ -106,10 +109,11 @@ func plain(ctx context.Context, url string, total, width int) error {
 		return err
 	}
 	var effects atomic.Int64
-	transfer, err := utils.InferTool("transfer", "Move money between two accounts.", func(context.Context, transferInput) (string, error) {
-		effects.Add(1)
-		return "transferred", nil
-	})
+	transfer, err := utils.InferTool("transfer", "Move money between two accounts.",
+		func(context.Context, transferInput) (string, error) {
+			effects.Add(1)
+			return "transferred", nil
+		})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Command peers runs the Go programs that bench/ compares with, each in a process of its own, and prints figures in JSON.
-// It is a module of its own so that the program does not depend on its peers.
+// Command peers runs the Go programs that bench/ compares with, each in a process of its own, and prints figures in
+// JSON. It is a module of its own so that the program does not depend on its peers.
 package main
 
 import (

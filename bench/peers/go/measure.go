@@ -26,8 +26,11 @@ type figures struct {
 }
 
 // measure does what bench/measure.go does: a short warm-up, then total jobs with width of them under way at once.
-func measure(ctx context.Context, name string, total, width int, job func(ctx context.Context, i int) error) (figures, error) {
-	if _, err := pool(ctx, min(2*width, 64), width, func(ctx context.Context, i int) error { return job(ctx, -1-i) }); err != nil {
+func measure(
+	ctx context.Context, name string, total, width int, job func(ctx context.Context, i int) error,
+) (figures, error) {
+	_, err := pool(ctx, min(2*width, 64), width, func(ctx context.Context, i int) error { return job(ctx, -1-i) })
+	if err != nil {
 		return figures{}, err
 	}
 	runtime.GC()

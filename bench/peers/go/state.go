@@ -26,12 +26,17 @@ func (c caller) Generate(_ context.Context, said []*schema.Message, _ ...model.O
 	if len(said) >= c.items { // of them one is the instruction
 		name = "transfer"
 	}
-	call := schema.ToolCall{ID: "call_" + strconv.Itoa(len(said)), Type: "function", Function: schema.FunctionCall{Name: name, Arguments: "{}"}}
+	call := schema.ToolCall{
+		ID: "call_" + strconv.Itoa(len(said)), Type: "function",
+		Function: schema.FunctionCall{Name: name, Arguments: "{}"},
+	}
 	return schema.AssistantMessage("", []schema.ToolCall{call}), nil
 }
 
 // Stream implements [model.ToolCallingChatModel].
-func (c caller) Stream(ctx context.Context, said []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (c caller) Stream(
+	ctx context.Context, said []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := c.Generate(ctx, said, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{m}), err
 }
@@ -63,7 +68,8 @@ func (s *stopwatch) Set(_ context.Context, _ string, data []byte) error {
 	return nil
 }
 
-// interrupt pauses a run where it is called. Nobody ever answers, so one long run is saved and loaded as often as we like.
+// interrupt pauses a run where it is called. Nobody ever answers, so one long run is saved and loaded as often as we
+// like.
 func (s *stopwatch) interrupt(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,9 +79,9 @@ func (s *stopwatch) interrupt(ctx context.Context) error {
 	return err
 }
 
-// states prints how long eino takes to save and to load a paused run, at several lengths of the conversation: of its agent
-// (adk), whose checkpoint holds the graph's state and the events of the run, and of the smallest graph whose state is the
-// conversation and nothing else, the best it can do. What a graph does between node and store counts too.
+// states prints how long eino takes to save and to load a paused run, at several lengths of the conversation: of its
+// agent (adk), whose checkpoint holds the graph's state and the events of the run, and of the smallest graph whose
+// state is the conversation and nothing else, the best it can do. What a graph does between node and store counts too.
 func states(ctx context.Context, lengths []int) error {
 	schema.RegisterName[*conversation]("bench_conversation")
 	for _, items := range lengths {
@@ -97,7 +103,9 @@ func states(ctx context.Context, lengths []int) error {
 }
 
 // printState prints the mean times of a pause that loads what the one before has saved.
-func printState(ctx context.Context, name string, items int, watch *stopwatch, pause func(context.Context) error) error {
+func printState(
+	ctx context.Context, name string, items int, watch *stopwatch, pause func(context.Context) error,
+) error {
 	if err := pause(ctx); err != nil { // from the start
 		return err
 	}
@@ -131,7 +139,9 @@ var filler = strings.Repeat("x", 500)
 
 // agentPause returns what runs an agent up to the pause the first time and resumes it up to the same pause afterwards.
 func agentPause(ctx context.Context, items int, watch *stopwatch) (func(context.Context) error, error) {
-	look, err := utils.InferTool("look", "Look.", func(context.Context, struct{}) (string, error) { return filler, nil })
+	look, err := utils.InferTool("look", "Look.", func(context.Context, struct{}) (string, error) {
+		return filler, nil
+	})
 	if err != nil {
 		return nil, err
 	}

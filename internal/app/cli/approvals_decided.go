@@ -16,7 +16,8 @@ func (c *decideCommand) conclude(ctx context.Context, p *Program, desk control.D
 	lines := append([]string{c.standsNow(&r.RequestHead)}, voided(&r.RequestHead)...)
 	covered, err := coveredBy(ctx, desk, &r.RequestHead)
 	if err != nil {
-		p.complain(fmt.Errorf("the answer is recorded; which other waiting calls it settles could not be read: %w", err))
+		p.complain(fmt.Errorf("the answer is recorded; "+
+			"which other waiting calls it settles could not be read: %w", err))
 	}
 	if len(covered) > 0 {
 		lines = append(lines, fmt.Sprintf("It settles other waiting calls of %s too: %s.", r.Tool.Name,

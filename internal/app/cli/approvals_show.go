@@ -26,7 +26,8 @@ func (c *showCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one request with its arguments, decisions and outcome",
-		Long: `Show the request ID, as on its card and in the list: how it stands, what became of its call (running, ran,
+		Long: `Show the request ID, as on its card and in the list: how it stands, ` +
+			`what became of its call (running, ran,
 failed, not run, unknown), its arguments and decisions.`,
 		Example: "  countersign approvals show req_06f1k8…",
 		Args:    one("a request's id", &c.ID),

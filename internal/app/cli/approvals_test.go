@@ -216,14 +216,15 @@ func TestDecideSaysWhatItCameTo(t *testing.T) {
 // TestListSays: the table, lines of JSON, the number, and what stands there for nothing.
 func TestListSays(t *testing.T) {
 	t.Parallel()
-	desk := newDesk(t, newRequest("req_1"), newRequest("req_2", stands(approvals.RequestApproved, approvals.OutcomeRan)),
-		newRequest("req_3"))
+	ran := newRequest("req_2", stands(approvals.RequestApproved, approvals.OutcomeRan))
+	desk := newDesk(t, newRequest("req_1"), ran, newRequest("req_3"))
 	pending := control.Query{Status: approvals.RequestPending}
 	for name, c := range map[string]struct {
 		list *listCommand
 		want []string // one for each line
 	}{
-		"pending":     {&listCommand{query: pending}, []string{"ID ASKS FOR", "req_1 approval pay", "req_3 approval pay"}},
+		"pending": {&listCommand{query: pending},
+			[]string{"ID ASKS FOR", "req_1 approval pay", "req_3 approval pay"}},
 		"all":         {&listCommand{}, []string{"ID ASKS FOR", "req_1 ", "req_2 ", "req_3 "}},
 		"limit":       {&listCommand{Limit: 2}, []string{"ID ASKS FOR", "req_1 ", "req_2 "}},
 		"count":       {&listCommand{Count: true}, []string{"3"}},
@@ -289,13 +290,14 @@ func TestListGoesThroughAllPages(t *testing.T) {
 func TestFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"approvals list --status done":                             "approved, rejected, expired, cancelled, stale, all",
-		"approvals list --since yesterday":                         "or how long ago, such as 24h or 7d",
-		"approvals list --since -24h":                              "or how long ago",
-		"approvals list --until 2026-11-02":                        "a date and time as in RFC 3339",
-		"approvals list --tool=":                                   "leave the flag out",
-		"approvals list --count --limit 3":                         "--count counts all of them",
-		"approvals list --since 1h --until 2h":                     "no request can match",
+		"approvals list --status done":         "approved, rejected, expired, cancelled, stale, all",
+		"approvals list --since yesterday":     "or how long ago, such as 24h or 7d",
+		"approvals list --since -24h":          "or how long ago",
+		"approvals list --until 2026-11-02":    "a date and time as in RFC 3339",
+		"approvals list --tool=":               "leave the flag out",
+		"approvals list --count --limit 3":     "--count counts all of them",
+		"approvals list --since 1h --until 2h": "no request can match",
+
 		"approvals decide req_1 --as U1":                           "--always-approve, --always-reject",
 		"approvals decide req_1 --always-approve --always --as U1": "--always goes with --approve or --reject",
 	} {

@@ -55,7 +55,8 @@ func TestVerifySays(t *testing.T) {
 			Reason: "was altered"})}, "audit: BROKEN in workspace T3 at entry 7: was altered\n" + meansBroken + "\n"},
 		"request": {agent.Digest{}, auditDesk{err: broken(approvals.AuditError{Workspace: "T1", Request: "req_1",
 			Reason: "its decisions are not those of the trail"})},
-			"audit: BROKEN in workspace T1 at request req_1: its decisions are not those of the trail\n" + meansBroken + "\n"},
+			"audit: BROKEN in workspace T1 at request req_1: its decisions are not those of the trail\n" +
+				meansBroken + "\n"},
 		"effect": {agent.Digest{}, auditDesk{err: broken(approvals.AuditError{Workspace: "T1", Request: "req_1",
 			Effect: "eff_1", Reason: "its output is not the one of the trail"})}, "audit: BROKEN in workspace T1 " +
 			"at effect eff_1 of request req_1: its output is not the one of the trail\n" + meansBroken + "\n"},
@@ -141,7 +142,8 @@ func TestExportHasUnsealedEntries(t *testing.T) {
 		got = append(got, e)
 	}
 	want := []entry{
-		{"2026-11-02T15:00:00Z", "request.created", "system", "run_1", "req_1", struct{ Digest, Via string }{digest, ""}},
+		{"2026-11-02T15:00:00Z", "request.created", "system", "run_1", "req_1",
+			struct{ Digest, Via string }{digest, ""}},
 		{"2026-11-02T15:01:00Z", "decision.recorded", "T1/U1", "run_1", "req_1",
 			struct{ Digest, Via string }{digest, "cli"}},
 	}

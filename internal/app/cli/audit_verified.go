@@ -16,7 +16,8 @@ const (
 	meansHead = "an entry has the head that was kept: nothing before it in its trail was removed or written anew; " +
 		"all else is consistent, not proven"
 	meansBroken = "The store is not as this program left it: it was damaged, or somebody changed it."
-	meansNoHead = "The trail that had this head was cut off before it or written anew, or the store is an older copy: " +
+	meansNoHead = "The trail that had this head was cut off before it or written anew, " +
+		"or the store is an older copy: " +
 		"what is there now does not go on from what was verified then."
 )
 
@@ -122,8 +123,9 @@ func (v *verified) print(w io.Writer) error {
 		_, err = fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, %d unsealed, %d requests and %d effects agree, "+
 			"head %s\n", visible.Line(string(ws.Workspace)), ws.Entries, ws.Unsealed, ws.Requests, ws.Effects, ws.Head)
 		if err == nil && ws.Gone != nil {
-			_, err = fmt.Fprintf(w, "audit: ok, but of %d requests and %d effects in the trail of workspace %s the store has "+
-				"no record any more\n", ws.Gone.Requests, ws.Gone.Effects, visible.Line(string(ws.Workspace)))
+			_, err = fmt.Fprintf(w, "audit: ok, but of %d requests and %d effects in the trail of workspace %s "+
+				"the store has no record any more\n", ws.Gone.Requests, ws.Gone.Effects,
+				visible.Line(string(ws.Workspace)))
 		}
 	}
 	return err

@@ -24,7 +24,8 @@ func (c *verifyCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Recompute the audit chain and compare requests and effects with it",
-		Long: `Recompute every entry's hash and its link to the entry before, and compare every request and every effect with
+		Long: `Recompute every entry's hash and its link to the entry before, ` +
+			`and compare every request and every effect with
 what the trail says of it.
 
 A chain without a key shows accidents and careless edits. Whoever can write the store can also write a chain that

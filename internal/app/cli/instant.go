@@ -23,7 +23,8 @@ func readInstant(value string, now time.Time) (time.Time, error) {
 	if back, err := readDuration(value); err == nil && back >= 0 {
 		return now.Add(-back), nil
 	}
-	return time.Time{}, fmt.Errorf("it is a date and time as in RFC 3339, such as %s, or how long ago, such as 24h or 7d",
+	return time.Time{}, fmt.Errorf(
+		"it is a date and time as in RFC 3339, such as %s, or how long ago, such as 24h or 7d",
 		now.UTC().Format(time.RFC3339))
 }
 

@@ -23,7 +23,8 @@ func (c *replayCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay ID… | --all",
 		Short: "Put what was given up back into the outbox",
-		Long: `Put dead letters back into the outbox, by their IDs or all of them, so that their delivery is tried again.
+		Long: `Put dead letters back into the outbox, by their IDs or all of them, ` +
+			`so that their delivery is tried again.
 
 Mend first what kept them from being delivered, as "outbox list" says it. A card shows its request as it stands when
 it is delivered. While no bot runs, the next one delivers them.`,

@@ -22,8 +22,8 @@ func newOutbox(t *testing.T, n int) *control.Local {
 		for i := range n {
 			letter := &approvals.Notification{
 				Workspace: "T1", ID: approvals.NotificationID(fmt.Sprintf("ntf_%03d", i)), Kind: approvals.NotifyAnswer,
-				Place: approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}, Run: "run_1", Text: "the secret plan",
-				Created: asked, Dead: settled, Why: "not_in_\x1bchannel",
+				Place: approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}, Run: "run_1",
+				Text: "the secret plan", Created: asked, Dead: settled, Why: "not_in_\x1bchannel",
 			}
 			if i == 1 {
 				letter.Kind, letter.Request, letter.Copy = approvals.NotifyNotice, "req_1", "dm:U7"

@@ -40,7 +40,9 @@ func tricky(text string) *approvals.Request {
 			Standing: &approvals.StandingAnswer{Request: approvals.RequestID(text)}}},
 		Created: time.Now(), Outcome: approvals.Outcome(text), CancelledBy: approvals.UserID("T1/" + text),
 		Supersedes: approvals.RequestID(text), SupersededBy: approvals.RequestID(text),
-	}, RequestContent: approvals.RequestContent{Arguments: arguments, Facts: []string{text}, Explanation: []string{text}}}
+	}, RequestContent: approvals.RequestContent{
+		Arguments: arguments, Facts: []string{text}, Explanation: []string{text}},
+	}
 }
 
 // TestTerminalIsNotTricked prints what others wrote in every way there is: nothing in it has an effect.

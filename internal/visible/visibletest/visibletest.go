@@ -53,8 +53,9 @@ func Original(t interface{ Fatalf(string, ...any) }, s string) string {
 func Hostile() *rapid.Generator[string] {
 	return rapid.StringOf(rapid.OneOf(
 		rapid.RuneFrom([]rune(`\u{}#*5C "'`+"\n\t\r `<>&@!:|*_~")),
-		rapid.RuneFrom([]rune{0x202E, 0x200B, 0x2066, 0xFE0F, 0xE0041, 0x301, 0x489, 0xA0, 0x3164, 0x2800, 0xFFFD, 0x1F600,
-			'é'}),
+		rapid.RuneFrom([]rune{
+			0x202E, 0x200B, 0x2066, 0xFE0F, 0xE0041, 0x301, 0x489, 0xA0, 0x3164, 0x2800, 0xFFFD, 0x1F600, 'é',
+		}),
 		rapid.Rune(),
 	))
 }
