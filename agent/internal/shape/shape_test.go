@@ -27,7 +27,8 @@ func TestShape(t *testing.T) {
 		Properties map[string]any
 		Required   []string
 	}
-	if err := json.Unmarshal(s.Schema(), &schema); err != nil || len(schema.Properties) != 4 || len(schema.Required) != 4 {
+	err = json.Unmarshal(s.Schema(), &schema)
+	if err != nil || len(schema.Properties) != 4 || len(schema.Required) != 4 {
 		t.Errorf("%s: %v", s.Schema(), err)
 	}
 	for arguments, want := range map[string]string{
