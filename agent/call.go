@@ -58,6 +58,7 @@ type call struct {
 	recorded bool
 	// carriedOut says, beside recorded, that it has been carried out, although its output cannot be used.
 	carriedOut bool
+	effectID   string          // ToolCall.EffectID, once somebody needed it
 	written    json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 

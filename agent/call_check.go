@@ -86,6 +86,8 @@ func (d *decision) check(c *call) string {
 		return "its decision does not fit its question"
 	case d.Arguments != nil && !isCanonical(d.Arguments):
 		return "its decision holds arguments that are not usable"
+	case d.Output != nil && d.Output.Native != nil:
+		return "its decision holds an output that nobody can have given"
 	case d.Approve && d.Message != nil:
 		return "an approval has no message"
 	}

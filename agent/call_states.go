@@ -149,7 +149,8 @@ func (c *call) keep(m members) {
 	own := *c
 	*c = call{ID: own.ID, Tool: own.Tool, State: own.State}
 	if m&hasBinding != 0 {
-		c.Definition, c.Digest, c.recorded, c.written = own.Definition, own.Digest, own.recorded, own.written
+		c.Definition, c.Digest, c.written = own.Definition, own.Digest, own.written
+		c.recorded, c.effectID = own.recorded, own.effectID
 	}
 	keep(m, hasKind, &c.Kind, own.Kind)
 	keep(m, hasProblem, &c.Problem, own.Problem)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"strconv"
 )
 
@@ -93,34 +92,27 @@ func (d Digest) Call(canonical []byte, preconditions ...string) Digest {
 	return h.sum()
 }
 
-// parts hashes a list of texts, each preceded by its length, under a name for the kind of list.
-type parts struct{ hash.Hash }
+// parts collects a list of texts to be hashed, each preceded by its length, under a name for the kind of list.
+type parts struct{ text []byte }
 
-func newParts(domain string) parts {
-	p := parts{sha256.New()}
+func newParts(domain string) *parts {
+	p := &parts{make([]byte, 0, 512)}
 	p.add(domain)
 	return p
 }
 
-func (p parts) count(n int) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n))
-	p.Write(b[:])
-}
+func (p *parts) count(n int) { p.text = binary.BigEndian.AppendUint64(p.text, uint64(n)) }
 
-func (p parts) list(texts []string) {
+func (p *parts) list(texts []string) {
 	p.count(len(texts))
 	for _, s := range texts {
 		p.add(s)
 	}
 }
 
-func (p parts) add(s string) {
+func (p *parts) add(s string) {
 	p.count(len(s))
-	p.Write([]byte(s))
+	p.text = append(p.text, s...)
 }
 
-func (p parts) sum() (d Digest) {
-	p.Sum(d[:0])
-	return d
-}
+func (p *parts) sum() Digest { return sha256.Sum256(p.text) }

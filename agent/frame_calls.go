@@ -129,6 +129,9 @@ func (f *frame) tools() *toolbox {
 
 // toolCall returns the call as gates, tools and people see it. Nothing in it is shared.
 func (f *frame) toolCall(c *call) ToolCall {
+	if c.effectID == "" {
+		c.effectID = f.effectID(c.ID)
+	}
 	name := c.Tool
 	if it := f.callItem(c); it.Type == ItemMCPApprovalRequest {
 		name = it.Server + "." + it.Name
@@ -141,7 +144,7 @@ func (f *frame) toolCall(c *call) ToolCall {
 		Agent:      f.agent,
 		Path:       f.path(),
 		Turn:       f.turn,
-		EffectID:   f.effectID(c.ID),
+		EffectID:   c.effectID,
 		AskedAgain: c.AskedAgain,
 	}
 }

@@ -49,17 +49,17 @@ type matter struct {
 // consider decides about every call that has no output yet. What the application's code has to say is asked for all
 // of them side by side, as often as something has to be known; the steps are then taken in the order of the calls.
 func (l *loop) consider(ctx context.Context, fresh bool) (*batch, error) {
-	var open []*matter
+	open := make([]matter, 0, len(l.frame.calls))
 	for _, c := range l.frame.calls {
 		if c.State != callDone {
-			open = append(open, &matter{call: c, tool: l.frame.tool(c), valid: fresh && c.phase() == callNew})
+			open = append(open, matter{call: c, tool: l.frame.tool(c), valid: fresh && c.phase() == callNew})
 		}
 	}
 	for {
 		var queries []query
-		for _, m := range open {
-			l.decide(m)
-			if q, ok := l.query(ctx, m); ok {
+		for i := range open {
+			l.decide(&open[i])
+			if q, ok := l.query(ctx, &open[i]); ok {
 				queries = append(queries, q)
 			}
 		}
@@ -71,8 +71,8 @@ func (l *loop) consider(ctx context.Context, fresh bool) (*batch, error) {
 		}
 	}
 	var b batch
-	for _, m := range open {
-		if err := l.take(&b, m); err != nil {
+	for i := range open {
+		if err := l.take(&b, &open[i]); err != nil {
 			return nil, err
 		}
 	}

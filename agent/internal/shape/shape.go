@@ -91,7 +91,8 @@ func (b *shapeBuilder) build(t reflect.Type) (*Shape, error) {
 	case t == typeTime:
 		return &Shape{kind: shapeString, format: "date-time", text: decodesText(t)}, nil
 	case t == typeDuration:
-		return nil, b.refuse("a time.Duration counts nanoseconds, which no model expects; use a number with a unit in its name, or a string")
+		return nil, b.refuse("a time.Duration counts nanoseconds, which no model expects; " +
+			"use a number with a unit in its name, or a string")
 	case t == typeNumber:
 		return &Shape{kind: shapeNumber, number: reflect.TypeFor[float64]()}, nil
 	case t == typeRaw || reflect.PointerTo(t).Implements(typeUnmarshaler):
@@ -186,7 +187,8 @@ func structBehind(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t == typeTime || reflect.PointerTo(t).Implements(typeUnmarshaler) || reflect.PointerTo(t).Implements(typeText) {
+	p := reflect.PointerTo(t)
+	if t.Kind() != reflect.Struct || t == typeTime || p.Implements(typeUnmarshaler) || p.Implements(typeText) {
 		return nil
 	}
 	return t
