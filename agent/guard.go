@@ -44,10 +44,12 @@ func (a *Agent) checkGuardrails() error {
 	return nil
 }
 
-// judge calls a guardrail. Its error, and a panic, end the run.
-func (l *loop) judge(ctx context.Context, name string, check func() (Verdict, error)) (v Verdict, err error) {
+// judge calls a guardrail, of a tool about the call in view. Its error, and a panic, end the run.
+func (l *loop) judge(
+	ctx context.Context, name string, view *ToolCall, check func(context.Context) (Verdict, error),
+) (v Verdict, err error) {
 	err = l.safely(ctx, "guardrail", name, func() (err error) {
-		v, err = check()
+		v, err = l.traceGuardrail(ctx, name, view, check)
 		return err
 	})
 	v.Message = validText(v.Message)
@@ -76,7 +78,7 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 				continue
 			}
 			own := view.clone()
-			v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own) })
+			v, err = l.judge(ctx, g.Name, &own, func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) })
 			switch name = g.Name; {
 			case err != nil:
 				return err
@@ -107,7 +109,7 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects bool) {
 	for _, g := range j.tool.InputGuardrails {
 		own := j.view.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own) })
+		v, err := l.judge(ctx, g.Name, &own, func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) })
 		switch {
 		case err != nil:
 			return objection{step: stop(err)}, true
@@ -130,7 +132,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step 
 	output.Text = validText(output.Text)
 	for _, g := range j.tool.OutputGuardrails {
 		own := j.view.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own, output) })
+		v, err := l.judge(ctx, g.Name, &own, func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own, output) })
 		if err == nil && v.Action != Allow && v.Action != Replace {
 			err = l.tripped(g.Name, j.tool.Name, v)
 		}
@@ -161,7 +163,8 @@ func (l *loop) admit(ctx context.Context) error {
 		return nil
 	}
 	for _, g := range l.agent.InputGuardrails {
-		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }); err != nil {
+		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, l.agent, input) }
+		if err := l.guardAgent(ctx, g.Name, check); err != nil {
 			return err
 		}
 	}
@@ -179,10 +182,10 @@ func (l *loop) admit(ctx context.Context) error {
 }
 
 // guardAgent runs a guardrail of the agent, which can only allow what it sees or end the run.
-func (l *loop) guardAgent(ctx context.Context, name string, check func() (Verdict, error)) error {
+func (l *loop) guardAgent(ctx context.Context, name string, check func(context.Context) (Verdict, error)) error {
 	var v Verdict
 	err := l.ask(ctx, "guardrail", name, func() (err error) {
-		v, err = l.judge(ctx, name, check)
+		v, err = l.judge(ctx, name, nil, check)
 		return err
 	})
 	if err == nil && v.Action != Allow {
@@ -207,7 +210,8 @@ func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {
-		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
+		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, l.agent, answer) }
+		if err := l.guardAgent(ctx, g.Name, check); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,8 @@ func (h *stateHead) check() error {
 		return h.bad("/id", "it is empty")
 	case len(h.Path) != 1 || h.Path[0] == "":
 		return h.bad("/path", "it does not name an agent")
+	case len(h.Trace) > maxLink:
+		return h.bad("/trace", "it is too long")
 	case h.Frames < 0:
 		return h.bad("/frames", "it is negative")
 	case min(u.Requests, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.TotalTokens) < 0:

@@ -17,9 +17,11 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
+//	3  what refers to the spans of a tracing system
 const (
 	stateVersion1 = 1
-	stateVersion  = 2
+	stateVersion2 = 2
+	stateVersion  = 3
 )
 
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
@@ -38,6 +40,7 @@ type stateHead struct {
 	Frames   int         `json:"frames,omitempty"`
 	Session  sessionMark `json:"session"`
 	Server   *serverMark `json:"conversation,omitempty"`
+	Trace    string      `json:"trace,omitempty"`
 	Calls    []*call     `json:"calls,omitempty"`
 	Always   []standing  `json:"always,omitempty"`
 	Pending  []Item      `json:"pending_input,omitempty"`
@@ -65,11 +68,14 @@ func (s *RunState) head() *stateHead {
 	f := s.frame
 	h := &stateHead{
 		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
-		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
+		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server, Trace: s.trace,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
 	}
-	if h.newer(f.otherCalls()) {
+	switch {
+	case h.Trace != "":
 		h.Version = stateVersion
+	case h.newer(f.otherCalls()):
+		h.Version = stateVersion2
 	}
 	return h
 }
