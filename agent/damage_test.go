@@ -1,5 +1,7 @@
 package agent_test
 
+import "strings"
+
 // The calls of frozen states that damage below leaves alone.
 const (
 	nestedPay = `"tool":"pay","kind":"function","state":"waiting"`
