@@ -69,6 +69,7 @@ func (x *execution) traceRun(
 	start := SpanStart{Kind: SpanRun, Name: s.frame.agent, Attrs: []slog.Attr{
 		slog.String(AttrRun, s.id), slog.String(AttrAgent, s.frame.agent),
 	}, Links: x.links()}
+	start.Attrs = x.addModel(ctx, start.Attrs, s.graph[s.frame.agent], nil)
 	if s.server != nil && s.server.ID != "" {
 		start.Attrs = append(start.Attrs, slog.String(AttrConversation, s.server.ID))
 	}
@@ -137,14 +138,10 @@ func (l *loop) traceModel(ctx context.Context, model Model, req *ModelRequest) (
 	}
 	_, streams := model.(StreamModel)
 	s := SpanStart{Kind: SpanModel, Attrs: l.about(l.frame.turn + 1)}
-	var provider string
-	provider, s.Name = l.modelName(ctx, model)
-	for _, a := range []slog.Attr{
-		slog.String(AttrProvider, provider), slog.String(AttrModel, s.Name), slog.String(AttrConversation, req.Conversation),
-	} {
-		if a.Value.String() != "" {
-			s.Attrs = append(s.Attrs, a)
-		}
+	_, s.Name = l.modelName(ctx, l.agent, model)
+	s.Attrs = l.addModel(ctx, s.Attrs, l.agent, model)
+	if req.Conversation != "" {
+		s.Attrs = append(s.Attrs, slog.String(AttrConversation, req.Conversation))
 	}
 	if l.events != nil && streams {
 		s.Attrs = append(s.Attrs, slog.Bool(AttrStream, true))
@@ -165,15 +162,27 @@ func (l *loop) traceModel(ctx context.Context, model Model, req *ModelRequest) (
 
 // modelName asks the model for its name, and the agent's own model where Runner.ModelOf has put another around it that
 // does not tell.
-func (l *loop) modelName(ctx context.Context, model Model) (provider, name string) {
+func (x *execution) modelName(ctx context.Context, a *Agent, model Model) (provider, name string) {
 	named, ok := model.(ModelNamer)
 	if !ok {
-		named, ok = l.agent.Model.(ModelNamer)
+		named, ok = a.Model.(ModelNamer)
 	}
 	if ok {
-		l.guardTracer(ctx, func() { provider, name = named.ModelName() })
+		x.guardTracer(ctx, func() { provider, name = named.ModelName() })
 	}
 	return provider, name
+}
+
+// addModel adds the names of an agent's model, as far as it tells them.
+func (x *execution) addModel(ctx context.Context, attrs []slog.Attr, a *Agent, model Model) []slog.Attr {
+	provider, name := x.modelName(ctx, a, model)
+	if provider != "" {
+		attrs = append(attrs, slog.String(AttrProvider, provider))
+	}
+	if name != "" {
+		attrs = append(attrs, slog.String(AttrModel, name))
+	}
+	return attrs
 }
 
 func tokens(u Usage) []slog.Attr {

@@ -156,6 +156,7 @@ func (l *loop) runInside(ctx context.Context, view *ToolCall) (err error) {
 	s := SpanStart{Kind: SpanAgent, Name: l.agent.Name, Attrs: []slog.Attr{
 		slog.String(AttrAgent, l.agent.Name), slog.String(AttrTool, view.Tool), slog.String(AttrCall, view.ID),
 	}}
+	s.Attrs = l.addModel(ctx, s.Attrs, l.agent, nil)
 	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
 		err = l.run(ctx)
 		return ended(err, slog.Int(AttrQuestions, len(l.frame.questions(nil, unanswered))))

@@ -47,11 +47,11 @@ type SpanKind string
 
 // The kinds of spans. What is listed with each are the keys of its attributes; those that do not apply are left out.
 const (
-	// SpanRun is one Run or Resume. It links to the run's span before, when the state was resumed. Run, agent,
-	// conversation; at its end questions, and the tokens of this Run or Resume.
+	// SpanRun is one Run or Resume. It links to the run's span before, when the state was resumed. Run, agent, provider,
+	// model, conversation; at its end questions, and the tokens of this Run or Resume.
 	SpanRun SpanKind = "run"
-	// SpanAgent is the conversation of an agent that is used as a tool, as far as it gets at a time. Agent, tool, call; at
-	// its end questions.
+	// SpanAgent is the conversation of an agent that is used as a tool, as far as it gets at a time. Agent,
+	// provider, model, tool, call; at its end questions.
 	SpanAgent SpanKind = "agent"
 	// SpanTurn is a model call with the calls that it leads to, or what is left to do about those calls after a pause.
 	// Agent, turn.
