@@ -15,6 +15,7 @@
 //   - Calls that need no approval run at once, in parallel, also when siblings wait. The model is called again only
 //     when no call of the turn is open.
 //   - With a [Journal], an effect happens at most once even when the process dies between the effect and its record.
+//   - A [Tracer] is told what takes how long, and of questions and answers, and never gets arguments, outputs or texts.
 //
 // The package imports the standard library only, knows no storage and no chat platform, and starts no goroutine that
 // outlives a call.

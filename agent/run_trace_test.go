@@ -14,10 +14,12 @@ func TestNoTracerNoCost(t *testing.T) {
 	s := newState("run_1", &Agent{Name: "ops"}, graph{"ops": {Name: "ops"}}, 1)
 	l := (&execution{Runner: &Runner{}, state: s, base: slog.New(slog.DiscardHandler)}).loop(s.frame)
 	j, c, work := &job{}, &call{State: callWaiting}, func(context.Context) (bool, error) { return false, nil }
+	invoke := func(context.Context) (ToolOutput, error) { return ToolOutput{Text: j.id}, nil }
+	check := func(context.Context) (Verdict, error) { return Verdict{Message: j.id}, nil }
 	allocs := testing.AllocsPerRun(100, func() {
 		_, _ = l.traceTurn(t.Context(), 1, work)
-		_, _ = l.traceTool(t.Context(), j, func(context.Context) (ToolOutput, error) { return ToolOutput{Text: j.id}, nil })
-		_, _ = l.traceGuardrail(t.Context(), "", &j.view, func(context.Context) (Verdict, error) { return Verdict{Message: j.id}, nil })
+		_, _ = l.traceTool(t.Context(), j, invoke)
+		_, _ = l.traceGuardrail(t.Context(), "", &j.view, check)
 		_ = l.traceHandoff(t.Context(), func(context.Context) error { return nil })
 		l.traceQuestion(t.Context(), c, step{act: actAsk})
 		l.traceAnswer(t.Context(), c)

@@ -23,26 +23,31 @@ import (
 func tracedAgent() *agent.Agent {
 	tool := func(name string, fn func(*agent.ToolCall) (agent.ToolOutput, error)) agent.Tool {
 		return agent.Tool{
-			Name: name, Parameters: json.RawMessage(`{"type":"object"}`), Validate: func(json.RawMessage) error { return nil },
-			Invoke: func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) { return fn(c) },
+			Name: name, Parameters: json.RawMessage(`{"type":"object"}`),
+			Validate: func(json.RawMessage) error { return nil },
+			Invoke:   func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) { return fn(c) },
 		}
 	}
 	output := func(*agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{Text: "CANARY output"}, nil }
 	pay, look := tool("pay", output), tool("look", output)
 	pay.NeedsApproval = agent.AlwaysAsk
-	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+	limit := func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
 		return agent.Verdict{Message: "CANARY verdict"}, nil
-	}}}
-	look.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "mask", Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
+	}
+	mask := func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
 		return agent.Verdict{Action: agent.Replace, Message: "CANARY mask"}, nil
-	}}}
+	}
+	polite := func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) { return agent.Verdict{}, nil }
+	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: limit}}
+	look.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "mask", Check: mask}}
 	fail := tool("fail", func(*agent.ToolCall) (agent.ToolOutput, error) {
 		return agent.ToolOutput{}, errors.New("CANARY failure")
 	})
 	const arguments = `{"secret":"CANARY argument"}`
 	clerk := &agent.Agent{Name: "clerk", Tools: []agent.Tool{pay}, Model: scripted.New(
 		scripted.Calls(scripted.Call("n1", "pay", arguments)), scripted.Say("CANARY inside"))}
-	closer := &agent.Agent{Name: "closer", Instructions: "CANARY", Model: scripted.New(scripted.Step{}, scripted.Step{}, scripted.Say("CANARY answer"))}
+	closer := &agent.Agent{Name: "closer", Instructions: "CANARY", Model: scripted.New(
+		scripted.Step{}, scripted.Step{}, scripted.Say("CANARY answer"))}
 	first := scripted.Calls(
 		agent.Item{Type: agent.ItemReasoning, Text: "CANARY thought"},
 		scripted.Call("c1", "pay", arguments), scripted.Call("c2", "look", arguments), scripted.Call("c3", "fail", arguments),
@@ -50,11 +55,9 @@ func tracedAgent() *agent.Agent {
 	first.Usage = agent.Usage{InputTokens: 100, CachedTokens: 60, OutputTokens: 20, ReasoningTokens: 5}
 	return &agent.Agent{
 		Name: "ops", Instructions: "CANARY instructions", Tools: []agent.Tool{pay, look, fail, clerk.AsTool("clerk", "CANARY")},
-		Handoffs: []agent.Handoff{{Agent: closer}},
-		InputGuardrails: []agent.InputGuardrail{{Name: "polite", Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
-			return agent.Verdict{}, nil
-		}}},
-		Model: scripted.New(first, scripted.Calls(scripted.Call("c6", "transfer_to_closer", `{}`))),
+		Handoffs:        []agent.Handoff{{Agent: closer}},
+		InputGuardrails: []agent.InputGuardrail{{Name: "polite", Check: polite}},
+		Model:           scripted.New(first, scripted.Calls(scripted.Call("c6", "transfer_to_closer", `{}`))),
 	}
 }
 
@@ -330,7 +333,8 @@ func (named) ModelName() (provider, model string) { return "openai", "gpt" }
 func TestTraceModelName(t *testing.T) {
 	t.Parallel()
 	a := &agent.Agent{Name: "ops", Model: named{scripted.New(scripted.Say("Done."))}}
-	for _, modelOf := range []func(*agent.Agent) agent.Model{nil, func(a *agent.Agent) agent.Model { return struct{ agent.Model }{a.Model} }} {
+	wrapped := func(a *agent.Agent) agent.Model { return struct{ agent.Model }{a.Model} }
+	for _, modelOf := range []func(*agent.Agent) agent.Model{nil, wrapped} {
 		tr := newTrail("")
 		r := &agent.Runner{Tracer: tr, ModelOf: modelOf}
 		_, err := r.Run(t.Context(), a, nil, agent.RunOptions{})

@@ -79,7 +79,7 @@ func (d *drawing) draw(b *strings.Builder, s sdktrace.ReadOnlySpan, indent strin
 	}
 	fmt.Fprintln(b)
 	for _, a := range s.Attributes() {
-		fmt.Fprintf(b, "%s    %s = %s\n", indent, a.Key, a.Value.Emit())
+		fmt.Fprintf(b, "%s    %s = %s\n", indent, a.Key, a.Value.String())
 	}
 	if status := s.Status(); status.Code != 0 {
 		fmt.Fprintf(b, "%s    status %s %s\n", indent, status.Code, status.Description)
@@ -112,9 +112,10 @@ func (model) ModelName() (provider, name string) { return "openai", "gpt-x" }
 func desk() *agent.Agent {
 	pay := agent.NewTool("pay", "CANARY", func(context.Context, arguments) (string, error) { return "CANARY paid", nil })
 	pay.NeedsApproval = agent.AlwaysAsk
-	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+	limit := func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
 		return agent.Verdict{Message: "CANARY"}, nil
-	}}}
+	}
+	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: limit}}
 	fail := agent.NewTool("fail", "CANARY", func(context.Context, arguments) (string, error) { return "", errors.New("CANARY") })
 	clerk := &agent.Agent{Name: "clerk", Instructions: "CANARY", Tools: []agent.Tool{pay}, Model: model{scripted.New(
 		scripted.Calls(scripted.Call("n1", "pay", secret)), scripted.Say("CANARY inside"))}}
@@ -193,7 +194,7 @@ func TestLinks(t *testing.T) {
 		}
 		for _, l := range s.Links() {
 			linked++
-			if l.SpanContext.TraceID() != root.TraceID() || l.SpanContext.SpanID() != root.SpanID() || !l.SpanContext.IsSampled() {
+			if c := l.SpanContext; c.TraceID() != root.TraceID() || c.SpanID() != root.SpanID() || !c.IsSampled() {
 				t.Errorf("%s links to %v, not to the run %v", s.Name(), l.SpanContext, root)
 			}
 		}

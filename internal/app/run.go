@@ -21,10 +21,10 @@ import (
 
 // The bounds of a start and of an end.
 const (
-	startTimeout = 5 * time.Second // for Slack to say what it thinks of a token
-	drainTimeout = 5 * time.Second // for what is under way when the program is told to stop
-	toolDrain    = 3 * time.Second // for tools that run then
-	traceDrain   = time.Second     // for the traces that are left, within drainTimeout
+	startTimeout = 5 * time.Second        // for Slack to say what it thinks of a token
+	drainTimeout = 5 * time.Second        // for what is under way when the program is told to stop
+	toolDrain    = 3 * time.Second        // for tools that run then
+	traceDrain   = 800 * time.Millisecond // for the traces that are left, when all else has ended
 )
 
 // headroom is how much more than twice of what is in use the heap may hold before it is collected. What the bot keeps

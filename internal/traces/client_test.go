@@ -49,7 +49,8 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
-	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(strings.NewReader("CANARY")), Request: r}, nil
+	rest := io.NopCloser(strings.NewReader("CANARY"))
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: rest, Request: r}, nil
 }
 
 var spans = []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{Name: "one"}}}}}}
