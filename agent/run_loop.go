@@ -25,7 +25,8 @@ type execution struct {
 	delta   int // items that checkpoints have covered
 	events  func(Event)
 	touched touching
-	earlier string // what refers to the span of the run before this Resume
+	earlier string         // what refers to the span of the run before this Resume
+	asked   map[*call]bool // calls whose question is in this span of the run, where there is a tracer
 }
 
 // loop runs one conversation of an execution.

@@ -59,6 +59,10 @@ func (l *loop) traceQuestion(ctx context.Context, c *call, s step) {
 	if l.Tracer == nil || s.act != actAsk {
 		return
 	}
+	if l.asked == nil {
+		l.asked = make(map[*call]bool)
+	}
+	l.asked[c] = true
 	l.moment(ctx, SpanStart{Kind: SpanQuestion, Name: c.Tool, Attrs: l.aboutQuestion(c)})
 }
 
@@ -75,7 +79,11 @@ func (l *loop) traceAnswer(ctx context.Context, c *call) {
 	if how.standing() {
 		attrs = append(attrs, slog.Bool(AttrAlways, true))
 	}
-	l.moment(ctx, SpanStart{Kind: SpanAnswer, Name: c.Tool, Attrs: attrs, Links: l.links()})
+	s := SpanStart{Kind: SpanAnswer, Name: c.Tool, Attrs: attrs}
+	if !l.asked[c] {
+		s.Links = l.links()
+	}
+	l.moment(ctx, s)
 }
 
 func (l *loop) aboutQuestion(c *call) []slog.Attr {

@@ -62,7 +62,7 @@ const (
 	// kind, call, interruption, always; verdict: free, review (free, to be looked at afterwards) or approved.
 	SpanTool SpanKind = "tool"
 	// SpanQuestion is the moment in which people are asked about a call, and SpanAnswer the one in which the run goes on
-	// with their answer; it links to the run's span before. Agent, turn, tool, tool kind, call, interruption, question,
+	// with their answer; it links to the run's span before, if they were asked there. Agent, turn, tool, tool kind, call, interruption, question,
 	// attempt; of an answer also always, and verdict: approved, rejected, or output (people told what came of the call).
 	SpanQuestion SpanKind = "question"
 	SpanAnswer   SpanKind = "answer"

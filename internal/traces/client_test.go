@@ -176,7 +176,9 @@ func TestClose(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			p.Close(ctx)
-			if took := time.Since(c.started); len(c.bodies) != 1 || took > time.Second || silent != (took == time.Second) {
+			took := time.Since(c.started)
+			synctest.Wait() // what was being sent has been cancelled
+			if len(c.bodies) != 1 || took > time.Second || silent != (took == time.Second) {
 				t.Errorf("silent %v: %d requests in %v", silent, len(c.bodies), took)
 			}
 			var got tracepb.TracesData
