@@ -35,7 +35,7 @@ lint: ## gofmt, vet, staticcheck, go.mod in order
 
 .PHONY: golden
 golden: ## rewrite the golden files after reading the difference
-	go test ./bot ./agent ./agent/shelltool -update
+	go test ./bot ./agent ./agent/oteltrace ./agent/shelltool -update
 
 .PHONY: fuzz
 fuzz: ## half a minute of every fuzz target

@@ -58,9 +58,10 @@ var arrows = []struct {
 		"agent/rawtool"}},
 	{"internal/lineage", nil},
 	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
+	{"internal/traces", []string{"agent", "agent/oteltrace"}},
 	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
-	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage", "bot",
-		"store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
+	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
+		"internal/traces", "bot", "store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
 	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
 		"internal/demo", "internal/lineage", "internal/visible", "internal/humanize", "bot", "store", "approvals",
 		"agent"}},
@@ -209,7 +210,8 @@ var heavy = map[string]string{
 		"every type",
 	"html/template": "it calls methods by name, so the linker keeps every exported method of " +
 		"every type",
-	"github.com/openai/openai-go/v3": "it has clients for everything; its package responses has what we need",
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": "it brings gRPC, and text/template with it",
+	"github.com/openai/openai-go/v3":                                  "it has clients for everything; its package responses has what we need",
 }
 
 // TestNothingHeavy keeps the program small. Tests and benchmarks may use what they like.

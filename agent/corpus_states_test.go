@@ -13,7 +13,7 @@ import (
 // makeState makes a state of a run of the agent.
 type makeState = func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState
 
-// agentStates are the states of version 2, and how they were made.
+// agentStates are the states of the later versions, and how they were made.
 var agentStates = map[string]makeState{
 	"v2-nested": begin,
 	"v2-nested-decided": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
@@ -128,6 +128,12 @@ var agentStates = map[string]makeState{
 			return "", false, errors.New("out of order")
 		}}
 		return failing(t, a, r)
+	},
+	"v3-traced": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		r.Tracer = newTrail("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		s := begin(t, a, r)
+		must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{}))
+		return s
 	},
 	"v2-answer": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		a.OutputGuardrails = []agent.OutputGuardrail{{Name: "down", Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {

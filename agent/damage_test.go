@@ -1,5 +1,7 @@
 package agent_test
 
+import "strings"
+
 // The calls of frozen states that damage below leaves alone.
 const (
 	nestedPay = `"tool":"pay","kind":"function","state":"waiting"`
@@ -10,6 +12,9 @@ const (
 var agentDamage = []damaged{
 	{"v2-said-to-be-v1", "v2-nested", `"version":2`, `"version":1`},
 	{"v2-facts-in-v1", "v2-facts", `"version":2`, `"version":1`},
+	{"v3-said-to-be-v2", "v3-traced", `"version":3`, `"version":2`},
+	{"v3-trace-too-long", "v3-traced", `"trace":"`, `"trace":"` + strings.Repeat("CANARY", 100)},
+	{"v3-trace-empty", "v3-traced", `"trace":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`, `"trace":""`},
 	{"v2-null-call", "v2-nested", `"calls":[{"id":"c1"`, `"calls":[null,{"id":"c1"`},
 	{"v2-null-nested-call", "v2-nested", `"calls":[{"id":"n1"`, `"calls":[null,{"id":"n1"`},
 	{"v2-frames-negative", "v2-nested", `"frames":2`, `"frames":-2`},

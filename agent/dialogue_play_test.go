@@ -160,7 +160,7 @@ func (d *dialogue) persist(w []string) []string {
 		old := d.runner
 		d.runner = &agent.Runner{
 			MaxParallelCalls: old.MaxParallelCalls, Journal: old.Journal, RejectionMessage: old.RejectionMessage,
-			ModelOf: old.ModelOf, Hooks: old.Hooks,
+			ModelOf: old.ModelOf, Hooks: old.Hooks, Tracer: old.Tracer,
 		}
 	default:
 		d.setup(w)

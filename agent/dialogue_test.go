@@ -45,7 +45,7 @@ func TestDialogues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, string(data))
+			got := play(t, string(data), nil)
 			if got == string(data) {
 				return
 			}
@@ -60,8 +60,8 @@ func TestDialogues(t *testing.T) {
 	}
 }
 
-// play plays a dialogue and returns it with what really happened.
-func play(t *testing.T, text string) string {
+// play plays a dialogue, followed by the tracer if there is one, and returns it with what really happened.
+func play(t *testing.T, text string, tracer agent.Tracer) string {
 	t.Helper()
 	archive := txtar.Parse([]byte(text))
 	d := &dialogue{
@@ -69,7 +69,7 @@ func play(t *testing.T, text string) string {
 		agents: map[string]*agent.Agent{},
 		models: models(t, archive),
 		sets:   map[string]*testToolset{},
-		runner: &agent.Runner{},
+		runner: &agent.Runner{Tracer: tracer},
 	}
 	d.agent = &agent.Agent{Name: "ops", Model: d.models["ops"]}
 	d.agents["ops"], d.current = d.agent, d.agent

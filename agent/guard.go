@@ -43,11 +43,13 @@ func (a *Agent) checkGuardrails() error {
 	return nil
 }
 
-// judge calls a guardrail, without the lock, and keeps what it says; in says which it is. Its error, and a panic, end
-// the run.
-func (l *loop) judge(ctx context.Context, in GuardrailResult, check func() (Verdict, error)) (v Verdict, err error) {
+// judge calls a guardrail, without the lock, and keeps what it says; in says which it is, and view is the call that one
+// of a tool looks at. Its error, and a panic, end the run.
+func (l *loop) judge(
+	ctx context.Context, in GuardrailResult, view *ToolCall, check func(context.Context) (Verdict, error),
+) (v Verdict, err error) {
 	err = l.safely(ctx, "guardrail", in.Guardrail, func() (err error) {
-		v, err = check()
+		v, err = l.traceGuardrail(ctx, in.Guardrail, view, check)
 		return err
 	})
 	v.Message = shortText(v.Message)
@@ -90,8 +92,8 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 				continue
 			}
 			own := view.clone()
-			in := own.stage(StageToolInput, g.Name)
-			v, err = l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &own) })
+			check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) }
+			v, err = l.judge(ctx, own.stage(StageToolInput, g.Name), &own, check)
 			switch name = g.Name; {
 			case err != nil:
 				return err
@@ -122,8 +124,8 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects bool) {
 	for _, g := range j.tool.InputGuardrails {
 		own := j.view.clone()
-		in := own.stage(StageToolInput, g.Name)
-		v, err := l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &own) })
+		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) }
+		v, err := l.judge(ctx, own.stage(StageToolInput, g.Name), &own, check)
 		switch {
 		case err != nil:
 			return objection{step: stop(err)}, true
@@ -146,8 +148,8 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step 
 	output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
 	for _, g := range j.tool.OutputGuardrails {
 		own := j.view.clone()
-		in := own.stage(StageToolOutput, g.Name)
-		v, err := l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &own, output) })
+		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own, output) }
+		v, err := l.judge(ctx, own.stage(StageToolOutput, g.Name), &own, check)
 		if err == nil && v.Action != Allow && v.Action != Replace {
 			err = l.tripped(g.Name, j.tool.Name, v)
 		}
@@ -179,7 +181,8 @@ func (l *loop) admit(ctx context.Context) error {
 	}
 	for _, g := range l.agent.InputGuardrails {
 		in := GuardrailResult{Stage: StageInput, Guardrail: g.Name}
-		if err := l.guardAgent(ctx, in, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }); err != nil {
+		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, l.agent, input) }
+		if err := l.guardAgent(ctx, in, check); err != nil {
 			return err
 		}
 	}
@@ -197,10 +200,12 @@ func (l *loop) admit(ctx context.Context) error {
 }
 
 // guardAgent runs a guardrail of the agent, which can only allow what it sees or end the run.
-func (l *loop) guardAgent(ctx context.Context, in GuardrailResult, check func() (Verdict, error)) error {
+func (l *loop) guardAgent(
+	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
+) error {
 	var v Verdict
 	err := l.ask(ctx, "guardrail", in.Guardrail, func() (err error) {
-		v, err = l.judge(ctx, in, check)
+		v, err = l.judge(ctx, in, nil, check)
 		return err
 	})
 	if err == nil && v.Action != Allow {

@@ -34,7 +34,8 @@ func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 	}
 	for _, g := range l.agent.OutputGuardrails {
 		in := GuardrailResult{Stage: StageOutput, Guardrail: g.Name}
-		if err := l.guardAgent(ctx, in, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
+		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, l.agent, answer) }
+		if err := l.guardAgent(ctx, in, check); err != nil {
 			return err
 		}
 	}

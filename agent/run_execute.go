@@ -33,6 +33,7 @@ func (l *loop) execute(ctx context.Context, b *batch) error {
 		l.unlocked(func() { o = <-outcomes })
 		running--
 		l.record(b, o)
+		l.traceQuestion(ctx, o.job.call, o.step)
 		panicked = cmp.Or(panicked, o.panicked)
 		failed = joinErrors(failed, o.err)
 	}

@@ -25,6 +25,8 @@ type execution struct {
 	delta   int // items that checkpoints have covered
 	events  func(Event)
 	touched touching
+	earlier string         // what refers to the span of the run before this Resume
+	asked   map[*call]bool // calls whose question is in this span of the run, where there is a tracer
 
 	guardrails       []GuardrailResult // what guardrails said in this execution; under the state's lock
 	checkpointFailed bool
@@ -105,8 +107,17 @@ func (l *loop) advance(ctx context.Context) (waits bool, err error) {
 	case !l.turnsLeft() && (between || !l.agent.ToolUse.mayEnd(f.calls)):
 		return false, fmt.Errorf("%w: %d", ErrMaxTurns, l.maxTurns())
 	case !between:
-		return l.work(ctx, false)
+		return l.traceTurn(ctx, f.turn, l.goOn)
 	}
+	return l.traceTurn(ctx, f.turn+1, l.takeTurn)
+}
+
+// goOn settles what is left of the calls of a turn.
+func (l *loop) goOn(ctx context.Context) (waits bool, err error) { return l.work(ctx, false) }
+
+// takeTurn calls the model and settles what it calls.
+func (l *loop) takeTurn(ctx context.Context) (waits bool, err error) {
+	f := l.frame
 	if err := l.turn(ctx); err != nil {
 		return false, err
 	}
@@ -146,7 +157,7 @@ func (l *loop) work(ctx context.Context, fresh bool) (waits bool, err error) {
 	case f.waits():
 		return len(f.questions(nil, unanswered)) > 0, nil // an answer may have been recorded meanwhile
 	case !f.done(): // only handoffs are left
-		return false, l.handOver(ctx)
+		return false, l.traceHandoff(ctx, l.handOver)
 	}
 	return false, l.endTurn(ctx)
 }

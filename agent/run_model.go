@@ -69,16 +69,7 @@ func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelRespo
 	if l.ModelOf != nil {
 		model = l.ModelOf(l.agent)
 	}
-	streaming, ok := model.(StreamModel)
-	if l.events == nil || !ok {
-		resp, err = model.Respond(ctx, req)
-	} else {
-		path := l.frame.path()
-		resp, err = streaming.RespondStream(ctx, req, func(d ModelDelta) bool {
-			l.tell(ModelText{Path: path, ModelDelta: d})
-			return ctx.Err() == nil
-		})
-	}
+	resp, err = l.traceModel(ctx, model, req)
 	l.begins = false
 	if err == nil && resp != nil {
 		l.hook(ctx, func(h *Hooks) {
@@ -88,6 +79,19 @@ func (l *loop) respond(ctx context.Context, req *ModelRequest) (resp *ModelRespo
 		})
 	}
 	return resp, err
+}
+
+// callModel calls a model, as a stream where somebody follows the run.
+func (l *loop) callModel(ctx context.Context, model Model, req *ModelRequest) (*ModelResponse, error) {
+	streaming, ok := model.(StreamModel)
+	if l.events == nil || !ok {
+		return model.Respond(ctx, req)
+	}
+	path := l.frame.path()
+	return streaming.RespondStream(ctx, req, func(d ModelDelta) bool {
+		l.tell(ModelText{Path: path, ModelDelta: d})
+		return ctx.Err() == nil
+	})
 }
 
 func (l *loop) request() *ModelRequest {

@@ -19,7 +19,7 @@ func (l *loop) delegate(ctx context.Context, j *job) step {
 	l.state.mu.Lock()
 	defer l.state.mu.Unlock()
 	f := j.call.Nested
-	err := l.loop(f).run(ctx)
+	err := l.loop(f).runInside(ctx, &j.view)
 	switch {
 	case err != nil && endsUse(err) && ctx.Err() == nil && !f.mayHaveBegun():
 		if f.asksWhatBecame() {

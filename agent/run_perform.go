@@ -223,7 +223,9 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	var output ToolOutput
 	own := j.view.clone()
 	err := l.safely(toolCtx, "tool", j.tool.Name, func() (err error) {
-		output, err = j.tool.Invoke(toolCtx, &own)
+		output, err = l.traceTool(toolCtx, j, func(ctx context.Context) (ToolOutput, error) {
+			return j.tool.Invoke(ctx, &own)
+		})
 		return err
 	})
 	switch {

@@ -52,6 +52,7 @@ func (l *loop) consider(ctx context.Context, fresh bool) (*batch, error) {
 	open := make([]matter, 0, len(l.frame.calls))
 	for _, c := range l.frame.calls {
 		if c.State != callDone {
+			l.traceAnswer(ctx, c)
 			open = append(open, matter{call: c, tool: l.frame.tool(c), valid: fresh && c.phase() == callNew})
 		}
 	}
@@ -75,6 +76,7 @@ func (l *loop) consider(ctx context.Context, fresh bool) (*batch, error) {
 		if err := l.take(&b, &open[i]); err != nil {
 			return nil, err
 		}
+		l.traceQuestion(ctx, open[i].call, open[i].next)
 	}
 	return &b, nil
 }

@@ -37,6 +37,8 @@ type Runner struct {
 	Hooks *Hooks
 	// Logger receives operational messages, never arguments or outputs. Nil: none.
 	Logger *slog.Logger
+	// Tracer follows the runs for a tracing system; nil means none.
+	Tracer Tracer
 
 	memory memoryJournal
 }
@@ -125,12 +127,14 @@ func (x *execution) start(ctx context.Context, a *Agent, input []Item) (*Result,
 	if err := x.takeData(s); err != nil {
 		return nil, err
 	}
-	if err := x.open(ctx, s, input); err != nil {
-		return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
-	}
-	x.take(s)
-	x.delta = 0
-	return x.finish(x.run(ctx))
+	return x.traceRun(ctx, s, func(ctx context.Context) (*Result, error) {
+		if err := x.open(ctx, s, input); err != nil {
+			return nil, fmt.Errorf("start run of agent %q: %w", a.Name, err)
+		}
+		x.take(s)
+		x.delta = 0
+		return x.finish(x.run(ctx))
+	})
 }
 
 func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result, error) {
@@ -153,17 +157,19 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 			return nil, err
 		}
 	}
-	if err := s.bind(ctx, a, g); err != nil {
-		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
-	}
-	if err := x.takeData(s); err != nil {
-		return nil, err
-	}
-	if x.Journal == nil {
-		x.memory.resume(s.id, s.series)
-	}
-	x.take(s)
-	return x.finish(x.run(ctx))
+	return x.traceRun(ctx, s, func(ctx context.Context) (*Result, error) {
+		if err := s.bind(ctx, a, g); err != nil {
+			return nil, fmt.Errorf("resume run %s: %w", s.id, err)
+		}
+		if err := x.takeData(s); err != nil {
+			return nil, err
+		}
+		if x.Journal == nil {
+			x.memory.resume(s.id, s.series)
+		}
+		x.take(s)
+		return x.finish(x.run(ctx))
+	})
 }
 
 // take makes s the state that is worked on.

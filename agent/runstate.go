@@ -34,6 +34,7 @@ type RunState struct {
 	usage      Usage
 	session    sessionMark
 	server     *serverMark
+	trace      string // refers to the span of the last Run or Resume; see Span.Link
 	always     []standing
 	guardrails []GuardrailResult
 	pending    []Item // input that was added and that no model has seen

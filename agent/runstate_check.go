@@ -17,6 +17,8 @@ func (h *stateHead) check() error {
 		return h.bad("/context", "it is not what a run may have")
 	case h.Series < 0:
 		return h.bad("/series", "it is negative")
+	case len(h.Trace) > maxLink:
+		return h.bad("/trace", "it is too long")
 	case h.Frames < 0:
 		return h.bad("/frames", "it is negative")
 	case h.Usage.negative():

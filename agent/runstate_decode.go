@@ -197,7 +197,7 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	s := &RunState{
 		id: head.ID, series: head.Series, data: head.Context, root: root, graph: g, frames: head.Frames, usage: head.Usage,
 		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
-		guardrails: head.Guardrails,
+		guardrails: head.Guardrails, trace: head.Trace,
 	}
 	s.frame = &frame{
 		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,

@@ -19,7 +19,8 @@ import (
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
 //	3  which question a standing answer was given to, calls that a session has without their outputs,
 //	   runs that were given the id of another one, what guardrails said,
-//	   decisions of programs, what decided earlier calls, RunContext.Data, the usage of conversations inside
+//	   decisions of programs, what decided earlier calls, RunContext.Data, the usage of conversations inside,
+//	   what refers to the spans of a tracing system
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -44,6 +45,7 @@ type stateHead struct {
 	Frames     int               `json:"frames,omitempty"`
 	Session    sessionMark       `json:"session"`
 	Server     *serverMark       `json:"conversation,omitempty"`
+	Trace      string            `json:"trace,omitempty"`
 	Calls      []*call           `json:"calls,omitempty"`
 	Always     []standing        `json:"always,omitempty"`
 	Pending    []Item            `json:"pending_input,omitempty"`
@@ -75,6 +77,7 @@ func (s *RunState) head() *stateHead {
 		ID: s.id, Series: s.series, Context: s.data, Path: []string{f.agent}, Entry: f.savedEntry(),
 		Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
+		Trace: s.trace,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
 	}
 	if h.Version = h.oldest(f.otherCalls()); s.answered > 0 {
@@ -96,7 +99,7 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
-	if h.Context != nil || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
+	if h.Context != nil || h.Trace != "" || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
 		return true
 	}
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||

@@ -54,7 +54,7 @@ func (x *execution) load(ctx context.Context) error {
 		return fmt.Errorf("%w: agent %q: %w", agent.ErrConfig, x.run.Agent, err)
 	}
 	x.journal = newJournal(x)
-	x.runner = &agent.Runner{Journal: x.journal, Logger: x.log}
+	x.runner = &agent.Runner{Journal: x.journal, Logger: x.log, Tracer: x.tracer}
 	x.options = agent.RunOptions{
 		Checkpoint: x.journal.checkpoint,
 		Context:    &agent.RunContext{ID: string(x.run.ID), Value: x.run}, // gates read requester and place

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"countersign/agent"
 )
 
 // What a WorkerConfig leaves out.
@@ -29,6 +31,7 @@ type WorkerConfig struct {
 	Renew     time.Duration // how often it is renewed; 5 s
 	Drain     time.Duration // how long tools that run when the worker stops may go on; 5 s
 	Logger    *slog.Logger
+	Tracer    agent.Tracer // follows the runs for a tracing system; nil: none
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -44,6 +47,7 @@ type Worker struct {
 	renew      time.Duration
 	drain      time.Duration
 	log        *slog.Logger
+	tracer     agent.Tracer
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -66,6 +70,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		renew:  orDefault(cfg.Renew, defaultRenew),
 		drain:  orDefault(cfg.Drain, defaultDrain),
 		log:    logger(cfg.Logger),
+		tracer: cfg.Tracer,
 		start:  rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),

@@ -83,6 +83,17 @@ func (e *Error) text(server, message string) string {
 // Unwrap returns what lies beneath, for instance [agent.ErrModelBehavior]. Its text is not fit to be shown.
 func (e *Error) Unwrap() error { return e.cause }
 
+// ErrorClass is what traces call the error: the HTTP status, or unreachable.
+func (e *Error) ErrorClass() string {
+	switch {
+	case e.Status != 0:
+		return strconv.Itoa(e.Status)
+	case e.unreachable:
+		return "unreachable"
+	}
+	return agent.ClassOther
+}
+
 const openAI = "OpenAI"
 
 // serverName is what people know the server by.

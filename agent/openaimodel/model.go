@@ -17,7 +17,10 @@ type Model struct {
 	api    protocol
 }
 
-var _ agent.StreamModel = (*Model)(nil)
+var (
+	_ agent.StreamModel = (*Model)(nil)
+	_ agent.ModelNamer  = (*Model)(nil)
+)
 
 // New returns a model. It makes no request; its error wraps [agent.ErrConfig] and says what to change.
 func New(cfg Config) (*Model, error) {
@@ -55,3 +58,6 @@ func (m *Model) RespondStream(
 ) (*agent.ModelResponse, error) {
 	return m.ask(ctx, req, true, &listener{emit: emit})
 }
+
+// ModelName implements [agent.ModelNamer]. The provider is "openai" whoever runs the server: it says whose API is spoken.
+func (m *Model) ModelName() (provider, model string) { return "openai", m.cfg.Model }

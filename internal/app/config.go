@@ -13,6 +13,7 @@ import (
 	"github.com/kelseyhightower/envconfig"
 
 	"countersign/internal/agentsfile"
+	"countersign/internal/traces"
 )
 
 // Config is the environment of the program. Every field takes any text, so that reading never stops at the first
@@ -38,6 +39,9 @@ type Config struct {
 	AuditCheckpoints string `envconfig:"COUNTERSIGN_AUDIT_CHECKPOINTS"`
 	LogLevel         string `envconfig:"COUNTERSIGN_LOG_LEVEL" default:"info"`
 	LogFormat        string `envconfig:"COUNTERSIGN_LOG_FORMAT" default:"text"`
+
+	traces         *traces.Config // from OTEL_…; nil: none
+	tracesProblems []error
 }
 
 // The two ways to receive what happens in Slack.
@@ -52,6 +56,7 @@ func ReadConfig() (*Config, error) {
 	if err := envconfig.Process("", &c); err != nil {
 		return nil, fmt.Errorf("read the environment: %w", err)
 	}
+	c.traces, c.tracesProblems = traces.Read(os.Getenv)
 	return &c, nil
 }
 
@@ -84,6 +89,7 @@ func (c *Config) CheckSet() error {
 	p := problems{c.Check()}
 	c.checkSlack(&p)
 	c.checkURLs(&p)
+	p = append(p, c.tracesProblems...)
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
 		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
 	}

@@ -108,6 +108,14 @@ func (m measuredModel) Respond(ctx context.Context, req *agent.ModelRequest) (*a
 	return resp, err
 }
 
+// ModelName is part of agent.ModelNamer.
+func (m measuredModel) ModelName() (provider, model string) {
+	if named, ok := m.Model.(agent.ModelNamer); ok {
+		return named.ModelName()
+	}
+	return "", ""
+}
+
 // outcome is the word that metrics use for how a call ended.
 func outcome(err error) string {
 	for _, o := range []struct {

@@ -16,13 +16,15 @@ import (
 	"countersign/internal/catalog"
 	"countersign/internal/control"
 	"countersign/internal/lineage"
+	"countersign/internal/traces"
 )
 
 // The bounds of a start and of an end.
 const (
-	startTimeout = 5 * time.Second // for Slack to say what it thinks of a token
-	drainTimeout = 5 * time.Second // for what is under way when the program is told to stop
-	toolDrain    = 3 * time.Second // for tools that run then
+	startTimeout = 5 * time.Second        // for Slack to say what it thinks of a token
+	drainTimeout = 5 * time.Second        // for what is under way when the program is told to stop
+	toolDrain    = 3 * time.Second        // for tools that run then
+	traceDrain   = 800 * time.Millisecond // for the traces that are left, when all else has ended
 )
 
 // headroom is how much more than twice of what is in use the heap may hold before it is collected. What the bot keeps
@@ -47,6 +49,10 @@ func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer)
 	s.warnOfDescendants(unmarked)
 	servers := catalog.NewServers(BuildVersion().Version, s.log)
 	defer servers.Close()
+	var err error
+	if s.traces, err = traces.New(ctx, cfg.traces, BuildVersion().Version, s.log); err != nil {
+		return Misconfigured(err)
+	}
 	s.parts = catalog.Config{Functions: tools, Model: newModels(cfg, s.log, s.metrics).model, Servers: servers}
 	if err := s.open(ctx); err != nil {
 		return err
@@ -79,8 +85,20 @@ func (s *server) serve(ctx context.Context) error {
 		})
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- g.Wait() }()
+	go func() {
+		err := g.Wait()
+		s.flushTraces(ctx)
+		ended <- err
+	}()
 	return s.wait(running, ended)
+}
+
+// flushTraces sends the traces that are left when everything has ended. A collector that does not answer holds nothing
+// up for long.
+func (s *server) flushTraces(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceDrain)
+	defer cancel()
+	s.traces.Close(ctx)
 }
 
 // wait gives the parts drainTimeout once they are told to stop.

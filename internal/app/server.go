@@ -13,6 +13,7 @@ import (
 	"countersign/internal/catalog"
 	"countersign/internal/control"
 	"countersign/internal/lineage"
+	"countersign/internal/traces"
 	"countersign/store"
 )
 
@@ -24,6 +25,7 @@ type server struct {
 	parts   catalog.Config   // what every catalog is made with
 	mark    *lineage.Mark    // of what tools start
 	hangup  <-chan os.Signal // SIGHUP
+	traces  *traces.Provider // nil: none
 
 	client    *bot.Client
 	workspace approvals.WorkspaceID
@@ -88,7 +90,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	}
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
 		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
-		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log,
+		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
 	})
 	if err != nil {
 		return err

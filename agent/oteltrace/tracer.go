@@ -1,0 +1,63 @@
+package oteltrace
+
+import (
+	"context"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"countersign/agent"
+)
+
+// scope is the name of the instrumentation.
+const scope = "countersign/agent"
+
+// Tracer makes OpenTelemetry spans of what runs do. It is safe for concurrent use.
+type Tracer struct{ tracer trace.Tracer }
+
+var _ agent.Tracer = (*Tracer)(nil)
+
+// New returns a Tracer whose spans go to the provider, which must not be nil. Spans end while runs work: a provider that
+// exports them one by one instead of in batches slows the runs down.
+func New(p trace.TracerProvider) *Tracer {
+	return &Tracer{p.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))}
+}
+
+// StartSpan implements [agent.Tracer].
+func (t *Tracer) StartSpan(ctx context.Context, s agent.SpanStart) (context.Context, agent.Span) {
+	kind := trace.SpanKindInternal
+	if s.Kind == agent.SpanModel {
+		kind = trace.SpanKindClient
+	}
+	ctx, inner := t.tracer.Start(ctx, spanName(s), trace.WithSpanKind(kind),
+		trace.WithAttributes(startAttributes(s)...), trace.WithLinks(links(s.Links)...))
+	return ctx, &span{inner}
+}
+
+// span is a span of OpenTelemetry.
+type span struct{ trace.Span }
+
+// Link returns a W3C traceparent.
+func (s *span) Link() string { return traceparent(s.SpanContext()) }
+
+// End implements [agent.Span].
+func (s *span) End(class string, attrs ...slog.Attr) {
+	for _, a := range attrs {
+		s.SetAttributes(attributeOf(a))
+	}
+	if class != "" {
+		s.SetAttributes(errorType(class))
+		s.SetStatus(codes.Error, "")
+	}
+	s.Span.End()
+}
+
+func errorType(class string) attribute.KeyValue {
+	if class == agent.ClassOther {
+		return semconv.ErrorTypeOther
+	}
+	return semconv.ErrorTypeKey.String(class)
+}

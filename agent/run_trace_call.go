@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+)
+
+// traceTool executes a call within a span.
+func (l *loop) traceTool(
+	ctx context.Context, j *job, work func(context.Context) (ToolOutput, error),
+) (output ToolOutput, err error) {
+	if l.Tracer == nil {
+		return work(ctx)
+	}
+	attrs := append(viewAttrs(&j.view), slog.String(AttrInterruption, j.id), slog.String(AttrVerdict, j.how.word()))
+	if j.how.standing() {
+		attrs = append(attrs, slog.Bool(AttrAlways, true))
+	}
+	l.traced(ctx, SpanStart{Kind: SpanTool, Name: j.view.Tool, Attrs: attrs}, func(ctx context.Context, _ Span) spanEnd {
+		output, err = work(ctx)
+		switch {
+		case err == nil && output.Failed:
+			return spanEnd{class: ClassFailed}
+		case err != nil && ctx.Err() == context.DeadlineExceeded:
+			return spanEnd{class: ClassTimeout}
+		}
+		return ended(err)
+	})
+	return output, err
+}
+
+// viewAttrs returns the attributes of a call as the application's code sees it.
+func viewAttrs(view *ToolCall) []slog.Attr {
+	attrs := make([]slog.Attr, 0, 8)
+	return append(attrs, slog.String(AttrAgent, view.Agent), slog.Int(AttrTurn, view.Turn),
+		slog.String(AttrTool, view.Tool), slog.String(AttrToolKind, string(view.Kind)), slog.String(AttrCall, view.ID))
+}
+
+// word says in one word what people, a program or a standing answer said.
+func (r ruling) word() string {
+	switch {
+	case r.verdict == rejected:
+		return "rejected"
+	case r.output != nil:
+		return "output"
+	case r.verdict == approved:
+		return "approved"
+	case r.review:
+		return "review"
+	}
+	return "free"
+}
+
+// standing reports whether a standing answer said so.
+func (r ruling) standing() bool { return (r.verdict == approved || r.verdict == rejected) && !r.exact }
+
+// traceQuestion notes that people are asked about a call.
+func (l *loop) traceQuestion(ctx context.Context, c *call, s step) {
+	if l.Tracer == nil || s.act != actAsk {
+		return
+	}
+	if l.asked == nil {
+		l.asked = make(map[*call]bool)
+	}
+	l.asked[c] = true
+	l.moment(ctx, SpanStart{Kind: SpanQuestion, Name: c.Tool, Attrs: l.aboutQuestion(c)})
+}
+
+// traceAnswer notes that the run goes on with what people answered about a call.
+func (l *loop) traceAnswer(ctx context.Context, c *call) {
+	if l.Tracer == nil || c.State != callWaiting || c.Output != nil {
+		return
+	}
+	how := l.frame.ruling(c)
+	if how.verdict == undecided {
+		return
+	}
+	attrs := append(l.aboutQuestion(c), slog.String(AttrVerdict, how.word()))
+	if how.standing() {
+		attrs = append(attrs, slog.Bool(AttrAlways, true))
+	}
+	s := SpanStart{Kind: SpanAnswer, Name: c.Tool, Attrs: attrs}
+	if !l.asked[c] {
+		s.Links = l.links()
+	}
+	l.moment(ctx, s)
+}
+
+func (l *loop) aboutQuestion(c *call) []slog.Attr {
+	view := l.frame.toolCall(c)
+	attrs := append(viewAttrs(&view), slog.String(AttrInterruption, l.frame.interruptionID(c.ID)),
+		slog.String(AttrQuestion, string(c.Question)))
+	if c.Attempt > 0 {
+		attrs = append(attrs, slog.Int(AttrAttempt, c.Attempt))
+	}
+	return attrs
+}
+
+// traceHandoff carries out the handoffs of a turn within a span.
+func (l *loop) traceHandoff(ctx context.Context, work func(context.Context) error) (err error) {
+	if l.Tracer == nil {
+		return work(ctx)
+	}
+	s := SpanStart{Kind: SpanHandoff, Attrs: l.about(l.frame.turn)}
+	for _, c := range l.frame.calls {
+		if c.State == callDone {
+			continue
+		}
+		if t := l.frame.tool(c); t != nil && t.handoff != nil {
+			s.Name = t.handoff.Agent.Name
+			s.Attrs = append(s.Attrs, slog.String(AttrTo, s.Name))
+		}
+		break // only the first happens
+	}
+	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+		err = work(ctx)
+		verdict := "refused"
+		if l.begins { // another agent
+			verdict = "done"
+		}
+		return ended(err, slog.String(AttrVerdict, verdict))
+	})
+	return err
+}
+
+// traceGuardrail runs a guardrail within a span. view is the call that it is about, or nil.
+func (l *loop) traceGuardrail(
+	ctx context.Context, name string, view *ToolCall, check func(context.Context) (Verdict, error),
+) (v Verdict, err error) {
+	if l.Tracer == nil {
+		return check(ctx)
+	}
+	s := SpanStart{Kind: SpanGuardrail, Name: name}
+	if view != nil {
+		s.Attrs = viewAttrs(view)
+	} else {
+		s.Attrs = []slog.Attr{slog.String(AttrAgent, l.agent.Name)}
+	}
+	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+		if v, err = check(ctx); err != nil {
+			return ended(err)
+		}
+		return ended(nil, slog.String(AttrVerdict, v.Action.word()))
+	})
+	return v, err
+}
+
+// word is the action in one word. What is not one of the actions may be any text.
+func (a VerdictAction) word() string {
+	switch a {
+	case Allow:
+		return "allow"
+	case Replace, AskAgain, Trip:
+		return string(a)
+	}
+	return "unknown"
+}
+
+// runInside takes the conversation of an agent that is used as a tool as far as it gets, within a span.
+func (l *loop) runInside(ctx context.Context, view *ToolCall) (err error) {
+	if l.Tracer == nil {
+		return l.run(ctx)
+	}
+	s := SpanStart{Kind: SpanAgent, Name: l.agent.Name, Attrs: []slog.Attr{
+		slog.String(AttrAgent, l.agent.Name), slog.String(AttrTool, view.Tool), slog.String(AttrCall, view.ID),
+	}}
+	s.Attrs = l.addModel(ctx, s.Attrs, l.agent, nil)
+	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+		err = l.run(ctx)
+		return ended(err, slog.Int(AttrQuestions, len(l.frame.questions(nil, unanswered))))
+	})
+	return err
+}
