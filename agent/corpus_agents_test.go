@@ -72,6 +72,8 @@ func corpusDesk(script string) *agent.Agent {
 
 	fill := frozenTool("fill")
 	fill.NeedsApproval, fill.Fields = agent.AlwaysAsk, []string{"to"}
+	propose := frozenTool("propose")
+	propose.Proposed = []string{"amount", "to"}
 	again := frozenTool("again")
 	again.NeedsApproval = agent.AlwaysAsk
 	again.InputGuardrails = []agent.ToolInputGuardrail{{Name: "again", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
@@ -93,6 +95,7 @@ func corpusDesk(script string) *agent.Agent {
 			frozenForm("sh", agent.KindShell, agent.WireShell),
 			frozenForm("fix", agent.KindApplyPatch, agent.WireApplyPatch),
 			frozenForm("sql", agent.KindCustom, agent.WireCustom),
+			propose,
 		},
 		Handoffs: []agent.Handoff{{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: agent.DropToolItems}},
 	}
@@ -172,6 +175,7 @@ var corpusScripts = map[string]script{
 	"v2-input":           desk(calls("c1 fill 1")),
 	"v2-input-given":     desk(calls("c1 fill 1")),
 	"v2-input-confirm":   desk(calls("c1 fill 1")),
+	"v2-input-proposed":  desk(calls("c1 propose 1", "c2 propose 2")),
 	"v2-external":        desk(calls("c1 deploy 1")),
 	"v2-external-told":   desk(calls("c1 deploy 1")),
 	"v2-asked-again":     desk(calls("c1 again 1")),

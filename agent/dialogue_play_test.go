@@ -199,7 +199,11 @@ func (d *dialogue) details(in agent.Interruption) []string {
 		lines = append(lines, "fact "+fact)
 	}
 	for _, f := range in.Fields {
-		lines = append(lines, fmt.Sprintf("field %s %s required=%v %s", f.Name, f.Type, f.Required, f.Schema))
+		line := fmt.Sprintf("field %s %s required=%v %s", f.Name, f.Type, f.Required, f.Schema)
+		if f.Proposal != nil {
+			line += " proposed " + string(f.Proposal)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
