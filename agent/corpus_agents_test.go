@@ -12,8 +12,8 @@ import (
 	"countersign/agent/scripted"
 )
 
-// The frozen states of version 2 each have a script of their own; the id of the run says which.
-var frozenRun = regexp.MustCompile(`"id":"run_(v2-[a-z-]+)"`)
+// The frozen states from version 2 on each have a script of their own; the id of the run says which.
+var frozenRun = regexp.MustCompile(`"id":"run_(v[23]-[a-z-]+)"`)
 
 // rootOf returns the agent that a state of the corpus was made with.
 func rootOf(data []byte) *agent.Agent {
@@ -102,6 +102,8 @@ func corpusDesk(script string) *agent.Agent {
 	switch script {
 	case "v2-nested-copies":
 		clerk.Handoffs[0].Filter = agent.DropToolItems
+	case "v3-left-out":
+		desk.Shorten, clerk.Shorten = keepTwo, keepTwo
 	case "v2-nested-answer":
 		clerk.OutputGuardrails = []agent.OutputGuardrail{{Name: "down", Check: func(ctx context.Context, _ *agent.Agent, _ string) (agent.Verdict, error) {
 			return agent.Verdict{}, isDown(ctx)
@@ -116,6 +118,14 @@ func corpusDesk(script string) *agent.Agent {
 		desk.Handoffs[0].Filter = nil
 	}
 	return desk
+}
+
+// keepTwo shows a model the newest two turns and what it was asked.
+func keepTwo(_ context.Context, h *agent.History) error {
+	for i := range h.Turns[:max(0, len(h.Turns)-2)] {
+		h.Turns[i].LeaveOut = !h.Turns[i].Asked
+	}
+	return nil
 }
 
 // down is a context's key: what the state was waiting for was out of order when the state was made.
@@ -189,6 +199,10 @@ var corpusScripts = map[string]script{
 	"v2-tool-use":        desk(calls("c1 pay 1", "c2 look 2")),
 	"v2-turn-over":       desk(calls("c1 look 1")),
 	"v2-answer":          desk(calls("c1 look 1")),
+	"v3-left-out": {
+		"desk":  {calls("c1 look 1"), calls("c2 look 2"), calls("c3 look 3"), calls("c4 ask_clerk"), scripted.Say("Done.")},
+		"clerk": {calls("n1 look 1"), calls("n2 look 2"), calls("n3 look 3", "n4 look 4"), calls("n5 pay 5"), scripted.Say("Clerk is done.")},
+	},
 }
 
 // forms is a step of a call of each other form.

@@ -140,6 +140,7 @@ var agentStates = map[string]makeState{
 		}}}
 		return failing(t, a, r)
 	},
+	"v3-left-out": begin,
 }
 
 // allStates are the states of all versions.

@@ -183,6 +183,8 @@ func describeEvent(e agent.Event) string {
 		return "ended " + e.Call.Tool + " " + e.Call.ID + " " + strconv.Quote(e.Output.Text)
 	case agent.ApprovalRequested:
 		return "asks " + e.Interruption.ID + " " + string(e.Interruption.Kind)
+	case agent.HistoryShortened:
+		return fmt.Sprintf("shortened %s %d %q", strings.Join(e.Path, "/"), e.LeftOut, e.Note)
 	case agent.HandedOff:
 		return "handoff " + e.From + " to " + e.To
 	}

@@ -23,6 +23,8 @@ import (
 //	output-guardrail NAME WHAT  the same about answers
 //	tool-use none | first | at=TOOL | decide | decide-error
 //	choice WORD [keep]          forces a tool choice
+//	shorten N | all | error | panic | gone | note=TEXT   what the model is not shown any more: see KeepNewest for N; all but the
+//	                            last turn; note= leaves out the oldest turn and what was noted is part of the next note
 //	schema                      the answer must be {"ok": boolean}
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
 //	conversation [id=ID] [previous=ID]   without an id, it goes on from each response
@@ -58,6 +60,8 @@ func (d *dialogue) setup(w []string) {
 	case "choice":
 		d.current.Settings.ToolChoice = w[1]
 		d.current.KeepToolChoice = len(w) > 2 && w[2] == "keep"
+	case "shorten":
+		d.current.Shorten = shorten(w[1])
 	case "schema":
 		schema, err := agent.OutputOf[struct {
 			OK bool `json:"ok"`

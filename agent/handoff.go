@@ -156,6 +156,7 @@ func (f *frame) handTo(h *Handoff, shown []Item) {
 	if h.Filter == nil {
 		return
 	}
+	f.leftOut = nil
 	f.copies = append(f.copies, span{From: len(f.items), To: len(f.items) + len(shown)})
 	for _, it := range shown {
 		f.appendCopy(it)

@@ -123,6 +123,9 @@ func (f *frame) check() (path, reason string) {
 		}
 		last = c.To
 	}
+	if reason := f.checkLeftOut(); reason != "" {
+		return "/left_out", reason
+	}
 	return "", ""
 }
 

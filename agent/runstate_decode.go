@@ -192,7 +192,7 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	}
 	s.frame = &frame{
 		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,
-		input: head.Input, copies: head.Copies, calls: head.Calls, answer: head.Answer, final: head.Final,
+		input: head.Input, copies: head.Copies, leftOut: head.LeftOut, calls: head.Calls, answer: head.Answer, final: head.Final,
 	}
 	if err := s.distribute(head, items); err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func decodeHead(data []byte) (*stateHead, error) {
 	if slices.Contains(head.Calls, nil) {
 		return nil, head.bad("/calls", "a call is null")
 	}
-	if head.Version == stateVersion1 && head.newer(false) {
+	if head.Version < head.oldest(false) {
 		return nil, head.bad("", "it holds what its version has no words for")
 	}
 	again, err := json.Marshal(&head)
@@ -296,7 +296,7 @@ func mismatch(head []byte, err error) error {
 		return &SchemaError{Path: "/version", Reason: "it has no version"}
 	}
 	version := excerpt(claim.Version.String())
-	if version != strconv.Itoa(stateVersion1) && version != strconv.Itoa(stateVersion) {
+	if n, err := strconv.Atoi(version); err != nil || n < stateVersion1 || n > stateVersion {
 		return &SchemaError{Version: version, Path: "/version", Reason: "the version is not known to this program"}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -17,9 +17,11 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
+//	3  turns that the model is not shown any more
 const (
 	stateVersion1 = 1
-	stateVersion  = 2
+	stateVersion2 = 2
+	stateVersion  = 3
 )
 
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
@@ -35,6 +37,7 @@ type stateHead struct {
 	Count    int         `json:"item_count"` // of all conversations
 	Input    int         `json:"input_items"`
 	Copies   []span      `json:"copies,omitempty"`
+	LeftOut  *omission   `json:"left_out,omitempty"`
 	Frames   int         `json:"frames,omitempty"`
 	Session  sessionMark `json:"session"`
 	Server   *serverMark `json:"conversation,omitempty"`
@@ -47,17 +50,18 @@ type stateHead struct {
 
 // frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.
 type frameHead struct {
-	Number   int     `json:"number"`
-	Agent    string  `json:"agent"`
-	Entry    string  `json:"entry,omitempty"`
-	Turn     int     `json:"turn"`
-	MaxTurns int     `json:"max_turns"`
-	Count    int     `json:"item_count"`
-	Input    int     `json:"input_items"`
-	Copies   []span  `json:"copies,omitempty"`
-	Calls    []*call `json:"calls,omitempty"`
-	Answer   *string `json:"answer,omitempty"`
-	Final    *string `json:"final_output,omitempty"`
+	Number   int       `json:"number"`
+	Agent    string    `json:"agent"`
+	Entry    string    `json:"entry,omitempty"`
+	Turn     int       `json:"turn"`
+	MaxTurns int       `json:"max_turns"`
+	Count    int       `json:"item_count"`
+	Input    int       `json:"input_items"`
+	Copies   []span    `json:"copies,omitempty"`
+	LeftOut  *omission `json:"left_out,omitempty"`
+	Calls    []*call   `json:"calls,omitempty"`
+	Answer   *string   `json:"answer,omitempty"`
+	Final    *string   `json:"final_output,omitempty"`
 }
 
 // head returns the state's head, in the oldest version that can express it.
@@ -66,12 +70,30 @@ func (s *RunState) head() *stateHead {
 	h := &stateHead{
 		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
-		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final, LeftOut: f.leftOut,
 	}
-	if h.newer(f.otherCalls()) {
-		h.Version = stateVersion
-	}
+	h.Version = h.oldest(f.otherCalls())
 	return h
+}
+
+// oldest returns the oldest version that has words for what the head holds.
+func (h *stateHead) oldest(otherCalls bool) int {
+	switch {
+	case h.needsVersion3():
+		return stateVersion
+	case h.newer(otherCalls):
+		return stateVersion2
+	}
+	return stateVersion1
+}
+
+// needsVersion3 reports whether the head holds what version 2 has no words for.
+func (h *stateHead) needsVersion3() bool {
+	return h.LeftOut != nil || slices.ContainsFunc(h.Calls, (*call).needsVersion3)
+}
+
+func (c *call) needsVersion3() bool {
+	return c.Nested != nil && (c.Nested.leftOut != nil || slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.
@@ -123,7 +145,7 @@ func (o *ToolOutput) newer() bool { return o != nil && (o.Failed || o.Native != 
 func (f *frame) MarshalJSON() ([]byte, error) {
 	return marshal(nil, &frameHead{
 		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
-		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
+		Copies: f.copies, LeftOut: f.leftOut, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
 }
 
@@ -142,7 +164,7 @@ func (f *frame) UnmarshalJSON(data []byte) error {
 	}
 	*f = frame{
 		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
-		copies: h.Copies, calls: h.Calls, answer: h.Answer, final: h.Final,
+		copies: h.Copies, leftOut: h.LeftOut, calls: h.Calls, answer: h.Answer, final: h.Final,
 	}
 	return nil
 }
