@@ -141,6 +141,13 @@ var agentStates = map[string]makeState{
 		return failing(t, a, r)
 	},
 	"v3-left-out": begin,
+	"v3-handled": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		r.MaxTurns = 1
+		r.OnError = func(context.Context, *agent.Failure) (*agent.Fallback, error) {
+			return &agent.Fallback{Text: "Too <long>."}, nil
+		}
+		return begin(t, a, r)
+	},
 }
 
 // allStates are the states of all versions.

@@ -76,5 +76,8 @@ var agentDamage = []damaged{
 	{"v3-left-out-half-a-pair", "v3-left-out", `"spans":[{"from":1,"to":3}]`, `"spans":[{"from":1,"to":2}]`},
 	{"v3-left-out-twice", "v3-left-out", `"spans":[{"from":1,"to":3}]`, `"spans":[{"from":1,"to":3},{"from":1,"to":5}]`},
 	{"v3-left-out-to-the-end", "v3-left-out", `"spans":[{"from":1,"to":3}]`, `"spans":[{"from":1,"to":8}]`},
+	{"v3-handled-in-v2", "v3-handled", `"version":3`, `"version":2`},
+	{"v3-handled-of-no-kind", "v3-handled", `"handled":"max_turns"`, `"handled":"CANARY"`},
+	{"v3-handled-unfinished", "v3-left-out", `"session":{`, `"handled":"max_turns","session":{`},
 	{"v2-patch-answered-as-a-shell", "v2-forms", `"type":"apply_patch_call"`, `"type":"shell_call"`},
 }

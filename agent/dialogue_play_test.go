@@ -316,7 +316,11 @@ func (d *dialogue) result(res *agent.Result, err error) []string {
 	case err != nil:
 		lines = append(lines, "error "+name(err)+": "+strings.ReplaceAll(err.Error(), "\n", " | "))
 	case res.State.Finished():
-		lines = append(lines, "final "+strconv.Quote(res.FinalOutput))
+		final := "final " + strconv.Quote(res.FinalOutput)
+		if res.Handled != nil {
+			final += " instead of " + name(res.Handled)
+		}
+		lines = append(lines, final)
 	}
 	return lines
 }
@@ -334,7 +338,7 @@ func name(err error) string {
 	for text, sentinel := range map[string]error{
 		"ErrUnknownAgent": agent.ErrUnknownAgent, "ErrUnknownTool": agent.ErrUnknownTool,
 		"ErrUnknownInterruption": agent.ErrUnknownInterruption, "ErrStale": agent.ErrStale,
-		"ErrModelBehavior": agent.ErrModelBehavior, "ErrMaxTurns": agent.ErrMaxTurns,
+		"ErrModelBehavior": agent.ErrModelBehavior, "ErrRefusal": agent.ErrRefusal, "ErrMaxTurns": agent.ErrMaxTurns,
 		"ErrFatal": agent.ErrFatal, "ErrConfig": agent.ErrConfig, "ErrStopped": agent.ErrStopped,
 		"ErrTripwire": agent.ErrTripwire, "ErrToolset": agent.ErrToolset,
 	} {

@@ -28,6 +28,7 @@ import (
 //	schema                      the answer must be {"ok": boolean}
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
 //	conversation [id=ID] [previous=ID]   without an id, it goes on from each response
+//	on-error TEXT | unrecorded=TEXT | decline | error | panic | none   answers instead of an error
 //	hooks [panic]               notes what hooks see
 //	stop                        closes RunOptions.Stop
 //	requests                    notes every model request
@@ -91,6 +92,8 @@ func (d *dialogue) setupRunner(w []string) {
 		d.runner.RejectionMessage = d.wording(w[1:])
 	case "conversation":
 		d.options.Conversation = d.conversation(w[1:])
+	case "on-error":
+		d.options.OnError = d.onError(w[1])
 	case "hooks":
 		d.runner.Hooks = d.hooks(len(w) > 1)
 	case "stop":

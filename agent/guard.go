@@ -203,7 +203,11 @@ func (l *loop) history() int {
 func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 	if o := l.agent.Output; o != nil {
 		if err := l.safely(ctx, "output schema", l.agent.Name, func() error { return o.check(answer) }); err != nil {
-			return fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
+			wrong := fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
+			if errors.Is(err, errPanic) {
+				return wrong // the fault is not the answer's
+			}
+			return &failed{failedOutput, answer, wrong}
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {

@@ -82,7 +82,11 @@ func (l *loop) run(ctx context.Context) error {
 		if err := stopped(ctx); err != nil {
 			return err
 		}
-		if waits, err := l.advance(ctx); err != nil || waits {
+		waits, err := l.advance(ctx)
+		if err != nil {
+			err = l.fallBack(ctx, err)
+		}
+		if err != nil || waits {
 			return err
 		}
 	}
@@ -99,7 +103,7 @@ func (l *loop) advance(ctx context.Context) (waits bool, err error) {
 	case !between && f.done(): // a crash came between the last output and what follows from it
 		return false, l.endTurn(ctx)
 	case !l.turnsLeft() && (between || !l.agent.ToolUse.mayEnd(f.calls)):
-		return false, fmt.Errorf("%w: %d", ErrMaxTurns, l.maxTurns())
+		return false, &failed{kind: failedTurns, err: fmt.Errorf("%w: %d", ErrMaxTurns, l.maxTurns())}
 	case !between:
 		return l.work(ctx, false)
 	}
@@ -156,19 +160,17 @@ func stopped(ctx context.Context) error {
 
 // conclude checks an answer and ends the conversation with it.
 func (l *loop) conclude(ctx context.Context) error {
-	f := l.frame
-	if err := l.guardAnswer(ctx, *f.answer); err != nil {
+	answer := *l.frame.answer
+	if l.OnError != nil && l.frame.refused() {
+		cause := &failed{failedRefusal, answer, fmt.Errorf("%w: %s", ErrRefusal, excerptLong(answer))}
+		if err := l.fallBack(ctx, cause); err != error(cause) {
+			return err
+		}
+	}
+	if err := l.guardAnswer(ctx, answer); err != nil {
 		return err
 	}
-	f.final, f.answer = f.answer, nil
-	l.unlocked(func() {
-		l.hook(ctx, func(h *Hooks) {
-			if h.AgentEnd != nil {
-				h.AgentEnd(ctx, l.agent, *f.final)
-			}
-		})
-	})
-	return l.checkpoint(ctx)
+	return l.end(ctx, answer)
 }
 
 // checkpoint hands out what changed since the last one.
@@ -194,6 +196,6 @@ func (x *execution) finish(err error) (*Result, error) {
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}
-	result.FinalOutput = s.FinalOutput()
+	result.FinalOutput, result.Handled = s.FinalOutput(), handledErrors[s.handled]
 	return result, nil
 }

@@ -25,6 +25,7 @@ type RunState struct {
 	session sessionMark
 	server  *serverMark
 	always  []standing
+	handled string // which failure the answer was given instead of, see Result.Handled
 	pending []Item // input that was added and that no model has seen
 	busy    atomic.Bool
 	mu      sync.Mutex // held by whoever works on the state; see execution

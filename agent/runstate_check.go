@@ -33,6 +33,9 @@ func (h *stateHead) check() error {
 			return h.bad("/pending_input", "it is not a list of messages")
 		}
 	}
+	if err := h.checkHandled(); err != nil {
+		return err
+	}
 	return h.checkAlways()
 }
 

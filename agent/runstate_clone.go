@@ -12,7 +12,7 @@ func (s *RunState) Clone() *RunState {
 		return nil
 	}
 	own := &RunState{
-		id: s.id, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
+		id: s.id, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage, handled: s.handled,
 		session: sessionMark{Saved: s.session.Saved, Held: slices.Clone(s.session.Held)},
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
 	}

@@ -188,7 +188,7 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	}
 	s := &RunState{
 		id: head.ID, root: root, graph: g, frames: head.Frames, usage: head.Usage,
-		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
+		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending, handled: head.Handled,
 	}
 	s.frame = &frame{
 		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,

@@ -17,7 +17,7 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
-//	3  turns that the model is not shown any more
+//	3  turns that the model is not shown any more, answers that were given instead of a failure
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -46,6 +46,7 @@ type stateHead struct {
 	Pending  []Item      `json:"pending_input,omitempty"`
 	Answer   *string     `json:"answer,omitempty"`
 	Final    *string     `json:"final_output,omitempty"`
+	Handled  string      `json:"handled,omitempty"`
 }
 
 // frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.
@@ -70,7 +71,7 @@ func (s *RunState) head() *stateHead {
 	h := &stateHead{
 		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
-		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final, LeftOut: f.leftOut,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final, LeftOut: f.leftOut, Handled: s.handled,
 	}
 	h.Version = h.oldest(f.otherCalls())
 	return h
@@ -89,7 +90,7 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
-	return h.LeftOut != nil || slices.ContainsFunc(h.Calls, (*call).needsVersion3)
+	return h.LeftOut != nil || h.Handled != "" || slices.ContainsFunc(h.Calls, (*call).needsVersion3)
 }
 
 func (c *call) needsVersion3() bool {
