@@ -199,10 +199,13 @@ var corpusScripts = map[string]script{
 	"v2-tool-use":        desk(calls("c1 pay 1", "c2 look 2")),
 	"v2-turn-over":       desk(calls("c1 look 1")),
 	"v2-answer":          desk(calls("c1 look 1")),
-	"v3-handled": desk(calls("c1 look 1", "c2 pay 2")),
+	"v3-handled":         desk(calls("c1 look 1", "c2 pay 2")),
 	"v3-left-out": {
-		"desk":  {calls("c1 look 1"), calls("c2 look 2"), calls("c3 look 3"), calls("c4 ask_clerk"), scripted.Say("Done.")},
-		"clerk": {calls("n1 look 1"), calls("n2 look 2"), calls("n3 look 3", "n4 look 4"), calls("n5 pay 5"), scripted.Say("Clerk is done.")},
+		"desk": {calls("c1 look 1"), calls("c2 look 2"), calls("c3 look 3"), calls("c4 ask_clerk"), scripted.Say("Done.")},
+		"clerk": {
+			calls("n1 look 1"), calls("n2 look 2"), calls("n3 look 3", "n4 look 4"), calls("n5 pay 5"),
+			scripted.Say("Clerk is done."),
+		},
 	},
 }
 

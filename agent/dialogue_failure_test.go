@@ -15,7 +15,9 @@ func (d *dialogue) onError(how string) func(context.Context, *agent.Failure) (*a
 		return nil
 	}
 	return func(_ context.Context, f *agent.Failure) (*agent.Fallback, error) {
-		d.note(fmt.Sprintf("failure %s of %s, answer %q, %d items, run %s", name(f.Err), f.Agent.Name, f.Answer, len(f.Items), f.Run.ID))
+		d.note(fmt.Sprintf(
+			"failure %s of %s, answer %q, %d items, run %s", name(f.Err), f.Agent.Name, f.Answer, len(f.Items), f.Run.ID,
+		))
 		switch how {
 		case "decline":
 			return nil, nil

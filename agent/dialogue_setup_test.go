@@ -23,8 +23,9 @@ import (
 //	output-guardrail NAME WHAT  the same about answers
 //	tool-use none | first | at=TOOL | decide | decide-error
 //	choice WORD [keep]          forces a tool choice
-//	shorten N | all | error | panic | gone | note=TEXT   what the model is not shown any more: see KeepNewest for N; all but the
-//	                            last turn; note= leaves out the oldest turn and what was noted is part of the next note
+//	shorten N                   bounds what the model is shown, as KeepNewest does
+//	shorten note=TEXT           leaves out the oldest turn behind the input each time, and adds to the note
+//	shorten all|gone|error|panic   what is a mistake: leaves out all turns, takes one out of the list
 //	schema                      the answer must be {"ok": boolean}
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
 //	conversation [id=ID] [previous=ID]   without an id, it goes on from each response

@@ -33,7 +33,9 @@ const (
 )
 
 // handledErrors are what Result.Handled says about each.
-var handledErrors = map[string]error{failedTurns: ErrMaxTurns, failedRefusal: ErrRefusal, failedOutput: ErrModelBehavior}
+var handledErrors = map[string]error{
+	failedTurns: ErrMaxTurns, failedRefusal: ErrRefusal, failedOutput: ErrModelBehavior,
+}
 
 // failed is an error that may have a fallback.
 type failed struct {

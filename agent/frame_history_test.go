@@ -51,8 +51,8 @@ func pairs(items []Item) (list [][2]int) {
 	return list
 }
 
-// TestLeftOutTurnsAreWhole leaves out turns at random, several times, while the conversation grows, and looks for calls without their
-// outputs, items that are lost or moved, and states that could not be read.
+// TestLeftOutTurnsAreWhole leaves out turns at random, several times, while the conversation grows, and looks for calls
+// without their outputs, items that are lost or moved, and states that could not be read.
 func TestLeftOutTurnsAreWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,7 +140,8 @@ func TestKeepNewest(t *testing.T) {
 	}{
 		{"below the limit nothing happens", 100, []HistoryTurn{turn(50), turn(50)}, nil},
 		{"no limit", 0, []HistoryTurn{turn(50), turn(50)}, nil},
-		{"past it, the oldest go until three quarters are left", 100, []HistoryTurn{turn(10), turn(20), turn(40), turn(31)}, []int{0, 1}},
+		{"past it, the oldest go until three quarters are left",
+			100, []HistoryTurn{turn(10), turn(20), turn(40), turn(31)}, []int{0, 1}},
 		{"what was asked stays", 100, []HistoryTurn{turn(10), asked, turn(40), turn(31)}, []int{0, 2}},
 		{"the last turn stays, whatever it costs", 100, []HistoryTurn{turn(10), asked, turn(1000)}, []int{0}},
 		{"nothing else is left", 100, []HistoryTurn{turn(1000)}, nil},

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// History is what a model is about to be shown of a conversation. Agent.Shorten gets it before each model call and marks
-// the turns that the model is not shown any more. They stay in the state, in sessions and in RunState.Items; the model
-// reads Note in their place, and never sees them again.
+// History is what a model is about to be shown of a conversation. Agent.Shorten gets it before each model call and
+// marks the turns that the model is not shown any more. They stay in the state, in sessions and in RunState.Items; the
+// model reads Note in their place, and never sees them again.
 type History struct {
 	// Turns are what the model is shown, oldest first, without what was left out before. The last one is always shown.
 	Turns []HistoryTurn
@@ -35,10 +35,10 @@ type HistoryTurn struct {
 // bytesPerToken is the estimate by which history is measured.
 const bytesPerToken = 4
 
-// KeepNewest returns an Agent.Shorten that keeps a conversation below an estimated number of tokens. Past it, the oldest
-// turns are left out until what is left is at most three quarters of it: a provider's cache of what precedes a request
-// then serves several turns. What is asked of the agent now and the last turn stay, whatever they cost. Instructions and
-// tools are not counted. With tokens of zero or less nothing is left out.
+// KeepNewest returns an Agent.Shorten that keeps a conversation below an estimated number of tokens. Past it, the
+// oldest turns are left out until what is left is at most three quarters of it: a provider's cache of what precedes a
+// request then serves several turns. What is asked of the agent now and the last turn stay, whatever they cost.
+// Instructions and tools are not counted. With tokens of zero or less nothing is left out.
 func KeepNewest(tokens int) func(context.Context, *History) error {
 	return func(_ context.Context, h *History) error {
 		total := len(h.Note) / bytesPerToken

@@ -112,8 +112,8 @@ func isType(name string, value []byte) bool {
 	case "null":
 		return first == 'n'
 	case "integer": // in canonical form, only numbers without a fraction have a positive exponent
-		whole := !bytes.ContainsRune(value, '.') && !bytes.Contains(value, []byte("e-")) || bytes.Contains(value, []byte("e+"))
-		return (first == '-' || first >= '0' && first <= '9') && whole
+		fraction := bytes.ContainsRune(value, '.') || bytes.Contains(value, []byte("e-"))
+		return isType("number", value) && (!fraction || bytes.Contains(value, []byte("e+")))
 	case "number":
 		return first == '-' || first >= '0' && first <= '9'
 	}

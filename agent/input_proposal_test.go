@@ -12,13 +12,15 @@ import (
 
 const bookSchema = `{"type":"object","properties":{` +
 	`"title":{"type":"string"},"copies":{"type":"integer"},"price":{"type":["number","null"]},` +
-	`"kind":{"enum":["new","used",{"of":1.0}]},"tags":{"type":"array"},"gift":{"type":"boolean"},"to":{"type":"object"},"any":true},` +
+	`"kind":{"enum":["new","used",{"of":1.0}]},"tags":{"type":"array"},"gift":{"type":"boolean"},` +
+	`"to":{"type":"object"},"any":true},` +
 	`"required":["title","copies","price"],"additionalProperties":false}`
 
 // bookTool asks a person for the title, and about what the model proposes of the rest.
 func bookTool() Tool {
 	return Tool{
-		Name: "book", Parameters: json.RawMessage(bookSchema), Fields: []string{"title"}, Proposed: []string{"copies", "price"},
+		Name: "book", Parameters: json.RawMessage(bookSchema),
+		Fields: []string{"title"}, Proposed: []string{"copies", "price"},
 		Validate: func(json.RawMessage) error { return errors.New("asked too early") },
 		Invoke:   func(context.Context, *ToolCall) (ToolOutput, error) { return ToolOutput{}, nil },
 	}
@@ -60,7 +62,8 @@ func TestCompleteProposalsAreValidated(t *testing.T) {
 	if err := tool.validateProposal(json.RawMessage(`{"copies":1,"price":1}`)); err != nil {
 		t.Errorf("the title is missing: %v", err)
 	}
-	if err := tool.validateProposal(json.RawMessage(`{"copies":1,"price":1,"title":"x"}`)); text(err) != "asked too early" {
+	err := tool.validateProposal(json.RawMessage(`{"copies":1,"price":1,"title":"x"}`))
+	if text(err) != "asked too early" {
 		t.Errorf("nothing is missing: %v", err)
 	}
 }
@@ -76,7 +79,9 @@ func text(err error) string {
 func TestModelMayLeaveOutProposals(t *testing.T) {
 	t.Parallel()
 	tool := bookTool()
-	want := strings.NewReplacer(`"title":{"type":"string"},`, ``, `"required":["title","copies","price"]`, `"required":[]`).Replace(bookSchema)
+	want := strings.NewReplacer(
+		`"title":{"type":"string"},`, ``, `"required":["title","copies","price"]`, `"required":[]`,
+	).Replace(bookSchema)
 	if diff := gocmp.Diff(want, string(tool.definition().Parameters)); diff != "" {
 		t.Error(diff)
 	}

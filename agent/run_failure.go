@@ -10,11 +10,11 @@ import (
 const textNoTurns = "The call was not carried out: the run has used up its turns."
 
 // fallBack asks the application for an answer where the run's own conversation would end with cause, and ends it with
-// that. It returns cause when there is no handler, when the handler declines, and when the run may not end: somebody has
-// to find out first what became of a call, or a message waits that no model has read.
+// that. It returns cause when there is no handler, when the handler declines, and when the run may not end: somebody
+// has to find out first what became of a call, or a message waits that no model has read.
 //
-// Nothing of the state changes before the answer has passed the guardrails: whoever resumes a run whose guardrails failed
-// has the handler asked again.
+// Nothing of the state changes before the answer has passed the guardrails: whoever resumes a run whose guardrails
+// failed has the handler asked again.
 func (l *loop) fallBack(ctx context.Context, cause error) error {
 	f := l.frame
 	failure, is := cause.(*failed) // not one of an agent inside, which is wrapped

@@ -192,7 +192,8 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	}
 	s.frame = &frame{
 		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,
-		input: head.Input, copies: head.Copies, leftOut: head.LeftOut, calls: head.Calls, answer: head.Answer, final: head.Final,
+		input: head.Input, copies: head.Copies, leftOut: head.LeftOut, calls: head.Calls,
+		answer: head.Answer, final: head.Final,
 	}
 	if err := s.distribute(head, items); err != nil {
 		return nil, err

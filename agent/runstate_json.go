@@ -71,7 +71,8 @@ func (s *RunState) head() *stateHead {
 	h := &stateHead{
 		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
-		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final, LeftOut: f.leftOut, Handled: s.handled,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final, Handled: s.handled,
+		LeftOut: f.leftOut,
 	}
 	h.Version = h.oldest(f.otherCalls())
 	return h

@@ -301,8 +301,8 @@ func TestExplanationIsBounded(t *testing.T) {
 	}
 }
 
-// TestValuesAreNotAskedFor has calls that wait for values of people: nobody is asked, nothing runs, and people and model
-// are told so.
+// TestValuesAreNotAskedFor has calls that wait for values of people: nobody is asked, nothing runs, and people and
+// model are told so.
 func TestValuesAreNotAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(*agent.Tool){

@@ -10,8 +10,8 @@ import (
 	"countersign/agent/openaimodel"
 )
 
-// TestRefusalsAreTold has an application answer where the model refuses, in either API, whole and streamed. An answer that is none
-// is not taken for one.
+// TestRefusalsAreTold has an application answer where the model refuses, in either API, whole and streamed. An answer
+// that is no refusal is not taken for one.
 func TestRefusalsAreTold(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -42,7 +42,8 @@ func TestRefusalsAreTold(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.file, err)
 		}
-		if refused := res.FinalOutput == "Ask a person."; refused != tt.refuses || errors.Is(res.Handled, agent.ErrRefusal) != tt.refuses {
+		handled := errors.Is(res.Handled, agent.ErrRefusal)
+		if refused := res.FinalOutput == "Ask a person."; refused != tt.refuses || handled != tt.refuses {
 			t.Errorf("%s: final output %q, handled %v", tt.file, res.FinalOutput, res.Handled)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"countersign/agent/scripted"
 )
 
-// TestHistoryTokens runs an agent of a file for longer than its history_tokens: what its model is shown stays below it, each call
-// with its output, and the model is told. Without the key the default holds, which this run does not reach.
+// TestHistoryTokens runs an agent of a file for longer than its history_tokens: what its model is shown stays below it,
+// each call with its output, and the model is told. Without the key the default holds, which this run does not reach.
 func TestHistoryTokens(t *testing.T) {
 	t.Parallel()
 	const turns, tokens = 12, 1000
@@ -23,7 +23,8 @@ func TestHistoryTokens(t *testing.T) {
 		key     string
 		shorter bool
 	}{{fmt.Sprintf("history_tokens: %d", tokens), true}, {"max_turns: 20", false}} {
-		c, err := buildCatalog(t, strings.Replace(head, "model: m", "model: m\n    "+tt.key, 1)+"      - { type: function, name: current_time }\n"+policy)
+		agents := strings.Replace(head, "model: m", "model: m\n    "+tt.key, 1)
+		c, err := buildCatalog(t, agents+"      - { type: function, name: current_time }\n"+policy)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,8 @@ func TestHistoryTokens(t *testing.T) {
 		}
 		model := scripted.New(append(steps, scripted.Say("Done."))...)
 		runner := agent.Runner{ModelOf: func(*agent.Agent) agent.Model { return model }}
-		result, err := runner.Run(t.Context(), cfg.Agent, []agent.Item{agent.UserMessage("What time?")}, agent.RunOptions{MaxTurns: -1})
+		input := []agent.Item{agent.UserMessage("What time?")}
+		result, err := runner.Run(t.Context(), cfg.Agent, input, agent.RunOptions{MaxTurns: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
