@@ -1,5 +1,7 @@
 package agent
 
+import "context"
+
 // Agent is a configured model with instructions and tools. It is read-only while runs use it; one Agent may serve
 // many runs at once.
 type Agent struct {
@@ -22,6 +24,10 @@ type Agent struct {
 	OutputGuardrails []OutputGuardrail
 	// ToolUse says what happens when the calls of a turn have their outputs. The zero value calls the model again.
 	ToolUse ToolUseBehavior
+	// Shorten, if set, is asked before each model call what of the conversation the model is not to be shown any more; see
+	// History and KeepNewest. Its error ends the run, which can be resumed. It cannot go together with a Conversation that
+	// the provider keeps.
+	Shorten func(ctx context.Context, h *History) error
 	// Output, if set, is what the answer must look like; an answer that is not is ErrModelBehavior.
 	Output *OutputSchema
 	// Settings are passed to the model as they are, but for a ToolChoice that forces calls: it holds until the agent has

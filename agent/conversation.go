@@ -7,8 +7,8 @@ import (
 
 // Conversation says that the provider keeps the conversation: each request then holds only what it does not have yet.
 // It is part of the saved state. It cannot go together with a Session, with output guardrails of the agents (the
-// provider has the answer before they see it) or with filtered handoffs. Agents used as tools have conversations of
-// their own, which the provider does not keep.
+// provider has the answer before they see it), with filtered handoffs or with agents that shorten their history. Agents
+// used as tools have conversations of their own, which the provider does not keep.
 //
 // What goes wrong between the provider and the first checkpoint after its answer is sent again: a conversation named by
 // ID then holds it twice, one that goes by responses does not.
@@ -49,6 +49,10 @@ func (o *RunOptions) checkServer(g graph) error {
 	for _, a := range g {
 		if len(a.OutputGuardrails) > 0 {
 			return fmt.Errorf("%w: agent %q has output guardrails, but the provider keeps its answers before they are checked",
+				ErrConfig, a.Name)
+		}
+		if a.Shorten != nil {
+			return fmt.Errorf("%w: agent %q shortens its history, but the provider keeps the conversation as it is",
 				ErrConfig, a.Name)
 		}
 		for i := range a.Handoffs {

@@ -72,6 +72,8 @@ func corpusDesk(script string) *agent.Agent {
 
 	fill := frozenTool("fill")
 	fill.NeedsApproval, fill.Fields = agent.AlwaysAsk, []string{"to"}
+	propose := frozenTool("propose")
+	propose.Proposed = []string{"amount", "to"}
 	again := frozenTool("again")
 	again.NeedsApproval = agent.AlwaysAsk
 	again.InputGuardrails = []agent.ToolInputGuardrail{{Name: "again", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
@@ -93,12 +95,15 @@ func corpusDesk(script string) *agent.Agent {
 			frozenForm("sh", agent.KindShell, agent.WireShell),
 			frozenForm("fix", agent.KindApplyPatch, agent.WireApplyPatch),
 			frozenForm("sql", agent.KindCustom, agent.WireCustom),
+			propose,
 		},
 		Handoffs: []agent.Handoff{{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: agent.DropToolItems}},
 	}
 	switch script {
 	case "v2-nested-copies":
 		clerk.Handoffs[0].Filter = agent.DropToolItems
+	case "v3-left-out":
+		desk.Shorten, clerk.Shorten = keepTwo, keepTwo
 	case "v2-nested-answer":
 		clerk.OutputGuardrails = []agent.OutputGuardrail{{Name: "down", Check: func(ctx context.Context, _ *agent.Agent, _ string) (agent.Verdict, error) {
 			return agent.Verdict{}, isDown(ctx)
@@ -113,6 +118,14 @@ func corpusDesk(script string) *agent.Agent {
 		desk.Handoffs[0].Filter = nil
 	}
 	return desk
+}
+
+// keepTwo shows a model the newest two turns and what it was asked.
+func keepTwo(_ context.Context, h *agent.History) error {
+	for i := range h.Turns[:max(0, len(h.Turns)-2)] {
+		h.Turns[i].LeaveOut = !h.Turns[i].Asked
+	}
+	return nil
 }
 
 // down is a context's key: what the state was waiting for was out of order when the state was made.
@@ -172,6 +185,7 @@ var corpusScripts = map[string]script{
 	"v2-input":           desk(calls("c1 fill 1")),
 	"v2-input-given":     desk(calls("c1 fill 1")),
 	"v2-input-confirm":   desk(calls("c1 fill 1")),
+	"v2-input-proposed":  desk(calls("c1 propose 1", "c2 propose 2")),
 	"v2-external":        desk(calls("c1 deploy 1")),
 	"v2-external-told":   desk(calls("c1 deploy 1")),
 	"v2-asked-again":     desk(calls("c1 again 1")),
@@ -185,6 +199,14 @@ var corpusScripts = map[string]script{
 	"v2-tool-use":        desk(calls("c1 pay 1", "c2 look 2")),
 	"v2-turn-over":       desk(calls("c1 look 1")),
 	"v2-answer":          desk(calls("c1 look 1")),
+	"v3-handled":         desk(calls("c1 look 1", "c2 pay 2")),
+	"v3-left-out": {
+		"desk": {calls("c1 look 1"), calls("c2 look 2"), calls("c3 look 3"), calls("c4 ask_clerk"), scripted.Say("Done.")},
+		"clerk": {
+			calls("n1 look 1"), calls("n2 look 2"), calls("n3 look 3", "n4 look 4"), calls("n5 pay 5"),
+			scripted.Say("Clerk is done."),
+		},
+	},
 }
 
 // forms is a step of a call of each other form.

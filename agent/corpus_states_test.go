@@ -75,6 +75,11 @@ var agentStates = map[string]makeState{
 		approve(t, s, "c1", agent.ApproveOptions{Fields: json.RawMessage(`{"to":"b"}`)})
 		return resumed(t, a, r, s)
 	},
+	"v2-input-proposed": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		s := begin(t, a, r)
+		approve(t, s, "c1", agent.ApproveOptions{Fields: json.RawMessage(`{"amount":7}`)})
+		return s
+	},
 	"v2-external": begin,
 	"v2-external-told": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		s := begin(t, a, r)
@@ -140,6 +145,14 @@ var agentStates = map[string]makeState{
 			return agent.Verdict{}, errors.New("out of order")
 		}}}
 		return failing(t, a, r)
+	},
+	"v3-left-out": begin,
+	"v3-handled": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
+		r.MaxTurns = 1
+		r.OnError = func(context.Context, *agent.Failure) (*agent.Fallback, error) {
+			return &agent.Fallback{Text: "Too <long>."}, nil
+		}
+		return begin(t, a, r)
 	},
 }
 

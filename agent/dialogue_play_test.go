@@ -199,6 +199,8 @@ func describeEvent(e agent.Event) string {
 		return "ended " + e.Call.Tool + " " + e.Call.ID + " " + strconv.Quote(e.Output.Text)
 	case agent.ApprovalRequested:
 		return "asks " + e.Interruption.ID + " " + string(e.Interruption.Kind)
+	case agent.HistoryShortened:
+		return fmt.Sprintf("shortened %s %d %q", strings.Join(e.Path, "/"), e.LeftOut, e.Note)
 	case agent.HandedOff:
 		return "handoff " + e.From + " to " + e.To
 	}
@@ -215,7 +217,11 @@ func (d *dialogue) details(in agent.Interruption) []string {
 		lines = append(lines, "fact "+fact)
 	}
 	for _, f := range in.Fields {
-		lines = append(lines, fmt.Sprintf("field %s %s required=%v %s", f.Name, f.Type, f.Required, f.Schema))
+		line := fmt.Sprintf("field %s %s required=%v %s", f.Name, f.Type, f.Required, f.Schema)
+		if f.Proposal != nil {
+			line += " proposed " + string(f.Proposal)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -383,7 +389,11 @@ func (d *dialogue) result(res *agent.Result, err error) []string {
 	case err != nil:
 		lines = append(lines, "error "+name(err)+": "+strings.ReplaceAll(err.Error(), "\n", " | "))
 	case res.State.Finished():
-		lines = append(lines, "final "+strconv.Quote(res.FinalOutput))
+		final := "final " + strconv.Quote(res.FinalOutput)
+		if res.Handled != nil {
+			final += " instead of " + name(res.Handled)
+		}
+		lines = append(lines, final)
 	}
 	return lines
 }
@@ -401,7 +411,7 @@ func name(err error) string {
 	for text, sentinel := range map[string]error{
 		"ErrUnknownAgent": agent.ErrUnknownAgent, "ErrUnknownTool": agent.ErrUnknownTool,
 		"ErrUnknownInterruption": agent.ErrUnknownInterruption, "ErrStale": agent.ErrStale,
-		"ErrModelBehavior": agent.ErrModelBehavior, "ErrMaxTurns": agent.ErrMaxTurns,
+		"ErrModelBehavior": agent.ErrModelBehavior, "ErrRefusal": agent.ErrRefusal, "ErrMaxTurns": agent.ErrMaxTurns,
 		"ErrFatal": agent.ErrFatal, "ErrConfig": agent.ErrConfig, "ErrStopped": agent.ErrStopped,
 		"ErrTripwire": agent.ErrTripwire, "ErrToolset": agent.ErrToolset,
 	} {

@@ -23,9 +23,13 @@ import (
 //	output-guardrail NAME WHAT  the same about answers
 //	tool-use none | first | at=TOOL | decide | decide-error
 //	choice WORD [keep]          forces a tool choice
+//	shorten N                   bounds what the model is shown, as KeepNewest does
+//	shorten note=TEXT           leaves out the oldest turn behind the input each time, and adds to the note
+//	shorten all|gone|error|panic   what is a mistake: leaves out all turns, takes one out of the list
 //	schema                      the answer must be {"ok": boolean}
 //	limit N, parallel N, session, journal, wording TEXT|error|panic
 //	conversation [id=ID] [previous=ID]   without an id, it goes on from each response
+//	on-error TEXT | unrecorded=TEXT | decline | error | panic | none   answers instead of an error
 //	hooks [panic]               notes what hooks see
 //	stop                        closes RunOptions.Stop
 //	requests                    notes every model request
@@ -58,6 +62,8 @@ func (d *dialogue) setup(w []string) {
 	case "choice":
 		d.current.Settings.ToolChoice = w[1]
 		d.current.KeepToolChoice = len(w) > 2 && w[2] == "keep"
+	case "shorten":
+		d.current.Shorten = shorten(w[1])
 	case "schema":
 		schema, err := agent.OutputOf[struct {
 			OK bool `json:"ok"`
@@ -87,6 +93,8 @@ func (d *dialogue) setupRunner(w []string) {
 		d.runner.RejectionMessage = d.wording(w[1:])
 	case "conversation":
 		d.options.Conversation = d.conversation(w[1:])
+	case "on-error":
+		d.options.OnError = d.onError(w[1])
 	case "hooks":
 		d.runner.Hooks = d.hooks(len(w) > 1)
 	case "stop":

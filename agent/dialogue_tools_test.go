@@ -22,7 +22,8 @@ type amountArgs struct {
 //	gates    ask, ask-over-100, ask-if=TEXT, gate-error, gate-panic, gate-never, gate-rejects=ID, gate-approves=ID; audit;
 //	         program=approve|reject|reject-silently|wait|error|panic
 //	doing    fails, fatal, panics, unsure-once, moves-world (on from what it is)
-//	forms    custom, shell, native (a shell that answers in its own form), patch, hosted, search; external; input=FIELD
+//	forms    custom, shell, native (a shell that answers in its own form), patch, hosted, search; external;
+//	         input=FIELD, propose=FIELD
 //	checks   before=ACTION, guard=ACTION, guard-again-once, out=ACTION (allow, replace, trip, error, panic, ask_again)
 //	others   idempotent, tells-value, version=V, bind, bind-error, binding=TEXT, kind=KIND, url=URL (of a hosted server)
 func (d *dialogue) tool(name string, options []string) {
@@ -167,6 +168,8 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 		tool.Attributes = []string{value}
 	case "input":
 		tool.Fields = append(tool.Fields, value)
+	case "propose":
+		tool.Proposed = append(tool.Proposed, value)
 	case "bind":
 		tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{d.world}, nil }
 	case "bind-error":

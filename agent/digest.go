@@ -16,9 +16,10 @@ import (
 //
 //	"countersign.tool/1", kind, name, description, schema as written, version, number of attributes, attributes…
 //	"countersign.tool/2", the same, wire form, hosted description, number of fields, fields…, external
+//	"countersign.tool/3", the same, number of proposed fields, proposed fields…
 //
-// The second form is that of tools that have one of the parts which the first lacks. The definition of a call of a
-// hosted MCP server's tool also holds that tool as the server listed it:
+// Each tool has the first form that holds everything it has. The definition of a call of a hosted MCP server's tool also
+// holds that tool as the server listed it:
 //
 //	"countersign.hosted/1", definition digest of the server, name of the tool, its listed description
 //
@@ -57,7 +58,10 @@ func limit(text []byte, max int) []byte { return text[:min(len(text), max)] }
 func (t Tool) Digest() Digest {
 	more := t.Wire != WireFunction || len(t.hosted) > 0 || len(t.Fields) > 0 || t.External
 	domain := "countersign.tool/1"
-	if more {
+	switch {
+	case len(t.Proposed) > 0:
+		more, domain = true, "countersign.tool/3"
+	case more:
 		domain = "countersign.tool/2"
 	}
 	h := newParts(domain)
@@ -72,6 +76,9 @@ func (t Tool) Digest() Digest {
 		h.add(string(t.hosted))
 		h.list(t.Fields)
 		h.add(strconv.FormatBool(t.External))
+	}
+	if len(t.Proposed) > 0 {
+		h.list(t.Proposed)
 	}
 	return h.sum()
 }

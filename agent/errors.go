@@ -17,6 +17,8 @@ var (
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 	// ErrModelBehavior is returned when a model's response breaks the protocol, for instance a call without an id.
 	ErrModelBehavior = errors.New("model behavior")
+	// ErrRefusal is given to RunOptions.OnError when the model refuses to answer. Without one, the refusal is the answer.
+	ErrRefusal = errors.New("model refusal")
 	// ErrMaxTurns is returned when a run has used up its turns.
 	ErrMaxTurns = errors.New("max turns exceeded")
 	// ErrFatal, wrapped by a tool's error, ends the run instead of telling the model.

@@ -35,9 +35,17 @@ type HandedOff struct {
 	From, To string
 }
 
+// HistoryShortened says that a model is not shown a part of the conversation any more; see Agent.Shorten.
+type HistoryShortened struct {
+	Path    []string
+	LeftOut int    // turns, with those that were left out before
+	Note    string // what the model reads in their place
+}
+
 func (ModelText) event()         {}
 func (ItemAdded) event()         {}
 func (ToolStarted) event()       {}
 func (ToolEnded) event()         {}
 func (ApprovalRequested) event() {}
 func (HandedOff) event()         {}
+func (HistoryShortened) event()  {}

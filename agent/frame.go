@@ -19,6 +19,7 @@ type frame struct {
 	count     int    // items that a saved conversation says it has
 	input     int    // items that were there before the first turn
 	copies    []span // items that handoffs put there to be shown instead of what precedes them
+	leftOut   *omission
 	calls     []*call
 	answer    *string // what the agent answered, while it is being checked
 	final     *string
@@ -61,14 +62,6 @@ func (f *frame) appendCopy(it Item) {
 	f.items = append(f.items, it)
 	f.state.log = append(f.state.log, f)
 	f.state.size += it.savedLen()
-}
-
-// visible returns the items that the model sees.
-func (f *frame) visible() []Item {
-	if n := len(f.copies); n > 0 {
-		return f.items[f.copies[n-1].From:]
-	}
-	return f.items
 }
 
 // own returns the items from the index on, without copies.
@@ -161,6 +154,7 @@ func (f *frame) handTo(h *Handoff, shown []Item) {
 	if h.Filter == nil {
 		return
 	}
+	f.leftOut = nil
 	f.copies = append(f.copies, span{From: len(f.items), To: len(f.items) + len(shown)})
 	for _, it := range shown {
 		f.appendCopy(it)

@@ -165,7 +165,7 @@ func (f *frame) interruption(c *call) Interruption {
 	}
 	if c.Question == FieldsRequired {
 		if tool := f.tool(c); tool != nil {
-			in.Fields = tool.fields()
+			in.Fields = tool.fields(c.arguments())
 		}
 	}
 	return in

@@ -10,29 +10,38 @@ import (
 )
 
 var (
-	errInputField = errors.New("its Fields name a property that its Parameters do not have")
-	errNoInput    = errors.New("it has Fields without Parameters")
+	errInputField = errors.New("its Fields or Proposed name a property that its Parameters do not have, or one twice")
+	errNoInput    = errors.New("it has Fields or Proposed without Parameters")
 )
 
-// checkFields reports whether Fields names properties of Parameters.
+// fills reports whether a person fills in or confirms a part of each call.
+func (t *Tool) fills() bool { return len(t.Fields)+len(t.Proposed) > 0 }
+
+// asksFor reports whether the property is one that a person fills in or confirms.
+func (t *Tool) asksFor(name string) bool {
+	return slices.Contains(t.Fields, name) || slices.Contains(t.Proposed, name)
+}
+
+// checkFields reports whether Fields and Proposed name properties of Parameters.
 func (t *Tool) checkFields() error {
-	if len(t.Fields) == 0 {
+	if !t.fills() {
 		return nil
 	}
 	if len(t.Parameters) == 0 {
 		return errNoInput
 	}
-	fields := t.fields()
-	for i, name := range t.Fields {
-		if slices.Contains(t.Fields[:i], name) || !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+	fields := t.fields(nil)
+	names := slices.Concat(t.Fields, t.Proposed)
+	for i, name := range names {
+		if slices.Contains(names[:i], name) || !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
 			return fmt.Errorf("%w: %q", errInputField, name)
 		}
 	}
 	return nil
 }
 
-// fields returns what a person fills in, in the order of the schema.
-func (t *Tool) fields() []Field {
+// fields returns what a person fills in or confirms, in the order of the schema, with what the arguments propose.
+func (t *Tool) fields(arguments json.RawMessage) []Field {
 	var schema struct {
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
@@ -40,12 +49,15 @@ func (t *Tool) fields() []Field {
 	if json.Unmarshal(t.Parameters, &schema) != nil || len(schema.Properties) == 0 {
 		return nil
 	}
+	proposed := t.proposals(arguments)
 	var fields []Field
 	_ = strictjson.Members(schema.Properties, func(name string, value []byte) error {
-		if !slices.Contains(t.Fields, name) {
+		if !t.asksFor(name) {
 			return nil
 		}
-		field := Field{Name: name, Required: slices.Contains(schema.Required, name), Schema: slices.Clone(value)}
+		field := Field{
+			Name: name, Required: slices.Contains(schema.Required, name), Schema: slices.Clone(value), Proposal: proposed[name],
+		}
 		field.read(value)
 		fields = append(fields, field)
 		return nil
@@ -79,31 +91,25 @@ func (f *Field) read(schema json.RawMessage) {
 	}
 }
 
-// withoutInput checks that a model left alone what a person fills in.
-func (t *Tool) withoutInput(arguments json.RawMessage) error {
-	return strictjson.Members(arguments, func(name string, _ []byte) error {
-		if slices.Contains(t.Fields, name) {
-			return fmt.Errorf("a person fills in %q; leave it out", name)
-		}
-		return nil
-	})
-}
-
-// complete returns the arguments of a call with what a person filled in.
+// complete returns the arguments of a call with what a person filled in. Proposals that they left out stand.
 func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, error) {
 	given, err := CanonicalArguments(input)
 	if err != nil {
 		return nil, err
 	}
-	merged := strictjson.Reopen(slices.Clone(arguments))
-	err = strictjson.Members(given, func(name string, value []byte) error {
-		if !slices.Contains(t.Fields, name) {
+	var names []string
+	err = strictjson.Members(given, func(name string, _ []byte) error {
+		if !t.asksFor(name) {
 			return fmt.Errorf("%q is not one of the fields asked for", name)
 		}
-		merged.Raw(name, value)
+		names = append(names, name)
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	merged := strictjson.Reopen(slices.Clone(without(arguments, names)))
+	if err := merged.Members(given); err != nil {
 		return nil, err
 	}
 	canonical, err := CanonicalArguments(merged.End())
@@ -113,8 +119,9 @@ func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, erro
 	return canonical, t.validate(canonical)
 }
 
-// withoutProperties returns the schema without some of its properties, for the model. Everything else stays as written.
-func withoutProperties(schema json.RawMessage, names []string) json.RawMessage {
+// withoutProperties returns the schema without some of its properties, and with others that may be left out, for the
+// model. Everything else stays as written.
+func withoutProperties(schema json.RawMessage, names, optional []string) json.RawMessage {
 	out, err := strictjson.Rewrite(schema, func(keyword string, value []byte) ([]byte, error) {
 		switch keyword {
 		case "properties":
@@ -124,7 +131,9 @@ func withoutProperties(schema json.RawMessage, names []string) json.RawMessage {
 			if json.Unmarshal(value, &list) != nil {
 				return value, nil
 			}
-			return json.Marshal(slices.DeleteFunc(list, func(s string) bool { return slices.Contains(names, s) }))
+			return json.Marshal(slices.DeleteFunc(list, func(s string) bool {
+				return slices.Contains(names, s) || slices.Contains(optional, s)
+			}))
 		}
 		return value, nil
 	})

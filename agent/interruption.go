@@ -12,7 +12,7 @@ const (
 	// OutcomeUnknown waits for somebody to find out whether a call ran before a crash: Approve runs it again,
 	// Approve with an Output records what a person found out, Reject gives up on it.
 	OutcomeUnknown InterruptionKind = "outcome_unknown"
-	// FieldsRequired waits for the properties of the arguments that a person fills in: Approve with Fields.
+	// FieldsRequired waits for the properties of the arguments that a person fills in or confirms: Approve with Fields.
 	FieldsRequired InterruptionKind = "input"
 	// ExternalResult waits for the result of a call that somebody outside carries out: Approve with an Output.
 	ExternalResult InterruptionKind = "external"
@@ -38,7 +38,7 @@ type Interruption struct {
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// Field is a property of a call's arguments that a person fills in.
+// Field is a property of a call's arguments that a person fills in or confirms.
 type Field struct {
 	Name        string          `json:"name"`
 	Type        string          `json:"type,omitempty"` // string, number, integer, boolean, array or object; empty: any
@@ -46,6 +46,8 @@ type Field struct {
 	Required    bool            `json:"required,omitempty"`
 	Enum        []string        `json:"enum,omitempty"`   // the values a string may have; empty: any
 	Schema      json.RawMessage `json:"schema,omitempty"` // the property's JSON Schema as written
+	// Proposal is what the model wrote, canonical; nil where it wrote nothing, and where the field is people's alone.
+	Proposal json.RawMessage `json:"proposal,omitempty"`
 }
 
 // ToolApproval is the answer of a program, see Tool.OnApproval.
@@ -65,8 +67,9 @@ type ApproveOptions struct {
 	// schema. The call has a new digest then, and the model is told what was carried out. Only for Confirm, and not with
 	// Always.
 	Arguments json.RawMessage
-	// Fields holds the values that FieldsRequired asks for, as a JSON object. What the tool's gate says about the
-	// completed call is asked next.
+	// Fields holds the values that FieldsRequired asks for, as a JSON object; a proposal that it leaves out stands, so {}
+	// confirms all of them. The model is told when a proposal was changed. What the tool's gate says about the completed
+	// call is asked next.
 	Fields json.RawMessage
 }
 

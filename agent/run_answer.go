@@ -10,26 +10,28 @@ import (
 
 // conclude checks an answer and ends the conversation with it.
 func (l *loop) conclude(ctx context.Context) error {
-	f := l.frame
-	if err := l.guardAnswer(ctx, *f.answer); err != nil {
+	answer := *l.frame.answer
+	if l.OnError != nil && l.frame.refused() {
+		cause := &failed{failedRefusal, answer, fmt.Errorf("%w: %s", ErrRefusal, excerptLong(answer))}
+		if err := l.fallBack(ctx, cause); err != error(cause) {
+			return err
+		}
+	}
+	if err := l.guardAnswer(ctx, answer); err != nil {
 		return err
 	}
-	f.final, f.answer = f.answer, nil
-	l.unlocked(func() {
-		l.hook(ctx, func(h *Hooks) {
-			if h.AgentEnd != nil {
-				h.AgentEnd(ctx, l.agent, *f.final)
-			}
-		})
-	})
-	return l.checkpoint(ctx)
+	return l.end(ctx, answer)
 }
 
 // guardAnswer checks an answer.
 func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 	if o := l.agent.Output; o != nil {
 		if err := l.safely(ctx, "output schema", l.agent.Name, func() error { return o.check(answer) }); err != nil {
-			return fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
+			wrong := fmt.Errorf("%w: the answer of agent %q: %w", ErrModelBehavior, l.agent.Name, err)
+			if errors.Is(err, errPanic) {
+				return wrong // the fault is not the answer's
+			}
+			return &failed{failedOutput, answer, wrong}
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {

@@ -103,7 +103,7 @@ func decide(c *call, t *Tool, k knowledge) step {
 // decideNew decides about a call that nobody was asked about.
 func decideNew(c *call, t *Tool, k knowledge) step {
 	switch {
-	case len(t.Fields) > 0 && !c.Given:
+	case t.fills() && !c.Given:
 		return ask(FieldsRequired)
 	case t.Preconditions != nil && !k.lookedUp:
 		return step{act: actLookUp}

@@ -88,7 +88,11 @@ func (l *loop) run(ctx context.Context) error {
 		if err := stopped(ctx); err != nil {
 			return err
 		}
-		if waits, err := l.advance(ctx); err != nil || waits {
+		waits, err := l.advance(ctx)
+		if err != nil {
+			err = l.fallBack(ctx, err)
+		}
+		if err != nil || waits {
 			return err
 		}
 	}
@@ -105,7 +109,7 @@ func (l *loop) advance(ctx context.Context) (waits bool, err error) {
 	case !between && f.done(): // a crash came between the last output and what follows from it
 		return false, l.endTurn(ctx)
 	case !l.turnsLeft() && (between || !l.agent.ToolUse.mayEnd(f.calls)):
-		return false, fmt.Errorf("%w: %d", ErrMaxTurns, l.maxTurns())
+		return false, &failed{kind: failedTurns, err: fmt.Errorf("%w: %d", ErrMaxTurns, l.maxTurns())}
 	case !between:
 		return l.traceTurn(ctx, f.turn, l.goOn)
 	}
@@ -196,6 +200,6 @@ func (x *execution) finish(err error) (*Result, error) {
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}
-	result.FinalOutput = s.FinalOutput()
+	result.FinalOutput, result.Handled = s.FinalOutput(), handledErrors[s.handled]
 	return result, nil
 }

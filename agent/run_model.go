@@ -20,6 +20,9 @@ func (l *loop) turn(ctx context.Context) error {
 	if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
 		return err
 	}
+	if err := l.shorten(ctx); err != nil {
+		return err
+	}
 	l.log.DebugContext(ctx, "calling model", "turn", f.turn+1)
 	req := l.request()
 	var resp *ModelResponse

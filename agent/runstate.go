@@ -36,6 +36,7 @@ type RunState struct {
 	server     *serverMark
 	trace      string // refers to the span of the last Run or Resume; see Span.Link
 	always     []standing
+	handled    string // which failure the answer was given instead of, see Result.Handled
 	guardrails []GuardrailResult
 	pending    []Item // input that was added and that no model has seen
 	busy       atomic.Bool

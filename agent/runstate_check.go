@@ -41,6 +41,9 @@ func (h *stateHead) check() error {
 			return h.bad("/pending_input", "it is not a list of messages")
 		}
 	}
+	if err := h.checkHandled(); err != nil {
+		return err
+	}
 	if err := h.checkGuardrailResults(); err != nil {
 		return err
 	}
@@ -145,6 +148,9 @@ func (f *frame) check() (path, reason string) {
 			return "/copies/" + strconv.Itoa(i), "it is not a list of items"
 		}
 		last = c.To
+	}
+	if reason := f.checkLeftOut(); reason != "" {
+		return "/left_out", reason
 	}
 	return "", ""
 }

@@ -13,7 +13,7 @@ func (s *RunState) Clone() *RunState {
 	}
 	own := &RunState{
 		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
-		size: s.size, answered: s.answered, data: s.data, trace: s.trace,
+		size: s.size, answered: s.answered, data: s.data, trace: s.trace, handled: s.handled,
 		session: s.session.clone(),
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
 		guardrails: slices.Clone(s.guardrails),

@@ -21,6 +21,7 @@ var documented = map[string]reflect.Type{
 	"Session":            reflect.TypeFor[sessionMark](),
 	"Conversation":       reflect.TypeFor[serverMark](),
 	"Span":               reflect.TypeFor[span](),
+	"Left out":           reflect.TypeFor[omission](),
 	"Call":               reflect.TypeFor[call](),
 	"Decision":           reflect.TypeFor[decision](),
 	"Output":             reflect.TypeFor[ToolOutput](),
@@ -170,6 +171,7 @@ func TestRunStateDocsAndCorpus(t *testing.T) {
 // inside says which table describes the value of a member.
 var inside = map[string]string{
 	"Head/usage": "Usage", "Head/session": "Session", "Head/conversation": "Conversation", "Head/copies": "Span",
+	"Head/left_out": "Left out", "Left out/spans": "Span", "Inner conversation/left_out": "Left out",
 	"Head/calls": "Call", "Head/always": "Always", "Head/pending_input": "Items", "Items/answer": "Answer",
 	"Head/guardrails": "Guardrail", "Guardrail/verdict": "Verdict",
 	"Call/decision": "Decision", "Call/output": "Output", "Call/nested": "Inner conversation", "Decision/output": "Output",

@@ -20,7 +20,8 @@ import (
 //	3  which question a standing answer was given to, calls that a session has without their outputs,
 //	   runs that were given the id of another one, what guardrails said,
 //	   decisions of programs, what decided earlier calls, RunContext.Data, the usage of conversations inside,
-//	   what refers to the spans of a tracing system
+//	   what refers to the spans of a tracing system,
+//	   turns that the model is not shown any more, answers that were given instead of a failure
 const (
 	stateVersion1 = 1
 	stateVersion2 = 2
@@ -42,6 +43,7 @@ type stateHead struct {
 	Count      int               `json:"item_count"` // of all conversations
 	Input      int               `json:"input_items"`
 	Copies     []span            `json:"copies,omitempty"`
+	LeftOut    *omission         `json:"left_out,omitempty"`
 	Frames     int               `json:"frames,omitempty"`
 	Session    sessionMark       `json:"session"`
 	Server     *serverMark       `json:"conversation,omitempty"`
@@ -52,22 +54,24 @@ type stateHead struct {
 	Guardrails []GuardrailResult `json:"guardrails,omitempty"`
 	Answer     *string           `json:"answer,omitempty"`
 	Final      *string           `json:"final_output,omitempty"`
+	Handled    string            `json:"handled,omitempty"`
 }
 
 // frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.
 type frameHead struct {
-	Number   int     `json:"number"`
-	Agent    string  `json:"agent"`
-	Entry    string  `json:"entry,omitempty"`
-	Turn     int     `json:"turn"`
-	MaxTurns int     `json:"max_turns"`
-	Usage    *Usage  `json:"usage,omitempty"`
-	Count    int     `json:"item_count"`
-	Input    int     `json:"input_items"`
-	Copies   []span  `json:"copies,omitempty"`
-	Calls    []*call `json:"calls,omitempty"`
-	Answer   *string `json:"answer,omitempty"`
-	Final    *string `json:"final_output,omitempty"`
+	Number   int       `json:"number"`
+	Agent    string    `json:"agent"`
+	Entry    string    `json:"entry,omitempty"`
+	Turn     int       `json:"turn"`
+	MaxTurns int       `json:"max_turns"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Count    int       `json:"item_count"`
+	Input    int       `json:"input_items"`
+	Copies   []span    `json:"copies,omitempty"`
+	LeftOut  *omission `json:"left_out,omitempty"`
+	Calls    []*call   `json:"calls,omitempty"`
+	Answer   *string   `json:"answer,omitempty"`
+	Final    *string   `json:"final_output,omitempty"`
 }
 
 // head returns the state's head, in the oldest version that can express it.
@@ -79,6 +83,7 @@ func (s *RunState) head() *stateHead {
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
 		Trace: s.trace,
 		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
+		LeftOut: f.leftOut, Handled: s.handled,
 	}
 	if h.Version = h.oldest(f.otherCalls()); s.answered > 0 {
 		h.Version = stateVersion
@@ -99,7 +104,7 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
-	if h.Context != nil || h.Trace != "" || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
+	if h.Context != nil || h.Trace != "" || h.LeftOut != nil || h.Handled != "" || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
 		return true
 	}
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
@@ -141,7 +146,7 @@ func (c *call) needsVersion3() bool {
 	if c.Decision != nil && c.Decision.Program {
 		return true
 	}
-	return c.Nested != nil && (c.Nested.usage != Usage{} || slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
+	return c.Nested != nil && (c.Nested.usage != Usage{} || c.Nested.leftOut != nil || slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
 }
 
 func (c *call) newer() bool {
@@ -167,7 +172,7 @@ func (f *frame) MarshalJSON() ([]byte, error) {
 	return marshal(nil, &frameHead{
 		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, Usage: usage,
 		MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
-		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
+		Copies: f.copies, LeftOut: f.leftOut, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
 }
 
@@ -186,7 +191,7 @@ func (f *frame) UnmarshalJSON(data []byte) error {
 	}
 	*f = frame{
 		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
-		copies: h.Copies, calls: h.Calls, answer: h.Answer, final: h.Final,
+		copies: h.Copies, leftOut: h.LeftOut, calls: h.Calls, answer: h.Answer, final: h.Final,
 	}
 	if h.Usage != nil {
 		f.usage = *h.Usage

@@ -77,6 +77,10 @@ type Tool struct {
 	// Fields names the properties of Parameters that a person fills in. The model is shown the schema without them,
 	// and a call interrupts with FieldsRequired before anything else is decided about it.
 	Fields []string
+	// Proposed names the properties of Parameters that the model may fill in and a person confirms or changes. The model
+	// is not obliged to write them; what it writes is shown as Field.Proposal. A call interrupts with FieldsRequired as it
+	// does for Fields, and one property is not in both.
+	Proposed []string
 	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that
 	// asks was answered, and what they report is the output. Such a tool has no Invoke; see NewExternalTool.
 	External bool

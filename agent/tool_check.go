@@ -22,7 +22,7 @@ var (
 	errNoParameters  = errors.New("this tool takes no arguments; write {}")
 	errValidator     = errors.New("the arguments could not be checked")
 	errHosted        = errors.New("a tool that the provider executes is made by NewHostedTool, from a description that is a JSON object")
-	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Preconditions, Fields and External have no meaning")
+	errHostedParts   = errors.New("the provider executes it: it has no Parameters, Invoke, Preconditions, Fields, Proposed or External")
 	errHostedGate    = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
 	errHostedSecrets = errors.New("its secrets are not a JSON object")
 	errHostedLabel   = errors.New("its description must say type mcp, and server_label must be the tool's name")
@@ -81,7 +81,7 @@ func (t *Tool) checkForm() error {
 	switch t.Wire {
 	case WireFunction:
 	case WireCustom, WireShell, WireApplyPatch:
-		if len(t.Fields) > 0 {
+		if t.fills() {
 			return errCustom
 		}
 	default:
@@ -107,7 +107,7 @@ func (t *Tool) checkHosted() error {
 	switch {
 	case t.Wire != WireHosted || firstByte(t.hosted) != '{' || json.Unmarshal(t.hosted, &hosted) != nil:
 		return errHosted
-	case len(t.Parameters) > 0 || t.Invoke != nil || t.Preconditions != nil || len(t.Fields) > 0 || t.External || t.agent != nil:
+	case len(t.Parameters) > 0 || t.Invoke != nil || t.Preconditions != nil || t.fills() || t.External || t.agent != nil:
 		return errHostedParts
 	case len(t.hostedSecrets) > 0 && (!json.Valid(t.hostedSecrets) || firstByte(t.hostedSecrets) != '{'):
 		return errHostedSecrets
@@ -146,8 +146,8 @@ func (t *Tool) definition() ToolDefinition {
 	case t.Wire != WireFunction:
 	case len(t.Parameters) == 0:
 		d.Parameters = json.RawMessage(noParameters)
-	case len(t.Fields) > 0:
-		d.Parameters = withoutProperties(t.Parameters, t.Fields)
+	case t.fills():
+		d.Parameters = withoutProperties(t.Parameters, t.Fields, t.Proposed)
 	default:
 		d.Parameters = t.Parameters
 	}
@@ -183,8 +183,8 @@ func (t *Tool) validate(arguments json.RawMessage) (err error) {
 // validateCall checks the arguments of a call as far as they are there: those that a person fills in may still be
 // missing.
 func (t *Tool) validateCall(c *call) error {
-	if len(t.Fields) > 0 && !c.Given {
-		return t.withoutInput(c.arguments())
+	if t.fills() && !c.Given {
+		return t.validateProposal(c.arguments())
 	}
 	return t.validate(c.arguments())
 }

@@ -20,7 +20,8 @@ type AgentConfig struct {
 	// MaxTurns bounds the model calls of a run; zero means agent.DefaultMaxTurns.
 	MaxTurns int
 	// HistoryTokens bounds how much of the conversation's earlier runs a new run is given; zero means 100,000,
-	// negative none. Tokens are estimated as a quarter of the bytes.
+	// negative none. Tokens are estimated as a quarter of the bytes. What the model is shown while the run goes on is
+	// bounded by Agent.Shorten.
 	HistoryTokens int
 }
 

@@ -44,7 +44,10 @@ func (b *builder) build() (*Catalog, error) {
 	f := b.file
 	c := &Catalog{File: f, agents: make(map[string]approvals.AgentConfig), policy: policyOf(f.DefaultPolicy)}
 	for _, a := range f.Agents { // agents refer to each other
-		b.agents[a.Name] = &agent.Agent{Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings}
+		b.agents[a.Name] = &agent.Agent{
+			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,
+			Shorten: agent.KeepNewest(a.HistoryTokens),
+		}
 	}
 	for _, a := range f.Agents {
 		b.agent(a)

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// textNoTurns is what a session reads of a call whose turn could not be followed by another.
+const textNoTurns = "The call was not carried out: the run has used up its turns."
+
+// fallBack asks the application for an answer where the run's own conversation would end with cause, and ends it with
+// that. It returns cause when there is no handler, when the handler declines, and when the run may not end: somebody
+// has to find out first what became of a call, or a message waits that no model has read.
+//
+// Nothing of the state changes before the answer has passed the guardrails: whoever resumes a run whose guardrails
+// failed has the handler asked again.
+func (l *loop) fallBack(ctx context.Context, cause error) error {
+	f := l.frame
+	failure, is := cause.(*failed) // not one of an agent inside, which is wrapped
+	if !is || l.OnError == nil || f.parent != nil || l.hasInput() || f.mayHaveBegun() || f.asksWhatBecame() {
+		return cause
+	}
+	var given *Fallback
+	err := l.ask(ctx, "error handler", l.agent.Name, func() (err error) {
+		given, err = l.OnError(ctx, &Failure{
+			Err: failure.err, Answer: failure.answer, Agent: l.agent, Items: l.state.Items(), Run: l.shared,
+		})
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; its handler: %w", cause, err)
+	case given == nil:
+		return cause
+	}
+	text := validText(given.Text)
+	if err := l.guardAnswer(ctx, text); err != nil {
+		if unfit, is := err.(*failed); is {
+			return fmt.Errorf("%w: OnError: %v", ErrConfig, unfit)
+		}
+		return err
+	}
+	l.closeCalls()
+	if !given.Unrecorded {
+		it := AssistantMessage(text)
+		it.Agent = f.agent
+		f.append(it)
+		l.emit(ItemAdded{Path: f.path(), Item: it})
+	}
+	l.state.handled = failure.kind
+	l.log.InfoContext(ctx, "answered by the error handler", "instead_of", failure.kind)
+	return l.end(ctx, text)
+}
+
+// closeCalls ends the turn: what has no output was not carried out.
+func (l *loop) closeCalls() {
+	var b batch
+	for _, c := range l.frame.calls {
+		if c.State == callDone {
+			continue
+		}
+		if c.Output == nil {
+			text := cmp.Or(c.Problem, textNoTurns)
+			l.apply(c, step{act: actAnswer, output: &ToolOutput{Text: text, Failed: true}})
+		}
+		b.calls = append(b.calls, c)
+	}
+	l.flush(&b)
+	l.frame.calls = nil
+}
+
+// end ends the conversation with its answer.
+func (l *loop) end(ctx context.Context, answer string) error {
+	f := l.frame
+	f.final, f.answer = &answer, nil
+	l.unlocked(func() {
+		l.hook(ctx, func(h *Hooks) {
+			if h.AgentEnd != nil {
+				h.AgentEnd(ctx, l.agent, answer)
+			}
+		})
+	})
+	return l.checkpoint(ctx)
+}
