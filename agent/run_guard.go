@@ -180,7 +180,7 @@ func (l *loop) admit(ctx context.Context) error {
 // guardAgent runs a guardrail of the agent, which can only allow what it sees or end the run.
 func (l *loop) guardAgent(ctx context.Context, name string, check func() (Verdict, error)) error {
 	var v Verdict
-	err := l.ask(ctx, "guardrail", name, func() (err error) {
+	err := l.consultOne(ctx, "guardrail", name, func() (err error) {
 		v, err = l.judge(ctx, name, check)
 		return err
 	})
