@@ -1,11 +1,16 @@
 package agent
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // maxAgents bounds a graph of agents, maxDepth how deep agents that use agents as tools may nest.
 const (
 	maxAgents = 1000
 	maxDepth  = 8
+
+	maxAgentName = 1024
 )
 
 // graph holds the agents that a run can reach, by name.
@@ -78,6 +83,8 @@ func (a *Agent) check() error {
 	switch {
 	case a.Name == "":
 		return fmt.Errorf("%w: agent without a name", ErrConfig)
+	case !utf8.ValidString(a.Name) || len(a.Name) > maxAgentName:
+		return fmt.Errorf("%w: agent with a name that is not UTF-8, or longer than %d bytes", ErrConfig, maxAgentName)
 	case a.Model == nil:
 		return fmt.Errorf("%w: agent %q has no model", ErrConfig, a.Name)
 	}

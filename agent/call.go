@@ -56,8 +56,10 @@ type call struct {
 
 	// recorded says that this process knows whether the call has begun, and that the journal has what it led to.
 	recorded bool
-	effectID string          // ToolCall.EffectID, once somebody needed it
-	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
+	// carriedOut says, beside recorded, that it has been carried out, although its output cannot be used.
+	carriedOut bool
+	effectID   string          // ToolCall.EffectID, once somebody needed it
+	written    json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
 // arguments returns the canonical arguments that would be carried out.

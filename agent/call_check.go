@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"countersign/agent/internal/strictjson"
@@ -28,8 +29,8 @@ func (f *frame) checkCall(c *call, e callEntry) string {
 // isOf reports whether the call says of its tool what its item does.
 func (c *call) isOf(it *Item) bool {
 	switch it.Type {
-	case ItemFunctionCall, ItemCustomToolCall:
-		return c.Tool == it.Name && c.Tool != ""
+	case ItemFunctionCall, ItemCustomToolCall: // one without a name goes by its form
+		return c.Tool == cmp.Or(it.Name, string(it.Type))
 	case ItemMCPApprovalRequest:
 		return c.Tool == it.Server && c.Tool != ""
 	}

@@ -12,12 +12,12 @@ import (
 	"countersign/agent/scripted"
 )
 
-// The frozen states of version 2 each have a script of their own; the id of the run says which.
-var frozenRun = regexp.MustCompile(`"id":"run_(v2-[a-z-]+)"`)
+// The frozen states from version 2 on each have a script of their own; the id of the run says which.
+var frozenRun = regexp.MustCompile(`"id":"run_(v[23]-[a-z-]+)"`)
 
 // rootOf returns the agent that a state of the corpus was made with.
 func rootOf(data []byte) *agent.Agent {
-	if m := frozenRun.FindSubmatch(data); m != nil && corpusScripts[string(m[1])] != nil {
+	if m := frozenRun.FindSubmatch(data); m != nil && frozenScript(string(m[1])) != nil {
 		return corpusDesk(string(m[1]))
 	}
 	return corpusAgent()
@@ -56,7 +56,7 @@ func frozenForm(name string, kind agent.ToolKind, wire agent.WireForm) agent.Too
 // corpusDesk is the graph of agents of the states of version 2: desk uses clerk, which uses junior; desk and clerk hand
 // over to billing, which goes on with their script.
 func corpusDesk(script string) *agent.Agent {
-	model := func(name string) agent.Model { return scripted.New(corpusScripts[script][name]...) }
+	model := func(name string) agent.Model { return scripted.New(frozenScript(script)[name]...) }
 	pay, look := frozenTool("pay"), frozenTool("look")
 	pay.NeedsApproval = agent.AlwaysAsk
 	pay.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{"ledger <7>"}, nil }

@@ -141,6 +141,7 @@ var agentStates = map[string]makeState{
 func allStates() map[string]makeState {
 	all := maps.Clone(corpusStates)
 	maps.Copy(all, agentStates)
+	maps.Copy(all, answerStates)
 	return all
 }
 

@@ -234,7 +234,7 @@ func TestCorpus(t *testing.T) {
 			file := filepath.Join(corpus, name+".json")
 			if _, err := os.Stat(file); err != nil && *update {
 				id := "run_frozen"
-				if corpusScripts[name] != nil {
+				if frozenScript(name) != nil {
 					id = "run_" + name
 				}
 				s := states[name](t, rootOf([]byte(`"id":"`+id+`"`)), &runs{RunOptions: runOf(id)})

@@ -46,6 +46,22 @@ func (d *dialogue) command(w []string) []string {
 		return d.approve(w[1:])
 	case "reject": // reject ID [always] [message=TEXT]
 		return d.reject(w[1:])
+	case "answers": // what was said to the questions of the run
+		return d.answers()
+	case "inside": // the agents at work as tools
+		return d.inside()
+	case "data": // data [JSON]: RunContext.Data of the state, or from now on
+		if len(w) > 1 {
+			d.options.Context = &agent.RunContext{ID: d.options.Context.ID, Value: d.options.Context.Value, Data: json.RawMessage(w[1])}
+			return nil
+		}
+		return []string{"data " + string(d.state.Data())}
+	case "verdicts": // what guardrails said, as the state keeps it
+		return d.verdicts()
+	case "standing": // the answers with always
+		return d.standing()
+	case "revoke": // revoke AGENT TOOL
+		return d.revoke(w[1], w[2])
 	case "undecided":
 		return list(d.state.Undecided())
 	case "details": // details ID: everything people can be shown about a question
@@ -279,6 +295,63 @@ func (d *dialogue) reject(w []string) []string {
 		}
 	}
 	return failure(d.state.Reject(d.asked(w[0]), opts))
+}
+
+func (d *dialogue) answers() []string {
+	var lines []string
+	for _, a := range d.state.Answers() {
+		line := fmt.Sprintf("answer %s %s of %s %s %s approved=%v", a.Question, a.Kind, a.Agent, a.Tool, a.Arguments, a.Approved)
+		for i, is := range []bool{a.Always, a.Standing, a.Program, a.Edited, a.Open} {
+			if is {
+				line += " " + []string{"always", "standing", "program", "edited", "open"}[i]
+			}
+		}
+		if a.Message != nil {
+			line += " message " + strconv.Quote(*a.Message)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (d *dialogue) inside() []string {
+	var lines []string
+	for _, r := range d.state.InnerRuns() {
+		lines = append(lines, fmt.Sprintf("inside %s: %s began as %s, path %s, turn %d, requests %d, %d items",
+			r.Call, r.Agent, r.Entry, strings.Join(r.Path, "/"), r.Turn, r.Usage.Requests, len(r.Items)))
+		lines = append(lines, list(r.Interruptions)...)
+	}
+	return lines
+}
+
+func (d *dialogue) verdicts() []string {
+	var lines []string
+	for _, r := range d.state.GuardrailResults() {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s of %s %s %s", r.Stage, r.Guardrail, r.Agent, r.Tool, r.CallID))+
+			fmt.Sprintf(": %s %q", r.Verdict.Action, r.Verdict.Message))
+	}
+	return lines
+}
+
+func (d *dialogue) standing() []string {
+	var lines []string
+	for _, a := range d.state.StandingAnswers() {
+		line := fmt.Sprintf("always %s %s approved=%v from %q", a.Agent, a.Tool, a.Approved, a.Question)
+		if a.Message != nil {
+			line += " message " + strconv.Quote(*a.Message)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (d *dialogue) revoke(agentName, tool string) []string {
+	for _, a := range d.state.StandingAnswers() {
+		if a.Agent == agentName && a.Tool == tool {
+			return []string{fmt.Sprint("revoked ", d.state.Revoke(a))}
+		}
+	}
+	return []string{fmt.Sprint("revoked ", d.state.Revoke(agent.StandingAnswer{Agent: agentName, Tool: tool}))}
 }
 
 func failure(err error) []string {

@@ -145,7 +145,7 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	case "tells-value":
 		invoke := tool.Invoke
 		tool.Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
-			d.note(fmt.Sprintf("value %v", c.Run.Value))
+			d.note(fmt.Sprintf("value %v%s", c.Run.Value, c.Run.Data))
 			return invoke(ctx, c)
 		}
 	case "idempotent":

@@ -85,6 +85,7 @@ func (j *watchedJournal) Intent(ctx context.Context, e agent.Effect) (*agent.Too
 		text string
 	}{
 		{e.Decided, "decided"},
+		{e.Program, "by a program"},
 		{e.Always, "always"},
 		{e.Review, "review"},
 		{e.Retry, "retry"},

@@ -19,6 +19,9 @@
 //   - A context that ends interrupts the work. Whatever fails because of that is asked again when the run goes on; it
 //     is never taken for an answer.
 //
+// Out of scope are namespaces of tools, tools that a model searches for at this side, and tools that only programs
+// written by a model may call: a tool has one name, and what a model asks for beyond that is refused in words.
+//
 // The package imports the standard library only, knows no storage and no chat platform, and starts no goroutine that
 // outlives a call.
 //

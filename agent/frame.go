@@ -23,6 +23,8 @@ type frame struct {
 	answer    *string // what the agent answered, while it is being checked
 	final     *string
 	callsByID map[string]callEntry // calls made here, by the provider's id
+	usage     Usage                // of its own model calls; of the run itself see RunState
+	answers   map[int]*savedAnswer // what decided calls, by the index of their output
 	toolbox   *toolbox             // what the agent has now; nil until somebody needed it
 }
 
@@ -58,6 +60,7 @@ func (f *frame) append(it Item) {
 func (f *frame) appendCopy(it Item) {
 	f.items = append(f.items, it)
 	f.state.log = append(f.state.log, f)
+	f.state.size += it.savedLen()
 }
 
 // visible returns the items that the model sees.
@@ -115,7 +118,7 @@ func (f *frame) interruptionID(callID string) string {
 // effectID names the execution of a call.
 func (f *frame) effectID(callID string) string {
 	if f.parent == nil {
-		return effectID(f.state.id, []string{f.agent}, f.turn, callID)
+		return effectID(f.state.effectRun(), []string{f.agent}, f.turn, callID)
 	}
 	return nestedEffectID(f.parent.effectID(f.outer.ID), f.agent, f.turn, callID)
 }

@@ -252,15 +252,18 @@ func (it *Item) appendSummary(b []byte) []byte {
 
 // MarshalJSON writes the item as it is saved: the provider's JSON verbatim with the agent beside it, so that nothing
 // is stored twice; the typed fields when there is no such JSON.
-func (it Item) MarshalJSON() ([]byte, error) { return it.appendSaved(nil, 0), nil }
+func (it Item) MarshalJSON() ([]byte, error) { return it.appendSaved(nil, 0, nil), nil }
 
-// appendSaved writes the item of the conversation with the number.
-func (it *Item) appendSaved(b []byte, frame int) []byte {
+// appendSaved writes the item of the conversation with the number, and what decided the call that it answers.
+func (it *Item) appendSaved(b []byte, frame int, answer *savedAnswer) []byte {
 	o := strictjson.NewObject(b)
 	if frame != 0 {
 		o.Int("frame", frame)
 	}
 	o.OptionalText("agent", it.Agent)
+	if answer != nil {
+		o.Append("answer", answer.append)
+	}
 	if it.Raw != nil {
 		o.Raw("raw", it.Raw)
 	} else {
@@ -272,9 +275,9 @@ func (it *Item) appendSaved(b []byte, frame int) []byte {
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (it *Item) UnmarshalJSON(data []byte) error {
 	r := strictjson.NewReader(bytes.Clone(data), maxItemDepth)
-	saved, frame, err := readSaved(r)
-	if err == nil && frame != 0 {
-		err = r.Fail("an item of another conversation")
+	saved, err := readSaved(r)
+	if err == nil && (saved.frame != 0 || saved.answer != nil) {
+		err = r.Fail("an item of a saved run")
 	}
 	if err != nil {
 		return fmt.Errorf("read item: %w", err)
@@ -282,16 +285,22 @@ func (it *Item) UnmarshalJSON(data []byte) error {
 	if end := r.End(); end != nil {
 		return fmt.Errorf("read item: %w", end)
 	}
-	*it = saved
+	*it = saved.item
 	return nil
 }
 
-// readSaved reads an item in its saved form, and the number of its conversation. Item.Raw shares memory with the text
-// that r reads.
-func readSaved(r *strictjson.Reader) (Item, int, error) {
+// savedItem is an item with the number of its conversation, and what decided the call that it answers.
+type savedItem struct {
+	item   Item
+	frame  int
+	answer *savedAnswer
+}
+
+// readSaved reads an item in its saved form. Item.Raw shares memory with the text that r reads.
+func readSaved(r *strictjson.Reader) (savedItem, error) {
 	var it Item
 	var agent string
-	frame := 0
+	var saved savedItem
 	var found bool
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -302,8 +311,17 @@ func readSaved(r *strictjson.Reader) (Item, int, error) {
 			if err != nil {
 				return err
 			}
-			if frame, err = strconv.Atoi(string(value)); err != nil || frame < 1 {
+			if saved.frame, err = strconv.Atoi(string(value)); err != nil || saved.frame < 1 {
 				return r.Fail("the number of a conversation is not one")
+			}
+			return nil
+		case "answer":
+			value, err := r.Skip()
+			if err != nil {
+				return err
+			}
+			if saved.answer = new(savedAnswer); !saved.answer.read(value) {
+				return r.Fail("an answer that is none")
 			}
 			return nil
 		case "raw", "item":
@@ -321,14 +339,17 @@ func readSaved(r *strictjson.Reader) (Item, int, error) {
 		}
 		return r.Fail("unknown member of an item")
 	})
-	if err != nil {
-		return Item{}, 0, err
-	}
-	if !found {
-		return Item{}, 0, r.Fail("an item without content")
+	switch {
+	case err != nil:
+		return savedItem{}, err
+	case !found:
+		return savedItem{}, r.Fail("an item without content")
+	case saved.answer != nil && !it.IsOutput():
+		return savedItem{}, r.Fail("an answer beside what is no output")
 	}
 	it.Agent = agent
-	return it, frame, nil
+	saved.item = it
+	return saved, nil
 }
 
 // cleanItem returns the item as it will be after it was saved and read again.

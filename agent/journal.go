@@ -14,9 +14,11 @@ type Effect struct {
 	Digest       Digest
 	Idempotent   bool
 	Tool         *Tool // what is about to run, as it is now; not to be modified
-	// Decided says that people decided the call (an exact decision), Always that a decision with Always covers it.
-	// With neither, the gate let the call through.
+	// Decided says that this very call was approved, by people or, with Program, by Tool.OnApproval; Always that a
+	// decision with Always covers it. With neither, the gate let the call through.
 	Decided, Always bool
+	// Program says that a program decided the call: no person has seen it.
+	Program bool
 	// Review says that the gate would have asked but only wants the call looked at afterwards; see Tool.Audit.
 	Review bool
 	// Preconditions are what Tool.Preconditions said; Original are the arguments that the model wrote, when a person

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// memoryEffects bounds how many effects a memoryJournal remembers; the oldest are forgotten first.
+// memoryEffects bounds how many effects, and how many ids of runs, a memoryJournal remembers; the oldest are forgotten
+// first.
 const memoryEffects = 1 << 16
 
 // memoryJournal is the journal of a Runner without one. It knows what happened through this Runner in this process,
@@ -16,6 +17,10 @@ type memoryJournal struct {
 	effects map[string]*memoryEffect
 	order   []string // ids in the order of their first intent, as a ring once it is full
 	oldest  int
+
+	series    map[string]int // the newest series of each run id
+	runs      []string       // run ids in the order in which they came, as a ring once it is full
+	oldestRun int
 }
 
 type memoryEffect struct {
@@ -69,4 +74,43 @@ func (m *memoryJournal) remember(e Effect) {
 	delete(m.effects, m.order[m.oldest])
 	m.order[m.oldest] = e.ID
 	m.oldest = (m.oldest + 1) % memoryEffects
+}
+
+// begin returns the series of a new run with the id: 0, or one more than that of the last run with the same id, so that
+// the effects of the two have different ids.
+func (m *memoryJournal) begin(id string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	series := 0
+	if last, known := m.series[id]; known {
+		series = last + 1
+	}
+	m.know(id, series)
+	return series
+}
+
+// resume notes that there is a run with the id and the series.
+func (m *memoryJournal) resume(id string, series int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last, known := m.series[id]; !known || last < series {
+		m.know(id, series)
+	}
+}
+
+func (m *memoryJournal) know(id string, series int) {
+	if m.series == nil {
+		m.series = make(map[string]int)
+	}
+	_, known := m.series[id]
+	m.series[id] = series
+	switch {
+	case known:
+	case len(m.runs) < memoryEffects:
+		m.runs = append(m.runs, id)
+	default:
+		delete(m.series, m.runs[m.oldestRun])
+		m.runs[m.oldestRun] = id
+		m.oldestRun = (m.oldestRun + 1) % memoryEffects
+	}
 }

@@ -73,3 +73,27 @@ func TestMemoryJournalIsBounded(t *testing.T) {
 		t.Error("the oldest are forgotten first", err)
 	}
 }
+
+func TestMemoryJournalTellsRunsApart(t *testing.T) {
+	t.Parallel()
+	var j memoryJournal
+	begun := func(id string) int { return j.begin(id) }
+	if a, b, other := begun("a"), begun("a"), begun("b"); a != 0 || b != 1 || other != 0 {
+		t.Error("the series of runs:", a, b, other)
+	}
+	j.resume("a", 7)
+	j.resume("a", 0) // an older one of them
+	j.resume("c", 0) // begun through another runner
+	if a, c := begun("a"), begun("c"); a != 8 || c != 1 {
+		t.Error("after resuming:", a, c)
+	}
+	for i := range memoryEffects {
+		begun(strconv.Itoa(i))
+	}
+	if len(j.series) != memoryEffects || len(j.runs) != memoryEffects {
+		t.Errorf("%d runs are remembered", len(j.series))
+	}
+	if a, last := begun("a"), begun(strconv.Itoa(memoryEffects-1)); a != 0 || last != 1 {
+		t.Error("the oldest are forgotten first:", a, last)
+	}
+}

@@ -108,12 +108,12 @@ type Usage struct {
 	TotalTokens     int64 `json:"total_tokens"`
 }
 
-// Add adds v to u.
+// Add adds v to u. Counts of v below zero are taken for zero, and no sum exceeds 2^53-1.
 func (u *Usage) Add(v Usage) {
-	u.Requests += v.Requests
-	u.InputTokens += v.InputTokens
-	u.CachedTokens += v.CachedTokens
-	u.OutputTokens += v.OutputTokens
-	u.ReasoningTokens += v.ReasoningTokens
-	u.TotalTokens += v.TotalTokens
+	u.Requests = bounded(u.Requests, v.Requests)
+	u.InputTokens = bounded(u.InputTokens, v.InputTokens)
+	u.CachedTokens = bounded(u.CachedTokens, v.CachedTokens)
+	u.OutputTokens = bounded(u.OutputTokens, v.OutputTokens)
+	u.ReasoningTokens = bounded(u.ReasoningTokens, v.ReasoningTokens)
+	u.TotalTokens = bounded(u.TotalTokens, v.TotalTokens)
 }

@@ -21,7 +21,8 @@ import (
 //
 // The function gets arguments that are valid under the schema. Its result is the output: a string as it is, a
 // ToolOutput as it is, anything else as JSON. The caller may set further fields of the returned Tool, such as
-// NeedsApproval.
+// NeedsApproval. A tool made with a nil function has schema and validation and no Invoke: unless the caller sets that
+// or External, every runner refuses it with ErrConfig.
 func NewTool[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
 	t := Tool{Name: name, Description: description, Kind: KindFunction}
 	accepted, err := shape.Of(reflect.TypeFor[In]())
@@ -29,11 +30,11 @@ func NewTool[In, Out any](name, description string, fn func(context.Context, In)
 		t.err = err
 		return t
 	}
-	if fn == nil {
-		return t // without Invoke the runner refuses it
-	}
 	t.Parameters = accepted.Schema()
 	t.Validate = func(arguments json.RawMessage) error { return fits[In](accepted, arguments) }
+	if fn == nil {
+		return t
+	}
 	t.Invoke = func(ctx context.Context, call *ToolCall) (ToolOutput, error) {
 		var in In
 		if err := json.Unmarshal(call.Arguments, &in); err != nil {

@@ -56,7 +56,7 @@ func (u *AgentUse) turns() int {
 	case u.MaxTurns < 0:
 		return noTurnLimit
 	}
-	return u.MaxTurns
+	return min(u.MaxTurns, maxTurnLimit)
 }
 
 // inputOf returns what the agent is asked.

@@ -304,3 +304,29 @@ func TestNewHostedTool(t *testing.T) {
 		t.Errorf("shown as %s", got)
 	}
 }
+
+// TestNewToolWithoutFunction makes a tool whose function the caller provides otherwise: it has schema and validation.
+func TestNewToolWithoutFunction(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Amount int `json:"amount"`
+	}
+	tool := agent.NewTool[in, string]("pay", "Pays.", nil)
+	if want := agent.NewTool("pay", "", noop[in]).Parameters; string(tool.Parameters) != string(want) {
+		t.Errorf("schema %s, want %s", tool.Parameters, want)
+	}
+	if tool.Validate == nil {
+		t.Fatal("it does not validate")
+	}
+	bad, good := json.RawMessage(`{"amount":"x"}`), json.RawMessage(`{"amount":1}`)
+	if tool.Validate(bad) == nil || tool.Validate(good) != nil {
+		t.Error("it validates wrongly")
+	}
+	tool.External = true
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":"x"}`), scripted.Call("c2", "pay", `{"amount":2}`)))}
+	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
+	if err != nil || len(res.Interruptions) != 1 || res.Interruptions[0].Call.ID != "c2" {
+		t.Errorf("got %v, %v", res.Interruptions, err)
+	}
+}

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
@@ -75,10 +77,13 @@ type Result struct {
 	FinalOutput string
 	// NewItems are the items that this Run or Resume added, in order.
 	NewItems []Item
+	// GuardrailResults are what guardrails said in this Run or Resume, in the order in which they did, also inside agents
+	// used as tools. RunState.GuardrailResults has those of the whole run.
+	GuardrailResults []GuardrailResult
 }
 
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the
-// result, if not nil, holds the state as far as it got.
+// result, if not nil, holds the state as far as it got, which can be resumed; a Session has what it did, see there.
 func (r *Runner) Run(ctx context.Context, a *Agent, input []Item, o RunOptions) (*Result, error) {
 	return r.prepare(o, nil).start(ctx, a, input)
 }
@@ -111,7 +116,13 @@ func (x *execution) start(ctx context.Context, a *Agent, input []Item) (*Result,
 		return nil, err
 	}
 	s := newState(x.runID(), a, g, x.turnLimit(DefaultMaxTurns))
+	if x.Journal == nil {
+		s.series = x.memory.begin(s.id)
+	}
 	if s.server, err = x.serverMark(g); err != nil {
+		return nil, err
+	}
+	if err := x.takeData(s); err != nil {
 		return nil, err
 	}
 	if err := x.open(ctx, s, input); err != nil {
@@ -145,6 +156,12 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 	if err := s.bind(ctx, a, g); err != nil {
 		return nil, fmt.Errorf("resume run %s: %w", s.id, err)
 	}
+	if err := x.takeData(s); err != nil {
+		return nil, err
+	}
+	if x.Journal == nil {
+		x.memory.resume(s.id, s.series)
+	}
 	x.take(s)
 	return x.finish(x.run(ctx))
 }
@@ -156,7 +173,7 @@ func (x *execution) take(s *RunState) {
 	if lower(s.frame.maxTurns, x.limit) { // a higher one holds from now on: the run may wait again
 		s.frame.maxTurns = x.limit
 	}
-	x.shared = &RunContext{ID: s.id}
+	x.shared = &RunContext{ID: s.id, Data: bytes.Clone(s.data)}
 	if x.Context != nil {
 		x.shared.Value = x.Context.Value
 	}
@@ -167,9 +184,9 @@ func (x *execution) run(ctx context.Context) error {
 	x.state.mu.Lock()
 	defer x.state.mu.Unlock()
 	if err := x.loop(x.state.frame).run(ctx); err != nil {
-		return err
+		return x.saveFailed(ctx, err)
 	}
-	return x.save(ctx)
+	return x.save(ctx, false)
 }
 
 // open fills a new state with the session's items and the input.
@@ -183,6 +200,9 @@ func (x *execution) open(ctx context.Context, s *RunState, input []Item) error {
 	}
 	s.session.Saved = len(history)
 	f := s.frame
+	if err := s.checkRoom(slices.Concat(history, input)); err != nil {
+		return fmt.Errorf("%w: input: %w", ErrConfig, err)
+	}
 	for i, it := range append(history[:len(history):len(history)], input...) {
 		clean, err := cleanItem(it)
 		if err != nil {
@@ -208,7 +228,7 @@ func (o *RunOptions) turnLimit(inherited int) int {
 	case o.MaxTurns < 0:
 		return noTurnLimit
 	}
-	return o.MaxTurns
+	return min(o.MaxTurns, maxTurnLimit)
 }
 
 // lower reports whether a turn limit is lower than another.

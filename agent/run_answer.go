@@ -33,7 +33,8 @@ func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {
-		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
+		in := GuardrailResult{Stage: StageOutput, Guardrail: g.Name}
+		if err := l.guardAgent(ctx, in, func() (Verdict, error) { return g.Check(ctx, l.agent, answer) }); err != nil {
 			return err
 		}
 	}
@@ -73,6 +74,9 @@ func (l *loop) endTurn(ctx context.Context) error {
 	}
 	f.calls = nil
 	if end {
+		if quotedLen(answer) > maxItemsBytes-l.state.size {
+			return fmt.Errorf("%w: the answer of the tool use behavior of agent %q is too long", ErrConfig, l.agent.Name)
+		}
 		answer = validText(answer)
 		f.answer = &answer
 	}

@@ -40,8 +40,9 @@ type step struct {
 	rebinds  bool             // ask: the question is bound to these preconditions
 	facts    []string
 
-	recorded bool // stop: the call has not begun, or the journal has its output
-	panicked any  // stop: what code that nothing guards panicked with
+	recorded   bool // stop: the call has not begun, or the journal has its output
+	carriedOut bool // stop: the call was carried out, although it led to the error
+	panicked   any  // stop: what code that nothing guards panicked with
 }
 
 func stop(err error) step { return step{act: actStop, err: err} }

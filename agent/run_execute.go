@@ -84,7 +84,7 @@ func (l *loop) record(b *batch, o outcome) {
 	c := o.job.call
 	switch o.act {
 	case actStop:
-		c.recorded = o.recorded
+		c.recorded, c.carriedOut = o.recorded, o.carriedOut
 		return
 	case actAsk, actWait:
 		b.drop(c)

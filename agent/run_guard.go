@@ -43,17 +43,32 @@ func (a *Agent) checkGuardrails() error {
 	return nil
 }
 
-// judge calls a guardrail. Its error, and a panic, end the run.
-func (l *loop) judge(ctx context.Context, name string, check func() (Verdict, error)) (v Verdict, err error) {
-	err = l.safely(ctx, "guardrail", name, func() (err error) {
+// judge calls a guardrail, without the lock, and keeps what it says; in says which it is. Its error, and a panic, end
+// the run.
+func (l *loop) judge(ctx context.Context, in GuardrailResult, check func() (Verdict, error)) (v Verdict, err error) {
+	err = l.safely(ctx, "guardrail", in.Guardrail, func() (err error) {
 		v, err = check()
 		return err
 	})
-	v.Message = validText(v.Message)
+	v.Message = shortText(v.Message)
 	if err != nil {
-		return v, fmt.Errorf("guardrail %q: %w", name, err)
+		return v, fmt.Errorf("guardrail %q: %w", in.Guardrail, err)
 	}
+	if !v.Action.known() {
+		return v, nil // the caller ends the run for it
+	}
+	in.Guardrail, in.Agent = excerptLong(in.Guardrail), l.agent.Name
+	in.Verdict = Verdict{Action: v.Action, Message: excerptLong(v.Message)}
+	l.state.mu.Lock()
+	defer l.state.mu.Unlock()
+	l.guardrails = append(l.guardrails, in)
+	l.state.keepVerdict(in)
 	return v, nil
+}
+
+// stage names a guardrail that looks at the call.
+func (c *ToolCall) stage(stage GuardrailStage, guardrail string) GuardrailResult {
+	return GuardrailResult{Stage: stage, Guardrail: guardrail, Tool: c.Tool, CallID: c.ID}
 }
 
 // tripped returns the error for a verdict that is not one of those that are handled elsewhere.
@@ -75,7 +90,8 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 				continue
 			}
 			own := view.clone()
-			v, err = l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own) })
+			in := own.stage(StageToolInput, g.Name)
+			v, err = l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &own) })
 			switch name = g.Name; {
 			case err != nil:
 				return err
@@ -106,7 +122,8 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects bool) {
 	for _, g := range j.tool.InputGuardrails {
 		own := j.view.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own) })
+		in := own.stage(StageToolInput, g.Name)
+		v, err := l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &own) })
 		switch {
 		case err != nil:
 			return objection{step: stop(err)}, true
@@ -126,17 +143,18 @@ func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects boo
 // guardOutput runs the guardrails of an output, without the lock. They see it each time it is read from the journal,
 // so that a crash does not get it past them.
 func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step {
-	output.Text = validText(output.Text)
+	output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
 	for _, g := range j.tool.OutputGuardrails {
 		own := j.view.clone()
-		v, err := l.judge(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, &own, output) })
+		in := own.stage(StageToolOutput, g.Name)
+		v, err := l.judge(ctx, in, func() (Verdict, error) { return g.Check(ctx, &own, output) })
 		if err == nil && v.Action != Allow && v.Action != Replace {
 			err = l.tripped(g.Name, j.tool.Name, v)
 		}
 		switch {
 		case err != nil:
 			s := stop(err)
-			s.recorded = true
+			s.recorded, s.carriedOut = true, true
 			return s
 		case v.Action == Replace:
 			output = ToolOutput{Text: cmp.Or(v.Message, textWithheld), Failed: output.Failed}
@@ -160,7 +178,8 @@ func (l *loop) admit(ctx context.Context) error {
 		return nil
 	}
 	for _, g := range l.agent.InputGuardrails {
-		if err := l.guardAgent(ctx, g.Name, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }); err != nil {
+		in := GuardrailResult{Stage: StageInput, Guardrail: g.Name}
+		if err := l.guardAgent(ctx, in, func() (Verdict, error) { return g.Check(ctx, l.agent, input) }); err != nil {
 			return err
 		}
 	}
@@ -178,14 +197,14 @@ func (l *loop) admit(ctx context.Context) error {
 }
 
 // guardAgent runs a guardrail of the agent, which can only allow what it sees or end the run.
-func (l *loop) guardAgent(ctx context.Context, name string, check func() (Verdict, error)) error {
+func (l *loop) guardAgent(ctx context.Context, in GuardrailResult, check func() (Verdict, error)) error {
 	var v Verdict
-	err := l.consultOne(ctx, "guardrail", name, func() (err error) {
-		v, err = l.judge(ctx, name, check)
+	err := l.consultOne(ctx, "guardrail", in.Guardrail, func() (err error) {
+		v, err = l.judge(ctx, in, check)
 		return err
 	})
 	if err == nil && v.Action != Allow {
-		return l.tripped(name, "", v)
+		return l.tripped(in.Guardrail, "", v)
 	}
 	return err
 }

@@ -83,7 +83,13 @@ func (l *loop) filtered(ctx context.Context, target *Handoff, outputs []Item) (s
 	if err != nil {
 		return nil, err
 	}
-	return cleanShown(shown)
+	if shown, err = cleanShown(shown); err != nil {
+		return nil, err
+	}
+	if err := l.state.checkRoom(shown); err != nil {
+		return nil, fmt.Errorf("the filter returned too much: %w", err)
+	}
+	return shown, nil
 }
 
 // tryHandoff returns the handoff of the call, or nil when it does not happen, and what the model reads.

@@ -25,6 +25,9 @@ type execution struct {
 	delta   int // items that checkpoints have covered
 	events  func(Event)
 	touched touching
+
+	guardrails       []GuardrailResult // what guardrails said in this execution; under the state's lock
+	checkpointFailed bool
 }
 
 // loop runs one conversation of an execution.
@@ -167,6 +170,7 @@ func (x *execution) checkpoint(ctx context.Context) error {
 		return err
 	}
 	if err := x.Checkpoint(ctx, d); err != nil {
+		x.checkpointFailed = true
 		return fmt.Errorf("checkpoint of turn %d: %w", x.state.frame.turn, err)
 	}
 	x.delta = len(x.state.log)
@@ -177,6 +181,7 @@ func (x *execution) checkpoint(ctx context.Context) error {
 func (x *execution) finish(err error) (*Result, error) {
 	s := x.state
 	result := &Result{State: s, Interruptions: s.Undecided(), NewItems: slices.Clone(s.frame.own(x.first))}
+	result.GuardrailResults = x.guardrails
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}

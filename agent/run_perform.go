@@ -196,6 +196,7 @@ func (l *loop) effect(j *job) (Effect, error) {
 		Tool:          j.tool,
 		Decided:       j.how.verdict == approved && j.how.exact,
 		Always:        j.how.verdict == approved && !j.how.exact,
+		Program:       j.how.program,
 		Review:        j.how.review,
 		Preconditions: slices.Clone(c.Preconditions),
 		Retry:         c.Question == OutcomeUnknown,
@@ -227,7 +228,8 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	})
 	switch {
 	case err == nil:
-		output = ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: nativeOf(j.tool, output)}
+		output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
+		output.Native = nativeOf(j.tool, output)
 	case errors.Is(err, ErrFatal):
 		return ToolOutput{}, err
 	case ctx.Err() != nil:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 )
 
 // query returns what has to be asked of the application's code before more can be decided about a call, if anything.
@@ -53,12 +54,19 @@ func (l *loop) lookUp(ctx context.Context, m *matter) query {
 	}}
 }
 
+var errManyPreconditions = errors.New("what the call depends on is too long to be kept")
+
 // lookUp returns the preconditions of a call.
 func (t *Tool) lookUp(ctx context.Context, view ToolCall) ([]string, error) {
 	own := view.clone()
 	found, err := t.Preconditions(ctx, &own)
+	size := 0
 	for i := range found {
 		found[i] = validText(found[i])
+		size += quotedLen(found[i])
+	}
+	if err == nil && size > maxOutputBytes {
+		return nil, errManyPreconditions
 	}
 	return found, err
 }
@@ -105,9 +113,9 @@ func (l *loop) program(ctx context.Context, m *matter) query {
 			return nil
 		}
 		c.ask(Confirm)
-		c.Decision = &decision{Approve: answer.Approve}
+		c.Decision = &decision{Approve: answer.Approve, Program: true}
 		if !answer.Approve && answer.Reason != "" {
-			reason := validText(answer.Reason)
+			reason := shortText(answer.Reason)
 			c.Decision.Message = &reason
 		}
 		return nil
@@ -135,7 +143,7 @@ func (l *loop) reject(ctx context.Context, m *matter) (query, bool) {
 	ask := func() error {
 		own, err := l.RejectionMessage(ctx, &view)
 		if err == nil && own != "" {
-			text = validText(own)
+			text = shortText(own)
 		}
 		return err
 	}

@@ -23,7 +23,7 @@ func (f *frame) accept(resp *ModelResponse) error {
 	if resp == nil {
 		return fmt.Errorf("%w: no response", ErrModelBehavior)
 	}
-	f.state.addUsage(resp.Usage)
+	f.addUsage(resp.Usage)
 	answer := response{frame: f}
 	for i := range resp.Items {
 		if err := answer.add(resp.Items[i]); err != nil {
@@ -32,6 +32,9 @@ func (f *frame) accept(resp *ModelResponse) error {
 	}
 	if !answer.called && !answer.said {
 		return fmt.Errorf("%w: the response holds neither a message nor a call", ErrModelBehavior)
+	}
+	if err := f.state.checkRoom(answer.items); err != nil {
+		return fmt.Errorf("%w: %w", ErrModelBehavior, err)
 	}
 	f.turn++
 	for _, it := range answer.items {
@@ -51,11 +54,14 @@ func (f *frame) accept(resp *ModelResponse) error {
 	return nil
 }
 
-func (s *RunState) addUsage(u Usage) {
-	if u.Requests == 0 {
+func (f *frame) addUsage(u Usage) {
+	if u.Requests <= 0 {
 		u.Requests = 1
 	}
-	s.usage.Add(u)
+	f.state.usage.Add(u)
+	if f.parent != nil {
+		f.usage.Add(u)
+	}
 }
 
 // response is a model's answer while it is checked. It changes nothing of the state.

@@ -177,11 +177,13 @@ func (l *loop) flush(b *batch) bool {
 	f, before := l.frame, len(l.frame.items)
 	for len(b.calls) > 0 && b.calls[0].Output != nil {
 		c := b.calls[0]
-		f.append(f.outputOf(c, *c.Output))
+		it := f.outputOf(c, f.state.fitting(*c.Output))
+		f.keepAnswer(c)
+		f.append(it)
 		c.end()
 		b.calls = b.calls[1:]
 	}
-	if l.agent.ToolUse.none() && f.done() {
+	if f.done() && (l.agent.ToolUse.none() || !f.anyRan()) {
 		f.calls = nil
 	}
 	added := len(f.items) > before
@@ -189,6 +191,11 @@ func (l *loop) flush(b *batch) bool {
 		l.emitItems(f.path(), before)
 	}
 	return added
+}
+
+// anyRan reports whether a call of the turn was carried out and is kept for a ToolUseBehavior.
+func (f *frame) anyRan() bool {
+	return slices.ContainsFunc(f.calls, func(c *call) bool { return c.Ran })
 }
 
 // emitItems tells of the items from the index on, once the state holds together: the consumer of an event may read

@@ -18,6 +18,7 @@ import (
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object"}`)
+	anything := func(json.RawMessage) error { return nil }
 	invoke := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil }).Invoke
 	good := agent.Agent{Name: "ops", Model: scripted.New(scripted.Say("Hi."))}
 	with := func(tools ...agent.Tool) *agent.Agent {
@@ -30,7 +31,7 @@ func TestConfiguration(t *testing.T) {
 		agent *agent.Agent
 		want  string
 	}{
-		{"control: nothing is wrong", with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "b", Invoke: invoke, Parameters: schema}), ""},
+		{"control: nothing is wrong", with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "b", Invoke: invoke, Parameters: schema, Validate: anything}), ""},
 		{"no agent", nil, "no agent"},
 		{"no name", &agent.Agent{Model: good.Model}, "without a name"},
 		{"no model", &agent.Agent{Name: "ops"}, "no model"},
@@ -41,6 +42,8 @@ func TestConfiguration(t *testing.T) {
 		{"a schema that is no JSON", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`{`)}), "Parameters"},
 		{"a schema that is no object", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`[]`)}), "Parameters"},
 		{"a negative timeout", with(agent.Tool{Name: "a", Invoke: invoke, Timeout: -1}), "negative"},
+		{"arguments nobody validates", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema}), "needs Validate"},
+		{"a function that is not there", with(agent.NewTool[struct{}, string]("a", "", nil)), "Invoke"},
 		{"a gate before arguments nobody validates", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema, NeedsApproval: agent.AlwaysAsk}), "needs Validate"},
 	} {
 		_, err := (&agent.Runner{}).Run(t.Context(), tt.agent, nil, agent.RunOptions{})

@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -15,20 +17,28 @@ const noTurnLimit = -1
 // that is at work as a tool inside. It is not safe for concurrent use; a streamed run stands still while an event is
 // looked at, and its state may then be read, answered and given input. It can be written with MarshalJSON in one piece,
 // or with Delta as a head and append-only chunks.
+//
+// A nil or zero RunState is no run: it has no questions and no items, its methods with an error return ErrConfig, or
+// ErrUnknownInterruption for an answer, and it cannot be written or resumed.
 type RunState struct {
-	id      string
-	root    *Agent
-	graph   graph
-	frame   *frame // the run itself
-	frames  int    // conversations inside it that were ever begun
-	log     []*frame
-	usage   Usage
-	session sessionMark
-	server  *serverMark
-	always  []standing
-	pending []Item // input that was added and that no model has seen
-	busy    atomic.Bool
-	mu      sync.Mutex // held by whoever works on the state; see execution
+	id         string
+	series     int // tells runs apart that were given one id; see memoryJournal
+	root       *Agent
+	graph      graph
+	frame      *frame // the run itself
+	frames     int    // conversations inside it that were ever begun
+	log        []*frame
+	size       int             // of all items in their saved form, or a little more
+	answered   int             // answers that are kept beside outputs
+	data       json.RawMessage // RunContext.Data, canonical
+	usage      Usage
+	session    sessionMark
+	server     *serverMark
+	always     []standing
+	guardrails []GuardrailResult
+	pending    []Item // input that was added and that no model has seen
+	busy       atomic.Bool
+	mu         sync.Mutex // held by whoever works on the state; see execution
 }
 
 // newState returns an empty state.
@@ -38,14 +48,25 @@ func newState(id string, root *Agent, g graph, maxTurns int) *RunState {
 	return s
 }
 
+// empty reports whether there is no run in the state: nobody made it but the compiler.
+func (s *RunState) empty() bool { return s == nil || s.frame == nil }
+
+var errEmptyState = fmt.Errorf("%w: the run state is empty; states come from Run and DecodeRunState", ErrConfig)
+
 // Interruptions returns the open questions in the model's order, including those decided but not yet resumed. The
 // questions of an agent that is used as a tool stand where its call does.
 func (s *RunState) Interruptions() []Interruption {
+	if s.empty() {
+		return nil
+	}
 	return s.frame.questions(nil, func(*frame, *call) bool { return true })
 }
 
 // Undecided returns the open questions without an answer. A question that a decision with Always answers has one.
 func (s *RunState) Undecided() []Interruption {
+	if s.empty() {
+		return nil
+	}
 	return s.frame.questions(nil, unanswered)
 }
 
@@ -143,6 +164,9 @@ func (f *frame) needsTool(c *call) bool {
 //
 // The error is that of a toolset that cannot say what tools it has; nothing has changed then.
 func (s *RunState) Rebind(ctx context.Context) ([]Interruption, error) {
+	if s.empty() {
+		return nil, errEmptyState
+	}
 	if err := s.resolve(ctx); err != nil {
 		return nil, err
 	}
@@ -185,6 +209,9 @@ func (f *frame) rebindOpen(c *call) bool {
 // when the tool is gone or can only be had from a toolset that was not asked yet; Rebind and Resume ask. It is not to be
 // modified.
 func (s *RunState) Tool(in Interruption) *Tool {
+	if s.empty() {
+		return nil
+	}
 	c, f, err := s.frame.question(&in)
 	if err != nil {
 		return nil
@@ -199,6 +226,9 @@ func (s *RunState) Tool(in Interruption) *Tool {
 // calls that are open. A run without turns left takes input for a Resume with a higher limit, and one whose answer was
 // refused for another answer: the refused one is then only part of the conversation.
 func (s *RunState) AddInput(items ...Item) error {
+	if s.empty() {
+		return errEmptyState
+	}
 	f := s.frame
 	switch {
 	case f.final != nil:
@@ -216,39 +246,84 @@ func (s *RunState) AddInput(items ...Item) error {
 			return fmt.Errorf("%w: input item %d is no message made here", ErrConfig, i)
 		}
 	}
+	if err := s.checkRoom(slices.Concat(s.pending, clean)); err != nil {
+		return fmt.Errorf("%w: input: %w", ErrConfig, err)
+	}
 	s.pending = append(s.pending, clean...)
 	return nil
 }
 
 // PendingInput returns what AddInput added and no model has read yet.
-func (s *RunState) PendingInput() []Item { return slices.Clone(s.pending) }
+func (s *RunState) PendingInput() []Item {
+	if s.empty() {
+		return nil
+	}
+	return slices.Clone(s.pending)
+}
 
 // ClearPendingInput takes back what AddInput added and no model has read yet.
-func (s *RunState) ClearPendingInput() { s.pending = nil }
+func (s *RunState) ClearPendingInput() {
+	if !s.empty() {
+		s.pending = nil
+	}
+}
 
 // RunID returns the id of the run, from which the ids of its effects are derived.
-func (s *RunState) RunID() string { return s.id }
+func (s *RunState) RunID() string {
+	if s.empty() {
+		return ""
+	}
+	return s.id
+}
 
 // Finished reports whether the run has its final output.
-func (s *RunState) Finished() bool { return s.frame.final != nil }
+func (s *RunState) Finished() bool { return !s.empty() && s.frame.final != nil }
 
 // FinalOutput returns the answer of a finished run.
 func (s *RunState) FinalOutput() string {
-	if s.frame.final == nil {
+	if s.empty() || s.frame.final == nil {
 		return ""
 	}
 	return *s.frame.final
 }
 
 // Agent returns the name of the agent whose turn it is: the one the run was started with, or one it was handed to.
-func (s *RunState) Agent() string { return s.frame.agent }
+func (s *RunState) Agent() string {
+	if s.empty() {
+		return ""
+	}
+	return s.frame.agent
+}
 
 // Turn returns the number of model calls made so far, without those of agents used as tools.
-func (s *RunState) Turn() int { return s.frame.turn }
+func (s *RunState) Turn() int {
+	if s.empty() {
+		return 0
+	}
+	return s.frame.turn
+}
 
 // Usage returns what the run has cost so far, with everything inside it.
-func (s *RunState) Usage() Usage { return s.usage }
+func (s *RunState) Usage() Usage {
+	if s.empty() {
+		return Usage{}
+	}
+	return s.usage
+}
 
 // Items returns the conversation: input, model items and outputs, oldest first, without the conversations of agents
 // used as tools and without what handoffs with a filter put in its place. The caller must not modify it.
-func (s *RunState) Items() []Item { return s.frame.own(0) }
+func (s *RunState) Items() []Item {
+	if s.empty() {
+		return nil
+	}
+	return s.frame.own(0)
+}
+
+// effectRun returns what the effect ids of the run are derived from.
+func (s *RunState) effectRun() string {
+	if s.series == 0 {
+		return s.id
+	}
+	return s.id + "\x00" + strconv.Itoa(s.series)
+}

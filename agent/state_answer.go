@@ -3,11 +3,14 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
-// decision is the answer of people to one call.
+// decision is the answer of people, or of a program, to one call.
 type decision struct {
-	Approve bool        `json:"approve"`
+	Approve bool `json:"approve"`
+	// Program says that Tool.OnApproval gave it.
+	Program bool        `json:"program,omitempty"`
 	Message *string     `json:"message,omitempty"`
 	Output  *ToolOutput `json:"output,omitempty"`
 	// Arguments are what a person made of the call's arguments, canonical and complete.
@@ -22,12 +25,15 @@ type standing struct {
 	Definition Digest  `json:"definition"`
 	Approve    bool    `json:"approve"`
 	Message    *string `json:"message,omitempty"`
+	// Question is the id of the interruption that it was given to. States of versions before 3 do not say.
+	Question string `json:"question,omitempty"`
 }
 
 // ruling is what is known about whether a call may run.
 type ruling struct {
 	verdict verdict
 	exact   bool        // by a decision for this very call; such a one goes before a standing one
+	program bool        // by a program
 	message *string     // for the model, when rejected
 	output  *ToolOutput // what people found out, when approved: nothing has to run
 	review  bool        // free, but somebody should look at it afterwards
@@ -54,7 +60,7 @@ func (f *frame) ruling(c *call) ruling {
 	always := f.standing(c)
 	switch d := c.Decision; {
 	case d != nil:
-		r := ruling{verdict: verdictOf(d.Approve), exact: true, message: d.Message, output: d.Output}
+		r := ruling{verdict: verdictOf(d.Approve), exact: true, program: d.Program, message: d.Message, output: d.Output}
 		if r.verdict == rejected && r.message == nil && always != nil && !always.Approve {
 			r.message = always.Message
 		}
@@ -88,13 +94,14 @@ func (a *standing) covers(agent string, c *call) bool {
 
 // Approve records that in may run, or what in asks for: the Fields of FieldsRequired, the Output of ExternalResult. It
 // returns ErrUnknownInterruption when in is not open in this state, ErrStale when in's digest is not the open call's,
-// and ErrConfig when opts do not fit in.Kind or hold what the tool does not take; the text says why. The last decision
-// for a call stands until it is resumed; a decision with Always never replaces one that was given for another call.
+// and ErrConfig when opts do not fit in.Kind or hold what the tool does not take; the text says why. The last answer
+// to a question stands until it is resumed, and takes everything of the one before with it, Always included; a
+// decision with Always never replaces one that was given for another call.
 //
 // What is filled in is not the end of it: the tool's gate is asked about the completed call when the run is resumed.
 // Changed arguments are approved with this decision, but a gate that fails on them asks again.
 func (s *RunState) Approve(in Interruption, opts ApproveOptions) error {
-	c, f, err := s.frame.question(&in)
+	c, f, err := s.question(&in)
 	if err == nil {
 		err = opts.check(in.Kind)
 	}
@@ -105,14 +112,24 @@ func (s *RunState) Approve(in Interruption, opts ApproveOptions) error {
 	if err != nil {
 		return fmt.Errorf("approve %s: %w", excerptLong(in.ID), err)
 	}
+	f.takeBackStanding(c)
 	c.Decision = &decision{Approve: true, Arguments: arguments}
 	if opts.Output != nil {
-		c.Decision.Output = &ToolOutput{Text: validText(opts.Output.Text), Failed: opts.Output.Failed}
+		output := limited(ToolOutput{Text: validText(opts.Output.Text), Failed: opts.Output.Failed})
+		c.Decision.Output = &output
 	}
 	if opts.Always {
 		f.decideAlways(c, standing{Approve: true})
 	}
 	return nil
+}
+
+// question returns the open call that in asks about, and its conversation.
+func (s *RunState) question(in *Interruption) (*call, *frame, error) {
+	if s.empty() {
+		return nil, nil, ErrUnknownInterruption
+	}
+	return s.frame.question(in)
 }
 
 // check reports options that do not fit the kind of question.
@@ -164,7 +181,7 @@ func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage,
 
 // Reject records that in must not run. Errors as for Approve.
 func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
-	c, f, err := s.frame.question(&in)
+	c, f, err := s.question(&in)
 	switch {
 	case err != nil:
 		return fmt.Errorf("reject %s: %w", excerptLong(in.ID), err)
@@ -173,9 +190,10 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 	}
 	var message *string
 	if opts.Message != nil {
-		text := validText(*opts.Message)
+		text := shortText(*opts.Message)
 		message = &text
 	}
+	f.takeBackStanding(c)
 	c.Decision = &decision{Message: message}
 	if opts.Always {
 		f.decideAlways(c, standing{Message: message})
@@ -185,9 +203,24 @@ func (s *RunState) Reject(in Interruption, opts RejectOptions) error {
 
 func (f *frame) decideAlways(c *call, d standing) {
 	d.Agent, d.Tool, d.Definition = f.agent, c.Tool, *c.Definition
+	d.Question = f.interruptionID(c.ID)
 	if earlier := f.standing(c); earlier != nil {
 		*earlier = d
 		return
 	}
 	f.state.always = append(f.state.always, d)
+}
+
+// takeBackStanding takes back the standing answer that came with the answer which the question of c had until now. That
+// is known by the question; where a state is too old to say so, an answer that says the same is taken for it: too few
+// standing answers only mean that people are asked.
+func (f *frame) takeBackStanding(c *call) {
+	if c.Decision == nil {
+		return
+	}
+	id := f.interruptionID(c.ID)
+	f.state.always = slices.DeleteFunc(f.state.always, func(a standing) bool {
+		same := a.Question == id || a.Question == "" && a.Approve == c.Decision.Approve
+		return same && a.covers(f.agent, c)
+	})
 }

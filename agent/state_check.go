@@ -8,15 +8,18 @@ import (
 
 // check refuses numbers that no run can have.
 func (h *stateHead) check() error {
-	u := h.Usage
 	switch {
 	case h.ID == "":
 		return h.bad("/id", "it is empty")
 	case len(h.Path) != 1 || h.Path[0] == "":
 		return h.bad("/path", "it does not name an agent")
+	case len(h.Context) > maxContextData || string(h.Context) == "null":
+		return h.bad("/context", "it is not what a run may have")
+	case h.Series < 0:
+		return h.bad("/series", "it is negative")
 	case h.Frames < 0:
 		return h.bad("/frames", "it is negative")
-	case min(u.Requests, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.TotalTokens) < 0:
+	case h.Usage.negative():
 		return h.bad("/usage", "it is negative")
 	case h.Input < 0 || h.Input > h.Count:
 		return h.bad("/input_items", "it is not a number of items")
@@ -24,6 +27,9 @@ func (h *stateHead) check() error {
 		return h.bad("/session/saved", "it is not a number of items")
 	case !increasing(h.Session.Held, h.Input, h.Session.Saved):
 		return h.bad("/session/held", "it is not a list of items that wait")
+	case !increasing(h.Session.Closed, h.Input, h.Session.Saved), !increasing(h.Session.Doubted, h.Input, h.Session.Saved),
+		!increasing(h.Session.Answered, h.Input, h.Session.Saved):
+		return h.bad("/session/closed", "it is not a list of calls that the session has")
 	}
 	if h.Server != nil && (h.Server.Sent < 0 || h.Server.ID != "" && h.Server.Previous != "") {
 		return h.bad("/conversation", "it is not a conversation of this run")
@@ -33,7 +39,14 @@ func (h *stateHead) check() error {
 			return h.bad("/pending_input", "it is not a list of messages")
 		}
 	}
+	if err := h.checkGuardrailResults(); err != nil {
+		return err
+	}
 	return h.checkAlways()
+}
+
+func (u *Usage) negative() bool {
+	return min(u.Requests, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.TotalTokens) < 0
 }
 
 func (h *stateHead) checkAlways() error {
@@ -66,6 +79,12 @@ func (s *RunState) checkMarks(head *stateHead) error {
 		return head.bad("/session/saved", "it is not a number of items")
 	case s.server != nil && s.server.Sent > n:
 		return head.bad("/conversation", "it is not a conversation of this run")
+	}
+	known := slices.Concat(s.session.Closed, s.session.Doubted, s.session.Answered)
+	for n, i := range known {
+		if !s.frame.items[i].isCall() || s.frame.copied(i) || slices.Contains(known[:n], i) {
+			return head.bad("/session/closed", "it is not a list of calls that the session has")
+		}
 	}
 	return nil
 }
@@ -105,6 +124,8 @@ func (f *frame) check() (path, reason string) {
 		return "/item_count", "it is not the number of the conversation's items"
 	case f.turn < 0:
 		return "/turn", "it is negative"
+	case f.usage.negative():
+		return "/usage", "it is negative"
 	case f.maxTurns < noTurnLimit || f.maxTurns == 0:
 		return "/max_turns", "it is neither a limit nor -1"
 	case f.input < 0 || f.input > n:

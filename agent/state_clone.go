@@ -12,9 +12,11 @@ func (s *RunState) Clone() *RunState {
 		return nil
 	}
 	own := &RunState{
-		id: s.id, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
-		session: sessionMark{Saved: s.session.Saved, Held: slices.Clone(s.session.Held)},
+		id: s.id, series: s.series, root: s.root, graph: s.graph, frames: s.frames, usage: s.usage,
+		size: s.size, answered: s.answered, data: s.data,
+		session: s.session.clone(),
 		always:  slices.Clone(s.always), pending: slices.Clone(s.pending),
+		guardrails: slices.Clone(s.guardrails),
 	}
 	if s.server != nil {
 		server := *s.server
@@ -40,7 +42,7 @@ func (f *frame) clone(s *RunState, parent *frame, outer *call, copies map[*frame
 	own := *f
 	own.state, own.parent, own.outer = s, parent, outer
 	own.items, own.copies = slices.Clip(f.items), slices.Clone(f.copies)
-	own.callsByID = maps.Clone(f.callsByID)
+	own.callsByID, own.answers = maps.Clone(f.callsByID), maps.Clone(f.answers)
 	own.calls = make([]*call, len(f.calls))
 	copies[f] = &own
 	for i, c := range f.calls {
@@ -62,4 +64,10 @@ func (c *call) clone() *call {
 		own.Decision = &d
 	}
 	return &own
+}
+
+func (m sessionMark) clone() sessionMark {
+	m.Held, m.Closed = slices.Clone(m.Held), slices.Clone(m.Closed)
+	m.Doubted, m.Answered = slices.Clone(m.Doubted), slices.Clone(m.Answered)
+	return m
 }

@@ -149,19 +149,26 @@ func unreadable(path string, err error) error {
 // savedItems are items as they were saved, and the numbers of their conversations. The numbers are left out as long as
 // all of them are zero.
 type savedItems struct {
-	items  []Item
-	frames []int
+	items   []Item
+	frames  []int
+	answers map[int]*savedAnswer // by index
 }
 
 func (l *savedItems) read(r *strictjson.Reader) error {
 	return r.Array(func() error {
-		it, frame, err := readSaved(r)
-		if frame != 0 && l.frames == nil {
+		it, err := readSaved(r)
+		if it.frame != 0 && l.frames == nil {
 			l.frames = make([]int, len(l.items))
 		}
-		l.items = append(l.items, it)
+		if it.answer != nil {
+			if l.answers == nil {
+				l.answers = make(map[int]*savedAnswer)
+			}
+			l.answers[len(l.items)] = it.answer
+		}
+		l.items = append(l.items, it.item)
 		if l.frames != nil {
-			l.frames = append(l.frames, frame)
+			l.frames = append(l.frames, it.frame)
 		}
 		return err
 	})
@@ -188,8 +195,9 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 		return nil, err
 	}
 	s := &RunState{
-		id: head.ID, root: root, graph: g, frames: head.Frames, usage: head.Usage,
+		id: head.ID, series: head.Series, data: head.Context, root: root, graph: g, frames: head.Frames, usage: head.Usage,
 		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
+		guardrails: head.Guardrails,
 	}
 	s.frame = &frame{
 		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,
@@ -197,6 +205,9 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 	}
 	if err := s.distribute(head, items); err != nil {
 		return nil, err
+	}
+	if s.answered > 0 && head.Version < stateVersion {
+		return nil, head.bad("", "it holds what its version has no words for")
 	}
 	if err := s.checkMarks(head); err != nil {
 		return nil, err
@@ -236,11 +247,15 @@ func (s *RunState) distribute(head *stateHead, items *savedItems) error {
 	if err != nil {
 		return err
 	}
+	s.size = savedLen(items.items[:head.Count])
 	s.log = make([]*frame, head.Count)
 	if items.frames == nil {
 		s.frame.items = items.items[:head.Count:head.Count]
 		for i := range s.log {
 			s.log[i] = s.frame
+			if a := items.answers[i]; a != nil {
+				s.frame.takeAnswer(i, a)
+			}
 		}
 		return nil
 	}
@@ -256,6 +271,9 @@ func (s *RunState) distribute(head *stateHead, items *savedItems) error {
 		}
 		f.items = append(f.items, it)
 		s.log[i] = f
+		if a := items.answers[i]; a != nil {
+			f.takeAnswer(len(f.items)-1, a)
+		}
 	}
 	return nil
 }
@@ -277,7 +295,7 @@ func decodeHead(data []byte) (*stateHead, error) {
 	if slices.Contains(head.Calls, nil) {
 		return nil, head.bad("/calls", "a call is null")
 	}
-	if head.Version == stateVersion1 && head.newer(false) {
+	if head.Version < head.oldest(false) {
 		return nil, head.bad("", "it holds what its version has no words for")
 	}
 	if own {
@@ -319,7 +337,7 @@ func mismatch(head []byte, err error) error {
 		return &SchemaError{Path: "/version", Reason: "it has no version"}
 	}
 	version := excerpt(claim.Version.String())
-	if version != strconv.Itoa(stateVersion1) && version != strconv.Itoa(stateVersion) {
+	if n, err := strconv.Atoi(version); err != nil || n < stateVersion1 || n > stateVersion {
 		return &SchemaError{Version: version, Path: "/version", Reason: "the version is not known to this program"}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

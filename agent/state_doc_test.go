@@ -25,6 +25,9 @@ var documented = map[string]reflect.Type{
 	"Decision":           reflect.TypeFor[decision](),
 	"Output":             reflect.TypeFor[ToolOutput](),
 	"Always":             reflect.TypeFor[standing](),
+	"Answer":             reflect.TypeFor[savedAnswer](),
+	"Guardrail":          reflect.TypeFor[GuardrailResult](),
+	"Verdict":            reflect.TypeFor[Verdict](),
 	"Inner conversation": reflect.TypeFor[frameHead](),
 }
 
@@ -147,12 +150,12 @@ func TestRunStateDocsAndCorpus(t *testing.T) {
 			}
 		})
 		for _, it := range items {
-			for name := range it.(map[string]any) {
-				seen["Items/"+name] = true
-				if since := tables["Items"][name].since; since == "" || since > version {
-					t.Errorf("%s, version %s: an item's %q is documented since %q", file, version, name, since)
+			visit(it, "Items", func(heading, name string) {
+				seen[heading+"/"+name] = true
+				if since := tables[heading][name].since; since == "" || since > version {
+					t.Errorf("%s, version %s: %s %q is documented since %q", file, version, heading, name, since)
 				}
-			}
+			})
 		}
 	}
 	for heading, rows := range tables {
@@ -167,9 +170,10 @@ func TestRunStateDocsAndCorpus(t *testing.T) {
 // inside says which table describes the value of a member.
 var inside = map[string]string{
 	"Head/usage": "Usage", "Head/session": "Session", "Head/conversation": "Conversation", "Head/copies": "Span",
-	"Head/calls": "Call", "Head/always": "Always", "Head/pending_input": "Items",
+	"Head/calls": "Call", "Head/always": "Always", "Head/pending_input": "Items", "Items/answer": "Answer",
+	"Head/guardrails": "Guardrail", "Guardrail/verdict": "Verdict",
 	"Call/decision": "Decision", "Call/output": "Output", "Call/nested": "Inner conversation", "Decision/output": "Output",
-	"Inner conversation/copies": "Span", "Inner conversation/calls": "Call",
+	"Inner conversation/copies": "Span", "Inner conversation/usage": "Usage", "Inner conversation/calls": "Call",
 }
 
 // visit calls fn for every member of the value and of what is documented inside it.

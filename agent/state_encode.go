@@ -17,32 +17,39 @@ import (
 //	1  function tools, decisions, outcome_unknown, sessions
 //	2  handoffs, agents used as tools, other wire forms, facts, changed and completed arguments, external results,
 //	   guardrails, tool use behaviors, added input, conversations kept by the provider
+//	3  which question a standing answer was given to, calls that a session has without their outputs,
+//	   runs that were given the id of another one, what guardrails said,
+//	   decisions of programs, what decided earlier calls, RunContext.Data, the usage of conversations inside
 const (
 	stateVersion1 = 1
-	stateVersion  = 2
+	stateVersion2 = 2
+	stateVersion  = 3
 )
 
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
 // length of the run: what is known about earlier calls is read from the items again.
 type stateHead struct {
-	Version  int         `json:"version"`
-	ID       string      `json:"id"`
-	Path     []string    `json:"path"` // one name: the agent whose turn it is
-	Entry    string      `json:"entry,omitempty"`
-	Turn     int         `json:"turn"`
-	MaxTurns int         `json:"max_turns"` // -1: no limit
-	Usage    Usage       `json:"usage"`
-	Count    int         `json:"item_count"` // of all conversations
-	Input    int         `json:"input_items"`
-	Copies   []span      `json:"copies,omitempty"`
-	Frames   int         `json:"frames,omitempty"`
-	Session  sessionMark `json:"session"`
-	Server   *serverMark `json:"conversation,omitempty"`
-	Calls    []*call     `json:"calls,omitempty"`
-	Always   []standing  `json:"always,omitempty"`
-	Pending  []Item      `json:"pending_input,omitempty"`
-	Answer   *string     `json:"answer,omitempty"`
-	Final    *string     `json:"final_output,omitempty"`
+	Version    int               `json:"version"`
+	ID         string            `json:"id"`
+	Series     int               `json:"series,omitempty"`
+	Context    json.RawMessage   `json:"context,omitempty"`
+	Path       []string          `json:"path"` // one name: the agent whose turn it is
+	Entry      string            `json:"entry,omitempty"`
+	Turn       int               `json:"turn"`
+	MaxTurns   int               `json:"max_turns"` // -1: no limit
+	Usage      Usage             `json:"usage"`
+	Count      int               `json:"item_count"` // of all conversations
+	Input      int               `json:"input_items"`
+	Copies     []span            `json:"copies,omitempty"`
+	Frames     int               `json:"frames,omitempty"`
+	Session    sessionMark       `json:"session"`
+	Server     *serverMark       `json:"conversation,omitempty"`
+	Calls      []*call           `json:"calls,omitempty"`
+	Always     []standing        `json:"always,omitempty"`
+	Pending    []Item            `json:"pending_input,omitempty"`
+	Guardrails []GuardrailResult `json:"guardrails,omitempty"`
+	Answer     *string           `json:"answer,omitempty"`
+	Final      *string           `json:"final_output,omitempty"`
 }
 
 // frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.
@@ -52,6 +59,7 @@ type frameHead struct {
 	Entry    string  `json:"entry,omitempty"`
 	Turn     int     `json:"turn"`
 	MaxTurns int     `json:"max_turns"`
+	Usage    *Usage  `json:"usage,omitempty"`
 	Count    int     `json:"item_count"`
 	Input    int     `json:"input_items"`
 	Copies   []span  `json:"copies,omitempty"`
@@ -64,14 +72,35 @@ type frameHead struct {
 func (s *RunState) head() *stateHead {
 	f := s.frame
 	h := &stateHead{
-		Version: stateVersion1, ID: s.id, Path: []string{f.agent}, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns,
+		ID: s.id, Series: s.series, Context: s.data, Path: []string{f.agent}, Entry: f.savedEntry(),
+		Turn: f.turn, MaxTurns: f.maxTurns,
 		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
-		Calls: f.calls, Always: s.always, Pending: s.pending, Answer: f.answer, Final: f.final,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
 	}
-	if h.newer(f.otherCalls()) {
+	if h.Version = h.oldest(f.otherCalls()); s.answered > 0 {
 		h.Version = stateVersion
 	}
 	return h
+}
+
+// oldest returns the oldest version that has words for what the head holds.
+func (h *stateHead) oldest(otherCalls bool) int {
+	switch {
+	case h.needsVersion3():
+		return stateVersion
+	case h.newer(otherCalls):
+		return stateVersion2
+	}
+	return stateVersion1
+}
+
+// needsVersion3 reports whether the head holds what version 2 has no words for.
+func (h *stateHead) needsVersion3() bool {
+	if h.Context != nil || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
+		return true
+	}
+	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
+		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Doubted)+len(h.Session.Answered) > 0
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.
@@ -105,6 +134,13 @@ func (h *stateHead) newer(otherCalls bool) bool {
 	return false
 }
 
+func (c *call) needsVersion3() bool {
+	if c.Decision != nil && c.Decision.Program {
+		return true
+	}
+	return c.Nested != nil && (c.Nested.usage != Usage{} || slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
+}
+
 func (c *call) newer() bool {
 	switch {
 	case c.Preconditions != nil, c.Unbound, c.Arguments != nil, c.Given, c.AskedAgain != 0, c.Review, c.Nested != nil, c.Ran:
@@ -121,8 +157,13 @@ func (o *ToolOutput) newer() bool { return o != nil && (o.Failed || o.Native != 
 
 // MarshalJSON writes the conversation without its items.
 func (f *frame) MarshalJSON() ([]byte, error) {
+	var usage *Usage
+	if f.usage != (Usage{}) {
+		usage = &f.usage
+	}
 	return marshal(nil, &frameHead{
-		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
+		Number: f.number, Agent: f.agent, Entry: f.savedEntry(), Turn: f.turn, Usage: usage,
+		MaxTurns: f.maxTurns, Count: cmp.Or(len(f.items), f.count), Input: f.input,
 		Copies: f.copies, Calls: f.calls, Answer: f.answer, Final: f.final,
 	})
 }
@@ -144,6 +185,9 @@ func (f *frame) UnmarshalJSON(data []byte) error {
 		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
 		copies: h.Copies, calls: h.Calls, answer: h.Answer, final: h.Final,
 	}
+	if h.Usage != nil {
+		f.usage = *h.Usage
+	}
 	return nil
 }
 
@@ -158,6 +202,9 @@ type Delta struct {
 
 // Delta returns what is new since the state had from items.
 func (s *RunState) Delta(from int) (Delta, error) {
+	if s.empty() {
+		return Delta{}, errEmptyState
+	}
 	if from < 0 || from > len(s.log) {
 		return Delta{}, fmt.Errorf("%w: delta from item %d of %d", ErrConfig, from, len(s.log))
 	}
@@ -169,19 +216,30 @@ func (s *RunState) Delta(from int) (Delta, error) {
 	if d.Count > 0 {
 		d.Items = s.appendLog(nil, from)
 	}
+	if err := checkWritten(d.Items); err != nil {
+		return Delta{}, err
+	}
 	return d, nil
 }
 
 // MarshalJSON writes the whole state for DecodeRunState, in the oldest schema version that can express it. Calling it
-// directly is faster than json.Marshal, which reads the result again.
+// directly is faster than json.Marshal, which reads the result again. What it writes can be read: a run that has become
+// too long for that is an error that wraps ErrConfig. Outputs are cut, and input and answers refused, long before.
 func (s *RunState) MarshalJSON() ([]byte, error) {
+	if s.empty() {
+		return nil, errEmptyState
+	}
 	b, err := s.appendHead(make([]byte, 0, 1024+sizeOf(s.frame.items)))
 	if err != nil {
 		return nil, err
 	}
 	o := strictjson.Reopen(b)
 	o.Append("items", func(b []byte) []byte { return s.appendLog(b, 0) })
-	return o.End(), nil
+	data := o.End()
+	if err := checkWritten(data); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // UnmarshalJSON refuses: a state is read by DecodeRunState, which needs the agent that the run was started with.
@@ -194,7 +252,7 @@ func (s *RunState) appendHead(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode run state: %w", err)
 	}
-	return b, nil
+	return b, checkWritten(b)
 }
 
 // marshal appends v as JSON, with texts as they are: nobody puts a state into a web page as it is saved.
@@ -209,8 +267,8 @@ func marshal(b []byte, v any) ([]byte, error) {
 // appendLog writes the items from the one at index from on, in the order in which they came, each with the number of
 // its conversation.
 func (s *RunState) appendLog(b []byte, from int) []byte {
-	if s.frames == 0 {
-		return appendItems(b, s.frame.items[from:])
+	if b == nil && s.frames == 0 {
+		b = make([]byte, 0, sizeOf(s.frame.items[from:]))
 	}
 	next := s.positions(from)
 	b = append(b, '[')
@@ -218,14 +276,19 @@ func (s *RunState) appendLog(b []byte, from int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = f.items[next[f]].appendSaved(b, f.number)
-		next[f]++
+		at := next(f)
+		b = f.items[at].appendSaved(b, f.number, f.answers[at])
 	}
 	return append(b, ']')
 }
 
-// positions returns which item of each conversation is the first in the log from the index on.
-func (s *RunState) positions(from int) map[*frame]int {
+// positions returns a function that says, for each conversation in the log from the index on, which of its items is the
+// next.
+func (s *RunState) positions(from int) func(*frame) int {
+	if s.frames == 0 {
+		at := from - 1
+		return func(*frame) int { at++; return at }
+	}
 	next := make(map[*frame]int)
 	for _, f := range s.log[from:] {
 		next[f]--
@@ -233,21 +296,10 @@ func (s *RunState) positions(from int) map[*frame]int {
 	for f, n := range next {
 		next[f] = len(f.items) + n
 	}
-	return next
-}
-
-func appendItems(b []byte, items []Item) []byte {
-	if b == nil {
-		b = make([]byte, 0, sizeOf(items))
+	return func(f *frame) int {
+		next[f]++
+		return next[f] - 1
 	}
-	b = append(b, '[')
-	for i := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = items[i].appendSaved(b, 0)
-	}
-	return append(b, ']')
 }
 
 // sizeOf estimates the length of saved items, generously enough that most texts fit without growing.

@@ -40,8 +40,8 @@ type Tool struct {
 	// An empty schema means an object without properties. Of a tool whose Wire is no function it is not sent: it
 	// describes the arguments to gates and people.
 	Parameters json.RawMessage
-	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it.
-	// A tool with NeedsApproval and Parameters but no Validate is refused by the runner.
+	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it, and
+	// package rawtool makes one of a schema. A tool with Parameters but no Validate is refused by the runner.
 	Validate func(json.RawMessage) error
 	// Attributes are further parts of the tool's definition, in a fixed order: what a decision is bound to and the
 	// model does not see, for instance the method, URL and header names of an HTTP call. Secrets do not belong here:
@@ -131,13 +131,20 @@ type ToolCall struct {
 
 // RunContext is what an application gives a run, reachable from gates and tools. The model never sees it.
 type RunContext struct {
-	// ID names the run; effect ids are derived from it. Empty: the runner makes up a random one.
+	// ID names the run; effect ids are derived from it, so no two runs should have the same. Empty: the runner makes up a
+	// random one. Without a Journal, a Runner tells runs apart that were given one id, as long as it remembers them (the
+	// last 65,536 ids); to a Journal of one's own they are one run, and the second gets the outputs of the first.
 	ID string
-	// Value belongs to the application. It is not saved; whoever resumes a state provides it again.
+	// Value belongs to the application: what only lives in one process, such as a client or a person's token. It is never
+	// saved; whoever resumes a state provides it again.
 	Value any
+	// Data belongs to the application as well, and is saved with the run: a JSON value of at most 64 KiB, read as
+	// strictly as arguments, that gates and tools get again after every resume. It is written with every checkpoint, and
+	// no place for secrets. On Resume, nil leaves it as it is (see RunState.Data), and anything else replaces it.
+	Data json.RawMessage
 }
 
-// ToolOutput is the result of a call as the model reads it.
+// ToolOutput is the result of a call as the model reads it. Beyond 1 MiB it is cut, and says so.
 type ToolOutput struct {
 	Text string `json:"text"`
 	// Failed says that the call was carried out and did not succeed. The journal learns it; the model does beyond

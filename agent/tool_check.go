@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"countersign/agent/internal/strictjson"
 )
@@ -16,7 +17,7 @@ const noParameters = `{"type":"object","properties":{},"required":[],"additional
 var (
 	errToolName      = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
 	errNoInvoke      = errors.New("it has no Invoke function")
-	errNoValidate    = errors.New("a tool with NeedsApproval and Parameters needs Validate: what people are asked about must be valid")
+	errNoValidate    = errors.New("a tool with Parameters needs Validate: nothing runs that is not valid")
 	errSchema        = errors.New("its Parameters are not a JSON object")
 	errNoParameters  = errors.New("this tool takes no arguments; write {}")
 	errValidator     = errors.New("the arguments could not be checked")
@@ -26,11 +27,15 @@ var (
 	errHostedSecrets = errors.New("its secrets are not a JSON object")
 	errHostedLabel   = errors.New("its description must say type mcp, and server_label must be the tool's name")
 	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
+	errKind          = fmt.Errorf("its Kind is not UTF-8, or longer than %d bytes", maxKind)
 	errWire          = errors.New("its Wire is unknown")
 	errCustom        = errors.New("a tool that takes text or the provider's own form has no Fields")
 	errNoAgentUse    = errors.New("its Use is that of an agent, and it is none")
 	errInvokes       = errors.New("a tool is External or has an Invoke function, not both")
 )
+
+// maxKind bounds the word for the kind of a tool.
+const maxKind = 64
 
 func (t *Tool) kind() ToolKind {
 	if t.Kind == "" {
@@ -52,6 +57,8 @@ func (t *Tool) check() error {
 		return t.err
 	case !validToolName(t.Name):
 		return errToolName
+	case !utf8.ValidString(string(t.Kind)) || len(t.Kind) > maxKind:
+		return errKind
 	case t.Timeout < 0:
 		return fmt.Errorf("the Timeout %v is negative", t.Timeout)
 	case t.agent == nil && (t.Use.MaxTurns != 0 || t.Use.Input != nil):
@@ -84,7 +91,7 @@ func (t *Tool) checkForm() error {
 		switch {
 		case !json.Valid(t.Parameters) || firstByte(t.Parameters) != '{':
 			return errSchema
-		case (t.NeedsApproval != nil || t.External || len(t.Fields) > 0) && t.Validate == nil:
+		case t.Validate == nil:
 			return errNoValidate
 		}
 	}

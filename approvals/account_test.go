@@ -90,7 +90,9 @@ func TestMemoryOfNestedCallIDs(t *testing.T) {
 			return []agent.Item{call("call_1", "pay", `{"amount":7}`)}, nil
 		})}
 	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
-		return []agent.Item{call("call_0", "ask_finance", `{"input":"x"}`), call("call_1", "pay", `{"amount":1000}`)}, nil
+		return []agent.Item{
+			call("call_0", "ask_finance", `{"input":"x"}`), call("call_1", "pay", `{"amount":1000}`),
+		}, nil
 	}), append(b.tools(), inner.AsTool("ask_finance", "Ask finance."))...)
 	b.start()
 	id := b.submit()
@@ -284,7 +286,8 @@ func TestStoppedCallIsToldSoon(t *testing.T) {
 		}
 		err := b.store.View(t.Context(), func(tx approvals.Tx) error {
 			chunks, _, err := tx.SessionTail(ws, place, 1<<20)
-			if memory := fmt.Sprintf("%s", chunks); !strings.Contains(memory, "It is not known whether the call c1 of pay") {
+			memory := fmt.Sprintf("%s", chunks)
+			if !strings.Contains(memory, "It is not known whether the call c1 of pay") {
 				t.Errorf("the thread's memory says %s", memory)
 			}
 			return err
@@ -319,8 +322,8 @@ func TestCancelledQuestionIsUnknown(t *testing.T) {
 	b.trail()
 }
 
-// TestFailedRunLeavesNoCallRunning has a run fail while one of its calls is of unknown outcome: nothing works on the call
-// any more, and the end says so.
+// TestFailedRunLeavesNoCallRunning has a run fail while one of its calls is of unknown outcome: nothing works on the
+// call any more, and the end says so.
 func TestFailedRunLeavesNoCallRunning(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -363,8 +366,9 @@ func TestCancelNamesWhatIsDoneElsewhere(t *testing.T) {
 	b.stop()
 }
 
-// TestApprovalOfWhatHasFinished has an idempotent tool change while another worker is still at its call: people are asked
-// again, the call finishes, and then they approve it. It does not run again, and both requests say what is true of them.
+// TestApprovalOfWhatHasFinished has an idempotent tool change while another worker is still at its call: people are
+// asked again, the call finishes, and then they approve it. It does not run again, and both requests say what is
+// true of them.
 func TestApprovalOfWhatHasFinished(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -85,14 +85,22 @@ func TestVerifyAuditFindsTheFirstBadLink(t *testing.T) {
 		{"a fact beside the one that counts", entry(4, func(e *approvals.AuditEntry) {
 			e.Data = []byte(`{"verdict":"reject",` + string(e.Data[1:]))
 		}), 5},
-		{"something behind the facts", entry(4, func(e *approvals.AuditEntry) { e.Data = append(e.Data, ` {"verdict":"reject"}`...) }), 5},
+		{"something behind the facts", entry(4, func(e *approvals.AuditEntry) {
+			e.Data = append(e.Data, ` {"verdict":"reject"}`...)
+		}), 5},
 		{"facts that are nothing", entry(4, func(e *approvals.AuditEntry) { e.Data = []byte(`null`) }), 5},
-		{"the same facts in another order are the same", entry(4, func(e *approvals.AuditEntry) { e.Data = reordered(t, e.Data) }), 0},
+		{"the same facts in another order are the same", entry(4, func(e *approvals.AuditEntry) {
+			e.Data = reordered(t, e.Data)
+		}), 0},
 		{"another hash", entry(4, func(e *approvals.AuditEntry) { e.Hash[0]++ }), 5},
 		{"another link", entry(4, func(e *approvals.AuditEntry) { e.Prev[0]++ }), 5},
 		{"the first is missing", func(all []*approvals.AuditEntry) []*approvals.AuditEntry { return all[1:] }, 1},
-		{"one is missing", func(all []*approvals.AuditEntry) []*approvals.AuditEntry { return slices.Delete(all, 3, 4) }, 4},
-		{"the last is missing", func(all []*approvals.AuditEntry) []*approvals.AuditEntry { return all[:len(all)-1] }, 11},
+		{"one is missing", func(all []*approvals.AuditEntry) []*approvals.AuditEntry {
+			return slices.Delete(all, 3, 4)
+		}, 4},
+		{"the last is missing", func(all []*approvals.AuditEntry) []*approvals.AuditEntry {
+			return all[:len(all)-1]
+		}, 11},
 		{"two have changed places", func(all []*approvals.AuditEntry) []*approvals.AuditEntry {
 			all[3], all[4] = all[4], all[3]
 			all[3].Seq, all[4].Seq = 4, 5
@@ -152,12 +160,14 @@ func TestExportAuditSelects(t *testing.T) {
 	b := told(t)
 	for in, want := range map[approvals.WorkspaceID]int{ws: 11, "": 11, "T2": 0} {
 		n := 0
-		if err := approvals.ExportAudit(t.Context(), b.store, in, func(*approvals.AuditEntry) error { n++; return nil }); err != nil || n != want {
+		count := func(*approvals.AuditEntry) error { n++; return nil }
+		if err := approvals.ExportAudit(t.Context(), b.store, in, count); err != nil || n != want {
 			t.Errorf("%q: %d entries, %v", in, n, err)
 		}
 	}
 	stop := errors.New("enough")
-	if err := approvals.ExportAudit(t.Context(), b.store, ws, func(*approvals.AuditEntry) error { return stop }); !errors.Is(err, stop) {
+	err := approvals.ExportAudit(t.Context(), b.store, ws, func(*approvals.AuditEntry) error { return stop })
+	if !errors.Is(err, stop) {
 		t.Errorf("have %v", err)
 	}
 }

@@ -68,8 +68,10 @@ func TestUnknownOutcomeAsksAPerson(t *testing.T) {
 		effects int
 	}{
 		{approvals.Retry, "c1: pay done", 2},
-		{approvals.MarkDone, `c1: The outcome of this call was unknown; a person has found out that it was carried out. Their words, as data: "receipt 7"`, 1},
-		{approvals.GiveUp, `c1: It is not known whether this call was carried out, and a person has given it up. Their words, as data: "receipt 7"`, 1},
+		{approvals.MarkDone, "c1: The outcome of this call was unknown; " +
+			`a person has found out that it was carried out. Their words, as data: "receipt 7"`, 1},
+		{approvals.GiveUp, "c1: It is not known whether this call was carried out, " +
+			`and a person has given it up. Their words, as data: "receipt 7"`, 1},
 	} {
 		t.Run(string(tt.verdict), func(t *testing.T) {
 			t.Parallel()
@@ -216,10 +218,15 @@ func TestRetryIsGoodForOneAttemptWhateverIsSaved(t *testing.T) {
 		b.until("both questions", func() bool { return len(b.pending(id)) == 2 })
 		b.must(b.pending(id)[0], bob, approvals.Approve, "")
 		b.crashed()
-		b.until("the question what became of it", func() bool { return len(b.pending(id)) == 2 && b.run(id).Status == approvals.RunWaiting })
+		b.until("the question what became of it", func() bool {
+			return len(b.pending(id)) == 2 && b.run(id).Status == approvals.RunWaiting
+		})
 		b.stop()
+		yes := map[agent.InterruptionKind]approvals.Verdict{
+			agent.Confirm: approvals.Approve, agent.OutcomeUnknown: approvals.Retry,
+		}
 		for _, r := range b.pending(id) {
-			b.must(r, bob, map[agent.InterruptionKind]approvals.Verdict{agent.Confirm: approvals.Approve, agent.OutcomeUnknown: approvals.Retry}[r.Kind], "")
+			b.must(r, bob, yes[r.Kind], "")
 		}
 		b.start()
 		b.crashed()
@@ -331,14 +338,21 @@ func threeCalls(b *bench) *int {
 // callsInside has an agent that is used as a tool make some of them.
 func callsInside(b *bench) *int {
 	turns := new(int)
-	inner := &agent.Agent{Name: "finance", Tools: b.tools(), Model: asks(call("c1", "pay", `{"amount":2}`), call("n2", "look", `{}`))}
+	inner := &agent.Agent{
+		Name: "finance", Tools: b.tools(),
+		Model: asks(call("c1", "pay", `{"amount":2}`), call("n2", "look", `{}`)),
+	}
 	tool := inner.AsTool("ask_finance", "Ask finance.")
 	tool.NeedsApproval = agent.AlwaysAsk
 	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 		if len(outputs(req)) == 0 {
 			*turns++
 		}
-		return asks(call("c1", "pay", `{"amount":1}`), call("c2", "ask_finance", `{"input":"pay two"}`), call("c3", "look", `{}`))(req)
+		three := asks(
+			call("c1", "pay", `{"amount":1}`), call("c2", "ask_finance", `{"input":"pay two"}`),
+			call("c3", "look", `{}`),
+		)
+		return three(req)
 	}), append(b.tools(), tool)...)
 	return turns
 }

@@ -28,7 +28,8 @@ func TestRunWaitsForApprovalAndGoesOn(t *testing.T) {
 	b.until("the answer", func() bool { return len(b.surface.texts(approvals.NotifyAnswer)) == 1 })
 	b.until("the card", func() bool { return b.surface.status(q.ID) == approvals.RequestApproved })
 	want := []approvals.AuditAction{
-		approvals.AuditRunSubmitted, approvals.AuditRunClaimed, approvals.AuditRequestCreated, approvals.AuditRunWaiting,
+		approvals.AuditRunSubmitted, approvals.AuditRunClaimed,
+		approvals.AuditRequestCreated, approvals.AuditRunWaiting,
 		approvals.AuditDecision, approvals.AuditRequestApproved, approvals.AuditRunRequeued, approvals.AuditRunClaimed,
 		approvals.AuditEffectIntent, approvals.AuditEffectDone, approvals.AuditRunDone,
 	}

@@ -48,7 +48,8 @@ func TestDecideAsksForTheRightPerson(t *testing.T) {
 	}{
 		{"a member of the channel", lenient(), bob, nil},
 		{"the requester, where that is allowed", lenient(), ann, nil},
-		{"the requester, where it is not", with(func(q *approvals.Requirement) { q.SelfApproval = false }), ann, approvals.ErrUnauthorized},
+		{"the requester, where it is not", with(func(q *approvals.Requirement) { q.SelfApproval = false }), ann,
+			approvals.ErrUnauthorized},
 		{"a guest of the channel", lenient(), guest, approvals.ErrUnauthorized},
 		{"a guest named in the policy", with(func(q *approvals.Requirement) { askOf(q, users(guest, bob)) }), guest,
 			approvals.ErrUnauthorized},
@@ -87,7 +88,8 @@ func TestDecideAsksForTheRightPerson(t *testing.T) {
 			if unauthorized && got == nil {
 				t.Error("no request comes with the refusal")
 			}
-			if may := b.service.MayDecide(t.Context(), r, tt.by); !errors.Is(tt.want, approvals.ErrInvalid) && !errors.Is(may, tt.want) {
+			may := b.service.MayDecide(t.Context(), r, tt.by)
+			if !errors.Is(tt.want, approvals.ErrInvalid) && !errors.Is(may, tt.want) {
 				t.Errorf("MayDecide says %v", may)
 			}
 		})
@@ -129,22 +131,31 @@ func TestDecideRefusesUnfit(t *testing.T) {
 	}{
 		{"control", lenient(), func(*approvals.Decision) {}, nil},
 		{"control: always", lenient(), func(d *approvals.Decision) { d.Verdict = approvals.AlwaysApprove }, nil},
-		{"what was shown is something else", lenient(), func(d *approvals.Decision) { d.Digest[0]++ }, approvals.ErrStale},
+		{"what was shown is something else", lenient(),
+			func(d *approvals.Decision) { d.Digest[0]++ }, approvals.ErrStale},
 		{"nothing was shown", lenient(), func(d *approvals.Decision) { d.Digest = agent.Digest{} }, approvals.ErrStale},
 		{"no verdict", lenient(), func(d *approvals.Decision) { d.Verdict = "" }, approvals.ErrInvalid},
-		{"a verdict of another kind of question", lenient(), func(d *approvals.Decision) { d.Verdict = approvals.Retry }, approvals.ErrInvalid},
+		{"a verdict of another kind of question", lenient(),
+			func(d *approvals.Decision) { d.Verdict = approvals.Retry }, approvals.ErrInvalid},
 		{"a standing answer that is not allowed", with(func(q *approvals.Requirement) { q.Always = nil }),
 			func(d *approvals.Decision) { d.Verdict = approvals.AlwaysReject }, approvals.ErrInvalid},
-		{"an endless reason", lenient(), func(d *approvals.Decision) { d.Reason = strings.Repeat("é", 2001) }, approvals.ErrInvalid},
-		{"control: the longest reason", lenient(), func(d *approvals.Decision) { d.Reason = strings.Repeat("é", 2000) }, nil},
+		{"an endless reason", lenient(),
+			func(d *approvals.Decision) { d.Reason = strings.Repeat("é", 2001) }, approvals.ErrInvalid},
+		{"control: the longest reason", lenient(),
+			func(d *approvals.Decision) { d.Reason = strings.Repeat("é", 2000) }, nil},
 		{"no request", lenient(), func(d *approvals.Decision) { d.Request = "req_none" }, approvals.ErrNotFound},
-		{"a request of another workspace", lenient(), func(d *approvals.Decision) { d.Workspace, d.By = "T2", approvals.NewUserID("T2", "bob") }, approvals.ErrNotFound},
+		{"a request of another workspace", lenient(), func(d *approvals.Decision) {
+			d.Workspace, d.By = "T2", approvals.NewUserID("T2", "bob")
+		}, approvals.ErrNotFound},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b, r := asked(t, tt.q)
-			d := approvals.Decision{Workspace: ws, Request: r.ID, By: bob, Verdict: approvals.Approve, Digest: r.Digest, Via: "button"}
+			d := approvals.Decision{
+				Workspace: ws, Request: r.ID, Digest: r.Digest,
+				By: bob, Verdict: approvals.Approve, Via: "button",
+			}
 			tt.spoil(&d)
 			got, err := b.service.Decide(t.Context(), d)
 			if !errors.Is(err, tt.want) {
@@ -153,7 +164,8 @@ func TestDecideRefusesUnfit(t *testing.T) {
 			if withRequest := tt.want == nil || errors.Is(tt.want, approvals.ErrStale); (got != nil) != withRequest {
 				t.Errorf("request %v", got)
 			}
-			if now := b.request(r.ID); tt.want != nil && (now.Status != approvals.RequestPending || len(now.Decisions) != 0) {
+			now := b.request(r.ID)
+			if tt.want != nil && (now.Status != approvals.RequestPending || len(now.Decisions) != 0) {
 				t.Errorf("request is %s with %d decisions", now.Status, len(now.Decisions))
 			}
 		})
@@ -213,17 +225,22 @@ func TestDecideOutOfReach(t *testing.T) {
 	}{
 		{"one of two declines", named(ann, bob), []answer{{bob, no}}, approvals.RequestRejected},
 		{"one of three declines", named(ann, bob, cara), []answer{{bob, no}}, approvals.RequestPending},
-		{"one of three declines, one approves", named(ann, bob, cara), []answer{{bob, no}, {ann, yes}}, approvals.RequestPending},
-		{"one approves, the other declines", named(ann, bob), []answer{{ann, yes}, {bob, no}}, approvals.RequestRejected},
+		{"one of three declines, one approves", named(ann, bob, cara),
+			[]answer{{bob, no}, {ann, yes}}, approvals.RequestPending},
+		{"one approves, the other declines", named(ann, bob),
+			[]answer{{ann, yes}, {bob, no}}, approvals.RequestRejected},
 		{"one approves, the other has not answered", named(ann, bob), []answer{{ann, yes}}, approvals.RequestPending},
 		{"who is left is no regular person", named(ann, bob, guest), []answer{{bob, no}}, approvals.RequestRejected},
-		{"who is left is the requester", func(q *approvals.Requirement) { named(ann, bob, cara)(q); q.SelfApproval = false },
-			[]answer{{bob, no}}, approvals.RequestRejected},
+		{"who is left is the requester", func(q *approvals.Requirement) {
+			named(ann, bob, cara)(q)
+			q.SelfApproval = false
+		}, []answer{{bob, no}}, approvals.RequestRejected},
 		{"who is left is in the channel", func(q *approvals.Requirement) { quorum(q, 2); q.DenyQuorum = 2 },
 			[]answer{{bob, no}}, approvals.RequestPending},
 		{"all of the channel are needed", func(q *approvals.Requirement) { quorum(q, 3); q.DenyQuorum = 2 },
 			[]answer{{bob, no}}, approvals.RequestRejected},
-		{"who declines for ever binds nobody", named(ann, bob), []answer{{bob, approvals.AlwaysReject}}, approvals.RequestRejected},
+		{"who declines for ever binds nobody", named(ann, bob),
+			[]answer{{bob, approvals.AlwaysReject}}, approvals.RequestRejected},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -272,7 +289,9 @@ func TestDecideOutOfReachTogether(t *testing.T) {
 			q.DenyQuorum = 3
 		}))
 		var people sync.WaitGroup
-		for u, v := range map[approvals.UserID]approvals.Verdict{ann: approvals.Reject, bob: approvals.Reject, cara: approvals.Approve} {
+		for u, v := range map[approvals.UserID]approvals.Verdict{
+			ann: approvals.Reject, bob: approvals.Reject, cara: approvals.Approve,
+		} {
 			people.Go(func() {
 				if _, err := b.decide(r, u, v, ""); err != nil && !errors.Is(err, approvals.ErrConflict) {
 					t.Error(err)
@@ -298,7 +317,10 @@ func TestOneRejectionSettles(t *testing.T) {
 func TestDecideIsRepeatable(t *testing.T) {
 	t.Parallel()
 	b, r := asked(t, lenient())
-	d := approvals.Decision{ID: "dec_click", Workspace: ws, Request: r.ID, By: bob, Verdict: approvals.Approve, Digest: r.Digest, Via: "button"}
+	d := approvals.Decision{
+		ID: "dec_click", Workspace: ws, Request: r.ID, Digest: r.Digest,
+		By: bob, Verdict: approvals.Approve, Via: "button",
+	}
 	first, err := b.service.Decide(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +417,9 @@ func TestDecideFailsClosed(t *testing.T) {
 	for name, spoil := range map[string]func(*bench){
 		"the directory does not answer": func(b *bench) { b.people.fail(broken) },
 		"the policy fails": func(b *bench) {
-			b.policy.set(func(*approvals.Request) (approvals.Requirement, error) { return approvals.Requirement{}, broken })
+			b.policy.set(func(*approvals.Request) (approvals.Requirement, error) {
+				return approvals.Requirement{}, broken
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -437,8 +461,12 @@ func TestDecideRacesSettleOnce(t *testing.T) {
 		t.Fatalf("one must win: %v, %v", errs[0], errs[1])
 	}
 	for i, err := range errs {
-		if err != nil && (!errors.Is(err, approvals.ErrConflict) || got[i].Settler() == nil || got[i].Settler().By == []approvals.UserID{bob, cara}[i]) {
-			t.Errorf("the loser is told %v by %v", err, got[i].Settler())
+		if err == nil {
+			continue
+		}
+		winner := got[i].Settler()
+		if !errors.Is(err, approvals.ErrConflict) || winner == nil || winner.By == []approvals.UserID{bob, cara}[i] {
+			t.Errorf("the loser is told %v by %v", err, winner)
 		}
 	}
 	if n := b.count(approvals.AuditDecision); n != 1 {

@@ -43,7 +43,10 @@ func TestOutboxKeepsTheOrderOfAPlace(t *testing.T) {
 		for _, p := range b.surface.all() {
 			kinds = append(kinds, p.kind)
 		}
-		if want := []approvals.NotificationKind{approvals.NotifyNotice, approvals.NotifyNotice, approvals.NotifyAnswer}; !slices.Equal(kinds, want) {
+		want := []approvals.NotificationKind{
+			approvals.NotifyNotice, approvals.NotifyNotice, approvals.NotifyAnswer,
+		}
+		if !slices.Equal(kinds, want) {
 			t.Errorf("shown %v", kinds)
 		}
 		if at < time.Minute || at > 62*time.Second {
@@ -222,7 +225,8 @@ func TestUndeliverableCardLeavesTheRequestDecidable(t *testing.T) {
 	id := b.submit()
 	r := b.question(id)
 	b.until("the notice", func() bool { return len(b.surface.texts(approvals.NotifyNotice)) == 1 })
-	if got := b.surface.texts(approvals.NotifyNotice)[0]; !strings.Contains(got, "countersign approvals decide "+string(r.ID)) {
+	got := b.surface.texts(approvals.NotifyNotice)[0]
+	if !strings.Contains(got, "countersign approvals decide "+string(r.ID)) {
 		t.Errorf("people were told %q", got)
 	}
 	b.must(r, bob, approvals.Approve, "")
@@ -273,8 +277,8 @@ func TestUndeliverableIsToldWhereItIsRead(t *testing.T) {
 			if tt.copy != "" {
 				err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
 					return tx.PutNotification(&approvals.Notification{
-						Workspace: ws, ID: "ntf_0copy", Kind: approvals.NotifyCard, Place: place, Copy: tt.copy, Run: r.Run,
-						Request: r.ID, Created: tx.Now(),
+						Workspace: ws, ID: "ntf_0copy", Kind: approvals.NotifyCard, Place: place, Copy: tt.copy,
+						Run: r.Run, Request: r.ID, Created: tx.Now(),
 					})
 				})
 				if err != nil {
@@ -310,9 +314,11 @@ func TestFailedDeliveryIsLogged(t *testing.T) {
 		err   error
 		words []string
 	}{
-		{"it fails", errors.New("the line broke"), []string{"level=WARN", "kind=deliver", "attempts=3", "the line broke"}},
-		{"no attempt can succeed", fmt.Errorf("channel is archived: %w", approvals.ErrUndeliverable),
-			[]string{"level=WARN", "notification=ntf_", "kind=card", "run=run_", "request=req_", "channel is archived"}},
+		{"it fails", errors.New("the line broke"),
+			[]string{"level=WARN", "kind=deliver", "attempts=3", "the line broke"}},
+		{"no attempt can succeed", fmt.Errorf("channel is archived: %w", approvals.ErrUndeliverable), []string{
+			"level=WARN", "notification=ntf_", "kind=card", "run=run_", "request=req_", "channel is archived",
+		}},
 		{"later", &approvals.RetryError{After: time.Second, Err: errors.New("slow down")}, nil},
 		{"control: it succeeds", nil, nil},
 	} {
@@ -372,6 +378,8 @@ func TestOnePlaceDoesNotHoldUpAnother(t *testing.T) {
 		return slices.ContainsFunc(b.surface.all(), func(p post) bool { return p.place == at("fine") })
 	})
 	b.until("the place behind the panic", func() bool {
-		return slices.ContainsFunc(b.surface.all(), func(p post) bool { return p.place == at("poison") && p.kind == approvals.NotifyNotice })
+		return slices.ContainsFunc(b.surface.all(), func(p post) bool {
+			return p.place == at("poison") && p.kind == approvals.NotifyNotice
+		})
 	})
 }

@@ -29,8 +29,8 @@ var (
 	ErrFenced = errors.New("fenced")
 	// ErrUndeliverable is wrapped by a Notifier when no attempt can succeed.
 	ErrUndeliverable = errors.New("undeliverable")
-	// ErrUnreachable comes with ErrUndeliverable when it is the place, or the person, to which nothing can be delivered:
-	// another notification would not arrive there either.
+	// ErrUnreachable comes with ErrUndeliverable when it is the place, or the person, to which nothing can be
+	// delivered: another notification would not arrive there either.
 	ErrUnreachable = errors.New("nobody is reached there")
 	// ErrCommitUnknown is returned by a store's Update that cannot tell whether it was committed. Reading again tells.
 	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed")

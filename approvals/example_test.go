@@ -117,7 +117,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	_, err = service.Submit(ctx, approvals.Submission{
-		Workspace: "T1", Keys: []string{"message 1"}, Place: approvals.Place{Surface: "terminal", Channel: "C1", Thread: "1"},
+		Workspace: "T1", Keys: []string{"message 1"},
+		Place:     approvals.Place{Surface: "terminal", Channel: "C1", Thread: "1"},
 		Requester: people[0], Agent: "ops", Text: "Pay the bill, please.",
 	})
 	if err != nil {

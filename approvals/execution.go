@@ -224,7 +224,8 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 		}
 		return s.Approve(in, opts)
 	case RequestRejected:
-		return s.Reject(in, agent.RejectOptions{Always: r.Kind == agent.Confirm && r.standing(), Message: r.rejection()})
+		always := r.Kind == agent.Confirm && r.standing()
+		return s.Reject(in, agent.RejectOptions{Always: always, Message: r.rejection()})
 	case RequestExpired:
 		text := expiredText(r.Kind)
 		return s.Reject(in, agent.RejectOptions{Message: &text})

@@ -112,13 +112,14 @@ func shortened(text string, most int) string {
 func snapshot(call agent.ToolCall, tool *agent.Tool) ToolSnapshot {
 	s := ToolSnapshot{Name: call.Tool, Kind: call.Kind}
 	if tool != nil {
-		s.Description, s.Version, s.Binding = tool.Description, tool.Version, slices.Concat(hostedServer(tool), tool.Attributes)
+		s.Description, s.Version = tool.Description, tool.Version
+		s.Binding = slices.Concat(hostedServer(tool), tool.Attributes)
 	}
 	return s
 }
 
-// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as Attributes
-// is.
+// hostedServer says which MCP server the provider is told to talk to. It is a part of the tool's definition as
+// Attributes is.
 func hostedServer(tool *agent.Tool) (parts []string) {
 	var server struct {
 		Label     string `json:"server_label"`
@@ -230,14 +231,17 @@ func cannot(in agent.Interruption, policy, why string) *unmet {
 	u := &unmet{
 		in: in, policy: policy,
 		notice: fmt.Sprintf("%s was not carried out: it needs approval, but %s.", in.Call.Tool, why),
-		output: fmt.Sprintf("This call was not carried out: it needs approval, but %s. No person has rejected it.", why),
+		output: fmt.Sprintf("This call was not carried out: it needs approval, but %s. "+
+			"No person has rejected it.", why),
 	}
 	switch in.Kind {
 	case agent.ExternalResult:
 		u.notice = fmt.Sprintf("%s has no result: somebody has to provide it, but %s.", in.Call.Tool, why)
-		u.output = fmt.Sprintf("There is no result: a person has to provide it, but %s. No person has rejected the call.", why)
+		u.output = fmt.Sprintf("There is no result: a person has to provide it, but %s. "+
+			"No person has rejected the call.", why)
 	case agent.OutcomeUnknown:
-		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.", in.Call.Tool, why)
+		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.",
+			in.Call.Tool, why)
 		u.output = "It is not known whether this call was carried out, and it will not be tried again."
 	}
 	return u

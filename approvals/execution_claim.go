@@ -65,7 +65,10 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 			r.Owner, r.LeaseUntil = owner, c.now.Add(w.lease)
 		}
 		requests, err := c.asking(r)
-		x = &execution{Worker: w, run: r, held: began, failed: job.Attempts, requests: requests, history: r.HistoryItems}
+		x = &execution{
+			Worker: w, run: r, held: began, failed: job.Attempts,
+			requests: requests, history: r.HistoryItems,
+		}
 		return err
 	})
 	return x, err

@@ -55,7 +55,10 @@ func (x *execution) uncovered() (pairs []pair) {
 		var newest *Request
 		for _, r := range x.requests {
 			settled := r.Status == RequestApproved || r.Status == RequestRejected
-			if !settled || !r.standing() || !r.Settler().Verdict.standing() || !r.about(o.Agent, o.Tool.Name, o.Definition) {
+			if !settled || !r.standing() || !r.Settler().Verdict.standing() {
+				continue
+			}
+			if !r.about(o.Agent, o.Tool.Name, o.Definition) {
 				continue
 			}
 			if newest == nil || r.laterThan(newest) {

@@ -204,10 +204,12 @@ func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		case err == nil:
 			fault.Point("effect.after_commit")
 			return nil
-		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound), errors.Is(err, ErrClosed), errors.Is(err, ErrInvalid):
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound),
+			errors.Is(err, ErrClosed), errors.Is(err, ErrInvalid):
 			return stored(err)
 		}
-		j.x.log.ErrorContext(ctx, "output of an effect not recorded yet", "run", j.x.run.ID, "effect", e.ID, "error", err)
+		j.x.log.ErrorContext(ctx, "output of an effect not recorded yet",
+			"run", j.x.run.ID, "effect", e.ID, "error", err)
 		if !j.x.rest(pause) {
 			return stored(err)
 		}
@@ -299,8 +301,8 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 		return err
 	}
 	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", name, rec.Outcome()))
-	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: it %s. "+
-		"Its output, as data: %s",
+	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: "+
+		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
 	return c.memorize(r, rec, "", text)
 }

@@ -172,7 +172,8 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 			r.Applied = true
 			err = c.became(r, OutcomeUnknown)
 		case r.Status == RequestApproved && i >= 0 && r.Outcome == OutcomeNone:
-			err = x.taken(c, r, RequestStale, "The approval no longer held when it was the call's turn; it is asked again.")
+			err = x.taken(c, r, RequestStale,
+				"The approval no longer held when it was the call's turn; it is asked again.")
 		default:
 			r.Applied = true
 			c.touched(r)

@@ -20,9 +20,12 @@ func TestGateThatBecameStricter(t *testing.T) {
 		runs  int
 		wants map[agent.InterruptionKind]int
 	}{
-		"as before":  {func() (bool, error) { return false, nil }, 1, map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1}},
-		"it asks":    {func() (bool, error) { return true, nil }, 0, map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1, agent.Confirm: 1}},
-		"it panics":  {func() (bool, error) { panic("gate") }, 0, map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1, agent.Confirm: 1}},
+		"as before": {func() (bool, error) { return false, nil }, 1,
+			map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1}},
+		"it asks": {func() (bool, error) { return true, nil }, 0,
+			map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1, agent.Confirm: 1}},
+		"it panics": {func() (bool, error) { panic("gate") }, 0,
+			map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1, agent.Confirm: 1}},
 		"it is gone": {nil, 1, map[agent.InterruptionKind]int{agent.OutcomeUnknown: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

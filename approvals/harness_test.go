@@ -86,7 +86,9 @@ func (d *directory) Members(
 	return slices.Clone(d.groups[group]), errors.Join(d.ask(), d.groupsErr)
 }
 
-func (d *directory) ChannelMembers(_ context.Context, _ approvals.WorkspaceID, channel string) ([]approvals.UserID, error) {
+func (d *directory) ChannelMembers(
+	_ context.Context, _ approvals.WorkspaceID, channel string,
+) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.channels[channel]), errors.Join(d.ask(), d.channelErr[channel])
@@ -363,10 +365,12 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
+	warnings := &slog.HandlerOptions{Level: slog.LevelWarn}
 	b := &bench{
 		TB: t, path: filepath.Join(t.TempDir(), "store.db"),
 		people: newDirectory(), policy: &policy{}, agents: &agents{all: map[string]approvals.AgentConfig{}},
-		surface: &surface{}, effects: &effects{}, log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), stop: func() {},
+		surface: &surface{}, effects: &effects{},
+		log: slog.New(slog.NewTextHandler(t.Output(), warnings)), stop: func() {},
 	}
 	b.policy.always(lenient())
 	b.model(asks(call("c1", "pay", `{"amount":5}`)))
@@ -401,7 +405,8 @@ func (b *bench) serve(st approvals.Store) {
 		b.Fatal(err)
 	}
 	b.worker = approvals.WorkerConfig{
-		Store: st, Agents: b.agents, Notifier: b.surface, Policy: b.policy, Directory: b.people, Limits: b.limits, Logger: b.log,
+		Store: st, Agents: b.agents, Notifier: b.surface, Policy: b.policy, Directory: b.people,
+		Limits: b.limits, Logger: b.log,
 	}
 }
 
@@ -480,9 +485,11 @@ func (b *bench) tools() []agent.Tool {
 	schema := json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"}}}`)
 	valid := func(json.RawMessage) error { return nil }
 	return []agent.Tool{
-		{Name: "pay", Description: "Pays.", Parameters: schema, Validate: valid, NeedsApproval: agent.AlwaysAsk, Invoke: record},
+		{Name: "pay", Description: "Pays.", Parameters: schema, Validate: valid,
+			NeedsApproval: agent.AlwaysAsk, Invoke: record},
 		{Name: "note", Description: "Notes.", Parameters: schema, Validate: valid, Invoke: record},
-		{Name: "look", Description: "Looks.", Parameters: schema, Validate: valid, Idempotent: true, NeedsApproval: agent.AlwaysAsk, Invoke: record},
+		{Name: "look", Description: "Looks.", Parameters: schema, Validate: valid,
+			Idempotent: true, NeedsApproval: agent.AlwaysAsk, Invoke: record},
 	}
 }
 
@@ -592,7 +599,9 @@ func (b *bench) question(id approvals.RunID) *approvals.Request {
 	return b.pending(id)[0]
 }
 
-func (b *bench) decide(r *approvals.Request, by approvals.UserID, v approvals.Verdict, reason string) (*approvals.Request, error) {
+func (b *bench) decide(
+	r *approvals.Request, by approvals.UserID, v approvals.Verdict, reason string,
+) (*approvals.Request, error) {
 	return b.service.Decide(b.Context(), approvals.Decision{
 		Workspace: r.Workspace, Request: r.ID, By: by, Verdict: v, Reason: reason, Digest: r.Digest, Via: "button",
 	})

@@ -38,7 +38,8 @@ func (b *bench) invariants(when string) {
 	for _, done := range b.effects.all() {
 		seen[done.id]++
 		if permits[done.id] < seen[done.id] {
-			b.Errorf("%s: I2: effect %s of %s happened %d times with %d intents", when, done.id, done.tool, seen[done.id], permits[done.id])
+			b.Errorf("%s: I2: effect %s of %s happened %d times with %d intents",
+				when, done.id, done.tool, seen[done.id], permits[done.id])
 		}
 		if seen[done.id] > 1 && done.tool != "look" && !retried(requests, trail, done.id) {
 			b.Errorf("%s: I3: %s happened %d times", when, done.tool, seen[done.id])
@@ -78,7 +79,11 @@ func retried(requests map[approvals.RequestID]*approvals.Request, trail []*appro
 		if e.Action != approvals.AuditEffectIntent || fact(e, "effect") != id {
 			continue
 		}
-		if r := requests[e.Request]; r != nil && r.Kind == agent.OutcomeUnknown && r.Settler() != nil && r.Settler().Verdict == approvals.Retry {
+		r := requests[e.Request]
+		if r == nil || r.Kind != agent.OutcomeUnknown {
+			continue
+		}
+		if last := r.Settler(); last != nil && last.Verdict == approvals.Retry {
 			return true
 		}
 	}
@@ -126,7 +131,8 @@ func (b *bench) limbo(when string, trail []*approvals.AuditEntry, requests map[a
 			continue
 		}
 		r := b.run(e.Run)
-		if r.Status == approvals.RunWaiting && !open[r.ID] || r.Status == approvals.RunQueued || r.Status == approvals.RunRunning {
+		if r.Status == approvals.RunWaiting && !open[r.ID] ||
+			r.Status == approvals.RunQueued || r.Status == approvals.RunRunning {
 			b.Errorf("%s: I4: run %s is %s and nothing will move it", when, r.ID, r.Status)
 		}
 		if r.Status.Ended() && open[r.ID] {

@@ -162,7 +162,8 @@ func (t *tally) seated(affirm bool) (bool, error) {
 		return t.enough(affirm), nil
 	}
 	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
-		ok, err := complete(q.Seats, t.r.voters(true), func(s Seat, u UserID) error { return t.f.maySit(q, s, u, t.now) })
+		maySit := func(s Seat, u UserID) error { return t.f.maySit(q, s, u, t.now) }
+		ok, err := complete(q.Seats, t.r.voters(true), maySit)
 		if err != nil || !ok {
 			return false, err
 		}

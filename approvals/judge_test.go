@@ -154,7 +154,8 @@ func TestJudge(t *testing.T) {
 			if r.Status != RequestPending {
 				return
 			}
-			if voters := append(r.voters(true), r.voters(false)...); len(voters) > 0 && rapid.Bool().Draw(t, "a voter leaves") {
+			voters := append(r.voters(true), r.voters(false)...)
+			if len(voters) > 0 && rapid.Bool().Draw(t, "a voter leaves") {
 				o.regular[rapid.SampledFrom(voters).Draw(t, "leaver")] = false
 			}
 		}
@@ -196,8 +197,8 @@ func (o *organisation) vote(t *rapid.T, r *Request, n int) {
 		t.Fatalf("status %q, want %q; decisions %+v of %+v", got.status, want, r.Decisions, both)
 	}
 	for _, u := range r.voters(true) {
-		if rightful := o.may(both[0], r.Requester, u) && o.may(both[1], r.Requester, u); got.status == RequestApproved &&
-			!rightful {
+		rightful := o.may(both[0], r.Requester, u) && o.may(both[1], r.Requester, u)
+		if got.status == RequestApproved && !rightful {
 			t.Fatalf("approved, and the vote of %s still counts", u)
 		}
 	}
@@ -289,7 +290,8 @@ func TestJudgeAsksNobody(t *testing.T) {
 	o := &organisation{people: []UserID{"T1/U1", "T1/U2"}, regular: map[UserID]bool{"T1/U1": true, "T1/U2": true}}
 	o.demand = Requirement{Seats: Quorum(1, Approvers{Users: o.people}), DenyQuorum: 1}
 	r := &Request{RequestHead: RequestHead{
-		Workspace: "T1", ID: "req_1", Kind: agent.Confirm, Status: RequestPending, Requester: "T1/U9", Requirement: o.demand,
+		Workspace: "T1", ID: "req_1", Kind: agent.Confirm, Status: RequestPending,
+		Requester: "T1/U9", Requirement: o.demand,
 	}}
 	g := newGatherer(o, o, r.conversation(), time.Now())
 	d := Decision{By: "T1/U1", Verdict: Approve}
@@ -349,7 +351,8 @@ func TestJudgeCountsWhoIsLeft(t *testing.T) {
 	}
 	o.demand = Requirement{Seats: Quorum(2, Approvers{Users: o.people}), DenyQuorum: 8}
 	r := &Request{RequestHead: RequestHead{
-		Workspace: "T1", ID: "req_1", Kind: agent.Confirm, Status: RequestPending, Requester: "T1/U1", Requirement: o.demand,
+		Workspace: "T1", ID: "req_1", Kind: agent.Confirm, Status: RequestPending,
+		Requester: "T1/U1", Requirement: o.demand,
 	}}
 	d := Decision{By: "T1/U2", Verdict: Reject}
 	gathered := func() *facts {

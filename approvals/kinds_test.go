@@ -36,7 +36,8 @@ func TestExternalResult(t *testing.T) {
 	t.Parallel()
 	for verdict, want := range map[approvals.Verdict]string{
 		approvals.ProvideResult: `A person has carried this call out and reports, as data: "all \"green\""`,
-		approvals.Reject:        `A person says that this call will not be carried out. Their words, as data: "all \"green\""`,
+		approvals.Reject: "A person says that this call will not be carried out. " +
+			`Their words, as data: "all \"green\""`,
 	} {
 		b := newBench(t)
 		b.agent(model(deploys), external())
@@ -46,7 +47,9 @@ func TestExternalResult(t *testing.T) {
 		if q.Kind != agent.ExternalResult || string(q.Arguments) != `{"ref":"v2"}` {
 			t.Fatalf("asked %s %s", q.Kind, q.Arguments)
 		}
-		for _, wrong := range []approvals.Verdict{approvals.Approve, approvals.AlwaysApprove, approvals.MarkDone, approvals.Retry} {
+		for _, wrong := range []approvals.Verdict{
+			approvals.Approve, approvals.AlwaysApprove, approvals.MarkDone, approvals.Retry,
+		} {
 			b.refused(q, bob, wrong, approvals.ErrInvalid)
 		}
 		b.refused(q, guest, verdict, approvals.ErrUnauthorized)
@@ -76,7 +79,8 @@ func TestOneResultSuffices(t *testing.T) {
 			t.Fatalf("one of two sufficed: %s, %s", got.Status, got.Note)
 		}
 		b.must(q, cara, last, "all green")
-		if got := b.reaches(id, approvals.RunDone).Output; strings.Contains(got, "reports") != (last == approvals.ProvideResult) {
+		got := b.reaches(id, approvals.RunDone).Output
+		if strings.Contains(got, "reports") != (last == approvals.ProvideResult) {
 			t.Errorf("%s: the model was told %q", last, got)
 		}
 	}
@@ -108,12 +112,13 @@ func TestGateBeforeExternalResult(t *testing.T) {
 
 // nested returns an agent that uses another as a tool, which pays.
 func nested(t *testing.T, b *bench) (agent.Model, agent.Tool) {
-	inner := &agent.Agent{Name: "finance", Tools: b.tools(), Model: model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+	inside := model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 		if told := outputs(req); len(told) > 0 {
 			return []agent.Item{agent.AssistantMessage("inside: " + told["n1"])}, nil
 		}
 		return []agent.Item{call("n1", "pay", `{"amount":7}`)}, nil
-	})}
+	})
+	inner := &agent.Agent{Name: "finance", Tools: b.tools(), Model: inside}
 	outer := model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 		if told := outputs(req); len(told) > 0 {
 			return []agent.Item{agent.AssistantMessage(told["c1"])}, nil
@@ -133,7 +138,8 @@ func TestNestedAgentAsksTheSamePeople(t *testing.T) {
 	b.start()
 	id := b.submit()
 	q := b.question(id)
-	if q.Agent != "finance" || strings.Join(q.Path, "/") != "ops/finance" || q.Tool.Name != "pay" || q.Tool.Description == "" {
+	if q.Agent != "finance" || strings.Join(q.Path, "/") != "ops/finance" ||
+		q.Tool.Name != "pay" || q.Tool.Description == "" {
 		t.Errorf("asked %s %v %+v", q.Agent, q.Path, q.Tool)
 	}
 	b.reopen()
@@ -204,7 +210,9 @@ func TestToolsetThatIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	set := &away{tools: b.tools(), asked: make(chan struct{}, 1), back: make(chan struct{})}
-	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{Name: "ops", Model: model(twice), Toolsets: []agent.Toolset{set}}})
+	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{
+		Name: "ops", Model: model(twice), Toolsets: []agent.Toolset{set},
+	}})
 	b.start()
 	id := b.submit()
 	<-set.asked
@@ -218,7 +226,9 @@ func TestToolsetThatStaysAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	set := &away{asked: make(chan struct{}, 1), back: make(chan struct{})}
-	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{Name: "ops", Model: model(twice), Toolsets: []agent.Toolset{set}}})
+	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{
+		Name: "ops", Model: model(twice), Toolsets: []agent.Toolset{set},
+	}})
 	step := b.step()
 	id := b.submit()
 	job := runJob(id)
@@ -243,21 +253,24 @@ func TestToolsetThatStaysAway(t *testing.T) {
 func TestHostedServerIsShown(t *testing.T) {
 	t.Parallel()
 	for described, want := range map[string]string{
-		`{"type":"mcp","server_label":"wiki","server_url":"https://wiki.example/mcp"}`: "server_label wiki,server_url https://wiki.example/mcp,header Authorization",
-		`{"type":"mcp","server_label":"wiki","connector_id":"connector_dropbox"}`:      "server_label wiki,connector_id connector_dropbox,header Authorization",
+		`"server_url":"https://wiki.example/mcp"`: "server_url https://wiki.example/mcp",
+		`"connector_id":"connector_dropbox"`:      "connector_id connector_dropbox",
 	} {
 		b := newBench(t)
-		server := agent.NewHostedTool(agent.KindHostedMCP, "wiki", json.RawMessage(described), nil)
+		description := json.RawMessage(`{"type":"mcp","server_label":"wiki",` + described + `}`)
+		server := agent.NewHostedTool(agent.KindHostedMCP, "wiki", description, nil)
 		server.NeedsApproval, server.Attributes = agent.AlwaysAsk, []string{"header Authorization"}
 		b.agent(model(func(*agent.ModelRequest) ([]agent.Item, error) {
 			return []agent.Item{{
 				Type: agent.ItemMCPApprovalRequest,
-				Raw:  json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1","name":"search","server_label":"wiki","arguments":"{}"}`),
+				Raw: json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1",` +
+					`"name":"search","server_label":"wiki","arguments":"{}"}`),
 			}}, nil
 		}), server)
 		b.start()
 		q := b.question(b.submit())
-		if q.Tool.Name != "wiki.search" || strings.Join(q.Tool.Binding, ",") != want {
+		binding := []string{"server_label wiki", want, "header Authorization"}
+		if q.Tool.Name != "wiki.search" || !slices.Equal(q.Tool.Binding, binding) {
 			t.Errorf("%s is shown as %+v", described, q.Tool)
 		}
 	}
@@ -274,10 +287,13 @@ func TestExplanationIsBounded(t *testing.T) {
 		explain func(*agent.ToolCall) []string
 		want    []string
 	}{
-		"shortened":        {func(*agent.ToolCall) []string { return shared }, []string{"whole", strings.Repeat("é", 299) + "…", "not \uFFFD text"}},
-		"too many":         {func(*agent.ToolCall) []string { return many }, append(slices.Clone(many[:39]), "… and 2 more")},
-		"panics":           {func(*agent.ToolCall) []string { panic("explain") }, nil},
-		"changes the call": {func(c *agent.ToolCall) []string { c.Tool = "another"; return []string{"said"} }, []string{"said"}},
+		"shortened": {func(*agent.ToolCall) []string { return shared },
+			[]string{"whole", strings.Repeat("é", 299) + "…", "not \uFFFD text"}},
+		"too many": {func(*agent.ToolCall) []string { return many },
+			append(slices.Clone(many[:39]), "… and 2 more")},
+		"panics": {func(*agent.ToolCall) []string { panic("explain") }, nil},
+		"changes the call": {func(c *agent.ToolCall) []string { c.Tool = "another"; return []string{"said"} },
+			[]string{"said"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -280,7 +280,8 @@ func TestLateOutputIsTaken(t *testing.T) {
 		if err := <-late; err == nil {
 			t.Error("the given-up worker thinks it has ended the run")
 		}
-		if got := b.request(r.ID); got.Status != approvals.RequestStale || got.Note != "The call has finished after all." {
+		got := b.request(r.ID)
+		if got.Status != approvals.RequestStale || got.Note != "The call has finished after all." {
 			t.Errorf("the question is %s, %q", got.Status, got.Note)
 		}
 		if err := other(runJob(id)); err != nil {
@@ -444,18 +445,19 @@ func TestCancelStopsARunningTool(t *testing.T) {
 // TestExpiry lets the time for an answer pass.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
+	const rejected = "c1: This call was not carried out: nobody answered the request for approval in time. " +
+		"No person has rejected it."
 	for _, tt := range []struct {
 		how     approvals.OnExpiry
 		request approvals.RequestStatus
 		run     approvals.RunStatus
 		output  string
 	}{
-		{approvals.ExpiryReject, approvals.RequestExpired, approvals.RunDone,
-			"c1: This call was not carried out: nobody answered the request for approval in time. No person has rejected it."},
+		{approvals.ExpiryReject, approvals.RequestExpired, approvals.RunDone, rejected},
 		{approvals.ExpiryCancel, approvals.RequestExpired, approvals.RunCancelled, ""},
 		{approvals.ExpiryKeep, approvals.RequestPending, approvals.RunWaiting, ""},
-		{"", approvals.RequestExpired, approvals.RunDone, // what nobody has written down is the strict one
-			"c1: This call was not carried out: nobody answered the request for approval in time. No person has rejected it."},
+		// What nobody has written down is the strict one.
+		{"", approvals.RequestExpired, approvals.RunDone, rejected},
 	} {
 		t.Run(string(tt.how), func(t *testing.T) {
 			t.Parallel()

@@ -127,12 +127,16 @@ func (m *machine) decideOne(t *rapid.T) {
 		t.Skip("nothing to decide")
 	}
 	r := rapid.SampledFrom(all).Draw(t, "request")
-	verdicts := []approvals.Verdict{approvals.Approve, approvals.Approve, approvals.Approve, approvals.Reject, approvals.AlwaysApprove, approvals.AlwaysReject}
+	verdicts := []approvals.Verdict{
+		approvals.Approve, approvals.Approve, approvals.Approve, approvals.Reject,
+		approvals.AlwaysApprove, approvals.AlwaysReject,
+	}
 	if r.Kind == agent.OutcomeUnknown {
 		verdicts = []approvals.Verdict{approvals.Retry, approvals.MarkDone, approvals.GiveUp}
 	}
 	d := approvals.Decision{
-		ID: approvals.DecisionID(fmt.Sprintf("dec_%d", len(m.acked)+1000*m.surface.calls)), Workspace: ws, Request: r.ID, Digest: r.Digest,
+		ID:        approvals.DecisionID(fmt.Sprintf("dec_%d", len(m.acked)+1000*m.surface.calls)),
+		Workspace: ws, Request: r.ID, Digest: r.Digest,
 		By:      rapid.SampledFrom([]approvals.UserID{ann, bob, cara, guest}).Draw(t, "by"),
 		Verdict: rapid.SampledFrom(verdicts).Draw(t, "verdict"),
 		Reason:  "because", Via: "button",
@@ -146,7 +150,9 @@ func (m *machine) decideOne(t *rapid.T) {
 		}
 		return
 	}
-	for _, fine := range []error{errDead, approvals.ErrConflict, approvals.ErrUnauthorized, approvals.ErrExpired, approvals.ErrStale} {
+	for _, fine := range []error{
+		errDead, approvals.ErrConflict, approvals.ErrUnauthorized, approvals.ErrExpired, approvals.ErrStale,
+	} {
 		if errors.Is(err, fine) {
 			return
 		}
@@ -160,7 +166,8 @@ func (m *machine) cancel(t *rapid.T) {
 		t.Skip("nothing to cancel")
 	}
 	_, err := m.service.CancelRun(m.Context(), ws, rapid.SampledFrom(all).Draw(t, "run"), ann, "enough")
-	if err != nil && !errors.Is(err, errDead) && !errors.Is(err, approvals.ErrEnded) && !errors.Is(err, approvals.ErrUnauthorized) {
+	if err != nil && !errors.Is(err, errDead) &&
+		!errors.Is(err, approvals.ErrEnded) && !errors.Is(err, approvals.ErrUnauthorized) {
 		t.Fatal(err)
 	}
 }
@@ -223,7 +230,9 @@ func (m *machine) check(t *rapid.T) {
 	}
 	for id, d := range m.acked {
 		r := requests[d.Request]
-		if !slices.ContainsFunc(r.Decisions, func(o approvals.Decision) bool { return o.ID == id && o.By == d.By && o.Verdict == d.Verdict }) {
+		if !slices.ContainsFunc(r.Decisions, func(o approvals.Decision) bool {
+			return o.ID == id && o.By == d.By && o.Verdict == d.Verdict
+		}) {
 			t.Fatalf("I1: decision %s was accepted and is lost", id)
 		}
 		if !sameDecisionAudited(trail, d) {
@@ -287,7 +296,8 @@ func TestMachine(t *testing.T) {
 				m.store.Close()
 			}()
 			t.Repeat(map[string]func(*rapid.T){
-				"submit": m.submit, "cancel": m.cancel, "time passes": m.pass, "crash": m.doomed, "new version": m.deploy, "rest": m.settle, "": m.check,
+				"submit": m.submit, "cancel": m.cancel, "time passes": m.pass, "rest": m.settle,
+				"crash": m.doomed, "new version": m.deploy, "": m.check,
 				"decide": m.decideOne, "decide 2": m.decideOne, "decide 3": m.decideOne, "decide 4": m.decideOne,
 				"work": m.work, "work 2": m.work, "work 3": m.work,
 			})

@@ -88,7 +88,8 @@ func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data a
 	if to != RequestPending {
 		r.Settled = c.now
 	}
-	if err := c.audit(entry{Action: requestActions[to], Actor: actor, Run: r.Run, Request: r.ID, Data: data}); err != nil {
+	err := c.audit(entry{Action: requestActions[to], Actor: actor, Run: r.Run, Request: r.ID, Data: data})
+	if err != nil {
 		return err
 	}
 	if to == RequestPending {

@@ -85,7 +85,10 @@ func TestStatesAreDocumented(t *testing.T) {
 func TestIllegalMovesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	runs := []approvals.RunStatus{"", approvals.RunQueued, approvals.RunRunning, approvals.RunWaiting, approvals.RunDone, approvals.RunFailed, approvals.RunCancelled}
+	runs := []approvals.RunStatus{
+		"", approvals.RunQueued, approvals.RunRunning, approvals.RunWaiting,
+		approvals.RunDone, approvals.RunFailed, approvals.RunCancelled,
+	}
 	for _, from := range runs {
 		for _, to := range runs {
 			err := approvals.TryRunMove(t.Context(), b.store, ws, from, to)
@@ -94,7 +97,10 @@ func TestIllegalMovesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	requests := []approvals.RequestStatus{"", approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired, approvals.RequestCancelled, approvals.RequestStale}
+	requests := []approvals.RequestStatus{
+		"", approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected,
+		approvals.RequestExpired, approvals.RequestCancelled, approvals.RequestStale,
+	}
 	for _, from := range requests {
 		for _, to := range requests {
 			err := approvals.TryRequestMove(t.Context(), b.store, ws, from, to)

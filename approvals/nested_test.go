@@ -10,13 +10,14 @@ import (
 
 // finance is an agent for use as a tool: it pays, and then says what it was told. Each of its turns begins with turn.
 func (b *bench) finance(turn func()) *agent.Agent {
-	return &agent.Agent{Name: "finance", Tools: b.tools(), Model: model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+	pays := model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 		turn()
 		if told := outputs(req); len(told) > 0 {
 			return []agent.Item{agent.AssistantMessage("inside: " + told["n1"])}, nil
 		}
 		return []agent.Item{call("n1", "pay", `{"amount":7}`)}, nil
-	})}
+	})
+	return &agent.Agent{Name: "finance", Tools: b.tools(), Model: pays}
 }
 
 // asksFinance is a model that uses it once.
@@ -51,7 +52,9 @@ func TestCrashWhileAnAgentInsideThinks(t *testing.T) {
 		}
 		b.crashed()
 		b.crashed()
-		b.until("the question inside", func() bool { return len(b.pending(id)) == 1 && b.pending(id)[0].Agent == "finance" })
+		b.until("the question inside", func() bool {
+			return len(b.pending(id)) == 1 && b.pending(id)[0].Agent == "finance"
+		})
 		b.must(b.pending(id)[0], bob, approvals.Approve, "")
 		if got := b.reaches(id, approvals.RunDone).Output; got != "inside: pay done" {
 			t.Errorf("gated %v: output %q", gated, got)
@@ -94,7 +97,8 @@ func TestCancelWithAnAgentInside(t *testing.T) {
 	for _, it := range seen {
 		told = append(told, string(it.Type)+" "+it.Text+it.Name+it.Output)
 	}
-	want := "message please|function_call ask_finance|function_call_output There is no result: the run ended before this call was decided or had finished.|message please"
+	want := "message please|function_call ask_finance|function_call_output There is no result: " +
+		"the run ended before this call was decided or had finished.|message please"
 	if got := strings.Join(told, "|"); got != want {
 		t.Errorf("the next run was told\n%s\nwant\n%s", got, want)
 	}

@@ -26,8 +26,8 @@ const (
 	// outage of the surface ends sooner.
 	deliverFor   = 24 * time.Hour
 	deliverTries = 20
-	// deliverAtOnce is how many queues a worker empties at once, whatever the store has handlers for: each of them keeps
-	// a page in memory.
+	// deliverAtOnce is how many queues a worker empties at once, whatever the store has handlers for: each of them
+	// keeps a page in memory.
 	deliverAtOnce = 64
 )
 
@@ -195,7 +195,8 @@ func (c *txn) bury(n *Notification, why error) error {
 		return err
 	}
 	err = c.audit(entry{
-		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request, Data: auditData{Kind: string(n.Kind)},
+		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request,
+		Data: auditData{Kind: string(n.Kind)},
 	})
 	if err != nil || n.Kind != NotifyCard || told || n.Copy == "" && errors.Is(why, ErrUnreachable) {
 		return err
@@ -214,14 +215,15 @@ func (c *txn) bury(n *Notification, why error) error {
 // unshown says in the run's own place that the card n of r was given up. Of the copies that have an audience of their
 // own, only those for a person name it.
 func unshown(n *Notification, r *RequestHead) *Notification {
-	const answer = "It waits, and can be answered with: countersign approvals decide %s --approve (or --reject) --as USER"
+	const answer = "It waits, and can be answered with: " +
+		"countersign approvals decide %s --approve (or --reject) --as USER"
 	notice := &Notification{Kind: NotifyNotice, Place: n.Place, Run: n.Run}
 	notice.Text = fmt.Sprintf("The request for approval of %s cannot be shown here. "+answer, r.Tool.Name, r.ID)
 	if n.Copy == "" {
 		return notice
 	}
-	notice.Text = fmt.Sprintf("The request for approval of %s could not be shown to everybody who was to see it. "+answer,
-		r.Tool.Name, r.ID)
+	notice.Text = fmt.Sprintf("The request for approval of %s could not be shown to everybody who was to see it. "+
+		answer, r.Tool.Name, r.ID)
 	if person, ok := strings.CutPrefix(string(n.Copy), "dm:"); ok {
 		notice.By = NewUserID(n.Workspace, person)
 		notice.Text = fmt.Sprintf("was to see the request for approval of %s, and no message reaches them. "+answer,

@@ -231,7 +231,8 @@ func TestSweepLeavesBackOffAlone(t *testing.T) {
 				c.bench.agents.set(approvals.AgentConfig{Agent: &agent.Agent{
 					Name: "lost", Model: asks(), Toolsets: []agent.Toolset{unreachable{}},
 				}})
-				lost := c.bench.submission(ann, approvals.Place{Surface: "slack", Channel: "C1", Thread: "2.1"}, "please")
+				elsewhere := approvals.Place{Surface: "slack", Channel: "C1", Thread: "2.1"}
+				lost := c.bench.submission(ann, elsewhere, "please")
 				lost.Agent = "lost"
 				var last approvals.Receipt
 				for _, in := range []approvals.Submission{c.bench.submission(ann, place, "please"), lost} {
@@ -240,7 +241,8 @@ func TestSweepLeavesBackOffAlone(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(10 * time.Minute) // the toolset was given up, after eight tries and 25.5 s of back-off between them
+				// The toolset was given up, after eight tries and 25.5 s of back-off between them.
+				time.Sleep(10 * time.Minute)
 				run, err := c.service[0].Run(t.Context(), ws, last.Run)
 				if err != nil || !run.Status.Ended() || run.Ended.Sub(run.Created) < 25*time.Second {
 					t.Errorf("run %s, which ended after %s: %v", run.Status, run.Ended.Sub(run.Created), err)

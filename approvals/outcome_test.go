@@ -44,7 +44,8 @@ func TestStandingAnswerSettlesWhatItCovers(t *testing.T) {
 				}
 			}
 			first := b.request(both[0].ID)
-			if a := first.Standing(); a == nil || a.Request != both[1].ID || a.Decision != b.request(both[1].ID).Settler().ID {
+			a := first.Standing()
+			if a == nil || a.Request != both[1].ID || a.Decision != b.request(both[1].ID).Settler().ID {
 				t.Errorf("the first follows from %+v", a)
 			}
 			if n := b.count(approvals.AuditRequestCancelled); n != 0 {
@@ -257,7 +258,9 @@ func TestCancelTellsWhatRan(t *testing.T) {
 		if len(outputs(req)) > 0 || strings.Contains(lastText(req), "what happened") {
 			return []agent.Item{agent.AssistantMessage("ok")}, nil
 		}
-		return []agent.Item{call("c1", "note", `{}`), call("c2", "pay", `{"amount":250}`), call("c3", "look", `{}`)}, nil
+		return []agent.Item{
+			call("c1", "note", `{}`), call("c2", "pay", `{"amount":250}`), call("c3", "look", `{}`),
+		}, nil
 	}), tools...)
 	b.start()
 	id := b.submit()
@@ -327,7 +330,9 @@ func TestExpiryThatCancelsTellsWhatRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
-			return with(func(q *approvals.Requirement) { q.OnExpiry, q.ExpiresIn = approvals.ExpiryCancel, time.Hour }), nil
+			return with(func(q *approvals.Requirement) {
+				q.OnExpiry, q.ExpiresIn = approvals.ExpiryCancel, time.Hour
+			}), nil
 		})
 		b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "look", `{}`)))
 		b.start()

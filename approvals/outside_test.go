@@ -57,7 +57,9 @@ func (d *outside) Members(
 	return d.Directory.Members(ctx, ws, group, since)
 }
 
-func (d *outside) ChannelMembers(ctx context.Context, ws approvals.WorkspaceID, channel string) ([]approvals.UserID, error) {
+func (d *outside) ChannelMembers(
+	ctx context.Context, ws approvals.WorkspaceID, channel string,
+) ([]approvals.UserID, error) {
 	d.note()
 	return d.Directory.ChannelMembers(ctx, ws, channel)
 }

@@ -20,13 +20,14 @@ func TestAnsweredBeforeTheStandingAnswerIsUsed(t *testing.T) {
 		b.onlyCara(`{"amount":2}`)
 		var second *approvals.Request
 		tools := b.tools()
-		tools[0].InputGuardrails = []agent.ToolInputGuardrail{{Name: "meanwhile", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+		meanwhile := func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
 			if c.ID == "c2" && second != nil {
 				b.must(second, cara, verdict, "as I say")
 				second = nil
 			}
 			return agent.Verdict{}, nil
-		}}}
+		}
+		tools[0].InputGuardrails = []agent.ToolInputGuardrail{{Name: "meanwhile", Check: meanwhile}}
 		b.agent(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)), tools...)
 		b.start()
 		id := b.submit()
@@ -77,7 +78,11 @@ func TestStandingRejectionLeavesNothingToApprove(t *testing.T) {
 			b := newBench(t)
 			other := b.tools()[0]
 			other.Name = "transfer"
-			b.agent(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`), call("c3", "transfer", `{"amount":3}`)), append(b.tools(), other)...)
+			three := asks(
+				call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`),
+				call("c3", "transfer", `{"amount":3}`),
+			)
+			b.agent(three, append(b.tools(), other)...)
 			b.start()
 			id := b.submit()
 			b.until("all questions", func() bool { return len(b.pending(id)) == 3 })
@@ -178,7 +183,7 @@ func TestAllRejectedWhileAnotherCallIsOnItsWay(t *testing.T) {
 			return q, nil
 		})
 		var large *approvals.Request
-		finance := &agent.Agent{Name: "finance", Tools: b.tools(), Model: model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		inside := model(func(req *agent.ModelRequest) ([]agent.Item, error) {
 			told := outputs(req)
 			switch {
 			case strings.Contains(req.Items[0].Text, "large") && len(told) == 0:
@@ -190,8 +195,11 @@ func TestAllRejectedWhileAnotherCallIsOnItsWay(t *testing.T) {
 			}
 			b.must(large, cara, verdict, "no more")
 			return []agent.Item{call("n2", "pay", `{"amount":2}`)}, nil
-		})}
-		b.agent(asks(call("c1", "ask_finance", `{"input":"small"}`), call("c2", "ask_finance", `{"input":"large"}`)), finance.AsTool("ask_finance", "Ask finance."))
+		})
+		finance := &agent.Agent{Name: "finance", Tools: b.tools(), Model: inside}
+		b.agent(asks(
+			call("c1", "ask_finance", `{"input":"small"}`), call("c2", "ask_finance", `{"input":"large"}`),
+		), finance.AsTool("ask_finance", "Ask finance."))
 		b.start()
 		id := b.submit()
 		b.until("both questions", func() bool { return len(b.pending(id)) == 2 })

@@ -98,7 +98,9 @@ func TestPendingPages(t *testing.T) {
 func TestPendingGoesOnBehindAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	b := crowd(t, 5050) // of ann's and of bob's each
-	b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{bob}}) }))
+	b.policy.always(with(func(q *approvals.Requirement) {
+		askOf(q, approvals.Approvers{Users: []approvals.UserID{bob}})
+	}))
 	q := approvals.PendingQuery{Workspace: ws, Viewer: cara, Mine: true}
 	got, err := b.service.Pending(t.Context(), q)
 	if err != nil || len(got.Requests) != 0 || got.Next == "" {
@@ -127,7 +129,9 @@ func TestMaySee(t *testing.T) {
 	foreign := approvals.NewUserID("T2", "bob")
 	b.people.persons[foreign] = approvals.Person{ID: foreign, Regular: true}
 	b.people.channels["C1"] = append(b.people.channels["C1"], foreign)
-	for u, want := range map[approvals.UserID]bool{ann: true, bob: true, cara: true, out: true, guest: false, user("ghost"): false, foreign: false} {
+	for u, want := range map[approvals.UserID]bool{
+		ann: true, bob: true, cara: true, out: true, guest: false, user("ghost"): false, foreign: false,
+	} {
 		if err := b.service.MaySee(t.Context(), r, u); (err == nil) != want {
 			t.Errorf("%s: %v", u, err)
 		}

@@ -135,7 +135,9 @@ func TestReplicasShareAnUnreliableStore(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t, 3, storetest.Havoc(seed))
-				c.leisurely(asks(call("c1", "pay", `{"amount":1}`), call("c2", "note", `{}`), call("c3", "look", `{"amount":3}`)))
+				c.leisurely(asks(
+					call("c1", "pay", `{"amount":1}`), call("c2", "note", `{}`), call("c3", "look", `{"amount":3}`),
+				))
 				const runs = 8
 				accepted := c.play(runs)
 				time.Sleep(10 * time.Minute)
@@ -169,8 +171,8 @@ func (c *cluster) play(runs int) []approvals.Decision {
 				continue
 			}
 			d := approvals.Decision{
-				ID: approvals.DecisionID("dec_" + string(r.ID)), Workspace: ws, Request: r.ID, By: bob, Verdict: approvals.Approve,
-				Digest: r.Digest, Via: "button",
+				ID: approvals.DecisionID("dec_" + string(r.ID)), Workspace: ws, Request: r.ID, Digest: r.Digest,
+				By: bob, Verdict: approvals.Approve, Via: "button",
 			}
 			if r.Kind == agent.OutcomeUnknown {
 				c.Fatalf("asked what became of a call although nobody has died")
@@ -263,7 +265,8 @@ func (c *cluster) check(runs int, accepted []approvals.Decision) {
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(r.Decisions, func(o approvals.Decision) bool { return o.ID == d.ID && o.By == d.By }) {
+			same := func(o approvals.Decision) bool { return o.ID == d.ID && o.By == d.By }
+			if !slices.ContainsFunc(r.Decisions, same) {
 				c.Errorf("decision %s was accepted and is lost", d.ID)
 			}
 		}

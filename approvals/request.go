@@ -45,7 +45,8 @@ type Request struct {
 // after creation, and nothing is looked up by it: a store may keep it apart from the head, compressed or encrypted.
 type RequestContent struct {
 	Arguments json.RawMessage `json:"arguments"` // canonical JSON
-	// Facts are what the call depends on in the world, as agent.Tool.Preconditions determined them; they are part of Digest.
+	// Facts are what the call depends on in the world, as agent.Tool.Preconditions determined them. They are a part
+	// of Digest.
 	Facts []string `json:"facts,omitempty"`
 	// Explanation takes the call apart for people, line by line; nothing is bound to it.
 	Explanation []string `json:"explanation,omitempty"`
@@ -180,7 +181,8 @@ func (r *RequestHead) voters(affirm bool) []UserID {
 
 // about reports whether r asks if a call of the tool by the agent may run, the tool being defined so.
 func (r *RequestHead) about(agentName, tool string, definition agent.Digest) bool {
-	return r.Kind == agent.Confirm && r.Agent == agentName && r.Tool.Name == tool && sameDigest(r.Definition, definition)
+	return r.Kind == agent.Confirm && r.Agent == agentName && r.Tool.Name == tool &&
+		sameDigest(r.Definition, definition)
 }
 
 // asks reports whether the request is about the interruption.

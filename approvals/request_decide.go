@@ -72,8 +72,8 @@ func (d *Decision) check() error {
 	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
 	case d.For != "" || len(d.Arguments) > 0 || len(d.Input) > 0 || d.Grant != nil:
-		return fmt.Errorf("%w: no policy lets people decide for others, change a call, fill in fields or grant it for longer",
-			ErrInvalid)
+		return fmt.Errorf("%w: no policy lets people decide for others, change a call, fill in fields "+
+			"or grant it for longer", ErrInvalid)
 	}
 	return nil
 }
@@ -354,7 +354,8 @@ func reason(err error) string {
 		err  error
 		word string
 	}{
-		{ErrUnavailable, "unavailable"}, {ErrUnauthorized, "unauthorized"}, {ErrExpired, "expired"}, {ErrStale, "stale"},
+		{ErrUnavailable, "unavailable"}, {ErrUnauthorized, "unauthorized"},
+		{ErrExpired, "expired"}, {ErrStale, "stale"},
 		{ErrConflict, "conflict"}, {ErrInvalid, "invalid"}, {ErrLimit, "limit"},
 	} {
 		if errors.Is(err, is.err) {

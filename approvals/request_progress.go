@@ -15,8 +15,8 @@ type Progress struct {
 	Current Requirement
 	// Changed says that Current asks other people, or more of them, than what was recorded.
 	Changed bool
-	// Missing are the seats of the recorded requirement, MissingNow those of Current, that nobody takes who has approved,
-	// with the people who could.
+	// Missing are the seats of the recorded requirement, MissingNow those of Current, that nobody takes who has
+	// approved, with the people who could.
 	Missing, MissingNow []Seat
 	// Uncounted are people who have approved and could not any more: their answers will not count.
 	Uncounted []UserID
@@ -39,7 +39,8 @@ func (s *Service) Progress(ctx context.Context, r *Request) (*Progress, error) {
 		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
 	}
 	p := &Progress{
-		Current: current, Changed: !r.Requirement.asks(current), Missing: r.Requirement.Seats, MissingNow: current.Seats,
+		Current: current, Changed: !r.Requirement.asks(current),
+		Missing: r.Requirement.Seats, MissingNow: current.Seats,
 	}
 	voters := r.voters(true)
 	if len(voters) == 0 {

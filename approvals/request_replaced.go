@@ -17,7 +17,8 @@ type Replacement struct {
 	// "version", "description", "binding".
 	Definition bool
 	Parts      []string
-	// Facts names what the call depends on and found changed: the lines of RequestContent.Facts without their last word.
+	// Facts names what the call depends on and found changed: the lines of RequestContent.Facts, each without its
+	// last word.
 	Facts []string
 }
 

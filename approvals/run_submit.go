@@ -55,7 +55,10 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 		if told = refused; err != nil || refused == nil {
 			return err
 		}
-		return c.audit(entry{Action: AuditRunRefused, Actor: string(in.Requester), Data: auditData{Why: reason(refused)}})
+		return c.audit(entry{
+			Action: AuditRunRefused, Actor: string(in.Requester),
+			Data: auditData{Why: reason(refused)},
+		})
 	})
 	if err == nil {
 		err = refused

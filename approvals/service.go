@@ -50,7 +50,8 @@ type Service struct {
 // NewService returns a Service, or an error that names the missing field.
 func NewService(cfg ServiceConfig) (*Service, error) {
 	for name, missing := range map[string]bool{
-		"Store": cfg.Store == nil, "Policy": cfg.Policy == nil, "Directory": cfg.Directory == nil, "Agents": cfg.Agents == nil,
+		"Store": cfg.Store == nil, "Policy": cfg.Policy == nil,
+		"Directory": cfg.Directory == nil, "Agents": cfg.Agents == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("%w: service without %s", ErrInvalid, name)

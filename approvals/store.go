@@ -44,12 +44,12 @@ type Clock interface {
 // is for the goroutine of its closure; once that has returned, every method returns an error and does nothing. Methods
 // take part in the deadline and cancellation of the context that View or Update was called with.
 //
-//   - Getters return ErrNotFound for what is not there; lists are empty instead, and so are lists with a limit of zero or
-//     less. Lists are in the order of the bytes of their keys unless they say otherwise.
+//   - Getters return ErrNotFound for what is not there; lists are empty instead, and so are lists with a limit of zero
+//     or less. Lists are in the order of the bytes of their keys unless they say otherwise.
 //   - Deleting what is not there succeeds and changes nothing.
 //   - Putting a record that lacks its workspace or a part of its id is ErrInvalid.
-//   - Puts may be deferred to the end of the closure; reads of the same transaction see them. An error that takes a look
-//     at the data may then come from the next read, or from Update; after it the transaction can only fail.
+//   - Puts may be deferred to the end of the closure; reads of the same transaction see them. An error that takes a
+//     look at the data may then come from the next read, or from Update; after it the transaction can only fail.
 //   - Raw JSON (arguments, audit data, outputs, states, sessions) comes back byte for byte. Within a record it has no
 //     white space between its parts; states and sessions are any bytes.
 //   - Two places that differ in Direct alone are one place.

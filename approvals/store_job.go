@@ -29,8 +29,9 @@ type Job struct {
 	Workspace WorkspaceID `json:"workspace"`
 	Kind      JobKind     `json:"kind"`
 	ID        string      `json:"id"`
-	Due       time.Time   `json:"due"`             // on the store's clock; a zero time, and any other in the past, is now
-	Place     *Place      `json:"place,omitempty"` // for JobDeliver
+	// Due is on the store's clock; a zero time, and any other in the past, is now.
+	Due   time.Time `json:"due"`
+	Place *Place    `json:"place,omitempty"` // for JobDeliver
 	// Attempts is for handlers to read: how often in a row the job has failed. Enqueue ignores it and leaves it as it
 	// is.
 	Attempts int `json:"attempts,omitempty"`

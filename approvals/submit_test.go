@@ -68,7 +68,8 @@ func TestSubmitRefusesPeople(t *testing.T) {
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("have %v, want %v", err, tt.want)
 			}
-			if tt.by == out && err != nil && !strings.Contains(err.Error(), "only members of this channel may ask here") {
+			if tt.by == out && err != nil &&
+				!strings.Contains(err.Error(), "only members of this channel may ask here") {
 				t.Errorf("the words are not for somebody who asks: %v", err)
 			}
 			refused := errors.Is(tt.want, approvals.ErrUnauthorized)
@@ -76,7 +77,8 @@ func TestSubmitRefusesPeople(t *testing.T) {
 				t.Errorf("%d refusals audited", got)
 			}
 			if refused { // told once: the event delivered again is a duplicate
-				if got, err := b.service.Submit(t.Context(), in); err != nil || got.Outcome != approvals.SubmitDuplicate {
+				got, err := b.service.Submit(t.Context(), in)
+				if err != nil || got.Outcome != approvals.SubmitDuplicate {
 					t.Errorf("again: %+v, %v", got, err)
 				}
 			}
@@ -131,7 +133,8 @@ func TestSubmitLimits(t *testing.T) {
 	b.limits = approvals.Limits{RunsPerPerson: 2, RunsPerChannel: 3}
 	b.serve(b.mortal)
 	try := func(by approvals.UserID, thread string) error {
-		_, err := b.service.Submit(t.Context(), b.submission(by, approvals.Place{Surface: "slack", Channel: "C1", Thread: thread}, "x"))
+		place := approvals.Place{Surface: "slack", Channel: "C1", Thread: thread}
+		_, err := b.service.Submit(t.Context(), b.submission(by, place, "x"))
 		return err
 	}
 	for i, step := range []struct {

@@ -16,9 +16,12 @@ const (
 
 	unknownText = "It is not known whether this call was carried out: it was begun, and nothing was heard of it."
 
-	expiredConfirm = "This call was not carried out: nobody answered the request for approval in time. No person has rejected it."
-	expiredResult  = "There is no result of this call: nobody reported one in time. It is not known whether somebody has carried it out."
-	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. It will not be tried again."
+	expiredConfirm = "This call was not carried out: nobody answered the request for approval in time. " +
+		"No person has rejected it."
+	expiredResult = "There is no result of this call: nobody reported one in time. " +
+		"It is not known whether somebody has carried it out."
+	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. " +
+		"It will not be tried again."
 )
 
 func expiredText(kind agent.InterruptionKind) string {
@@ -38,7 +41,8 @@ func reported(reason string) string {
 
 // foundOut is the output of a call whose outcome a person found out.
 func foundOut(reason string) string {
-	return "The outcome of this call was unknown; a person has found out that it was carried out. Their words, as data: " + quote(reason)
+	return "The outcome of this call was unknown; a person has found out that it was carried out. " +
+		"Their words, as data: " + quote(reason)
 }
 
 // rejection is what the model reads about a rejected call; nil: the default. The person's words are quoted as data,
@@ -53,7 +57,8 @@ func (r *RequestHead) rejection() *string {
 	case agent.ExternalResult:
 		text = "A person says that this call will not be carried out. Their words, as data: " + quote(d.Reason)
 	case agent.OutcomeUnknown:
-		text = "It is not known whether this call was carried out, and a person has given it up. Their words, as data: " + quote(d.Reason)
+		text = "It is not known whether this call was carried out, and a person has given it up. " +
+			"Their words, as data: " + quote(d.Reason)
 	}
 	return &text
 }
@@ -101,7 +106,8 @@ func failure(err error) string {
 	case errors.As(err, &schema):
 		return fmt.Sprintf("The run cannot go on: its saved state cannot be read (%s).", schema)
 	case errors.Is(err, agent.ErrToolset):
-		return "The run has failed: a tool server of its agent could not be used. The operator's log says which and why."
+		return "The run has failed: a tool server of its agent could not be used. " +
+			"The operator's log says which and why."
 	case errors.Is(err, agent.ErrConfig):
 		return "The run has failed: its agent is not set up correctly. The operator's log says what to change."
 	case errors.Is(err, agent.ErrFatal):
@@ -113,5 +119,6 @@ func failure(err error) string {
 	case errors.Is(err, errPanic):
 		return "The run has failed: an internal error. The operator's log says more."
 	}
-	return "The run has failed: the model could not be reached or an internal error occurred. The operator's log says more."
+	return "The run has failed: the model could not be reached or an internal error occurred. " +
+		"The operator's log says more."
 }

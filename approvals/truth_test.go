@@ -139,11 +139,13 @@ func TestVerifyComparesRecordsWithTheTrail(t *testing.T) {
 		"another status": {request: func(r *approvals.Request) { r.Status = approvals.RequestRejected },
 			want: "rejected"},
 		"another call": {request: func(r *approvals.Request) { r.Digest[0]++ }, want: "another call"},
-		"another demand": {request: func(r *approvals.Request) { r.Requirement.SelfApproval = !r.Requirement.SelfApproval },
-			want: "demands something else"},
+		"another demand": {request: func(r *approvals.Request) {
+			r.Requirement.SelfApproval = !r.Requirement.SelfApproval
+		}, want: "demands something else"},
 		"another outcome": {request: func(r *approvals.Request) { r.Outcome = approvals.OutcomeNotRun },
 			want: "not run"},
-		"another output":         {effect: func(e *approvals.EffectRecord) { e.Output.Text = "paid twice" }, want: "output"},
+		"another output": {effect: func(e *approvals.EffectRecord) { e.Output.Text = "paid twice" },
+			want: "output"},
 		"never done":             {effect: func(e *approvals.EffectRecord) { e.Done = time.Time{} }, want: "done"},
 		"begun more often":       {effect: func(e *approvals.EffectRecord) { e.Attempt++ }, want: "begun"},
 		"another request":        {effect: func(e *approvals.EffectRecord) { e.Request = "" }, want: "another request"},
@@ -175,8 +177,9 @@ func TestVerifyComparesRecordsWithTheTrail(t *testing.T) {
 			report, err := approvals.VerifyAudit(t.Context(), b.store, approvals.VerifyOptions{})
 			bad, found := errors.AsType[*approvals.AuditError](err)
 			switch {
-			case c.want == "" && (err != nil || report.Workspaces[0].Requests != 1 ||
-				report.Workspaces[0].Effects != 1 || report.Workspaces[0].GoneRequests != 0 || report.Workspaces[0].GoneEffects != 0):
+			case c.want == "" && (err != nil ||
+				report.Workspaces[0].Requests != 1 || report.Workspaces[0].GoneRequests != 0 ||
+				report.Workspaces[0].Effects != 1 || report.Workspaces[0].GoneEffects != 0):
 				t.Errorf("%+v, %v", report, err)
 			case c.want != "" && (!found || !strings.Contains(bad.Reason, c.want)):
 				t.Errorf("have %v, want %q", err, c.want)
@@ -311,8 +314,8 @@ func TestUnreachableConversationBlindsNoList(t *testing.T) {
 		b.people.failChannel("C2", approvals.ErrNotFound)
 		page, err = b.service.Pending(t.Context(), q)
 		if err != nil || len(page.Requests) != 1 || page.Unjudged != 0 {
-			t.Errorf("mine %v, a channel that is gone: %d listed, %d not judged, %v", mine, len(page.Requests), page.Unjudged,
-				err)
+			t.Errorf("mine %v, a channel that is gone: %d listed, %d not judged, %v",
+				mine, len(page.Requests), page.Unjudged, err)
 		}
 		b.people.failChannel("C2", nil)
 	}

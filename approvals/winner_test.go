@@ -89,7 +89,10 @@ func rush(t *testing.T) (history []porcupine.Operation) {
 			out := do(t.Context())
 			mu.Lock()
 			defer mu.Unlock()
-			history = append(history, porcupine.Operation{ClientId: client, Input: in, Call: call.Nanoseconds(), Output: out, Return: time.Since(begin).Nanoseconds()})
+			history = append(history, porcupine.Operation{
+				ClientId: client, Input: in, Call: call.Nanoseconds(),
+				Output: out, Return: time.Since(begin).Nanoseconds(),
+			})
 		})
 	}
 	for i, by := range []approvals.UserID{ann, bob, cara} {

@@ -108,7 +108,8 @@ var errPanic = errors.New("handler panicked")
 func (w *Worker) handle(ctx context.Context, job Job) error {
 	err := w.do(ctx, job)
 	if _, later := errors.AsType[*RetryError](err); err != nil && !later && ctx.Err() == nil {
-		w.log.WarnContext(ctx, "job failed and will be repeated", "kind", job.Kind, "id", job.ID, "attempts", job.Attempts+1, "error", err)
+		w.log.WarnContext(ctx, "job failed and will be repeated",
+			"kind", job.Kind, "id", job.ID, "attempts", job.Attempts+1, "error", err)
 	}
 	return err
 }

@@ -257,8 +257,10 @@ func misplaced(c click, r *approvals.Request) phrase {
 	if len(r.Cards) == 0 && c.channel() == r.Place.Channel {
 		return nil
 	}
-	return phrase{"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
-		code("/approvals show " + string(r.ID)), "."}
+	return phrase{
+		"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
+		code("/approvals show " + string(r.ID)), ".",
+	}
 }
 
 // retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind.

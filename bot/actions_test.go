@@ -181,7 +181,9 @@ func TestClicksAreAcknowledgedInTime(t *testing.T) {
 		synctest.Wait()
 		for _, who := range []string{"U0ANN", "U0BEN", "U0CLEO"} {
 			got := l.told(who)
-			if last := got[len(got)-1]; len(got) != 2 || !strings.Contains(last, "Recorded: approved") && !strings.Contains(last, "Already decided") {
+			last := got[len(got)-1]
+			answered := strings.Contains(last, "Recorded: approved") || strings.Contains(last, "Already decided")
+			if len(got) != 2 || !answered {
 				t.Errorf("%s is told %q", who, got)
 			}
 		}
@@ -193,9 +195,12 @@ func TestClicksAreAcknowledgedInTime(t *testing.T) {
 
 // clickFrame is an envelope, named after who clicks, with a click on the card's approve button.
 func clickFrame(who string, r *approvals.Request) []byte {
-	return fmt.Appendf(nil, `{"type":"interactive","envelope_id":"click of %[1]s","payload":{"type":"block_actions","user":{"id":"%[1]s"},`+
-		`"team":{"id":"T0DEV"},"container":{"type":"message","channel_id":"%[2]s","message_ts":"%[3]s"},`+
-		`"actions":[{"action_id":"approve","value":"%[4]s","action_ts":"1"}]}}`, who, r.Cards[0].Channel, r.Cards[0].Message, r.ID)
+	card := r.Cards[0]
+	return fmt.Appendf(nil, `{"type":"interactive","envelope_id":"click of %[1]s","payload":{`+
+		`"type":"block_actions","user":{"id":"%[1]s"},"team":{"id":"T0DEV"},`+
+		`"container":{"type":"message","channel_id":"%[2]s","message_ts":"%[3]s"},`+
+		`"actions":[{"action_id":"approve","value":"%[4]s","action_ts":"1"}]}}`,
+		who, card.Channel, card.Message, r.ID)
 }
 
 func TestFormIsOnlyForThoseWhoMayDecide(t *testing.T) {
@@ -247,16 +252,17 @@ func TestRejectWithReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := s.modalOf("U0BEN", "reject_with_reason")
-	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "  "}})
+	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, reasoned("  "))
 	if err != nil || answer["response_action"] != "errors" {
 		t.Errorf("an empty reason: %v, %v", answer, err)
 	}
-	answer, err = s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "too much"}})
+	answer, err = s.slack.Submit(s.ctx(), "U0BEN", form.ID, reasoned("too much"))
 	if err != nil || answer != nil {
 		t.Fatalf("submit: %v, %v", answer, err)
 	}
 	got := s.service.get(r.ID).Decisions
-	if len(got) != 1 || got[0].Reason != "too much" || got[0].Verdict != approvals.Reject || got[0].Via != "modal" || got[0].Digest != r.Digest {
+	if len(got) != 1 || got[0].Reason != "too much" || got[0].Verdict != approvals.Reject ||
+		got[0].Via != "modal" || got[0].Digest != r.Digest {
 		t.Errorf("decisions: %+v", got)
 	}
 	if err := s.click("U0CLEO", card, "reject_with_reason"); err != nil {
@@ -280,7 +286,7 @@ func TestFormFindsARequestDecidedMeanwhile(t *testing.T) {
 	if err := s.click("U0CLEO", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "no"}})
+	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, reasoned("no"))
 	if err != nil || answer["response_action"] != "update" {
 		t.Errorf("submit: %v, %v", answer, err)
 	}
@@ -304,11 +310,12 @@ func TestFormSaysAtTheFieldWhatCanBeMended(t *testing.T) {
 		s.service.mu.Lock()
 		s.service.fail = err
 		s.service.mu.Unlock()
-		answer, bad := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "no"}})
+		answer, bad := s.slack.Submit(s.ctx(), "U0BEN", form.ID, reasoned("no"))
 		if bad != nil || answer["response_action"] != "errors" {
 			t.Errorf("%v: %v, %v", err, answer, bad)
 		}
-		if raw, _ := json.Marshal(answer); !strings.Contains(string(raw), words) || strings.Contains(string(raw), "users.info") {
+		raw, _ := json.Marshal(answer)
+		if !strings.Contains(string(raw), words) || strings.Contains(string(raw), "users.info") {
 			t.Errorf("%v: the field says %s", err, raw)
 		}
 	}
@@ -321,7 +328,9 @@ func TestOutcomeUnknown(t *testing.T) {
 		verdict approvals.Verdict
 		text    string
 	}{
-		{"retry", approvals.Retry, ""}, {"mark_done", approvals.MarkDone, "it is in the ledger"}, {"give_up", approvals.GiveUp, "leave it"},
+		{"retry", approvals.Retry, ""},
+		{"mark_done", approvals.MarkDone, "it is in the ledger"},
+		{"give_up", approvals.GiveUp, "leave it"},
 	} {
 		t.Run(c.action, func(t *testing.T) {
 			t.Parallel()
@@ -334,7 +343,7 @@ func TestOutcomeUnknown(t *testing.T) {
 			}
 			if c.text != "" {
 				form := s.modalOf("U0BEN", c.action)
-				if _, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": c.text}}); err != nil {
+				if _, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, reasoned(c.text)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -380,7 +389,8 @@ func TestLargeCallIsApprovedOnTheLastPage(t *testing.T) {
 			read += p.text
 		}
 		if page == last {
-			if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "approve"}); err != nil {
+			err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "approve"})
+			if err != nil {
 				t.Fatal(err)
 			}
 			break
@@ -388,7 +398,8 @@ func TestLargeCallIsApprovedOnTheLastPage(t *testing.T) {
 		if actions(blocks)["approve"] {
 			t.Fatalf("page %d of %d offers to approve", page+1, last+1)
 		}
-		if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "details_next"}); err != nil {
+		err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "details_next"})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -431,7 +442,10 @@ func TestForgedClicksDecideNothing(t *testing.T) {
 		{"a details page that was not the last", other, func(p payload) {
 			button(p)["action_id"] = "approve"
 			p["container"] = payload{"type": "view", "view_id": "V1"}
-			p["view"] = payload{"id": "V1", "type": "modal", "callback_id": viewDetails, "private_metadata": note{Request: transfer(other).ID, Digest: transfer(other).Digest}.String()}
+			shown := note{Request: transfer(other).ID, Digest: transfer(other).Digest}
+			p["view"] = payload{
+				"id": "V1", "type": "modal", "callback_id": viewDetails, "private_metadata": shown.String(),
+			}
 		}},
 		{"a view that is no view of ours", small, func(p payload) {
 			p["view"] = payload{"id": "V1", "type": "modal", "callback_id": "else"}
@@ -552,7 +566,7 @@ func TestCancelRun(t *testing.T) {
 		},
 		"in the command's answer": func(s *stage, user string, r *approvals.Request, _ slackdev.Message) error {
 			m := s.command(user, "show "+string(r.ID))
-			return s.slack.Click(s.ctx(), slackdev.Click{User: user, Channel: m.Channel, TS: m.TS, ActionID: "cancel_run"})
+			return s.click(user, m, "cancel_run")
 		},
 	} {
 		for _, user := range []string{"U0ANN", "U0BEN"} {

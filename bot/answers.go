@@ -63,8 +63,9 @@ func newPost(n *approvals.Notification, event string, p passage) post {
 			"notification": id, "run": string(n.Run), "part": p.part, "parts": p.parts,
 		}},
 		same: func(m postedMessage) bool {
-			number, _ := m.Metadata.EventPayload["part"].(float64)
-			return m.Metadata.EventType == event && m.Metadata.EventPayload["notification"] == id && int(number) == p.part
+			payload := m.Metadata.EventPayload
+			number, _ := payload["part"].(float64)
+			return m.Metadata.EventType == event && payload["notification"] == id && int(number) == p.part
 		},
 	}
 }

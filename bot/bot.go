@@ -16,7 +16,9 @@ import (
 type Service interface {
 	Submit(ctx context.Context, in approvals.Submission) (approvals.Receipt, error)
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
-	CancelRun(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, reason string) (*approvals.Run, error)
+	CancelRun(
+		ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, reason string,
+	) (*approvals.Run, error)
 	Run(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error)
 	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Pending(ctx context.Context, q approvals.PendingQuery) (approvals.PendingPage, error)

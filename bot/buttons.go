@@ -84,12 +84,12 @@ func confirmButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 		dropping(r, button(r, actReject, "Reject", slack.StyleDanger), false),
 		button(r, actRejectReason, "Reject with reason", slack.StyleDefault))
 	if whole && mayAlways(r) {
-		second = append(second, confirmed(button(r, actAlwaysYes, "Always approve", slack.StyleDefault), slack.StylePrimary,
-			"Always approve?", alwaysScope(r, true)))
+		always := button(r, actAlwaysYes, "Always approve", slack.StyleDefault)
+		second = append(second, confirmed(always, slack.StylePrimary, "Always approve?", alwaysScope(r, true)))
 	}
 	if mayAlways(r) {
-		second = append(second, confirmed(button(r, actAlwaysNo, "Always reject", slack.StyleDefault), slack.StyleDanger,
-			"Always reject?", alwaysScope(r, false)))
+		always := button(r, actAlwaysNo, "Always reject", slack.StyleDefault)
+		second = append(second, confirmed(always, slack.StyleDanger, "Always reject?", alwaysScope(r, false)))
 	}
 	if len(second) == 0 {
 		return [][]slack.BlockElement{first}
@@ -100,8 +100,9 @@ func confirmButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 func unknownButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	row := []slack.BlockElement{button(r, actMarkDone, "Mark done", slack.StyleDefault)}
 	if whole {
-		row = append(row, confirmed(button(r, actRetry, "Retry", slack.StyleDefault), slack.StyleDanger,
-			"Run it again?", "If the call did happen before, it happens twice. Run it again only if you know that it did not."))
+		retry := button(r, actRetry, "Retry", slack.StyleDefault)
+		row = append(row, confirmed(retry, slack.StyleDanger, "Run it again?",
+			"If the call did happen before, it happens twice. Run it again only if you know that it did not."))
 	}
 	return [][]slack.BlockElement{append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))}
 }

@@ -69,7 +69,9 @@ func (t *callText) addArguments(r *approvals.Request) {
 	t.hidden = t.hidden || hidden || plain.hidden
 	t.sections = append(t.sections, arguments)
 	if plain.easier {
-		t.sections = append(t.sections, section{plain.heading, ", the same as in the arguments, easier to read", plain.text, 1})
+		t.sections = append(t.sections, section{
+			heading: plain.heading, aside: ", the same as in the arguments, easier to read", text: plain.text, aid: 1,
+		})
 	}
 }
 
@@ -164,10 +166,12 @@ func (s section) shortened(d detail) []slack.Block {
 	case !cut && d != barely:
 		return s.blocks()
 	case d == barely || s.aid == 1:
-		return []slack.Block{paragraph(phrase{strong(s.heading), fmt.Sprintf(": %s, in ", counted(lines)), strong("Show details")})}
+		hint := fmt.Sprintf(": %s, in ", counted(lines))
+		return []slack.Block{paragraph(phrase{strong(s.heading), hint, strong("Show details")})}
 	}
+	hint := fmt.Sprintf(": the beginning of %s, all of it in ", counted(lines))
 	return []slack.Block{
-		paragraph(phrase{strong(s.heading), fmt.Sprintf(": the beginning of %s, all of it in ", counted(lines)), strong("Show details")}),
+		paragraph(phrase{strong(s.heading), hint, strong("Show details")}),
 		verbatim(strings.Join(kept, "\n")),
 	}
 }
@@ -181,7 +185,8 @@ func counted(lines []string) string {
 
 func hiddenWarning() phrase {
 	return phrase{
-		strong("Careful: "), `this call contains invisible, misleading or padding characters. They are written out as \u{…}.`,
+		strong("Careful: "),
+		`this call contains invisible, misleading or padding characters. They are written out as \u{…}.`,
 	}
 }
 

@@ -127,19 +127,20 @@ func question(r *approvals.Request) string {
 func whatToDo(r *approvals.Request) string {
 	switch r.Kind {
 	case agent.OutcomeUnknown:
-		return "This call was begun, and no answer to it was recorded: the bot stopped meanwhile, or the other side did not reply. It may or may not have happened. Find out first, then choose."
+		return "This call was begun, and no answer to it was recorded: the bot stopped meanwhile, " +
+			"or the other side did not reply. It may or may not have happened. Find out first, then choose."
 	case agent.ExternalResult:
-		return "Nothing runs here: somebody carries this call out elsewhere, and the agent waits to be told what came of it. Provide the result once it is there, or reject the call if nobody will carry it out."
+		return "Nothing runs here: somebody carries this call out elsewhere, " +
+			"and the agent waits to be told what came of it. " +
+			"Provide the result once it is there, or reject the call if nobody will carry it out."
 	}
 	return ""
 }
 
 // aboutCall names tool, agent and requester.
 func aboutCall(r *approvals.Request) []phrase {
-	return []phrase{
-		append(phrase{"Tool ", code(toolName(r)), " (", label(string(r.Tool.Kind), 40), "), called by agent "}, caller(r)...),
-		{"Asked for by ", r.Requester},
-	}
+	tool := phrase{"Tool ", code(toolName(r)), " (", label(string(r.Tool.Kind), 40), "), called by agent "}
+	return []phrase{append(tool, caller(r)...), {"Asked for by ", r.Requester}}
 }
 
 func toolName(r *approvals.Request) string { return label(r.Tool.Name, 80) }

@@ -38,7 +38,8 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	if whole {
 		blocks = append(blocks, newCallText(r).blocks(settled)...)
 	} else {
-		blocks = append(blocks, paragraph(phrase{"The call is too large for this card. ", code("countersign approvals show " + string(r.ID)), " prints it."}))
+		show := code("countersign approvals show " + string(r.ID))
+		blocks = append(blocks, paragraph(phrase{"The call is too large for this card. ", show, " prints it."}))
 	}
 	return stamp(append(blocks, paragraph(fingerprint(r))), blockPrefix(r))
 }
@@ -102,7 +103,8 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	}
 	lines = append(lines, otherVotes(r)...)
 	if a := r.Standing(); a != nil {
-		lines = append(lines, phrase{"By the answer for all calls of this tool, given to ", code(string(a.Request)), "."})
+		lines = append(lines,
+			phrase{"By the answer for all calls of this tool, given to ", code(string(a.Request)), "."})
 	}
 	if alone := droppedAlways(r); alone != nil {
 		lines = append(lines, alone)

@@ -29,7 +29,9 @@ type surface struct {
 // surfaces are one of each thing that is shown.
 func surfaces() map[string]surface {
 	args := `{"amount":1200,"memo":"invoice 17","to":"acme"}`
-	decided := func(status approvals.RequestStatus, edit func(*approvals.Request), answers ...approvals.Decision) *approvals.Request {
+	decided := func(
+		status approvals.RequestStatus, edit func(*approvals.Request), answers ...approvals.Decision,
+	) *approvals.Request {
 		r := transfer(args)
 		r.Status, r.Version, r.Settled = status, 2, r.Created.Add(4*time.Minute)
 		for i := range answers {
@@ -68,8 +70,12 @@ func surfaces() map[string]surface {
 	quorum.Path = []string{"ops", "finance"}
 	hidden := transfer("{\"memo\":\"ok\u202E\u200B" + strings.Repeat(" ", 200) + "\",\"to\":\"acme\"}")
 	stricter := transfer(args)
-	stricter.Decisions = []approvals.Decision{{By: user("U0DAN"), Verdict: approvals.Approve}, {By: user("U0BEN"), Verdict: approvals.Approve}}
-	stricter.Progress = &approvals.Progress{Current: stricter.Requirement, Changed: true, Uncounted: []approvals.UserID{user("U0DAN")}}
+	stricter.Decisions = []approvals.Decision{
+		{By: user("U0DAN"), Verdict: approvals.Approve}, {By: user("U0BEN"), Verdict: approvals.Approve},
+	}
+	stricter.Progress = &approvals.Progress{
+		Current: stricter.Requirement, Changed: true, Uncounted: []approvals.UserID{user("U0DAN")},
+	}
 	stricter.Progress.Current.Policy = "money_now"
 	stricter.Progress.Current.Seats = approvals.Quorum(2, approvals.Approvers{Groups: []string{"S0FINANCE"}})
 	stricter.Progress.MissingNow = stricter.Progress.Current.Seats[:1]
@@ -88,8 +94,8 @@ func surfaces() map[string]surface {
 
 	cards := map[string]*approvals.Request{
 		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
-		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings, "pending_one_each": oneEach,
-		"pending_stricter": stricter, "pending_always": forAll,
+		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings,
+		"pending_one_each": oneEach, "pending_stricter": stricter, "pending_always": forAll,
 		"approved_dropped": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, ""),
 			by("U0CLEO", approvals.Approve, "")),
 		"approved": decided(approvals.RequestApproved, became(approvals.OutcomeRan),
@@ -113,8 +119,9 @@ func surfaces() map[string]surface {
 			approvals.Decision{By: user("U0DAN"), Verdict: approvals.Approve, Void: "deactivated"},
 			by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
 		"approved_always": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, "")),
-		"approved_two":    decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
-		"approved_cli":    decided(approvals.RequestApproved, nil, by("uid:1000", approvals.Approve, "")),
+		"approved_two": decided(approvals.RequestApproved, nil,
+			by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
+		"approved_cli": decided(approvals.RequestApproved, nil, by("uid:1000", approvals.Approve, "")),
 		"rejected": decided(approvals.RequestRejected, became(approvals.OutcomeNotRun),
 			by("U0BEN", approvals.Reject, "Too *much* <!channel>\nask again")),
 		"expired": decided(approvals.RequestExpired, became(approvals.OutcomeNotRun)),
@@ -136,8 +143,10 @@ func surfaces() map[string]surface {
 		}, by("U0BEN", approvals.Approve, "")),
 		"stale_replaced": decided(approvals.RequestStale, func(r *approvals.Request) {
 			became(approvals.OutcomeNotRun)(r)
-			r.Replaced = &approvals.Replacement{ID: "req_01arz3ndektsv4rrffq69g5faw", Definition: true, Parts: []string{"version"},
-				Facts: []string{"program /bin/sh", "reload.sh"}}
+			r.Replaced = &approvals.Replacement{
+				ID: "req_01arz3ndektsv4rrffq69g5faw", Definition: true,
+				Parts: []string{"version"}, Facts: []string{"program /bin/sh", "reload.sh"},
+			}
 		}, by("U0BEN", approvals.Approve, ""), by("U0DAN", approvals.Reject, "")),
 		"stale": decided(approvals.RequestStale, became(approvals.OutcomeNotRun)),
 		"unknown_done": decided(approvals.RequestApproved, func(r *approvals.Request) {
@@ -157,20 +166,23 @@ func surfaces() map[string]surface {
 		*r = *asSettled(deploy(), r)
 		became(approvals.OutcomeRan)(r)
 	}, by("U0BEN", approvals.ProvideResult, "Deployed as build 4711.\nAll checks are green."))
-	cards["result_rejected"] = decided(approvals.RequestRejected, func(r *approvals.Request) { *r = *asSettled(deploy(), r) },
-		by("U0BEN", approvals.Reject, "Not on a Friday."))
+	cards["result_rejected"] = decided(approvals.RequestRejected, func(r *approvals.Request) {
+		*r = *asSettled(deploy(), r)
+	}, by("U0BEN", approvals.Reject, "Not on a Friday."))
 	cards["result_expired"] = decided(approvals.RequestExpired, func(r *approvals.Request) {
 		*r = *asSettled(deploy(), r)
 		became(approvals.OutcomeUnknown)(r)
 	})
-	cards["approved_shell"] = decided(approvals.RequestApproved, func(r *approvals.Request) { *r = *asSettled(shellScript(), r) },
-		by("U0BEN", approvals.Approve, ""))
+	cards["approved_shell"] = decided(approvals.RequestApproved, func(r *approvals.Request) {
+		*r = *asSettled(shellScript(), r)
+	}, by("U0BEN", approvals.Approve, ""))
 	out := map[string]surface{}
 	for name, r := range cards {
 		c := newCard(r)
 		out["card_"+name] = surface{c.text.fallback(), c.blocks}
 	}
-	n := &approvals.Notification{ID: "ntf_1", Run: "run_1", Text: "Paid *1,200* to <https://evil.example|acme>.\n\nAnything else?"}
+	n := &approvals.Notification{ID: "ntf_1", Run: "run_1",
+		Text: "Paid *1,200* to <https://evil.example|acme>.\n\nAnything else?"}
 	for i, p := range textPosts(n, answerEvent, emptyAnswer) {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
 	}
@@ -178,12 +190,14 @@ func surfaces() map[string]surface {
 		Text: "cancelled the run. Carried out before that: transfer_funds (req_01arz3ndektsv4rrffq69g5fav)."}
 	out["notice"] = surface{textPosts(n, noticeEvent, "…")[0].text.fallback(), textPosts(n, noticeEvent, "…")[0].blocks}
 	for page := range newCallText(large).pages() {
-		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: detailsView(large, page, rights{decide: true, cancel: true}).Blocks.BlockSet}
+		view := detailsView(large, page, rights{decide: true, cancel: true})
+		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: view.Blocks.BlockSet}
 	}
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
 	out["form_result"] = surface{Blocks: formView(actProvide, deploy()).Blocks.BlockSet}
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
-	out["list_reply"] = surface{Blocks: replyItem(transfer(args), true, listing{verb: "all", after: "req_01arz3ndektsv4rrffq69g5fau"})}
+	second := listing{verb: "all", after: "req_01arz3ndektsv4rrffq69g5fau"}
+	out["list_reply"] = surface{Blocks: replyItem(transfer(args), true, second)}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
 	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}
@@ -369,23 +383,26 @@ func showsAllBound(t interface{ Fatalf(string, ...any) }, r *approvals.Request, 
 func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		evil := "MARK <!channel> <@U0ANN> <https://evil.example|Approve> *bold* `x` :white_check_mark: " + hostile().Draw(t, "evil")
+		evil := "MARK <!channel> <@U0ANN> <https://evil.example|Approve> *bold* `x` :white_check_mark: " +
+			hostile().Draw(t, "evil")
 		args, _ := json.Marshal(map[string]string{"memo": evil})
 		r := transfer(string(args))
 		r.Tool.Name, r.Tool.Description, r.Tool.Binding, r.Agent = evil, evil, []string{evil}, evil
 		r.Path, r.Note, r.Requirement.Policy = []string{evil, evil}, evil, evil
 		r.Facts, r.Explanation = []string{evil}, []string{evil}
 		r.Tool.Kind = rapid.SampledFrom(everyKind).Draw(t, "kind")
-		r.Kind = rapid.SampledFrom([]agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}).Draw(t, "question")
+		r.Kind = rapid.SampledFrom(everyQuestion).Draw(t, "question")
 		r.Status = rapid.SampledFrom([]approvals.RequestStatus{
 			approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired,
 		}).Draw(t, "status")
 		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, Reason: evil}}
 		n := &approvals.Notification{ID: "ntf_1", Text: evil}
+		answer, notice := textPosts(n, answerEvent, emptyAnswer)[0], textPosts(n, noticeEvent, "…")[0]
 		shown := map[string][]slack.Block{
-			"card": newCard(r).blocks, "answer": textPosts(n, answerEvent, emptyAnswer)[0].blocks, "notice": textPosts(n, noticeEvent, "…")[0].blocks,
-			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet, "form": formView(actRejectReason, r).Blocks.BlockSet,
-			"list": listItem(r, true), "reply": replyItem(r, true, listing{verb: "mine"}),
+			"card": newCard(r).blocks, "answer": answer.blocks, "notice": notice.blocks,
+			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet,
+			"form":    formView(actRejectReason, r).Blocks.BlockSet,
+			"list":    listItem(r, true), "reply": replyItem(r, true, listing{verb: "mine"}),
 		}
 		for where, blocks := range shown {
 			found := 0
@@ -402,7 +419,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 				t.Fatalf("%s: the marker is nowhere; the test proves nothing", where)
 			}
 		}
-		for _, text := range []string{newCard(r).text.fallback(), textPosts(n, answerEvent, emptyAnswer)[0].text.fallback()} {
+		for _, text := range []string{newCard(r).text.fallback(), answer.text.fallback()} {
 			rest := strings.NewReplacer("<@U0ANN>", "", "<@U0BEN>", "").Replace(text)
 			if strings.ContainsAny(rest, "<>") {
 				t.Fatalf("markup in a fallback text: %q", text)
@@ -475,7 +492,8 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 	t.Parallel()
 	largest := 0
 	rapid.Check(t, func(t *rapid.T) {
-		unit := rapid.OneOf(hostile(), rapid.SampledFrom([]string{" ", "<", `"`, "\x01", "\u202e", "\U000E0041", "\u00a0", "x"})).Draw(t, "unit")
+		special := rapid.SampledFrom([]string{" ", "<", `"`, "\x01", "\u202e", "\U000E0041", "\u00a0", "x"})
+		unit := rapid.OneOf(hostile(), special).Draw(t, "unit")
 		fill := func(most int) string { return strings.Repeat(unit+"-", most)[:most] }
 		r := transfer(fill(rapid.IntRange(0, 500).Draw(t, "size")))
 		r.Tool.Binding = nil
@@ -489,7 +507,7 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "parts") {
 			r.Tool.Binding = append(r.Tool.Binding, fill(rapid.IntRange(0, 80).Draw(t, "part")))
 		}
-		r.Kind = rapid.SampledFrom([]agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}).Draw(t, "question")
+		r.Kind = rapid.SampledFrom(everyQuestion).Draw(t, "question")
 		r.Agent, r.Path, r.Tool.Name, r.Requirement.Policy = fill(300), []string{fill(300)}, fill(200), fill(200)
 		set := approvals.Approvers{ChannelMembers: true}
 		for range rapid.IntRange(0, 10).Draw(t, "approvers") {
@@ -497,10 +515,13 @@ func TestSmallCallsAreSurelyShown(t *testing.T) {
 		}
 		r.Requirement.Seats = approvals.Quorum(rapid.IntRange(1, 3).Draw(t, "quorum"), set)
 		for range rapid.IntRange(0, 5).Draw(t, "decisions") {
-			r.Decisions = append(r.Decisions, approvals.Decision{By: user("somebody at the command line " + fill(100)), Verdict: approvals.AlwaysApprove})
+			r.Decisions = append(r.Decisions, approvals.Decision{
+				By: user("somebody at the command line " + fill(100)), Verdict: approvals.AlwaysApprove,
+			})
 		}
 		r.Progress = &approvals.Progress{
-			Current: r.Requirement, Changed: rapid.Bool().Draw(t, "changed"), Missing: r.Requirement.Seats, MissingNow: r.Requirement.Seats,
+			Current: r.Requirement, Changed: rapid.Bool().Draw(t, "changed"),
+			Missing: r.Requirement.Seats, MissingNow: r.Requirement.Seats,
 		}
 		shown := newCard(r)
 		if surelyWhole(r) && !shown.whole {

@@ -76,7 +76,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		cfg.APIURL = slack.APIURL
 	}
 	base, err := url.Parse(cfg.APIURL)
-	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" || !strings.HasSuffix(base.Path, "/") {
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
+		!strings.HasSuffix(base.Path, "/") {
 		return nil, errors.New("slack client: SLACK_API_URL must be an http or https URL that ends in a slash")
 	}
 	if cfg.HTTPClient == nil {

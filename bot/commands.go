@@ -18,12 +18,13 @@ func (b *Bot) commandDelivery(c command) delivery {
 	if c.SSLCheck == "1" {
 		return delivery{}
 	}
-	return delivery{what: "command", key: "command " + c.User, handle: b.checked(c.origin(), func(_ context.Context, id identity) (answer, error) {
+	handle := func(_ context.Context, id identity) (answer, error) {
 		if !isUserID(c.User) {
 			return answer{}, nil
 		}
 		return answer{then: func(ctx context.Context) { b.command(ctx, id, c) }}, nil
-	})}
+	}
+	return delivery{what: "command", key: "command " + c.User, handle: b.checked(c.origin(), handle)}
 }
 
 func (b *Bot) command(ctx context.Context, id identity, c command) {
@@ -57,7 +58,9 @@ func commandHelp() phrase {
 }
 
 // respondList answers "mine" and "all", with "after ID" from there on.
-func (b *Bot) respondList(ctx context.Context, c command, id identity, by approvals.UserID, verb string, rest []string) {
+func (b *Bot) respondList(
+	ctx context.Context, c command, id identity, by approvals.UserID, verb string, rest []string,
+) {
 	of := listing{verb: verb}
 	if len(rest) == 2 && rest[0] == "after" {
 		after, ok := parseRequestID(rest[1])
@@ -85,7 +88,8 @@ func moreBy(verb string, after approvals.RequestID) phrase {
 
 // nothingYet is for somebody whose requests may stand behind very many of others.
 func nothingYet(verb string, after approvals.RequestID) phrase {
-	return append(phrase{"Very many requests wait, and among the first of them is none for you. "}, moreBy(verb, after)...)
+	none := phrase{"Very many requests wait, and among the first of them is none for you. "}
+	return append(none, moreBy(verb, after)...)
 }
 
 func listFailed() phrase {

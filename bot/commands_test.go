@@ -61,10 +61,14 @@ func TestCommandListsAndDecides(t *testing.T) {
 	}
 
 	m := s.command("U0BEN", "")
-	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve", Value: string(all[0].ID)}); err != nil {
+	press := slackdev.Click{
+		User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve", Value: string(all[0].ID),
+	}
+	if err := s.slack.Click(s.ctx(), press); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.service.get(all[0].ID); got.Status != approvals.RequestApproved || got.Decisions[0].Digest != all[0].Digest {
+	got := s.service.get(all[0].ID)
+	if got.Status != approvals.RequestApproved || got.Decisions[0].Digest != all[0].Digest {
 		t.Errorf("after a click in the list: %+v", got)
 	}
 }
@@ -111,9 +115,10 @@ func TestCommandShowsOnlyWhatTheViewerMayDo(t *testing.T) {
 	s.service.mu.Lock()
 	s.service.unseeable = []approvals.UserID{user("U0CLEO")}
 	s.service.mu.Unlock()
+	none := "req_" + strings.Repeat("9", 26)
 	hidden := s.command("U0CLEO", "show "+string(r.ID))
-	missing := s.command("U0CLEO", "show req_"+strings.Repeat("9", 26))
-	if strings.ReplaceAll(hidden.Text, string(r.ID), "ID") != strings.ReplaceAll(missing.Text, "req_"+strings.Repeat("9", 26), "ID") {
+	missing := s.command("U0CLEO", "show "+none)
+	if strings.ReplaceAll(hidden.Text, string(r.ID), "ID") != strings.ReplaceAll(missing.Text, none, "ID") {
 		t.Errorf("what one may not see differs from what is not there: %q, %q", hidden.Text, missing.Text)
 	}
 }
@@ -123,8 +128,9 @@ func TestCommandWords(t *testing.T) {
 	s := newStage(t, setUp{})
 	for text, words := range map[string]string{
 		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "does not have /approvals grants",
-		"revoke x": "does not have", "history": "does not have", "dance <!channel>": "I do not know dance", "show": "/approvals show ID",
-		"show x": "no id of a request", "all after x": "no id of a request", "mine please": "/approvals show ID",
+		"revoke x": "does not have", "history": "does not have", "dance <!channel>": "I do not know dance",
+		"show": "/approvals show ID", "mine please": "/approvals show ID",
+		"show x": "no id of a request", "all after x": "no id of a request",
 	} {
 		if m := s.command("U0BEN", text); !strings.Contains(m.Text, words) || strings.Contains(m.Text, "<!") {
 			t.Errorf("%q answers %q", text, m.Text)
@@ -134,14 +140,16 @@ func TestCommandWords(t *testing.T) {
 
 func TestHomeAndShortcut(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, setUp{slack: slackdev.Config{Shortcuts: []slackdev.Shortcut{{Name: "Pending approvals", CallbackID: shortcutPending}}}})
+	shortcuts := []slackdev.Shortcut{{Name: "Pending approvals", CallbackID: shortcutPending}}
+	s := newStage(t, setUp{slack: slackdev.Config{Shortcuts: shortcuts}})
 	all := listed(s, 3)
 	if err := s.slack.OpenHome(s.ctx(), "U0BEN"); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("a home tab", func() bool { return s.slack.HomeView("U0BEN") != nil })
 	home := s.slack.HomeView("U0BEN")
-	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: home.ID, ActionID: "approve", Value: string(all[0].ID)}); err != nil {
+	press := slackdev.Click{User: "U0BEN", ViewID: home.ID, ActionID: "approve", Value: string(all[0].ID)}
+	if err := s.slack.Click(s.ctx(), press); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.service.get(all[0].ID); got.Status != approvals.RequestApproved || got.Decisions[0].Via != "home" {
@@ -155,7 +163,8 @@ func TestHomeAndShortcut(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := s.modalOf("U0BEN", viewList)
-	if err := s.slack.Click(s.ctx(), slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "reject", Value: string(all[1].ID)}); err != nil {
+	press = slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "reject", Value: string(all[1].ID)}
+	if err := s.slack.Click(s.ctx(), press); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.service.get(all[1].ID); got.Status != approvals.RequestRejected {

@@ -55,7 +55,8 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		blocks = append(blocks, verbatim(p.text))
 	}
 	if len(all) > 1 {
-		blocks = append(blocks, paragraph(phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}), pageButtons(r, page, len(all)))
+		number := phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}
+		blocks = append(blocks, paragraph(number), pageButtons(r, page, len(all)))
 	}
 	blocks = append(blocks, detailsEnd(r, last, can)...)
 	v := modal(viewDetails, "Call details", stamp(blocks, blockPrefix(r)+".p")...)

@@ -55,7 +55,8 @@ func irregular(u *slack.User, id identity) string {
 		return "invited, but not yet a member"
 	case id.enterprise != "" && u.Enterprise.EnterpriseID != id.enterprise:
 		return "a member of another organisation"
-	case id.enterprise == "" && cmp.Or(u.TeamID, u.Profile.Team, id.team) != id.team && !slices.Contains(u.Enterprise.Teams, id.team):
+	case id.enterprise == "" && cmp.Or(u.TeamID, u.Profile.Team, id.team) != id.team &&
+		!slices.Contains(u.Enterprise.Teams, id.team):
 		return "a member of another workspace"
 	}
 	return ""
@@ -96,7 +97,8 @@ func unanswered(what string, err error) error {
 	}
 	switch word, _ := refusal(err); word {
 	case "user_not_found", "user_not_visible", // users.info
-		"no_such_subteam", "subteam_not_found", // usergroups.users.list; the other methods of user groups say the second
+		// usergroups.users.list; the other methods of user groups say the second
+		"no_such_subteam", "subteam_not_found",
 		"channel_not_found", "not_in_channel": // conversations.members
 		return fmt.Errorf("%s: %w: %w", what, approvals.ErrNotFound, err)
 	}

@@ -14,7 +14,8 @@ import (
 
 // How much is read to find out who is where. One that is larger has no answer, rather than a part of one.
 const (
-	channelPage        = 999 // Slack's maximum for users.conversations, and what conversations.members takes for certain
+	// channelPage is Slack's maximum for users.conversations, and what conversations.members takes for certain.
+	channelPage        = 999
 	mostMemberPages    = 100 // of a channel, to list its people
 	mostPlacePages     = 4   // of a person's conversations
 	mostPresencePages  = 10  // of a channel, to look for a person of more conversations than that

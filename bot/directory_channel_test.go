@@ -53,7 +53,8 @@ func (m *memory) asked(method string) int {
 func (m *memory) client(t *testing.T) *Client {
 	t.Helper()
 	c, err := NewClient(ClientConfig{
-		Token: "xoxb-test", APIURL: "http://slack.test/api/", HTTPClient: &http.Client{Transport: m, Timeout: time.Minute},
+		Token: "xoxb-test", APIURL: "http://slack.test/api/",
+		HTTPClient: &http.Client{Transport: m, Timeout: time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +75,11 @@ func TestInChannel(t *testing.T) {
 	both := []string{"U0ANN", "U0BEN"}
 	for _, shared := range []bool{false, true} {
 		s := newStage(t, setUp{slack: slackdev.Config{SharedConversations: shared, Channels: []slackdev.Channel{
-			{ID: "C0OPEN", BotMember: true, Members: both}, {ID: "C0PRIVATE", Private: true, BotMember: true, Members: both},
+			{ID: "C0OPEN", BotMember: true, Members: both},
+			{ID: "C0PRIVATE", Private: true, BotMember: true, Members: both},
 			{ID: "C0REMOVED", Private: true, BotMember: true, Members: both},
-			{ID: "C0SECRET", Private: true, Members: both}, {ID: "C0OLD", Archived: true, BotMember: true, Members: both},
+			{ID: "C0SECRET", Private: true, Members: both},
+			{ID: "C0OLD", Archived: true, BotMember: true, Members: both},
 		}}})
 		for _, err := range []error{
 			s.slack.Leave("C0OPEN", "U0BEN"), s.slack.Leave("C0PRIVATE", "U0BEN"), s.slack.Leave("C0REMOVED", "U0BOT"),
@@ -89,9 +92,10 @@ func TestInChannel(t *testing.T) {
 			person, channel string
 			want            bool
 		}{
-			{"U0ANN", "C0OPEN", true}, {"U0BEN", "C0OPEN", false}, {"U0ANN", "C0PRIVATE", true}, {"U0BEN", "C0PRIVATE", false},
-			{"U0ANN", "C0REMOVED", false}, {"U0ANN", "C0SECRET", false}, {"U0ANN", "C0OLD", true}, {"U0ANN", "C0NONE", false},
-			{"U0CLEO", "C0OPEN", false}, {"U0ANN", s.slack.DM("U0ANN"), false},
+			{"U0ANN", "C0OPEN", true}, {"U0BEN", "C0OPEN", false}, {"U0CLEO", "C0OPEN", false},
+			{"U0ANN", "C0PRIVATE", true}, {"U0BEN", "C0PRIVATE", false},
+			{"U0ANN", "C0REMOVED", false}, {"U0ANN", "C0SECRET", false},
+			{"U0ANN", "C0OLD", true}, {"U0ANN", "C0NONE", false}, {"U0ANN", s.slack.DM("U0ANN"), false},
 		} {
 			if got, err := isIn(t, s.bot.client, tc.channel, tc.person, time.Now()); got != tc.want || err != nil {
 				t.Errorf("shared %v: %s in %s: %v, %v", shared, tc.person, tc.channel, got, err)
@@ -130,7 +134,8 @@ func (c crowd) answer(method string, form url.Values) string {
 		}
 		items = append(items, strings.ReplaceAll(item, "%06d", fmt.Sprintf("%06d", i)))
 	}
-	return fmt.Sprintf(`{"ok":true,%q:[%s],"response_metadata":{"next_cursor":%q}}`, key, strings.Join(items, ","), next)
+	return fmt.Sprintf(`{"ok":true,%q:[%s],"response_metadata":{"next_cursor":%q}}`,
+		key, strings.Join(items, ","), next)
 }
 
 func TestInChannelReadsABoundedNumberOfPages(t *testing.T) {
@@ -332,7 +337,10 @@ func TestAClickJoinsNoEarlierQuestion(t *testing.T) {
 		m.answer = func(string, url.Values) string {
 			there := <-in
 			time.Sleep(100 * time.Millisecond)
-			return map[bool]string{true: `{"ok":true,"channels":[{"id":"C0OPEN"}]}`, false: `{"ok":true,"channels":[]}`}[there]
+			if there {
+				return `{"ok":true,"channels":[{"id":"C0OPEN"}]}`
+			}
+			return `{"ok":true,"channels":[]}`
 		}
 		c := m.client(t)
 		list := make(chan bool, 1)

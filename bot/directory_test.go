@@ -19,13 +19,14 @@ import (
 func TestPersonIsRegularOnlyAsAFullMember(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{slack: slackdev.Config{Users: []slackdev.User{
-		{ID: "U0ANN"}, {ID: "U0ADMIN", Admin: true}, {ID: "U0GUEST", Guest: true}, {ID: "U0SINGLE", UltraRestricted: true},
+		{ID: "U0ANN"}, {ID: "U0ADMIN", Admin: true},
+		{ID: "U0GUEST", Guest: true}, {ID: "U0SINGLE", UltraRestricted: true},
 		{ID: "U0STRANGE", Stranger: true}, {ID: "U0AWAY", TeamID: "T0OTHER"}, {ID: "U0BOTTY", Bot: true},
 		{ID: "U0FLOW", WorkflowBot: true}, {ID: "U0GONE", Deleted: true},
 	}}})
 	for id, regular := range map[string]bool{
-		"U0ANN": true, "U0ADMIN": true, "U0GUEST": false, "U0SINGLE": false, "U0STRANGE": false, "U0AWAY": false, "U0BOTTY": false,
-		"U0FLOW": false, "U0GONE": false,
+		"U0ANN": true, "U0ADMIN": true, "U0GUEST": false, "U0SINGLE": false, "U0STRANGE": false,
+		"U0AWAY": false, "U0BOTTY": false, "U0FLOW": false, "U0GONE": false,
 	} {
 		p, err := s.bot.client.Person(s.ctx(), user(id), time.Time{})
 		if err != nil || p.Regular != regular || (p.Why == "") != regular || p.ID != user(id) {
@@ -33,7 +34,8 @@ func TestPersonIsRegularOnlyAsAFullMember(t *testing.T) {
 		}
 	}
 	for _, nobody := range []approvals.UserID{user("U0NOBODY"), user("uid:1000"), "T0OTHER/U0ANN"} {
-		if p, err := s.bot.client.Person(s.ctx(), nobody, time.Time{}); !errors.Is(err, approvals.ErrNotFound) || p.Regular {
+		p, err := s.bot.client.Person(s.ctx(), nobody, time.Time{})
+		if !errors.Is(err, approvals.ErrNotFound) || p.Regular {
 			t.Errorf("%s: %+v, %v", nobody, p, err)
 		}
 	}
@@ -115,10 +117,13 @@ func TestIdentityIsForAllWhoAsk(t *testing.T) {
 			case <-r.Context().Done():
 				return nil, r.Context().Err()
 			}
-			body := `{"ok":true,"team_id":"T0DEV","user_id":"U0BOT"}`
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+			body := io.NopCloser(strings.NewReader(`{"ok":true,"team_id":"T0DEV","user_id":"U0BOT"}`))
+			return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
 		}
-		c, err := NewClient(ClientConfig{Token: "xoxb-test", HTTPClient: &http.Client{Timeout: time.Minute, Transport: roundTrip(answer)}})
+		c, err := NewClient(ClientConfig{
+			Token:      "xoxb-test",
+			HTTPClient: &http.Client{Timeout: time.Minute, Transport: roundTrip(answer)},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

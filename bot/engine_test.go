@@ -97,7 +97,8 @@ func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step
 func startWorld(t *testing.T, w *world) *world {
 	t.Helper()
 	ws, err := slackdev.Start(slackdev.Config{
-		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond}, AckTimeout: *patience, TriggerLife: *patience,
+		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond},
+		AckTimeout: *patience, TriggerLife: *patience,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +126,9 @@ func (w *world) restart() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := oneAgent{&agent.Agent{Name: "ops", Model: scripted.New(w.script...), Tools: append([]agent.Tool{w.bank.tool()}, w.tools...)}}
+	known := oneAgent{&agent.Agent{
+		Name: "ops", Model: scripted.New(w.script...), Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
+	}}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
 		Requesters: approvals.Approvers{ChannelMembers: true},
@@ -133,7 +136,9 @@ func (w *world) restart() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.bot, err = New(Config{Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops"})
+	w.bot, err = New(Config{
+		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +245,7 @@ func TestRejectedCallNeverRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := w.modalOf("U0BEN", "reject_with_reason")
-	if _, err := w.slack.Submit(w.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": "wrong account"}}); err != nil {
+	if _, err := w.slack.Submit(w.ctx(), "U0BEN", form.ID, reasoned("wrong account")); err != nil {
 		t.Fatal(err)
 	}
 	w.said(thread, "Then not.")
@@ -312,7 +317,7 @@ func TestPendingIsListedByTheRealService(t *testing.T) {
 	thread := w.mention("U0ANN", "pay acme", "")
 	w.card(thread, 1)
 	m := w.command("U0BEN", "")
-	if err := w.slack.Click(w.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve"}); err != nil {
+	if err := w.click("U0BEN", m, "approve"); err != nil {
 		t.Fatal(err)
 	}
 	w.said(thread, "Done.")

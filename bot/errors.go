@@ -20,7 +20,8 @@ func refusedSubmission(err error) (p phrase, known bool) {
 		return phrase{"I cannot find out right now whether you may start this. Nothing was started; " +
 			"please send it again in " + later(err) + "."}, true
 	case errors.Is(err, approvals.ErrLimit):
-		return phrase{"Too much is under way already" + reason(err, approvals.ErrLimit) + ". Nothing was started; try again when something has ended."}, true
+		return phrase{"Too much is under way already" + reason(err, approvals.ErrLimit) +
+			". Nothing was started; try again when something has ended."}, true
 	case errors.Is(err, approvals.ErrNotFound):
 		return phrase{"The agent for this channel is not configured. Please tell the people who run me."}, true
 	case errors.Is(err, approvals.ErrInvalid):
@@ -38,7 +39,8 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrConflict) && r != nil && r.Status == approvals.RequestPending:
 		return answeredBefore(r, by), true
 	case r != nil && r.Status != approvals.RequestPending &&
-		(errors.Is(err, approvals.ErrConflict) || errors.Is(err, approvals.ErrExpired) || errors.Is(err, approvals.ErrStale)):
+		(errors.Is(err, approvals.ErrConflict) || errors.Is(err, approvals.ErrExpired) ||
+			errors.Is(err, approvals.ErrStale)):
 		return outcomeFor(r), true
 	case errors.Is(err, approvals.ErrConflict):
 		return phrase{"This has been decided already."}, true
@@ -51,7 +53,8 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrExpired):
 		return phrase{"The time for an answer has passed. Nothing was recorded."}, true
 	case errors.Is(err, approvals.ErrStale):
-		return phrase{"What you were shown is not what this request holds now. Nothing was recorded; look at it again."}, true
+		return phrase{"What you were shown is not what this request holds now. " +
+			"Nothing was recorded; look at it again."}, true
 	case errors.Is(err, approvals.ErrNotFound):
 		return phrase{"I do not know this request any more."}, true
 	case errors.Is(err, approvals.ErrInvalid):

@@ -24,14 +24,23 @@ func (b *Bot) decodeEvent(payload json.RawMessage) (delivery, error) {
 	case p.Type != "event_callback":
 		return delivery{}, fmt.Errorf("event of an unknown type: %w", errUnreadable)
 	}
-	d := delivery{what: "event " + label(p.Event.Type, 40), key: "event " + p.Event.Channel + " " + place(p.Event).Thread}
+	d := delivery{
+		what: "event " + label(p.Event.Type, 40),
+		key:  "event " + p.Event.Channel + " " + place(p.Event).Thread,
+	}
 	switch p.Event.Type {
 	case "app_mention", "message":
-		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) { return b.message(ctx, id, p) })
+		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) {
+			return b.message(ctx, id, p)
+		})
 	case "app_home_opened":
-		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) { return b.homeOpened(id, p.Event) })
+		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
+			return b.homeOpened(id, p.Event)
+		})
 	case "app_uninstalled", "tokens_revoked":
-		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) { return b.removed(id, p.Event) })
+		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
+			return b.removed(id, p.Event)
+		})
 	}
 	return d, nil
 }
@@ -51,7 +60,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 	if !spoken(e, id) {
 		return answer{}, nil
 	}
-	if !channelID.MatchString(e.Channel) || !messageTS.MatchString(e.TS) || e.ThreadTS != "" && !messageTS.MatchString(e.ThreadTS) {
+	if !channelID.MatchString(e.Channel) || !messageTS.MatchString(e.TS) ||
+		e.ThreadTS != "" && !messageTS.MatchString(e.ThreadTS) {
 		b.log.Warn("a message was dropped", "reason", errUnreadable)
 		return answer{}, nil
 	}
@@ -61,7 +71,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		return answer{then: func(ctx context.Context) { b.whisper(ctx, at.Channel, at.Thread, e.User, p) }}
 	}
 	if p.Shared {
-		return tell(phrase{"This channel is shared with another organisation, and what an agent asks may not be for them. " +
+		return tell(phrase{"This channel is shared with another organisation, " +
+			"and what an agent asks may not be for them. " +
 			"Ask me in a direct message or in a channel of this workspace."}), nil
 	}
 	text := withoutMention(e.Text, id.botUser)
@@ -156,6 +167,9 @@ func withoutMention(text, botUser string) string {
 }
 
 func mentionHelp() phrase {
-	return phrase{"Tell me what to do, in the same message as the mention. I run an agent for you, and people here approve " +
-		"what matters before it happens. ", code("/approvals"), " lists what waits."}
+	return phrase{
+		"Tell me what to do, in the same message as the mention. " +
+			"I run an agent for you, and people here approve what matters before it happens. ",
+		code("/approvals"), " lists what waits.",
+	}
 }

@@ -38,7 +38,8 @@ func TestIntake(t *testing.T) {
 	first := post("U0ANN", "C0GENERAL", "hey <@U0BOT>, pay &lt;b&gt; &amp; see <https://acme.example/x>", "")
 	in := arrive(1)[0]
 	want := approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: first}
-	if in.Place != want || in.Text != "hey , pay <b> & see https://acme.example/x" || in.Agent != "ops" || in.Message != first {
+	if in.Place != want || in.Text != "hey , pay <b> & see https://acme.example/x" ||
+		in.Agent != "ops" || in.Message != first {
 		t.Errorf("a mention: %+v", in)
 	}
 
@@ -49,7 +50,8 @@ func TestIntake(t *testing.T) {
 	s.whispered("U0BEN", "Yours comes next")
 
 	direct := post("U0ANN", s.slack.DM("U0ANN"), "hello there", "")
-	if in = arrive(3)[2]; in.Place != (approvals.Place{Surface: "slack", Channel: s.slack.DM("U0ANN"), Thread: direct, Direct: true}) {
+	want = approvals.Place{Surface: "slack", Channel: s.slack.DM("U0ANN"), Thread: direct, Direct: true}
+	if in = arrive(3)[2]; in.Place != want {
 		t.Errorf("a direct message: %+v", in)
 	}
 
@@ -131,7 +133,8 @@ func TestRefusedSubmissionsAreExplained(t *testing.T) {
 		words string
 	}{
 		{fmt.Errorf("submit: %w: a guest", approvals.ErrUnauthorized), "cannot start that for you: a guest"},
-		{fmt.Errorf("submit: %w: 5 runs of yours", approvals.ErrLimit), "Too much is under way already: 5 runs of yours"},
+		{fmt.Errorf("submit: %w: 5 runs of yours", approvals.ErrLimit),
+			"Too much is under way already: 5 runs of yours"},
 		{fmt.Errorf("%w: connect to 10.0.0.3", approvals.ErrUnavailable), "Nothing was started"},
 		{approvals.ErrInvalid, "cannot take this message"},
 		{approvals.ErrNotFound, "not configured"},

@@ -130,7 +130,9 @@ func (s *stage) show(r *approvals.Request) slackdev.Message {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.service.edit(r.ID, func(r *approvals.Request) { r.Cards = []approvals.Card{{Channel: d.Channel, Message: d.Message}} })
+	s.service.edit(r.ID, func(r *approvals.Request) {
+		r.Cards = []approvals.Card{{Channel: d.Channel, Message: d.Message}}
+	})
 	m, ok := s.slack.Message(d.Channel, d.Message)
 	if !ok {
 		s.t.Fatalf("the card is not where the delivery says: %+v", d)
@@ -140,13 +142,18 @@ func (s *stage) show(r *approvals.Request) slackdev.Message {
 
 func cardNotification(r *approvals.Request) *approvals.Notification {
 	return &approvals.Notification{
-		Workspace: r.Workspace, ID: approvals.NotificationID("ntf_" + string(r.ID)), Kind: approvals.NotifyCard, Place: r.Place,
-		Run: r.Run, Request: r.ID, Created: time.Now(), Card: r,
+		Workspace: r.Workspace, ID: approvals.NotificationID("ntf_" + string(r.ID)), Kind: approvals.NotifyCard,
+		Place: r.Place, Run: r.Run, Request: r.ID, Created: time.Now(), Card: r,
 	}
 }
 
 func (s *stage) click(user string, card slackdev.Message, action string) error {
 	return s.slack.Click(s.ctx(), slackdev.Click{User: user, Channel: card.Channel, TS: card.TS, ActionID: action})
+}
+
+// reasoned is what a form holds in which somebody has written the text.
+func reasoned(text string) map[string]map[string]any {
+	return map[string]map[string]any{"reason": {"text": text}}
 }
 
 // whispered waits for an ephemeral message to the user that holds the words.
@@ -236,7 +243,8 @@ func TestMentionCardClickAnswer(t *testing.T) {
 	card := s.show(r)
 
 	in := s.service.submitted()[0]
-	if in.Text != "pay the invoice" || in.Requester != user("U0ANN") || in.Agent != "ops" || in.Place.Thread != r.Place.Thread {
+	if in.Text != "pay the invoice" || in.Requester != user("U0ANN") ||
+		in.Agent != "ops" || in.Place.Thread != r.Place.Thread {
 		t.Errorf("submission: %+v", in)
 	}
 	if card.ThreadTS != r.Place.Thread || card.Metadata == nil || card.Metadata.EventType != cardEvent {
@@ -253,7 +261,8 @@ func TestMentionCardClickAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	decided := s.service.get(r.ID)
-	if decided.Status != approvals.RequestApproved || decided.Decisions[0].By != user("U0BEN") || decided.Decisions[0].Digest != r.Digest {
+	if decided.Status != approvals.RequestApproved || decided.Decisions[0].By != user("U0BEN") ||
+		decided.Decisions[0].Digest != r.Digest {
 		t.Fatalf("after the click: %+v", decided)
 	}
 	if _, err := s.bot.Notify(s.ctx(), cardNotification(&decided)); err != nil {
@@ -265,8 +274,8 @@ func TestMentionCardClickAnswer(t *testing.T) {
 	}
 
 	n := &approvals.Notification{
-		Workspace: testWorkspace, ID: "ntf_answer", Kind: approvals.NotifyAnswer, Place: r.Place, Run: r.Run, Text: "Paid. <!channel>",
-		Created: time.Now(),
+		Workspace: testWorkspace, ID: "ntf_answer", Kind: approvals.NotifyAnswer,
+		Place: r.Place, Run: r.Run, Text: "Paid. <!channel>", Created: time.Now(),
 	}
 	for range 2 {
 		n.Attempts++ // as after a crash: it may be there already

@@ -32,10 +32,22 @@ type form struct {
 }
 
 var forms = map[action]form{
-	actRejectReason: {approvals.Reject, "Reject with reason", "Why not?", "The agent is told.", "Reject"},
-	actMarkDone:     {approvals.MarkDone, "Mark done", "What came of it?", "The agent reads this as the result of the call.", "Mark done"},
-	actGiveUp:       {approvals.GiveUp, "Give up", "What should the agent know?", "The call is left as it is. The agent is told.", "Give up"},
-	actProvide:      {approvals.ProvideResult, "Provide result", "What came of it?", "The agent reads this as the result of the call.", "Provide result"},
+	actRejectReason: {
+		verdict: approvals.Reject, title: "Reject with reason", submit: "Reject",
+		label: "Why not?", hint: "The agent is told.",
+	},
+	actMarkDone: {
+		verdict: approvals.MarkDone, title: "Mark done", submit: "Mark done",
+		label: "What came of it?", hint: "The agent reads this as the result of the call.",
+	},
+	actGiveUp: {
+		verdict: approvals.GiveUp, title: "Give up", submit: "Give up",
+		label: "What should the agent know?", hint: "The call is left as it is. The agent is told.",
+	},
+	actProvide: {
+		verdict: approvals.ProvideResult, title: "Provide result", submit: "Provide result",
+		label: "What came of it?", hint: "The agent reads this as the result of the call.",
+	},
 }
 
 func formView(a action, r *approvals.Request) slack.ModalViewRequest {
@@ -130,7 +142,8 @@ func (b *Bot) submitForm(ctx context.Context, i interaction, f form, d approvals
 	case n == 0:
 		return answer{payload: fieldError("Please write something.")}, nil
 	case n > maxReason:
-		return answer{payload: fieldError(fmt.Sprintf("At most %d characters, please; these are %d.", maxReason, n))}, nil
+		tooLong := fmt.Sprintf("At most %d characters, please; these are %d.", maxReason, n)
+		return answer{payload: fieldError(tooLong)}, nil
 	}
 	res := b.record(ctx, d, i.arrived)
 	if res.late != nil {

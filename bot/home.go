@@ -59,7 +59,7 @@ func (b *Bot) waiting(ctx context.Context, id identity, user string) []slack.Blo
 
 // shortcutDelivery opens the same list in a modal.
 func (b *Bot) shortcutDelivery(i interaction) delivery {
-	return delivery{what: "shortcut", key: "shortcut " + i.User.ID, handle: b.checked(i.origin(), func(_ context.Context, id identity) (answer, error) {
+	handle := func(_ context.Context, id identity) (answer, error) {
 		c := click{interaction: i, id: id, by: approvals.NewUserID(id.workspace, i.User.ID)}
 		c.View = nil
 		return answer{then: func(ctx context.Context) {
@@ -67,5 +67,6 @@ func (b *Bot) shortcutDelivery(i interaction) delivery {
 				return modal(viewList, "Pending approvals", b.waiting(ctx, id, i.User.ID)...), nil
 			})
 		}}, nil
-	})}
+	}
+	return delivery{what: "shortcut", key: "shortcut " + i.User.ID, handle: b.checked(i.origin(), handle)}
 }

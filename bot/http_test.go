@@ -21,7 +21,8 @@ func newHTTPStage(t *testing.T, with setUp) (*stage, string) {
 	server := httptest.NewServer(s.bot.Handler())
 	t.Cleanup(server.Close)
 	err := s.slack.SetRequestURL(s.ctx(), slackdev.RequestURLs{
-		Events: server.URL + PathEvents, Interactions: server.URL + PathInteractions, Commands: server.URL + PathCommands,
+		Events: server.URL + PathEvents, Interactions: server.URL + PathInteractions,
+		Commands: server.URL + PathCommands,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestHTTPModeDoesEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := s.modalOf("U0BEN", "reject_with_reason")
-	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, map[string]map[string]any{"reason": {"text": " "}})
+	answer, err := s.slack.Submit(s.ctx(), "U0BEN", form.ID, reasoned(" "))
 	if err != nil || answer["response_action"] != "errors" {
 		t.Errorf("an empty reason: %v, %v", answer, err)
 	}
@@ -54,13 +55,18 @@ func TestHTTPModeDoesEverything(t *testing.T) {
 	}
 }
 
+// mentionEvent is the body of a request with an event.
+const mentionEvent = `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1",` +
+	`"event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","ts":"1700000000.000100",` +
+	`"channel":"C0GENERAL"}}`
+
 func TestUnsignedRequestsDoNothing(t *testing.T) {
 	t.Parallel()
 	s, base := newHTTPStage(t, setUp{})
-	event := `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1","event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","ts":"1700000000.000100","channel":"C0GENERAL"}}`
 	now := time.Now()
 	bodies := map[string]string{
-		PathEvents: event, PathInteractions: url.Values{"payload": {"{}"}}.Encode(), PathCommands: "command=%2Fapprovals",
+		PathEvents: mentionEvent, PathInteractions: url.Values{"payload": {"{}"}}.Encode(),
+		PathCommands: "command=%2Fapprovals",
 	}
 	send := func(path, body string, h http.Header) int {
 		t.Helper()
@@ -87,12 +93,14 @@ func TestUnsignedRequestsDoNothing(t *testing.T) {
 		half.Set("X-Slack-Signature", signed.Get("X-Slack-Signature")[:20])
 		garbage := signed.Clone()
 		garbage.Set("X-Slack-Request-Timestamp", "now")
+		bare := signed.Clone()
+		bare.Set("X-Slack-Signature", strings.TrimPrefix(signed.Get("X-Slack-Signature"), "v0="))
 		for why, h := range map[string]http.Header{
-			"no headers": {}, "a wrong signature": tampered, "half a signature": half, "an unreadable time": garbage,
-			"too old":           s.slack.Sign([]byte(body), now.Add(-maxSkew-time.Minute)),
-			"from the future":   s.slack.Sign([]byte(body), now.Add(maxSkew+time.Minute)),
-			"of another body":   s.slack.Sign([]byte(body+" "), now),
-			"without a version": {"X-Slack-Request-Timestamp": signed["X-Slack-Request-Timestamp"], "X-Slack-Signature": {strings.TrimPrefix(signed.Get("X-Slack-Signature"), "v0=")}},
+			"no headers": {}, "a wrong signature": tampered, "half a signature": half,
+			"an unreadable time": garbage, "without a version": bare,
+			"too old":         s.slack.Sign([]byte(body), now.Add(-maxSkew-time.Minute)),
+			"from the future": s.slack.Sign([]byte(body), now.Add(maxSkew+time.Minute)),
+			"of another body": s.slack.Sign([]byte(body+" "), now),
 		} {
 			if got := send(path, body, h); got != http.StatusUnauthorized {
 				t.Errorf("%s %s: HTTP %d", path, why, got)
@@ -105,7 +113,8 @@ func TestUnsignedRequestsDoNothing(t *testing.T) {
 	if got := len(s.service.submitted()); got != 0 {
 		t.Fatalf("%d submissions", got)
 	}
-	if got := send(PathEvents, event, s.slack.Sign([]byte(event), now)); got != http.StatusOK || len(s.service.submitted()) != 1 {
+	got := send(PathEvents, mentionEvent, s.slack.Sign([]byte(mentionEvent), now))
+	if got != http.StatusOK || len(s.service.submitted()) != 1 {
 		t.Errorf("the control, a signed request: HTTP %d, %d submissions", got, len(s.service.submitted()))
 	}
 }
@@ -114,7 +123,6 @@ func TestUnsignedRequestsDoNothing(t *testing.T) {
 func TestProbesAreAnsweredUnsigned(t *testing.T) {
 	t.Parallel()
 	s, base := newHTTPStage(t, setUp{})
-	event := `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1","event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","ts":"1700000000.000100","channel":"C0GENERAL"}}`
 	for body, want := range map[string]int{
 		"ssl_check=1&token=x":     http.StatusOK,
 		"ssl_check=1":             http.StatusOK,
@@ -125,9 +133,9 @@ func TestProbesAreAnsweredUnsigned(t *testing.T) {
 		"":                        http.StatusUnauthorized,
 		"ssl_check=0&ssl_check=1": http.StatusUnauthorized,
 		"ssl_check=1&ssl_check=1": http.StatusUnauthorized,
-		"ssl_check=1&command=%2Fapprovals&user_id=U0BEN":            http.StatusUnauthorized,
-		url.Values{"ssl_check": {"1"}, "payload": {event}}.Encode(): http.StatusUnauthorized,
-		"ssl_check=1&token=" + strings.Repeat("x", 300):             http.StatusUnauthorized,
+		"ssl_check=1&command=%2Fapprovals&user_id=U0BEN":                   http.StatusUnauthorized,
+		url.Values{"ssl_check": {"1"}, "payload": {mentionEvent}}.Encode(): http.StatusUnauthorized,
+		"ssl_check=1&token=" + strings.Repeat("x", 300):                    http.StatusUnauthorized,
 	} {
 		for _, path := range []string{PathEvents, PathInteractions, PathCommands} {
 			resp, err := http.Post(base+path, "application/x-www-form-urlencoded", strings.NewReader(body))
@@ -169,7 +177,8 @@ func TestProbesAreAnsweredUnsigned(t *testing.T) {
 
 func TestEmptySecretProvesNothing(t *testing.T) {
 	t.Parallel()
-	if authentic("", http.Header{"X-Slack-Request-Timestamp": {"1"}, "X-Slack-Signature": {"v0="}}, nil, time.Unix(1, 0)) {
+	header := http.Header{"X-Slack-Request-Timestamp": {"1"}, "X-Slack-Signature": {"v0="}}
+	if authentic("", header, nil, time.Unix(1, 0)) {
 		t.Error("an empty secret was accepted")
 	}
 }
@@ -180,12 +189,12 @@ func TestHTTPWithoutRunAsksToTryAgain(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	body := `{"type":"event_callback","team_id":"T0DEV","api_app_id":"A0DEV","event_id":"Ev1","event":{"type":"app_mention","user":"U0ANN","text":"pay","ts":"1700000000.000100","channel":"C0GENERAL"}}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+PathEvents, strings.NewReader(body))
+	body := strings.NewReader(mentionEvent)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+PathEvents, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = s.slack.Sign([]byte(body), time.Now())
+	req.Header = s.slack.Sign([]byte(mentionEvent), time.Now())
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -118,7 +118,9 @@ func (b *Bot) acknowledge(back receipts, payload any) {
 }
 
 // checked wraps a handler so that it runs only for payloads of this app and workspace.
-func (b *Bot) checked(from origin, handle func(context.Context, identity) (answer, error)) func(context.Context) (answer, error) {
+func (b *Bot) checked(
+	from origin, handle func(context.Context, identity) (answer, error),
+) func(context.Context) (answer, error) {
 	return func(ctx context.Context) (answer, error) {
 		id, err := b.client.identify(ctx)
 		if err != nil {

@@ -14,9 +14,11 @@ import (
 )
 
 var everyKind = []agent.ToolKind{
-	agent.KindFunction, agent.KindHTTP, agent.KindShell, agent.KindApplyPatch, agent.KindMCP, agent.KindHostedMCP, agent.KindCustom,
-	agent.KindAgent, agent.KindExternal, "one of tomorrow",
+	agent.KindFunction, agent.KindHTTP, agent.KindShell, agent.KindApplyPatch, agent.KindMCP, agent.KindHostedMCP,
+	agent.KindCustom, agent.KindAgent, agent.KindExternal, "one of tomorrow",
 }
+
+var everyQuestion = []agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}
 
 // of returns a request about a call of the tool.
 func of(tool approvals.ToolSnapshot, arguments map[string]any) *approvals.Request {
@@ -40,7 +42,8 @@ func shellTool() approvals.ToolSnapshot {
 }
 
 func shellScript() *approvals.Request {
-	r := of(shellTool(), map[string]any{"script": "set -e\nif [ -d dist ]; then\n\trm -rf \"dist/$1\"\nfi\nmake dist\neval \"$AFTER\"\n", "timeout_seconds": 60})
+	script := "set -e\nif [ -d dist ]; then\n\trm -rf \"dist/$1\"\nfi\nmake dist\neval \"$AFTER\"\n"
+	r := of(shellTool(), map[string]any{"script": script, "timeout_seconds": 60})
 	r.Facts = []string{"program /bin/sh sha256:" + strings.Repeat("4f", 32)}
 	r.Explanation = []string{
 		`careful, runs text as commands: eval "$AFTER"`,
@@ -50,9 +53,13 @@ func shellScript() *approvals.Request {
 }
 
 func shellWords() *approvals.Request {
-	r := of(shellTool(), map[string]any{"argv": []string{"python3", "-c", "import os\nprint(os.getcwd())", "--\u200Bquiet"}})
+	argv := []string{"python3", "-c", "import os\nprint(os.getcwd())", "--\u200Bquiet"}
+	r := of(shellTool(), map[string]any{"argv": argv})
 	r.Facts = []string{"program /usr/bin/python3 sha256:" + strings.Repeat("a1", 32)}
-	r.Explanation = []string{"careful, runs code in another language: python3", `runs python3 -c "import os\nprint(os.getcwd())" "--\u200bquiet"`}
+	r.Explanation = []string{
+		"careful, runs code in another language: python3",
+		`runs python3 -c "import os\nprint(os.getcwd())" "--\u200bquiet"`,
+	}
 	return r
 }
 
@@ -62,7 +69,8 @@ func shellLong() *approvals.Request {
 	for i := range 60 {
 		line := fmt.Sprintf("cp \"build/part-%02d.tar\" /srv/releases/ && echo part %02d", i, i)
 		script = append(script, line)
-		explained = append(explained, fmt.Sprintf("runs cp build/part-%02d.tar /srv/releases/", i), fmt.Sprintf("runs echo part %02d", i))
+		explained = append(explained,
+			fmt.Sprintf("runs cp build/part-%02d.tar /srv/releases/", i), fmt.Sprintf("runs echo part %02d", i))
 	}
 	r := of(shellTool(), map[string]any{"script": strings.Join(script, "\n")})
 	r.Facts = []string{"program /bin/sh sha256:" + strings.Repeat("4f", 32)}
@@ -108,21 +116,25 @@ func callsOfAllKinds() map[string]*approvals.Request {
 	nested := transfer(`{"amount":1200,"to":"acme"}`)
 	nested.Agent, nested.Path = "tax", []string{"ops", "finance", "tax"}
 	return map[string]*approvals.Request{
-		"shell": shellScript(), "shell_words": shellWords(), "shell_long": shellLong(), "patch": patch(), "result": deploy(), "nested": nested,
+		"shell": shellScript(), "shell_words": shellWords(), "shell_long": shellLong(),
+		"patch": patch(), "result": deploy(), "nested": nested,
 		"mcp": of(approvals.ToolSnapshot{Name: "github_merge", Kind: agent.KindMCP, Binding: []string{
 			"server=github", "transport=stdio", `command=["github-mcp-server","stdio"]`, "dir=", "env=TOKEN",
-			"tool=merge", "title=Merge", "annotations.title=", "readOnlyHint=true", "destructiveHint=false", "idempotentHint=", "openWorldHint=true",
+			"tool=merge", "title=Merge", "annotations.title=",
+			"readOnlyHint=true", "destructiveHint=false", "idempotentHint=", "openWorldHint=true",
 		}}, map[string]any{"number": 17, "repository": "acme/shop"}),
 		"mcp_http": of(approvals.ToolSnapshot{Name: "search", Kind: agent.KindMCP, Binding: []string{
-			"server=wiki", "transport=streamable_http", "url=https://${WIKI}/mcp", "header=Authorization", "tool=search",
-			"title=", "annotations.title=", "readOnlyHint=", "destructiveHint=", "idempotentHint=", "openWorldHint=",
+			"server=wiki", "transport=streamable_http", "url=https://${WIKI}/mcp", "header=Authorization",
+			"tool=search", "title=", "annotations.title=",
+			"readOnlyHint=", "destructiveHint=", "idempotentHint=", "openWorldHint=",
 		}}, map[string]any{"query": "holidays"}),
 		"hosted_mcp": of(approvals.ToolSnapshot{Name: "deepwiki.ask", Kind: agent.KindHostedMCP, Binding: []string{
 			"server_label deepwiki", "server_url https://mcp.deepwiki.com/mcp", "header Authorization",
 		}}, map[string]any{"question": "What changed?"}),
 		"agent": of(approvals.ToolSnapshot{Name: "ask_finance", Kind: agent.KindAgent, Binding: []string{"finance"}},
 			map[string]any{"input": "Pay what is due:\n- invoice 17\n- invoice 18"}),
-		"function": of(approvals.ToolSnapshot{Name: "close_account", Kind: agent.KindFunction}, map[string]any{"account": "operations"}),
+		"function": of(approvals.ToolSnapshot{Name: "close_account", Kind: agent.KindFunction},
+			map[string]any{"account": "operations"}),
 	}
 }
 
@@ -137,11 +149,11 @@ func anyKind(arguments string) *rapid.Generator[*approvals.Request] {
 		case agent.KindApplyPatch:
 			r.Arguments = json.RawMessage(strings.Replace(arguments, `"a":`, `"patch":`, 1))
 		case agent.KindMCP:
-			r.Tool.Binding = []string{"server=s", "url=u", "tool=" + hostile().Draw(t, "name"), "title=" + hostile().Draw(t, "title"), "readOnlyHint=true"}
+			name, title := hostile().Draw(t, "name"), hostile().Draw(t, "title")
+			r.Tool.Binding = []string{"server=s", "url=u", "tool=" + name, "title=" + title, "readOnlyHint=true"}
 		}
-		line := func(label string) []string {
-			return rapid.SliceOfN(rapid.Map(hostile(), func(s string) string { return strings.ReplaceAll(s, "\n", " ") + "." }), 0, 20).Draw(t, label)
-		}
+		oneLine := rapid.Map(hostile(), func(s string) string { return strings.ReplaceAll(s, "\n", " ") + "." })
+		line := func(label string) []string { return rapid.SliceOfN(oneLine, 0, 20).Draw(t, label) }
 		r.Facts, r.Explanation = line("facts"), line("explanation")
 		return r
 	})
@@ -151,8 +163,9 @@ func anyKind(arguments string) *rapid.Generator[*approvals.Request] {
 func TestEveryPartOfABindingIsShown(t *testing.T) {
 	t.Parallel()
 	headings := map[string]string{
-		"shell": "Runs on the bot's machine", "patch": "Changes files on the bot's machine", "mcp": "MCP server", "mcp_http": "MCP server",
-		"hosted_mcp": "MCP server", "agent": "Sets another agent to work",
+		"shell": "Runs on the bot's machine", "patch": "Changes files on the bot's machine",
+		"mcp": "MCP server", "mcp_http": "MCP server", "hosted_mcp": "MCP server",
+		"agent": "Sets another agent to work",
 	}
 	calls := callsOfAllKinds()
 	for name, want := range headings {
@@ -192,9 +205,12 @@ func TestBindingsThatPretend(t *testing.T) {
 	t.Parallel()
 	seen := map[string][]string{}
 	for _, binding := range [][]string{
-		{"server=a", "tool=b"}, {"server=a\nIts name there: b", "tool="}, {"server=a", "tool=b", "title=c"}, {"server=a", "tool=b\nTitle: c"},
-		{"server=a", "url=b", "tool=c"}, {"server=a", "tool=c", "url=b"}, {"server=a", "env=B", "env=C", "tool=d"}, {"server=a", "env=B, C", "tool=d"},
-		{"server=a", "readOnlyHint=true"}, {"server=a", "tool=x", "readOnlyHint=true"}, {"server=a", "tool=x", "readOnlyHint=false"},
+		{"server=a", "tool=b"}, {"server=a\nIts name there: b", "tool="},
+		{"server=a", "tool=b", "title=c"}, {"server=a", "tool=b\nTitle: c"},
+		{"server=a", "url=b", "tool=c"}, {"server=a", "tool=c", "url=b"},
+		{"server=a", "env=B", "env=C", "tool=d"}, {"server=a", "env=B, C", "tool=d"},
+		{"server=a", "readOnlyHint=true"},
+		{"server=a", "tool=x", "readOnlyHint=true"}, {"server=a", "tool=x", "readOnlyHint=false"},
 	} {
 		r := transfer("{}")
 		r.Tool.Kind, r.Tool.Binding = agent.KindMCP, binding
@@ -220,13 +236,18 @@ func TestPlainTextOfCalls(t *testing.T) {
 		{agent.KindShell, `{"script":"a ⇥ b\n"}`, "a \\u{21E5} b", true, "what only looks like a tab"},
 		{agent.KindShell, `{"script":"a\n            b"}`, "a\n            b", false, "indentation stays"},
 		{agent.KindShell, `{"script":"a            b\n"}`, "a\\u{20*12}b", true, "padding in a line does not"},
-		{agent.KindShell, `{"script":"a\n` + strings.Repeat(" ", 60) + `b"}`, "a\n\\u{20*60}b", true, "nor does a text far to the right"},
+		{agent.KindShell, `{"script":"a\n` + strings.Repeat(" ", 60) + `b"}`, "a\n\\u{20*60}b", true,
+			"nor does a text far to the right"},
 		{agent.KindShell, `{"script":"a\r\nb"}`, "a\\u{D}\nb", true, "a carriage return"},
-		{agent.KindShell, `{"argv":["git","commit","-m","one\ntwo"]}`, "1 git\n2 commit\n3 -m\n4 one\n  two", false, "words behind numbers"},
-		{agent.KindShell, `{"commands":["cd x\nls","4 rm"],"timeout_ms":10}`, "1 cd x\n  ls\n2 4 rm", false, "scripts behind numbers"},
+		{agent.KindShell, `{"argv":["git","commit","-m","one\ntwo"]}`, "1 git\n2 commit\n3 -m\n4 one\n  two", false,
+			"words behind numbers"},
+		{agent.KindShell, `{"commands":["cd x\nls","4 rm"],"timeout_ms":10}`, "1 cd x\n  ls\n2 4 rm", false,
+			"scripts behind numbers"},
 		{agent.KindShell, `{"script":"a\nb","secret":1}`, "", false, "another tool's arguments"},
-		{agent.KindApplyPatch, `{"patch":"*** Begin\n+            x"}`, "*** Begin\n+            x", false, "indentation behind the mark"},
-		{agent.KindApplyPatch, `{"diff":"+x\n","path":"a\nb","type":"create_file"}`, "create_file a\\u{A}b\n+x", true, "a name with a line break"},
+		{agent.KindApplyPatch, `{"patch":"*** Begin\n+            x"}`, "*** Begin\n+            x", false,
+			"indentation behind the mark"},
+		{agent.KindApplyPatch, `{"diff":"+x\n","path":"a\nb","type":"create_file"}`, "create_file a\\u{A}b\n+x", true,
+			"a name with a line break"},
 		{agent.KindAgent, `{"input":"a\nb"}`, "a\nb", false, "what an agent is asked"},
 		{agent.KindHTTP, `{"script":"a\nb"}`, "", false, "no script"},
 	} {
@@ -292,7 +313,8 @@ func TestWholeMeansAllThatIsBound(t *testing.T) {
 		call := newCallText(r)
 		for d := everything; d.whole(); d++ {
 			blocks := decoded(t, call.blocks(d))
-			showsAllBound(failing{t, fmt.Sprintf("%s at level %d: ", name, d)}, r, func(heading string) string { return boxes(blocks, heading) })
+			shown := func(heading string) string { return boxes(blocks, heading) }
+			showsAllBound(failing{t, fmt.Sprintf("%s at level %d: ", name, d)}, r, shown)
 		}
 	}
 }

@@ -45,7 +45,8 @@ func newLine(t *testing.T, greet func(*websocket.Conn)) *line {
 	l := &line{t: t, service: newFakeService(), logs: &logs{}, greet: greet}
 	l.service.directory = members{}
 	client, err := NewClient(ClientConfig{
-		Token: "xoxb-test", APIURL: "http://slack.test/api/", HTTPClient: &http.Client{Transport: webAPI{l}, Timeout: 10 * time.Second},
+		Token: "xoxb-test", APIURL: "http://slack.test/api/",
+		HTTPClient: &http.Client{Transport: webAPI{l}, Timeout: 10 * time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +107,8 @@ func (l *line) serve(pipe net.Conn) {
 	if err != nil {
 		return
 	}
-	ws, err := (&websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}).Upgrade(upgrade{pipe, buffered}, r, nil)
+	upgrader := &websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	ws, err := upgrader.Upgrade(upgrade{pipe, buffered}, r, nil)
 	if err != nil {
 		l.t.Error(err)
 		return
@@ -178,7 +180,8 @@ func (w webAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.l.mu.Lock()
 	defer w.l.mu.Unlock()
 	w.l.said = append(w.l.said, r.PostForm)
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"ok":true}`)), Request: r}, nil
+	body := io.NopCloser(strings.NewReader(`{"ok":true}`))
+	return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
 }
 
 // members is a directory in which everybody is a member of the workspace.

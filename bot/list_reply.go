@@ -176,7 +176,8 @@ func (b *Bot) answerInList(ctx context.Context, c click, d approvals.Decision, r
 	}
 	title, blocks, err := b.afterPress(ctx, c, r, words)
 	if err == nil {
-		err = b.hooks.send(ctx, c.ResponseURL, hookMessage{Text: title.fallback(), Blocks: blocks, ReplaceOriginal: true})
+		current := hookMessage{Text: title.fallback(), Blocks: blocks, ReplaceOriginal: true}
+		err = b.hooks.send(ctx, c.ResponseURL, current)
 	}
 	if err != nil {
 		b.log.Warn("a list could not be brought up to date", "user", c.User.ID, "error", err)

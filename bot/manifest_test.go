@@ -111,7 +111,8 @@ func (m manifest) problems(mode Mode) []string {
 	check(m.Metadata.Major == 2, "metadata: major_version")
 	check(within(m.Display.Name, 35), "display_information: name")
 	check(within(m.Display.Description, 140), "display_information: description")
-	check(regexp.MustCompile(`^#[0-9a-f]{6}$`).MatchString(m.Display.Background), "display_information: background_color")
+	color := regexp.MustCompile(`^#[0-9a-f]{6}$`)
+	check(color.MatchString(m.Display.Background), "display_information: background_color")
 	check(within(m.Features.Bot.Name, 80), "bot_user: display_name")
 	for _, c := range m.Features.Commands {
 		check(within(c.Command, 32) && strings.HasPrefix(c.Command, "/"), "slash_commands: command")
@@ -119,7 +120,8 @@ func (m manifest) problems(mode Mode) []string {
 		check(address(c.URL, PathCommands), "slash_commands: url")
 	}
 	for _, s := range m.Features.Shortcuts {
-		check(within(s.Name, 24) && within(s.Callback, 255) && within(s.Description, 150), "shortcuts: name, callback_id or description")
+		check(within(s.Name, 24) && within(s.Callback, 255) && within(s.Description, 150),
+			"shortcuts: name, callback_id or description")
 		check(s.Type == "global" || s.Type == "message", "shortcuts: type")
 	}
 	check(address(m.Settings.Events.URL, PathEvents), "event_subscriptions: request_url")
@@ -156,7 +158,8 @@ func TestManifestAsksForExactlyWhatIsUsed(t *testing.T) {
 		if diff := cmp.Diff(neededScopes(), slices.Sorted(slices.Values(m.OAuth.Scopes.Bot))); diff != "" {
 			t.Errorf("%s form: scopes (-in use +manifest):\n%s", mode, diff)
 		}
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(eventScopes)), slices.Sorted(slices.Values(m.Settings.Events.Bot))); diff != "" {
+		inUse, listed := slices.Sorted(maps.Keys(eventScopes)), slices.Sorted(slices.Values(m.Settings.Events.Bot))
+		if diff := cmp.Diff(inUse, listed); diff != "" {
 			t.Errorf("%s form: events (-in use +manifest):\n%s", mode, diff)
 		}
 		if len(m.Features.Commands) != 1 || m.Features.Commands[0].Command != slashCommand {
@@ -184,7 +187,8 @@ func TestMethodTableIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]string{
-		"methodAuthTest": methodAuthTest, "methodOpenSocket": methodOpenSocket, "methodReplies": methodReplies, "methodHistory": methodHistory,
+		"methodAuthTest": methodAuthTest, "methodOpenSocket": methodOpenSocket,
+		"methodReplies": methodReplies, "methodHistory": methodHistory,
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
@@ -200,7 +204,8 @@ func TestMethodTableIsComplete(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
-				if inner, ok := n.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "api" && strings.HasSuffix(n.Sel.Name, "Context") {
+				inner, ok := n.X.(*ast.SelectorExpr)
+				if ok && inner.Sel.Name == "api" && strings.HasSuffix(n.Sel.Name, "Context") {
 					method, known := methodOf[n.Sel.Name]
 					if !known {
 						t.Errorf("%s calls %s, which has no entry in this test", name, n.Sel.Name)

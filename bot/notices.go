@@ -34,8 +34,8 @@ func (b *Bot) notices(ctx context.Context, n *approvals.Notification) ([]post, e
 	return posts, nil
 }
 
-// mentionedCalls names the calls of the notice's own run that its text mentions. Calls of other runs may be for the eyes
-// of other people.
+// mentionedCalls names the calls of the notice's own run that its text mentions. Calls of other runs may be for the
+// eyes of other people.
 func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (lines []phrase, err error) {
 	ids := mentionedRequest.FindAllString(n.Text, -1)
 	slices.Sort(ids)

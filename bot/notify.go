@@ -112,8 +112,8 @@ func recorded(r *approvals.Request, ts string) bool {
 // gone reports whether an update found that there is nothing to update any more.
 func gone(err error) bool {
 	switch word, _ := refusal(err); word {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "channel_not_found", "is_inactive", "not_in_channel",
-		"is_archived":
+	case "message_not_found", "cant_update_message", "edit_window_closed",
+		"channel_not_found", "is_inactive", "not_in_channel", "is_archived":
 		return true
 	}
 	return false
@@ -137,9 +137,11 @@ func (b *Bot) repost(ctx context.Context, channel, ts string, p post) error {
 
 // post returns the card as a message, and how to find it again: the request's card that its record does not know yet.
 func (c card) post(r *approvals.Request) post {
-	return post{text: c.text, blocks: c.blocks, encoded: c.encoded, metadata: c.metadata(r), same: func(m postedMessage) bool {
-		return m.Metadata.EventType == cardEvent && m.Metadata.EventPayload["request"] == string(r.ID) && !recorded(r, m.TS)
-	}}
+	same := func(m postedMessage) bool {
+		return m.Metadata.EventType == cardEvent && m.Metadata.EventPayload["request"] == string(r.ID) &&
+			!recorded(r, m.TS)
+	}
+	return post{text: c.text, blocks: c.blocks, encoded: c.encoded, metadata: c.metadata(r), same: same}
 }
 
 // message returns the post as Slack takes it.
@@ -196,15 +198,17 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 	case n.Place.Direct:
 		return d, unreachable(err)
 	}
-	b.log.Warn("cannot post in the conversation, writing to the requester", "run", n.Run, "channel", n.Place.Channel, "reason", word)
+	b.log.Warn("cannot post in the conversation, writing to the requester",
+		"run", n.Run, "channel", n.Place.Channel, "reason", word)
 	return b.deliverDirect(ctx, n, posts)
 }
 
 // mendable reports whether an operator can make the same call succeed, so that it is worth repeating.
 func mendable(word string) bool {
 	switch word {
-	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission",
-		"access_denied", "org_login_required", "ekm_access_denied", "accesslimited", "team_added_to_org":
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired",
+		"missing_scope", "no_permission", "access_denied",
+		"org_login_required", "ekm_access_denied", "accesslimited", "team_added_to_org":
 		return true
 	}
 	return false
@@ -213,8 +217,9 @@ func mendable(word string) bool {
 // elsewhere reports whether the place is the reason for a refusal, rather than the message.
 func elsewhere(word string) bool {
 	switch word {
-	case "channel_not_found", "not_in_channel", "is_archived", "restricted_action", "restricted_action_read_only_channel",
-		"restricted_action_thread_only_channel", "restricted_action_non_threadable_channel", "restricted_action_thread_locked",
+	case "channel_not_found", "not_in_channel", "is_archived",
+		"restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
+		"restricted_action_non_threadable_channel", "restricted_action_thread_locked",
 		"cannot_reply_to_message", "thread_not_found", "message_limit_exceeded", "messages_tab_disabled":
 		return true
 	}
@@ -266,7 +271,8 @@ func (b *Bot) requester(ctx context.Context, n *approvals.Notification) (approva
 }
 
 func (c *Client) openDM(ctx context.Context, user string) (string, error) {
-	channel, _, _, err := c.api.OpenConversationContext(ctx, &slack.OpenConversationParameters{Users: []string{user}, ReturnIM: false})
+	parameters := &slack.OpenConversationParameters{Users: []string{user}, ReturnIM: false}
+	channel, _, _, err := c.api.OpenConversationContext(ctx, parameters)
 	if after, limit := limited(err); limit {
 		return "", &approvals.RetryError{After: after, Err: fmt.Errorf("%s: %w", methodOpenDM, err)}
 	}
@@ -277,7 +283,9 @@ func (c *Client) openDM(ctx context.Context, user string) (string, error) {
 }
 
 // postAll posts the messages that are not there yet, in order.
-func (b *Bot) postAll(ctx context.Context, n *approvals.Notification, channel, thread string, posts []post) (approvals.Delivery, error) {
+func (b *Bot) postAll(
+	ctx context.Context, n *approvals.Notification, channel, thread string, posts []post,
+) (approvals.Delivery, error) {
 	there, err := b.earlier(ctx, n, channel, thread)
 	if err != nil {
 		return approvals.Delivery{}, err

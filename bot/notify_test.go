@@ -138,12 +138,18 @@ func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			s, r := waitingCard(t, setUp{})
-			s.slack.Fail(slackdev.Fault{Method: methodPost, Error: word, Times: -1, Match: func(args map[string]any) bool { return args["channel"] == "C0GENERAL" }})
+			s.slack.Fail(slackdev.Fault{
+				Method: methodPost, Error: word, Times: -1,
+				Match: func(args map[string]any) bool { return args["channel"] == "C0GENERAL" },
+			})
 			d, err := s.bot.Notify(s.ctx(), cardNotification(r))
 			if err != nil || d.Channel != s.slack.DM("U0ANN") {
 				t.Fatalf("card: %+v, %v", d, err)
 			}
-			answer := &approvals.Notification{Workspace: testWorkspace, ID: "ntf_a", Kind: approvals.NotifyAnswer, Place: r.Place, Text: "Paid.", Created: time.Now()}
+			answer := &approvals.Notification{
+				Workspace: testWorkspace, ID: "ntf_a", Kind: approvals.NotifyAnswer,
+				Place: r.Place, Text: "Paid.", Created: time.Now(),
+			}
 			if d, err = s.bot.Notify(s.ctx(), answer); err != nil || d.Channel != s.slack.DM("U0ANN") {
 				t.Fatalf("answer: %+v, %v", d, err)
 			}
@@ -240,7 +246,10 @@ func TestCardThatSlackFindsTooLargeIsShortened(t *testing.T) {
 // TestUpdateThatSlackRefusesForGood must not hold up what waits behind it in the thread for ever.
 func TestUpdateThatSlackRefusesForGood(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]bool{"invalid_arguments": true, "invalid_blocks": true, "msg_too_long": true, "token_revoked": false, "internal_error": false} {
+	for word, want := range map[string]bool{
+		"invalid_arguments": true, "invalid_blocks": true, "msg_too_long": true,
+		"token_revoked": false, "internal_error": false,
+	} {
 		s, r := waitingCard(t, setUp{})
 		d, err := s.bot.Notify(s.ctx(), cardNotification(r))
 		if err != nil {
@@ -290,9 +299,15 @@ func TestLongAnswerIsPostedOnceInOrder(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&want, "line %d of the answer\n", i)
 	}
-	n := &approvals.Notification{Workspace: testWorkspace, ID: "ntf_long", Kind: approvals.NotifyAnswer, Place: r.Place, Text: want.String(), Created: time.Now()}
+	n := &approvals.Notification{
+		Workspace: testWorkspace, ID: "ntf_long", Kind: approvals.NotifyAnswer,
+		Place: r.Place, Text: want.String(), Created: time.Now(),
+	}
 	posts := 0
-	s.slack.Fail(slackdev.Fault{Method: methodPost, Status: 500, AfterEffect: true, Match: func(map[string]any) bool { posts++; return posts == 4 }})
+	s.slack.Fail(slackdev.Fault{
+		Method: methodPost, Status: 500, AfterEffect: true,
+		Match: func(map[string]any) bool { posts++; return posts == 4 },
+	})
 	if _, err := s.bot.Notify(s.ctx(), n); err == nil {
 		t.Fatal("the fault did not show")
 	}

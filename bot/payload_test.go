@@ -14,11 +14,15 @@ import (
 // every delivery must be answered exactly once.
 func FuzzTake(f *testing.F) {
 	for _, seed := range []string{
-		`{"type":"event_callback","event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> x","ts":"1.1","channel":"C0GENERAL"}}`,
-		`{"type":"block_actions","user":{"id":"U0ANN"},"team":null,"actions":[{"action_id":"approve","value":"req_01arz3ndektsv4rrffq69g5fav"}]}`,
-		`{"type":"view_submission","user":{"id":"U0ANN"},"view":{"callback_id":"give_up","private_metadata":"{\"request\":\"req_01arz3ndektsv4rrffq69g5fav\"}"}}`,
+		`{"type":"event_callback","event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> x",` +
+			`"ts":"1.1","channel":"C0GENERAL"}}`,
+		`{"type":"block_actions","user":{"id":"U0ANN"},"team":null,` +
+			`"actions":[{"action_id":"approve","value":"req_01arz3ndektsv4rrffq69g5fav"}]}`,
+		`{"type":"view_submission","user":{"id":"U0ANN"},"view":{"callback_id":"give_up",` +
+			`"private_metadata":"{\"request\":\"req_01arz3ndektsv4rrffq69g5fav\"}"}}`,
 		`{"type":"shortcut","user":{"id":"U0ANN"},"callback_id":"approvals_list"}`,
-		`{"command":"/approvals","text":"all","user_id":"U0ANN"}`, `{"type":"app_rate_limited"}`, `[]`, `null`, `"x"`, `{"actions":[null]}`,
+		`{"command":"/approvals","text":"all","user_id":"U0ANN"}`,
+		`{"type":"app_rate_limited"}`, `[]`, `null`, `"x"`, `{"actions":[null]}`,
 	} {
 		f.Add(seed)
 	}
@@ -80,7 +84,8 @@ func TestWhatIsLeftUnsaidIsOurs(t *testing.T) {
 		channel, kind string
 		heard         bool
 	}{{"D1", "im", true}, {"D1", "", true}, {"D1", "mpim", false}, {"C1", "", false}} {
-		if e := (event{Type: "message", User: "U1", Channel: c.channel, ChannelType: c.kind}); spoken(e, id) != c.heard {
+		e := event{Type: "message", User: "U1", Channel: c.channel, ChannelType: c.kind}
+		if spoken(e, id) != c.heard {
 			t.Errorf("a message in %s %q: heard is not %v", c.channel, c.kind, c.heard)
 		}
 	}
@@ -89,7 +94,8 @@ func TestWhatIsLeftUnsaidIsOurs(t *testing.T) {
 func TestSecretAddressesHideThemselves(t *testing.T) {
 	t.Parallel()
 	var c command
-	if err := decode(json.RawMessage(`{"response_url":"https://hooks.slack.com/commands/T1/2/secret"}`), &c); err != nil {
+	body := json.RawMessage(`{"response_url":"https://hooks.slack.com/commands/T1/2/secret"}`)
+	if err := decode(body, &c); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(string(c.ResponseURL), "/secret") {
@@ -107,9 +113,10 @@ func TestResponseURLsMustBeSlacks(t *testing.T) {
 	t.Parallel()
 	b := lonely(t, "https://slack.example")
 	for address, trusted := range map[string]bool{
-		"https://hooks.slack.com/actions/T1/2/3": true, "https://slack.example/response": true, "http://hooks.slack.com/x": false,
-		"https://hooks.slack.com.evil.example/x": false, "https://evil.example/x": false, "http://169.254.169.254/": false,
-		"https://hooks.slack.com:8443/x": false, "": false, "://": false,
+		"https://hooks.slack.com/actions/T1/2/3": true, "https://slack.example/response": true,
+		"http://hooks.slack.com/x": false, "https://hooks.slack.com:8443/x": false,
+		"https://hooks.slack.com.evil.example/x": false, "https://evil.example/x": false,
+		"http://169.254.169.254/": false, "": false, "://": false,
 	} {
 		err := b.hooks.send(expired(t), secretURL(address), hookMessage{Text: "x"})
 		if got := err != errUntrustedHook; got != trusted {
@@ -127,15 +134,18 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := Config{Client: client, Service: newFakeService(), AppToken: "xapp-1", SigningSecret: "s", DefaultAgent: "ops"}
+	full := Config{
+		Client: client, Service: newFakeService(), AppToken: "xapp-1", SigningSecret: "s", DefaultAgent: "ops",
+	}
 	if _, err := New(full); err != nil {
 		t.Fatalf("the control: %v", err)
 	}
 	for want, spoil := range map[string]func(*Config){
 		"Client": func(c *Config) { c.Client = nil }, "Service": func(c *Config) { c.Service = nil },
 		"DefaultAgent": func(c *Config) { c.DefaultAgent = "" }, "SLACK_APP_TOKEN": func(c *Config) { c.AppToken = "" },
-		"xapp-": func(c *Config) { c.AppToken = "xoxb-1" }, "SLACK_SIGNING_SECRET": func(c *Config) { c.Mode, c.SigningSecret = ModeHTTP, "" },
-		"mode": func(c *Config) { c.Mode = "carrier pigeon" },
+		"xapp-":                func(c *Config) { c.AppToken = "xoxb-1" },
+		"SLACK_SIGNING_SECRET": func(c *Config) { c.Mode, c.SigningSecret = ModeHTTP, "" },
+		"mode":                 func(c *Config) { c.Mode = "carrier pigeon" },
 	} {
 		bad := full
 		spoil(&bad)

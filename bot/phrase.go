@@ -33,9 +33,11 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 				out = append(out, slack.NewRichTextSectionTextElement(v, nil))
 			}
 		case strong:
-			out = append(out, slack.NewRichTextSectionTextElement(string(v), &slack.RichTextSectionTextStyle{Bold: true}))
+			bold := &slack.RichTextSectionTextStyle{Bold: true}
+			out = append(out, slack.NewRichTextSectionTextElement(string(v), bold))
 		case code:
-			out = append(out, slack.NewRichTextSectionTextElement(string(v), &slack.RichTextSectionTextStyle{Code: true}))
+			fixed := &slack.RichTextSectionTextStyle{Code: true}
+			out = append(out, slack.NewRichTextSectionTextElement(string(v), fixed))
 		case approvals.UserID:
 			out = append(out, person(v))
 		case group:

@@ -29,7 +29,7 @@ func deployWorld(t *testing.T) (*world, string) {
 func (w *world) provide(user, text string) map[string]any {
 	w.t.Helper()
 	form := w.modalOf(user, "provide_result")
-	answer, err := w.slack.Submit(w.ctx(), user, form.ID, map[string]map[string]any{"reason": {"text": text}})
+	answer, err := w.slack.Submit(w.ctx(), user, form.ID, reasoned(text))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -52,14 +52,17 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 	if got, want := ids(card), "provide_result reject reject_with_reason show_details cancel_run"; got != want {
 		t.Errorf("the card has the buttons %s, want %s", got, want)
 	}
-	if shown := texts(t, card.Blocks); !strings.Contains(shown, "A result is needed: deploy") || !strings.Contains(shown, `{"ref":"v2.4.1"}`) {
+	shown := texts(t, card.Blocks)
+	if !strings.Contains(shown, "A result is needed: deploy") || !strings.Contains(shown, `{"ref":"v2.4.1"}`) {
 		t.Errorf("the card shows %s", shown)
 	}
 	if !strings.HasPrefix(card.Text, "A result is needed: deploy") || strings.Contains(card.Text, "v2.4.1") {
 		t.Errorf("the fallback text is %q", card.Text)
 	}
-	if m := w.command("U0BEN", "all"); !strings.Contains(texts(t, m.Blocks), "A result is needed: deploy") || strings.Contains(ids(m), "approve") {
-		t.Errorf("the list shows %s with %s", texts(t, m.Blocks), ids(m))
+	m := w.command("U0BEN", "all")
+	shown = texts(t, m.Blocks)
+	if !strings.Contains(shown, "A result is needed: deploy") || strings.Contains(ids(m), "approve") {
+		t.Errorf("the list shows %s with %s", shown, ids(m))
 	}
 
 	for _, user := range []string{"U0GUS", "U0BEN", "U0CLEO"} {
@@ -85,7 +88,8 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 	w.eventually("the card shows the result", func() bool {
 		m, _ := w.slack.Message(card.Channel, card.TS)
 		shown := texts(t, m.Blocks)
-		return len(m.Buttons()) == 0 && strings.Contains(shown, "Result provided") && strings.Contains(shown, "Approved by @U0BEN, result provided") &&
+		return len(m.Buttons()) == 0 && strings.Contains(shown, "Result provided") &&
+			strings.Contains(shown, "Approved by @U0BEN, result provided") &&
 			strings.Contains(shown, "Build 4711.\nAll green.")
 	})
 	late := w.provide("U0CLEO", "Build 4712.")
@@ -131,12 +135,17 @@ func TestForgedApprovalOfAResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := approvals.Decision{ID: "dec_1", Workspace: testWorkspace, Request: id, By: user("U0BEN"), Verdict: approvals.Approve, Digest: r.Digest, Via: "button"}
+	d := approvals.Decision{
+		ID: "dec_1", Workspace: testWorkspace, Request: id, Digest: r.Digest,
+		By: user("U0BEN"), Verdict: approvals.Approve, Via: "button",
+	}
 	after, err := w.bot.service.Decide(w.ctx(), d)
-	if words, known := refusedDecision(err, after, d.By); !known || !strings.Contains(words.fallback(), "does not fit this request") {
+	words, known := refusedDecision(err, after, d.By)
+	if !known || !strings.Contains(words.fallback(), "does not fit this request") {
 		t.Errorf("%v: the person is told %q", err, words)
 	}
-	if after, err := w.bot.service.Request(w.ctx(), testWorkspace, id); err != nil || after.Status != approvals.RequestPending {
+	after, err = w.bot.service.Request(w.ctx(), testWorkspace, id)
+	if err != nil || after.Status != approvals.RequestPending {
 		t.Errorf("afterwards: %v, %v", after, err)
 	}
 }

@@ -13,8 +13,8 @@ const (
 	// what updates take from acknowledgements while people click without a pause, to 160 of them in a second, and how
 	// far cards fall behind.
 	yielders = 16
-	// pause is how long no acknowledgement has been due when updates go on: clicks that were answered together are often
-	// followed by the next ones together.
+	// pause is how long no acknowledgement has been due when updates go on: clicks that were answered together are
+	// often followed by the next ones together.
 	pause = 5 * time.Millisecond
 )
 
@@ -51,8 +51,8 @@ func (w *rightOfWay) leave() {
 	}
 }
 
-// yield returns when no acknowledgement is due, and none was in the last moments, when it has had a place for mostYield,
-// or when ctx ends.
+// yield returns when no acknowledgement is due, and none was in the last moments, when it has had a place for
+// mostYield, or when ctx ends.
 func (w *rightOfWay) yield(ctx context.Context) {
 	if clear, rest := w.busy(); clear == nil && rest <= 0 {
 		return

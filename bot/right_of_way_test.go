@@ -84,10 +84,13 @@ func TestUpdatesAreFewWhilePeopleClick(t *testing.T) {
 // TestNothingIsDueAfterwards: a delivery that would count as due for ever would slow down every card.
 func TestNothingIsDueAfterwards(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: 100 * time.Millisecond}}) // what fails is not acknowledged
+	// What fails is not acknowledged.
+	s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: 100 * time.Millisecond}})
 	r := transfer(small)
 	card := s.show(r)
-	for name, fail := range map[string]error{"recorded": nil, "failed": errors.New("the disk is full"), "refused": approvals.ErrConflict} {
+	for name, fail := range map[string]error{
+		"recorded": nil, "failed": errors.New("the disk is full"), "refused": approvals.ErrConflict,
+	} {
 		s.service.mu.Lock()
 		s.service.fail = fail
 		s.service.mu.Unlock()

@@ -259,7 +259,8 @@ func TestListsAskNothingTwice(t *testing.T) {
 func TestLaterIsSaidInWholeUnits(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[time.Duration]string{
-		0: "2 seconds", 1500 * time.Millisecond: "2 seconds", 2 * time.Minute: "120 seconds", 121 * time.Second: "3 minutes",
+		0: "2 seconds", 1500 * time.Millisecond: "2 seconds",
+		2 * time.Minute: "120 seconds", 121 * time.Second: "3 minutes",
 	} {
 		err := fmt.Errorf("look up: %w", &approvals.RetryError{After: after, Err: errors.New("limited")})
 		if got := later(err); got != want {

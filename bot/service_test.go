@@ -42,8 +42,8 @@ type fakeService struct {
 
 func newFakeService() *fakeService {
 	return &fakeService{
-		busy: map[approvals.Place]bool{}, seen: map[string]bool{}, requests: map[approvals.RequestID]*approvals.Request{},
-		hold: func(string) {},
+		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
+		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {},
 	}
 }
 
@@ -138,7 +138,9 @@ func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approv
 	return &next, nil
 }
 
-func (f *fakeService) CancelRun(ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string) (*approvals.Run, error) {
+func (f *fakeService) CancelRun(
+	ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string,
+) (*approvals.Run, error) {
 	f.mu.Lock()
 	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", approvals.ErrUnauthorized)
 	of := slices.Collect(maps.Values(f.requests))
@@ -158,7 +160,9 @@ func (f *fakeService) Run(_ context.Context, ws approvals.WorkspaceID, id approv
 	return &approvals.Run{Workspace: ws, ID: id, Requester: user("U0ANN")}, nil
 }
 
-func (f *fakeService) Request(_ context.Context, _ approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error) {
+func (f *fakeService) Request(
+	_ context.Context, _ approvals.WorkspaceID, id approvals.RequestID,
+) (*approvals.Request, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.requests[id]
@@ -233,7 +237,8 @@ func transfer(args string) *approvals.Request {
 		RequestHead: approvals.RequestHead{
 			Workspace: testWorkspace, ID: "req_01arz3ndektsv4rrffq69g5fav", Run: "run_01arz3ndektsv4rrffq69g5fav",
 			Place:     approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1700000000.000100"},
-			Requester: user("U0ANN"), Kind: agent.Confirm, Interruption: "ops/1/call_1", Agent: "ops", Path: []string{"ops"},
+			Requester: user("U0ANN"), Kind: agent.Confirm, Interruption: "ops/1/call_1",
+			Agent: "ops", Path: []string{"ops"},
 			Tool: approvals.ToolSnapshot{
 				Name: "transfer_funds", Kind: agent.KindHTTP, Description: "Move money between two accounts.",
 				Binding: []string{"POST", "https://bank.example/transfer", "Authorization"},

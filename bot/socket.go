@@ -55,8 +55,10 @@ func newSocket(b *Bot) *socket {
 		open:  func(ctx context.Context) (string, error) { return b.client.openSocket(ctx, b.app) },
 		hello: b.client.learnApp,
 		// One frame per message: Slack loses continuation frames.
-		dialer: websocket.Dialer{HandshakeTimeout: 10 * time.Second, ReadBufferSize: 32 << 10, WriteBufferSize: 32 << 10},
-		log:    b.log, deliver: b.fromSocket,
+		dialer: websocket.Dialer{
+			HandshakeTimeout: 10 * time.Second, ReadBufferSize: 32 << 10, WriteBufferSize: 32 << 10,
+		},
+		log: b.log, deliver: b.fromSocket,
 	}
 }
 
@@ -142,7 +144,8 @@ func (s *socket) asked(reason string) (slow bool) {
 	case "warning", "refresh_requested":
 		s.log.Info("socket mode: Slack asks for a new connection", "reason", reason)
 	case "link_disabled":
-		s.log.Error("socket mode: it is switched off in the app's settings; switch it on, or use COUNTERSIGN_SLACK_MODE=http")
+		s.log.Error("socket mode: it is switched off in the app's settings; " +
+			"switch it on, or use COUNTERSIGN_SLACK_MODE=http")
 		return true
 	case "too_many_websockets": // the place of one that ends is free at once; the waits grow while there is none
 		s.log.Error("socket mode: the app has ten connections already; stop other copies of the bot")

@@ -41,8 +41,10 @@ func TestSocketIsReplacedWithoutAGap(t *testing.T) {
 
 // mentionFrame is an envelope with the n-th mention.
 func mentionFrame(n int) []byte {
-	return fmt.Appendf(nil, `{"type":"events_api","envelope_id":"e%d","payload":{"type":"event_callback","team_id":"T0DEV","event_id":"Ev%[1]d",`+
-		`"event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","channel":"C0GENERAL","ts":"1700000000.%06[1]d"}}}`, n)
+	return fmt.Appendf(nil, `{"type":"events_api","envelope_id":"e%d","payload":{`+
+		`"type":"event_callback","team_id":"T0DEV","event_id":"Ev%[1]d",`+
+		`"event":{"type":"app_mention","user":"U0ANN","text":"<@U0BOT> pay","channel":"C0GENERAL",`+
+		`"ts":"1700000000.%06[1]d"}}}`, n)
 }
 
 func TestSocketComesBack(t *testing.T) {
@@ -96,7 +98,8 @@ func TestDismissedConnectionIsNotReady(t *testing.T) {
 			l.say(disconnect(reason))
 			l.wait(2 * time.Minute)
 			if l.attempts() < 2 || isReady(l.bot.Ready()) != ready {
-				t.Errorf("%s: %d addresses asked for, ready %v, want %v", reason, l.attempts(), isReady(l.bot.Ready()), ready)
+				t.Errorf("%s: %d addresses asked for, ready %v, want %v",
+					reason, l.attempts(), isReady(l.bot.Ready()), ready)
 			}
 		})
 	}
@@ -189,7 +192,9 @@ func TestSocketModeSurvivesLostConnections(t *testing.T) {
 	s := newStage(t, setUp{tune: quick})
 	for i := range 3 {
 		s.slack.DropConnections()
-		s.eventually("another connection", func() bool { return calls(s, methodOpenSocket) >= i+2 && s.slack.Connections() > 0 })
+		s.eventually("another connection", func() bool {
+			return calls(s, methodOpenSocket) >= i+2 && s.slack.Connections() > 0
+		})
 		s.mention("U0ANN", "pay", "")
 		s.eventually("mentions arrive", func() bool { return len(s.service.submitted()) == i+1 })
 	}
@@ -215,7 +220,8 @@ func TestUnreadableEnvelopesAreAcknowledged(t *testing.T) {
 	for _, payload := range []map[string]any{
 		{"type": "block_actions", "actions": "none", "secret": "do not log me"},
 		{"type": "martian", "user": map[string]any{"id": "U0ANN"}},
-		{"type": "view_submission", "user": map[string]any{"id": "U0ANN"}, "view": map[string]any{"callback_id": "give_up", "private_metadata": "{"}},
+		{"type": "view_submission", "user": map[string]any{"id": "U0ANN"},
+			"view": map[string]any{"callback_id": "give_up", "private_metadata": "{"}},
 	} {
 		if err := s.slack.ClickRaw(s.ctx(), payload); err != nil {
 			t.Errorf("%v: %v", payload["type"], err)

@@ -89,7 +89,8 @@ func TestRemovedFromItsChannelTheBotSaysSo(t *testing.T) {
 	if err := w.slack.Join("C0PRIVATE", "U0BOT", "U0CLEO"); err != nil {
 		t.Fatal(err)
 	}
-	leaver, err := w.slack.Payload(slackdev.Click{User: "U0CLEO", Channel: card.Channel, TS: card.TS, ActionID: "approve"})
+	press := slackdev.Click{User: "U0CLEO", Channel: card.Channel, TS: card.TS, ActionID: "approve"}
+	leaver, err := w.slack.Payload(press)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,8 @@ func TestListSaysWhatWasDecidedInIt(t *testing.T) {
 	t.Parallel()
 	var eight []agent.Item
 	for i := range 8 {
-		eight = append(eight, scripted.Call(fmt.Sprintf("call_%d", i), "transfer_funds", fmt.Sprintf(`{"to":"acme","amount":%d}`, i)))
+		args := fmt.Sprintf(`{"to":"acme","amount":%d}`, i)
+		eight = append(eight, scripted.Call(fmt.Sprintf("call_%d", i), "transfer_funds", args))
 	}
 	w := newWorldUnder(t, underName{rule{ofTheChannel, 1}, "one"}, scripted.Calls(eight...), scripted.Say("Done."))
 	thread := w.mention("U0ANN", "pay acme often", "")
@@ -69,7 +70,9 @@ func TestListSaysWhatWasDecidedInIt(t *testing.T) {
 	}
 	press := func(m slackdev.Message, action, id string) {
 		t.Helper()
-		err := w.slack.Click(w.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: action, Value: id})
+		err := w.slack.Click(w.ctx(), slackdev.Click{
+			User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: action, Value: id,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +127,7 @@ func TestFormOfAListIsAnswered(t *testing.T) {
 	w, thread := deployWorld(t)
 	card := w.card(thread, 1)
 	m := w.command("U0BEN", "all")
-	err := w.slack.Click(w.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "provide_result"})
-	if err != nil {
+	if err := w.click("U0BEN", m, "provide_result"); err != nil {
 		t.Fatal(err)
 	}
 	if answer := w.provide("U0BEN", "Build 4711."); answer["response_action"] != nil {

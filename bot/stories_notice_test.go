@@ -16,7 +16,8 @@ func (w *world) notice(thread, words string) slackdev.Message {
 	var found slackdev.Message
 	w.eventually("a notice with "+words, func() bool {
 		for _, m := range w.slack.Thread("C0GENERAL", thread) {
-			if m.Metadata != nil && m.Metadata.EventType == noticeEvent && strings.Contains(texts(w.t, m.Blocks), words) {
+			if m.Metadata != nil && m.Metadata.EventType == noticeEvent &&
+				strings.Contains(texts(w.t, m.Blocks), words) {
 				found = m
 				return true
 			}
@@ -82,8 +83,9 @@ func TestNoticesRevealNoOtherRun(t *testing.T) {
 	s.service.put(r)
 	for run, reveals := range map[approvals.RunID]bool{r.Run: true, "run_another": false} {
 		n := &approvals.Notification{
-			Workspace: testWorkspace, ID: approvals.NotificationID("ntf_" + run), Kind: approvals.NotifyNotice, Place: r.Place, Run: run,
-			Text: "Not carried out: transfer_funds (" + string(r.ID) + ").", Created: r.Created,
+			Workspace: testWorkspace, ID: approvals.NotificationID("ntf_" + run), Kind: approvals.NotifyNotice,
+			Place: r.Place, Run: run, Created: r.Created,
+			Text: "Not carried out: transfer_funds (" + string(r.ID) + ").",
 		}
 		d, err := s.bot.Notify(s.ctx(), n)
 		if err != nil {

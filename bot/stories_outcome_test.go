@@ -29,7 +29,7 @@ func (w *world) fill(user string, card slackdev.Message, button, text string) {
 		w.t.Fatal(err)
 	}
 	form := w.modalOf(user, button)
-	if _, err := w.slack.Submit(w.ctx(), user, form.ID, map[string]map[string]any{"reason": {"text": text}}); err != nil {
+	if _, err := w.slack.Submit(w.ctx(), user, form.ID, reasoned(text)); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -74,7 +74,8 @@ func TestPolicyThatBecameStricterIsSaid(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.whispered("U0BEN", "The policy has changed since this was asked: it now asks for 2 of S0FINANCE, not the requester (policy money)")
+	w.whispered("U0BEN", "The policy has changed since this was asked: "+
+		"it now asks for 2 of S0FINANCE, not the requester (policy money)")
 	w.shown(card, "The policy has changed since this was asked", "2 of ", "policy money", "So far: approved by @U0BEN",
 		"Still needed: 1 of ")
 	if got := w.bank.payments(); len(got) != 0 {
@@ -154,7 +155,8 @@ func TestAlwaysOfTwo(t *testing.T) {
 	}
 	w.shown(first, "So far: approved by @U0BEN, always", "only if everybody")
 	w.shown(second, "not:So far")
-	if got := confirmationOf(t, w, first, "always_approve"); !strings.Contains(got, "It also answers 1 call that waits now") {
+	got := confirmationOf(t, w, first, "always_approve")
+	if !strings.Contains(got, "It also answers 1 call that waits now") {
 		t.Errorf("before the last of two: %s", got)
 	}
 	if got := confirmationOf(t, w, first, "approve"); !strings.Contains(got, "this call alone") {
@@ -166,11 +168,12 @@ func TestAlwaysOfTwo(t *testing.T) {
 	w.shown(first, "Approved by @U0BEN and @U0CLEO", "For this call alone: @U0BEN answered always",
 		"not:always, until this run ends")
 	w.shown(second, "Approval needed")
-	if got := confirmationOf(t, w, second, "always_approve"); !strings.Contains(got, "1 more person answers always too") {
+	got = confirmationOf(t, w, second, "always_approve")
+	if !strings.Contains(got, "1 more person answers always too") {
 		t.Errorf("on the other card: %s", got)
 	}
-	for _, who := range []string{"U0BEN", "U0CLEO"} {
-		if err := w.click(who, second, map[string]string{"U0BEN": "approve", "U0CLEO": "always_approve"}[who]); err != nil {
+	for _, press := range []struct{ who, button string }{{"U0BEN", "approve"}, {"U0CLEO", "always_approve"}} {
+		if err := w.click(press.who, second, press.button); err != nil {
 			t.Fatal(err)
 		}
 	}

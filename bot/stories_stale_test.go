@@ -58,7 +58,10 @@ func TestStaleCardNamesAChangedTool(t *testing.T) {
 	t.Parallel()
 	var contents atomic.Value
 	contents.Store("aa")
-	w := startWorld(t, &world{policy: underName{rule{ofTheChannel, 2}, "two"}, tools: []agent.Tool{patcher(&contents)}, script: reload()})
+	w := startWorld(t, &world{
+		policy: underName{rule{ofTheChannel, 2}, "two"},
+		tools:  []agent.Tool{patcher(&contents)}, script: reload(),
+	})
 	thread := w.mention("U0ANN", "reload", "")
 	card := w.card(thread, 1)
 	if err := w.click("U0BEN", card, "approve"); err != nil {
@@ -79,11 +82,13 @@ func TestStaleWithoutADifference(t *testing.T) {
 	t.Parallel()
 	r := transfer(small)
 	r.Status = approvals.RequestStale
-	if got := joined(staleLines(r)).fallback(); strings.Contains(got, "differs") || !strings.Contains(got, staleWords(r.Kind)) {
+	got := joined(staleLines(r)).fallback()
+	if strings.Contains(got, "differs") || !strings.Contains(got, staleWords(r.Kind)) {
 		t.Errorf("without a record: %s", got)
 	}
 	r.Replaced = &approvals.Replacement{ID: "req_01arz3ndektsv4rrffq69g5faw"}
-	if got := joined(staleLines(r)).fallback(); strings.Contains(got, "differs") || !strings.Contains(got, "unchanged") {
+	got = joined(staleLines(r)).fallback()
+	if strings.Contains(got, "differs") || !strings.Contains(got, "unchanged") {
 		t.Errorf("of the same call: %s", got)
 	}
 }

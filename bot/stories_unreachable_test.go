@@ -49,7 +49,8 @@ func TestNothingIsSentToWhereNothingArrives(t *testing.T) {
 	}
 	w.notice(thread, "cancelled the run")
 	if dead = w.given(1); len(dead) != 1 || dead[0].Kind != approvals.NotifyCard {
-		t.Errorf("%d notifications were given up, the last of kind %s: %s", len(dead), dead[len(dead)-1].Kind, dead[len(dead)-1].Text)
+		last := dead[len(dead)-1]
+		t.Errorf("%d notifications were given up, the last of kind %s: %s", len(dead), last.Kind, last.Text)
 	}
 	if slices.ContainsFunc(w.slack.Thread("C0GENERAL", thread), func(m slackdev.Message) bool {
 		return strings.Contains(m.Text, "cannot be shown here")
@@ -65,7 +66,9 @@ func TestClosedChannelIsToldToTheRequester(t *testing.T) {
 	w.closes("is_archived", func(channel string) bool { return channel == "C0GENERAL" })
 	w.mention("U0ANN", "pay acme", "")
 	w.eventually("the card in Ann's own conversation", func() bool {
-		return slices.ContainsFunc(w.slack.Messages(w.slack.DM("U0ANN")), func(m slackdev.Message) bool { return len(m.Buttons()) > 0 })
+		return slices.ContainsFunc(w.slack.Messages(w.slack.DM("U0ANN")), func(m slackdev.Message) bool {
+			return len(m.Buttons()) > 0
+		})
 	})
 }
 
@@ -73,10 +76,11 @@ func TestClosedChannelIsToldToTheRequester(t *testing.T) {
 func TestCardThatSlackRefusesIsToldInItsThread(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pay("call_1"), scripted.Say("Done."))
-	w.slack.Fail(slackdev.Fault{Method: methodPost, Error: "invalid_blocks", Times: -1, Match: func(args map[string]any) bool {
+	isCard := func(args map[string]any) bool {
 		text, _ := args["text"].(string)
 		return strings.HasPrefix(text, "Approval needed")
-	}})
+	}
+	w.slack.Fail(slackdev.Fault{Method: methodPost, Error: "invalid_blocks", Times: -1, Match: isCard})
 	thread := w.mention("U0ANN", "pay acme", "")
 	w.notice(thread, "cannot be shown here")
 	if dead := w.given(1); len(dead) != 1 || time.Since(dead[0].Created) > time.Hour {

@@ -98,7 +98,9 @@ func (b *Bot) updateView(ctx context.Context, id string, view slack.ModalViewReq
 }
 
 // visibleRequest returns the request if the person may see what it holds.
-func (b *Bot) visibleRequest(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, by approvals.UserID) (*approvals.Request, error) {
+func (b *Bot) visibleRequest(
+	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, by approvals.UserID,
+) (*approvals.Request, error) {
 	r, err := b.service.Request(ctx, ws, id)
 	if err != nil {
 		return nil, err

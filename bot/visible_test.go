@@ -22,7 +22,8 @@ func hostile() *rapid.Generator[string] { return visibletest.Hostile() }
 func TestPiecesJoinToTheText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(hostile(), rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune(`ab \"{}u0`)), 0, 4000, -1)).Draw(t, "text")
+		long := rapid.StringOfN(rapid.RuneFrom([]rune(`ab \"{}u0`)), 0, 4000, -1)
+		text := rapid.OneOf(hostile(), rapid.String(), long).Draw(t, "text")
 		text, _ = visible.Text(text, visible.ManyLines)
 		limit := rapid.IntRange(60, 400).Draw(t, "limit")
 		parts := pieces(text, limit)

@@ -50,7 +50,8 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
 	}
 	if !status.OK {
-		return nil, fmt.Errorf("call %s: %w", method, slack.SlackErrorResponse{Err: status.Error, Needed: status.Needed})
+		refused := slack.SlackErrorResponse{Err: status.Error, Needed: status.Needed}
+		return nil, fmt.Errorf("call %s: %w", method, refused)
 	}
 	if out == nil {
 		return resp.Header, nil
