@@ -93,7 +93,7 @@ func (l *loop) endsWith(
 		return "", false, nil
 	}
 	if b.Decide != nil {
-		err = l.ask(ctx, "tool use behavior", l.agent.Name, func() (err error) {
+		err = l.consultOne(ctx, "tool use behavior", l.agent.Name, func() (err error) {
 			answer, end, err = b.Decide(ctx, results)
 			return err
 		})

@@ -53,8 +53,8 @@ func (l *loop) sideBySide(ctx context.Context, queries []query, failures []error
 	asked.Wait()
 }
 
-// ask is consult with one query whose failure ends the run.
-func (l *loop) ask(ctx context.Context, code, owner string, fn func() error) error {
+// consultOne is consult with one query whose failure ends the run.
+func (l *loop) consultOne(ctx context.Context, code, owner string, fn func() error) error {
 	return l.consult(ctx, []query{{code, owner, fn, func(err error) error { return err }}})
 }
 

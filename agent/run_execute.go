@@ -25,7 +25,7 @@ type outcome struct {
 // journals) goes on then where the caller can recover from it.
 func (l *loop) execute(ctx context.Context, b *batch) error {
 	jobs, outcomes := b.jobs, make(chan outcome, len(b.jobs)) // room for all, so that no job waits to tell
-	running, unsaved := 0, 0
+	running, unsaved, saves := 0, 0, true
 	var failed error
 	var panicked any
 	receive := func() {
@@ -54,8 +54,13 @@ func (l *loop) execute(ctx context.Context, b *batch) error {
 		}
 		receive()
 		unsaved++
-		if failed == nil && (running+len(jobs) == 0 || unsaved >= checkpointEvery(len(b.jobs))) {
+		due := running+len(jobs) == 0 || unsaved >= checkpointEvery(len(b.jobs))
+		switch {
+		case failed == nil && due:
 			failed, unsaved = l.checkpoint(ctx), 0
+			saves = failed == nil
+		case failed != nil && saves && unsaved > 1: // what came before the error
+			failed, saves = joinErrors(failed, l.checkpoint(ctx)), false
 		}
 	}
 	if panicked != nil {

@@ -22,7 +22,7 @@ func (l *loop) fallBack(ctx context.Context, cause error) error {
 		return cause
 	}
 	var given *Fallback
-	err := l.ask(ctx, "error handler", l.agent.Name, func() (err error) {
+	err := l.consultOne(ctx, "error handler", l.agent.Name, func() (err error) {
 		given, err = l.OnError(ctx, &Failure{
 			Err: failure.err, Answer: failure.answer, Agent: l.agent, Items: l.state.Items(), Run: l.shared,
 		})

@@ -76,7 +76,7 @@ func (l *loop) filtered(ctx context.Context, target *Handoff, outputs []Item) (s
 		return nil, nil
 	}
 	all := slices.Concat(l.frame.visible(), outputs)
-	err = l.ask(ctx, "filter of a handoff", target.Agent.Name, func() error {
+	err = l.consultOne(ctx, "filter of a handoff", target.Agent.Name, func() error {
 		shown = target.Filter(all)
 		return nil
 	})

@@ -14,7 +14,7 @@ func (l *loop) shorten(ctx context.Context) error {
 	f := l.frame
 	h, shown := f.history()
 	note := h.Note
-	err := l.ask(ctx, "shortening", l.agent.Name, func() error { return l.agent.Shorten(ctx, h) })
+	err := l.consultOne(ctx, "shortening", l.agent.Name, func() error { return l.agent.Shorten(ctx, h) })
 	more := false
 	if err == nil {
 		more, err = f.leaveOut(h, shown, note)

@@ -204,7 +204,7 @@ func (l *loop) guardAgent(
 	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
 ) error {
 	var v Verdict
-	err := l.ask(ctx, "guardrail", in.Guardrail, func() (err error) {
+	err := l.consultOne(ctx, "guardrail", in.Guardrail, func() (err error) {
 		v, err = l.judge(ctx, in, nil, check)
 		return err
 	})

@@ -93,6 +93,40 @@ func TestCheckpointsOfManyCalls(t *testing.T) {
 	}
 }
 
+// TestCheckpointBeforeAnError saves what many calls did before one of them ended the run.
+func TestCheckpointBeforeAnError(t *testing.T) {
+	t.Parallel()
+	const calls = 40
+	var items []agent.Item
+	for i := range calls {
+		items = append(items, scripted.Call(fmt.Sprint("c", i), "work", `{}`))
+	}
+	tool := invoking(func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+		if c.ID == "c3" { // after fewer outputs than a checkpoint waits for
+			return agent.ToolOutput{}, agent.ErrFatal
+		}
+		return agent.ToolOutput{Text: c.ID}, nil
+	})
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(items...), scripted.Say("Done."))}
+	var saved agent.SavedState
+	o := agent.RunOptions{Checkpoint: func(_ context.Context, d agent.Delta) error {
+		saved.Head = d.Head
+		if d.Count > 0 {
+			saved.Chunks = append(saved.Chunks, d.Items)
+		}
+		return nil
+	}}
+	_, err := (&agent.Runner{MaxParallelCalls: 1}).Run(t.Context(), a, nil, o)
+	if !errors.Is(err, agent.ErrFatal) {
+		t.Fatal(err)
+	}
+	s, err := saved.Decode(a)
+	must(t, err)
+	if got := describe(s.Items()); !strings.Contains(got, "output c2: c2\n") {
+		t.Errorf("it is not saved what the calls before did: %s", got)
+	}
+}
+
 // TestGatesSideBySide has three slow gates beside a call without one: it waits for the slowest, not for all of them, and
 // the questions come in the order of the calls.
 func TestGatesSideBySide(t *testing.T) {
