@@ -43,13 +43,13 @@ func (a *Agent) checkGuardrails() error {
 	return nil
 }
 
-// judge calls a guardrail, without the lock, and keeps what it says; in says which it is, and view is the call that one
-// of a tool looks at. Its error, and a panic, end the run.
+// judge calls a guardrail, without the lock, and keeps what it says; in says which it is. Its error, and a panic, end
+// the run.
 func (l *loop) judge(
-	ctx context.Context, in GuardrailResult, view *ToolCall, check func(context.Context) (Verdict, error),
+	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
 ) (v Verdict, err error) {
 	err = l.safely(ctx, "guardrail", in.Guardrail, func() (err error) {
-		v, err = l.traceGuardrail(ctx, in.Guardrail, view, check)
+		v, err = l.traceGuardrail(ctx, in, check)
 		return err
 	})
 	v.Message = shortText(v.Message)
@@ -93,7 +93,7 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 			}
 			own := view.clone()
 			check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) }
-			v, err = l.judge(ctx, own.stage(StageToolInput, g.Name), &own, check)
+			v, err = l.judge(ctx, own.stage(StageToolInput, g.Name), check)
 			switch name = g.Name; {
 			case err != nil:
 				return err
@@ -125,7 +125,7 @@ func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects boo
 	for _, g := range j.tool.InputGuardrails {
 		own := j.view.clone()
 		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) }
-		v, err := l.judge(ctx, own.stage(StageToolInput, g.Name), &own, check)
+		v, err := l.judge(ctx, own.stage(StageToolInput, g.Name), check)
 		switch {
 		case err != nil:
 			return objection{step: stop(err)}, true
@@ -149,7 +149,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step 
 	for _, g := range j.tool.OutputGuardrails {
 		own := j.view.clone()
 		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own, output) }
-		v, err := l.judge(ctx, own.stage(StageToolOutput, g.Name), &own, check)
+		v, err := l.judge(ctx, own.stage(StageToolOutput, g.Name), check)
 		if err == nil && v.Action != Allow && v.Action != Replace {
 			err = l.tripped(g.Name, j.tool.Name, v)
 		}
@@ -205,7 +205,7 @@ func (l *loop) guardAgent(
 ) error {
 	var v Verdict
 	err := l.consultOne(ctx, "guardrail", in.Guardrail, func() (err error) {
-		v, err = l.judge(ctx, in, nil, check)
+		v, err = l.judge(ctx, in, check)
 		return err
 	})
 	if err == nil && v.Action != Allow {

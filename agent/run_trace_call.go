@@ -16,7 +16,8 @@ func (l *loop) traceTool(
 	if j.how.standing() {
 		attrs = append(attrs, slog.Bool(AttrAlways, true))
 	}
-	l.traced(ctx, SpanStart{Kind: SpanTool, Name: j.view.Tool, Attrs: attrs}, func(ctx context.Context, _ Span) spanEnd {
+	s := SpanStart{Kind: SpanTool, Name: j.view.Tool, Attrs: attrs}
+	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
 		output, err = work(ctx)
 		switch {
 		case err == nil && output.Failed:
@@ -68,7 +69,8 @@ func (l *loop) traceQuestion(ctx context.Context, c *call, s step) {
 
 // traceAnswer notes that the run goes on with what people answered about a call.
 func (l *loop) traceAnswer(ctx context.Context, c *call) {
-	if l.Tracer == nil || c.State != callWaiting || c.Output != nil {
+	byProgram := c.Decision != nil && c.Decision.Program
+	if l.Tracer == nil || c.State != callWaiting || c.Output != nil || byProgram {
 		return
 	}
 	how := l.frame.ruling(c)
@@ -123,18 +125,18 @@ func (l *loop) traceHandoff(ctx context.Context, work func(context.Context) erro
 	return err
 }
 
-// traceGuardrail runs a guardrail within a span. view is the call that it is about, or nil.
+// traceGuardrail runs a guardrail within a span; in says which it is.
 func (l *loop) traceGuardrail(
-	ctx context.Context, name string, view *ToolCall, check func(context.Context) (Verdict, error),
+	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
 ) (v Verdict, err error) {
 	if l.Tracer == nil {
 		return check(ctx)
 	}
-	s := SpanStart{Kind: SpanGuardrail, Name: name}
-	if view != nil {
-		s.Attrs = viewAttrs(view)
-	} else {
-		s.Attrs = []slog.Attr{slog.String(AttrAgent, l.agent.Name)}
+	s := SpanStart{Kind: SpanGuardrail, Name: in.Guardrail, Attrs: []slog.Attr{
+		slog.String(AttrAgent, l.agent.Name), slog.String(AttrStage, string(in.Stage)),
+	}}
+	if in.Tool != "" {
+		s.Attrs = append(s.Attrs, slog.String(AttrTool, in.Tool), slog.String(AttrCall, in.CallID))
 	}
 	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
 		if v, err = check(ctx); err != nil {

@@ -19,7 +19,7 @@ func TestNoTracerNoCost(t *testing.T) {
 	allocs := testing.AllocsPerRun(100, func() {
 		_, _ = l.traceTurn(t.Context(), 1, work)
 		_, _ = l.traceTool(t.Context(), j, invoke)
-		_, _ = l.traceGuardrail(t.Context(), "", &j.view, check)
+		_, _ = l.traceGuardrail(t.Context(), GuardrailResult{Tool: "t"}, check)
 		_ = l.traceHandoff(t.Context(), func(context.Context) error { return nil })
 		l.traceQuestion(t.Context(), c, step{act: actAsk})
 		l.traceAnswer(t.Context(), c)

@@ -14,20 +14,20 @@ import (
 // A Tracer and its spans are used from several goroutines at once, in part while the run's state is locked: they must
 // not block and must not use that state. They observe: what they panic with has no effect on the run.
 type Tracer interface {
-	// StartSpan begins a span inside the one that ctx carries, if it carries one. The context that it returns is derived
-	// from ctx and carries the new span; models, tools and guardrails get it, so that their own spans lie inside. A nil
-	// span means that nobody wants to know when it ends.
+	// StartSpan begins a span inside the one that ctx carries, if it carries one. The context that it returns is
+	// derived from ctx and carries the new span; models, tools and guardrails get it, so that their own spans lie
+	// inside. A nil span means that nobody wants to know when it ends.
 	StartSpan(ctx context.Context, s SpanStart) (context.Context, Span)
 }
 
 // Span is something that takes time and has begun.
 type Span interface {
-	// Link returns what SpanStart.Links of a later span is to hold to refer to this one, possibly in another process: text
-	// of at most 512 bytes, for instance a W3C traceparent. Empty: it cannot be referred to. It is called for runs only and
-	// saved with the run's state.
+	// Link returns what SpanStart.Links of a later span is to hold to refer to this one, possibly in another process:
+	// text of at most 512 bytes, for instance a W3C traceparent. Empty: it cannot be referred to. It is called for runs
+	// only and saved with the run's state.
 	Link() string
-	// End says that it is over, once and in every case: also after a panic, a cancelled context, or when the run waits for
-	// people. class is empty, or the class of the error that it ended with.
+	// End says that it is over, once and in every case: also after a panic, a cancelled context, or when the run waits
+	// for people. class is empty, or the class of the error that it ended with.
 	End(class string, attrs ...slog.Attr)
 }
 
@@ -47,8 +47,8 @@ type SpanKind string
 
 // The kinds of spans. What is listed with each are the keys of its attributes; those that do not apply are left out.
 const (
-	// SpanRun is one Run or Resume. It links to the run's span before, when the state was resumed. Run, agent, provider,
-	// model, conversation; at its end questions, and the tokens of this Run or Resume.
+	// SpanRun is one Run or Resume. It links to the run's span before, when the state was resumed. Run, agent,
+	// provider, model, conversation; at its end questions, and the tokens of this Run or Resume.
 	SpanRun SpanKind = "run"
 	// SpanAgent is the conversation of an agent that is used as a tool, as far as it gets at a time. Agent,
 	// provider, model, tool, call; at its end questions.
@@ -58,18 +58,19 @@ const (
 	SpanTurn SpanKind = "turn"
 	// SpanModel is a model call. Agent, turn, provider, model, conversation, stream; at its end response and tokens.
 	SpanModel SpanKind = "model"
-	// SpanTool is the execution of a tool; rejected calls have none, nor have agents used as tools. Agent, turn, tool, tool
-	// kind, call, interruption, always; verdict: free, review (free, to be looked at afterwards) or approved.
+	// SpanTool is the execution of a tool; rejected calls have none, nor have agents used as tools. Agent, turn, tool,
+	// tool kind, call, interruption, always; verdict: free, review (free, to be looked at afterwards) or approved.
 	SpanTool SpanKind = "tool"
-	// SpanQuestion is the moment in which people are asked about a call, and SpanAnswer the one in which the run goes on
-	// with their answer; it links to the run's span before, if they were asked there. Agent, turn, tool, tool kind, call, interruption, question,
-	// attempt; of an answer also always, and verdict: approved, rejected, or output (people told what came of the call).
+	// SpanQuestion is the moment in which people are asked about a call, and SpanAnswer the one in which the run goes
+	// on with their answer; it links to the run's span before, if they were asked there. Agent, turn, tool, tool kind,
+	// call, interruption, question, attempt; of an answer also always, and verdict: approved, rejected, or output
+	// (people told what came of the call).
 	SpanQuestion SpanKind = "question"
 	SpanAnswer   SpanKind = "answer"
 	// SpanHandoff is a handoff, with its OnHandoff and Filter. Agent, turn, to; at its end verdict: done or refused.
 	SpanHandoff SpanKind = "handoff"
-	// SpanGuardrail is a check by a guardrail. Agent; of a tool's also turn, tool, tool kind and call. At its end verdict:
-	// allow, replace, ask_again or trip.
+	// SpanGuardrail is a check by a guardrail. Agent, stage; of a tool's also tool and call. At its end verdict: allow,
+	// replace, ask_again or trip.
 	SpanGuardrail SpanKind = "guardrail"
 )
 
@@ -95,6 +96,7 @@ const (
 	AttrAttempt         = "attempt"          // int: Interruption.Attempt
 	AttrVerdict         = "verdict"          // string: see the kinds of spans
 	AttrAlways          = "always"           // bool: the verdict is that of a standing answer
+	AttrStage           = "stage"            // string: a GuardrailStage
 	AttrTo              = "to"               // string: the name of the agent that takes over
 	AttrQuestions       = "questions"        // int: open questions that nobody has answered
 )

@@ -50,11 +50,13 @@ func tracedAgent() *agent.Agent {
 		scripted.Step{}, scripted.Step{}, scripted.Say("CANARY answer"))}
 	first := scripted.Calls(
 		agent.Item{Type: agent.ItemReasoning, Text: "CANARY thought"},
-		scripted.Call("c1", "pay", arguments), scripted.Call("c2", "look", arguments), scripted.Call("c3", "fail", arguments),
+		scripted.Call("c1", "pay", arguments), scripted.Call("c2", "look", arguments),
+		scripted.Call("c3", "fail", arguments),
 		scripted.Call("c4", "clerk", `{"input":"CANARY task"}`), scripted.Call("c5", "pay", arguments))
 	first.Usage = agent.Usage{InputTokens: 100, CachedTokens: 60, OutputTokens: 20, ReasoningTokens: 5}
 	return &agent.Agent{
-		Name: "ops", Instructions: "CANARY instructions", Tools: []agent.Tool{pay, look, fail, clerk.AsTool("clerk", "CANARY")},
+		Name: "ops", Instructions: "CANARY instructions",
+		Tools:           []agent.Tool{pay, look, fail, clerk.AsTool("clerk", "CANARY")},
 		Handoffs:        []agent.Handoff{{Agent: closer}},
 		InputGuardrails: []agent.InputGuardrail{{Name: "polite", Check: polite}},
 		Model:           scripted.New(first, scripted.Calls(scripted.Call("c6", "transfer_to_closer", `{}`))),
@@ -96,12 +98,12 @@ func TestTraceTree(t *testing.T) {
 	after.check(t)
 	want := `run ops run=run_1 input_tokens=100 output_tokens=20 cached_tokens=60 reasoning_tokens=5 questions=3
   turn ops turn=1
-    guardrail polite verdict=allow
+    guardrail polite stage=input verdict=allow
     model  turn=1 input_tokens=100 output_tokens=20 cached_tokens=60 reasoning_tokens=5 response=resp_1
     question pay turn=1 tool=pay tool_kind=function call=c1 question=confirm
     question pay turn=1 tool=pay tool_kind=function call=c5 question=confirm
     tool look turn=1 tool=look tool_kind=function call=c2 verdict=free
-    guardrail mask turn=1 tool=look tool_kind=function call=c2 verdict=replace
+    guardrail mask stage=tool_output tool=look call=c2 verdict=replace
     tool fail turn=1 tool=fail tool_kind=function call=c3 verdict=free !other
     agent clerk tool=clerk call=c4 questions=1
       turn clerk turn=1
@@ -111,12 +113,12 @@ run ops run=run_1 input_tokens=0 output_tokens=0 questions=0 <- [first]
   turn ops turn=1
     answer pay turn=1 tool=pay tool_kind=function call=c1 question=confirm verdict=approved <- [first]
     answer pay turn=1 tool=pay tool_kind=function call=c5 question=confirm verdict=rejected <- [first]
-    guardrail limit turn=1 tool=pay tool_kind=function call=c1 verdict=allow
+    guardrail limit stage=tool_input tool=pay call=c1 verdict=allow
     tool pay turn=1 tool=pay tool_kind=function call=c1 verdict=approved
     agent clerk tool=clerk call=c4 questions=0
       turn clerk turn=1
         answer pay turn=1 tool=pay tool_kind=function call=n1 question=confirm verdict=approved <- [first]
-        guardrail limit turn=1 tool=pay tool_kind=function call=n1 verdict=allow
+        guardrail limit stage=tool_input tool=pay call=n1 verdict=allow
         tool pay turn=1 tool=pay tool_kind=function call=n1 verdict=approved
       turn clerk turn=2
         model  turn=2 input_tokens=0 output_tokens=0 response=resp_2
@@ -186,6 +188,8 @@ func TestTraceDialogues(t *testing.T) {
 // TestTraceEnds ends runs in the middle.
 func TestTraceEnds(t *testing.T) {
 	t.Parallel()
+	panics := []string{agent.ClassPanic}
+	inModel := map[agent.SpanKind][]string{agent.SpanRun: panics, agent.SpanTurn: panics, agent.SpanModel: panics}
 	calls := scripted.Calls(scripted.Call("c1", "work", `{"amount":1}`), scripted.Call("c2", "work", `{"amount":2}`))
 	tests := []struct {
 		name   string
@@ -197,16 +201,14 @@ func TestTraceEnds(t *testing.T) {
 	}{
 		{
 			name: "model panics", model: cheese{},
-			want: map[agent.SpanKind][]string{
-				agent.SpanRun: {agent.ClassPanic}, agent.SpanTurn: {agent.ClassPanic}, agent.SpanModel: {agent.ClassPanic}},
+			want: inModel,
 		},
 		{
 			name: "model ends its goroutine", model: scripted.New(scripted.Step{Check: func(*agent.ModelRequest) error {
 				runtime.Goexit()
 				return nil
 			}}),
-			want: map[agent.SpanKind][]string{
-				agent.SpanRun: {agent.ClassPanic}, agent.SpanTurn: {agent.ClassPanic}, agent.SpanModel: {agent.ClassPanic}},
+			want: inModel,
 		},
 		{
 			name: "tools panic", work: func(context.Context) { panic("no") },
@@ -216,10 +218,11 @@ func TestTraceEnds(t *testing.T) {
 		{
 			name: "tools end their goroutine", work: func(context.Context) { runtime.Goexit() },
 			want: map[agent.SpanKind][]string{
-				agent.SpanRun: {agent.ClassPanic}, agent.SpanTurn: {agent.ClassPanic}, agent.SpanTool: {agent.ClassPanic}},
+				agent.SpanRun: panics, agent.SpanTurn: panics, agent.SpanTool: panics},
 		},
 		{
-			name: "checkpoint panics", o: agent.RunOptions{Checkpoint: func(context.Context, agent.Delta) error { panic("no") }},
+			name: "checkpoint panics",
+			o:    agent.RunOptions{Checkpoint: func(context.Context, agent.Delta) error { panic("no") }},
 			want: map[agent.SpanKind][]string{
 				agent.SpanRun: {agent.ClassPanic}, agent.SpanTurn: {agent.ClassPanic}, agent.SpanModel: {""}},
 		},
@@ -342,5 +345,41 @@ func TestTraceModelName(t *testing.T) {
 		if !strings.Contains(tr.tree(), "model gpt turn=1 provider=openai model=gpt ") {
 			t.Errorf("the model is not named:\n%s", tr.tree())
 		}
+	}
+}
+
+// TestTraceAnsweredMeanwhile answers a question while its event is looked at: the answer is in the same span of the run,
+// and refers to no other, unlike that to the question of the run before.
+func TestTraceAnsweredMeanwhile(t *testing.T) {
+	t.Parallel()
+	pay := frozenTool("pay")
+	pay.NeedsApproval = agent.AlwaysAsk
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)),
+		scripted.Calls(scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
+	r := &agent.Runner{Tracer: newTrail("first")}
+	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
+	must(t, err)
+	s := res.State
+	must(t, s.Approve(s.Interruptions()[0], agent.ApproveOptions{}))
+	second := newTrail("second")
+	stream := (&agent.Runner{Tracer: second}).StreamResume(t.Context(), a, s, agent.RunOptions{})
+	for e := range stream.Events() {
+		if asked, ok := e.(agent.ApprovalRequested); ok {
+			must(t, s.Approve(asked.Interruption, agent.ApproveOptions{}))
+		}
+	}
+	if res, err := stream.Result(); err != nil || res.FinalOutput != "Done." {
+		t.Fatal(res, err)
+	}
+	second.check(t)
+	var links [][]string
+	for _, s := range second.spans {
+		if s.start.Kind == agent.SpanAnswer {
+			links = append(links, s.start.Links)
+		}
+	}
+	if diff := gocmp.Diff([][]string{{"first"}, nil}, links); diff != "" {
+		t.Errorf("links of the answers:\n%s", diff)
 	}
 }

@@ -121,6 +121,8 @@ func ownKey(key string) attribute.Key {
 		return own + "question.attempt"
 	case agent.AttrAlways:
 		return own + "verdict.always"
+	case agent.AttrStage:
+		return own + "guardrail.stage"
 	case agent.AttrTo:
 		return own + "handoff.to"
 	}

@@ -2,10 +2,10 @@
 //
 //	runner := &agent.Runner{Tracer: oteltrace.New(provider)}
 //
-// A run is a tree of spans: invoke_agent for the run and for each agent used as a tool, turn, chat for a call of a model,
-// execute_tool, question and answer where people decide, handoff and guardrail. A context that already carries a span
-// makes the run part of that trace. A run that pauses and is resumed, by this process or another, begins a span of its
-// own that links to the one before; so does each answer.
+// A run is a tree of spans: invoke_agent for the run and for each agent used as a tool, turn, chat for a call of a
+// model, execute_tool, question and answer where people decide, handoff and guardrail. A context that already carries a
+// span makes the run part of that trace. A run that pauses and is resumed, by this process or another, begins a span of
+// its own that links to the one before; so does each answer.
 //
 // Names and attributes are those of the GenAI semantic conventions in version 1.41.0, the last release of the
 // OpenTelemetry semantic conventions that holds them. Where they have no word, the attribute is one of this project's:
@@ -19,6 +19,7 @@
 //	countersign.verdict              of an answer, of what let a call run, of a guardrail, of a handoff
 //	countersign.verdict.always       true: the verdict is that of a standing answer
 //	countersign.guardrail.name
+//	countersign.guardrail.stage      input, output, tool_input or tool_output
 //	countersign.handoff.to           the agent that takes over
 //	countersign.questions            how many questions were open and unanswered at the end
 //

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traceparent writes a span's context as the header of W3C Trace Context, version 00. It is empty for a span that cannot
-// be referred to: that of a provider that does nothing.
+// traceparent writes a span's context as the header of W3C Trace Context, version 00. It is empty for a span that
+// cannot be referred to: that of a provider that does nothing.
 func traceparent(c trace.SpanContext) string {
 	if !c.IsValid() {
 		return ""

@@ -20,8 +20,8 @@ type Tracer struct{ tracer trace.Tracer }
 
 var _ agent.Tracer = (*Tracer)(nil)
 
-// New returns a Tracer whose spans go to the provider, which must not be nil. Spans end while runs work: a provider that
-// exports them one by one instead of in batches slows the runs down.
+// New returns a Tracer whose spans go to the provider, which must not be nil. Spans end while runs work: a provider
+// that exports them one by one instead of in batches slows the runs down.
 func New(p trace.TracerProvider) *Tracer {
 	return &Tracer{p.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))}
 }

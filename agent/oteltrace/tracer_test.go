@@ -110,16 +110,18 @@ func (model) ModelName() (provider, name string) { return "openai", "gpt-x" }
 
 // desk has one of everything; "CANARY" is in all texts that no span may hold.
 func desk() *agent.Agent {
-	pay := agent.NewTool("pay", "CANARY", func(context.Context, arguments) (string, error) { return "CANARY paid", nil })
+	paid := func(context.Context, arguments) (string, error) { return "CANARY paid", nil }
+	failed := func(context.Context, arguments) (string, error) { return "", errors.New("CANARY") }
+	pay, fail := agent.NewTool("pay", "CANARY", paid), agent.NewTool("fail", "CANARY", failed)
 	pay.NeedsApproval = agent.AlwaysAsk
 	limit := func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
 		return agent.Verdict{Message: "CANARY"}, nil
 	}
 	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: limit}}
-	fail := agent.NewTool("fail", "CANARY", func(context.Context, arguments) (string, error) { return "", errors.New("CANARY") })
 	clerk := &agent.Agent{Name: "clerk", Instructions: "CANARY", Tools: []agent.Tool{pay}, Model: model{scripted.New(
 		scripted.Calls(scripted.Call("n1", "pay", secret)), scripted.Say("CANARY inside"))}}
-	closer := &agent.Agent{Name: "closer", Model: scripted.New(scripted.Step{}, scripted.Step{}, scripted.Say("CANARY answer"))}
+	closer := &agent.Agent{Name: "closer", Model: scripted.New(
+		scripted.Step{}, scripted.Step{}, scripted.Say("CANARY answer"))}
 	first := scripted.Calls(agent.Item{Type: agent.ItemReasoning, Text: "CANARY"}, scripted.Call("c1", "pay", secret),
 		scripted.Call("c2", "fail", secret), scripted.Call("c3", "clerk", `{"input":"CANARY"}`))
 	first.Usage = agent.Usage{InputTokens: 100, CachedTokens: 60, OutputTokens: 20, ReasoningTokens: 5}
@@ -234,7 +236,8 @@ func TestNoTexts(t *testing.T) {
 			own[i].Events = append(own[i].Events, sdktrace.Event{Name: "exception",
 				Attributes: []attribute.KeyValue{attribute.String("exception.message", secret)}})
 		case 3:
-			own[i].Links = append(own[i].Links, sdktrace.Link{Attributes: []attribute.KeyValue{attribute.String("x", secret)}})
+			link := sdktrace.Link{Attributes: []attribute.KeyValue{attribute.String("x", secret)}}
+			own[i].Links = append(own[i].Links, link)
 		}
 		if len(holding(t, own, "CANARY")) != 1 {
 			t.Errorf("control: a text in %s was not found", own[i].Name)
@@ -279,8 +282,9 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%d spans, want run, turn and model", len(spans))
 			}
 			for _, s := range spans {
-				if !slices.Contains(s.Attributes, attribute.String("error.type", tt.class)) || s.Status.Code.String() != "Error" {
-					t.Errorf("%s: attributes %v, status %v, want the class %q", s.Name, s.Attributes, s.Status, tt.class)
+				class := attribute.String("error.type", tt.class)
+				if !slices.Contains(s.Attributes, class) || s.Status.Code.String() != "Error" {
+					t.Errorf("%s: attributes %v, status %v, want %v", s.Name, s.Attributes, s.Status, class)
 				}
 			}
 		})
@@ -325,7 +329,8 @@ func TestForeignLinks(t *testing.T) {
 	const good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for link, want := range map[string]int{
 		good: 1, "": 0, "another tracer's": 0, good + "-x": 0, "01" + good[2:]: 0, good[:len(good)-1]: 0,
-		strings.Replace(good, "0af7", "zzzz", 1): 0, strings.Replace(good, "b7ad6b7169203331", "0000000000000000", 1): 0,
+		strings.Replace(good, "0af7", "zzzz", 1):                         0,
+		strings.Replace(good, "b7ad6b7169203331", "0000000000000000", 1): 0,
 	} {
 		recorder := tracetest.NewSpanRecorder()
 		tracer := oteltrace.New(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)))
@@ -336,7 +341,8 @@ func TestForeignLinks(t *testing.T) {
 		}
 	}
 	a := desk()
-	res, err := (&agent.Runner{Tracer: oteltrace.New(noop.NewTracerProvider())}).Run(t.Context(), a, nil, agent.RunOptions{})
+	r := &agent.Runner{Tracer: oteltrace.New(noop.NewTracerProvider())}
+	res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,9 @@ func TestTraces(t *testing.T) {
 			t.Errorf("the spans hold %q", secret)
 		}
 	}
-	for _, want := range []string{"countersign", "deployment.environment.name", "gen_ai.request.model", "gen_ai.provider.name"} {
+	for _, want := range []string{
+		"countersign", "deployment.environment.name", "gen_ai.request.model", "gen_ai.provider.name",
+	} {
 		if !strings.Contains(c.text, want) {
 			t.Errorf("the spans do not hold %q", want)
 		}

@@ -120,21 +120,26 @@ func TestUploadAgain(t *testing.T) {
 		atLeast  time.Duration
 		atMost   time.Duration
 	}{
-		"busy, then not":      {[]answer{{status: 503}, {status: 429}, {status: 200}}, 3, "", time.Second / 2, 2 * time.Second},
-		"unreachable at once": {[]answer{{err: errors.New("refused")}, {status: 202}}, 2, "", time.Second / 4, time.Second},
-		"says when":           {[]answer{{status: 503, header: later}, {status: 200}}, 2, "", 4 * time.Second, 5 * time.Second},
-		"refuses":             {[]answer{{status: 400}}, 1, "answered 400", 0, 0},
-		"not for us":          {[]answer{{status: 401}}, 1, "answered 401", 0, 0},
-		"leads elsewhere":     {[]answer{{status: 307, header: http.Header{"Location": {"http://x/"}}}}, 1, "answered 307", 0, 0},
-		"never answers":       {[]answer{{}}, 1, "deadline", 10 * time.Second, 10 * time.Second},
-		"changes protocols":   {[]answer{{status: 101}}, 1, "answered 101", 0, 0},
+		"busy, then not": {
+			[]answer{{status: 503}, {status: 429}, {status: 200}}, 3, "", time.Second / 2, 2 * time.Second},
+		"unreachable at once": {
+			[]answer{{err: errors.New("refused")}, {status: 202}}, 2, "", time.Second / 4, time.Second},
+		"says when": {
+			[]answer{{status: 503, header: later}, {status: 200}}, 2, "", 4 * time.Second, 5 * time.Second},
+		"refuses":    {[]answer{{status: 400}}, 1, "answered 400", 0, 0},
+		"not for us": {[]answer{{status: 401}}, 1, "answered 401", 0, 0},
+		"leads elsewhere": {
+			[]answer{{status: 307, header: http.Header{"Location": {"http://x/"}}}}, 1, "answered 307", 0, 0},
+		"never answers":     {[]answer{{}}, 1, "deadline", 10 * time.Second, 10 * time.Second},
+		"changes protocols": {[]answer{{status: 101}}, 1, "answered 101", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &collector{answers: tt.answers}
 			logged, took := send(t, Config{}, c)
 			if len(c.bodies) != tt.requests || took < tt.atLeast || took > tt.atMost {
-				t.Errorf("%d requests in %v, want %d in %v to %v", len(c.bodies), took, tt.requests, tt.atLeast, tt.atMost)
+				t.Errorf("%d requests in %v, want %d in %v to %v",
+					len(c.bodies), took, tt.requests, tt.atLeast, tt.atMost)
 			}
 			if (logged == "") != (tt.logged == "") || !strings.Contains(logged, tt.logged) {
 				t.Errorf("log %q, want %q", logged, tt.logged)

@@ -42,8 +42,8 @@ func (c *Config) Format(f fmt.State, _ rune) { fmt.Fprint(f, "[traces]") }
 func (c *Config) LogValue() slog.Value { return slog.StringValue("[traces]") }
 
 // samplers are the values of OTEL_TRACES_SAMPLER that the SDK knows.
-var samplers = []string{"", "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
-	"parentbased_traceidratio"}
+var samplers = []string{"", "always_on", "always_off", "traceidratio", "parentbased_always_on",
+	"parentbased_always_off", "parentbased_traceidratio"}
 
 // Read reads the variables. A nil Config means that there are to be no traces. The problems name variables and hold no
 // values that may be secret.
@@ -61,7 +61,7 @@ func Read(v Variables) (*Config, []error) {
 	}
 	for _, name := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
 		if v.forTraces(name) != "" {
-			add("OTEL_EXPORTER_OTLP_%s is not supported; for a certificate authority of your own set SSL_CERT_FILE", name)
+			add("OTEL_EXPORTER_OTLP_%s is not supported; SSL_CERT_FILE names authorities of your own", name)
 		}
 	}
 	if s := v("OTEL_TRACES_SAMPLER"); !slices.Contains(samplers, s) {
