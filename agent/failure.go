@@ -19,7 +19,8 @@ type Failure struct {
 
 // Fallback is an answer that RunOptions.OnError gives in the agent's place.
 type Fallback struct {
-	// Text is the run's final output. It must be what Agent.Output asks for, and passes the output guardrails.
+	// Text is the run's final output, 1 MiB at most. It must be what Agent.Output asks for, and passes the output
+	// guardrails.
 	Text string
 	// Unrecorded keeps the text out of the conversation, and so out of the session. Otherwise it is its last message.
 	Unrecorded bool

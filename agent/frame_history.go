@@ -6,6 +6,9 @@ import (
 	"slices"
 )
 
+// maxNote bounds what an application may say in an agent's place: it is saved with every head.
+const maxNote = 1 << 20
+
 // omission is what the model is not shown any more of a conversation, because it has become long. It is replaced, never
 // changed.
 type omission struct {
@@ -87,6 +90,9 @@ func (f *frame) leaveOut(h *History, shown []span, note string) (more bool, err 
 		return false, nil
 	case h.Turns[n-1].LeaveOut:
 		return false, fmt.Errorf("%w: it left out the last turn, which the model is to answer", ErrConfig)
+	}
+	if len(h.Note) > maxNote {
+		return false, fmt.Errorf("%w: its note has %d bytes, and at most %d are kept", ErrConfig, len(h.Note), maxNote)
 	}
 	h.LeftOut = turns
 	if h.Note == note {

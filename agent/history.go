@@ -15,7 +15,7 @@ type History struct {
 	LeftOut int
 	// Note is what the model reads in place of everything that was left out so far, as a message of the developer. A
 	// Shorten that leaves out more may replace it, for instance by a summary; if it does not, the note says how many turns
-	// were left out.
+	// were left out. It has 1 MiB at most.
 	Note string
 }
 

@@ -35,6 +35,9 @@ func (l *loop) fallBack(ctx context.Context, cause error) error {
 		return cause
 	}
 	text := validText(given.Text)
+	if len(text) > maxNote {
+		return fmt.Errorf("%w: the answer of OnError has %d bytes, and at most %d are kept", ErrConfig, len(text), maxNote)
+	}
 	if err := l.guardAnswer(ctx, text); err != nil {
 		if unfit, is := err.(*failed); is {
 			return fmt.Errorf("%w: OnError: %v", ErrConfig, unfit)

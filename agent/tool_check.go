@@ -22,7 +22,7 @@ var (
 	errNoParameters  = errors.New("this tool takes no arguments; write {}")
 	errValidator     = errors.New("the arguments could not be checked")
 	errHosted        = errors.New("a tool that the provider executes is made by NewHostedTool, from a description that is a JSON object")
-	errHostedParts   = errors.New("the provider executes it: it has no Parameters, Invoke, Preconditions, Fields, Proposed or External")
+	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Preconditions, Fields and External have no meaning")
 	errHostedGate    = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
 	errHostedSecrets = errors.New("its secrets are not a JSON object")
 	errHostedLabel   = errors.New("its description must say type mcp, and server_label must be the tool's name")

@@ -59,5 +59,6 @@ func (m *Model) RespondStream(
 	return m.ask(ctx, req, true, &listener{emit: emit})
 }
 
-// ModelName implements [agent.ModelNamer]. The provider is "openai" whoever runs the server: it says whose API is spoken.
+// ModelName implements [agent.ModelNamer]. The provider is "openai" whoever runs the server: it says whose API is
+// spoken.
 func (m *Model) ModelName() (provider, model string) { return "openai", m.cfg.Model }

@@ -38,7 +38,8 @@ func TestRefusalsAreTold(t *testing.T) {
 			return &agent.Fallback{Text: "Ask a person."}, nil
 		}}
 		var runner agent.Runner
-		res, err := runner.Run(t.Context(), &agent.Agent{Name: "ops", Model: model}, []agent.Item{agent.UserMessage("x")}, o)
+		a := &agent.Agent{Name: "ops", Model: model}
+		res, err := runner.Run(t.Context(), a, []agent.Item{agent.UserMessage("x")}, o)
 		if err != nil {
 			t.Fatalf("%s: %v", tt.file, err)
 		}
