@@ -18,20 +18,20 @@ type Agent struct {
 	Toolsets []Toolset
 	// Handoffs are the agents that this one can hand the conversation over to.
 	Handoffs []Handoff
-	// InputGuardrails check the input before the first turn of a run that starts with this agent, and input that is added
-	// while it is this agent's turn. OutputGuardrails check this agent's answer before the run ends with it.
+	// InputGuardrails check the input before the first turn of a run that starts with this agent, and input that is
+	// added while it is this agent's turn. OutputGuardrails check this agent's answer before the run ends with it.
 	InputGuardrails  []InputGuardrail
 	OutputGuardrails []OutputGuardrail
 	// ToolUse says what happens when the calls of a turn have their outputs. The zero value calls the model again.
 	ToolUse ToolUseBehavior
-	// Shorten, if set, is asked before each model call what of the conversation the model is not to be shown any more; see
-	// History and KeepNewest. Its error ends the run, which can be resumed. It cannot go together with a Conversation that
-	// the provider keeps.
+	// Shorten, if set, is asked before each model call what of the conversation the model is not to be shown any more;
+	// see History and KeepNewest. Its error ends the run, which can be resumed. It cannot go together with a
+	// Conversation that the provider keeps.
 	Shorten func(ctx context.Context, h *History) error
 	// Output, if set, is what the answer must look like; an answer that is not is ErrModelBehavior.
 	Output *OutputSchema
-	// Settings are passed to the model as they are, but for a ToolChoice that forces calls: it holds until the agent has
-	// made one, unless KeepToolChoice. A model that is forced for ever never answers.
+	// Settings are passed to the model as they are, but for a ToolChoice that forces calls: it holds until the agent
+	// has made one, unless KeepToolChoice. A model that is forced for ever never answers.
 	Settings       ModelSettings
 	KeepToolChoice bool
 }

@@ -15,16 +15,20 @@ import (
 func longState(tb testing.TB, n int) (*agent.Agent, *agent.RunState) {
 	tb.Helper()
 	output := strings.Repeat("Balance of account 4711 is 12.50 €; \"ok\".\n", 11)
-	look := agent.NewTool("look", "Look something up.", func(context.Context, amountArgs) (string, error) { return output, nil })
+	look := agent.NewTool(
+		"look", "Look something up.", func(context.Context, amountArgs) (string, error) { return output, nil })
 	pay := agent.NewTool("pay", "Pay.", func(context.Context, amountArgs) (string, error) { return "paid", nil })
 	pay.NeedsApproval = agent.AlwaysAsk
 	var steps []scripted.Step
 	for i := 0; 2*i+2 < n; i++ {
-		steps = append(steps, scripted.Calls(scripted.Call(fmt.Sprintf("call_%d", i), "look", `{"amount":12.5,"to":"somebody"}`)))
+		steps = append(steps,
+			scripted.Calls(scripted.Call(fmt.Sprintf("call_%d", i), "look", `{"amount":12.5,"to":"somebody"}`)))
 	}
-	steps = append(steps, scripted.Calls(scripted.Call("call_pay", "pay", `{"amount":5,"to":"me"}`)), scripted.Say("Done."))
+	steps = append(steps,
+		scripted.Calls(scripted.Call("call_pay", "pay", `{"amount":5,"to":"me"}`)), scripted.Say("Done."))
 	a := &agent.Agent{Name: "ops", Model: scripted.New(steps...), Tools: []agent.Tool{look, pay}}
-	res, err := (&agent.Runner{}).Run(tb.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{MaxTurns: -1})
+	res, err := (&agent.Runner{}).Run(
+		tb.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{MaxTurns: -1})
 	if err != nil || len(res.Interruptions) != 1 {
 		tb.Fatal(res, err)
 	}
@@ -88,7 +92,8 @@ func BenchmarkCycle(b *testing.B) {
 	pay.NeedsApproval = agent.AlwaysAsk
 	a := &agent.Agent{
 		Name: "ops", Tools: []agent.Tool{pay},
-		Model: scripted.New(scripted.Calls(scripted.Call("call_1", "pay", `{"amount":5,"to":"me"}`)), scripted.Say("Done.")),
+		Model: scripted.New(
+			scripted.Calls(scripted.Call("call_1", "pay", `{"amount":5,"to":"me"}`)), scripted.Say("Done.")),
 	}
 	var r agent.Runner
 	b.ReportAllocs()

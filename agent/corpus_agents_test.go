@@ -27,7 +27,8 @@ func rootOf(data []byte) *agent.Agent {
 func frozenTool(name string) agent.Tool {
 	return agent.Tool{
 		Name: name, Description: "Frozen.", Version: "1",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}}}`),
+		Parameters: json.RawMessage(
+			`{"type":"object","properties":{"amount":{"type":"number"},"to":{"type":"string"}}}`),
 		Validate: func(arguments json.RawMessage) error {
 			if !strings.HasPrefix(string(arguments), `{"amount":`) && !strings.HasPrefix(string(arguments), `{"to":`) {
 				return errors.New("amount is missing")
@@ -46,7 +47,8 @@ func frozenForm(name string, kind agent.ToolKind, wire agent.WireForm) agent.Too
 		Name: name, Description: "Frozen.", Kind: kind, Wire: wire, NeedsApproval: agent.AlwaysAsk,
 		Invoke: func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
 			if wire == agent.WireShell {
-				return agent.ToolOutput{Failed: true, Native: json.RawMessage(`[{"stdout":"","stderr":"no <such> file","outcome":{"type":"exit","exit_code":2}}]`)}, nil
+				return agent.ToolOutput{Failed: true, Native: json.RawMessage(
+					`[{"stdout":"","stderr":"no <such> file","outcome":{"type":"exit","exit_code":2}}]`)}, nil
 			}
 			return agent.ToolOutput{Text: c.Tool + " did " + string(c.Arguments), Failed: true}, nil
 		},
@@ -63,7 +65,9 @@ func corpusDesk(script string) *agent.Agent {
 	simple := frozenTool("pay")
 	simple.NeedsApproval = agent.AlwaysAsk
 	junior := &agent.Agent{Name: "junior", Model: model("junior"), Tools: []agent.Tool{simple}}
-	clerk := &agent.Agent{Name: "clerk", Model: model("clerk"), Tools: []agent.Tool{simple, look, junior.AsTool("ask_junior", "Frozen.")}}
+	clerk := &agent.Agent{
+		Name: "clerk", Model: model("clerk"), Tools: []agent.Tool{simple, look, junior.AsTool("ask_junior", "Frozen.")},
+	}
 	billing := &agent.Agent{Name: "billing", Model: model("desk"), Tools: []agent.Tool{pay}}
 	if script == "v2-nested-handoff" || script == "v2-nested-copies" {
 		billing.Model = model("clerk")
@@ -76,12 +80,13 @@ func corpusDesk(script string) *agent.Agent {
 	propose.Proposed = []string{"amount", "to"}
 	again := frozenTool("again")
 	again.NeedsApproval = agent.AlwaysAsk
-	again.InputGuardrails = []agent.ToolInputGuardrail{{Name: "again", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
-		if c.AskedAgain == 0 {
-			return agent.Verdict{Action: agent.AskAgain}, nil
-		}
-		return agent.Verdict{}, nil
-	}}}
+	again.InputGuardrails = []agent.ToolInputGuardrail{{Name: "again",
+		Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+			if c.AskedAgain == 0 {
+				return agent.Verdict{Action: agent.AskAgain}, nil
+			}
+			return agent.Verdict{}, nil
+		}}}
 	review := frozenTool("review")
 	review.NeedsApproval, review.Audit = agent.AlwaysAsk, true
 	deploy := frozenTool("deploy")
@@ -97,7 +102,9 @@ func corpusDesk(script string) *agent.Agent {
 			frozenForm("sql", agent.KindCustom, agent.WireCustom),
 			propose,
 		},
-		Handoffs: []agent.Handoff{{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: agent.DropToolItems}},
+		Handoffs: []agent.Handoff{
+			{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: agent.DropToolItems},
+		},
 	}
 	switch script {
 	case "v2-nested-copies":
@@ -105,13 +112,15 @@ func corpusDesk(script string) *agent.Agent {
 	case "v3-left-out":
 		desk.Shorten, clerk.Shorten = keepTwo, keepTwo
 	case "v2-nested-answer":
-		clerk.OutputGuardrails = []agent.OutputGuardrail{{Name: "down", Check: func(ctx context.Context, _ *agent.Agent, _ string) (agent.Verdict, error) {
-			return agent.Verdict{}, isDown(ctx)
-		}}}
+		clerk.OutputGuardrails = []agent.OutputGuardrail{{Name: "down",
+			Check: func(ctx context.Context, _ *agent.Agent, _ string) (agent.Verdict, error) {
+				return agent.Verdict{}, isDown(ctx)
+			}}}
 	case "v2-nested-final":
-		desk.Tools[7].OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "down", Check: func(ctx context.Context, _ *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
-			return agent.Verdict{}, isDown(ctx)
-		}}}
+		desk.Tools[7].OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "down",
+			Check: func(ctx context.Context, _ *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
+				return agent.Verdict{}, isDown(ctx)
+			}}}
 	case "v2-tool-use", "v2-turn-over", "v2-answer":
 		desk.ToolUse.StopAt = []string{"look"}
 	case "v2-conversation", "v2-chain":
@@ -201,7 +210,8 @@ var corpusScripts = map[string]script{
 	"v2-answer":          desk(calls("c1 look 1")),
 	"v3-handled":         desk(calls("c1 look 1", "c2 pay 2")),
 	"v3-left-out": {
-		"desk": {calls("c1 look 1"), calls("c2 look 2"), calls("c3 look 3"), calls("c4 ask_clerk"), scripted.Say("Done.")},
+		"desk": {calls("c1 look 1"), calls("c2 look 2"), calls("c3 look 3"),
+			calls("c4 ask_clerk"), scripted.Say("Done.")},
 		"clerk": {
 			calls("n1 look 1"), calls("n2 look 2"), calls("n3 look 3", "n4 look 4"), calls("n5 pay 5"),
 			scripted.Say("Clerk is done."),
@@ -211,11 +221,14 @@ var corpusScripts = map[string]script{
 
 // forms is a step of a call of each other form.
 var forms = scripted.Calls(
-	raw(`{"type":"mcp_list_tools","id":"scripted_0_0","server_label":"srv","tools":[{"name":"search","input_schema":{"type":"object"}}]}`),
+	raw(`{"type":"mcp_list_tools","id":"scripted_0_0","server_label":"srv",`+
+		`"tools":[{"name":"search","input_schema":{"type":"object"}}]}`),
 	raw(`{"type":"custom_tool_call","id":"scripted_0_1","call_id":"q1","name":"sql","input":"select \"1\""}`),
 	raw(`{"type":"shell_call","id":"scripted_0_2","call_id":"s1","action":{"commands":["ls"],"timeout_ms":null}}`),
-	raw(`{"type":"apply_patch_call","id":"scripted_0_3","call_id":"p1","operation":{"type":"delete_file","path":"a.txt"}}`),
-	raw(`{"type":"mcp_approval_request","id":"scripted_0_4","server_label":"srv","name":"search","arguments":"{\"q\":1}"}`),
+	raw(`{"type":"apply_patch_call","id":"scripted_0_3","call_id":"p1",`+
+		`"operation":{"type":"delete_file","path":"a.txt"}}`),
+	raw(`{"type":"mcp_approval_request","id":"scripted_0_4","server_label":"srv","name":"search",`+
+		`"arguments":"{\"q\":1}"}`),
 )
 
 func raw(text string) agent.Item {

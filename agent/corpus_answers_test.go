@@ -22,9 +22,10 @@ var answerStates = map[string]makeState{
 		return failing(t, a, r)
 	},
 	"v3-guardrails": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
-		a.InputGuardrails = []agent.InputGuardrail{{Name: "polite", Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
-			return agent.Verdict{Message: "very <polite>"}, nil
-		}}}
+		a.InputGuardrails = []agent.InputGuardrail{{Name: "polite",
+			Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+				return agent.Verdict{Message: "very <polite>"}, nil
+			}}}
 		s := begin(t, a, r)
 		approve(t, s, "c1", agent.ApproveOptions{})
 		return resumed(t, a, r, s)
@@ -65,7 +66,8 @@ var answerScripts = map[string]script{
 	"v3-guardrails":     desk(calls("c1 again 1")),
 	"v3-program":        desk(calls("c1 pay 1")),
 	"v3-answers": {
-		"desk":  {calls("c1 pay 1", "c2 pay 2", "c3 again 3", "c4 ask_clerk"), calls("c5 fill 5"), scripted.Say("Done.")},
+		"desk": {calls("c1 pay 1", "c2 pay 2", "c3 again 3", "c4 ask_clerk"),
+			calls("c5 fill 5"), scripted.Say("Done.")},
 		"clerk": {calls("n1 pay 1"), calls("n2 pay 2"), scripted.Say("Clerk is done.")},
 	},
 	"v3-inner":   nested,

@@ -141,9 +141,10 @@ var agentStates = map[string]makeState{
 		return s
 	},
 	"v2-answer": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
-		a.OutputGuardrails = []agent.OutputGuardrail{{Name: "down", Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-			return agent.Verdict{}, errors.New("out of order")
-		}}}
+		a.OutputGuardrails = []agent.OutputGuardrail{{Name: "down",
+			Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
+				return agent.Verdict{}, errors.New("out of order")
+			}}}
 		return failing(t, a, r)
 	},
 	"v3-left-out": begin,

@@ -28,7 +28,8 @@ func corpusAgent() *agent.Agent {
 	tool := func(name string) agent.Tool {
 		return agent.Tool{
 			Name: name, Description: "Frozen.", Version: "1", Attributes: []string{"frozen"},
-			Parameters: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"}},"required":["amount"],"additionalProperties":false}`),
+			Parameters: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"}},` +
+				`"required":["amount"],"additionalProperties":false}`),
 			Validate: func(arguments json.RawMessage) error {
 				if !strings.HasPrefix(string(arguments), `{"amount":`) {
 					return errors.New("amount is missing")

@@ -41,16 +41,18 @@ var crashPlots = map[string]plot{
 	"handoff with a filter": {
 		answers: map[string]string{"c1": "approve", "c3": "approve", "n2": "approve"},
 		graph: func(w *world) *agent.Agent {
-			script := []scripted.Step{calls("c1 ask 1", "c2 to_billing", "c0 free 9"), calls("c3 ask 2", "c4 nested"), tell()}
+			script := []scripted.Step{calls("c1 ask 1", "c2 to_billing", "c0 free 9"),
+				calls("c3 ask 2", "c4 nested"), tell()}
 			last := w.actor("last", scripted.Say("unused"), calls("n2 ask 3"), tell())
 			first := w.actor("first", calls("n1 to_last"))
 			first.Handoffs = []agent.Handoff{{Agent: last, Name: "to_last"}}
 			billing := w.actor("billing", script...)
 			billing.Tools = append(billing.Tools, first.AsTool("nested", ""))
 			ops := w.actor("ops", script...)
-			ops.Handoffs = []agent.Handoff{{Agent: billing, Name: "to_billing", Filter: func(items []agent.Item) []agent.Item {
-				return slices.DeleteFunc(items, func(it agent.Item) bool { return it.CallID == "c2" })
-			}}}
+			ops.Handoffs = []agent.Handoff{{Agent: billing, Name: "to_billing",
+				Filter: func(items []agent.Item) []agent.Item {
+					return slices.DeleteFunc(items, func(it agent.Item) bool { return it.CallID == "c2" })
+				}}}
 			return ops
 		},
 	},
@@ -59,9 +61,10 @@ var crashPlots = map[string]plot{
 		graph: func(w *world) *agent.Agent {
 			ops := w.actor("ops", calls("c1 ask 1", "c2 ask 2", "c3 free 3"), scripted.Say("never reached"))
 			ops.ToolUse.StopOnFirst = true
-			ops.OutputGuardrails = []agent.OutputGuardrail{{Name: "any", Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-				return agent.Verdict{}, nil
-			}}}
+			ops.OutputGuardrails = []agent.OutputGuardrail{{Name: "any",
+				Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
+					return agent.Verdict{}, nil
+				}}}
 			return ops
 		},
 	},
@@ -75,8 +78,9 @@ var crashPlots = map[string]plot{
 			return ops
 		},
 	},
-	// One call at a time: a process that dies while another call has begun, between a guardrail's verdict and its record, leaves
-	// a call of which only the journal could tell whether it began. It then ends as not carried out instead of being asked again.
+	// One call at a time: a process that dies while another call has begun, between a guardrail's verdict and its
+	// record, leaves a call of which only the journal could tell whether it began. It then ends as not carried out
+	// instead of being asked again.
 	"guardrails around calls": {
 		answers: map[string]string{"c1": "approve", "c2": "approve", "c3": "approve"}, alone: true,
 		graph: func(w *world) *agent.Agent {
@@ -89,19 +93,21 @@ var crashPlots = map[string]plot{
 					}
 					return agent.Verdict{}, nil
 				}},
-				{Name: "not that", BeforeApproval: true, Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
-					if c.ID == "c2" {
-						return agent.Verdict{Action: agent.Replace, Message: "not that"}, nil
+				{Name: "not that", BeforeApproval: true,
+					Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+						if c.ID == "c2" {
+							return agent.Verdict{Action: agent.Replace, Message: "not that"}, nil
+						}
+						return agent.Verdict{}, nil
+					}},
+			}
+			ask.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "shorter",
+				Check: func(_ context.Context, c *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
+					if c.ID == "c3" {
+						return agent.Verdict{Action: agent.Replace, Message: "withheld"}, nil
 					}
 					return agent.Verdict{}, nil
-				}},
-			}
-			ask.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "shorter", Check: func(_ context.Context, c *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
-				if c.ID == "c3" {
-					return agent.Verdict{Action: agent.Replace, Message: "withheld"}, nil
-				}
-				return agent.Verdict{}, nil
-			}}}
+				}}}
 			return ops
 		},
 	},

@@ -61,7 +61,8 @@ func repeats(t *testing.T, journal forgets) bool {
 			w := &world{
 				crashes: []int{first, second}, forgets: journal,
 				plot: plot{saves: true, answers: map[string]string{"c1": "approve"}, steps: []scripted.Step{
-					scripted.Calls(scripted.Call("c1", "ask", `{"amount":1}`), scripted.Call("c2", "free", `{"amount":2}`)),
+					scripted.Calls(scripted.Call("c1", "ask", `{"amount":1}`),
+						scripted.Call("c2", "free", `{"amount":2}`)),
 					scripted.Say("Done."),
 				}},
 			}
@@ -88,7 +89,9 @@ type plot struct {
 }
 
 func drawPlot(t *rapid.T) plot {
-	s := plot{answers: make(map[string]string), hold: rapid.Bool().Draw(t, "hold"), saves: rapid.Bool().Draw(t, "saves")}
+	s := plot{
+		answers: make(map[string]string), hold: rapid.Bool().Draw(t, "hold"), saves: rapid.Bool().Draw(t, "saves"),
+	}
 	verdicts := []string{"approve", "reject"}
 	if !s.hold {
 		verdicts = append(verdicts, "approve always", "reject always")
@@ -98,7 +101,9 @@ func drawPlot(t *rapid.T) plot {
 		for n := range rapid.IntRange(1, 4).Draw(t, "calls") {
 			id := fmt.Sprintf("c%d_%d", turn, n)
 			tool := rapid.SampledFrom([]string{"free", "idem", "ask", "dyn", "nope"}).Draw(t, "tool")
-			arguments := rapid.SampledFrom([]string{`{"amount":1}`, `{"amount":200}`, `{"amount":"x"}`, `{"amount":1,"amount":2}`}).Draw(t, "arguments")
+			arguments := rapid.SampledFrom(
+				[]string{`{"amount":1}`, `{"amount":200}`, `{"amount":"x"}`, `{"amount":1,"amount":2}`}).Draw(t,
+				"arguments")
 			items = append(items, scripted.Call(id, tool, arguments))
 			s.answers[id] = rapid.SampledFrom(verdicts).Draw(t, "verdict")
 		}

@@ -16,7 +16,8 @@ func (d *dialogue) onError(how string) func(context.Context, *agent.Failure) (*a
 	}
 	return func(_ context.Context, f *agent.Failure) (*agent.Fallback, error) {
 		d.note(fmt.Sprintf(
-			"failure %s of %s, answer %q, %d items, run %s", name(f.Err), f.Agent.Name, f.Answer, len(f.Items), f.Run.ID,
+			"failure %s of %s, answer %q, %d items, run %s", name(f.Err), f.Agent.Name,
+			f.Answer, len(f.Items), f.Run.ID,
 		))
 		switch how {
 		case "decline":

@@ -39,7 +39,8 @@ func (d *dialogue) command(w []string) []string {
 	case "resume":
 		return d.result(d.runner.Resume(d.context(), d.agent, d.state, d.options))
 	case "stream": // stream TEXT [break-after=N]
-		return d.stream(d.runner.Stream(d.t.Context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options), w[2:])
+		return d.stream(
+			d.runner.Stream(d.t.Context(), d.agent, []agent.Item{agent.UserMessage(w[1])}, d.options), w[2:])
 	case "stream-resume":
 		return d.stream(d.runner.StreamResume(d.t.Context(), d.agent, d.state, d.options), w[1:])
 	case "approve": // approve ID [always] [output=TEXT] [arguments=JSON] [input=JSON] [stale]
@@ -52,7 +53,9 @@ func (d *dialogue) command(w []string) []string {
 		return d.inside()
 	case "data": // data [JSON]: RunContext.Data of the state, or from now on
 		if len(w) > 1 {
-			d.options.Context = &agent.RunContext{ID: d.options.Context.ID, Value: d.options.Context.Value, Data: json.RawMessage(w[1])}
+			d.options.Context = &agent.RunContext{
+				ID: d.options.Context.ID, Value: d.options.Context.Value, Data: json.RawMessage(w[1]),
+			}
 			return nil
 		}
 		return []string{"data " + string(d.state.Data())}
@@ -92,7 +95,8 @@ func (d *dialogue) command(w []string) []string {
 	case "clear-input":
 		d.state.ClearPendingInput()
 	case "who":
-		return []string{d.state.Agent() + ", turn " + strconv.Itoa(d.state.Turn()) + ", requests " + strconv.FormatInt(d.state.Usage().Requests, 10)}
+		return []string{d.state.Agent() + ", turn " + strconv.Itoa(d.state.Turn()) + ", requests " +
+			strconv.FormatInt(d.state.Usage().Requests, 10)}
 	case "usage":
 		return []string{fmt.Sprintf("%+v", d.state.Usage())}
 	case "drop": // drop TOOL
@@ -208,7 +212,9 @@ func describeEvent(e agent.Event) string {
 }
 
 func (d *dialogue) details(in agent.Interruption) []string {
-	lines := []string{fmt.Sprintf("%s %s of %s, path %s, turn %d", in.Kind, in.Call.Tool, in.Call.Agent, strings.Join(in.Call.Path, "/"), in.Call.Turn)}
+	lines := []string{fmt.Sprintf(
+		"%s %s of %s, path %s, turn %d", in.Kind, in.Call.Tool, in.Call.Agent,
+		strings.Join(in.Call.Path, "/"), in.Call.Turn)}
 	lines = append(lines, fmt.Sprintf("kind %s, arguments %s", in.Call.Kind, in.Call.Arguments))
 	if in.Original != nil {
 		lines = append(lines, fmt.Sprintf("originally %s", in.Original))
@@ -306,7 +312,8 @@ func (d *dialogue) reject(w []string) []string {
 func (d *dialogue) answers() []string {
 	var lines []string
 	for _, a := range d.state.Answers() {
-		line := fmt.Sprintf("answer %s %s of %s %s %s approved=%v", a.Question, a.Kind, a.Agent, a.Tool, a.Arguments, a.Approved)
+		line := fmt.Sprintf(
+			"answer %s %s of %s %s %s approved=%v", a.Question, a.Kind, a.Agent, a.Tool, a.Arguments, a.Approved)
 		for i, is := range []bool{a.Always, a.Standing, a.Program, a.Edited, a.Open} {
 			if is {
 				line += " " + []string{"always", "standing", "program", "edited", "open"}[i]
@@ -333,8 +340,9 @@ func (d *dialogue) inside() []string {
 func (d *dialogue) verdicts() []string {
 	var lines []string
 	for _, r := range d.state.GuardrailResults() {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s of %s %s %s", r.Stage, r.Guardrail, r.Agent, r.Tool, r.CallID))+
-			fmt.Sprintf(": %s %q", r.Verdict.Action, r.Verdict.Message))
+		lines = append(lines,
+			strings.TrimSpace(fmt.Sprintf("%s %s of %s %s %s", r.Stage, r.Guardrail, r.Agent, r.Tool, r.CallID))+
+				fmt.Sprintf(": %s %q", r.Verdict.Action, r.Verdict.Message))
 	}
 	return lines
 }

@@ -12,8 +12,9 @@ import (
 
 // setup carries out a line of the set-up; play may use the same words later, to change things between two steps.
 //
-//	agent NAME [nested]         the following lines are about this agent. Its model plays the files "model@NAME …" if there
-//	                            are any, else the script of the first agent, which a conversation shares across handoffs
+//	agent NAME [nested]         the following lines are about this agent. Its model plays the files "model@NAME …" if
+//	                            there are any, else the script of the first agent, which a conversation shares across
+//	                            handoffs
 //	tool NAME [options]         adds or replaces a tool; see dialogue.tool
 //	tool-without-arguments NAME one that always asks
 //	as-tool AGENT [name=N] [turns=N] [options]   adds an agent as a tool
@@ -54,9 +55,11 @@ func (d *dialogue) setup(w []string) {
 	case "toolset":
 		d.toolset(w[1], w[2:])
 	case "input-guardrail":
-		d.current.InputGuardrails = append(d.current.InputGuardrails, agent.InputGuardrail{Name: w[1], Check: d.inputGuardrail(w[1], w[2])})
+		d.current.InputGuardrails = append(d.current.InputGuardrails,
+			agent.InputGuardrail{Name: w[1], Check: d.inputGuardrail(w[1], w[2])})
 	case "output-guardrail":
-		d.current.OutputGuardrails = append(d.current.OutputGuardrails, agent.OutputGuardrail{Name: w[1], Check: d.outputGuardrail(w[1], w[2])})
+		d.current.OutputGuardrails = append(d.current.OutputGuardrails,
+			agent.OutputGuardrail{Name: w[1], Check: d.outputGuardrail(w[1], w[2])})
 	case "tool-use":
 		d.current.ToolUse = d.toolUse(w[1])
 	case "choice":
@@ -206,13 +209,17 @@ func (d *dialogue) verdict(name, what, text string) (agent.Verdict, error) {
 	return agent.Verdict{Action: agent.VerdictAction(what)}, nil
 }
 
-func (d *dialogue) inputGuardrail(name, what string) func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+func (d *dialogue) inputGuardrail(
+	name, what string,
+) func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
 	return func(_ context.Context, _ *agent.Agent, input []agent.Item) (agent.Verdict, error) {
 		return d.verdict(name, what, describe(input))
 	}
 }
 
-func (d *dialogue) outputGuardrail(name, what string) func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
+func (d *dialogue) outputGuardrail(
+	name, what string,
+) func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
 	return func(_ context.Context, _ *agent.Agent, answer string) (agent.Verdict, error) {
 		return d.verdict(name, what, answer)
 	}
@@ -290,7 +297,9 @@ func (d *dialogue) toolset(name string, tools []string) {
 	for _, tool := range tools {
 		d.drop(tool)
 	}
-	d.current.Toolsets = append(slices.DeleteFunc(slices.Clone(d.current.Toolsets), func(s agent.Toolset) bool { return s.Name() == name }), set)
+	d.current.Toolsets = append(slices.DeleteFunc(slices.Clone(d.current.Toolsets), func(s agent.Toolset) bool {
+		return s.Name() == name
+	}), set)
 	d.sets[name] = set
 }
 

@@ -19,8 +19,8 @@ type amountArgs struct {
 
 // tool adds or replaces a tool. It takes {"amount": number, "to": string} unless it has another form.
 //
-//	gates    ask, ask-over-100, ask-if=TEXT, gate-error, gate-panic, gate-never, gate-rejects=ID, gate-approves=ID; audit;
-//	         program=approve|reject|reject-silently|wait|error|panic
+//	gates    ask, ask-over-100, ask-if=TEXT, gate-error, gate-panic, gate-never, gate-rejects=ID, gate-approves=ID;
+//	         audit; program=approve|reject|reject-silently|wait|error|panic
 //	doing    fails, fatal, panics, unsure-once, moves-world (on from what it is)
 //	forms    custom, shell, native (a shell that answers in its own form), patch, hosted, search; external;
 //	         input=FIELD, propose=FIELD
@@ -75,7 +75,8 @@ func (d *dialogue) form(tool *agent.Tool, options []string) {
 			}
 			out := agent.ToolOutput{Text: tool.Name + " did it"}
 			if slices.Contains(options, "native") {
-				out.Native = json.RawMessage(`[{"stdout":"a\n","stderr":"b","outcome":{"type":"exit","exit_code":3}},{"stdout":"","stderr":"","outcome":{"type":"timeout"}}]`)
+				out.Native = json.RawMessage(`[{"stdout":"a\n","stderr":"b","outcome":{"type":"exit","exit_code":3}},` +
+					`{"stdout":"","stderr":"","outcome":{"type":"timeout"}}]`)
 			}
 			return out, nil
 		}
@@ -95,7 +96,8 @@ func (d *dialogue) form(tool *agent.Tool, options []string) {
 			other(agent.KindApplyPatch, agent.WireApplyPatch)
 		case "hosted":
 			other(agent.KindHostedMCP, agent.WireHosted)
-			hosted(`{"type":"mcp","server_label":"` + tool.Name + `","server_url":"https://example.com","require_approval":"always"}`)
+			hosted(`{"type":"mcp","server_label":"` + tool.Name + `","server_url":"https://example.com",` +
+				`"require_approval":"always"}`)
 		case "search":
 			other(agent.KindWebSearch, agent.WireHosted)
 			hosted(`{"type":"web_search"}`)
@@ -127,7 +129,8 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	case "gate-panic":
 		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) { panic("gate broke") })
 	case "ask-if":
-		tool.NeedsApproval = gate(func(c *agent.ToolCall) (bool, error) { return strings.Contains(string(c.Arguments), value), nil })
+		tool.NeedsApproval = gate(
+			func(c *agent.ToolCall) (bool, error) { return strings.Contains(string(c.Arguments), value), nil })
 	case "gate-rejects", "gate-approves": // records a standing decision while it is asked, and says the opposite
 		tool.NeedsApproval = gate(func(*agent.ToolCall) (bool, error) {
 			if key == "gate-rejects" {
@@ -173,7 +176,9 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	case "bind":
 		tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{d.world}, nil }
 	case "bind-error":
-		tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return nil, errors.New("no such file") }
+		tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) {
+			return nil, errors.New("no such file")
+		}
 	case "before", "guard", "guard-again-once":
 		tool.InputGuardrails = append(tool.InputGuardrails, agent.ToolInputGuardrail{
 			Name: o, BeforeApproval: key == "before",
@@ -195,7 +200,8 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 				return d.toolVerdict(o, value)
 			},
 		})
-	case "fails", "fatal", "panics", "unsure-once", "moves-world", "custom", "shell", "native", "patch", "hosted", "search", "external":
+	case "fails", "fatal",
+		"panics", "unsure-once", "moves-world", "custom", "shell", "native", "patch", "hosted", "search", "external":
 	default:
 		d.t.Fatalf("unknown tool option %q", o)
 	}
@@ -229,5 +235,6 @@ func (d *dialogue) program(name, what string) func(context.Context, *agent.Inter
 }
 
 func (d *dialogue) drop(name string) {
-	d.current.Tools = slices.DeleteFunc(slices.Clone(d.current.Tools), func(t agent.Tool) bool { return t.Name == name })
+	d.current.Tools = slices.DeleteFunc(
+		slices.Clone(d.current.Tools), func(t agent.Tool) bool { return t.Name == name })
 }

@@ -67,7 +67,9 @@ func (m *recordedModel) Respond(ctx context.Context, req *agent.ModelRequest) (*
 	return m.a.Model.Respond(ctx, req)
 }
 
-func (m *recordedModel) RespondStream(ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool) (*agent.ModelResponse, error) {
+func (m *recordedModel) RespondStream(
+	ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool,
+) (*agent.ModelResponse, error) {
 	m.note(req)
 	return m.a.Model.(*scripted.Model).RespondStream(ctx, req, emit)
 }

@@ -18,8 +18,8 @@ import (
 //	"countersign.tool/2", the same, wire form, hosted description, number of fields, fields…, external
 //	"countersign.tool/3", the same, number of proposed fields, proposed fields…
 //
-// Each tool has the first form that holds everything it has. The definition of a call of a hosted MCP server's tool also
-// holds that tool as the server listed it:
+// Each tool has the first form that holds everything it has. The definition of a call of a hosted MCP server's tool
+// also holds that tool as the server listed it:
 //
 //	"countersign.hosted/1", definition digest of the server, name of the tool, its listed description
 //

@@ -28,7 +28,10 @@ func TestRetryInAChangedWorld(t *testing.T) {
 			return agent.ToolOutput{Text: "pushed"}, nil
 		},
 	}
-	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(scripted.Call("c1", "push", `{}`)), scripted.Say("Done."))}
+	a := &agent.Agent{
+		Name: "ops", Tools: []agent.Tool{tool},
+		Model: scripted.New(scripted.Calls(scripted.Call("c1", "push", `{}`)), scripted.Say("Done.")),
+	}
 	r := &agent.Runner{}
 	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
@@ -45,8 +48,8 @@ func TestRetryInAChangedWorld(t *testing.T) {
 	}
 }
 
-// TestAnswerAfterTheOutput answers a question whose call has its output already, which waits for that of an earlier call:
-// the answer comes too late, and is not taken.
+// TestAnswerAfterTheOutput answers a question whose call has its output already, which waits for that of an earlier
+// call: the answer comes too late, and is not taken.
 func TestAnswerAfterTheOutput(t *testing.T) {
 	t.Parallel()
 	broken, pay := frozenTool("broken"), frozenTool("pay")
@@ -55,7 +58,8 @@ func TestAnswerAfterTheOutput(t *testing.T) {
 		return agent.ToolOutput{}, agent.ErrFatal
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{broken, pay}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "broken", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
+		scripted.Calls(scripted.Call("c1", "broken", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)),
+		scripted.Say("Done."))}
 	r := &agent.Runner{}
 	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
@@ -84,8 +88,8 @@ func reloaded(t *testing.T, s *agent.RunState, a *agent.Agent) *agent.RunState {
 	return again
 }
 
-// TestStoppedBeforeTheGate changes a call's arguments, and the run is stopped while it is found out what the changed call
-// depends on: the gate is asked about it all the same when the run goes on.
+// TestStoppedBeforeTheGate changes a call's arguments, and the run is stopped while it is found out what the changed
+// call depends on: the gate is asked about it all the same when the run goes on.
 func TestStoppedBeforeTheGate(t *testing.T) {
 	t.Parallel()
 	pay := frozenTool("pay")

@@ -12,12 +12,13 @@ var (
 	ErrUnknownInterruption = errors.New("unknown interruption")
 	// ErrStale is returned when what was decided is no longer what would run. Nothing has run.
 	ErrStale = errors.New("stale decision")
-	// ErrOutcomeUnknown is returned by a Journal when an earlier execution may or may not have happened. A tool wraps it
-	// when it cannot tell whether the call took effect. Either way the run interrupts with OutcomeUnknown.
+	// ErrOutcomeUnknown is returned by a Journal when an earlier execution may or may not have happened. A tool wraps
+	// it when it cannot tell whether the call took effect. Either way the run interrupts with OutcomeUnknown.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 	// ErrModelBehavior is returned when a model's response breaks the protocol, for instance a call without an id.
 	ErrModelBehavior = errors.New("model behavior")
-	// ErrRefusal is given to RunOptions.OnError when the model refuses to answer. Without one, the refusal is the answer.
+	// ErrRefusal is given to RunOptions.OnError when the model refuses to answer. Without one, the refusal is the
+	// answer.
 	ErrRefusal = errors.New("model refusal")
 	// ErrMaxTurns is returned when a run has used up its turns.
 	ErrMaxTurns = errors.New("max turns exceeded")

@@ -4,8 +4,8 @@ import "encoding/json"
 
 // Failure is why a run would end without an answer of its agent. RunOptions.OnError gets it.
 type Failure struct {
-	// Err is ErrMaxTurns, ErrRefusal, or ErrModelBehavior for an answer that is not what Agent.Output asks for, with the
-	// details in its text.
+	// Err is ErrMaxTurns, ErrRefusal, or ErrModelBehavior for an answer that is not what Agent.Output asks for, with
+	// the details in its text.
 	Err error
 	// Answer is the refusal, or the answer that does not fit. It is empty when the turns are used up.
 	Answer string

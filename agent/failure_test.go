@@ -41,11 +41,13 @@ func TestWhatApplicationsSayIsBounded(t *testing.T) {
 
 		tool := agent.NewTool("look", "", noop[struct{}])
 		endless := &agent.Agent{
-			Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(scripted.Call("c1", "look", "{}"))),
+			Name: "ops", Tools: []agent.Tool{tool},
+			Model: scripted.New(scripted.Calls(scripted.Call("c1", "look", "{}"))),
 		}
-		s := run(endless, agent.RunOptions{MaxTurns: 1, OnError: func(context.Context, *agent.Failure) (*agent.Fallback, error) {
-			return &agent.Fallback{Text: text, Unrecorded: true}, nil
-		}})
+		s := run(endless,
+			agent.RunOptions{MaxTurns: 1, OnError: func(context.Context, *agent.Failure) (*agent.Fallback, error) {
+				return &agent.Fallback{Text: text, Unrecorded: true}, nil
+			}})
 		if s.Finished() != (want == nil) {
 			t.Errorf("%d bytes: finished %v", size, s.Finished())
 		}

@@ -134,7 +134,9 @@ func (f *frame) each(fn func(*frame) error) error {
 // nest begins a conversation of the tool's agent, which answers the call.
 func (f *frame) nest(c *call, t *Tool, input []Item) (*frame, error) {
 	s, name := f.state, t.agent.Name
-	inner := &frame{state: s, number: s.frames + 1, parent: f, outer: c, entry: name, agent: name, maxTurns: t.Use.turns()}
+	inner := &frame{
+		state: s, number: s.frames + 1, parent: f, outer: c, entry: name, agent: name, maxTurns: t.Use.turns(),
+	}
 	for i := range input {
 		clean, err := cleanItem(input[i])
 		if err != nil {

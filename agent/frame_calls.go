@@ -204,7 +204,8 @@ func (f *frame) waits() bool {
 // asksWhatBecame reports whether people have still to say what became of a call, here or further inside.
 func (f *frame) asksWhatBecame() bool {
 	return f.anyCall(func(f *frame, c *call) bool {
-		return c.Question == OutcomeUnknown && c.State == callWaiting && c.Output == nil && f.ruling(c).verdict == undecided
+		return c.Question == OutcomeUnknown && c.State == callWaiting && c.Output == nil &&
+			f.ruling(c).verdict == undecided
 	})
 }
 

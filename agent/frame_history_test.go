@@ -91,7 +91,8 @@ func TestLeftOutTurnsAreWhole(t *testing.T) {
 			if diff := gocmp.Diff(want, f.visible()); diff != "" {
 				t.Fatal(diff)
 			}
-			f.items = append(f.items, Item{Type: ItemFunctionCall, CallID: "1"}, CallOutput("1", "new"), AssistantMessage("so"))
+			f.items = append(f.items, Item{Type: ItemFunctionCall, CallID: "1"},
+				CallOutput("1", "new"), AssistantMessage("so"))
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 type Verdict struct {
 	// Action is Allow when empty.
 	Action VerdictAction `json:"action,omitempty"`
-	// Message is what the model reads instead, for Replace; it says why in the error, for Trip. With the others it is kept
-	// in the result, and nothing else is made of it.
+	// Message is what the model reads instead, for Replace; it says why in the error, for Trip. With the others it is
+	// kept in the result, and nothing else is made of it.
 	Message string `json:"message,omitempty"`
 }
 
@@ -22,7 +22,8 @@ type VerdictAction string
 const (
 	// Allow goes on.
 	Allow VerdictAction = ""
-	// Replace gives the model Verdict.Message as the call's output: a call that has not run does not run. Only for tools.
+	// Replace gives the model Verdict.Message as the call's output: a call that has not run does not run. Only for
+	// tools.
 	Replace VerdictAction = "replace"
 	// AskAgain drops the decision and asks people once more. Only for ToolInputGuardrail; a call that nobody was asked
 	// about is then asked about.

@@ -20,25 +20,31 @@ func TestGuardrailResults(t *testing.T) {
 		return agent.ToolOutput{Text: "4711"}, nil
 	})
 	pay.NeedsApproval = agent.AlwaysAsk
-	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limits", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
-		return say("within")
-	}}, {Name: "silent", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) { return say("") }}}
-	pay.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "pins", Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
-		return agent.Verdict{Action: agent.Replace, Message: "hidden \xff"}, nil
-	}}}
+	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limits",
+		Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+			return say("within")
+		}}, {Name: "silent", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) { return say("") }}}
+	pay.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "pins",
+		Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
+			return agent.Verdict{Action: agent.Replace, Message: "hidden \xff"}, nil
+		}}}
 	a := &agent.Agent{
 		Name: "ops", Tools: []agent.Tool{pay},
 		Model: scripted.New(scripted.Calls(scripted.Call("c1", "pay", `{}`)), scripted.Say("Done.")),
-		InputGuardrails: []agent.InputGuardrail{{Name: "polite", Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
-			return say("very")
-		}}},
-		OutputGuardrails: []agent.OutputGuardrail{{Name: "tone", Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-			return agent.Verdict{Action: agent.Trip, Message: "rude"}, nil
-		}}},
+		InputGuardrails: []agent.InputGuardrail{{Name: "polite",
+			Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+				return say("very")
+			}}},
+		OutputGuardrails: []agent.OutputGuardrail{{Name: "tone",
+			Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
+				return agent.Verdict{Action: agent.Trip, Message: "rude"}, nil
+			}}},
 	}
 	res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
-	input := agent.GuardrailResult{Stage: agent.StageInput, Guardrail: "polite", Agent: "ops", Verdict: agent.Verdict{Message: "very"}}
+	input := agent.GuardrailResult{
+		Stage: agent.StageInput, Guardrail: "polite", Agent: "ops", Verdict: agent.Verdict{Message: "very"},
+	}
 	if diff := gocmp.Diff([]agent.GuardrailResult{input}, res.GuardrailResults); diff != "" {
 		t.Error(diff)
 	}
@@ -48,11 +54,19 @@ func TestGuardrailResults(t *testing.T) {
 	if err == nil {
 		t.Fatal("the answer was not refused")
 	}
-	call := agent.GuardrailResult{Stage: agent.StageToolInput, Guardrail: "limits", Agent: "ops", Tool: "pay", CallID: "c1", Verdict: agent.Verdict{Message: "within"}}
+	call := agent.GuardrailResult{
+		Stage: agent.StageToolInput, Guardrail: "limits", Agent: "ops", Tool: "pay", CallID: "c1",
+		Verdict: agent.Verdict{Message: "within"},
+	}
 	silent, pins := call, call
 	silent.Guardrail, silent.Verdict = "silent", agent.Verdict{}
-	pins.Stage, pins.Guardrail, pins.Verdict = agent.StageToolOutput, "pins", agent.Verdict{Action: agent.Replace, Message: "hidden \uFFFD"}
-	tone := agent.GuardrailResult{Stage: agent.StageOutput, Guardrail: "tone", Agent: "ops", Verdict: agent.Verdict{Action: agent.Trip, Message: "rude"}}
+	pins.Stage, pins.Guardrail, pins.Verdict = agent.StageToolOutput, "pins", agent.Verdict{
+		Action: agent.Replace, Message: "hidden \uFFFD",
+	}
+	tone := agent.GuardrailResult{
+		Stage: agent.StageOutput, Guardrail: "tone", Agent: "ops",
+		Verdict: agent.Verdict{Action: agent.Trip, Message: "rude"},
+	}
 	if diff := gocmp.Diff([]agent.GuardrailResult{call, silent, pins, tone}, res.GuardrailResults); diff != "" {
 		t.Error(diff)
 	}
@@ -70,15 +84,17 @@ func TestGuardrailResultsAreBounded(t *testing.T) {
 	a.Model = scripted.New(scripted.Say("Done."))
 	a.InputGuardrails = make([]agent.InputGuardrail, 130)
 	for i := range a.InputGuardrails {
-		a.InputGuardrails[i] = agent.InputGuardrail{Name: "g", Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
-			n++
-			return agent.Verdict{Message: fmt.Sprint(n)}, nil
-		}}
+		a.InputGuardrails[i] = agent.InputGuardrail{Name: "g",
+			Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+				n++
+				return agent.Verdict{Message: fmt.Sprint(n)}, nil
+			}}
 	}
 	res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
 	kept := reloaded(t, res.State, a).GuardrailResults()
-	if len(res.GuardrailResults) != 130 || len(kept) != 100 || kept[0].Verdict.Message != "31" || kept[99].Verdict.Message != "130" {
+	if len(res.GuardrailResults) != 130 || len(kept) != 100 || kept[0].Verdict.Message != "31" ||
+		kept[99].Verdict.Message != "130" {
 		t.Errorf("%d results, %d kept, from %v", len(res.GuardrailResults), len(kept), kept[:min(1, len(kept))])
 	}
 }

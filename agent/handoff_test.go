@@ -8,13 +8,14 @@ import (
 	"countersign/agent/scripted"
 )
 
-// TestHandoffAfterItsFilterFailed goes on where a filter failed: the conversation is handed over then, and nobody was told
-// before that it is.
+// TestHandoffAfterItsFilterFailed goes on where a filter failed: the conversation is handed over then, and nobody was
+// told before that it is.
 func TestHandoffAfterItsFilterFailed(t *testing.T) {
 	t.Parallel()
 	fails := true
 	billing := &agent.Agent{Name: "billing", Model: scripted.New(scripted.Say("unused"), scripted.Say("Billing here."))}
-	ops := &agent.Agent{Name: "ops", Model: scripted.New(scripted.Calls(scripted.Call("c1", "transfer_to_billing", `{}`)), scripted.Say("Ops here.")),
+	ops := &agent.Agent{Name: "ops", Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "transfer_to_billing", `{}`)), scripted.Say("Ops here.")),
 		Handoffs: []agent.Handoff{{Agent: billing, Filter: func(items []agent.Item) []agent.Item {
 			if fails {
 				panic("not today")

@@ -14,8 +14,8 @@ type History struct {
 	// LeftOut counts the turns that were left out before.
 	LeftOut int
 	// Note is what the model reads in place of everything that was left out so far, as a message of the developer. A
-	// Shorten that leaves out more may replace it, for instance by a summary; if it does not, the note says how many turns
-	// were left out. It has 1 MiB at most.
+	// Shorten that leaves out more may replace it, for instance by a summary; if it does not, the note says how many
+	// turns were left out. It has 1 MiB at most.
 	Note string
 }
 
@@ -26,7 +26,8 @@ type HistoryTurn struct {
 	Items []Item // not to be modified
 	// Tokens estimates what the turn costs: a quarter of the bytes that its items are sent as.
 	Tokens int
-	// Asked says that the turn holds a message of what the conversation is about now: of the run's input, or added to it.
+	// Asked says that the turn holds a message of what the conversation is about now: of the run's input, or added to
+	// it.
 	Asked bool
 	// LeaveOut is set by Agent.Shorten.
 	LeaveOut bool

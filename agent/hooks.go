@@ -12,8 +12,8 @@ type Hooks struct {
 	// ModelStart and ModelEnd surround a model call that succeeds; ModelEnd is not called for one that fails.
 	ModelStart func(ctx context.Context, a *Agent, req *ModelRequest)
 	ModelEnd   func(ctx context.Context, a *Agent, resp *ModelResponse)
-	// ToolStart and ToolEnd surround real execution only: not rejections, and not the wait for people. An agent used as a
-	// tool starts once and ends once, however often it waited.
+	// ToolStart and ToolEnd surround real execution only: not rejections, and not the wait for people. An agent used as
+	// a tool starts once and ends once, however often it waited.
 	ToolStart func(ctx context.Context, call *ToolCall)
 	ToolEnd   func(ctx context.Context, call *ToolCall, out ToolOutput)
 	// Handoff is called when another agent has taken over.

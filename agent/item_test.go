@@ -17,18 +17,30 @@ func TestParseItem(t *testing.T) {
 		why, raw string
 		want     agent.Item
 	}{
-		{"a message of parts", `{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","annotations":[{"text":"not this"}],"text":"Hello, "},{"type":"output_text","text":"you \u20ac"},{"type":"refusal","refusal":"!"}]}`,
+		{"a message of parts", `{"id":"msg_1","type":"message","role":"assistant","status":"completed",` +
+			`"content":[{"type":"output_text","annotations":[{"text":"not this"}],"text":"Hello, "},` +
+			`{"type":"output_text","text":"you \u20ac"},{"type":"refusal","refusal":"!"}]}`,
 			agent.Item{Type: agent.ItemMessage, ID: "msg_1", Role: agent.RoleAssistant, Text: "Hello, you €!"}},
-		{"a message without a type", `{"role":"user","content":"hi"}`, agent.Item{Type: agent.ItemMessage, Role: agent.RoleUser, Text: "hi"}},
-		{"a call", `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"pay","arguments":"{\"a\":\"\\u00e9\"}","status":"completed"}`,
-			agent.Item{Type: agent.ItemFunctionCall, ID: "fc_1", CallID: "call_1", Name: "pay", Arguments: `{"a":"\u00e9"}`}},
-		{"an output", `{"type":"function_call_output","call_id":"call_1","output":"ok"}`, agent.Item{Type: agent.ItemFunctionCallOutput, CallID: "call_1", Output: "ok"}},
-		{"an output of parts", `{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"o"},{"type":"input_image","image_url":"x"},{"type":"input_text","text":"k"}]}`,
+		{"a message without a type", `{"role":"user","content":"hi"}`,
+			agent.Item{Type: agent.ItemMessage, Role: agent.RoleUser, Text: "hi"}},
+		{"a call", `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"pay",` +
+			`"arguments":"{\"a\":\"\\u00e9\"}","status":"completed"}`,
+			agent.Item{
+				Type: agent.ItemFunctionCall, ID: "fc_1", CallID: "call_1", Name: "pay", Arguments: `{"a":"\u00e9"}`,
+			}},
+		{"an output", `{"type":"function_call_output","call_id":"call_1","output":"ok"}`,
 			agent.Item{Type: agent.ItemFunctionCallOutput, CallID: "call_1", Output: "ok"}},
-		{"reasoning", `{"type":"reasoning","id":"rs_1","encrypted_content":"xyz","summary":[{"type":"summary_text","text":"think"}]}`,
+		{"an output of parts", `{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text",` +
+			`"text":"o"},{"type":"input_image","image_url":"x"},{"type":"input_text","text":"k"}]}`,
+			agent.Item{Type: agent.ItemFunctionCallOutput, CallID: "call_1", Output: "ok"}},
+		{"reasoning", `{"type":"reasoning","id":"rs_1","encrypted_content":"xyz",` +
+			`"summary":[{"type":"summary_text","text":"think"}]}`,
 			agent.Item{Type: agent.ItemReasoning, ID: "rs_1", Text: "think"}},
-		{"an unknown kind", ` {"type":"web_search_call","id":"ws_1","name":"x","call_id":"y","output":"z","arguments":"{}"} `, agent.Item{Type: "web_search_call", ID: "ws_1"}},
-		{"fields of other types than usual", `{"type":"message","role":7,"content":null,"id":{}}`, agent.Item{Type: agent.ItemMessage}},
+		{"an unknown kind",
+			` {"type":"web_search_call","id":"ws_1","name":"x","call_id":"y","output":"z","arguments":"{}"} `,
+			agent.Item{Type: "web_search_call", ID: "ws_1"}},
+		{"fields of other types than usual", `{"type":"message","role":7,"content":null,"id":{}}`,
+			agent.Item{Type: agent.ItemMessage}},
 	} {
 		got, err := agent.ParseItem(json.RawMessage(tt.raw))
 		tt.want.Raw = json.RawMessage(strings.TrimSpace(tt.raw))
@@ -36,7 +48,8 @@ func TestParseItem(t *testing.T) {
 			t.Errorf("%s: %v\n%s", tt.why, err, diff)
 		}
 	}
-	for _, raw := range []string{``, `5`, `[]`, `{}`, `{"id":"x"}`, `{"type":"message"`, `{"type":"message"} x`, `{"type":""}`, strings.Repeat(`{"a":`, 600)} {
+	for _, raw := range []string{``, `5`, `[]`, `{}`, `{"id":"x"}`, `{"type":"message"`, `{"type":"message"} x`,
+		`{"type":""}`, strings.Repeat(`{"a":`, 600)} {
 		if it, err := agent.ParseItem(json.RawMessage(raw)); err == nil {
 			t.Errorf("%q was read as %+v", raw, it)
 		}
@@ -46,8 +59,11 @@ func TestParseItem(t *testing.T) {
 // What the model wrote stays visible where it is judged, and is replaced where it is only shown.
 func TestParseItemBrokenText(t *testing.T) {
 	t.Parallel()
-	it, err := agent.ParseItem(json.RawMessage("{\"type\":\"function_call\",\"call_id\":\"c\xff\",\"name\":\"n\",\"arguments\":\"\xff\\ud800\"}"))
-	if err != nil || it.CallID != "c\uFFFD" || it.Arguments != "\xff\xed\xa0\x80" || strings.Contains(string(it.Raw), "\xff") {
+	it, err := agent.ParseItem(
+		json.RawMessage(
+			"{\"type\":\"function_call\",\"call_id\":\"c\xff\",\"name\":\"n\",\"arguments\":\"\xff\\ud800\"}"))
+	if err != nil || it.CallID != "c\uFFFD" || it.Arguments != "\xff\xed\xa0\x80" ||
+		strings.Contains(string(it.Raw), "\xff") {
 		t.Errorf("got %+q, %v", it, err)
 	}
 	if _, err := agent.CanonicalArguments([]byte(`"` + it.Arguments + `"`)); err == nil {
@@ -60,7 +76,8 @@ func TestItemsComeBack(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"<b>&", "\x00\u2028\"\\", "\xff"}))
 	rapid.Check(t, func(t *rapid.T) {
 		it := agent.Item{Agent: text.Draw(t, "agent")}
-		switch it.Type = rapid.SampledFrom([]agent.ItemType{agent.ItemMessage, agent.ItemReasoning, agent.ItemFunctionCall, agent.ItemFunctionCallOutput}).Draw(t, "type"); it.Type {
+		switch it.Type = rapid.SampledFrom([]agent.ItemType{agent.ItemMessage, agent.ItemReasoning,
+			agent.ItemFunctionCall, agent.ItemFunctionCallOutput}).Draw(t, "type"); it.Type {
 		case agent.ItemMessage:
 			it.Role, it.Text = agent.RoleUser, text.Draw(t, "text")
 		case agent.ItemReasoning:
@@ -97,7 +114,9 @@ func TestItemsComeBack(t *testing.T) {
 
 func TestDigests(t *testing.T) {
 	t.Parallel()
-	base := agent.Tool{Name: "a", Description: "d", Version: "1", Parameters: json.RawMessage(`{}`), Attributes: []string{"x", "y"}}
+	base := agent.Tool{
+		Name: "a", Description: "d", Version: "1", Parameters: json.RawMessage(`{}`), Attributes: []string{"x", "y"},
+	}
 	seen := map[agent.Digest]string{base.Digest(): "base"}
 	for why, change := range map[string]func(*agent.Tool){
 		"name":                     func(t *agent.Tool) { t.Name = "b" },
@@ -131,7 +150,9 @@ func TestDigests(t *testing.T) {
 	if err != nil || back.UnmarshalText(text) != nil || back != d || d.String() != string(text) {
 		t.Errorf("got %s, %s", back, text)
 	}
-	for _, bad := range []string{"", d.String()[1:], d.String() + "00", strings.ToUpper(d.String()), "x" + d.String()[1:]} {
+	for _, bad := range []string{
+		"", d.String()[1:], d.String() + "00", strings.ToUpper(d.String()), "x" + d.String()[1:],
+	} {
 		if back.UnmarshalText([]byte(bad)) == nil {
 			t.Errorf("%q was read", bad)
 		}

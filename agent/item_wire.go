@@ -25,8 +25,8 @@ const (
 	// WireShell is shell_call and shell_call_output of the provider's own shell tool: the arguments are its action,
 	// {"commands": […], "timeout_ms": N, "max_output_length": N}.
 	WireShell WireForm = "shell"
-	// WireApplyPatch is apply_patch_call and apply_patch_call_output of the provider's own patch tool: the arguments are
-	// its operation, {"type": "create_file"|"update_file"|"delete_file", "path": P, "diff": D}.
+	// WireApplyPatch is apply_patch_call and apply_patch_call_output of the provider's own patch tool: the arguments
+	// are its operation, {"type": "create_file"|"update_file"|"delete_file", "path": P, "diff": D}.
 	WireApplyPatch WireForm = "apply_patch"
 	// WireHosted is a tool that the provider executes, described by Tool.Hosted.
 	WireHosted WireForm = "hosted"
@@ -185,7 +185,8 @@ func shellOutput(asked *Item, out ToolOutput) json.RawMessage {
 	var action struct {
 		MaxOutput json.RawMessage `json:"max_output_length"`
 	}
-	if json.Unmarshal([]byte(asked.Arguments), &action) == nil && len(action.MaxOutput) > 0 && string(action.MaxOutput) != "null" {
+	if json.Unmarshal([]byte(asked.Arguments), &action) == nil && len(action.MaxOutput) > 0 &&
+		string(action.MaxOutput) != "null" {
 		o.Raw("max_output_length", action.MaxOutput)
 	}
 	return o.End()

@@ -35,7 +35,8 @@ func TestCloseCalls(t *testing.T) {
 	want := []string{
 		`{"type":"function_call_output","call_id":"f2","output":"no result"}`,
 		`{"type":"custom_tool_call_output","call_id":"t1","output":"no result"}`,
-		`{"type":"shell_call_output","call_id":"s1","output":[{"stdout":"","stderr":"no result","outcome":{"type":"exit","exit_code":1}}],"max_output_length":10}`,
+		`{"type":"shell_call_output","call_id":"s1","output":[{"stdout":"","stderr":"no result",` +
+			`"outcome":{"type":"exit","exit_code":1}}],"max_output_length":10}`,
 		`{"type":"apply_patch_call_output","call_id":"p1","status":"failed","output":"no result"}`,
 		`{"type":"mcp_approval_response","approval_request_id":"m1","approve":false,"reason":"no result"}`,
 	}

@@ -19,7 +19,8 @@ func TestManyCallsInOneAnswer(t *testing.T) {
 		calls, runs, asks int
 		gated, refused    bool
 	}{
-		{calls: 128, runs: 128}, {calls: 129, runs: 128}, {calls: 1024, runs: 128}, {calls: 1024, asks: 128, gated: true},
+		{calls: 128, runs: 128}, {calls: 129, runs: 128}, {calls: 1024, runs: 128},
+		{calls: 1024, asks: 128, gated: true},
 		{calls: 1025, refused: true},
 	} {
 		var ran atomic.Int64

@@ -42,8 +42,9 @@ type ModelRequest struct {
 	Settings ModelSettings
 	// Output, if set, is what the final answer must look like.
 	Output *OutputSchema
-	// Conversation is the id of a conversation that the provider keeps, PreviousResponseID the response that this request
-	// goes on from. At most one of them is set. A model that cannot do this returns an error wrapping ErrConfig.
+	// Conversation is the id of a conversation that the provider keeps, PreviousResponseID the response that this
+	// request goes on from. At most one of them is set. A model that cannot do this returns an error wrapping
+	// ErrConfig.
 	Conversation       string
 	PreviousResponseID string
 	// Stored asks the provider to keep the response, so that a later request can name it.
@@ -76,7 +77,8 @@ func OutputOf[T any](name string) (*OutputSchema, error) {
 type ToolDefinition struct {
 	Name        string
 	Description string
-	Parameters  json.RawMessage // JSON Schema as written by the author of the tool; nil for other wire forms than functions
+	// JSON Schema as written by the author of the tool; nil for other wire forms than functions.
+	Parameters json.RawMessage
 	// Wire says how the provider is told about it. With WireHosted, Hosted is sent as it is.
 	Wire   WireForm
 	Hosted json.RawMessage

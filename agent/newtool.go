@@ -75,7 +75,9 @@ func outputOf(out any) ToolOutput {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(out); err != nil {
-		return ToolOutput{Text: fmt.Sprintf("The tool succeeded, but its result of type %T cannot be written as JSON.", out)}
+		return ToolOutput{
+			Text: fmt.Sprintf("The tool succeeded, but its result of type %T cannot be written as JSON.", out),
+		}
 	}
 	return ToolOutput{Text: string(bytes.TrimSuffix(text.Bytes(), []byte("\n")))}
 }

@@ -66,7 +66,8 @@ func (u *AgentUse) inputOf(call *ToolCall) ([]Item, error) {
 	}
 	var given map[string]json.RawMessage
 	var text string
-	if json.Unmarshal(call.Arguments, &given) == nil && len(given) == 1 && json.Unmarshal(given["input"], &text) == nil {
+	if json.Unmarshal(call.Arguments, &given) == nil && len(given) == 1 &&
+		json.Unmarshal(given["input"], &text) == nil {
 		return []Item{UserMessage(text)}, nil
 	}
 	return []Item{UserMessage(string(call.Arguments))}, nil

@@ -74,7 +74,8 @@ const goodOrder = `{"reason":null,"level":3,"currency":"EUR","kinds":["a"],"amou
 	`"pair":[1,2],"labels":{"k":"v"},"extra":{"any":[1]},"free":"x","number":12.5,"Untagged":"u"}`
 
 func orderTool() agent.Tool {
-	return agent.NewTool("order", "Order something.", func(_ context.Context, in order) (order, error) { return in, nil })
+	return agent.NewTool(
+		"order", "Order something.", func(_ context.Context, in order) (order, error) { return in, nil })
 }
 
 func TestNewToolSchema(t *testing.T) {
@@ -85,7 +86,8 @@ func TestNewToolSchema(t *testing.T) {
 	}
 	type nothing struct{}
 	empty := agent.NewTool("ping", "", func(context.Context, nothing) (string, error) { return "", nil })
-	if want := `{"type":"object","properties":{},"required":[],"additionalProperties":false}`; string(empty.Parameters) != want {
+	want := `{"type":"object","properties":{},"required":[],"additionalProperties":false}`
+	if string(empty.Parameters) != want {
 		t.Errorf("got %s", empty.Parameters)
 	}
 	if err := empty.Validate(json.RawMessage(`{}`)); err != nil {
@@ -119,7 +121,8 @@ func TestNewToolValidates(t *testing.T) {
 		{"an array too short", `[1,2]`, `[1]`, "must have 2 elements, not 1"},
 		{"wrong value in a map", `{"k":"v"}`, `{"k":1}`, "not number at /labels/k"},
 		{"an object where a list is wanted", `["a"]`, `{}`, "must be of type array, not object at /kinds"},
-		{"a scalar where an object is wanted", `{"street":"x","zip":null}`, `5`, "must be of type object, not number at /to"},
+		{"a scalar where an object is wanted", `{"street":"x","zip":null}`, `5`,
+			"must be of type object, not number at /to"},
 		{"anything where anything goes", `{"any":[1]}`, `null`, ""},
 	} {
 		in := strings.Replace(goodOrder, tt.old, tt.new, 1)
@@ -211,7 +214,8 @@ func TestNewToolOutputs(t *testing.T) {
 		}
 	}
 	failing := agent.NewTool("x", "", func(context.Context, struct{}) (int, error) { return 1, errors.ErrUnsupported })
-	if _, err := failing.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)}); !errors.Is(err, errors.ErrUnsupported) {
+	_, err := failing.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)})
+	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
 	cold := agent.NewTool("x", "", noop[struct{ C celsius }])
@@ -258,7 +262,8 @@ func TestNewExternalTool(t *testing.T) {
 	)}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
 	must(t, err)
-	if len(res.Interruptions) != 1 || res.Interruptions[0].Kind != agent.ExternalResult || res.Interruptions[0].Call.ID != "c2" {
+	if len(res.Interruptions) != 1 || res.Interruptions[0].Kind != agent.ExternalResult ||
+		res.Interruptions[0].Call.ID != "c2" {
 		t.Fatalf("got %+v", res.Interruptions)
 	}
 	must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{Output: &agent.ToolOutput{Text: "deployed"}}))
@@ -267,7 +272,8 @@ func TestNewExternalTool(t *testing.T) {
 		t.Errorf("got %s, %v", describe(res.NewItems), err)
 	}
 	bad := agent.NewExternalTool[chan int]("bad", "")
-	if err := (&agent.Agent{Name: "ops", Model: scripted.New(), Tools: []agent.Tool{bad}}).Check(); !errors.Is(err, agent.ErrConfig) {
+	if err := (&agent.Agent{Name: "ops", Model: scripted.New(), Tools: []agent.Tool{bad}}).Check(); !errors.Is(err,
+		agent.ErrConfig) {
 		t.Errorf("a type that cannot be described: %v", err)
 	}
 }
@@ -276,7 +282,8 @@ func TestNewExternalTool(t *testing.T) {
 func TestNewHostedTool(t *testing.T) {
 	t.Parallel()
 	search := func(description, secrets string) agent.Tool {
-		return agent.NewHostedTool(agent.KindWebSearch, "search", json.RawMessage(description), json.RawMessage(secrets))
+		return agent.NewHostedTool(
+			agent.KindWebSearch, "search", json.RawMessage(description), json.RawMessage(secrets))
 	}
 	used := search(`{"type":"web_search"}`, "")
 	used.Use.MaxTurns = 3

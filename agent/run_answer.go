@@ -78,7 +78,8 @@ func (l *loop) endTurn(ctx context.Context) error {
 	f.calls = nil
 	if end {
 		if quotedLen(answer) > maxItemsBytes-l.state.size {
-			return fmt.Errorf("%w: the answer of the tool use behavior of agent %q is too long", ErrConfig, l.agent.Name)
+			return fmt.Errorf(
+				"%w: the answer of the tool use behavior of agent %q is too long", ErrConfig, l.agent.Name)
 		}
 		answer = validText(answer)
 		f.answer = &answer

@@ -15,8 +15,8 @@ import (
 type Conversation struct {
 	// ID names a conversation of the provider.
 	ID string
-	// PreviousResponseID is the response that the run goes on from. Without an ID each request goes on from the response
-	// before it, whether there is one to begin with or not.
+	// PreviousResponseID is the response that the run goes on from. Without an ID each request goes on from the
+	// response before it, whether there is one to begin with or not.
 	PreviousResponseID string
 }
 
@@ -44,11 +44,13 @@ func (o *RunOptions) serverMark(g graph) (*serverMark, error) {
 // checkServer reports what cannot go together with a conversation that the provider keeps.
 func (o *RunOptions) checkServer(g graph) error {
 	if o.Session != nil {
-		return fmt.Errorf("%w: a Session and a conversation that the provider keeps would both remember the run", ErrConfig)
+		return fmt.Errorf(
+			"%w: a Session and a conversation that the provider keeps would both remember the run", ErrConfig)
 	}
 	for _, a := range g {
 		if len(a.OutputGuardrails) > 0 {
-			return fmt.Errorf("%w: agent %q has output guardrails, but the provider keeps its answers before they are checked",
+			return fmt.Errorf(
+				"%w: agent %q has output guardrails, but the provider keeps its answers before they are checked",
 				ErrConfig, a.Name)
 		}
 		if a.Shorten != nil {

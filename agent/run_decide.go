@@ -109,7 +109,8 @@ func decideNew(c *call, t *Tool, k knowledge) step {
 		return step{act: actLookUp}
 	case k.ruling.verdict == approved:
 		return proceed(c, t, k.ruling)
-	case t.NeedsApproval == nil && t.Wire != WireHosted: // what a provider asks about is asked, unless a gate knows better
+		// What a provider asks about is asked, unless a gate knows better.
+	case t.NeedsApproval == nil && t.Wire != WireHosted:
 		return proceed(c, t, ruling{verdict: free})
 	case t.NeedsApproval != nil && k.gate == gateUnasked:
 		return step{act: actGate}

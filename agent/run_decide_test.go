@@ -48,13 +48,16 @@ func TestDecide(t *testing.T) {
 		{"its tool is gone, and nobody needs it", waiting, nil, no, step{act: actReject}},
 		{"its tool is gone, and people know", waiting, nil, reported, step{act: actReport}},
 		{"it is not valid", fresh, &gated, knowledge{invalid: errNoArguments}, step{act: actRefuse}},
-		{"it is not valid any more, and may have begun", cleared, &gated, knowledge{ruling: yes.ruling, invalid: errNoArguments}, step{act: actRun}},
+		{"it is not valid any more, and may have begun", cleared, &gated,
+			knowledge{ruling: yes.ruling, invalid: errNoArguments}, step{act: actRun}},
 		{"it is a handoff", fresh, handoff, knowledge{}, step{act: actHandOff}},
 		{"it is a handoff now", waiting, handoff, yes, step{act: actHandOff}},
 		{"it is a handoff now, and nobody has answered", waiting, handoff, knowledge{}, step{act: actWait}},
 
 		{"no gate", fresh, &free1, knowledge{}, step{act: actRun, how: ruling{verdict: free}}},
-		{"no gate, but preconditions", fresh, with(func(t *Tool) { t.NeedsApproval, t.Preconditions = nil, emptyLookUp }), knowledge{}, step{act: actLookUp}},
+		{"no gate, but preconditions", fresh, with(func(t *Tool) {
+			t.NeedsApproval, t.Preconditions = nil, emptyLookUp
+		}), knowledge{}, step{act: actLookUp}},
 		{"fields", fresh, form, knowledge{}, step{act: actAsk, question: FieldsRequired, renew: true}},
 		{"fields that are there", call{State: callNew, Given: true}, form, knowledge{}, step{act: actGate}},
 		{"preconditions", fresh, bound, knowledge{}, step{act: actLookUp}},
@@ -62,29 +65,40 @@ func TestDecide(t *testing.T) {
 		{"a standing answer", fresh, &gated, standing, step{act: actRun, how: standing.ruling}},
 		{"a standing rejection", fresh, bound, no, step{act: actReject}},
 		{"a gate", fresh, &gated, knowledge{}, step{act: actGate}},
-		{"a gate that lets it through", fresh, &gated, knowledge{gate: gateFree}, step{act: actRun, how: ruling{verdict: free}}},
+		{"a gate that lets it through", fresh, &gated, knowledge{gate: gateFree},
+			step{act: actRun, how: ruling{verdict: free}}},
 		{"a gate that asks", fresh, &gated, knowledge{gate: gateAsks}, step{act: actAsk, question: Confirm}},
 		{"a gate that fails", fresh, &gated, knowledge{gate: gateBroken}, step{act: actAsk, question: Confirm}},
-		{"a matter of record", fresh, audit, knowledge{gate: gateAsks}, step{act: actRun, how: ruling{verdict: free, review: true}}},
-		{"a gate that fails on a matter of record", fresh, audit, knowledge{gate: gateBroken}, step{act: actRun, how: ruling{verdict: free, review: true}}},
+		{"a matter of record", fresh, audit, knowledge{gate: gateAsks},
+			step{act: actRun, how: ruling{verdict: free, review: true}}},
+		{"a gate that fails on a matter of record", fresh, audit, knowledge{gate: gateBroken},
+			step{act: actRun, how: ruling{verdict: free, review: true}}},
 		{"a guardrail before", fresh, screen, knowledge{gate: gateAsks}, step{act: actScreen}},
-		{"a guardrail before that allows", fresh, screen, knowledge{gate: gateAsks, screened: true}, step{act: actAsk, question: Confirm}},
+		{"a guardrail before that allows", fresh, screen, knowledge{gate: gateAsks, screened: true},
+			step{act: actAsk, question: Confirm}},
 		{"a program", fresh, program, knowledge{gate: gateAsks}, step{act: actProgram}},
-		{"a program that does not know", fresh, program, knowledge{gate: gateAsks, undecided: true}, step{act: actAsk, question: Confirm}},
+		{"a program that does not know", fresh, program, knowledge{gate: gateAsks, undecided: true},
+			step{act: actAsk, question: Confirm}},
 		{"what a provider asks about", fresh, hosted, knowledge{}, step{act: actAsk, question: Confirm}},
-		{"an external call without a gate", fresh, with(func(t *Tool) { t.NeedsApproval, t.External = nil, true }), knowledge{}, step{act: actAsk, question: ExternalResult, renew: true}},
+		{"an external call without a gate", fresh, with(func(t *Tool) { t.NeedsApproval, t.External = nil, true }),
+			knowledge{}, step{act: actAsk, question: ExternalResult, renew: true}},
 
 		{"nobody has answered", waiting, &gated, knowledge{}, step{act: actWait}},
 		{"approved", answered(decision{Approve: true}), &gated, yes, step{act: actRun, how: yes.ruling}},
-		{"approved, with preconditions", answered(decision{Approve: true}), bound, yes, step{act: actRun, how: yes.ruling}},
-		{"approved, to be carried out elsewhere", answered(decision{Approve: true}), external, yes, step{act: actAsk, question: ExternalResult, renew: true}},
+		{"approved, with preconditions", answered(decision{Approve: true}), bound, yes,
+			step{act: actRun, how: yes.ruling}},
+		{"approved, to be carried out elsewhere", answered(decision{Approve: true}), external, yes,
+			step{act: actAsk, question: ExternalResult, renew: true}},
 		{"changed", changed, bound, yes, step{act: actLookUp}},
 		{"changed and looked up", changed, bound, knowledge{ruling: yes.ruling, lookedUp: true}, step{act: actGate}},
-		{"changed, with a gate that asks", changed, &gated, knowledge{ruling: yes.ruling, gate: gateAsks}, step{act: actRun, how: yes.ruling}},
-		{"changed, with a gate that fails", changed, &gated, knowledge{ruling: yes.ruling, gate: gateBroken}, step{act: actAsk, question: Confirm, renew: true}},
+		{"changed, with a gate that asks", changed, &gated, knowledge{ruling: yes.ruling, gate: gateAsks},
+			step{act: actRun, how: yes.ruling}},
+		{"changed, with a gate that fails", changed, &gated, knowledge{ruling: yes.ruling, gate: gateBroken},
+			step{act: actAsk, question: Confirm, renew: true}},
 		{"filled in", filled, form, yes, step{act: actComplete}},
 		{"cleared", cleared, &gated, yes, step{act: actRun, how: yes.ruling}},
-		{"an agent at work, whose tool is rejected from now on", call{State: callCleared, Nested: &frame{}}, &gated, no, step{act: actRun, how: no.ruling}},
+		{"an agent at work, whose tool is rejected from now on", call{State: callCleared, Nested: &frame{}}, &gated, no,
+			step{act: actRun, how: no.ruling}},
 	} {
 		got := decide(&tt.call, tt.tool, tt.know)
 		if got.act != tt.want.act || got.question != tt.want.question || got.renew != tt.want.renew ||
@@ -103,7 +117,9 @@ func TestCallStates(t *testing.T) {
 	in := map[callState]func() *call{
 		callNew:     func() *call { return &call{State: callNew} },
 		callRefused: func() *call { return &call{State: callNew, Problem: "x"} },
-		callWaiting: func() *call { return &call{State: callWaiting, Question: Confirm, Decision: &decision{}, Renew: true} },
+		callWaiting: func() *call {
+			return &call{State: callWaiting, Question: Confirm, Decision: &decision{}, Renew: true}
+		},
 		callCleared: func() *call { return &call{State: callCleared, Review: true, Always: true} },
 		callDone:    func() *call { return &call{State: callDone} },
 	}
@@ -143,7 +159,8 @@ func TestMembers(t *testing.T) {
 	full := call{
 		Kind: KindFunction, Problem: "x", Definition: &Digest{}, Digest: &Digest{}, Question: Confirm, Attempt: 1,
 		Preconditions: []string{"x"}, Unbound: true, Arguments: json.RawMessage(`{}`), Given: true, AskedAgain: 1,
-		Review: true, Nested: &frame{}, Ran: true, Always: true, Renew: true, Decision: &decision{}, Output: &ToolOutput{},
+		Review: true, Nested: &frame{}, Ran: true, Always: true, Renew: true, Decision: &decision{},
+		Output: &ToolOutput{},
 	}
 	all := full.members()
 	if all != hasOutput<<1-1 {

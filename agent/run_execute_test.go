@@ -25,7 +25,9 @@ func fleet(n int, tool agent.Tool) *agent.Agent {
 	for i := range n {
 		calls = append(calls, scripted.Call("c"+string(rune('0'+i)), tool.Name, `{}`))
 	}
-	return &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(calls...), scripted.Say("Done."))}
+	return &agent.Agent{
+		Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(calls...), scripted.Say("Done.")),
+	}
 }
 
 func invoking(invoke func(context.Context, *agent.ToolCall) (agent.ToolOutput, error)) agent.Tool {
@@ -110,7 +112,8 @@ func TestCancelBeforeIntent(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	var journal faultyJournal
-	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil })
+	tool := invoking(
+		func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil })
 	o := agent.RunOptions{Checkpoint: func(context.Context, agent.Delta) error { cancel(); return nil }}
 	r := &agent.Runner{Journal: &journal}
 	if _, err := r.Run(ctx, fleet(3, tool), nil, o); !errors.Is(err, context.Canceled) || len(journal.log) != 0 {
@@ -125,7 +128,8 @@ func TestGoexit(t *testing.T) {
 		runtime.Goexit()
 		return agent.ToolOutput{}, nil
 	})
-	if _, err := (&agent.Runner{MaxParallelCalls: 1}).Run(t.Context(), fleet(3, tool), nil, agent.RunOptions{}); err == nil {
+	_, err := (&agent.Runner{MaxParallelCalls: 1}).Run(t.Context(), fleet(3, tool), nil, agent.RunOptions{})
+	if err == nil {
 		t.Error("nobody noticed")
 	}
 }
@@ -149,7 +153,8 @@ func TestParallel(t *testing.T) {
 				return agent.ToolOutput{}, nil
 			})
 			start := time.Now()
-			_, err := (&agent.Runner{MaxParallelCalls: tt.bound}).Run(t.Context(), fleet(6, tool), nil, agent.RunOptions{})
+			_, err := (&agent.Runner{MaxParallelCalls: tt.bound}).Run(
+				t.Context(), fleet(6, tool), nil, agent.RunOptions{})
 			must(t, err)
 			if peak.Load() != tt.peak || time.Since(start) != tt.took {
 				t.Errorf("bound %d: %d at once, took %v", tt.bound, peak.Load(), time.Since(start))
@@ -350,7 +355,8 @@ func TestEffects(t *testing.T) {
 	must(t, err)
 
 	c1, c2, c3 := journal.effects["c1"], journal.effects["c2"], journal.effects["c3"]
-	if !c1.Decided || c1.Always || c2.Decided || c2.Always || c3.Decided || !c3.Always || !c2.Idempotent || c1.Idempotent {
+	if !c1.Decided || c1.Always || c2.Decided || c2.Always || c3.Decided || !c3.Always ||
+		!c2.Idempotent || c1.Idempotent {
 		t.Errorf("who let them through: %+v\n%+v\n%+v", c1, c2, c3)
 	}
 	if c1.Digest != in.Digest || c1.Definition != pay.Digest() || c1.Digest != pay.Digest().Call([]byte(`{"to":"a"}`)) {
@@ -360,7 +366,8 @@ func TestEffects(t *testing.T) {
 		t.Errorf("identity: %+v", c1)
 	}
 	seen := map[string]bool{c1.ID: true, c2.ID: true, c3.ID: true}
-	if len(seen) != 3 || c1.ID != "eff_"+strings.TrimPrefix(c1.ID, "eff_") || c1.Call.Run.Value != 42 || c1.Call.Run.ID != "run_7" {
+	if len(seen) != 3 || c1.ID != "eff_"+strings.TrimPrefix(c1.ID, "eff_") || c1.Call.Run.Value != 42 ||
+		c1.Call.Run.ID != "run_7" {
 		t.Errorf("effect ids: %v", seen)
 	}
 	journal.effects = make(map[string]agent.Effect)

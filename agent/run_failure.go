@@ -36,7 +36,8 @@ func (l *loop) fallBack(ctx context.Context, cause error) error {
 	}
 	text := validText(given.Text)
 	if len(text) > maxNote {
-		return fmt.Errorf("%w: the answer of OnError has %d bytes, and at most %d are kept", ErrConfig, len(text), maxNote)
+		return fmt.Errorf(
+			"%w: the answer of OnError has %d bytes, and at most %d are kept", ErrConfig, len(text), maxNote)
 	}
 	if err := l.guardAnswer(ctx, text); err != nil {
 		if unfit, is := err.(*failed); is {

@@ -15,8 +15,8 @@ import (
 	"countersign/agent/scripted"
 )
 
-// TestCheckpointPanics has a checkpoint panic, or end its goroutine, at the first output of two parallel calls: Run comes
-// to its end with that, and what the other call did is in the state.
+// TestCheckpointPanics has a checkpoint panic, or end its goroutine, at the first output of two parallel calls: Run
+// comes to its end with that, and what the other call did is in the state.
 func TestCheckpointPanics(t *testing.T) {
 	t.Parallel()
 	for name, breaks := range map[string]func(){
@@ -79,7 +79,9 @@ func TestCheckpointsOfManyCalls(t *testing.T) {
 	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
 		return agent.ToolOutput{Text: strings.Repeat("x", 1000)}, nil
 	})
-	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(items...), scripted.Say("Done."))}
+	a := &agent.Agent{
+		Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(items...), scripted.Say("Done.")),
+	}
 	checkpoints, bytes := 0, 0
 	o := agent.RunOptions{Checkpoint: func(_ context.Context, d agent.Delta) error {
 		checkpoints++
@@ -107,7 +109,9 @@ func TestCheckpointBeforeAnError(t *testing.T) {
 		}
 		return agent.ToolOutput{Text: c.ID}, nil
 	})
-	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(items...), scripted.Say("Done."))}
+	a := &agent.Agent{
+		Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(scripted.Calls(items...), scripted.Say("Done.")),
+	}
 	var saved agent.SavedState
 	o := agent.RunOptions{Checkpoint: func(_ context.Context, d agent.Delta) error {
 		saved.Head = d.Head
@@ -127,8 +131,8 @@ func TestCheckpointBeforeAnError(t *testing.T) {
 	}
 }
 
-// TestGatesSideBySide has three slow gates beside a call without one: it waits for the slowest, not for all of them, and
-// the questions come in the order of the calls.
+// TestGatesSideBySide has three slow gates beside a call without one: it waits for the slowest, not for all of them,
+// and the questions come in the order of the calls.
 func TestGatesSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +151,8 @@ func TestGatesSideBySide(t *testing.T) {
 		}
 		const arguments = `{"amount":1}`
 		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{slow, free}, Model: scripted.New(scripted.Calls(
-			scripted.Call("c1", "pay", arguments), scripted.Call("c2", "pay", arguments), scripted.Call("c3", "pay", arguments),
+			scripted.Call("c1", "pay", arguments), scripted.Call("c2", "pay", arguments),
+			scripted.Call("c3", "pay", arguments),
 			scripted.Call("c4", "look", arguments),
 		), scripted.Say("Done."))}
 		stream := new(agent.Runner).Stream(t.Context(), a, nil, agent.RunOptions{})
@@ -159,7 +164,8 @@ func TestGatesSideBySide(t *testing.T) {
 		}
 		res, err := stream.Result()
 		must(t, err)
-		if began != 400*time.Millisecond || !slices.Equal(asked, []string{"c1", "c2", "c3"}) || len(res.Interruptions) != 3 {
+		if began != 400*time.Millisecond || !slices.Equal(asked, []string{"c1", "c2", "c3"}) ||
+			len(res.Interruptions) != 3 {
 			t.Errorf("began after %v, asked about %v", began, asked)
 		}
 	})
@@ -176,17 +182,20 @@ func TestGateEndsItsGoroutine(t *testing.T) {
 		return false, nil
 	}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)), scripted.Say("Done."))}
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)),
+		scripted.Say("Done."))}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})
 	if err != nil || len(res.Interruptions) != 1 || res.Interruptions[0].Call.ID != "c1" {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
 
-// TestStopAtAnEvent closes Stop when a call's output is told, in the loop over the events: no model is called after that.
+// TestStopAtAnEvent closes Stop when a call's output is told, in the loop over the events: no model is called after
+// that.
 func TestStopAtAnEvent(t *testing.T) {
 	t.Parallel()
-	tool := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil })
+	tool := invoking(
+		func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil })
 	for range 200 {
 		stop := make(chan struct{})
 		stream := new(agent.Runner).Stream(t.Context(), fleet(1, tool), nil, agent.RunOptions{Stop: stop})
@@ -207,9 +216,11 @@ func TestStateInALoopOverEvents(t *testing.T) {
 	t.Parallel()
 	inner := frozenTool("look")
 	clerk := &agent.Agent{Name: "clerk", Tools: []agent.Tool{inner}, Model: scripted.New(
-		scripted.Calls(scripted.Call("n1", "look", `{"amount":1}`), scripted.Call("n2", "look", `{"amount":2}`)), scripted.Say("Inside."))}
+		scripted.Calls(scripted.Call("n1", "look", `{"amount":1}`), scripted.Call("n2", "look", `{"amount":2}`)),
+		scripted.Say("Inside."))}
 	model := scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "ask", `{"input":"x"}`), scripted.Call("c3", "ask", `{"input":"y"}`)),
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "ask", `{"input":"x"}`),
+			scripted.Call("c3", "ask", `{"input":"y"}`)),
 		scripted.Calls(scripted.Call("c4", "transfer_to_desk", `{}`), scripted.Call("c5", "transfer_to_desk", `{}`)),
 		scripted.Say("Done."), scripted.Say("Read."))
 	desk := &agent.Agent{Name: "desk", Model: model}
@@ -249,7 +260,8 @@ func TestAnswersInALoopOverEvents(t *testing.T) {
 	clerk := &agent.Agent{Name: "clerk", Tools: []agent.Tool{pay}, Model: scripted.New(
 		scripted.Calls(scripted.Call("n1", "pay", `{"amount":3}`)), scripted.Say("Inside."))}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay, clerk.AsTool("ask", "")}, Model: scripted.New(
-		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`), scripted.Call("c3", "ask", `{"input":"x"}`)),
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`),
+			scripted.Call("c3", "ask", `{"input":"x"}`)),
 		scripted.Say("Done."))}
 	r := new(agent.Runner)
 	begun, err := r.Run(t.Context(), a, nil, agent.RunOptions{MaxTurns: 1})

@@ -36,13 +36,15 @@ func TestTripwireInsideHidesNothing(t *testing.T) {
 	}
 	trips := 0
 	pay := agent.NewTool("pay", "", noop[amountArgs])
-	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "no", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
-		<-begun
-		trips++
-		return agent.Verdict{Action: agent.Trip}, nil
-	}}}
+	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "no",
+		Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+			<-begun
+			trips++
+			return agent.Verdict{Action: agent.Trip}, nil
+		}}}
 	inner := &agent.Agent{Name: "inner", Tools: []agent.Tool{pay, mail}, Model: scripted.New(
-		scripted.Calls(scripted.Call("n1", "pay", `{"amount":1}`), scripted.Call("n2", "mail", `{"amount":2}`)), scripted.Say("Done."),
+		scripted.Calls(scripted.Call("n1", "pay", `{"amount":1}`), scripted.Call("n2", "mail", `{"amount":2}`)),
+		scripted.Say("Done."),
 	)}
 	outer := &agent.Agent{Name: "outer", Tools: []agent.Tool{inner.AsTool("ask", "")}, Model: scripted.New(
 		scripted.Calls(scripted.Call("c1", "ask", `{"input":"go"}`)), scripted.Say("Done."),

@@ -37,7 +37,8 @@ func (l *loop) perform(ctx context.Context, j *job) step {
 	if err != nil {
 		return stop(err)
 	}
-	leave, err := l.enter(ctx, j) // what a call depends on must not be changed by another one between check and execution
+	// What a call depends on must not be changed by another one between check and execution.
+	leave, err := l.enter(ctx, j)
 	if err != nil {
 		return stop(err)
 	}

@@ -21,7 +21,9 @@ func (*slowModel) Respond(context.Context, *agent.ModelRequest) (*agent.ModelRes
 	return nil, errors.New("asked for the whole answer at once")
 }
 
-func (m *slowModel) RespondStream(ctx context.Context, _ *agent.ModelRequest, emit func(agent.ModelDelta) bool) (*agent.ModelResponse, error) {
+func (m *slowModel) RespondStream(
+	ctx context.Context, _ *agent.ModelRequest, emit func(agent.ModelDelta) bool,
+) (*agent.ModelResponse, error) {
 	if m.late {
 		time.Sleep(time.Hour)
 	}
@@ -54,7 +56,8 @@ func TestFirstDeltaComesAtOnce(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start, first := time.Now(), time.Duration(-1)
 					var text string
-					stream := new(agent.Runner).Stream(t.Context(), a, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{})
+					stream := new(agent.Runner).Stream(
+						t.Context(), a, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{})
 					for e := range stream.Events() {
 						if d, ok := e.(agent.ModelText); ok {
 							if text += d.Text; first < 0 {
@@ -65,7 +68,8 @@ func TestFirstDeltaComesAtOnce(t *testing.T) {
 					_, err := stream.Result()
 					must(t, err)
 					if first != tt.first || time.Since(start) != time.Hour || text != "Hello world." {
-						t.Errorf("first word after %v, want %v; the end after %v, with %q", first, tt.first, time.Since(start), text)
+						t.Errorf("first word after %v, want %v; the end after %v, with %q",
+							first, tt.first, time.Since(start), text)
 					}
 				})
 			})
@@ -80,7 +84,8 @@ func TestConsumerLeavesWhileTheModelWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &slowModel{}
 		start := time.Now()
-		for e := range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: model}, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{}).Events() {
+		for e := range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: model},
+			[]agent.Item{agent.UserMessage("hello")}, agent.RunOptions{}).Events() {
 			if _, ok := e.(agent.ModelText); ok {
 				break
 			}
@@ -100,7 +105,8 @@ func TestStreamOfAPanickingConsumer(t *testing.T) {
 				t.Error("the consumer's panic did not come through")
 			}
 		}()
-		for range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: &slowModel{}}, []agent.Item{agent.UserMessage("hello")}, agent.RunOptions{}).Events() {
+		for range new(agent.Runner).Stream(t.Context(), &agent.Agent{Name: "slow", Model: &slowModel{}},
+			[]agent.Item{agent.UserMessage("hello")}, agent.RunOptions{}).Events() {
 			panic("consumer")
 		}
 	})
@@ -127,7 +133,8 @@ func TestChainOverAResponseWithoutID(t *testing.T) {
 	t.Parallel()
 	model := &namelessModel{ids: []string{"r1", "", "r3", "r4"}}
 	a := &agent.Agent{Name: "ops", Model: model, Tools: []agent.Tool{agent.NewTool("look", "", noop[struct{}])}}
-	_, err := (&agent.Runner{}).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{Conversation: &agent.Conversation{}})
+	_, err := (&agent.Runner{}).Run(
+		t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{Conversation: &agent.Conversation{}})
 	must(t, err)
 	want := []struct {
 		previous string

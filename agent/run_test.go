@@ -19,7 +19,9 @@ func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object"}`)
 	anything := func(json.RawMessage) error { return nil }
-	invoke := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{}, nil }).Invoke
+	invoke := invoking(func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		return agent.ToolOutput{}, nil
+	}).Invoke
 	good := agent.Agent{Name: "ops", Model: scripted.New(scripted.Say("Hi."))}
 	with := func(tools ...agent.Tool) *agent.Agent {
 		a := good
@@ -31,36 +33,47 @@ func TestConfiguration(t *testing.T) {
 		agent *agent.Agent
 		want  string
 	}{
-		{"control: nothing is wrong", with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "b", Invoke: invoke, Parameters: schema, Validate: anything}), ""},
+		{"control: nothing is wrong", with(agent.Tool{Name: "a", Invoke: invoke},
+			agent.Tool{Name: "b", Invoke: invoke, Parameters: schema, Validate: anything}), ""},
 		{"no agent", nil, "no agent"},
 		{"no name", &agent.Agent{Model: good.Model}, "without a name"},
 		{"no model", &agent.Agent{Name: "ops"}, "no model"},
 		{"a bad tool name", with(agent.Tool{Name: "a b", Invoke: invoke}), "letters"},
 		{"a long tool name", with(agent.Tool{Name: strings.Repeat("a", 65), Invoke: invoke}), "64"},
-		{"two tools of one name", with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "a", Invoke: invoke}), "two tools"},
+		{"two tools of one name",
+			with(agent.Tool{Name: "a", Invoke: invoke}, agent.Tool{Name: "a", Invoke: invoke}), "two tools"},
 		{"nothing to run", with(agent.Tool{Name: "a"}), "Invoke"},
-		{"a schema that is no JSON", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`{`)}), "Parameters"},
-		{"a schema that is no object", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`[]`)}), "Parameters"},
+		{"a schema that is no JSON",
+			with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`{`)}), "Parameters"},
+		{"a schema that is no object",
+			with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`[]`)}), "Parameters"},
 		{"a negative timeout", with(agent.Tool{Name: "a", Invoke: invoke, Timeout: -1}), "negative"},
-		{"arguments nobody validates", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema}), "needs Validate"},
+		{"arguments nobody validates",
+			with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema}), "needs Validate"},
 		{"a function that is not there", with(agent.NewTool[struct{}, string]("a", "", nil)), "Invoke"},
-		{"a gate before arguments nobody validates", with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema, NeedsApproval: agent.AlwaysAsk}), "needs Validate"},
+		{"a gate before arguments nobody validates",
+			with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema, NeedsApproval: agent.AlwaysAsk}),
+			"needs Validate"},
 	} {
 		_, err := (&agent.Runner{}).Run(t.Context(), tt.agent, nil, agent.RunOptions{})
-		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
+		if tt.want == "" && err != nil ||
+			tt.want != "" && (!errors.Is(err, agent.ErrConfig) || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: got %v, want %q", tt.why, err, tt.want)
 		}
 		if checked := tt.agent.Check(); fmt.Sprint(checked) != fmt.Sprint(err) {
 			t.Errorf("%s: Check says %v, running says %v", tt.why, checked, err)
 		}
 	}
-	if _, err := (&agent.Runner{}).Run(t.Context(), &good, []agent.Item{{Text: "?"}}, agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
+	_, err := (&agent.Runner{}).Run(t.Context(), &good, []agent.Item{{Text: "?"}}, agent.RunOptions{})
+	if !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("input without a type: got %v", err)
 	}
-	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, nil, agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
+	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, nil, agent.RunOptions{}); !errors.Is(err,
+		agent.ErrConfig) {
 		t.Errorf("no state: got %v", err)
 	}
-	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, new(agent.RunState), agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
+	if _, err := (&agent.Runner{}).Resume(t.Context(), &good, new(agent.RunState), agent.RunOptions{}); !errors.Is(err,
+		agent.ErrConfig) {
 		t.Errorf("an empty state: got %v", err)
 	}
 }
@@ -75,7 +88,8 @@ func TestResumeChecksWhoseStateItIs(t *testing.T) {
 	if _, err := r.Resume(t.Context(), &other, s); !errors.Is(err, agent.ErrUnknownAgent) {
 		t.Errorf("another agent: got %v", err)
 	}
-	if _, err := (&agent.Runner{}).Resume(t.Context(), a, s, agent.RunOptions{Context: &agent.RunContext{ID: "run_2"}}); !errors.Is(err, agent.ErrConfig) {
+	_, err := (&agent.Runner{}).Resume(t.Context(), a, s, agent.RunOptions{Context: &agent.RunContext{ID: "run_2"}})
+	if !errors.Is(err, agent.ErrConfig) {
 		t.Errorf("another run: got %v", err)
 	}
 	if s.RunID() != "run_1" {
@@ -97,7 +111,8 @@ func TestInterruptionTravels(t *testing.T) {
 		t.Error(diff)
 	}
 	must(t, s.Approve(back, agent.ApproveOptions{}))
-	const want = `"id":"ops/1/c1","kind":"confirm","call":{"id":"c1","tool":"pay","kind":"function","arguments":{"amount":1.5},"agent":"ops","path":["ops"],"turn":1,`
+	const want = `"id":"ops/1/c1","kind":"confirm","call":{"id":"c1","tool":"pay","kind":"function",` +
+		`"arguments":{"amount":1.5},"agent":"ops","path":["ops"],"turn":1,`
 	if !strings.Contains(string(data), want) {
 		t.Errorf("got %s", data)
 	}
@@ -153,13 +168,15 @@ func TestRequest(t *testing.T) {
 		t.Fatalf("%d requests", len(model.seen))
 	}
 	first, second := model.seen[0], model.seen[1]
-	if first.Instructions != "Be careful." || first.Settings.ToolChoice != "required" || first.Settings.MaxOutputTokens != 9 {
+	if first.Instructions != "Be careful." || first.Settings.ToolChoice != "required" ||
+		first.Settings.MaxOutputTokens != 9 {
 		t.Errorf("got %+v", first)
 	}
 	if len(first.Tools) != 3 || string(first.Tools[0].Parameters) != string(a.Tools[0].Parameters) {
 		t.Errorf("the schema is not sent as written: %s", first.Tools[0].Parameters)
 	}
-	if !json.Valid(first.Tools[2].Parameters) || !strings.Contains(string(first.Tools[2].Parameters), `"additionalProperties":false`) {
+	if !json.Valid(first.Tools[2].Parameters) ||
+		!strings.Contains(string(first.Tools[2].Parameters), `"additionalProperties":false`) {
 		t.Errorf("a tool without parameters: %s", first.Tools[2].Parameters)
 	}
 	// hitl H21: a choice that is forced is forced once.
@@ -172,7 +189,8 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	// hitl H24: usage adds up over pauses.
-	if want := (agent.Usage{Requests: 3, InputTokens: 11, CachedTokens: 7, OutputTokens: 5, ReasoningTokens: 3, TotalTokens: 16}); s.Usage() != want {
+	if want := (agent.Usage{Requests: 3, InputTokens: 11, CachedTokens: 7, OutputTokens: 5, ReasoningTokens: 3,
+		TotalTokens: 16}); s.Usage() != want {
 		t.Errorf("got %+v", s.Usage())
 	}
 }
@@ -313,9 +331,12 @@ func TestConcurrentRuns(t *testing.T) {
 // FuzzRun checks that no answer of a model makes the runner panic, run a gated tool, or leave a state that cannot be
 // saved and read again.
 func FuzzRun(f *testing.F) {
-	f.Add("function_call", "c1", "pay", `{"amount":1}`, `{"type":"function_call","call_id":"c1","name":"pay","arguments":"{\"amount\":1}"}`)
-	f.Add("message", "\xff", "\x00", "\xed\xa0\x80", `{"type":"function_call","call_id":"c2","name":"look","arguments":"\ud800"}`)
-	f.Add("reasoning", "", "look", `{"amount":1,"Amount":2}`, `{"role":"assistant","content":[{"type":"output_text","text":"hi"},5,{"refusal":"no"}]}`)
+	f.Add("function_call", "c1", "pay", `{"amount":1}`,
+		`{"type":"function_call","call_id":"c1","name":"pay","arguments":"{\"amount\":1}"}`)
+	f.Add("message", "\xff", "\x00", "\xed\xa0\x80",
+		`{"type":"function_call","call_id":"c2","name":"look","arguments":"\ud800"}`)
+	f.Add("reasoning", "", "look", `{"amount":1,"Amount":2}`,
+		`{"role":"assistant","content":[{"type":"output_text","text":"hi"},5,{"refusal":"no"}]}`)
 	f.Add("", "c1", "", "", "{}")
 	f.Fuzz(func(t *testing.T, kind, callID, name, arguments, raw string) {
 		gated := false
@@ -330,11 +351,13 @@ func FuzzRun(f *testing.F) {
 				return &agent.ModelResponse{Items: []agent.Item{agent.AssistantMessage("Done.")}}, nil
 			}
 			return &agent.ModelResponse{Items: []agent.Item{
-				{Type: agent.ItemType(kind), CallID: callID, Name: name, Arguments: arguments, Text: arguments, Output: name},
+				{Type: agent.ItemType(kind), CallID: callID, Name: name, Arguments: arguments,
+					Text: arguments, Output: name},
 				{Raw: json.RawMessage(raw)},
 			}}, nil
 		})
-		res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage(arguments)}, agent.RunOptions{})
+		res, err := new(agent.Runner).Run(
+			t.Context(), a, []agent.Item{agent.UserMessage(arguments)}, agent.RunOptions{})
 		if gated {
 			t.Fatal("a gated tool ran")
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // Session is a conversation's memory across runs. The runner reads it when a run starts and appends what is new, the
-// input and finished items, each exactly once and in the order of the conversation: at every pause, at the end, and when
-// the run ends with an error. Every call in it has its output. At a pause a call that waits, and what follows it, is
-// saved later, together with its output.
+// input and finished items, each exactly once and in the order of the conversation: at every pause, at the end, and
+// when the run ends with an error. Every call in it has its output. At a pause a call that waits, and what follows it,
+// is saved later, together with its output.
 //
 // A run that ends with an error is saved as far as it got: a call without an output gets a sentence that says what is
 // known of it, so that the next run on the session does not carry it out once more in good faith. The caller then
@@ -55,8 +55,8 @@ func (m *MemorySession) Append(_ context.Context, items ...Item) error {
 type sessionMark struct {
 	Saved int   `json:"saved"`
 	Held  []int `json:"held,omitempty"`
-	// The calls that the session has without the run's own output, by index: Closed with the sentence that they were not
-	// carried out, Doubted with one that they may have been, Answered with the output that will be an item later.
+	// The calls that the session has without the run's own output, by index: Closed with the sentence that they were
+	// not carried out, Doubted with one that they may have been, Answered with the output that will be an item later.
 	Closed   []int `json:"closed,omitempty"`
 	Doubted  []int `json:"doubted,omitempty"`
 	Answered []int `json:"answered,omitempty"`

@@ -15,8 +15,8 @@ import (
 	"countersign/agent/scripted"
 )
 
-// failAt fails the n-th of whatever happens in a run: model calls and both journal entries of each tool call. With next,
-// it fails once more so much later.
+// failAt fails the n-th of whatever happens in a run: model calls and both journal entries of each tool call. With
+// next, it fails once more so much later.
 type failAt struct {
 	left, next int
 	ran        []string // calls that were carried out
@@ -98,7 +98,9 @@ func failEverywhere(t *testing.T, next int) (steps int) {
 		session := new(agent.MemorySession)
 		f := &failAt{left: n, next: next, Journal: &faultyJournal{}}
 		a := sessionRun(f)
-		r := &runs{Runner: agent.Runner{Journal: f, MaxParallelCalls: 1}, RunOptions: agent.RunOptions{Session: session}}
+		r := &runs{
+			Runner: agent.Runner{Journal: f, MaxParallelCalls: 1}, RunOptions: agent.RunOptions{Session: session},
+		}
 		res, err := r.Run(t.Context(), a, agent.UserMessage("go"))
 		failed := err != nil
 		for range 20 {
@@ -126,7 +128,9 @@ func failEverywhere(t *testing.T, next int) (steps int) {
 		steps++
 		checkSession(t, fmt.Sprint("finished after failure ", n), session, res.State)
 		text := sessionText(t, session)
-		for _, want := range []string{": real c1\n", ": real c2\n", ": real c3\n", ": real d1\n", ": real d2\n", "assistant: Done."} {
+		for _, want := range []string{
+			": real c1\n", ": real c2\n", ": real c3\n", ": real d1\n", ": real d2\n", "assistant: Done.",
+		} {
 			if strings.Count(text, want) != 1 {
 				t.Errorf("failure %d: %q is there %d times\n%s", n, want, strings.Count(text, want), text)
 			}
@@ -196,21 +200,27 @@ func TestSessionHasOutputBeforeTheRun(t *testing.T) {
 	session := new(agent.MemorySession)
 	f := &failAt{Journal: &faultyJournal{}}
 	a := sessionRun(f)
-	a.Model = scripted.New(scripted.Calls(scripted.Call("c1", "look", `{}`), scripted.Call("c2", "look", `{}`)), scripted.Say("Done."))
+	a.Model = scripted.New(
+		scripted.Calls(scripted.Call("c1", "look", `{}`), scripted.Call("c2", "look", `{}`)), scripted.Say("Done."))
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &runs{Runner: agent.Runner{Journal: &cancelling{newOvertaken("c1", 1), cancel}}, RunOptions: agent.RunOptions{Session: session}}
+	r := &runs{
+		Runner:     agent.Runner{Journal: &cancelling{newOvertaken("c1", 1), cancel}},
+		RunOptions: agent.RunOptions{Session: session},
+	}
 	res, err := r.Run(ctx, a, agent.UserMessage("go"))
 	if err == nil {
 		t.Fatal("the journal did not fail")
 	}
-	if text := sessionText(t, session); !strings.Contains(text, "output c2: real c2") || !strings.Contains(text, "not known") {
+	text := sessionText(t, session)
+	if !strings.Contains(text, "output c2: real c2") || !strings.Contains(text, "not known") {
 		t.Errorf("the session has\n%s", text)
 	}
 	r.Journal = &faultyJournal{}
 	_, err = r.Resume(t.Context(), a, reloaded(t, res.State, a))
 	must(t, err)
-	text := sessionText(t, session)
-	if strings.Count(text, "real c2") != 1 || strings.Count(text, "real c1") != 1 || strings.Count(text, "call c2 ") != 1 {
+	text = sessionText(t, session)
+	if strings.Count(text, "real c2") != 1 || strings.Count(text, "real c1") != 1 ||
+		strings.Count(text, "call c2 ") != 1 {
 		t.Errorf("at the end the session has\n%s", text)
 	}
 }
@@ -242,7 +252,8 @@ func TestSessionAfterCheckpointError(t *testing.T) {
 		}
 		return nil
 	}}
-	if _, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, o); !errors.Is(err, errFailAt) {
+	_, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, o)
+	if !errors.Is(err, errFailAt) {
 		t.Fatal(err)
 	}
 	if text := sessionText(t, session); text != "" {

@@ -208,8 +208,8 @@ func (f *frame) rebindOpen(c *call) bool {
 }
 
 // Tool returns the tool that an open question is about, as its agent has it now: nil when the question is not open, or
-// when the tool is gone or can only be had from a toolset that was not asked yet; Rebind and Resume ask. It is not to be
-// modified.
+// when the tool is gone or can only be had from a toolset that was not asked yet; Rebind and Resume ask. It is not to
+// be modified.
 func (s *RunState) Tool(in Interruption) *Tool {
 	if s.empty() {
 		return nil

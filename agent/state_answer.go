@@ -60,7 +60,9 @@ func (f *frame) ruling(c *call) ruling {
 	always := f.standing(c)
 	switch d := c.Decision; {
 	case d != nil:
-		r := ruling{verdict: verdictOf(d.Approve), exact: true, program: d.Program, message: d.Message, output: d.Output}
+		r := ruling{
+			verdict: verdictOf(d.Approve), exact: true, program: d.Program, message: d.Message, output: d.Output,
+		}
 		if r.verdict == rejected && r.message == nil && always != nil && !always.Approve {
 			r.message = always.Message
 		}
@@ -161,7 +163,8 @@ func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage,
 		return nil, fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool)
 	}
 	if tool.Wire == WireHosted {
-		return nil, fmt.Errorf("%w: the provider carries the call out as it is; its arguments cannot be changed", ErrConfig)
+		return nil, fmt.Errorf(
+			"%w: the provider carries the call out as it is; its arguments cannot be changed", ErrConfig)
 	}
 	var arguments json.RawMessage
 	var err error

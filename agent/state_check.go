@@ -29,7 +29,8 @@ func (h *stateHead) check() error {
 		return h.bad("/session/saved", "it is not a number of items")
 	case !increasing(h.Session.Held, h.Input, h.Session.Saved):
 		return h.bad("/session/held", "it is not a list of items that wait")
-	case !increasing(h.Session.Closed, h.Input, h.Session.Saved), !increasing(h.Session.Doubted, h.Input, h.Session.Saved),
+	case !increasing(h.Session.Closed, h.Input, h.Session.Saved),
+		!increasing(h.Session.Doubted, h.Input, h.Session.Saved),
 		!increasing(h.Session.Answered, h.Input, h.Session.Saved):
 		return h.bad("/session/closed", "it is not a list of calls that the session has")
 	}
@@ -226,7 +227,9 @@ func (s *RunState) checkAgents(root *Agent, g graph) error {
 			// The tool may come later, from a toolset; then it is no agent's.
 			tool := g[f.parent.agent].ownTools().find(f.parent.callItem(f.outer))
 			if tool == nil || tool.agent == nil {
-				return fmt.Errorf("%w: agent %q no longer uses %q as a tool, which is at work", ErrUnknownAgent, f.parent.agent, excerpt(f.entry))
+				return fmt.Errorf(
+					"%w: agent %q no longer uses %q as a tool, which is at work", ErrUnknownAgent,
+					f.parent.agent, excerpt(f.entry))
 			}
 			entry = tool.agent.Name
 		}
@@ -240,7 +243,8 @@ func (s *RunState) checkAgents(root *Agent, g graph) error {
 	})
 }
 
-// checkKinds compares what kind of tool an open call is said to be of with the tool, if it is the one that was asked about.
+// checkKinds compares what kind of tool an open call is said to be of with the tool, if it is the one that was asked
+// about.
 func (s *RunState) checkKinds(head *stateHead) error {
 	return s.frame.each(func(f *frame) error {
 		for i, c := range f.calls {

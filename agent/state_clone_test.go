@@ -99,10 +99,12 @@ func TestEmbeddedStateOfAHostedTool(t *testing.T) {
 		must(t, err)
 		return it
 	}
-	wiki := agent.NewHostedTool(agent.KindHostedMCP, "wiki", json.RawMessage(`{"type":"mcp","server_label":"wiki"}`), nil)
+	wiki := agent.NewHostedTool(
+		agent.KindHostedMCP, "wiki", json.RawMessage(`{"type":"mcp","server_label":"wiki"}`), nil)
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{wiki}, Model: scripted.New(scripted.Calls(
 		agent.Item{Type: agent.ItemReasoning, Text: "Look."},
-		item(`{"type":"mcp_list_tools","id":"l1","server_label":"wiki","tools":[{"name":"ask","description":"a < b & c > d  "}]}`),
+		item(`{"type":"mcp_list_tools","id":"l1","server_label":"wiki",`+
+			`"tools":[{"name":"ask","description":"a < b & c > d  "}]}`),
 		item(`{"type":"mcp_approval_request","id":"r1","server_label":"wiki","name":"ask","arguments":"{}"}`),
 	), scripted.Say("Done."))}
 	res, err := new(agent.Runner).Run(t.Context(), a, nil, agent.RunOptions{})

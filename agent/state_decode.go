@@ -195,13 +195,13 @@ func decodeState(data []byte, items *savedItems, root *Agent, g graph, whole boo
 		return nil, err
 	}
 	s := &RunState{
-		id: head.ID, series: head.Series, data: head.Context, root: root, graph: g, frames: head.Frames, usage: head.Usage,
-		session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
+		id: head.ID, series: head.Series, data: head.Context, root: root, graph: g, frames: head.Frames,
+		usage: head.Usage, session: head.Session, server: head.Server, always: head.Always, pending: head.Pending,
 		guardrails: head.Guardrails, trace: head.Trace, handled: head.Handled,
 	}
 	s.frame = &frame{
-		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn, maxTurns: head.MaxTurns,
-		input: head.Input, copies: head.Copies, leftOut: head.LeftOut, calls: head.Calls,
+		state: s, agent: head.Path[0], entry: cmp.Or(head.Entry, head.Path[0]), turn: head.Turn,
+		maxTurns: head.MaxTurns, input: head.Input, copies: head.Copies, leftOut: head.LeftOut, calls: head.Calls,
 		answer: head.Answer, final: head.Final,
 	}
 	if err := s.distribute(head, items); err != nil {

@@ -89,7 +89,8 @@ func mutate(t *rapid.T, data []byte) []byte {
 				p.set(append(slices.Clone(list), list[rapid.IntRange(0, len(list)-1).Draw(t, "element")]))
 			}
 		case "number":
-			p.set(json.Number(rapid.SampledFrom([]string{"-1", "0", "1", "2", "3", "5", "7", "8", "9", "100"}).Draw(t, "number")))
+			p.set(json.Number(
+				rapid.SampledFrom([]string{"-1", "0", "1", "2", "3", "5", "7", "8", "9", "100"}).Draw(t, "number")))
 		case "null":
 			p.set(nil)
 		}

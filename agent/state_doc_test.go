@@ -59,7 +59,8 @@ func readTables(t *testing.T, page string) map[string]map[string]member {
 	return tables
 }
 
-// TestRunStateDocs compares docs/runstate.md with the code: the members of each part, and which of them may be left out.
+// TestRunStateDocs compares docs/runstate.md with the code: the members of each part, and which of them may be left
+// out.
 func TestRunStateDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/runstate.md")
@@ -78,7 +79,8 @@ func TestRunStateDocs(t *testing.T) {
 		}
 	}
 	for _, limit := range []string{
-		fmt.Sprintf("at most %d MiB", maxStateBytes>>20), fmt.Sprintf("%d levels deep", maxStateDepth), fmt.Sprintf("at most %d deep", maxDepth),
+		fmt.Sprintf("at most %d MiB", maxStateBytes>>20), fmt.Sprintf("%d levels deep", maxStateDepth),
+		fmt.Sprintf("at most %d deep", maxDepth),
 	} {
 		if !strings.Contains(strings.ReplaceAll(string(page), "\n   ", " "), limit) {
 			t.Errorf("the limit %q is not documented", limit)
@@ -118,8 +120,8 @@ func compareMembers(rows map[string]member, typ reflect.Type) []string {
 	return problems
 }
 
-// TestRunStateDocsAndCorpus compares the page with the frozen states: a state of a version has no member that is documented as
-// younger, and every member is in one of them, so that none can change unnoticed.
+// TestRunStateDocsAndCorpus compares the page with the frozen states: a state of a version has no member that is
+// documented as younger, and every member is in one of them, so that none can change unnoticed.
 func TestRunStateDocsAndCorpus(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/runstate.md")
@@ -174,8 +176,9 @@ var inside = map[string]string{
 	"Head/left_out": "Left out", "Left out/spans": "Span", "Inner conversation/left_out": "Left out",
 	"Head/calls": "Call", "Head/always": "Always", "Head/pending_input": "Items", "Items/answer": "Answer",
 	"Head/guardrails": "Guardrail", "Guardrail/verdict": "Verdict",
-	"Call/decision": "Decision", "Call/output": "Output", "Call/nested": "Inner conversation", "Decision/output": "Output",
-	"Inner conversation/copies": "Span", "Inner conversation/usage": "Usage", "Inner conversation/calls": "Call",
+	"Call/decision": "Decision", "Call/output": "Output", "Call/nested": "Inner conversation",
+	"Decision/output": "Output", "Inner conversation/copies": "Span", "Inner conversation/usage": "Usage",
+	"Inner conversation/calls": "Call",
 }
 
 // visit calls fn for every member of the value and of what is documented inside it.

@@ -53,7 +53,8 @@ func TestEmptyRunState(t *testing.T) {
 		if called < 20 {
 			t.Errorf("only %d methods", called)
 		}
-		if _, err := new(agent.Runner).Resume(t.Context(), corpusAgent(), s.Clone(), agent.RunOptions{}); !errors.Is(err, agent.ErrConfig) {
+		_, err := new(agent.Runner).Resume(t.Context(), corpusAgent(), s.Clone(), agent.RunOptions{})
+		if !errors.Is(err, agent.ErrConfig) {
 			t.Errorf("resumed: %v", err)
 		}
 	}

@@ -80,10 +80,11 @@ func (s *RunState) head() *stateHead {
 	h := &stateHead{
 		ID: s.id, Series: s.series, Context: s.data, Path: []string{f.agent}, Entry: f.savedEntry(),
 		Turn: f.turn, MaxTurns: f.maxTurns,
-		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames, Session: s.session, Server: s.server,
+		Usage: s.usage, Count: len(s.log), Input: f.input, Copies: f.copies, Frames: s.frames,
+		Session: s.session, Server: s.server,
 		Trace: s.trace,
-		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer, Final: f.final,
-		LeftOut: f.leftOut, Handled: s.handled,
+		Calls: f.calls, Always: s.always, Pending: s.pending, Guardrails: s.guardrails, Answer: f.answer,
+		Final: f.final, LeftOut: f.leftOut, Handled: s.handled,
 	}
 	if h.Version = h.oldest(f.otherCalls()); s.answered > 0 {
 		h.Version = stateVersion
@@ -104,11 +105,13 @@ func (h *stateHead) oldest(otherCalls bool) int {
 
 // needsVersion3 reports whether the head holds what version 2 has no words for.
 func (h *stateHead) needsVersion3() bool {
-	if h.Context != nil || h.Trace != "" || h.LeftOut != nil || h.Handled != "" || slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
+	if h.Context != nil || h.Trace != "" || h.LeftOut != nil || h.Handled != "" ||
+		slices.ContainsFunc(h.Calls, (*call).needsVersion3) {
 		return true
 	}
 	return slices.ContainsFunc(h.Always, func(a standing) bool { return a.Question != "" }) ||
-		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Doubted)+len(h.Session.Answered) > 0
+		len(h.Guardrails) > 0 || h.Series != 0 || len(h.Session.Closed)+len(h.Session.Doubted)+
+		len(h.Session.Answered) > 0
 }
 
 // savedEntry returns the agent that the conversation began with, if it is another than the one whose turn it is.
@@ -131,7 +134,8 @@ func (f *frame) otherCalls() bool {
 
 // newer reports whether the head holds what version 1 has no words for.
 func (h *stateHead) newer(otherCalls bool) bool {
-	if otherCalls || h.Entry != "" || len(h.Copies) > 0 || h.Frames > 0 || h.Server != nil || h.Pending != nil || h.Answer != nil {
+	if otherCalls || h.Entry != "" || len(h.Copies) > 0 || h.Frames > 0 || h.Server != nil ||
+		h.Pending != nil || h.Answer != nil {
 		return true
 	}
 	for _, c := range h.Calls {
@@ -146,12 +150,14 @@ func (c *call) needsVersion3() bool {
 	if c.Decision != nil && c.Decision.Program {
 		return true
 	}
-	return c.Nested != nil && (c.Nested.usage != Usage{} || c.Nested.leftOut != nil || slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
+	return c.Nested != nil && (c.Nested.usage != Usage{} || c.Nested.leftOut != nil ||
+		slices.ContainsFunc(c.Nested.calls, (*call).needsVersion3))
 }
 
 func (c *call) newer() bool {
 	switch {
-	case c.Preconditions != nil, c.Unbound, c.Arguments != nil, c.Given, c.AskedAgain != 0, c.Review, c.Nested != nil, c.Ran:
+	case c.Preconditions != nil,
+		c.Unbound, c.Arguments != nil, c.Given, c.AskedAgain != 0, c.Review, c.Nested != nil, c.Ran:
 		return true
 	case c.Kind == KindHandoff, c.Question == FieldsRequired, c.Question == ExternalResult:
 		return true
@@ -190,8 +196,9 @@ func (f *frame) UnmarshalJSON(data []byte) error {
 		return errNullCall
 	}
 	*f = frame{
-		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns, count: h.Count, input: h.Input,
-		copies: h.Copies, leftOut: h.LeftOut, calls: h.Calls, answer: h.Answer, final: h.Final,
+		number: h.Number, agent: h.Agent, entry: cmp.Or(h.Entry, h.Agent), turn: h.Turn, maxTurns: h.MaxTurns,
+		count: h.Count, input: h.Input, copies: h.Copies, leftOut: h.LeftOut, calls: h.Calls, answer: h.Answer,
+		final: h.Final,
 	}
 	if h.Usage != nil {
 		f.usage = *h.Usage

@@ -4,12 +4,13 @@ package agent
 type InnerRun struct {
 	// Call is the call that the agent answers, as an interruption would name it.
 	Call string
-	// Path are the names of the agents from the run's own to the one whose turn it is here, which is Agent. Entry is the
-	// agent that was called: another one, if it has handed over.
+	// Path are the names of the agents from the run's own to the one whose turn it is here, which is Agent. Entry is
+	// the agent that was called: another one, if it has handed over.
 	Path         []string
 	Agent, Entry string
 	Turn         int // model calls made
-	// Usage is what these have cost, without agents further inside, as far as the run was made by programs that kept it.
+	// Usage is what these have cost, without agents further inside, as far as the run was made by programs that kept
+	// it.
 	Usage Usage
 	// Interruptions are its own open questions, decided or not, without those of agents further inside.
 	Interruptions []Interruption

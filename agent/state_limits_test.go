@@ -33,17 +33,23 @@ func TestLongOutputs(t *testing.T) {
 		atMost     int
 	}{
 		{"control: one that fits", long(strings.Repeat("x", 1000), ""), strings.Repeat("x", 1000), "xx", 1000},
-		{"one of a mebibyte and more", long(strings.Repeat("x", 2<<20), ""), strings.Repeat("x", 1<<20-200), "2097152 bytes long.]", 1<<20 + 100},
-		{"one that escapes make too long", long(strings.Repeat("\x00", 50<<20), ""), "\x00\x00", "52428800 bytes long.]", 1 << 18},
-		{"whole characters", long("x"+strings.Repeat("é", 1<<20), ""), "xéé", "é\n[The output was cut here: it is 2097153 bytes long.]", 1<<20 + 100},
-		{"a provider's own form", long("", native), "The call was carried out, but its output is too long", "bytes long.", 1000},
+		{"one of a mebibyte and more", long(strings.Repeat("x", 2<<20), ""), strings.Repeat("x", 1<<20-200),
+			"2097152 bytes long.]", 1<<20 + 100},
+		{"one that escapes make too long", long(strings.Repeat("\x00", 50<<20), ""), "\x00\x00",
+			"52428800 bytes long.]", 1 << 18},
+		{"whole characters", long("x"+strings.Repeat("é", 1<<20), ""), "xéé",
+			"é\n[The output was cut here: it is 2097153 bytes long.]", 1<<20 + 100},
+		{"a provider's own form", long("", native),
+			"The call was carried out, but its output is too long", "bytes long.", 1000},
 		{"a provider's own form, with a text", long("short", native), "short", "short", 1000},
 	} {
 		call := scripted.Call("c1", "work", `{}`)
 		if tt.tool.Wire == agent.WireShell {
 			call = raw(`{"type":"shell_call","id":"scripted_0_0","call_id":"c1","action":{"commands":["x"]}}`)
 		}
-		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tt.tool}, Model: scripted.New(scripted.Calls(call), scripted.Say("Done."))}
+		a := &agent.Agent{
+			Name: "ops", Tools: []agent.Tool{tt.tool}, Model: scripted.New(scripted.Calls(call), scripted.Say("Done.")),
+		}
 		res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 		must(t, err)
 		s := reloaded(t, res.State, a)
@@ -75,9 +81,11 @@ func TestLongRuns(t *testing.T) {
 	t.Parallel()
 	const mebibyte = 1 << 20
 	message := func(mebibytes int) agent.Item { return agent.UserMessage(strings.Repeat("x", mebibytes*mebibyte)) }
-	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{invokingAs("work", func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
-		return agent.ToolOutput{Text: strings.Repeat("y", mebibyte/2)}, nil
-	})}, Model: scripted.New(scripted.Calls(scripted.Call("c1", "work", `{}`)), scripted.Say(strings.Repeat("z", mebibyte)))}
+	a := &agent.Agent{Name: "ops",
+		Tools: []agent.Tool{invokingAs("work", func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			return agent.ToolOutput{Text: strings.Repeat("y", mebibyte/2)}, nil
+		})}, Model: scripted.New(
+			scripted.Calls(scripted.Call("c1", "work", `{}`)), scripted.Say(strings.Repeat("z", mebibyte)))}
 	run := func(input ...agent.Item) (*agent.Result, error) {
 		return new(agent.Runner).Run(t.Context(), a, input, agent.RunOptions{})
 	}
@@ -103,9 +111,13 @@ func TestLongRuns(t *testing.T) {
 func TestOddNumbers(t *testing.T) {
 	t.Parallel()
 	step := scripted.Say("Done.")
-	step.Usage = agent.Usage{Requests: -3, InputTokens: -1, CachedTokens: math.MinInt64, OutputTokens: math.MaxInt64, ReasoningTokens: 5, TotalTokens: 1 << 60}
+	step.Usage = agent.Usage{
+		Requests: -3, InputTokens: -1, CachedTokens: math.MinInt64, OutputTokens: math.MaxInt64, ReasoningTokens: 5,
+		TotalTokens: 1 << 60,
+	}
 	a := &agent.Agent{Name: "ops", Model: scripted.New(step)}
-	res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{MaxTurns: math.MaxInt})
+	res, err := new(agent.Runner).Run(
+		t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{MaxTurns: math.MaxInt})
 	must(t, err)
 	s := reloaded(t, res.State, a)
 	want := agent.Usage{Requests: 1, OutputTokens: 1<<53 - 1, ReasoningTokens: 5, TotalTokens: 1<<53 - 1}
@@ -140,13 +152,18 @@ func TestLongWords(t *testing.T) {
 		return &agent.ToolApproval{Reason: long}, nil
 	}
 	bound.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{long}, nil }
-	guarded.InputGuardrails = []agent.ToolInputGuardrail{{Name: long, BeforeApproval: true, Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
-		return agent.Verdict{Action: agent.Replace, Message: long}, nil
+	guarded.InputGuardrails = []agent.ToolInputGuardrail{{Name: long, BeforeApproval: true,
+		Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+			return agent.Verdict{Action: agent.Replace, Message: long}, nil
+		}}}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{program, bound, guarded, worded},
+		Model: scripted.New(scripted.Calls(
+			scripted.Call("c1", "worded", `{}`), scripted.Call("c2", "program", `{}`),
+			scripted.Call("c3", "bound", `{}`),
+			scripted.Call("c4", "guarded", `{}`)), scripted.Say("Done."))}
+	r := &runs{Runner: agent.Runner{RejectionMessage: func(context.Context, *agent.ToolCall) (string, error) {
+		return long, nil
 	}}}
-	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{program, bound, guarded, worded}, Model: scripted.New(scripted.Calls(
-		scripted.Call("c1", "worded", `{}`), scripted.Call("c2", "program", `{}`), scripted.Call("c3", "bound", `{}`),
-		scripted.Call("c4", "guarded", `{}`)), scripted.Say("Done."))}
-	r := &runs{Runner: agent.Runner{RejectionMessage: func(context.Context, *agent.ToolCall) (string, error) { return long, nil }}}
 	r.Checkpoint = func(_ context.Context, d agent.Delta) error {
 		if len(d.Head)+len(d.Items) > 16<<20 {
 			t.Errorf("a checkpoint of %d bytes", len(d.Head)+len(d.Items))

@@ -64,12 +64,12 @@ type ApproveOptions struct {
 	// ExternalResult.
 	Output *ToolOutput
 	// Arguments, if set, replace the call's: a JSON object, read as strictly as a model's and valid under the tool's
-	// schema. The call has a new digest then, and the model is told what was carried out. Only for Confirm, and not with
-	// Always.
+	// schema. The call has a new digest then, and the model is told what was carried out. Only for Confirm, and not
+	// with Always.
 	Arguments json.RawMessage
-	// Fields holds the values that FieldsRequired asks for, as a JSON object; a proposal that it leaves out stands, so {}
-	// confirms all of them. The model is told when a proposal was changed. What the tool's gate says about the completed
-	// call is asked next.
+	// Fields holds the values that FieldsRequired asks for, as a JSON object; a proposal that it leaves out stands, so
+	// {} confirms all of them. The model is told when a proposal was changed. What the tool's gate says about the
+	// completed call is asked next.
 	Fields json.RawMessage
 }
 

@@ -77,9 +77,9 @@ type Tool struct {
 	// Fields names the properties of Parameters that a person fills in. The model is shown the schema without them,
 	// and a call interrupts with FieldsRequired before anything else is decided about it.
 	Fields []string
-	// Proposed names the properties of Parameters that the model may fill in and a person confirms or changes. The model
-	// is not obliged to write them; what it writes is shown as Field.Proposal. A call interrupts with FieldsRequired as it
-	// does for Fields, and one property is not in both.
+	// Proposed names the properties of Parameters that the model may fill in and a person confirms or changes. The
+	// model is not obliged to write them; what it writes is shown as Field.Proposal. A call interrupts with
+	// FieldsRequired as it does for Fields, and one property is not in both.
 	Proposed []string
 	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that
 	// asks was answered, and what they report is the output. Such a tool has no Invoke; see NewExternalTool.
@@ -135,16 +135,16 @@ type ToolCall struct {
 
 // RunContext is what an application gives a run, reachable from gates and tools. The model never sees it.
 type RunContext struct {
-	// ID names the run; effect ids are derived from it, so no two runs should have the same. Empty: the runner makes up a
-	// random one. Without a Journal, a Runner tells runs apart that were given one id, as long as it remembers them (the
-	// last 65,536 ids); to a Journal of one's own they are one run, and the second gets the outputs of the first.
+	// ID names the run; effect ids are derived from it, so no two runs should have the same. Empty: the runner makes up
+	// a random one. Without a Journal, a Runner tells runs apart that were given one id, as long as it remembers them
+	// (the last 65,536 ids); to a Journal of one's own they are one run, and the second gets the outputs of the first.
 	ID string
-	// Value belongs to the application: what only lives in one process, such as a client or a person's token. It is never
-	// saved; whoever resumes a state provides it again.
+	// Value belongs to the application: what only lives in one process, such as a client or a person's token. It is
+	// never saved; whoever resumes a state provides it again.
 	Value any
 	// Data belongs to the application as well, and is saved with the run: a JSON value of at most 64 KiB, read as
-	// strictly as arguments, that gates and tools get again after every resume. It is written with every checkpoint, and
-	// no place for secrets. On Resume, nil leaves it as it is (see RunState.Data), and anything else replaces it.
+	// strictly as arguments, that gates and tools get again after every resume. It is written with every checkpoint,
+	// and no place for secrets. On Resume, nil leaves it as it is (see RunState.Data), and anything else replaces it.
 	Data json.RawMessage
 }
 

@@ -15,15 +15,18 @@ import (
 const noParameters = `{"type":"object","properties":{},"required":[],"additionalProperties":false}`
 
 var (
-	errToolName      = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
-	errNoInvoke      = errors.New("it has no Invoke function")
-	errNoValidate    = errors.New("a tool with Parameters needs Validate: nothing runs that is not valid")
-	errSchema        = errors.New("its Parameters are not a JSON object")
-	errNoParameters  = errors.New("this tool takes no arguments; write {}")
-	errValidator     = errors.New("the arguments could not be checked")
-	errHosted        = errors.New("a tool that the provider executes is made by NewHostedTool, from a description that is a JSON object")
-	errHostedParts   = errors.New("the provider executes it: Parameters, Invoke, Preconditions, Fields and External have no meaning")
-	errHostedGate    = errors.New("the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
+	errToolName     = errors.New("the name must be 1 to 64 letters, digits, underscores and hyphens")
+	errNoInvoke     = errors.New("it has no Invoke function")
+	errNoValidate   = errors.New("a tool with Parameters needs Validate: nothing runs that is not valid")
+	errSchema       = errors.New("its Parameters are not a JSON object")
+	errNoParameters = errors.New("this tool takes no arguments; write {}")
+	errValidator    = errors.New("the arguments could not be checked")
+	errHosted       = errors.New(
+		"a tool that the provider executes is made by NewHostedTool, from a description that is a JSON object")
+	errHostedParts = errors.New("the provider executes it: it has no Parameters, Invoke, Preconditions, Fields, " +
+		"Proposed or External")
+	errHostedGate = errors.New(
+		"the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
 	errHostedSecrets = errors.New("its secrets are not a JSON object")
 	errHostedLabel   = errors.New("its description must say type mcp, and server_label must be the tool's name")
 	errTextOnly      = errors.New(`this tool takes text: {"input": "…"} and nothing else`)
@@ -44,8 +47,8 @@ func (t *Tool) kind() ToolKind {
 	return t.Kind
 }
 
-// repeatable reports whether a call may be begun again when it is not known whether it was begun. An agent begins without
-// an effect, and so does the answer to a hosted server: nothing happens before the model is called.
+// repeatable reports whether a call may be begun again when it is not known whether it was begun. An agent begins
+// without an effect, and so does the answer to a hosted server: nothing happens before the model is called.
 func (t *Tool) repeatable() bool {
 	return t.Idempotent || t.agent != nil || t.Wire == WireHosted
 }
@@ -107,7 +110,8 @@ func (t *Tool) checkHosted() error {
 	switch {
 	case t.Wire != WireHosted || firstByte(t.hosted) != '{' || json.Unmarshal(t.hosted, &hosted) != nil:
 		return errHosted
-	case len(t.Parameters) > 0 || t.Invoke != nil || t.Preconditions != nil || t.fills() || t.External || t.agent != nil:
+	case len(t.Parameters) > 0 || t.Invoke != nil || t.Preconditions != nil || t.fills() ||
+		t.External || t.agent != nil:
 		return errHostedParts
 	case len(t.hostedSecrets) > 0 && (!json.Valid(t.hostedSecrets) || firstByte(t.hostedSecrets) != '{'):
 		return errHostedSecrets

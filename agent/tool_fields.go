@@ -33,7 +33,8 @@ func (t *Tool) checkFields() error {
 	fields := t.fields(nil)
 	names := slices.Concat(t.Fields, t.Proposed)
 	for i, name := range names {
-		if slices.Contains(names[:i], name) || !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+		if slices.Contains(names[:i], name) ||
+			!slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
 			return fmt.Errorf("%w: %q", errInputField, name)
 		}
 	}
@@ -56,7 +57,8 @@ func (t *Tool) fields(arguments json.RawMessage) []Field {
 			return nil
 		}
 		field := Field{
-			Name: name, Required: slices.Contains(schema.Required, name), Schema: slices.Clone(value), Proposal: proposed[name],
+			Name: name, Required: slices.Contains(schema.Required, name), Schema: slices.Clone(value),
+			Proposal: proposed[name],
 		}
 		field.read(value)
 		fields = append(fields, field)

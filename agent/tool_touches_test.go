@@ -37,7 +37,8 @@ func TestCallsThatTouchTheSameThings(t *testing.T) {
 				var running, peak atomic.Int32
 				tool := func(name string, touches []string) agent.Tool {
 					made := agent.Tool{
-						Name: name, NeedsApproval: agent.AlwaysAsk, Touches: func(*agent.ToolCall) []string { return touches },
+						Name: name, NeedsApproval: agent.AlwaysAsk,
+						Touches: func(*agent.ToolCall) []string { return touches },
 						Invoke: func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
 							if n := running.Add(1); n > peak.Load() {
 								peak.Store(n)
@@ -54,7 +55,8 @@ func TestCallsThatTouchTheSameThings(t *testing.T) {
 				}
 				a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool("one", tt.one), tool("other", tt.other)},
 					Model: scripted.New(
-						scripted.Calls(scripted.Call("c1", "one", `{}`), scripted.Call("c2", "other", `{}`)), scripted.Say("Done."))}
+						scripted.Calls(scripted.Call("c1", "one", `{}`), scripted.Call("c2", "other", `{}`)),
+						scripted.Say("Done."))}
 				r := &agent.Runner{}
 				res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 				must(t, err)
@@ -86,11 +88,13 @@ func TestWaitingForWhatIsTouched(t *testing.T) {
 		tool.Touches = func(*agent.ToolCall) []string { return []string{"/"} }
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-started; synctest.Wait(); cancel() }()
-		if _, err := (&agent.Runner{}).Run(ctx, fleet(3, tool), nil, agent.RunOptions{}); !errors.Is(err, context.Canceled) || ran.Load() != 1 {
+		_, err := (&agent.Runner{}).Run(ctx, fleet(3, tool), nil, agent.RunOptions{})
+		if !errors.Is(err, context.Canceled) || ran.Load() != 1 {
 			t.Errorf("%d calls ran, %v", ran.Load(), err)
 		}
 		tool.Touches = func(*agent.ToolCall) []string { panic("secret 4711") }
-		if _, err := (&agent.Runner{}).Run(t.Context(), fleet(1, tool), nil, agent.RunOptions{}); err == nil || ran.Load() != 1 {
+		if _, err := (&agent.Runner{}).Run(
+			t.Context(), fleet(1, tool), nil, agent.RunOptions{}); err == nil || ran.Load() != 1 {
 			t.Errorf("%d calls ran, %v", ran.Load(), err)
 		}
 	})

@@ -348,8 +348,8 @@ func TestTraceModelName(t *testing.T) {
 	}
 }
 
-// TestTraceAnsweredMeanwhile answers a question while its event is looked at: the answer is in the same span of the run,
-// and refers to no other, unlike that to the question of the run before.
+// TestTraceAnsweredMeanwhile answers a question while its event is looked at: the answer is in the same span of the
+// run, and refers to no other, unlike that to the question of the run before.
 func TestTraceAnsweredMeanwhile(t *testing.T) {
 	t.Parallel()
 	pay := frozenTool("pay")

@@ -136,7 +136,9 @@ func (w *oddWorld) tool(name string) agent.Tool {
 		t.NeedsApproval = agent.AlwaysAsk
 	}
 	if w.chance("bound") {
-		t.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{w.text("fact")}, nil }
+		t.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) {
+			return []string{w.text("fact")}, nil
+		}
 	}
 	if w.chance("program") {
 		t.OnApproval = func(context.Context, *agent.Interruption) (*agent.ToolApproval, error) {
@@ -149,7 +151,9 @@ func (w *oddWorld) tool(name string) agent.Tool {
 		return t
 	}
 	t.Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
-		out := agent.ToolOutput{Text: w.text("output"), Failed: w.chance("failed"), Native: json.RawMessage(w.json("native"))}
+		out := agent.ToolOutput{
+			Text: w.text("output"), Failed: w.chance("failed"), Native: json.RawMessage(w.json("native")),
+		}
 		switch w.pick("fate", "ok", "ok", "ok", "error", "unknown", "fatal", "panic") {
 		case "error":
 			return out, errors.New(w.text("error"))
@@ -168,7 +172,8 @@ func (w *oddWorld) tool(name string) agent.Tool {
 // json draws JSON, or nearly.
 func (w *oddWorld) json(label string) string {
 	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
-	switch w.pick(label, "none", "empty", "flat", "numbers", "deep", "deeper", "deepest", "broken", "twice", "surrogate",
+	switch w.pick(label, "none", "empty", "flat", "numbers", "deep", "deeper", "deepest",
+		"broken", "twice", "surrogate",
 		"invalid") {
 	case "empty":
 		return `{}`

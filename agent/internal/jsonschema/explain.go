@@ -103,7 +103,8 @@ func (x *explainer) additional(all []problem, e *jsonschema.ValidationError, k *
 	}
 	for _, name := range k.Properties {
 		at := place(e.InstanceLocation) + "/" + escape(name)
-		all = append(all, problem{at: at, text: "there is no such member" + known(name, properties), schema: e.SchemaURL})
+		all = append(all,
+			problem{at: at, text: "there is no such member" + known(name, properties), schema: e.SchemaURL})
 	}
 	return all
 }

@@ -49,7 +49,8 @@ func TestRefusedFromAnybody(t *testing.T) {
 		{"a reference into what is left out", `{"$ref":"#/dependencies/x","dependencies":{"x":{"$ref":"#"}}}`,
 			"must point into this schema"},
 		{"a circle", `{"allOf":[{"$ref":"#"}]}`, "refers to itself without an end"},
-		{"a circle behind escapes of a URL", `{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`,
+		{"a circle behind escapes of a URL",
+			`{"$ref":"#/$defs/a%20b","$defs":{"a%20b":{},"a b":{"$ref":"#/$defs/a%20b"}}}`,
 			"refers to itself without an end"},
 		{"a circle behind an escape that is none", `{"$ref":"#/$defs/a~b","$defs":{"a~b":{"$ref":"#/$defs/a~b"}}}`,
 			"must point into this schema"},
@@ -155,7 +156,8 @@ func TestExponentialWork(t *testing.T) {
 		{"a large pattern for many names", `{"patternProperties":{"` + pattern + `":{}}}`, manyMembers(50_000)},
 		{"a choice of many", `{"items":{"enum":` + all + `}}`, list(100_000, `"x"`)},
 		{"many required members", `{"items":{"required":` + all + `}}`, list(100_000, `{}`)},
-		{"many members that depend on one", `{"items":{"dependentRequired":{"a":` + all + `}}}`, list(100_000, `{"a":1}`)},
+		{"many members that depend on one", `{"items":{"dependentRequired":{"a":` + all + `}}}`,
+			list(100_000, `{"a":1}`)},
 	} {
 		s, err := jsonschema.CompileForeign(json.RawMessage(tt.schema))
 		if err != nil {

@@ -16,14 +16,16 @@ const transferSchema = `{
 		"kind":{"enum":["sepa","wire",3]},
 		"lines":{"type":"array","maxItems":2,"items":{"$ref":"#/$defs/line"}},
 		"when":{"type":["string","null"]},
-		"party":{"anyOf":[{"type":"string"},{"type":"object","properties":{"iban":{"type":"string"}},"required":["iban"]}]},
+		"party":{"anyOf":[
+			{"type":"string"},{"type":"object","properties":{"iban":{"type":"string"}},"required":["iban"]}]},
 		"a/b":{"type":"integer"},
 		"odd":{"not":{"type":"string"}}
 	},
 	"required":["amount","to"],
 	"additionalProperties":false,
 	"$defs":{"line":{
-		"type":"object","properties":{"n":{"type":"integer","multipleOf":2}},"required":["n"],"additionalProperties":false
+		"type":"object","properties":{"n":{"type":"integer","multipleOf":2}},
+		"required":["n"],"additionalProperties":false
 	}}
 }`
 
@@ -98,7 +100,8 @@ func TestBadSchemas(t *testing.T) {
 		{`{} {}`, "unexpected data after the value"},
 		{`7`, "schema at /: must be a boolean or an object, not a number"},
 		{in(`{"type":"strng"}`),
-			`schema at /properties/a/type: fits none of 2 forms; for the closest: /properties/a/type: must be one of "array",`},
+			`schema at /properties/a/type: fits none of 2 forms; for the closest: /properties/a/type: ` +
+				`must be one of "array",`},
 		{in(`{"type":[]}`), "/properties/a/type: fits none of 2 forms"},
 		{in(`{"max":3}`), `schema at /properties/a: unknown keyword "max"; one of your own begins with x-`},
 		{in(`{"requird":["x"]}`), `unknown keyword "requird"; the nearest is "required"`},
@@ -124,7 +127,8 @@ func TestBadSchemas(t *testing.T) {
 		{in(`{"$ref":"#/$defs/none"}`), "/properties/a/$ref: must point into this schema"},
 		{in(`{"$ref":"https://example.com/s.json"}`), "/properties/a/$ref: must point into this schema"},
 		{in(`{"$dynamicRef":"#x"}`), `unknown keyword "$dynamicRef"`},
-		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "schema at /$schema: only draft 2020-12 and draft-07"},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`,
+			"schema at /$schema: only draft 2020-12 and draft-07"},
 		{`{"$ref":"#"}`, "refers to itself without an end"},
 		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`,
 			"refers to itself without an end"},
@@ -137,7 +141,8 @@ func TestBadSchemas(t *testing.T) {
 	}
 	for _, fine := range []string{
 		`{"type":"object","properties":{"tree":{"$ref":"#/$defs/tree"}},
-			"$defs":{"tree":{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}}`,
+			"$defs":{"tree":{"type":"object","properties":{
+			"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}}`,
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
 			"x-order":1,"examples":[{}],"default":{},"format":"x"}`,
 		`true`,
@@ -152,7 +157,8 @@ func TestBadSchemas(t *testing.T) {
 func FuzzCompile(f *testing.F) {
 	f.Add(transferSchema, `{"amount":1,"to":"ABC","lines":[{"n":2}]}`)
 	f.Add(`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"type":"object"}}}`, `{}`)
-	f.Add(`{"type":"object","patternProperties":{"^x":{"type":"string"}},"propertyNames":{"maxLength":3}}`, `{"xyzw":1}`)
+	f.Add(`{"type":"object","patternProperties":{"^x":{"type":"string"}},"propertyNames":{"maxLength":3}}`,
+		`{"xyzw":1}`)
 	f.Add(`{"contains":{"type":"null"},"uniqueItems":true,"minContains":2}`, `[null,null]`)
 	f.Fuzz(func(t *testing.T, schema, arguments string) {
 		s, err := jsonschema.Compile(json.RawMessage(schema))

@@ -111,7 +111,8 @@ func missing(names []string, because string) []string {
 	for i, name := range names {
 		texts[i] = "the required member " + strconv.Quote(name) + " is missing"
 		if because != "" {
-			texts[i] = "the member " + strconv.Quote(name) + " is missing, which " + strconv.Quote(because) + " requires"
+			texts[i] = "the member " + strconv.Quote(name) + " is missing, which " +
+				strconv.Quote(because) + " requires"
 		}
 	}
 	if because != "" {

@@ -91,7 +91,8 @@ func TestKeywordsOfAnotherDraft(t *testing.T) {
 		{seven + `"not":{"$ref":"#","maxProperties":1}}`, "/not/maxProperties: draft-07 ignores it beside $ref"},
 		{`{"not":{"$schema":"http://json-schema.org/draft-07/schema#"}}`, "/not/$schema: belongs to the root"},
 	} {
-		if _, err := jsonschema.Compile(json.RawMessage(tt.schema)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		_, err := jsonschema.Compile(json.RawMessage(tt.schema))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", tt.schema, err, tt.want)
 		}
 	}
@@ -130,7 +131,8 @@ func TestManySchemas(t *testing.T) {
 	many := func(n int) json.RawMessage {
 		return json.RawMessage(`{"anyOf":[` + strings.Repeat(`{},`, n-1) + `{}]}`)
 	}
-	if _, err := jsonschema.Compile(many(5000)); err == nil || !strings.Contains(err.Error(), "more than 4000 schemas") {
+	_, err := jsonschema.Compile(many(5000))
+	if err == nil || !strings.Contains(err.Error(), "more than 4000 schemas") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := jsonschema.Compile(many(1000)); err != nil {

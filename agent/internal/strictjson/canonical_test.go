@@ -32,7 +32,8 @@ func TestCanonical(t *testing.T) {
 		{"a decimal that survives", `[0.1,123456.789,4.35,1e-10]`, `[0.1,123456.789,4.35,1e-10]`},
 		{"literals", `[true,false,null,{},[],""]`, `[true,false,null,{},[],""]`},
 		{"keys that are similar but not equal", `{"a":1,"ä":2,"a ":3}`, `{"a":1,"a ":3,"ä":2}`},
-		{"64 levels", strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat("[", 64) + strings.Repeat("]", 64)},
+		{"64 levels", strings.Repeat("[", 64) + strings.Repeat("]", 64),
+			strings.Repeat("[", 64) + strings.Repeat("]", 64)},
 	} {
 		got, err := strictjson.Canonical([]byte(tt.in))
 		if err != nil || string(got) != tt.want {

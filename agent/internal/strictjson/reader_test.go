@@ -41,7 +41,8 @@ func TestUnquote(t *testing.T) {
 // FuzzSkip checks that the scanner accepts what encoding/json accepts, and nothing else, up to the depth it is given.
 func FuzzSkip(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":[1,-0.5e+7,"\u00e9",true,false,null,{}]}`, `[01]`, `{"a":}`, `"\x"`, "\"\x00\"", ` [ ] x`, `-`, `1.`, `tru`,
+		`{"a":[1,-0.5e+7,"\u00e9",true,false,null,{}]}`, `[01]`, `{"a":}`, `"\x"`, "\"\x00\"",
+		` [ ] x`, `-`, `1.`, `tru`,
 		strings.Repeat("[", 20) + strings.Repeat("]", 20),
 	} {
 		f.Add([]byte(seed))

@@ -61,7 +61,8 @@ func TestRewrite(t *testing.T) {
 		got        func() ([]byte, error)
 	}{
 		{"all stays as written", `{"b":1.0,"\u0061":[ "x" ],"\ud800":null,"c":{"b":2}}`, func() ([]byte, error) {
-			return strictjson.Rewrite([]byte(object), func(_ string, value []byte) ([]byte, error) { return value, nil })
+			return strictjson.Rewrite(
+				[]byte(object), func(_ string, value []byte) ([]byte, error) { return value, nil })
 		}},
 		{"without some", `{"\ud800":null}`, func() ([]byte, error) {
 			return strictjson.Without([]byte(object), "a", "b", "c", "none")
@@ -73,7 +74,8 @@ func TestRewrite(t *testing.T) {
 		{"set what is new", `{"b":1,"x":2}`, func() ([]byte, error) {
 			return strictjson.Set([]byte(`{"b":1}`), "x", []byte("2"))
 		}},
-		{"set the first", `{"x":2}`, func() ([]byte, error) { return strictjson.Set([]byte(` { } `), "x", []byte("2")) }},
+		{"set the first", `{"x":2}`,
+			func() ([]byte, error) { return strictjson.Set([]byte(` { } `), "x", []byte("2")) }},
 	} {
 		got, err := tt.got()
 		if err != nil || string(got) != tt.want {
@@ -153,7 +155,8 @@ func same(t *rapid.T, data []byte, m map[string]any) {
 // FuzzRewrite checks that an object whose members all stay means the same, and that nothing but an object is rewritten.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":1,"b":[{"c":null}]}`, ` { "\u0061" : "x" , "" : {} } `, `{"a":1}x`, `[]`, `{"\ud800":"\xff"}`, `{"a":1,"a":2}`,
+		`{"a":1,"b":[{"c":null}]}`, ` { "\u0061" : "x" , "" : {} } `, `{"a":1}x`, `[]`, `{"\ud800":"\xff"}`,
+		`{"a":1,"a":2}`,
 	} {
 		f.Add([]byte(seed))
 	}
