@@ -135,14 +135,18 @@ func (w *oddWorld) tool(name string) agent.Tool {
 	if w.chance("gated") {
 		t.NeedsApproval = agent.AlwaysAsk
 	}
+	// Several calls of a turn are looked up and gated side by side: these draw nothing when they are asked.
 	if w.chance("bound") {
+		fact := w.text("fact")
 		t.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) {
-			return []string{w.text("fact")}, nil
+			return []string{fact}, nil
 		}
 	}
 	if w.chance("program") {
+		answer := agent.ToolApproval{Approve: w.chance("yes"), Reason: w.text("reason")}
 		t.OnApproval = func(context.Context, *agent.Interruption) (*agent.ToolApproval, error) {
-			return &agent.ToolApproval{Approve: w.chance("yes"), Reason: w.text("reason")}, nil
+			own := answer
+			return &own, nil
 		}
 	}
 	t.Audit = w.chance("audit")
