@@ -23,7 +23,7 @@ var arrows = []struct {
 	may []string
 }{
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
-	{"agent", []string{"agent/internal/..."}},
+	{"agent", []string{"agent/internal/...", "agent/trace"}},
 	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent"}},
 	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
@@ -35,10 +35,12 @@ var arrows = []struct {
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact",
 		"agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
-	{"agent/openaimodel", []string{"agent", "agent/internal/plainhttp", "agent/internal/redact",
+	{"agent/openaimodel", []string{"agent", "agent/trace", "agent/internal/plainhttp", "agent/internal/redact",
 		"agent/internal/strictjson"}},
+	{"agent/trace", nil},
+	{"agent/oteltrace", []string{"agent", "agent/trace"}},
 	{"agent/...", []string{"agent"}},
-	{"approvals", []string{"agent", "internal/fault"}},
+	{"approvals", []string{"agent", "agent/trace", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},
 	{"store", []string{"approvals", "store/boltstore"}},
 	{"store/storetest", []string{"approvals", "agent"}},
@@ -58,7 +60,7 @@ var arrows = []struct {
 		"agent/rawtool"}},
 	{"internal/lineage", nil},
 	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
-	{"internal/traces", []string{"agent", "agent/oteltrace"}},
+	{"internal/traces", []string{"agent/oteltrace", "agent/trace"}},
 	{"internal/demo", []string{"examples", "internal/slackdev", "internal/openaidev", "agent/scripted"}},
 	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
 		"internal/traces", "bot", "store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
@@ -70,12 +72,12 @@ var arrows = []struct {
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
-	"internal/openaidev", "agent", "agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore",
-	"approvals", "internal/fault"}
+	"internal/openaidev", "agent", "agent/trace", "agent/scripted", "agent/shelltool", "store/storetest",
+	"store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
-	"agent/scripted", "internal/fault", "internal/openaidev", "internal/visible"}
+	"agent/scripted", "agent/trace", "internal/fault", "internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string

@@ -19,6 +19,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/agent/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -61,7 +62,7 @@ func TestDialogues(t *testing.T) {
 }
 
 // play plays a dialogue, followed by the tracer if there is one, and returns it with what really happened.
-func play(t *testing.T, text string, tracer agent.Tracer) string {
+func play(t *testing.T, text string, tracer trace.Tracer) string {
 	t.Helper()
 	archive := txtar.Parse([]byte(text))
 	d := &dialogue{

@@ -18,7 +18,8 @@
 //   - With a [Journal], an effect happens at most once even when the process dies between the effect and its record.
 //   - A context that ends interrupts the work. Whatever fails because of that is asked again when the run goes on; it
 //     is never taken for an answer.
-//   - A [Tracer] is told what takes how long, and of questions and answers, and never gets arguments, outputs or texts.
+//   - A [trace.Tracer] is told what takes how long, and of questions and answers, and never gets arguments, outputs or
+//     texts.
 //
 // Out of scope are namespaces of tools, tools that a model searches for at this side, and tools that only programs
 // written by a model may call: a tool has one name, and what a model asks for beyond that is refused in words.

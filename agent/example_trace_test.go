@@ -8,6 +8,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/agent/trace"
 )
 
 // printer is a Tracer that prints when something begins and ends.
@@ -15,7 +16,7 @@ type printer struct{}
 
 type printed struct{ what string }
 
-func (printer) StartSpan(ctx context.Context, s agent.SpanStart) (context.Context, agent.Span) {
+func (printer) StartSpan(ctx context.Context, s trace.Start) (context.Context, trace.Span) {
 	what := strings.TrimSpace(string(s.Kind) + " " + s.Name) // not every model has a name
 	fmt.Println("begin", what)
 	return ctx, printed{what}

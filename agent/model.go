@@ -11,6 +11,10 @@ import (
 
 // Model answers one turn of a conversation. Implementations are safe for concurrent use, keep no conversation state
 // between calls, honour the context, and do their own retries: an error that reaches the runner ends the run.
+//
+// A Model may also have a method ModelName() (provider, model string), which says for traces which one it is: whose API
+// it speaks, for instance "openai", and the provider's name of the model. Either may be empty. Nothing else depends on
+// it.
 type Model interface {
 	Respond(ctx context.Context, req *ModelRequest) (*ModelResponse, error)
 }

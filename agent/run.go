@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"countersign/agent/trace"
 )
 
 // What is taken where nothing is set.
@@ -38,7 +40,7 @@ type Runner struct {
 	// Logger receives operational messages, never arguments or outputs. Nil: none.
 	Logger *slog.Logger
 	// Tracer follows the runs for a tracing system; nil means none.
-	Tracer Tracer
+	Tracer trace.Tracer
 
 	memory memoryJournal
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+
+	"countersign/agent/trace"
 )
 
 // maxLink bounds what a tracer may have saved with a state.
@@ -21,9 +23,11 @@ func ended(err error, attrs ...slog.Attr) spanEnd { return spanEnd{classOf(err),
 
 // traced does work within a span that ends with it, also when the work panics or ends its goroutine. The caller has
 // checked that there is a Tracer: without one nothing is to be allocated.
-func (x *execution) traced(ctx context.Context, s SpanStart, work func(ctx context.Context, span Span) spanEnd) {
+func (x *execution) traced(
+	ctx context.Context, s trace.Start, work func(ctx context.Context, span trace.Span) spanEnd,
+) {
 	inner, span := x.startSpan(ctx, s)
-	end := spanEnd{class: ClassPanic} // unless it returns
+	end := spanEnd{class: trace.ClassPanic} // unless it returns
 	defer func() {
 		if span != nil {
 			x.guardTracer(ctx, func() { span.End(end.class, end.attrs...) })
@@ -33,11 +37,11 @@ func (x *execution) traced(ctx context.Context, s SpanStart, work func(ctx conte
 }
 
 // moment is a span of no length.
-func (x *execution) moment(ctx context.Context, s SpanStart) {
-	x.traced(ctx, s, func(context.Context, Span) spanEnd { return spanEnd{} })
+func (x *execution) moment(ctx context.Context, s trace.Start) {
+	x.traced(ctx, s, func(context.Context, trace.Span) spanEnd { return spanEnd{} })
 }
 
-func (x *execution) startSpan(ctx context.Context, s SpanStart) (inner context.Context, span Span) {
+func (x *execution) startSpan(ctx context.Context, s trace.Start) (inner context.Context, span trace.Span) {
 	inner = ctx
 	x.guardTracer(ctx, func() {
 		if own, begun := x.Tracer.StartSpan(ctx, s); own != nil {
@@ -66,15 +70,15 @@ func (x *execution) traceRun(
 	if x.Tracer == nil {
 		return work(ctx)
 	}
-	start := SpanStart{Kind: SpanRun, Name: s.frame.agent, Attrs: []slog.Attr{
-		slog.String(AttrRun, s.id), slog.String(AttrAgent, s.frame.agent),
+	start := trace.Start{Kind: trace.Run, Name: s.frame.agent, Attrs: []slog.Attr{
+		slog.String(trace.AttrRun, s.id), slog.String(trace.AttrAgent, s.frame.agent),
 	}, Links: x.links()}
 	start.Attrs = x.addModel(ctx, start.Attrs, s.graph[s.frame.agent], nil)
 	if s.server != nil && s.server.ID != "" {
-		start.Attrs = append(start.Attrs, slog.String(AttrConversation, s.server.ID))
+		start.Attrs = append(start.Attrs, slog.String(trace.AttrConversation, s.server.ID))
 	}
 	before := s.usage
-	x.traced(ctx, start, func(ctx context.Context, span Span) spanEnd {
+	x.traced(ctx, start, func(ctx context.Context, span trace.Span) spanEnd {
 		s.keepTrace(x.link(ctx, span))
 		result, err = work(ctx)
 		cost := s.usage
@@ -82,7 +86,7 @@ func (x *execution) traceRun(
 			InputTokens: cost.InputTokens - before.InputTokens, CachedTokens: cost.CachedTokens - before.CachedTokens,
 			OutputTokens:    cost.OutputTokens - before.OutputTokens,
 			ReasoningTokens: cost.ReasoningTokens - before.ReasoningTokens,
-		}), slog.Int(AttrQuestions, len(s.Undecided())))
+		}), slog.Int(trace.AttrQuestions, len(s.Undecided())))
 		return ended(err, attrs...)
 	})
 	return result, err
@@ -96,7 +100,7 @@ func (x *execution) links() []string {
 	return []string{x.earlier}
 }
 
-func (x *execution) link(ctx context.Context, span Span) (link string) {
+func (x *execution) link(ctx context.Context, span trace.Span) (link string) {
 	if span != nil {
 		x.guardTracer(ctx, func() { link = span.Link() })
 	}
@@ -117,8 +121,8 @@ func (l *loop) traceTurn(
 	if l.Tracer == nil {
 		return work(ctx)
 	}
-	s := SpanStart{Kind: SpanTurn, Name: l.agent.Name, Attrs: l.about(turn)}
-	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+	s := trace.Start{Kind: trace.Turn, Name: l.agent.Name, Attrs: l.about(turn)}
+	l.traced(ctx, s, func(ctx context.Context, _ trace.Span) spanEnd {
 		waits, err = work(ctx)
 		return ended(err)
 	})
@@ -128,7 +132,7 @@ func (l *loop) traceTurn(
 // about returns the attributes of the agent at work.
 func (l *loop) about(turn int) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 8)
-	return append(attrs, slog.String(AttrAgent, l.agent.Name), slog.Int(AttrTurn, turn))
+	return append(attrs, slog.String(trace.AttrAgent, l.agent.Name), slog.Int(trace.AttrTurn, turn))
 }
 
 // traceModel calls the model within a span.
@@ -137,35 +141,40 @@ func (l *loop) traceModel(ctx context.Context, model Model, req *ModelRequest) (
 		return l.callModel(ctx, model, req)
 	}
 	_, streams := model.(StreamModel)
-	s := SpanStart{Kind: SpanModel, Attrs: l.about(l.frame.turn + 1)}
+	s := trace.Start{Kind: trace.Model, Attrs: l.about(l.frame.turn + 1)}
 	_, s.Name = l.modelName(ctx, l.agent, model)
 	s.Attrs = l.addModel(ctx, s.Attrs, l.agent, model)
 	if req.Conversation != "" {
-		s.Attrs = append(s.Attrs, slog.String(AttrConversation, req.Conversation))
+		s.Attrs = append(s.Attrs, slog.String(trace.AttrConversation, req.Conversation))
 	}
 	if l.events != nil && streams {
-		s.Attrs = append(s.Attrs, slog.Bool(AttrStream, true))
+		s.Attrs = append(s.Attrs, slog.Bool(trace.AttrStream, true))
 	}
-	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+	l.traced(ctx, s, func(ctx context.Context, _ trace.Span) spanEnd {
 		resp, err = l.callModel(ctx, model, req)
 		if err != nil || resp == nil {
 			return ended(err)
 		}
 		attrs := tokens(resp.Usage)
 		if resp.ID != "" {
-			attrs = append(attrs, slog.String(AttrResponse, resp.ID))
+			attrs = append(attrs, slog.String(trace.AttrResponse, resp.ID))
 		}
 		return ended(nil, attrs...)
 	})
 	return resp, err
 }
 
+// modelNamer is a Model that tells which one it is.
+type modelNamer interface {
+	ModelName() (provider, model string)
+}
+
 // modelName asks the model for its name, and the agent's own model where Runner.ModelOf has put another around it that
 // does not tell.
 func (x *execution) modelName(ctx context.Context, a *Agent, model Model) (provider, name string) {
-	named, ok := model.(ModelNamer)
+	named, ok := model.(modelNamer)
 	if !ok {
-		named, ok = a.Model.(ModelNamer)
+		named, ok = a.Model.(modelNamer)
 	}
 	if ok {
 		x.guardTracer(ctx, func() { provider, name = named.ModelName() })
@@ -177,22 +186,23 @@ func (x *execution) modelName(ctx context.Context, a *Agent, model Model) (provi
 func (x *execution) addModel(ctx context.Context, attrs []slog.Attr, a *Agent, model Model) []slog.Attr {
 	provider, name := x.modelName(ctx, a, model)
 	if provider != "" {
-		attrs = append(attrs, slog.String(AttrProvider, provider))
+		attrs = append(attrs, slog.String(trace.AttrProvider, provider))
 	}
 	if name != "" {
-		attrs = append(attrs, slog.String(AttrModel, name))
+		attrs = append(attrs, slog.String(trace.AttrModel, name))
 	}
 	return attrs
 }
 
 func tokens(u Usage) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 6)
-	attrs = append(attrs, slog.Int64(AttrInputTokens, u.InputTokens), slog.Int64(AttrOutputTokens, u.OutputTokens))
+	attrs = append(attrs, slog.Int64(trace.AttrInputTokens, u.InputTokens),
+		slog.Int64(trace.AttrOutputTokens, u.OutputTokens))
 	if u.CachedTokens != 0 {
-		attrs = append(attrs, slog.Int64(AttrCachedTokens, u.CachedTokens))
+		attrs = append(attrs, slog.Int64(trace.AttrCachedTokens, u.CachedTokens))
 	}
 	if u.ReasoningTokens != 0 {
-		attrs = append(attrs, slog.Int64(AttrReasoningTokens, u.ReasoningTokens))
+		attrs = append(attrs, slog.Int64(trace.AttrReasoningTokens, u.ReasoningTokens))
 	}
 	return attrs
 }
@@ -215,7 +225,7 @@ func classOf(err error) string {
 			return class
 		}
 	}
-	return ClassOther
+	return trace.ClassOther
 }
 
 // classes are looked through in this order.
@@ -223,11 +233,12 @@ var classes = []struct {
 	err   error
 	class string
 }{
-	{ErrTripwire, ClassTripwire}, {ErrMaxTurns, ClassMaxTurns}, {ErrStopped, ClassStopped}, {ErrStale, ClassStale},
-	{ErrOutcomeUnknown, ClassOutcomeUnknown}, {ErrModelBehavior, ClassModelBehavior}, {ErrToolset, ClassToolset},
-	{ErrUnknownTool, ClassUnknownTool}, {ErrUnknownAgent, ClassUnknownAgent}, {ErrFatal, ClassFatal},
-	{ErrConfig, ClassConfig}, {errPanic, ClassPanic}, {errGoexit, ClassPanic},
-	{context.DeadlineExceeded, ClassTimeout}, {context.Canceled, ClassCancelled},
+	{ErrTripwire, trace.ClassTripwire}, {ErrMaxTurns, trace.ClassMaxTurns}, {ErrStopped, trace.ClassStopped},
+	{ErrStale, trace.ClassStale}, {ErrOutcomeUnknown, trace.ClassOutcomeUnknown},
+	{ErrModelBehavior, trace.ClassModelBehavior}, {ErrToolset, trace.ClassToolset},
+	{ErrUnknownTool, trace.ClassUnknownTool}, {ErrUnknownAgent, trace.ClassUnknownAgent}, {ErrFatal, trace.ClassFatal},
+	{ErrConfig, trace.ClassConfig}, {errPanic, trace.ClassPanic}, {errGoexit, trace.ClassPanic},
+	{context.DeadlineExceeded, trace.ClassTimeout}, {context.Canceled, trace.ClassCancelled},
 }
 
 // isClass reports whether a text can be the class of an error: one that holds no data.

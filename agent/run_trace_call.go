@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"log/slog"
+
+	"countersign/agent/trace"
 )
 
 // traceTool executes a call within a span.
@@ -12,18 +14,19 @@ func (l *loop) traceTool(
 	if l.Tracer == nil {
 		return work(ctx)
 	}
-	attrs := append(viewAttrs(&j.view), slog.String(AttrInterruption, j.id), slog.String(AttrVerdict, j.how.word()))
+	attrs := append(viewAttrs(&j.view), slog.String(trace.AttrInterruption, j.id),
+		slog.String(trace.AttrVerdict, j.how.word()))
 	if j.how.standing() {
-		attrs = append(attrs, slog.Bool(AttrAlways, true))
+		attrs = append(attrs, slog.Bool(trace.AttrAlways, true))
 	}
-	s := SpanStart{Kind: SpanTool, Name: j.view.Tool, Attrs: attrs}
-	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+	s := trace.Start{Kind: trace.Tool, Name: j.view.Tool, Attrs: attrs}
+	l.traced(ctx, s, func(ctx context.Context, _ trace.Span) spanEnd {
 		output, err = work(ctx)
 		switch {
 		case err == nil && output.Failed:
-			return spanEnd{class: ClassFailed}
+			return spanEnd{class: trace.ClassFailed}
 		case err != nil && ctx.Err() == context.DeadlineExceeded:
-			return spanEnd{class: ClassTimeout}
+			return spanEnd{class: trace.ClassTimeout}
 		}
 		return ended(err)
 	})
@@ -33,8 +36,9 @@ func (l *loop) traceTool(
 // viewAttrs returns the attributes of a call as the application's code sees it.
 func viewAttrs(view *ToolCall) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 8)
-	return append(attrs, slog.String(AttrAgent, view.Agent), slog.Int(AttrTurn, view.Turn),
-		slog.String(AttrTool, view.Tool), slog.String(AttrToolKind, string(view.Kind)), slog.String(AttrCall, view.ID))
+	return append(attrs, slog.String(trace.AttrAgent, view.Agent), slog.Int(trace.AttrTurn, view.Turn),
+		slog.String(trace.AttrTool, view.Tool), slog.String(trace.AttrToolKind, string(view.Kind)),
+		slog.String(trace.AttrCall, view.ID))
 }
 
 // word says in one word what people, a program or a standing answer said.
@@ -64,7 +68,7 @@ func (l *loop) traceQuestion(ctx context.Context, c *call, s step) {
 		l.asked = make(map[*call]bool)
 	}
 	l.asked[c] = true
-	l.moment(ctx, SpanStart{Kind: SpanQuestion, Name: c.Tool, Attrs: l.aboutQuestion(c)})
+	l.moment(ctx, trace.Start{Kind: trace.Question, Name: c.Tool, Attrs: l.aboutQuestion(c)})
 }
 
 // traceAnswer notes that the run goes on with what people answered about a call.
@@ -77,11 +81,11 @@ func (l *loop) traceAnswer(ctx context.Context, c *call) {
 	if how.verdict == undecided {
 		return
 	}
-	attrs := append(l.aboutQuestion(c), slog.String(AttrVerdict, how.word()))
+	attrs := append(l.aboutQuestion(c), slog.String(trace.AttrVerdict, how.word()))
 	if how.standing() {
-		attrs = append(attrs, slog.Bool(AttrAlways, true))
+		attrs = append(attrs, slog.Bool(trace.AttrAlways, true))
 	}
-	s := SpanStart{Kind: SpanAnswer, Name: c.Tool, Attrs: attrs}
+	s := trace.Start{Kind: trace.Answer, Name: c.Tool, Attrs: attrs}
 	if !l.asked[c] {
 		s.Links = l.links()
 	}
@@ -90,10 +94,10 @@ func (l *loop) traceAnswer(ctx context.Context, c *call) {
 
 func (l *loop) aboutQuestion(c *call) []slog.Attr {
 	view := l.frame.toolCall(c)
-	attrs := append(viewAttrs(&view), slog.String(AttrInterruption, l.frame.interruptionID(c.ID)),
-		slog.String(AttrQuestion, string(c.Question)))
+	attrs := append(viewAttrs(&view), slog.String(trace.AttrInterruption, l.frame.interruptionID(c.ID)),
+		slog.String(trace.AttrQuestion, string(c.Question)))
 	if c.Attempt > 0 {
-		attrs = append(attrs, slog.Int(AttrAttempt, c.Attempt))
+		attrs = append(attrs, slog.Int(trace.AttrAttempt, c.Attempt))
 	}
 	return attrs
 }
@@ -103,24 +107,24 @@ func (l *loop) traceHandoff(ctx context.Context, work func(context.Context) erro
 	if l.Tracer == nil {
 		return work(ctx)
 	}
-	s := SpanStart{Kind: SpanHandoff, Attrs: l.about(l.frame.turn)}
+	s := trace.Start{Kind: trace.Handoff, Attrs: l.about(l.frame.turn)}
 	for _, c := range l.frame.calls {
 		if c.State == callDone {
 			continue
 		}
 		if t := l.frame.tool(c); t != nil && t.handoff != nil {
 			s.Name = t.handoff.Agent.Name
-			s.Attrs = append(s.Attrs, slog.String(AttrTo, s.Name))
+			s.Attrs = append(s.Attrs, slog.String(trace.AttrTo, s.Name))
 		}
 		break // only the first happens
 	}
-	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+	l.traced(ctx, s, func(ctx context.Context, _ trace.Span) spanEnd {
 		err = work(ctx)
 		verdict := "refused"
 		if l.begins { // another agent
 			verdict = "done"
 		}
-		return ended(err, slog.String(AttrVerdict, verdict))
+		return ended(err, slog.String(trace.AttrVerdict, verdict))
 	})
 	return err
 }
@@ -132,17 +136,17 @@ func (l *loop) traceGuardrail(
 	if l.Tracer == nil {
 		return check(ctx)
 	}
-	s := SpanStart{Kind: SpanGuardrail, Name: in.Guardrail, Attrs: []slog.Attr{
-		slog.String(AttrAgent, l.agent.Name), slog.String(AttrStage, string(in.Stage)),
+	s := trace.Start{Kind: trace.Guardrail, Name: in.Guardrail, Attrs: []slog.Attr{
+		slog.String(trace.AttrAgent, l.agent.Name), slog.String(trace.AttrStage, string(in.Stage)),
 	}}
 	if in.Tool != "" {
-		s.Attrs = append(s.Attrs, slog.String(AttrTool, in.Tool), slog.String(AttrCall, in.CallID))
+		s.Attrs = append(s.Attrs, slog.String(trace.AttrTool, in.Tool), slog.String(trace.AttrCall, in.CallID))
 	}
-	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+	l.traced(ctx, s, func(ctx context.Context, _ trace.Span) spanEnd {
 		if v, err = check(ctx); err != nil {
 			return ended(err)
 		}
-		return ended(nil, slog.String(AttrVerdict, v.Action.word()))
+		return ended(nil, slog.String(trace.AttrVerdict, v.Action.word()))
 	})
 	return v, err
 }
@@ -163,13 +167,14 @@ func (l *loop) runInside(ctx context.Context, view *ToolCall) (err error) {
 	if l.Tracer == nil {
 		return l.run(ctx)
 	}
-	s := SpanStart{Kind: SpanAgent, Name: l.agent.Name, Attrs: []slog.Attr{
-		slog.String(AttrAgent, l.agent.Name), slog.String(AttrTool, view.Tool), slog.String(AttrCall, view.ID),
+	s := trace.Start{Kind: trace.Agent, Name: l.agent.Name, Attrs: []slog.Attr{
+		slog.String(trace.AttrAgent, l.agent.Name), slog.String(trace.AttrTool, view.Tool),
+		slog.String(trace.AttrCall, view.ID),
 	}}
 	s.Attrs = l.addModel(ctx, s.Attrs, l.agent, nil)
-	l.traced(ctx, s, func(ctx context.Context, _ Span) spanEnd {
+	l.traced(ctx, s, func(ctx context.Context, _ trace.Span) spanEnd {
 		err = l.run(ctx)
-		return ended(err, slog.Int(AttrQuestions, len(l.frame.questions(nil, unanswered))))
+		return ended(err, slog.Int(trace.AttrQuestions, len(l.frame.questions(nil, unanswered))))
 	})
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"countersign/agent/trace"
 )
 
 // TestNoTracerNoCost measures what a run without a tracer pays for the places where spans would begin.
@@ -35,7 +37,9 @@ func TestNoTracerNoCost(t *testing.T) {
 
 type idle struct{}
 
-func (idle) StartSpan(ctx context.Context, _ SpanStart) (context.Context, Span) { return ctx, nil }
+func (idle) StartSpan(ctx context.Context, _ trace.Start) (context.Context, trace.Span) {
+	return ctx, nil
+}
 
 type classed string
 
@@ -49,19 +53,19 @@ func TestClassOf(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{errors.New("secret"), ClassOther},
-		{fmt.Errorf("run: %w: %w", context.Canceled, errConsumer), ClassCancelled},
-		{context.DeadlineExceeded, ClassTimeout},
-		{fmt.Errorf("call: %w", errPanic), ClassPanic},
-		{errGoexit, ClassPanic},
-		{&TripwireError{Message: "secret"}, ClassTripwire},
-		{fmt.Errorf("%w: 10", ErrMaxTurns), ClassMaxTurns},
+		{errors.New("secret"), trace.ClassOther},
+		{fmt.Errorf("run: %w: %w", context.Canceled, errConsumer), trace.ClassCancelled},
+		{context.DeadlineExceeded, trace.ClassTimeout},
+		{fmt.Errorf("call: %w", errPanic), trace.ClassPanic},
+		{errGoexit, trace.ClassPanic},
+		{&TripwireError{Message: "secret"}, trace.ClassTripwire},
+		{fmt.Errorf("%w: 10", ErrMaxTurns), trace.ClassMaxTurns},
 		{fmt.Errorf("model call: %w", classed("429")), "429"},
 		{classed("rate_limit.exceeded-x"), "rate_limit.exceeded-x"},
-		{classed("it says secret"), ClassOther},
-		{classed(strings.Repeat("x", 65)), ClassOther},
-		{classed(""), ClassOther},
-		{classed("é"), ClassOther},
+		{classed("it says secret"), trace.ClassOther},
+		{classed(strings.Repeat("x", 65)), trace.ClassOther},
+		{classed(""), trace.ClassOther},
+		{classed("é"), trace.ClassOther},
 	} {
 		if got := classOf(tt.err); got != tt.want {
 			t.Errorf("class of %v: %q, want %q", tt.err, got, tt.want)

@@ -34,7 +34,7 @@ type RunState struct {
 	usage      Usage
 	session    sessionMark
 	server     *serverMark
-	trace      string // refers to the span of the last Run or Resume; see Span.Link
+	trace      string // refers to the span of the last Run or Resume; see trace.Span.Link
 	always     []standing
 	handled    string // which failure the answer was given instead of, see Result.Handled
 	guardrails []GuardrailResult

@@ -17,6 +17,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/agent/trace"
 )
 
 // tracedAgent has a bit of everything. Texts that no span may hold contain "CANARY".
@@ -64,7 +65,7 @@ func tracedAgent() *agent.Agent {
 }
 
 // playTraced runs the agent, answers in another process, and resumes there.
-func playTraced(t *testing.T, before, after agent.Tracer) *agent.RunState {
+func playTraced(t *testing.T, before, after trace.Tracer) *agent.RunState {
 	t.Helper()
 	r := &agent.Runner{Tracer: before, MaxParallelCalls: 1}
 	res, err := r.Run(t.Context(), tracedAgent(), []agent.Item{agent.UserMessage("CANARY question")}, runOf("run_1"))
@@ -175,7 +176,7 @@ func TestTraceDialogues(t *testing.T) {
 			must(t, err)
 			tr := newTrail("")
 			tr.panics = true
-			for _, tracer := range []agent.Tracer{tr, hostile{}} {
+			for _, tracer := range []trace.Tracer{tr, hostile{}} {
 				if diff := gocmp.Diff(string(data), play(t, string(data), tracer)); diff != "" {
 					t.Errorf("with a tracer %T:\n%s", tracer, diff)
 				}
@@ -188,8 +189,8 @@ func TestTraceDialogues(t *testing.T) {
 // TestTraceEnds ends runs in the middle.
 func TestTraceEnds(t *testing.T) {
 	t.Parallel()
-	panics := []string{agent.ClassPanic}
-	inModel := map[agent.SpanKind][]string{agent.SpanRun: panics, agent.SpanTurn: panics, agent.SpanModel: panics}
+	panics := []string{trace.ClassPanic}
+	inModel := map[trace.Kind][]string{trace.Run: panics, trace.Turn: panics, trace.Model: panics}
 	calls := scripted.Calls(scripted.Call("c1", "work", `{"amount":1}`), scripted.Call("c2", "work", `{"amount":2}`))
 	tests := []struct {
 		name   string
@@ -197,7 +198,7 @@ func TestTraceEnds(t *testing.T) {
 		model  agent.Model
 		o      agent.RunOptions
 		stream bool
-		want   map[agent.SpanKind][]string
+		want   map[trace.Kind][]string
 	}{
 		{
 			name: "model panics", model: cheese{},
@@ -212,23 +213,23 @@ func TestTraceEnds(t *testing.T) {
 		},
 		{
 			name: "tools panic", work: func(context.Context) { panic("no") },
-			want: map[agent.SpanKind][]string{
-				agent.SpanRun: {""}, agent.SpanTurn: {"", ""}, agent.SpanTool: {agent.ClassPanic, agent.ClassPanic}},
+			want: map[trace.Kind][]string{
+				trace.Run: {""}, trace.Turn: {"", ""}, trace.Tool: {trace.ClassPanic, trace.ClassPanic}},
 		},
 		{
 			name: "tools end their goroutine", work: func(context.Context) { runtime.Goexit() },
-			want: map[agent.SpanKind][]string{
-				agent.SpanRun: panics, agent.SpanTurn: panics, agent.SpanTool: panics},
+			want: map[trace.Kind][]string{
+				trace.Run: panics, trace.Turn: panics, trace.Tool: panics},
 		},
 		{
 			name: "checkpoint panics",
 			o:    agent.RunOptions{Checkpoint: func(context.Context, agent.Delta) error { panic("no") }},
-			want: map[agent.SpanKind][]string{
-				agent.SpanRun: {agent.ClassPanic}, agent.SpanTurn: {agent.ClassPanic}, agent.SpanModel: {""}},
+			want: map[trace.Kind][]string{
+				trace.Run: {trace.ClassPanic}, trace.Turn: {trace.ClassPanic}, trace.Model: {""}},
 		},
 		{
 			name: "consumer stops", stream: true,
-			want: map[agent.SpanKind][]string{agent.SpanRun: {agent.ClassCancelled}},
+			want: map[trace.Kind][]string{trace.Run: {trace.ClassCancelled}},
 		},
 	}
 	for _, tt := range tests {
@@ -283,8 +284,8 @@ func TestTraceCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.check(t)
-	for _, kind := range []agent.SpanKind{agent.SpanRun, agent.SpanTurn, agent.SpanTool} {
-		if diff := gocmp.Diff([]string{agent.ClassCancelled}, tr.classes(kind)); diff != "" {
+	for _, kind := range []trace.Kind{trace.Run, trace.Turn, trace.Tool} {
+		if diff := gocmp.Diff([]string{trace.ClassCancelled}, tr.classes(kind)); diff != "" {
 			t.Errorf("classes of %s:\n%s", kind, diff)
 		}
 	}
@@ -375,7 +376,7 @@ func TestTraceAnsweredMeanwhile(t *testing.T) {
 	second.check(t)
 	var links [][]string
 	for _, s := range second.spans {
-		if s.start.Kind == agent.SpanAnswer {
+		if s.start.Kind == trace.Answer {
 			links = append(links, s.start.Links)
 		}
 	}

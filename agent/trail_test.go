@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"countersign/agent"
+	"countersign/agent/trace"
 )
 
 // trail is a Tracer that remembers its spans.
@@ -25,7 +25,7 @@ type trail struct {
 type step struct {
 	trail  *trail
 	parent *step
-	start  agent.SpanStart
+	start  trace.Start
 	class  string
 	attrs  []slog.Attr
 	ended  int  // how often
@@ -37,7 +37,7 @@ type stepKey struct{}
 
 func newTrail(link string) *trail { return &trail{link: link} }
 
-func (tr *trail) StartSpan(ctx context.Context, s agent.SpanStart) (context.Context, agent.Span) {
+func (tr *trail) StartSpan(ctx context.Context, s trace.Start) (context.Context, trace.Span) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	st := &step{trail: tr, start: s}
@@ -78,7 +78,7 @@ func (tr *trail) check(t *testing.T) {
 		if s.ended != 1 || s.early {
 			t.Errorf("%s %q has ended %d times, before one inside: %v", s.start.Kind, s.start.Name, s.ended, s.early)
 		}
-		if s.start.Kind != agent.SpanRun && s.parent == nil {
+		if s.start.Kind != trace.Run && s.parent == nil {
 			t.Errorf("%s %q lies in no run", s.start.Kind, s.start.Name)
 		}
 		seen := make(map[string]bool)
@@ -102,7 +102,7 @@ func (tr *trail) tree() string {
 			}
 			fmt.Fprintf(&b, "%s%s %s", indent, s.start.Kind, s.start.Name)
 			for _, a := range slices.Concat(s.start.Attrs, s.attrs) {
-				if a.Key != agent.AttrAgent && a.Key != agent.AttrInterruption {
+				if a.Key != trace.AttrAgent && a.Key != trace.AttrInterruption {
 					fmt.Fprintf(&b, " %s", a)
 				}
 			}
@@ -121,7 +121,7 @@ func (tr *trail) tree() string {
 }
 
 // kinds returns the classes of the spans of a kind, in the order in which they began.
-func (tr *trail) classes(kind agent.SpanKind) []string {
+func (tr *trail) classes(kind trace.Kind) []string {
 	var all []string
 	for _, s := range tr.spans {
 		if s.start.Kind == kind {
@@ -134,6 +134,6 @@ func (tr *trail) classes(kind agent.SpanKind) []string {
 // hostile is a Tracer that panics instead of beginning a span.
 type hostile struct{}
 
-func (hostile) StartSpan(context.Context, agent.SpanStart) (context.Context, agent.Span) {
+func (hostile) StartSpan(context.Context, trace.Start) (context.Context, trace.Span) {
 	panic("no span")
 }

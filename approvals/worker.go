@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"countersign/agent"
+	"countersign/agent/trace"
 )
 
 // What a WorkerConfig leaves out.
@@ -31,7 +31,7 @@ type WorkerConfig struct {
 	Renew     time.Duration // how often it is renewed; 5 s
 	Drain     time.Duration // how long tools that run when the worker stops may go on; 5 s
 	Logger    *slog.Logger
-	Tracer    agent.Tracer // follows the runs for a tracing system; nil: none
+	Tracer    trace.Tracer // follows the runs for a tracing system; nil: none
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -47,7 +47,7 @@ type Worker struct {
 	renew      time.Duration
 	drain      time.Duration
 	log        *slog.Logger
-	tracer     agent.Tracer
+	tracer     trace.Tracer
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way

@@ -17,6 +17,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
+	"countersign/agent/trace"
 )
 
 // ErrGone is wrapped by the error of a request whose conversation or previous response the server does not have any
@@ -91,7 +92,7 @@ func (e *Error) ErrorClass() string {
 	case e.unreachable:
 		return "unreachable"
 	}
-	return agent.ClassOther
+	return trace.ClassOther
 }
 
 const openAI = "OpenAI"

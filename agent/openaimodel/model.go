@@ -17,10 +17,7 @@ type Model struct {
 	api    protocol
 }
 
-var (
-	_ agent.StreamModel = (*Model)(nil)
-	_ agent.ModelNamer  = (*Model)(nil)
-)
+var _ agent.StreamModel = (*Model)(nil)
 
 // New returns a model. It makes no request; its error wraps [agent.ErrConfig] and says what to change.
 func New(cfg Config) (*Model, error) {
@@ -59,6 +56,6 @@ func (m *Model) RespondStream(
 	return m.ask(ctx, req, true, &listener{emit: emit})
 }
 
-// ModelName implements [agent.ModelNamer]. The provider is "openai" whoever runs the server: it says whose API is
-// spoken.
+// ModelName says for traces which model it is; see [agent.Model]. The provider is "openai" whoever runs the server: it
+// says whose API is spoken.
 func (m *Model) ModelName() (provider, model string) { return "openai", m.cfg.Model }

@@ -7,48 +7,49 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
 	"countersign/agent"
+	"countersign/agent/trace"
 )
 
 // own begins the names of attributes for which the conventions have no word.
 const own = "countersign."
 
 // spanName returns the operation and what it is about, as the conventions want it.
-func spanName(s agent.SpanStart) string {
+func spanName(s trace.Start) string {
 	operation := string(s.Kind)
 	if op, ok := operationOf(s.Kind); ok {
 		operation = op.Value.AsString()
 	}
-	if s.Name == "" || s.Kind == agent.SpanTurn {
+	if s.Name == "" || s.Kind == trace.Turn {
 		return operation
 	}
 	return operation + " " + s.Name
 }
 
 // operationOf returns the conventions' name of an operation, if they have one.
-func operationOf(kind agent.SpanKind) (attribute.KeyValue, bool) {
+func operationOf(kind trace.Kind) (attribute.KeyValue, bool) {
 	switch kind {
-	case agent.SpanRun, agent.SpanAgent:
+	case trace.Run, trace.Agent:
 		return semconv.GenAIOperationNameInvokeAgent, true
-	case agent.SpanModel:
+	case trace.Model:
 		return semconv.GenAIOperationNameChat, true
-	case agent.SpanTool:
+	case trace.Tool:
 		return semconv.GenAIOperationNameExecuteTool, true
 	}
 	return attribute.KeyValue{}, false
 }
 
 // startAttributes returns what a span has from its beginning, so that samplers see it.
-func startAttributes(s agent.SpanStart) []attribute.KeyValue {
+func startAttributes(s trace.Start) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, len(s.Attrs)+2)
 	if operation, ok := operationOf(s.Kind); ok {
 		attrs = append(attrs, operation)
 	}
-	if s.Kind == agent.SpanGuardrail {
+	if s.Kind == trace.Guardrail {
 		attrs = append(attrs, attribute.String(own+"guardrail.name", s.Name))
 	}
 	for _, a := range s.Attrs {
 		attrs = append(attrs, attributeOf(a))
-		if a.Key == agent.AttrToolKind {
+		if a.Key == trace.AttrToolKind {
 			attrs = append(attrs, toolType(agent.ToolKind(a.Value.String())))
 		}
 	}
@@ -78,29 +79,29 @@ func attributeOf(a slog.Attr) attribute.KeyValue {
 // keyOf returns the name of an attribute.
 func keyOf(key string) attribute.Key {
 	switch key {
-	case agent.AttrAgent:
+	case trace.AttrAgent:
 		return semconv.GenAIAgentNameKey
-	case agent.AttrProvider:
+	case trace.AttrProvider:
 		return semconv.GenAIProviderNameKey
-	case agent.AttrModel:
+	case trace.AttrModel:
 		return semconv.GenAIRequestModelKey
-	case agent.AttrConversation:
+	case trace.AttrConversation:
 		return semconv.GenAIConversationIDKey
-	case agent.AttrStream:
+	case trace.AttrStream:
 		return semconv.GenAIRequestStreamKey
-	case agent.AttrResponse:
+	case trace.AttrResponse:
 		return semconv.GenAIResponseIDKey
-	case agent.AttrInputTokens:
+	case trace.AttrInputTokens:
 		return semconv.GenAIUsageInputTokensKey
-	case agent.AttrCachedTokens:
+	case trace.AttrCachedTokens:
 		return semconv.GenAIUsageCacheReadInputTokensKey
-	case agent.AttrOutputTokens:
+	case trace.AttrOutputTokens:
 		return semconv.GenAIUsageOutputTokensKey
-	case agent.AttrReasoningTokens:
+	case trace.AttrReasoningTokens:
 		return semconv.GenAIUsageReasoningOutputTokensKey
-	case agent.AttrTool:
+	case trace.AttrTool:
 		return semconv.GenAIToolNameKey
-	case agent.AttrCall:
+	case trace.AttrCall:
 		return semconv.GenAIToolCallIDKey
 	}
 	return ownKey(key)
@@ -109,21 +110,21 @@ func keyOf(key string) attribute.Key {
 // ownKey returns the name of an attribute for which the conventions have no word.
 func ownKey(key string) attribute.Key {
 	switch key {
-	case agent.AttrRun:
+	case trace.AttrRun:
 		return own + "run.id"
-	case agent.AttrToolKind:
+	case trace.AttrToolKind:
 		return own + "tool.kind"
-	case agent.AttrInterruption:
+	case trace.AttrInterruption:
 		return own + "interruption.id"
-	case agent.AttrQuestion:
+	case trace.AttrQuestion:
 		return own + "question.kind"
-	case agent.AttrAttempt:
+	case trace.AttrAttempt:
 		return own + "question.attempt"
-	case agent.AttrAlways:
+	case trace.AttrAlways:
 		return own + "verdict.always"
-	case agent.AttrStage:
+	case trace.AttrStage:
 		return own + "guardrail.stage"
-	case agent.AttrTo:
+	case trace.AttrTo:
 		return own + "handoff.to"
 	}
 	return attribute.Key(own + key)

@@ -23,8 +23,8 @@
 //	countersign.handoff.to           the agent that takes over
 //	countersign.questions            how many questions were open and unanswered at the end
 //
-// A span whose work failed has the status Error and error.type: one of the classes of package agent, with _OTHER for
-// those that have no class. A run that waits for people has not failed.
+// A span whose work failed has the status Error and error.type: one of the classes of package agent/trace, with _OTHER
+// for those that have no class. A run that waits for people has not failed.
 //
 // No span holds arguments, outputs, instructions, messages or texts of errors.
 package oteltrace

@@ -16,12 +16,13 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	otel "go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"countersign/agent"
 	"countersign/agent/oteltrace"
 	"countersign/agent/scripted"
+	"countersign/agent/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -51,11 +52,11 @@ func (p *process) check(t *testing.T) {
 // drawing draws the spans of processes as trees.
 type drawing struct {
 	spans []sdktrace.ReadOnlySpan
-	names map[trace.SpanID]string
+	names map[otel.SpanID]string
 }
 
 func draw(processes ...*process) string {
-	d := drawing{names: make(map[trace.SpanID]string)}
+	d := drawing{names: make(map[otel.SpanID]string)}
 	var b strings.Builder
 	for _, p := range processes {
 		spans := p.recorder.Started() // in the order in which they began
@@ -74,7 +75,7 @@ func draw(processes ...*process) string {
 
 func (d *drawing) draw(b *strings.Builder, s sdktrace.ReadOnlySpan, indent string) {
 	fmt.Fprintf(b, "%s%s", indent, s.Name())
-	if s.SpanKind() != trace.SpanKindInternal {
+	if s.SpanKind() != otel.SpanKindInternal {
 		fmt.Fprintf(b, " (%s)", s.SpanKind())
 	}
 	fmt.Fprintln(b)
@@ -310,7 +311,7 @@ func TestParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	outer.End()
-	names := make(map[trace.SpanID]string)
+	names := make(map[otel.SpanID]string)
 	parents := make(map[string]string)
 	for _, s := range recorder.Started() {
 		names[s.SpanContext().SpanID()] = s.Name()
@@ -334,7 +335,7 @@ func TestForeignLinks(t *testing.T) {
 	} {
 		recorder := tracetest.NewSpanRecorder()
 		tracer := oteltrace.New(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)))
-		_, s := tracer.StartSpan(t.Context(), agent.SpanStart{Kind: agent.SpanRun, Links: []string{link}})
+		_, s := tracer.StartSpan(t.Context(), trace.Start{Kind: trace.Run, Links: []string{link}})
 		s.End("")
 		if got := len(recorder.Ended()[0].Links()); got != want {
 			t.Errorf("%q: %d links, want %d", link, got, want)

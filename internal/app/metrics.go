@@ -108,9 +108,11 @@ func (m measuredModel) Respond(ctx context.Context, req *agent.ModelRequest) (*a
 	return resp, err
 }
 
-// ModelName is part of agent.ModelNamer.
+// ModelName says for traces which model it is; see agent.Model.
 func (m measuredModel) ModelName() (provider, model string) {
-	if named, ok := m.Model.(agent.ModelNamer); ok {
+	if named, ok := m.Model.(interface {
+		ModelName() (provider, model string)
+	}); ok {
 		return named.ModelName()
 	}
 	return "", ""

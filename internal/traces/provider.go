@@ -10,8 +10,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
-	"countersign/agent"
 	"countersign/agent/oteltrace"
+	"countersign/agent/trace"
 )
 
 // Provider exports the spans of runs in batches. A nil one traces nothing.
@@ -54,7 +54,7 @@ func newProvider(ctx context.Context, c *client, version string) (*Provider, err
 }
 
 // Tracer returns what a Runner follows its runs with, or nil.
-func (p *Provider) Tracer() agent.Tracer {
+func (p *Provider) Tracer() trace.Tracer {
 	if p == nil {
 		return nil
 	}
