@@ -23,7 +23,7 @@ var arrows = []struct {
 	may []string
 }{
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
-	{"agent", []string{"agent/internal/...", "agent/trace"}},
+	{"agent", []string{"agent/internal/...", "agent/guardrail", "agent/trace"}},
 	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent"}},
 	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
@@ -37,6 +37,7 @@ var arrows = []struct {
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
 	{"agent/openaimodel", []string{"agent", "agent/trace", "agent/internal/plainhttp", "agent/internal/redact",
 		"agent/internal/strictjson"}},
+	{"agent/guardrail", nil},
 	{"agent/trace", nil},
 	{"agent/oteltrace", []string{"agent", "agent/trace"}},
 	{"agent/...", []string{"agent"}},
@@ -72,12 +73,12 @@ var arrows = []struct {
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
-	"internal/openaidev", "agent", "agent/trace", "agent/scripted", "agent/shelltool", "store/storetest",
-	"store/boltstore", "approvals", "internal/fault"}
+	"internal/openaidev", "agent", "agent/guardrail", "agent/trace", "agent/scripted", "agent/shelltool",
+	"store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
-	"agent/scripted", "agent/trace", "internal/fault", "internal/openaidev", "internal/visible"}
+	"agent/scripted", "agent/guardrail", "agent/trace", "internal/fault", "internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -81,11 +82,11 @@ func corpusDesk(script string) *agent.Agent {
 	again := frozenTool("again")
 	again.NeedsApproval = agent.AlwaysAsk
 	again.InputGuardrails = []agent.ToolInputGuardrail{{Name: "again",
-		Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+		Check: func(_ context.Context, c *agent.ToolCall) (guardrail.Verdict, error) {
 			if c.AskedAgain == 0 {
-				return agent.Verdict{Action: agent.AskAgain}, nil
+				return guardrail.Verdict{Action: guardrail.AskAgain}, nil
 			}
-			return agent.Verdict{}, nil
+			return guardrail.Verdict{}, nil
 		}}}
 	review := frozenTool("review")
 	review.NeedsApproval, review.Audit = agent.AlwaysAsk, true
@@ -113,13 +114,13 @@ func corpusDesk(script string) *agent.Agent {
 		desk.Shorten, clerk.Shorten = keepTwo, keepTwo
 	case "v2-nested-answer":
 		clerk.OutputGuardrails = []agent.OutputGuardrail{{Name: "down",
-			Check: func(ctx context.Context, _ *agent.Agent, _ string) (agent.Verdict, error) {
-				return agent.Verdict{}, isDown(ctx)
+			Check: func(ctx context.Context, _ *agent.Agent, _ string) (guardrail.Verdict, error) {
+				return guardrail.Verdict{}, isDown(ctx)
 			}}}
 	case "v2-nested-final":
 		desk.Tools[7].OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "down",
-			Check: func(ctx context.Context, _ *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
-				return agent.Verdict{}, isDown(ctx)
+			Check: func(ctx context.Context, _ *agent.ToolCall, _ agent.ToolOutput) (guardrail.Verdict, error) {
+				return guardrail.Verdict{}, isDown(ctx)
 			}}}
 	case "v2-tool-use", "v2-turn-over", "v2-answer":
 		desk.ToolUse.StopAt = []string{"look"}

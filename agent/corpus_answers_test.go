@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -23,8 +24,8 @@ var answerStates = map[string]makeState{
 	},
 	"v3-guardrails": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		a.InputGuardrails = []agent.InputGuardrail{{Name: "polite",
-			Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
-				return agent.Verdict{Message: "very <polite>"}, nil
+			Check: func(context.Context, *agent.Agent, []agent.Item) (guardrail.Verdict, error) {
+				return guardrail.Verdict{Message: "very <polite>"}, nil
 			}}}
 		s := begin(t, a, r)
 		approve(t, s, "c1", agent.ApproveOptions{})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 )
 
 // makeState makes a state of a run of the agent.
@@ -142,8 +143,8 @@ var agentStates = map[string]makeState{
 	},
 	"v2-answer": func(t *testing.T, a *agent.Agent, r *runs) *agent.RunState {
 		a.OutputGuardrails = []agent.OutputGuardrail{{Name: "down",
-			Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-				return agent.Verdict{}, errors.New("out of order")
+			Check: func(context.Context, *agent.Agent, string) (guardrail.Verdict, error) {
+				return guardrail.Verdict{}, errors.New("out of order")
 			}}}
 		return failing(t, a, r)
 	},

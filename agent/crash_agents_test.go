@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -62,8 +63,8 @@ var crashPlots = map[string]plot{
 			ops := w.actor("ops", calls("c1 ask 1", "c2 ask 2", "c3 free 3"), scripted.Say("never reached"))
 			ops.ToolUse.StopOnFirst = true
 			ops.OutputGuardrails = []agent.OutputGuardrail{{Name: "any",
-				Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-					return agent.Verdict{}, nil
+				Check: func(context.Context, *agent.Agent, string) (guardrail.Verdict, error) {
+					return guardrail.Verdict{}, nil
 				}}}
 			return ops
 		},
@@ -87,26 +88,26 @@ var crashPlots = map[string]plot{
 			ops := w.actor("ops", calls("c1 ask 1", "c2 ask 2", "c3 ask 3"), scripted.Say("Done."))
 			ask := &ops.Tools[0]
 			ask.InputGuardrails = []agent.ToolInputGuardrail{
-				{Name: "once more", Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+				{Name: "once more", Check: func(_ context.Context, c *agent.ToolCall) (guardrail.Verdict, error) {
 					if c.ID == "c1" && c.AskedAgain == 0 {
-						return agent.Verdict{Action: agent.AskAgain}, nil
+						return guardrail.Verdict{Action: guardrail.AskAgain}, nil
 					}
-					return agent.Verdict{}, nil
+					return guardrail.Verdict{}, nil
 				}},
 				{Name: "not that", BeforeApproval: true,
-					Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+					Check: func(_ context.Context, c *agent.ToolCall) (guardrail.Verdict, error) {
 						if c.ID == "c2" {
-							return agent.Verdict{Action: agent.Replace, Message: "not that"}, nil
+							return guardrail.Verdict{Action: guardrail.Replace, Message: "not that"}, nil
 						}
-						return agent.Verdict{}, nil
+						return guardrail.Verdict{}, nil
 					}},
 			}
 			ask.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "shorter",
-				Check: func(_ context.Context, c *agent.ToolCall, _ agent.ToolOutput) (agent.Verdict, error) {
+				Check: func(_ context.Context, c *agent.ToolCall, _ agent.ToolOutput) (guardrail.Verdict, error) {
 					if c.ID == "c3" {
-						return agent.Verdict{Action: agent.Replace, Message: "withheld"}, nil
+						return guardrail.Verdict{Action: guardrail.Replace, Message: "withheld"}, nil
 					}
-					return agent.Verdict{}, nil
+					return guardrail.Verdict{}, nil
 				}}}
 			return ops
 		},

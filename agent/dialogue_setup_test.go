@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 )
 
 // setup carries out a line of the set-up; play may use the same words later, to change things between two steps.
@@ -191,36 +192,36 @@ func (d *dialogue) toolUse(w string) agent.ToolUseBehavior {
 	}}
 }
 
-func (d *dialogue) verdict(name, what, text string) (agent.Verdict, error) {
+func (d *dialogue) verdict(name, what, text string) (guardrail.Verdict, error) {
 	d.note("guardrail " + name)
-	trip := agent.Verdict{Action: agent.Trip, Message: "not this"}
+	trip := guardrail.Verdict{Action: guardrail.Trip, Message: "not this"}
 	switch part, ok := strings.CutPrefix(what, "word="); {
 	case ok && strings.Contains(text, part):
 		return trip, nil
 	case ok, what == "allow":
-		return agent.Verdict{}, nil
+		return guardrail.Verdict{}, nil
 	case what == "trip":
 		return trip, nil
 	case what == "error":
-		return agent.Verdict{}, errors.New("cannot check")
+		return guardrail.Verdict{}, errors.New("cannot check")
 	case what == "panic":
 		panic("cannot check")
 	}
-	return agent.Verdict{Action: agent.VerdictAction(what)}, nil
+	return guardrail.Verdict{Action: guardrail.Action(what)}, nil
 }
 
 func (d *dialogue) inputGuardrail(
 	name, what string,
-) func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
-	return func(_ context.Context, _ *agent.Agent, input []agent.Item) (agent.Verdict, error) {
+) func(context.Context, *agent.Agent, []agent.Item) (guardrail.Verdict, error) {
+	return func(_ context.Context, _ *agent.Agent, input []agent.Item) (guardrail.Verdict, error) {
 		return d.verdict(name, what, describe(input))
 	}
 }
 
 func (d *dialogue) outputGuardrail(
 	name, what string,
-) func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-	return func(_ context.Context, _ *agent.Agent, answer string) (agent.Verdict, error) {
+) func(context.Context, *agent.Agent, string) (guardrail.Verdict, error) {
+	return func(_ context.Context, _ *agent.Agent, answer string) (guardrail.Verdict, error) {
 		return d.verdict(name, what, answer)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 )
 
 type amountArgs struct {
@@ -182,13 +183,13 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	case "before", "guard", "guard-again-once":
 		tool.InputGuardrails = append(tool.InputGuardrails, agent.ToolInputGuardrail{
 			Name: o, BeforeApproval: key == "before",
-			Check: func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+			Check: func(_ context.Context, c *agent.ToolCall) (guardrail.Verdict, error) {
 				if key == "guard-again-once" {
 					d.note("guardrail " + o)
 					if c.AskedAgain == 0 {
-						return agent.Verdict{Action: agent.AskAgain}, nil
+						return guardrail.Verdict{Action: guardrail.AskAgain}, nil
 					}
-					return agent.Verdict{}, nil
+					return guardrail.Verdict{}, nil
 				}
 				return d.toolVerdict(o, value)
 			},
@@ -196,7 +197,7 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	case "out":
 		tool.OutputGuardrails = append(tool.OutputGuardrails, agent.ToolOutputGuardrail{
 			Name: o,
-			Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
+			Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (guardrail.Verdict, error) {
 				return d.toolVerdict(o, value)
 			},
 		})
@@ -207,9 +208,9 @@ func (d *dialogue) option(tool *agent.Tool, o string) {
 	}
 }
 
-func (d *dialogue) toolVerdict(name, what string) (agent.Verdict, error) {
+func (d *dialogue) toolVerdict(name, what string) (guardrail.Verdict, error) {
 	v, err := d.verdict(name, what, "")
-	if v.Action == agent.Replace {
+	if v.Action == guardrail.Replace {
 		v.Message = "replaced by " + name
 	}
 	return v, err

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -15,37 +16,39 @@ import (
 // what was said in all of it, but for what was allowed without a word.
 func TestGuardrailResults(t *testing.T) {
 	t.Parallel()
-	say := func(message string) (agent.Verdict, error) { return agent.Verdict{Message: message}, nil }
+	say := func(message string) (guardrail.Verdict, error) { return guardrail.Verdict{Message: message}, nil }
 	pay := invokingAs("pay", func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
 		return agent.ToolOutput{Text: "4711"}, nil
 	})
 	pay.NeedsApproval = agent.AlwaysAsk
 	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limits",
-		Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+		Check: func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
 			return say("within")
-		}}, {Name: "silent", Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) { return say("") }}}
+		}}, {Name: "silent", Check: func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
+		return say("")
+	}}}
 	pay.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "pins",
-		Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
-			return agent.Verdict{Action: agent.Replace, Message: "hidden \xff"}, nil
+		Check: func(context.Context, *agent.ToolCall, agent.ToolOutput) (guardrail.Verdict, error) {
+			return guardrail.Verdict{Action: guardrail.Replace, Message: "hidden \xff"}, nil
 		}}}
 	a := &agent.Agent{
 		Name: "ops", Tools: []agent.Tool{pay},
 		Model: scripted.New(scripted.Calls(scripted.Call("c1", "pay", `{}`)), scripted.Say("Done.")),
 		InputGuardrails: []agent.InputGuardrail{{Name: "polite",
-			Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+			Check: func(context.Context, *agent.Agent, []agent.Item) (guardrail.Verdict, error) {
 				return say("very")
 			}}},
 		OutputGuardrails: []agent.OutputGuardrail{{Name: "tone",
-			Check: func(context.Context, *agent.Agent, string) (agent.Verdict, error) {
-				return agent.Verdict{Action: agent.Trip, Message: "rude"}, nil
+			Check: func(context.Context, *agent.Agent, string) (guardrail.Verdict, error) {
+				return guardrail.Verdict{Action: guardrail.Trip, Message: "rude"}, nil
 			}}},
 	}
 	res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
 	must(t, err)
-	input := agent.GuardrailResult{
-		Stage: agent.StageInput, Guardrail: "polite", Agent: "ops", Verdict: agent.Verdict{Message: "very"},
+	input := guardrail.Result{
+		Stage: guardrail.Input, Guardrail: "polite", Agent: "ops", Verdict: guardrail.Verdict{Message: "very"},
 	}
-	if diff := gocmp.Diff([]agent.GuardrailResult{input}, res.GuardrailResults); diff != "" {
+	if diff := gocmp.Diff([]guardrail.Result{input}, res.GuardrailResults); diff != "" {
 		t.Error(diff)
 	}
 	s := reloaded(t, res.State, a)
@@ -54,23 +57,23 @@ func TestGuardrailResults(t *testing.T) {
 	if err == nil {
 		t.Fatal("the answer was not refused")
 	}
-	call := agent.GuardrailResult{
-		Stage: agent.StageToolInput, Guardrail: "limits", Agent: "ops", Tool: "pay", CallID: "c1",
-		Verdict: agent.Verdict{Message: "within"},
+	call := guardrail.Result{
+		Stage: guardrail.ToolInput, Guardrail: "limits", Agent: "ops", Tool: "pay", CallID: "c1",
+		Verdict: guardrail.Verdict{Message: "within"},
 	}
 	silent, pins := call, call
-	silent.Guardrail, silent.Verdict = "silent", agent.Verdict{}
-	pins.Stage, pins.Guardrail, pins.Verdict = agent.StageToolOutput, "pins", agent.Verdict{
-		Action: agent.Replace, Message: "hidden \uFFFD",
+	silent.Guardrail, silent.Verdict = "silent", guardrail.Verdict{}
+	pins.Stage, pins.Guardrail, pins.Verdict = guardrail.ToolOutput, "pins", guardrail.Verdict{
+		Action: guardrail.Replace, Message: "hidden \uFFFD",
 	}
-	tone := agent.GuardrailResult{
-		Stage: agent.StageOutput, Guardrail: "tone", Agent: "ops",
-		Verdict: agent.Verdict{Action: agent.Trip, Message: "rude"},
+	tone := guardrail.Result{
+		Stage: guardrail.Output, Guardrail: "tone", Agent: "ops",
+		Verdict: guardrail.Verdict{Action: guardrail.Trip, Message: "rude"},
 	}
-	if diff := gocmp.Diff([]agent.GuardrailResult{call, silent, pins, tone}, res.GuardrailResults); diff != "" {
+	if diff := gocmp.Diff([]guardrail.Result{call, silent, pins, tone}, res.GuardrailResults); diff != "" {
 		t.Error(diff)
 	}
-	want := []agent.GuardrailResult{input, call, pins, tone}
+	want := []guardrail.Result{input, call, pins, tone}
 	if diff := gocmp.Diff(want, reloaded(t, res.State, a).GuardrailResults()); diff != "" {
 		t.Error(diff)
 	}
@@ -85,9 +88,9 @@ func TestGuardrailResultsAreBounded(t *testing.T) {
 	a.InputGuardrails = make([]agent.InputGuardrail, 130)
 	for i := range a.InputGuardrails {
 		a.InputGuardrails[i] = agent.InputGuardrail{Name: "g",
-			Check: func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) {
+			Check: func(context.Context, *agent.Agent, []agent.Item) (guardrail.Verdict, error) {
 				n++
-				return agent.Verdict{Message: fmt.Sprint(n)}, nil
+				return guardrail.Verdict{Message: fmt.Sprint(n)}, nil
 			}}
 	}
 	res, err := new(agent.Runner).Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})

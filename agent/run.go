@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/agent/guardrail"
 	"countersign/agent/trace"
 )
 
@@ -92,7 +93,7 @@ type Result struct {
 	NewItems []Item
 	// GuardrailResults are what guardrails said in this Run or Resume, in the order in which they did, also inside
 	// agents used as tools. RunState.GuardrailResults has those of the whole run.
-	GuardrailResults []GuardrailResult
+	GuardrailResults []guardrail.Result
 }
 
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"countersign/agent/guardrail"
 )
 
 // conclude checks an answer and ends the conversation with it.
@@ -35,8 +37,8 @@ func (l *loop) guardAnswer(ctx context.Context, answer string) error {
 		}
 	}
 	for _, g := range l.agent.OutputGuardrails {
-		in := GuardrailResult{Stage: StageOutput, Guardrail: g.Name}
-		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, l.agent, answer) }
+		in := guardrail.Result{Stage: guardrail.Output, Guardrail: g.Name}
+		check := func(ctx context.Context) (guardrail.Verdict, error) { return g.Check(ctx, l.agent, answer) }
 		if err := l.guardAgent(ctx, in, check); err != nil {
 			return err
 		}

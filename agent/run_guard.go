@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"countersign/agent/guardrail"
 )
 
 var (
@@ -46,8 +48,8 @@ func (a *Agent) checkGuardrails() error {
 // judge calls a guardrail, without the lock, and keeps what it says; in says which it is. Its error, and a panic, end
 // the run.
 func (l *loop) judge(
-	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
-) (v Verdict, err error) {
+	ctx context.Context, in guardrail.Result, check func(context.Context) (guardrail.Verdict, error),
+) (v guardrail.Verdict, err error) {
 	err = l.safely(ctx, "guardrail", in.Guardrail, func() (err error) {
 		v, err = l.traceGuardrail(ctx, in, check)
 		return err
@@ -56,11 +58,11 @@ func (l *loop) judge(
 	if err != nil {
 		return v, fmt.Errorf("guardrail %q: %w", in.Guardrail, err)
 	}
-	if !v.Action.known() {
+	if !knownAction(v.Action) {
 		return v, nil // the caller ends the run for it
 	}
 	in.Guardrail, in.Agent = excerptLong(in.Guardrail), l.agent.Name
-	in.Verdict = Verdict{Action: v.Action, Message: excerptLong(v.Message)}
+	in.Verdict = guardrail.Verdict{Action: v.Action, Message: excerptLong(v.Message)}
 	l.state.mu.Lock()
 	defer l.state.mu.Unlock()
 	l.guardrails = append(l.guardrails, in)
@@ -69,13 +71,13 @@ func (l *loop) judge(
 }
 
 // stage names a guardrail that looks at the call.
-func (c *ToolCall) stage(stage GuardrailStage, guardrail string) GuardrailResult {
-	return GuardrailResult{Stage: stage, Guardrail: guardrail, Tool: c.Tool, CallID: c.ID}
+func (c *ToolCall) stage(stage guardrail.Stage, name string) guardrail.Result {
+	return guardrail.Result{Stage: stage, Guardrail: name, Tool: c.Tool, CallID: c.ID}
 }
 
 // tripped returns the error for a verdict that is not one of those that are handled elsewhere.
-func (l *loop) tripped(name, tool string, v Verdict) error {
-	if v.Action != Trip {
+func (l *loop) tripped(name, tool string, v guardrail.Verdict) error {
+	if v.Action != guardrail.Trip {
 		return fmt.Errorf("guardrail %q: %w: %q", name, errVerdict, string(v.Action))
 	}
 	return &TripwireError{Guardrail: name, Agent: l.agent.Name, Tool: tool, Message: v.Message}
@@ -85,20 +87,20 @@ func (l *loop) tripped(name, tool string, v Verdict) error {
 func (l *loop) screen(ctx context.Context, m *matter) query {
 	c, view := m.call, l.view(m.call)
 	var name string
-	var v Verdict
+	var v guardrail.Verdict
 	ask := func() (err error) {
 		for _, g := range m.tool.InputGuardrails {
 			if !g.BeforeApproval {
 				continue
 			}
 			own := view.clone()
-			check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) }
-			v, err = l.judge(ctx, own.stage(StageToolInput, g.Name), check)
+			check := func(ctx context.Context) (guardrail.Verdict, error) { return g.Check(ctx, &own) }
+			v, err = l.judge(ctx, own.stage(guardrail.ToolInput, g.Name), check)
 			switch name = g.Name; {
 			case err != nil:
 				return err
-			case v.Action == Allow, v.Action == AskAgain:
-				v = Verdict{}
+			case v.Action == guardrail.Allow, v.Action == guardrail.AskAgain:
+				v = guardrail.Verdict{}
 				continue
 			}
 			return nil
@@ -109,9 +111,9 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 		switch {
 		case err != nil:
 			return err
-		case l.frame.ruling(c).verdict != undecided, v.Action == Allow:
+		case l.frame.ruling(c).verdict != undecided, v.Action == guardrail.Allow:
 			m.known.screened = true
-		case v.Action == Replace:
+		case v.Action == guardrail.Replace:
 			l.apply(c, step{act: actAnswer, output: &ToolOutput{Text: v.Message, Failed: true}})
 		default:
 			return l.tripped(name, m.tool.Name, v)
@@ -124,16 +126,16 @@ func (l *loop) screen(ctx context.Context, m *matter) query {
 func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects bool) {
 	for _, g := range j.tool.InputGuardrails {
 		own := j.view.clone()
-		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own) }
-		v, err := l.judge(ctx, own.stage(StageToolInput, g.Name), check)
+		check := func(ctx context.Context) (guardrail.Verdict, error) { return g.Check(ctx, &own) }
+		v, err := l.judge(ctx, own.stage(guardrail.ToolInput, g.Name), check)
 		switch {
 		case err != nil:
 			return objection{step: stop(err)}, true
-		case v.Action == Allow:
-		case v.Action == Replace:
+		case v.Action == guardrail.Allow:
+		case v.Action == guardrail.Replace:
 			output := &ToolOutput{Text: v.Message, Failed: j.tool.Wire != WireFunction}
 			return objection{step: step{act: actAnswer, output: output}, inWords: true}, true
-		case v.Action == AskAgain:
+		case v.Action == guardrail.AskAgain:
 			return objection{step: step{act: actAsk, question: Confirm, renew: true, again: true}}, true
 		default:
 			return objection{step: stop(l.tripped(g.Name, j.tool.Name, v))}, true
@@ -148,9 +150,9 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step 
 	output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
 	for _, g := range j.tool.OutputGuardrails {
 		own := j.view.clone()
-		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, &own, output) }
-		v, err := l.judge(ctx, own.stage(StageToolOutput, g.Name), check)
-		if err == nil && v.Action != Allow && v.Action != Replace {
+		check := func(ctx context.Context) (guardrail.Verdict, error) { return g.Check(ctx, &own, output) }
+		v, err := l.judge(ctx, own.stage(guardrail.ToolOutput, g.Name), check)
+		if err == nil && v.Action != guardrail.Allow && v.Action != guardrail.Replace {
 			err = l.tripped(g.Name, j.tool.Name, v)
 		}
 		switch {
@@ -158,7 +160,7 @@ func (l *loop) guardOutput(ctx context.Context, j *job, output ToolOutput) step 
 			s := stop(err)
 			s.recorded, s.carriedOut = true, true
 			return s
-		case v.Action == Replace:
+		case v.Action == guardrail.Replace:
 			output = ToolOutput{Text: cmp.Or(v.Message, textWithheld), Failed: output.Failed}
 		}
 	}
@@ -180,8 +182,8 @@ func (l *loop) admit(ctx context.Context) error {
 		return nil
 	}
 	for _, g := range l.agent.InputGuardrails {
-		in := GuardrailResult{Stage: StageInput, Guardrail: g.Name}
-		check := func(ctx context.Context) (Verdict, error) { return g.Check(ctx, l.agent, input) }
+		in := guardrail.Result{Stage: guardrail.Input, Guardrail: g.Name}
+		check := func(ctx context.Context) (guardrail.Verdict, error) { return g.Check(ctx, l.agent, input) }
 		if err := l.guardAgent(ctx, in, check); err != nil {
 			return err
 		}
@@ -201,14 +203,14 @@ func (l *loop) admit(ctx context.Context) error {
 
 // guardAgent runs a guardrail of the agent, which can only allow what it sees or end the run.
 func (l *loop) guardAgent(
-	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
+	ctx context.Context, in guardrail.Result, check func(context.Context) (guardrail.Verdict, error),
 ) error {
-	var v Verdict
+	var v guardrail.Verdict
 	err := l.consultOne(ctx, "guardrail", in.Guardrail, func() (err error) {
 		v, err = l.judge(ctx, in, check)
 		return err
 	})
-	if err == nil && v.Action != Allow {
+	if err == nil && v.Action != guardrail.Allow {
 		return l.tripped(in.Guardrail, "", v)
 	}
 	return err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+
+	"countersign/agent/guardrail"
 )
 
 // execution is one Run or Resume on its way.
@@ -28,7 +30,7 @@ type execution struct {
 	earlier string         // what refers to the span of the run before this Resume
 	asked   map[*call]bool // calls whose question is in this span of the run, where there is a tracer
 
-	guardrails       []GuardrailResult // what guardrails said in this execution; under the state's lock
+	guardrails       []guardrail.Result // what guardrails said in this execution; under the state's lock
 	checkpointFailed bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -37,10 +38,10 @@ func TestTripwireInsideHidesNothing(t *testing.T) {
 	trips := 0
 	pay := agent.NewTool("pay", "", noop[amountArgs])
 	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "no",
-		Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
+		Check: func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
 			<-begun
 			trips++
-			return agent.Verdict{Action: agent.Trip}, nil
+			return guardrail.Verdict{Action: guardrail.Trip}, nil
 		}}}
 	inner := &agent.Agent{Name: "inner", Tools: []agent.Tool{pay, mail}, Model: scripted.New(
 		scripted.Calls(scripted.Call("n1", "pay", `{"amount":1}`), scripted.Call("n2", "mail", `{"amount":2}`)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"countersign/agent/guardrail"
 	"countersign/agent/trace"
 )
 
@@ -131,8 +132,8 @@ func (l *loop) traceHandoff(ctx context.Context, work func(context.Context) erro
 
 // traceGuardrail runs a guardrail within a span; in says which it is.
 func (l *loop) traceGuardrail(
-	ctx context.Context, in GuardrailResult, check func(context.Context) (Verdict, error),
-) (v Verdict, err error) {
+	ctx context.Context, in guardrail.Result, check func(context.Context) (guardrail.Verdict, error),
+) (v guardrail.Verdict, err error) {
 	if l.Tracer == nil {
 		return check(ctx)
 	}
@@ -146,17 +147,17 @@ func (l *loop) traceGuardrail(
 		if v, err = check(ctx); err != nil {
 			return ended(err)
 		}
-		return ended(nil, slog.String(trace.AttrVerdict, v.Action.word()))
+		return ended(nil, slog.String(trace.AttrVerdict, actionWord(v.Action)))
 	})
 	return v, err
 }
 
-// word is the action in one word. What is not one of the actions may be any text.
-func (a VerdictAction) word() string {
+// actionWord is the action in one word. What is not one of the actions may be any text.
+func actionWord(a guardrail.Action) string {
 	switch a {
-	case Allow:
+	case guardrail.Allow:
 		return "allow"
-	case Replace, AskAgain, Trip:
+	case guardrail.Replace, guardrail.AskAgain, guardrail.Trip:
 		return string(a)
 	}
 	return "unknown"

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/agent/guardrail"
 	"countersign/agent/trace"
 )
 
@@ -17,11 +18,11 @@ func TestNoTracerNoCost(t *testing.T) {
 	l := (&execution{Runner: &Runner{}, state: s, base: slog.New(slog.DiscardHandler)}).loop(s.frame)
 	j, c, work := &job{}, &call{State: callWaiting}, func(context.Context) (bool, error) { return false, nil }
 	invoke := func(context.Context) (ToolOutput, error) { return ToolOutput{Text: j.id}, nil }
-	check := func(context.Context) (Verdict, error) { return Verdict{Message: j.id}, nil }
+	check := func(context.Context) (guardrail.Verdict, error) { return guardrail.Verdict{Message: j.id}, nil }
 	allocs := testing.AllocsPerRun(100, func() {
 		_, _ = l.traceTurn(t.Context(), 1, work)
 		_, _ = l.traceTool(t.Context(), j, invoke)
-		_, _ = l.traceGuardrail(t.Context(), GuardrailResult{Tool: "t"}, check)
+		_, _ = l.traceGuardrail(t.Context(), guardrail.Result{Tool: "t"}, check)
 		_ = l.traceHandoff(t.Context(), func(context.Context) error { return nil })
 		l.traceQuestion(t.Context(), c, step{act: actAsk})
 		l.traceAnswer(t.Context(), c)

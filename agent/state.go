@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"countersign/agent/guardrail"
 )
 
 // noTurnLimit is the turn limit of a run without one.
@@ -37,7 +39,7 @@ type RunState struct {
 	trace      string // refers to the span of the last Run or Resume; see trace.Span.Link
 	always     []standing
 	handled    string // which failure the answer was given instead of, see Result.Handled
-	guardrails []GuardrailResult
+	guardrails []guardrail.Result
 	pending    []Item // input that was added and that no model has seen
 	busy       atomic.Bool
 	mu         sync.Mutex // held by whoever works on the state; see execution

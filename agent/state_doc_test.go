@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"countersign/agent/guardrail"
 )
 
 // documented are the tables of docs/runstate.md and the types they describe. Item has no type of its own: it is written
@@ -27,8 +29,8 @@ var documented = map[string]reflect.Type{
 	"Output":             reflect.TypeFor[ToolOutput](),
 	"Always":             reflect.TypeFor[standing](),
 	"Answer":             reflect.TypeFor[savedAnswer](),
-	"Guardrail":          reflect.TypeFor[GuardrailResult](),
-	"Verdict":            reflect.TypeFor[Verdict](),
+	"Guardrail":          reflect.TypeFor[guardrail.Result](),
+	"Verdict":            reflect.TypeFor[guardrail.Verdict](),
 	"Inner conversation": reflect.TypeFor[frameHead](),
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"countersign/agent/guardrail"
 	"countersign/agent/internal/strictjson"
 )
 
@@ -31,30 +32,30 @@ const (
 // stateHead is everything of a state but its items, as it is saved. Its size depends on the current turn, not on the
 // length of the run: what is known about earlier calls is read from the items again.
 type stateHead struct {
-	Version    int               `json:"version"`
-	ID         string            `json:"id"`
-	Series     int               `json:"series,omitempty"`
-	Context    json.RawMessage   `json:"context,omitempty"`
-	Path       []string          `json:"path"` // one name: the agent whose turn it is
-	Entry      string            `json:"entry,omitempty"`
-	Turn       int               `json:"turn"`
-	MaxTurns   int               `json:"max_turns"` // -1: no limit
-	Usage      Usage             `json:"usage"`
-	Count      int               `json:"item_count"` // of all conversations
-	Input      int               `json:"input_items"`
-	Copies     []span            `json:"copies,omitempty"`
-	LeftOut    *omission         `json:"left_out,omitempty"`
-	Frames     int               `json:"frames,omitempty"`
-	Session    sessionMark       `json:"session"`
-	Server     *serverMark       `json:"conversation,omitempty"`
-	Trace      string            `json:"trace,omitempty"`
-	Calls      []*call           `json:"calls,omitempty"`
-	Always     []standing        `json:"always,omitempty"`
-	Pending    []Item            `json:"pending_input,omitempty"`
-	Guardrails []GuardrailResult `json:"guardrails,omitempty"`
-	Answer     *string           `json:"answer,omitempty"`
-	Final      *string           `json:"final_output,omitempty"`
-	Handled    string            `json:"handled,omitempty"`
+	Version    int                `json:"version"`
+	ID         string             `json:"id"`
+	Series     int                `json:"series,omitempty"`
+	Context    json.RawMessage    `json:"context,omitempty"`
+	Path       []string           `json:"path"` // one name: the agent whose turn it is
+	Entry      string             `json:"entry,omitempty"`
+	Turn       int                `json:"turn"`
+	MaxTurns   int                `json:"max_turns"` // -1: no limit
+	Usage      Usage              `json:"usage"`
+	Count      int                `json:"item_count"` // of all conversations
+	Input      int                `json:"input_items"`
+	Copies     []span             `json:"copies,omitempty"`
+	LeftOut    *omission          `json:"left_out,omitempty"`
+	Frames     int                `json:"frames,omitempty"`
+	Session    sessionMark        `json:"session"`
+	Server     *serverMark        `json:"conversation,omitempty"`
+	Trace      string             `json:"trace,omitempty"`
+	Calls      []*call            `json:"calls,omitempty"`
+	Always     []standing         `json:"always,omitempty"`
+	Pending    []Item             `json:"pending_input,omitempty"`
+	Guardrails []guardrail.Result `json:"guardrails,omitempty"`
+	Answer     *string            `json:"answer,omitempty"`
+	Final      *string            `json:"final_output,omitempty"`
+	Handled    string             `json:"handled,omitempty"`
 }
 
 // frameHead is everything of a conversation inside a run but its items, as it is saved with the call that it answers.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -153,8 +154,8 @@ func TestLongWords(t *testing.T) {
 	}
 	bound.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) { return []string{long}, nil }
 	guarded.InputGuardrails = []agent.ToolInputGuardrail{{Name: long, BeforeApproval: true,
-		Check: func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
-			return agent.Verdict{Action: agent.Replace, Message: long}, nil
+		Check: func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
+			return guardrail.Verdict{Action: guardrail.Replace, Message: long}, nil
 		}}}
 	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{program, bound, guarded, worded},
 		Model: scripted.New(scripted.Calls(

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 	"countersign/agent/trace"
 )
@@ -32,13 +33,15 @@ func tracedAgent() *agent.Agent {
 	output := func(*agent.ToolCall) (agent.ToolOutput, error) { return agent.ToolOutput{Text: "CANARY output"}, nil }
 	pay, look := tool("pay", output), tool("look", output)
 	pay.NeedsApproval = agent.AlwaysAsk
-	limit := func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
-		return agent.Verdict{Message: "CANARY verdict"}, nil
+	limit := func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
+		return guardrail.Verdict{Message: "CANARY verdict"}, nil
 	}
-	mask := func(context.Context, *agent.ToolCall, agent.ToolOutput) (agent.Verdict, error) {
-		return agent.Verdict{Action: agent.Replace, Message: "CANARY mask"}, nil
+	mask := func(context.Context, *agent.ToolCall, agent.ToolOutput) (guardrail.Verdict, error) {
+		return guardrail.Verdict{Action: guardrail.Replace, Message: "CANARY mask"}, nil
 	}
-	polite := func(context.Context, *agent.Agent, []agent.Item) (agent.Verdict, error) { return agent.Verdict{}, nil }
+	polite := func(context.Context, *agent.Agent, []agent.Item) (guardrail.Verdict, error) {
+		return guardrail.Verdict{}, nil
+	}
 	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: limit}}
 	look.OutputGuardrails = []agent.ToolOutputGuardrail{{Name: "mask", Check: mask}}
 	fail := tool("fail", func(*agent.ToolCall) (agent.ToolOutput, error) {

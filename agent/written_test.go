@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 )
 
 // TestWrittenStatesAreRead runs odd models with odd tools and odd answers: whatever a checkpoint or MarshalJSON writes,
@@ -119,15 +120,15 @@ func (w *oddWorld) agent(name string) *agent.Agent {
 		a.ToolUse.StopOnFirst = true
 	}
 	if w.chance("output guardrail") {
-		check := func(context.Context, *agent.Agent, string) (agent.Verdict, error) { return w.verdict(), nil }
+		check := func(context.Context, *agent.Agent, string) (guardrail.Verdict, error) { return w.verdict(), nil }
 		a.OutputGuardrails = []agent.OutputGuardrail{{Name: w.text("guardrail"), Check: check}}
 	}
 	return a
 }
 
-func (w *oddWorld) verdict() agent.Verdict {
-	action := agent.VerdictAction(w.pick("verdict", "", "", "trip", "ask_again", "\xff"))
-	return agent.Verdict{Action: action, Message: w.text("verdict text")}
+func (w *oddWorld) verdict() guardrail.Verdict {
+	action := guardrail.Action(w.pick("verdict", "", "", "trip", "ask_again", "\xff"))
+	return guardrail.Verdict{Action: action, Message: w.text("verdict text")}
 }
 
 func (w *oddWorld) tool(name string) agent.Tool {

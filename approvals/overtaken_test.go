@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/approvals"
 )
 
@@ -20,12 +21,12 @@ func TestAnsweredBeforeTheStandingAnswerIsUsed(t *testing.T) {
 		b.onlyCara(`{"amount":2}`)
 		var second *approvals.Request
 		tools := b.tools()
-		meanwhile := func(_ context.Context, c *agent.ToolCall) (agent.Verdict, error) {
+		meanwhile := func(_ context.Context, c *agent.ToolCall) (guardrail.Verdict, error) {
 			if c.ID == "c2" && second != nil {
 				b.must(second, cara, verdict, "as I say")
 				second = nil
 			}
-			return agent.Verdict{}, nil
+			return guardrail.Verdict{}, nil
 		}
 		tools[0].InputGuardrails = []agent.ToolInputGuardrail{{Name: "meanwhile", Check: meanwhile}}
 		b.agent(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)), tools...)

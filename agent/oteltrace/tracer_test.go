@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/oteltrace"
 	"countersign/agent/scripted"
 	"countersign/agent/trace"
@@ -115,8 +116,8 @@ func desk() *agent.Agent {
 	failed := func(context.Context, arguments) (string, error) { return "", errors.New("CANARY") }
 	pay, fail := agent.NewTool("pay", "CANARY", paid), agent.NewTool("fail", "CANARY", failed)
 	pay.NeedsApproval = agent.AlwaysAsk
-	limit := func(context.Context, *agent.ToolCall) (agent.Verdict, error) {
-		return agent.Verdict{Message: "CANARY"}, nil
+	limit := func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
+		return guardrail.Verdict{Message: "CANARY"}, nil
 	}
 	pay.InputGuardrails = []agent.ToolInputGuardrail{{Name: "limit", Check: limit}}
 	clerk := &agent.Agent{Name: "clerk", Instructions: "CANARY", Tools: []agent.Tool{pay}, Model: model{scripted.New(
