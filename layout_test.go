@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"agent/trace", nil},
 	{"agent/oteltrace", []string{"agent", "agent/trace"}},
 	{"agent/...", []string{"agent"}},
-	{"approvals", []string{"agent", "agent/trace", "internal/fault"}},
+	{"approvals", []string{"agent", "agent/history", "agent/trace", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent"}},
 	{"store", []string{"approvals", "store/boltstore"}},
 	{"store/storetest", []string{"approvals", "agent"}},
@@ -57,8 +57,8 @@ var arrows = []struct {
 	{"internal/humanize", nil},
 	{"internal/agentsfile", []string{"agent", "agent/rawtool"}},
 	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent",
-		"agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool", "agent/httptool",
-		"agent/rawtool"}},
+		"agent/history", "agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool",
+		"agent/httptool", "agent/rawtool"}},
 	{"internal/lineage", nil},
 	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
 	{"internal/traces", []string{"agent/oteltrace", "agent/trace"}},
@@ -73,12 +73,13 @@ var arrows = []struct {
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
-	"internal/openaidev", "agent", "agent/guardrail", "agent/trace", "agent/scripted", "agent/shelltool",
-	"store/storetest", "store/boltstore", "approvals", "internal/fault"}
+	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/scripted",
+	"agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
-	"agent/scripted", "agent/guardrail", "agent/trace", "internal/fault", "internal/openaidev", "internal/visible"}
+	"agent/scripted", "agent/guardrail", "agent/history", "agent/trace", "internal/fault",
+	"internal/openaidev", "internal/visible"}
 
 type listed struct {
 	ImportPath                         string

@@ -25,8 +25,8 @@ type Agent struct {
 	// ToolUse says what happens when the calls of a turn have their outputs. The zero value calls the model again.
 	ToolUse ToolUseBehavior
 	// Shorten, if set, is asked before each model call what of the conversation the model is not to be shown any more;
-	// see History and KeepNewest. Its error ends the run, which can be resumed. It cannot go together with a
-	// Conversation that the provider keeps.
+	// see History and, in package agent/history, KeepNewest. Its error ends the run, which can be resumed. It cannot go
+	// together with a Conversation that the provider keeps.
 	Shorten func(ctx context.Context, h *History) error
 	// Output, if set, is what the answer must look like; an answer that is not is ErrModelBehavior.
 	Output *OutputSchema

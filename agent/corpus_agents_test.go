@@ -10,6 +10,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/guardrail"
+	"countersign/agent/history"
 	"countersign/agent/scripted"
 )
 
@@ -104,12 +105,12 @@ func corpusDesk(script string) *agent.Agent {
 			propose,
 		},
 		Handoffs: []agent.Handoff{
-			{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: agent.DropToolItems},
+			{Agent: billing, Name: "to_billing", Description: "Frozen.", Filter: history.DropToolItems},
 		},
 	}
 	switch script {
 	case "v2-nested-copies":
-		clerk.Handoffs[0].Filter = agent.DropToolItems
+		clerk.Handoffs[0].Filter = history.DropToolItems
 	case "v3-left-out":
 		desk.Shorten, clerk.Shorten = keepTwo, keepTwo
 	case "v2-nested-answer":

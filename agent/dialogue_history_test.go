@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/history"
 )
 
 // shorten returns an Agent.Shorten; see dialogue.setup.
 func shorten(how string) func(context.Context, *agent.History) error {
 	if n, err := strconv.Atoi(how); err == nil {
-		return agent.KeepNewest(n)
+		return history.KeepNewest(n)
 	}
 	return func(_ context.Context, h *agent.History) error {
 		note, noted := strings.CutPrefix(how, "note=")

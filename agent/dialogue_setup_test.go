@@ -9,6 +9,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/guardrail"
+	"countersign/agent/history"
 )
 
 // setup carries out a line of the set-up; play may use the same words later, to change things between two steps.
@@ -260,9 +261,9 @@ func (d *dialogue) handoff(name string, options []string) {
 		case "name":
 			h.Name = value
 		case "drop":
-			h.Filter = agent.DropToolItems
+			h.Filter = history.DropToolItems
 		case "transcript":
-			h.Filter = agent.Transcript
+			h.Filter = history.Transcript
 		case "orphan":
 			h.Filter = func(items []agent.Item) []agent.Item { return items[:len(items)-1] }
 		case "filter-panic":

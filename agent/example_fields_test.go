@@ -75,30 +75,3 @@ func ExampleRunOptions_onError() {
 	// That is too much for one request. Please ask for less.
 	// instead of: max turns exceeded
 }
-
-// What a model is shown of a long run stays below an estimate of its tokens. The state keeps everything.
-func ExampleKeepNewest() {
-	a := payer(
-		scripted.Calls(scripted.Call("call_1", "pay", `{"amount":1,"to":"Ada"}`)),
-		scripted.Calls(scripted.Call("call_2", "pay", `{"amount":2,"to":"Ben"}`)),
-		scripted.Say("Done."),
-	)
-	a.Tools[0].NeedsApproval = nil
-	a.Shorten = agent.KeepNewest(100)
-	var runner agent.Runner
-	result, err := runner.Run(context.Background(), a, []agent.Item{agent.UserMessage("Pay them.")}, agent.RunOptions{})
-	if err != nil {
-		panic(err)
-	}
-	requests := a.Model.(*scripted.Model).Requests()
-	for _, item := range requests[len(requests)-1].Items {
-		fmt.Printf("%s: %s\n", item.Type, item.Text+item.CallID)
-	}
-	fmt.Println("items in the state:", len(result.State.Items()))
-	// Output:
-	// message: Pay them.
-	// message: 1 earlier turn of this conversation was left out, because it has become long.
-	// function_call: call_2
-	// function_call_output: call_2
-	// items in the state: 6
-}

@@ -55,7 +55,7 @@ func (f *frame) refused() bool {
 		switch it := &f.items[i]; {
 		case it.Type == ItemMessage:
 			return it.refuses()
-		case it.isCall(), it.IsOutput(): // a tool gave the answer
+		case it.IsCall(), it.IsOutput(): // a tool gave the answer
 			return false
 		}
 	}

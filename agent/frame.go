@@ -44,7 +44,7 @@ type callEntry struct {
 // append adds an item that the run made.
 func (f *frame) append(it Item) {
 	switch {
-	case it.isCall():
+	case it.IsCall():
 		if f.callsByID == nil {
 			f.callsByID = make(map[string]callEntry)
 		}
@@ -197,7 +197,7 @@ func (f *frame) held(indexes []int) bool {
 		switch {
 		case i != indexes[0]+n:
 			return false
-		case it.isCall() && i >= f.input:
+		case it.IsCall() && i >= f.input:
 			return !f.callsByID[it.CallID].answered
 		case it.Type != ItemReasoning:
 			return false

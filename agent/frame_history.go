@@ -152,7 +152,7 @@ func turnsOf(items []Item, from int) []span {
 		}
 		turns[len(turns)-1].To = i + 1
 		switch n, ok := open[it.CallID]; {
-		case it.isCall():
+		case it.IsCall():
 			open[it.CallID] = len(turns) - 1
 		case it.IsOutput() && ok:
 			delete(open, it.CallID)

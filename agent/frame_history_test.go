@@ -42,7 +42,7 @@ func conversation(t *rapid.T) []Item {
 func pairs(items []Item) (list [][2]int) {
 	for out := range items {
 		for in := out - 1; items[out].IsOutput() && in >= 0; in-- {
-			if items[in].isCall() && items[in].CallID == items[out].CallID {
+			if items[in].IsCall() && items[in].CallID == items[out].CallID {
 				list = append(list, [2]int{in, out})
 				break
 			}
@@ -126,40 +126,5 @@ func TestTurns(t *testing.T) {
 	}
 	if diff := gocmp.Diff([]int{2, 3, 5}, asked); diff != "" {
 		t.Errorf("first, second and meanwhile were asked:\n%s", diff)
-	}
-}
-
-func TestKeepNewest(t *testing.T) {
-	t.Parallel()
-	turn := func(tokens int) HistoryTurn { return HistoryTurn{Tokens: tokens} }
-	asked := HistoryTurn{Tokens: 30, Asked: true}
-	for _, tt := range []struct {
-		why   string
-		limit int
-		turns []HistoryTurn
-		want  []int
-	}{
-		{"below the limit nothing happens", 100, []HistoryTurn{turn(50), turn(50)}, nil},
-		{"no limit", 0, []HistoryTurn{turn(50), turn(50)}, nil},
-		{"past it, the oldest go until three quarters are left",
-			100, []HistoryTurn{turn(10), turn(20), turn(40), turn(31)}, []int{0, 1}},
-		{"what was asked stays", 100, []HistoryTurn{turn(10), asked, turn(40), turn(31)}, []int{0, 2}},
-		{"the last turn stays, whatever it costs", 100, []HistoryTurn{turn(10), asked, turn(1000)}, []int{0}},
-		{"nothing else is left", 100, []HistoryTurn{turn(1000)}, nil},
-		{"an empty conversation", 100, nil, nil},
-	} {
-		h := &History{Turns: slices.Clone(tt.turns)}
-		if err := KeepNewest(tt.limit)(t.Context(), h); err != nil {
-			t.Errorf("%s: %v", tt.why, err)
-		}
-		var got []int
-		for i := range h.Turns {
-			if h.Turns[i].LeaveOut {
-				got = append(got, i)
-			}
-		}
-		if diff := gocmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s:\n%s", tt.why, diff)
-		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -28,7 +26,7 @@ type Handoff struct {
 	OnHandoff func(ctx context.Context, call *ToolCall) error
 	// Filter, if set, chooses what the other agent sees of the conversation so far. It gets a copy that ends with the
 	// handoff's call and output, and returns what to show; every call in it needs its output. The conversation
-	// itself, as sessions keep it, does not change. See DropToolItems and Transcript.
+	// itself, as sessions keep it, does not change. Package agent/history has DropToolItems and Transcript.
 	Filter func(items []Item) []Item
 }
 
@@ -70,27 +68,4 @@ func (h *Handoff) tool() *Tool {
 		t.Description = "Hand the conversation over to the agent " + h.Agent.Name + "."
 	}
 	return t
-}
-
-// DropToolItems is a Handoff.Filter that leaves messages only.
-func DropToolItems(items []Item) []Item {
-	return slices.DeleteFunc(items, func(it Item) bool { return it.Type != ItemMessage })
-}
-
-// Transcript is a Handoff.Filter that shows the conversation so far as one message, so that the other agent reads it
-// as a report and not as its own words.
-func Transcript(items []Item) []Item {
-	var b strings.Builder
-	b.WriteString("The conversation so far, before it was handed over to you:\n")
-	for i := range items {
-		switch it := &items[i]; {
-		case it.Type == ItemMessage:
-			fmt.Fprintf(&b, "\n%s: %s", it.Role, it.Text)
-		case it.isCall():
-			fmt.Fprintf(&b, "\ncalled %s: %s", it.Name, it.Arguments)
-		case it.IsOutput():
-			fmt.Fprintf(&b, "\nresult: %s", it.Output)
-		}
-	}
-	return []Item{UserMessage(b.String())}
 }

@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // History is what a model is about to be shown of a conversation. Agent.Shorten gets it before each model call and
 // marks the turns that the model is not shown any more. They stay in the state, in sessions and in RunState.Items; the
@@ -35,33 +32,6 @@ type HistoryTurn struct {
 
 // bytesPerToken is the estimate by which history is measured.
 const bytesPerToken = 4
-
-// KeepNewest returns an Agent.Shorten that keeps a conversation below an estimated number of tokens. Past it, the
-// oldest turns are left out until what is left is at most three quarters of it: a provider's cache of what precedes a
-// request then serves several turns. What is asked of the agent now and the last turn stay, whatever they cost.
-// Instructions and tools are not counted. With tokens of zero or less nothing is left out.
-func KeepNewest(tokens int) func(context.Context, *History) error {
-	return func(_ context.Context, h *History) error {
-		total := len(h.Note) / bytesPerToken
-		for i := range h.Turns {
-			total += h.Turns[i].Tokens
-		}
-		if tokens <= 0 || total <= tokens {
-			return nil
-		}
-		for i := range h.Turns[:len(h.Turns)-1] {
-			t := &h.Turns[i]
-			if total <= tokens*3/4 {
-				break
-			}
-			if !t.Asked {
-				t.LeaveOut = true
-				total -= t.Tokens
-			}
-		}
-		return nil
-	}
-}
 
 // noteOf says that turns were left out.
 func noteOf(turns int) string {

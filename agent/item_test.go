@@ -158,3 +158,15 @@ func TestDigests(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerOfNoCall has nothing to say for an item that asks for nothing.
+func TestAnswerOfNoCall(t *testing.T) {
+	t.Parallel()
+	call := agent.Item{Type: agent.ItemFunctionCall, CallID: "c1", Name: "pay", Agent: "ops"}
+	message := agent.UserMessage("go")
+	want := []agent.Item{{Type: agent.ItemFunctionCallOutput, CallID: "c1", Output: "paid", Agent: "ops"}, {}}
+	out := agent.ToolOutput{Text: "paid"}
+	if diff := gocmp.Diff(want, []agent.Item{call.Answer(out), message.Answer(out)}); diff != "" {
+		t.Error(diff)
+	}
+}

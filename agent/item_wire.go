@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -47,8 +46,8 @@ var callForms = map[ItemType]callForm{
 	ItemMCPApprovalRequest: {WireHosted, ItemMCPApprovalResponse},
 }
 
-// isCall reports whether the item asks this side to do something.
-func (it *Item) isCall() bool {
+// IsCall reports whether the item is a call: whether it asks this side to do something.
+func (it *Item) IsCall() bool {
 	switch it.Type {
 	case ItemFunctionCall, ItemCustomToolCall, ItemShellCall, ItemApplyPatchCall, ItemMCPApprovalRequest:
 		return true
@@ -107,32 +106,14 @@ func withoutNulls(canonical json.RawMessage) json.RawMessage {
 	return out
 }
 
-// CloseCalls returns the items such that every call has its output, because providers refuse one without: calls that
-// have none get what output says, in their own form, at the end. An output answers the newest call with its id.
-func CloseCalls(items []Item, output func(call Item) ToolOutput) []Item {
-	closed := slices.Clone(items)
-	for _, i := range openCalls(items) {
-		closed = append(closed, answer(&items[i], items[i].Agent, output(items[i])))
+// Answer returns the item that answers a call, in the form that the provider expects of its kind, made for the call's
+// agent. It is for programs that write conversations themselves: in a run, the runner answers calls. The item must be a
+// call; an Item of any other kind has no answer, and gets the zero Item.
+func (it *Item) Answer(out ToolOutput) Item {
+	if !it.IsCall() {
+		return Item{}
 	}
-	return closed
-}
-
-// openCalls returns the indices of the calls without an output, in order.
-func openCalls(items []Item) (open []int) {
-	for i := range items {
-		switch it := &items[i]; {
-		case it.isCall():
-			open = append(open, i)
-		case it.IsOutput():
-			for k, at := range slices.Backward(open) {
-				if items[at].CallID == it.CallID {
-					open = slices.Delete(open, k, k+1)
-					break
-				}
-			}
-		}
-	}
-	return open
+	return answer(it, it.Agent, out)
 }
 
 // answer returns the item that answers a call, made for the agent.

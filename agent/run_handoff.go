@@ -126,7 +126,7 @@ func cleanShown(shown []Item) ([]Item, error) {
 		}
 		it := &shown[i]
 		switch {
-		case it.isCall():
+		case it.IsCall():
 			open[it.CallID] = true
 		case it.IsOutput() && !open[it.CallID]:
 			return nil, errUnpaired

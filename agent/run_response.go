@@ -87,7 +87,7 @@ func (r *response) add(it Item) error {
 	}
 	clean.Agent = r.frame.agent
 	switch {
-	case clean.isCall():
+	case clean.IsCall():
 		// What the model wrote is judged as it is, before anything that cannot be saved is replaced in it.
 		return r.addCall(clean, it.Arguments)
 	case clean.IsOutput():
@@ -142,7 +142,7 @@ func (r *response) earlier(callID string) *Item {
 		return &r.frame.items[e.item]
 	}
 	for i := range r.items {
-		if r.items[i].isCall() && r.items[i].CallID == callID {
+		if r.items[i].IsCall() && r.items[i].CallID == callID {
 			return &r.items[i]
 		}
 	}

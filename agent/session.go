@@ -158,6 +158,6 @@ func (f *frame) unanswered(indexes []int) int {
 	}
 	return slices.IndexFunc(indexes, func(i int) bool {
 		it := &f.items[i]
-		return it.isCall() && i >= f.input && !answered[it.CallID]
+		return it.IsCall() && i >= f.input && !answered[it.CallID]
 	})
 }

@@ -96,7 +96,7 @@ func (f *frame) openBefore(end int) []int {
 	}
 	var open []int
 	for i := f.input; i < end; i++ {
-		if it := &f.items[i]; it.isCall() && !f.copied(i) && !answered[it.CallID] {
+		if it := &f.items[i]; it.IsCall() && !f.copied(i) && !answered[it.CallID] {
 			open = append(open, i)
 		}
 	}
@@ -154,7 +154,7 @@ func (f *frame) accepted() int {
 // spoken reports whether the item at the index is of a model's response, and no call.
 func (f *frame) spoken(i int) bool {
 	it := &f.items[i]
-	return it.Agent != "" && !it.isCall() && !it.IsOutput() && !f.copied(i)
+	return it.Agent != "" && !it.IsCall() && !it.IsOutput() && !f.copied(i)
 }
 
 // onceMore adds the call at the index, and the output, as a call of its own; why tells several such apart. What a

@@ -88,7 +88,7 @@ func (s *RunState) checkMarks(head *stateHead) error {
 	}
 	known := slices.Concat(s.session.Closed, s.session.Doubted, s.session.Answered)
 	for n, i := range known {
-		if !s.frame.items[i].isCall() || s.frame.copied(i) || slices.Contains(known[:n], i) {
+		if !s.frame.items[i].IsCall() || s.frame.copied(i) || slices.Contains(known[:n], i) {
 			return head.bad("/session/closed", "it is not a list of calls that the session has")
 		}
 	}
@@ -166,7 +166,7 @@ func (f *frame) indexCalls() error {
 		it := &f.items[i]
 		e, known := f.callsByID[it.CallID]
 		switch {
-		case it.isCall():
+		case it.IsCall():
 			if it.CallID == "" || known {
 				return badItem(i, "a call id is missing or used twice")
 			}

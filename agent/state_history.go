@@ -37,7 +37,7 @@ func (s *RunState) Answers() []Answer {
 	calls := make(map[*frame]map[string]*Item)
 	for _, f := range s.log {
 		it := &f.items[at[f]]
-		if it.isCall() {
+		if it.IsCall() {
 			if calls[f] == nil {
 				calls[f] = make(map[string]*Item)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/guardrail"
+	"countersign/agent/history"
 )
 
 // TestWrittenStatesAreRead runs odd models with odd tools and odd answers: whatever a checkpoint or MarshalJSON writes,
@@ -83,7 +84,8 @@ func (w *oddWorld) checkSession() {
 		return
 	}
 	items, _ := w.session.Items(context.Background())
-	if closed := agent.CloseCalls(items, notRun("")); len(closed) != len(items) {
+	notRun := func(agent.Item) agent.ToolOutput { return agent.ToolOutput{} }
+	if closed := history.CloseCalls(items, notRun); len(closed) != len(items) {
 		w.t.Fatalf("the session has calls without outputs\n%s", describe(items))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/history"
 )
 
 // cleanupGrace is how long after its run has ended a call that is still open may take to say what came of it, before
@@ -127,7 +128,7 @@ func (c *txn) remember(r *Run, items []agent.Item, calls []callFate) error {
 	if len(items) == 0 {
 		items = []agent.Item{agent.UserMessage(r.Input)}
 	}
-	chunk, err := json.Marshal(agent.CloseCalls(items, func(call agent.Item) agent.ToolOutput {
+	chunk, err := json.Marshal(history.CloseCalls(items, func(call agent.Item) agent.ToolOutput {
 		return outputOf(call, calls)
 	}))
 	if err != nil {

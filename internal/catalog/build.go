@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/history"
 	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/internal/agentsfile"
@@ -46,7 +47,7 @@ func (b *builder) build() (*Catalog, error) {
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{
 			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,
-			Shorten: agent.KeepNewest(a.HistoryTokens),
+			Shorten: history.KeepNewest(a.HistoryTokens),
 		}
 	}
 	for _, a := range f.Agents {

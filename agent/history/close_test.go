@@ -1,4 +1,4 @@
-package agent_test
+package history_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/history"
 )
 
 // TestCloseCalls gives every call without an output one in its own form, and leaves the others as they are.
@@ -14,7 +15,9 @@ func TestCloseCalls(t *testing.T) {
 	t.Parallel()
 	parse := func(raw string) agent.Item {
 		it, err := agent.ParseItem(json.RawMessage(raw))
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return it
 	}
 	items := []agent.Item{
@@ -28,7 +31,7 @@ func TestCloseCalls(t *testing.T) {
 		agent.CallOutput("f1", "paid"),
 	}
 	var got []string
-	closed := agent.CloseCalls(items, notRun("no result"))
+	closed := history.CloseCalls(items, notRun("no result"))
 	for _, it := range closed[len(items):] {
 		got = append(got, string(it.Wire()))
 	}
@@ -43,7 +46,7 @@ func TestCloseCalls(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if again := agent.CloseCalls(closed, notRun("again")); len(again) != len(closed) {
+	if again := history.CloseCalls(closed, notRun("again")); len(again) != len(closed) {
 		t.Errorf("closed calls were closed once more: %d items, then %d", len(closed), len(again))
 	}
 }
@@ -60,13 +63,17 @@ func TestCloseCallsOfOneID(t *testing.T) {
 	t.Parallel()
 	call := agent.Item{Type: agent.ItemFunctionCall, CallID: "call_0", Name: "look", Arguments: "{}"}
 	items := []agent.Item{call, agent.CallOutput("call_0", "seen"), call, call}
-	closed := agent.CloseCalls(items, notRun("no result"))
-	want := "call call_0 look {}\noutput call_0: seen\ncall call_0 look {}\ncall call_0 look {}\n" +
-		"output call_0: no result\noutput call_0: no result\n"
-	if got := describe(closed); got != want {
-		t.Errorf("got %s", got)
+	closed := history.CloseCalls(items, notRun("no result"))
+	var got []string
+	for _, it := range closed {
+		got = append(got, string(it.Type)+" "+it.Output)
 	}
-	if again := agent.CloseCalls(closed, notRun("again")); len(again) != len(closed) {
-		t.Errorf("closed twice: %s", describe(again))
+	want := []string{"function_call ", "function_call_output seen", "function_call ", "function_call ",
+		"function_call_output no result", "function_call_output no result"}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if again := history.CloseCalls(closed, notRun("again")); len(again) != len(closed) {
+		t.Errorf("closed twice: %+v", again)
 	}
 }
