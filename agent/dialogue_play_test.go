@@ -365,7 +365,7 @@ func (d *dialogue) revoke(agentName, tool string) []string {
 			return []string{fmt.Sprint("revoked ", d.state.Revoke(a))}
 		}
 	}
-	return []string{fmt.Sprint("revoked ", d.state.Revoke(agent.StandingAnswer{Agent: agentName, Tool: tool}))}
+	return []string{fmt.Sprint("revoked ", d.state.Revoke(agent.Answer{Agent: agentName, Tool: tool}))}
 }
 
 func failure(err error) []string {

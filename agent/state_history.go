@@ -7,15 +7,23 @@ import (
 )
 
 // Answer is what was said to a question of a run, or, for a call that nobody was asked about, what decided it.
+//
+// RunState.Answers sets every field but Definition. RunState.StandingAnswers lists what holds for later calls and not
+// what was said about one: it sets Question, Kind, Agent, Tool, Definition, Approved, Message and Always, and no other.
 type Answer struct {
-	Question string // the id of the interruption
+	// Question is the id of the interruption. A standing answer that was saved by a program which did not keep it has
+	// none.
+	Question string
 	Kind     InterruptionKind
 	// Agent made the call, with the provider's id CallID, of the tool Tool. Arguments are those that the model wrote,
 	// or, with Edited, what people made of them.
 	Agent, CallID, Tool string
 	Arguments           json.RawMessage
 	Edited              bool
-	Approved            bool
+	// Definition is the digest of the tool as it was when the answer was given: a standing answer holds as long as the
+	// tool's definition stays what it was.
+	Definition Digest
+	Approved   bool
 	// Message is what the model was told of a rejection; nil: nothing was said.
 	Message *string
 	// Always says that the answer was given for later calls too, Standing that such an answer to another question
