@@ -28,7 +28,7 @@ var arrows = []struct {
 	{"agent/scripted", []string{"agent"}},
 	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
 		"agent/internal/plainhttp", "agent/internal/redact", "agent/internal/location"}},
-	{"agent/rawtool", []string{"agent", "agent/internal/jsonschema"}},
+	{"agent/rawtool", []string{"agent", "agent/internal/jsonschema", "agent/internal/strictjson"}},
 	{"agent/mcptoolset", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
 		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact",
 		"agent/internal/location"}},
@@ -73,8 +73,8 @@ var arrows = []struct {
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
-	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/scripted",
-	"agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
+	"agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",

@@ -100,7 +100,7 @@ func isCanonicalJSON(value json.RawMessage) bool {
 }
 
 func isCanonical(arguments json.RawMessage) bool {
-	canonical, err := CanonicalArguments(arguments)
+	canonical, err := strictjson.Arguments(arguments)
 	return err == nil && bytes.Equal(canonical, arguments)
 }
 

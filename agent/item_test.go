@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/agent"
+	"countersign/agent/rawtool"
 )
 
 func TestParseItem(t *testing.T) {
@@ -66,7 +67,7 @@ func TestParseItemBrokenText(t *testing.T) {
 		strings.Contains(string(it.Raw), "\xff") {
 		t.Errorf("got %+q, %v", it, err)
 	}
-	if _, err := agent.CanonicalArguments([]byte(`"` + it.Arguments + `"`)); err == nil {
+	if _, err := rawtool.Canonical([]byte(`"` + it.Arguments + `"`)); err == nil {
 		t.Error("broken text was accepted")
 	}
 }

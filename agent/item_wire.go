@@ -77,19 +77,19 @@ func (it *Item) arguments(written string) (json.RawMessage, error) {
 		case len(written) > strictjson.MaxBytes-64:
 			return nil, fmt.Errorf("the input is longer than %d bytes", strictjson.MaxBytes-64)
 		}
-		return CanonicalArguments(object("input", written))
+		return strictjson.Arguments(object("input", written))
 	case ItemMCPApprovalRequest:
 		if written == "" {
 			written = "{}"
 		}
 	case ItemShellCall, ItemApplyPatchCall:
-		canonical, err := CanonicalArguments([]byte(written))
+		canonical, err := strictjson.Arguments([]byte(written))
 		if err != nil {
 			return nil, err
 		}
 		return withoutNulls(canonical), nil
 	}
-	return CanonicalArguments([]byte(written))
+	return strictjson.Arguments([]byte(written))
 }
 
 // withoutNulls leaves out the members of a canonical object that are null: providers write those that were not given.

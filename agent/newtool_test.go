@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/rawtool"
 	"countersign/agent/scripted"
 )
 
@@ -235,7 +236,7 @@ func FuzzNewTool(f *testing.F) {
 	f.Add([]byte(`{"to":{"to":{}},"pair":[1e2,"2"],"kinds":null}`))
 	tool := orderTool()
 	f.Fuzz(func(t *testing.T, in []byte) {
-		arguments, err := agent.CanonicalArguments(in)
+		arguments, err := rawtool.Canonical(in)
 		if err != nil || tool.Validate(arguments) != nil {
 			return
 		}
@@ -246,7 +247,7 @@ func FuzzNewTool(f *testing.F) {
 		if strings.HasPrefix(out.Text, "The tool succeeded") {
 			return // a time that Go reads but does not write
 		}
-		if again, err := agent.CanonicalArguments([]byte(out.Text)); err == nil && tool.Validate(again) != nil {
+		if again, err := rawtool.Canonical([]byte(out.Text)); err == nil && tool.Validate(again) != nil {
 			t.Fatalf("%s is valid, but becomes %s, which is not: %v", arguments, again, tool.Validate(again))
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"countersign/agent/internal/strictjson"
 )
 
 // decision is the answer of people, or of a program, to one call.
@@ -171,7 +173,7 @@ func (f *frame) decidedArguments(c *call, opts ApproveOptions) (json.RawMessage,
 	if opts.Fields != nil {
 		arguments, err = tool.complete(c.arguments(), opts.Fields)
 	} else {
-		arguments, err = CanonicalArguments(opts.Arguments)
+		arguments, err = strictjson.Arguments(opts.Arguments)
 		if err == nil {
 			err = tool.validate(arguments)
 		}

@@ -95,7 +95,7 @@ func (f *Field) read(schema json.RawMessage) {
 
 // complete returns the arguments of a call with what a person filled in. Proposals that they left out stand.
 func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, error) {
-	given, err := CanonicalArguments(input)
+	given, err := strictjson.Arguments(input)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (t *Tool) complete(arguments, input json.RawMessage) (json.RawMessage, erro
 	if err := merged.Members(given); err != nil {
 		return nil, err
 	}
-	canonical, err := CanonicalArguments(merged.End())
+	canonical, err := strictjson.Arguments(merged.End())
 	if err != nil {
 		return nil, err
 	}

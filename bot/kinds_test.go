@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/agent"
+	"countersign/agent/rawtool"
 	"countersign/approvals"
 )
 
@@ -26,7 +27,7 @@ func of(tool approvals.ToolSnapshot, arguments map[string]any) *approvals.Reques
 	if err != nil {
 		panic(err)
 	}
-	canonical, err := agent.CanonicalArguments(raw)
+	canonical, err := rawtool.Canonical(raw)
 	if err != nil {
 		panic(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/mcptoolset"
+	"countersign/agent/rawtool"
 )
 
 // answers makes a server whose every call has the result.
@@ -117,7 +118,7 @@ func TestRequest(t *testing.T) {
 	}
 	const large = "12345678901234567890"
 	sent := string(params.Arguments)
-	canonical, err := agent.CanonicalArguments([]byte(strings.Replace(sent, large, "1", 1)))
+	canonical, err := rawtool.Canonical([]byte(strings.Replace(sent, large, "1", 1)))
 	if err != nil || string(canonical) != `{"amount":1,"to":"<A&B>"}` || !strings.Contains(sent, large) {
 		t.Errorf("arguments %s (%v)", params.Arguments, err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/patchtool"
+	"countersign/agent/rawtool"
 )
 
 func newTool(t testing.TB, cfg patchtool.Config) agent.Tool {
@@ -36,7 +37,7 @@ func call(t testing.TB, arguments map[string]string) *agent.ToolCall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	canonical, err := agent.CanonicalArguments(b)
+	canonical, err := rawtool.Canonical(b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 // Package rawtool makes tools whose JSON Schema is written out, for programs that read schemas instead of having Go
 // types (for those there is [agent.NewTool]). It stands beside package agent because that imports the standard library
-// only, and a validator of JSON Schema is not in it.
+// only, and a validator of JSON Schema is not in it. [Canonical] is how the runner reads arguments, for programs that
+// call a tool themselves.
 package rawtool
 
 import (
@@ -10,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/internal/jsonschema"
+	"countersign/agent/internal/strictjson"
 )
 
 // New returns a function tool with a JSON Schema that is sent to the model as written; arguments are checked against it
@@ -45,3 +47,10 @@ func Validator(schema json.RawMessage) (func(json.RawMessage) error, error) {
 	}
 	return s.Validate, nil
 }
+
+// Canonical reads the arguments of a call strictly and returns them in canonical form (RFC 8785), as the runner does
+// before it validates them. It refuses what two readers could understand differently: duplicate keys and keys that
+// differ only in case, invalid UTF-8 and lone surrogates, numbers that a float64 cannot hold as written, nesting over
+// 64, more than 1 MiB, anything after the object, and everything that is not an object. The error's text is made for
+// the model to read.
+func Canonical(arguments []byte) (json.RawMessage, error) { return strictjson.Arguments(arguments) }

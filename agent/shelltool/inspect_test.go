@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/agent"
+	"countersign/agent/rawtool"
 	"countersign/agent/shelltool"
 )
 
@@ -172,7 +173,7 @@ func FuzzInspect(f *testing.F) {
 		if err != nil {
 			t.Skip("no text that JSON can hold: " + err.Error())
 		}
-		canonical, err := agent.CanonicalArguments(raw)
+		canonical, err := rawtool.Canonical(raw)
 		if err != nil {
 			t.Skip("the runner refuses it before anybody inspects it: " + err.Error())
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
+	"countersign/agent/rawtool"
 	"countersign/agent/shelltool"
 )
 
@@ -42,7 +43,7 @@ func call(v any) *agent.ToolCall {
 	if err != nil {
 		panic(err)
 	}
-	canonical, err := agent.CanonicalArguments(b)
+	canonical, err := rawtool.Canonical(b)
 	if err != nil {
 		panic(err)
 	}
