@@ -110,7 +110,7 @@ func (d *dialogue) form(tool *agent.Tool, options []string) {
 
 func (d *dialogue) option(tool *agent.Tool, o string) {
 	name := tool.Name
-	gate := func(answer func(*agent.ToolCall) (bool, error)) agent.ApprovalFunc {
+	gate := func(answer func(*agent.ToolCall) (bool, error)) func(context.Context, *agent.ToolCall) (bool, error) {
 		return func(_ context.Context, c *agent.ToolCall) (bool, error) {
 			d.note("gate " + name)
 			return answer(c)

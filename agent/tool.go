@@ -67,7 +67,7 @@ type Tool struct {
 	// NeedsApproval says whether a call must be decided by people first. Nil means no. It is asked only when no
 	// decision applies to the call yet; an error counts as yes, unless the run's context has ended. The gates of a
 	// turn's calls are asked side by side, and so are their Preconditions, guardrails and programs.
-	NeedsApproval ApprovalFunc
+	NeedsApproval func(ctx context.Context, call *ToolCall) (bool, error)
 	// OnApproval, if set, is asked when the gate said yes and no decision applies: a program may decide instead of
 	// people. Nil means that people do. An error or a panic means nil.
 	OnApproval func(ctx context.Context, in *Interruption) (*ToolApproval, error)
@@ -105,10 +105,7 @@ type Tool struct {
 	err           error           // why the tool cannot be used; found by NewTool, reported by the runner
 }
 
-// ApprovalFunc decides whether a call needs approval. An error counts as true.
-type ApprovalFunc func(ctx context.Context, call *ToolCall) (bool, error)
-
-// AlwaysAsk is the gate that asks for every call.
+// AlwaysAsk is the NeedsApproval that asks about every call.
 func AlwaysAsk(context.Context, *ToolCall) (bool, error) { return true, nil }
 
 // ToolCall is one validated call of a tool.

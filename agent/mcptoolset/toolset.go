@@ -143,7 +143,7 @@ func (t *Toolset) tool(name string, l *listed) agent.Tool {
 	}
 }
 
-func (t *Toolset) gate(tool ServerTool) agent.ApprovalFunc {
+func (t *Toolset) gate(tool ServerTool) func(context.Context, *agent.ToolCall) (bool, error) {
 	switch {
 	case t.NeedsApproval != nil:
 		return func(ctx context.Context, call *agent.ToolCall) (bool, error) { return t.NeedsApproval(ctx, call, tool) }

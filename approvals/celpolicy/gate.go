@@ -32,7 +32,7 @@ type GateConfig struct {
 // CompileGate returns a gate for Tool.NeedsApproval, or an [*Error] that says where the expression is wrong. requester
 // and channel are known when the call's RunContext holds the [*approvals.Run]; an expression that needs them asks
 // otherwise.
-func CompileGate(cfg GateConfig) (agent.ApprovalFunc, error) {
+func CompileGate(cfg GateConfig) (func(context.Context, *agent.ToolCall) (bool, error), error) {
 	if len(cfg.Expression) > maxExpression {
 		long := fmt.Sprintf("the expression is longer than %d bytes", maxExpression)
 		return nil, &Error{Mistakes: []Mistake{{1, 1, long}}}
