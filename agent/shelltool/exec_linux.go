@@ -23,6 +23,20 @@ func (p *program) exec() string {
 	return name
 }
 
+// spare gives one of the pipes a number above that of a program's descriptor. A process that is being started moves the
+// descriptors that it still needs to the first numbers above those of its standard streams, whatever has these numbers
+// in this process: without this it could be the program, which then would not be there to be run.
+func (p *pipes) spare(program int) error {
+	fd, err := unix.FcntlInt(p.err.w.Fd(), unix.F_DUPFD_CLOEXEC, program+1)
+	if err != nil {
+		return err
+	}
+	above := os.NewFile(uintptr(fd), p.err.w.Name())
+	p.err.w.Close()
+	p.err.w = above
+	return nil
+}
+
 // magic reports whether a path goes by way of a link that is another one for each process, such as /proc/self/cwd.
 func magic(path string) bool {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}

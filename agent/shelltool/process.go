@@ -17,6 +17,7 @@ import (
 type process struct {
 	path  string
 	exec  string   // another name of the same file, for the system call; empty: path
+	fd    int      // the descriptor that exec goes by
 	args  []string // with the name of the program as the first
 	env   []string
 	dir   string
@@ -51,9 +52,7 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 		return res
 	}
 	defer pipes.close()
-	cmd := &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir, Stdout: pipes.out.w,
-		Stderr: pipes.err.w}
-	group, err := procgroup.Start(bounded, cmd)
+	group, err := p.start(bounded, pipes)
 	if err != nil {
 		res.notStarted = cause(err)
 		return res
@@ -86,6 +85,17 @@ func (p process) run(outer, bounded context.Context, limit int) result {
 		res.ending(group.State(), killed, outer.Err() != nil)
 	}
 	return res
+}
+
+// start starts the process, which writes to the pipes.
+func (p process) start(ctx context.Context, pipes *pipes) (*procgroup.Group, error) {
+	if p.exec != "" {
+		if err := pipes.spare(p.fd); err != nil {
+			return nil, err
+		}
+	}
+	return procgroup.Start(ctx, &exec.Cmd{Path: cmp.Or(p.exec, p.path), Args: p.args, Env: p.env, Dir: p.dir,
+		Stdout: pipes.out.w, Stderr: pipes.err.w})
 }
 
 var errNoTime = errors.New("the time for the call was used up before")

@@ -138,7 +138,8 @@ func (t *tool) processes(r request, p *program) ([]process, error) {
 	if now, err := filepath.EvalSymlinks(t.Workdir); err != nil || now != t.Workdir {
 		return nil, errors.New("nothing was started: the working directory is gone, or is another one now")
 	}
-	base := process{path: p.path, exec: p.exec(), dir: t.Workdir, env: t.env, grace: grace, hidden: t.hidden}
+	base := process{path: p.path, exec: p.exec(), fd: int(p.Fd()), dir: t.Workdir, env: t.env,
+		grace: grace, hidden: t.hidden}
 	if r.argv != nil {
 		base.args = r.argv
 		return []process{base}, nil
