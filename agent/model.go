@@ -12,6 +12,10 @@ import (
 // Model answers one turn of a conversation. Implementations are safe for concurrent use, keep no conversation state
 // between calls, honour the context, and do their own retries: an error that reaches the runner ends the run.
 //
+// The id of a call names that call for the whole run. A call that comes again under its id, with the same arguments, is
+// not run again: that is logged, and an ErrModelBehavior when two answers in a row hold nothing else. With other
+// arguments it is an ErrModelBehavior at once.
+//
 // A Model may also have a method ModelName() (provider, model string), which says for traces which one it is: whose API
 // it speaks, for instance "openai", and the provider's name of the model. Either may be empty. Nothing else depends on
 // it.

@@ -40,6 +40,7 @@ type loop struct {
 	frame  *frame
 	agent  *Agent // whose turn it is
 	begins bool   // it has just taken over
+	idle   bool   // the model's last answer held nothing but calls that it had made before
 	log    *slog.Logger
 }
 

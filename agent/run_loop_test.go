@@ -1,9 +1,11 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -278,5 +280,30 @@ func TestAnswersInALoopOverEvents(t *testing.T) {
 	}
 	if res, err := stream.Result(); err != nil || !res.State.Finished() || asked != 3 {
 		t.Errorf("asked %d times, then %+v, %v", asked, res, err)
+	}
+}
+
+// TestRepeatedCallIsLogged leaves out a call that an earlier answer has made, and says so; nothing is said of a run
+// without one.
+func TestRepeatedCallIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ id, want string }{
+		{"c1", `msg="the model repeated calls that have their outputs; they were left out" ` +
+			`run=run_1 agent=ops turn=2 calls=1 first=c1`},
+		{"c2", ""},
+	} {
+		var log bytes.Buffer
+		look := agent.NewTool("look", "", noop[struct{}])
+		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{look}, Model: scripted.New(
+			scripted.Calls(scripted.Call("c1", "look", `{}`)),
+			scripted.Calls(agent.AssistantMessage("Once more."), scripted.Call(tt.id, "look", `{}`)),
+			scripted.Say("Done."),
+		)}
+		r := &agent.Runner{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+		_, err := r.Run(t.Context(), a, nil, agent.RunOptions{Context: &agent.RunContext{ID: "run_1"}})
+		must(t, err)
+		if _, got, _ := strings.Cut(strings.TrimSpace(log.String()), "level=WARN "); got != tt.want {
+			t.Errorf("%s: logged %q", tt.id, got)
+		}
 	}
 }

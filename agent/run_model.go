@@ -32,8 +32,14 @@ func (l *loop) turn(ctx context.Context) error {
 		return fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
 	}
 	before := len(f.items)
-	if err := f.accept(resp); err != nil {
+	repeated, err := f.accept(resp, l.idle)
+	if err != nil {
 		return fmt.Errorf("turn %d: %w", f.turn+1, err)
+	}
+	l.idle = len(f.items) == before
+	if len(repeated) > 0 {
+		l.log.WarnContext(ctx, "the model repeated calls that have their outputs; they were left out", "turn", f.turn,
+			"calls", len(repeated), "first", excerpt(repeated[0].CallID))
 	}
 	l.acknowledge(resp)
 	if l.events != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -18,23 +19,25 @@ const (
 )
 
 // accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol. What it has
-// cost counts in any case.
-func (f *frame) accept(resp *ModelResponse) error {
+// cost counts in any case. It returns the calls that were left out because an earlier answer had made them. An answer
+// that holds nothing else is taken once; idle says that the one before was such.
+func (f *frame) accept(resp *ModelResponse, idle bool) (repeated []Item, err error) {
 	if resp == nil {
-		return fmt.Errorf("%w: no response", ErrModelBehavior)
+		return nil, fmt.Errorf("%w: no response", ErrModelBehavior)
 	}
 	f.addUsage(resp.Usage)
 	answer := response{frame: f}
 	for i := range resp.Items {
 		if err := answer.add(resp.Items[i]); err != nil {
-			return fmt.Errorf("%w: item %d of the response: %w", ErrModelBehavior, i, err)
+			return nil, fmt.Errorf("%w: item %d of the response: %w", ErrModelBehavior, i, err)
 		}
 	}
-	if !answer.called && !answer.said {
-		return fmt.Errorf("%w: the response holds neither a message nor a call", ErrModelBehavior)
+	err = answer.check(idle)
+	if err == nil {
+		err = f.state.checkRoom(answer.items)
 	}
-	if err := f.state.checkRoom(answer.items); err != nil {
-		return fmt.Errorf("%w: %w", ErrModelBehavior, err)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModelBehavior, err)
 	}
 	f.turn++
 	for _, it := range answer.items {
@@ -51,7 +54,7 @@ func (f *frame) accept(resp *ModelResponse) error {
 	if !answer.called {
 		f.answer = &answer.text
 	}
-	return nil
+	return answer.repeated, nil
 }
 
 func (f *frame) addUsage(u Usage) {
@@ -72,12 +75,26 @@ type response struct {
 	called bool   // it held a call, even if only one that was made before
 	said   bool   // it held a message
 	text   string // of the last one
+
+	repeated []Item // calls of earlier answers that it held once more; they are left out
 }
 
 // written is a call with its arguments as the model wrote them.
 type written struct {
 	item      Item
 	arguments string
+}
+
+// check reports an answer that does not bring the conversation any further.
+func (r *response) check(idle bool) error {
+	switch {
+	case !r.called && !r.said:
+		return errors.New("the response holds neither a message nor a call")
+	case idle && len(r.items) == 0: // the model would be asked the very same for ever
+		return fmt.Errorf("the response holds, once more, nothing but the call %q, which has its output: another call "+
+			"needs an id of its own", excerpt(r.repeated[0].CallID))
+	}
+	return nil
 }
 
 func (r *response) add(it Item) error {
@@ -118,6 +135,9 @@ func (r *response) addCall(it Item, arguments string) error {
 			return fmt.Errorf("call id %q is used again for another call", excerpt(it.CallID))
 		}
 		r.dropReasoning()
+		if _, ok := r.frame.callsByID[it.CallID]; ok {
+			r.repeated = append(r.repeated, it)
+		}
 		return nil
 	}
 	if it.Type == ItemMCPApprovalRequest {
