@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"countersign/agent"
 )
 
@@ -28,7 +30,8 @@ func TestAuditDataIsSorted(t *testing.T) {
 			t.Fatalf("field %s of kind %s", full.Type().Field(i).Name, f.Kind())
 		}
 	}
-	data, err := full.Interface().(auditData).encode()
+	written := full.Interface().(auditData)
+	data, err := written.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,38 @@ func TestAuditDataIsSorted(t *testing.T) {
 	if slices.Contains(names, "") {
 		t.Error("a field without a name")
 	}
-	if empty, err := (auditData{}).encode(); empty != nil || err != nil {
+	if empty, err := (&auditData{}).encode(); empty != nil || err != nil {
 		t.Errorf("no data is %s, %v", empty, err)
 	}
+}
+
+// TestAuditDataIsJSON compares what is written with what json.Marshal makes of the same data.
+func TestAuditDataIsJSON(t *testing.T) {
+	t.Parallel()
+	texts := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.SampledFrom([]string{"req_1", "a\"b\\c", "<&>", "\u2028",
+		"\xff\x00", "\x7f", "ä"}))
+	rapid.Check(t, func(t *rapid.T) {
+		var d auditData
+		v := reflect.ValueOf(&d).Elem()
+		for i := range v.NumField() {
+			switch f := v.Field(i); f.Kind() {
+			case reflect.String:
+				f.SetString(texts.Draw(t, "text"))
+			case reflect.Int, reflect.Int64:
+				f.SetInt(rapid.Int64().Draw(t, "number"))
+			case reflect.Bool:
+				f.SetBool(rapid.Bool().Draw(t, "flag"))
+			case reflect.Array:
+				f.Set(reflect.ValueOf(agent.Digest{rapid.Byte().Draw(t, "digest")}))
+			}
+		}
+		got, err := d.encode()
+		want, wantErr := json.Marshal(d)
+		if d == (auditData{}) {
+			want = nil
+		}
+		if string(got) != string(want) || err != nil || wantErr != nil {
+			t.Errorf("written %s, %v, want %s, %v", got, err, want, wantErr)
+		}
+	})
 }

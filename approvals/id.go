@@ -48,7 +48,8 @@ func newID(prefix string, now time.Time, seq uint16) string {
 	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMicro())<<8)
 	binary.BigEndian.PutUint16(b[7:], seq)
 	rand.Read(b[9:])
-	return prefix + idEncoding.EncodeToString(b[:])
+	id := idEncoding.AppendEncode(append(make([]byte, 0, 32), prefix...), b[:])
+	return string(id)
 }
 
 // NewRunID returns a fresh id that sorts by now.

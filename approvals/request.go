@@ -171,7 +171,8 @@ func (r *RequestHead) decidedBy(u UserID) *Decision {
 // no vote.
 func (r *RequestHead) voters(affirm bool) []UserID {
 	var all []UserID
-	for _, d := range r.Decisions {
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
 		if d.Verdict.Affirms() == affirm && !d.Verdict.alone() && d.Void == "" && !slices.Contains(all, d.By) {
 			all = append(all, d.By)
 		}

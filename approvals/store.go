@@ -16,8 +16,9 @@ type Store interface {
 	View(ctx context.Context, fn func(Tx) error) error
 	// Update runs fn in a serializable read-write transaction and commits when fn returns nil; then, and only then, the
 	// changes are durable. An error of fn is returned unchanged and nothing is changed. fn may be called again: it must
-	// touch nothing but tx and what it resets at its start. A panic in fn rolls back and reaches the caller. A
-	// cancelled ctx does nothing. ErrCommitUnknown says that the changes may or may not be durable.
+	// touch nothing but tx and what it resets at its start. It may run on another goroutine than the caller's. A panic
+	// in fn rolls back and reaches the caller, as does the end of its goroutine. A cancelled ctx does nothing.
+	// ErrCommitUnknown says that the changes may or may not be durable.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Dispatch hands due jobs to handle until ctx ends, then waits for the handlers under way and returns nil. When
 	// the store is closed, before or meanwhile, it returns ErrClosed; any other error says that the store cannot go

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
@@ -104,7 +105,7 @@ func (m *Model) receive(res *http.Response, l *listener) (*agent.ModelResponse, 
 // large again. onRead, if set, is called whenever a piece of the answer arrives.
 func (m *Model) post(ctx context.Context, body []byte, into any, onRead func()) (*http.Response, error) {
 	var res *http.Response
-	_, err := m.client.New(ctx, responses.ResponseNewParams{},
+	_, err := m.client.New(ctx, param.NullStruct[responses.ResponseNewParams](), // nothing to encode
 		option.WithRequestBody("application/json", body),
 		option.WithResponseBodyInto(into),
 		option.WithResponseInto(&res),

@@ -81,17 +81,22 @@ func (c *clock) tell() time.Time {
 func (c *clock) agrees(wall time.Time, elapsed time.Duration) bool {
 	off := wall.Sub(c.opened.Add(elapsed))
 	wrong := off.Abs() > clockTolerance
-	switch {
-	case wrong && !c.wrong:
-		c.uncertain = c.last.Add(max(elapsed-c.at, 0)).UTC().Truncate(time.Microsecond)
-		c.log.Error("ALERT: the wall clock has jumped; the store goes on with monotonic time. Set the clock right, or "+
-			"restart the program if it is right now", "off", off.Round(time.Second), "wall", wall, "store", c.uncertain)
-	case !wrong && c.wrong:
-		c.log.Warn("the wall clock agrees with monotonic time again; the store follows it",
-			"off", off.Round(time.Second))
+	if wrong != c.wrong {
+		c.wrong = wrong
+		c.changed(off.Round(time.Second), wall, elapsed)
 	}
-	c.wrong = wrong
 	return !wrong
+}
+
+// changed raises an alert, or says that it is over.
+func (c *clock) changed(off time.Duration, wall time.Time, elapsed time.Duration) {
+	if !c.wrong {
+		c.log.Warn("the wall clock agrees with monotonic time again; the store follows it", "off", off)
+		return
+	}
+	c.uncertain = c.last.Add(max(elapsed-c.at, 0)).UTC().Truncate(time.Microsecond)
+	c.log.Error("ALERT: the wall clock has jumped; the store goes on with monotonic time. Set the clock right, or "+
+		"restart the program if it is right now", "off", off, "wall", wall, "store", c.uncertain)
 }
 
 // behind raises an alert: the store holds records that are newer than the wall clock, which was wrong when they were

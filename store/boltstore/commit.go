@@ -2,25 +2,24 @@ package boltstore
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // maxBatch bounds how many updates share one commit, so that the first of them does not wait for a stream of others.
 const maxBatch = 128
 
 // committer is a group commit: callers that wait for the disk share its next write. It owns no goroutine and no
-// timer. The first caller becomes the leader of a batch: it runs its own function, lets every caller that waits by
-// then run theirs in the same bbolt transaction, commits once, tells all of them the result, and makes the first
-// caller that has come meanwhile the next leader. Functions run one after the other, each on its caller's goroutine:
-// each caller passes the transaction on to the next, and the last one back to the leader. A lone caller pays for
-// nothing but its own commit.
+// timer. The first caller becomes the leader of a batch: it runs its own function, has those of all callers that wait
+// by then run in the same bbolt transaction, commits once, tells all of them the result, and makes the first caller
+// that has come meanwhile the next leader. Functions run one after the other: the leader's on its own goroutine, the
+// others on one that is started for them, because to wake each caller for its turn costs more than most functions do.
+// A lone caller pays for nothing but its own commit.
 //
 // A function that fails, panics or ends its goroutine has its writes undone (see tx.undo), and the rest of the batch
-// goes on. What a function returned is reported only after the commit, because it may rest on what others of the
-// batch wrote.
+// goes on; its caller panics or ends its goroutine in turn. What a function returned is reported only after the commit,
+// because it may rest on what others of the batch wrote.
 type committer struct {
 	store *Store
 
@@ -29,8 +28,7 @@ type committer struct {
 	queue   []*update
 	shared  bool // the last batch had several updates
 	stats   struct{ commits, updates atomic.Uint64 }
-	passed  chan struct{} // 1 deep: the transaction is back with the leader
-	undoLog []change      // empty; the room of the last one, for the update whose turn it is
+	kept    room // for the next batch
 }
 
 // update is one call of Store.Update on its way.
@@ -42,17 +40,19 @@ type update struct {
 	// Set by run, read by the leader afterwards.
 	t       *tx
 	err     error
-	unwound bool // fn panicked or ended its goroutine: the caller is gone
+	unwound bool // fn panicked or ended its goroutine: the caller does too, and is told nothing else
 	// independent says that fn wrote nothing and ran before anybody of the batch wrote: its result holds even if the
 	// commit fails.
 	independent bool
 }
 
-// signal tells a waiting caller what to do: lead the next batch, run in this one, or (neither) return err.
+// signal tells a waiting caller what to do: lead the next batch, panic or end its goroutine as its function did, or
+// (none of these) return err.
 type signal struct {
-	lead  bool
-	batch *batch
-	err   error
+	lead     bool
+	unwound  bool
+	panicked any // the value; nil: the function ended its goroutine
+	err      error
 }
 
 // update runs fn in a transaction that is committed with it.
@@ -86,12 +86,12 @@ func (c *committer) wait(u *update) (lead bool, err error) {
 		select {
 		case s := <-u.wake:
 			switch {
-			case s.lead:
-				return true, nil
-			case s.batch == nil:
-				return false, s.err
+			case s.panicked != nil:
+				panic(s.panicked)
+			case s.unwound:
+				runtime.Goexit()
 			}
-			s.batch.runAndPass(u)
+			return s.lead, s.err
 		case <-cancelled:
 			if c.withdraw(u) {
 				return false, u.ctx.Err()
@@ -101,34 +101,23 @@ func (c *committer) wait(u *update) (lead bool, err error) {
 	}
 }
 
-// run runs the function of u in btx. Unless it ends well, its writes are undone.
-func (c *committer) run(u *update, btx *bolt.Tx) {
-	u.t = c.store.tx(btx, true)
-	u.t.ctx, u.t.undoLog = u.ctx, c.undoLog
+// run runs the function of u in the transaction of b. Unless it ends well, its writes are undone.
+func (c *committer) run(u *update, b *batch) {
+	u.t = c.store.txIn(b.btx, b.room)
+	u.t.ctx = u.ctx
 	u.unwound = true
 	defer func() {
 		if u.unwound || u.err != nil {
 			u.t.undo()
 		}
-		c.undoLog = emptied(u.t.undoLog)
-		u.t.undoLog = nil
+		b.room = u.t.room.next()
+		u.t.room = room{}
 		u.t.ended.Store(true)
 	}()
 	if u.err = u.ctx.Err(); u.err == nil {
 		u.err = u.fn(u.t)
 	}
 	u.unwound = false
-}
-
-// maxUndoRoom bounds what is kept from one update to the next.
-const maxUndoRoom = 256
-
-func emptied(log []change) []change {
-	if cap(log) > maxUndoRoom {
-		return nil
-	}
-	clear(log)
-	return log[:0]
 }
 
 // withdraw takes u out of the queue, if it is still there.
@@ -175,7 +164,10 @@ func (c *committer) lead(u *update) error {
 	if err := c.store.usable(); err != nil {
 		return err
 	}
-	b := batch{c: c, updates: []*update{u}}
+	b := batch{c: c, room: c.kept, updates: []*update{u}}
+	if b.room.recent == nil {
+		b.room.recent = new(recent)
+	}
 	if err := b.begin(); err != nil {
 		return err
 	}
@@ -186,6 +178,8 @@ func (c *committer) lead(u *update) error {
 	}
 	c.shared = len(b.updates) > 1
 	err := b.commit()
+	c.kept = b.room.next()
+	c.kept.opened = nil
 	for _, follower := range b.updates[1:] {
 		if !follower.unwound {
 			follower.wake <- signal{err: follower.result(err)}

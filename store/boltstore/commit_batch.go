@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"runtime"
+	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -10,6 +11,7 @@ import (
 type batch struct {
 	c       *committer
 	btx     *bolt.Tx
+	room    room // for the next update
 	updates []*update
 	waiting []*update // those of updates that have not run yet
 	// acked, if set, is told whether the acknowledgements that were written into the transaction were committed.
@@ -32,24 +34,34 @@ func (b *batch) run(u *update) {
 		u.independent = !b.dirty && !u.t.dirty
 		b.note(u.t)
 	}()
-	b.c.run(u, b.btx)
+	b.c.run(u, b)
 }
 
-// runAndPass runs u and passes the transaction on, even when u panics.
-func (b *batch) runAndPass(u *update) {
-	defer b.pass()
-	b.run(u)
-}
-
-// pass lets the next waiting update run; when none is left, or after damage, the leader goes on.
-func (b *batch) pass() {
-	if len(b.waiting) == 0 || b.damage != nil {
-		b.c.passed <- struct{}{}
-		return
+// runWaiting runs the waiting updates until none is left, the file turns out to be damaged, or one of them ends the
+// goroutine.
+func (b *batch) runWaiting(ended chan<- struct{}) {
+	defer func() { ended <- struct{}{} }()
+	for len(b.waiting) > 0 && b.damage == nil {
+		u := b.waiting[0]
+		b.waiting = b.waiting[1:]
+		b.runFor(u)
 	}
-	u := b.waiting[0]
-	b.waiting = b.waiting[1:]
-	u.wake <- signal{batch: b}
+}
+
+// runFor runs u for its caller, who is told at once when it panics or ends the goroutine. The log keeps the stack of a
+// panic, which the caller does not have.
+func (b *batch) runFor(u *update) {
+	defer func() {
+		if !u.unwound {
+			return
+		}
+		v := recover()
+		if v != nil {
+			b.c.store.cfg.Logger.Error("an update of the store panicked", "stack", string(debug.Stack()))
+		}
+		u.wake <- signal{unwound: true, panicked: v}
+	}()
+	b.run(u)
 }
 
 func (b *batch) note(t *tx) {
@@ -69,8 +81,10 @@ func (b *batch) fill() {
 			return
 		}
 		b.updates = append(b.updates, b.waiting...)
-		b.pass()
-		<-b.c.passed
+		for ended := make(chan struct{}); len(b.waiting) > 0 && b.damage == nil; {
+			go b.runWaiting(ended)
+			<-ended
+		}
 	}
 }
 
@@ -95,7 +109,7 @@ func (b *batch) commit() error {
 	if !b.dirty {
 		return nil
 	}
-	t := b.c.store.tx(b.btx, true)
+	t := b.c.store.txIn(b.btx, b.room)
 	b.acked = b.c.store.acks.write(t)
 	if b.note(t); b.damage != nil {
 		return b.commit()

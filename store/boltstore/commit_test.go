@@ -1,12 +1,15 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -152,6 +155,33 @@ func TestFailuresLeaveTheBatchAlone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPanicIsLogged has an update panic that ran for a caller in a batch: the log tells where, and nothing of the value.
+func TestPanicIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s, err := Open(newPath(t), Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	crowd(t, s, func() error {
+		defer func() { value = recover() }()
+		return s.Update(t.Context(), func(approvals.Tx) error { return burst() })
+	})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if value != "a secret" {
+		t.Errorf("the caller panics with %v", value)
+	}
+	if text := log.String(); !strings.Contains(text, "boltstore.burst(") || strings.Contains(text, "secret") {
+		t.Errorf("logged: %s", text)
+	}
+}
+
+//go:noinline
+func burst() error { panic("a secret") }
 
 // TestUndo takes back overwrites, deletions and new keys, with all indexes.
 func TestUndo(t *testing.T) {

@@ -54,7 +54,7 @@ func Open(path string, cfg Config) (*Store, error) {
 	s := &Store{
 		cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks(),
 	}
-	s.commit = &committer{store: s, passed: make(chan struct{}, 1)}
+	s.commit = &committer{store: s}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}

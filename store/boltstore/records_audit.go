@@ -77,7 +77,7 @@ func (t *tx) appendSealed(e *approvals.AuditEntry) error {
 	}
 	k := appendNumber(key(string(e.Workspace)), e.Seq)
 	// The bucket holds nothing behind the newest entry.
-	if err := t.replace(t.btx.Bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil {
+	if err := t.replace(t.bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil {
 		return err
 	}
 	t.auditEnd.seq = e.Seq
@@ -126,7 +126,9 @@ func (t *tx) AuditHead(ws approvals.WorkspaceID) (e *approvals.AuditEntry, err e
 	if err := t.decode(bucketAudit, k, v, e); err != nil {
 		return nil, err
 	}
-	t.auditEnd.ws, t.auditEnd.seq = ws, auditSeq(k)
+	if t.write {
+		t.auditEnd.ws, t.auditEnd.seq = ws, auditSeq(k)
+	}
 	return e, nil
 }
 

@@ -21,7 +21,7 @@ import (
 // are kept as they are.
 type codec struct {
 	encode func(b []byte, v reflect.Value) []byte
-	decode func(r *reader, v reflect.Value)
+	decode func(r *reader, v reflect.Value) // v is zero before
 }
 
 // codecs has the codec of every type that is stored as a record.
@@ -57,6 +57,7 @@ func readRecord(data []byte, p any) error {
 // read reads all of data into v.
 func (c codec) read(data []byte, v reflect.Value) error {
 	r := &reader{rest: string(data)} // strings are parts of this one copy
+	v.SetZero()
 	c.decode(r, v)
 	if r.err == nil && r.rest != "" {
 		r.err = errUnreadable
@@ -193,7 +194,6 @@ func encodeTime(b []byte, v reflect.Value) []byte {
 func decodeTime(r *reader, v reflect.Value) {
 	s := r.take(r.uint())
 	if s == "" {
-		v.SetZero()
 		return
 	}
 	if err := v.Addr().Interface().(*time.Time).UnmarshalBinary([]byte(s)); err != nil {
@@ -211,7 +211,6 @@ func encodeBytes(b []byte, v reflect.Value) []byte {
 func decodeBytes(r *reader, v reflect.Value) {
 	n, isNil := r.length()
 	if isNil {
-		v.SetZero()
 		return
 	}
 	v.SetBytes([]byte(r.take(n)))
@@ -228,7 +227,6 @@ func pointerCodec(t reflect.Type) codec {
 		},
 		func(r *reader, v reflect.Value) {
 			if r.uint() == 0 {
-				v.SetZero()
 				return
 			}
 			v.Set(reflect.New(t.Elem()))
@@ -253,14 +251,17 @@ func sliceCodec(t reflect.Type) codec {
 		func(r *reader, v reflect.Value) {
 			n, isNil := r.length()
 			if isNil {
-				v.SetZero()
 				return
 			}
 			if n > uint64(len(r.rest)) { // every element takes a byte at least
 				r.fail(errUnreadable)
 				return
 			}
-			v.Set(reflect.MakeSlice(t, int(n), int(n)))
+			if n == 0 {
+				v.Set(reflect.MakeSlice(t, 0, 0)) // not nil
+			}
+			v.Grow(int(n))
+			v.SetLen(int(n))
 			for i := range int(n) {
 				elem.decode(r, v.Index(i))
 			}
@@ -298,12 +299,8 @@ func structCodec(t reflect.Type) codec {
 				r.fail(errNewerField)
 				return
 			}
-			for i, f := range fields {
-				if uint64(i) < n {
-					f.decode(r, v.Field(f.index))
-				} else {
-					v.Field(f.index).SetZero()
-				}
+			for _, f := range fields[:n] {
+				f.decode(r, v.Field(f.index))
 			}
 		},
 	}

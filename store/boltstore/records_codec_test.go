@@ -105,18 +105,19 @@ func TestRecordGrows(t *testing.T) {
 		C    []int
 	}
 	before, after := newCodec(reflect.TypeFor[old]()), newCodec(reflect.TypeFor[grown]())
-	o, g := old{"a", "b"}, grown{"", "", []int{1}}
+	o, g := old{"a", "b"}, grown{}
 	r := &reader{rest: string(before.encode(nil, reflect.ValueOf(&o).Elem()))}
 	after.decode(r, reflect.ValueOf(&g).Elem())
 	if r.err != nil || g.A != "a" || g.B != "b" || g.C != nil {
 		t.Errorf("read %+v, %v", g, r.err)
 	}
-	g.C = []int{1}
+	o, g.C = old{}, []int{1}
 	r = &reader{rest: string(after.encode(nil, reflect.ValueOf(&g).Elem()))}
 	if before.decode(r, reflect.ValueOf(&o).Elem()); !errors.Is(r.err, errNewerField) {
 		t.Errorf("a newer record: %v", r.err)
 	}
 	unused := grown{A: "c"}
+	o = old{}
 	r = &reader{rest: string(after.encode(nil, reflect.ValueOf(&unused).Elem()))}
 	if before.decode(r, reflect.ValueOf(&o).Elem()); r.err != nil || o.A != "c" || o.B != "" {
 		t.Errorf("a newer record that does not use what is new: %+v, %v", o, r.err)

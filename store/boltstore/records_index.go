@@ -124,7 +124,7 @@ func (t *tx) reindex(old, now []indexEntry) error {
 	}
 	for _, e := range now {
 		if !contains(old, e) {
-			if err := t.mark(e.bucket, e.key); err != nil {
+			if err := t.add(e.bucket, e.key); err != nil {
 				return err
 			}
 		}

@@ -79,7 +79,7 @@ func (t *tx) Enqueue(jobs ...approvals.Job) (err error) {
 func (t *tx) enqueue(j approvals.Job) error {
 	// The generation counts everything that is ever enqueued, so that it grows for every key, also when the job was
 	// gone.
-	gen, err := t.btx.Bucket(bucketQueue).NextSequence()
+	gen, err := t.bucket(bucketQueue).NextSequence()
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (t *tx) putJob(k []byte, rec *storedJob) error {
 		old = nil
 	}
 	if bucket != nil {
-		err = errors.Join(err, t.replace(t.btx.Bucket(bucket), k, old, t.encode(k, &rec.jobRecord)))
+		err = errors.Join(err, t.replace(t.bucket(bucket), k, old, t.encode(k, &rec.jobRecord)))
 	}
 	return err
 }

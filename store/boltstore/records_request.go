@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -15,17 +16,19 @@ func requestKey(ws approvals.WorkspaceID, run approvals.RunID, id approvals.Requ
 
 // runOf returns the run of a request that is there.
 func (t *tx) runOf(ws approvals.WorkspaceID, id approvals.RequestID) (run approvals.RunID, found bool, err error) {
-	if t.request.id == id && t.request.ws == ws && id != "" {
+	if t.write && t.request.id == id && t.request.ws == ws && id != "" {
 		return t.request.run, true, nil
 	}
-	err = t.scan(bucketRequests, key(string(ws), string(id)), nil, func(k, _ []byte) (bool, error) {
-		run, found = approvals.RunID(lastPart(k)), true
-		return false, nil
-	})
-	if found {
+	prefix := key(string(ws), string(id))
+	k := t.seek(bucketRequests, prefix)
+	if !bytes.HasPrefix(k, prefix) {
+		return "", false, t.cancelled()
+	}
+	run = approvals.RunID(lastPart(k))
+	if t.write {
 		t.request.ws, t.request.id, t.request.run = ws, id, run
 	}
-	return run, found, err
+	return run, true, nil
 }
 
 // find is runOf with approvals.ErrNotFound for a request that is not there.
@@ -82,14 +85,17 @@ func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (r *a
 		return nil, err
 	}
 	run, err := t.find(ws, id)
+	var raw []byte
 	if err == nil {
 		r = new(approvals.RequestHead)
-		err = t.indexed(bucketRuns, requestKey(ws, run, id), r)
+		raw, err = t.readIndexed(bucketRuns, requestKey(ws, run, id), r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)
 	}
-	t.pending = pendingOf(r)
+	if t.write {
+		t.pending, t.pendingRaw = pendingOf(r), raw
+	}
 	return r, nil
 }
 
@@ -136,39 +142,35 @@ func (t *tx) putHead(r *approvals.RequestHead, run approvals.RunID, found bool) 
 		found = false
 	}
 	k := requestKey(r.Workspace, r.Run, r.ID)
-	b := t.btx.Bucket(bucketRuns)
 	was, is := pendingFacts{}, pendingOf(r)
 	var old []byte
 	if found {
-		old = b.Get(k)
 		var err error
-		if was, err = t.pendingBefore(k, old, r); err != nil {
+		if was, old, err = t.pendingBefore(k, r); err != nil {
 			return err
 		}
 	} else {
-		if err := t.mark(bucketRequests, key(string(r.Workspace), string(r.ID), string(r.Run))); err != nil {
+		if err := t.add(bucketRequests, key(string(r.Workspace), string(r.ID), string(r.Run))); err != nil {
 			return err
 		}
 		t.request.ws, t.request.id, t.request.run = r.Workspace, r.ID, r.Run
 	}
-	if err := t.replace(b, k, old, t.encode(k, r)); err != nil {
+	raw := t.encode(k, r)
+	if err := t.replace(t.bucket(bucketRuns), k, old, raw); err != nil {
 		return err
 	}
-	t.pending = is
+	t.pending, t.pendingRaw = is, raw
 	return t.reindexPending(was, is)
 }
 
-// pendingBefore returns what the pending indexes say of the request whose head is stored as old.
-func (t *tx) pendingBefore(k, old []byte, r *approvals.RequestHead) (pendingFacts, error) {
+// pendingBefore returns what the pending indexes say of the request, and its head as it is stored.
+func (t *tx) pendingBefore(k []byte, r *approvals.RequestHead) (was pendingFacts, raw []byte, err error) {
 	if t.pending.ws == r.Workspace && t.pending.id == r.ID && t.pending.run == r.Run {
-		return t.pending, nil
+		return t.pending, t.pendingRaw, nil
 	}
-	stored := new(approvals.RequestHead)
-	if old == nil {
-		return pendingFacts{}, t.damaged(fmt.Errorf("%s %q is in an index but missing", bucketRuns, k))
-	}
-	err := t.decode(bucketRuns, k, old, stored)
-	return pendingOf(stored), err
+	head := new(approvals.RequestHead)
+	raw, err = t.readIndexed(bucketRuns, k, head)
+	return pendingOf(head), raw, err
 }
 
 // moveRequest takes a request away from a run that it is no longer of; what it asks about goes to its new run.
@@ -187,7 +189,7 @@ func (t *tx) moveRequest(r *approvals.RequestHead, from approvals.RunID) error {
 
 // dropRequest deletes a request with its index entries.
 func (t *tx) dropRequest(r *approvals.RequestHead) error {
-	t.request.id, t.pending = "", pendingFacts{}
+	t.request.id, t.pending, t.pendingRaw = "", pendingFacts{}, nil
 	k := requestKey(r.Workspace, r.Run, r.ID)
 	return errors.Join(t.reindexPending(pendingOf(r), pendingFacts{}),
 		t.drop(bucketRequests, key(string(r.Workspace), string(r.ID), string(r.Run))),

@@ -14,10 +14,13 @@ func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (r *approvals.Run
 		return nil, err
 	}
 	r = new(approvals.Run)
-	if err := t.get(bucketRuns, key(string(ws), string(id)), r); err != nil {
+	raw, err := t.read(bucketRuns, key(string(ws), string(id)), r)
+	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
-	t.run = factsOf(r)
+	if t.write {
+		t.run, t.runRaw = factsOf(r), raw
+	}
 	return r, nil
 }
 
@@ -34,23 +37,23 @@ func (t *tx) PutRun(r *approvals.Run) (err error) {
 
 func (t *tx) putRun(r *approvals.Run) error {
 	k := key(string(r.Workspace), string(r.ID))
-	b := t.btx.Bucket(bucketRuns)
-	old := b.Get(k)
-	was, is := t.run, factsOf(r)
+	was, old, is := t.run, t.runRaw, factsOf(r)
 	if was.ws != is.ws || was.id != is.id {
+		stored := new(approvals.Run)
+		var err error
+		if old, err = t.read(bucketRuns, k, stored); err != nil && !errors.Is(err, approvals.ErrNotFound) {
+			return err
+		}
 		was = runFacts{}
 		if old != nil {
-			stored := new(approvals.Run)
-			if err := t.decode(bucketRuns, k, old, stored); err != nil {
-				return err
-			}
 			was = factsOf(stored)
 		}
 	}
-	if err := t.replace(b, k, old, t.encode(k, r)); err != nil {
+	raw := t.encode(k, r)
+	if err := t.replace(t.bucket(bucketRuns), k, old, raw); err != nil {
 		return err
 	}
-	t.run = is
+	t.run, t.runRaw = is, raw
 	return t.reindexRun(was, is)
 }
 
@@ -64,7 +67,7 @@ func (t *tx) reindexRun(was, is runFacts) error {
 	case before != is:
 		return t.reindex(was.entries(), is.entries())
 	case is.working:
-		return t.mark(bucketQueue, is.workingKey())
+		return t.add(bucketQueue, is.workingKey())
 	}
 	return t.drop(bucketQueue, is.workingKey())
 }
@@ -177,7 +180,7 @@ func (t *tx) deleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
 	if err == nil {
 		facts := factsOf(r)
 		err = errors.Join(t.reindex(facts.entries(), nil), t.drop(bucketRuns, k))
-		t.run = runFacts{}
+		t.run, t.runRaw = runFacts{}, nil
 	}
 	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
 		return err

@@ -118,6 +118,20 @@ func (d *scheduler) wait(ctx context.Context, most time.Duration) {
 	case err := <-d.flush.done:
 		d.flush.ended(err)
 	}
+	d.takeEnded()
+}
+
+// takeEnded notes all handlers that have ended by now, so that one look at the file serves them all.
+func (d *scheduler) takeEnded() {
+	for {
+		select {
+		case j := <-d.ended:
+			d.end(j)
+		case <-d.store.wake: // start looks anyway
+		default:
+			return
+		}
+	}
 }
 
 // add puts a job that may be due into the queue of its group, unless it is there.

@@ -102,7 +102,7 @@ func (s *Store) view(ctx context.Context, fn func(*tx) error) error {
 }
 
 // Update runs fn in a serializable transaction, which is on disk when Update returns nil. Callers that wait at the same
-// time share one write to the disk. fn runs on the caller's goroutine, and once.
+// time share one write to the disk. fn runs once, perhaps on another goroutine.
 func (s *Store) Update(ctx context.Context, fn func(approvals.Tx) error) error {
 	return s.update(ctx, func(t *tx) error { return fn(t) })
 }
@@ -201,9 +201,14 @@ func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
 	if !write {
 		t.now = s.clock.now()
 	} else {
-		t.now = s.clock.next()
+		t.now, t.room = s.clock.next(), room{recent: new(recent)}
 	}
 	return t
+}
+
+// txIn returns a view that writes, in the room that the one before it has left.
+func (s *Store) txIn(btx *bolt.Tx, r room) *tx {
+	return &tx{btx: btx, write: true, path: s.path, now: s.clock.next(), room: r}
 }
 
 func (s *Store) damaged(detail any) error { return damaged(s.path, detail) }

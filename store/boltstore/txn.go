@@ -21,31 +21,16 @@ var (
 
 // tx is one caller's view of a bbolt transaction, which in a group commit it shares with others.
 type tx struct {
-	btx     *bolt.Tx
-	write   bool
-	dirty   bool       // something was written through this view
-	damage  error      // met on the way; the transaction must not be committed
-	jobs    bool       // when jobs are due has changed
-	ready   []readyJob // what the scheduler is told after the commit
-	undoLog []change   // in the order of the writes
-	buf     []byte     // to encode in
-	ended   atomic.Bool
-	now     time.Time
-	ctx     context.Context // of the call of View or Update, of which the tx is a part; nil: it never ends
-
-	// What was read last through this view, which alone writes in its time: a record that is read is often written
-	// next, and need not be looked up again.
-	auditEnd struct { // of a workspace
-		ws  approvals.WorkspaceID
-		seq uint64
-	}
-	run     runFacts
-	pending pendingFacts // of a request
-	request struct {     // whose it is
-		ws  approvals.WorkspaceID
-		id  approvals.RequestID
-		run approvals.RunID
-	}
+	btx    *bolt.Tx
+	write  bool
+	dirty  bool       // something was written through this view
+	damage error      // met on the way; the transaction must not be committed
+	jobs   bool       // when jobs are due has changed
+	ready  []readyJob // what the scheduler is told after the commit
+	room              // of a transaction that writes; its undoLog is in the order of the writes
+	ended  atomic.Bool
+	now    time.Time
+	ctx    context.Context // of the call of View or Update, of which the tx is a part; nil: it never ends
 
 	path string // of the file, for errors
 }
@@ -90,20 +75,32 @@ func (t *tx) cancelled() error {
 
 // get reads the record under k into record: approvals.ErrNotFound when there is none.
 func (t *tx) get(bucket, k []byte, record any) error {
-	v := t.value(bucket, k)
-	if v == nil {
-		return approvals.ErrNotFound
+	_, err := t.read(bucket, k, record)
+	return err
+}
+
+// read is get that also returns what is stored, which holds until the record is written.
+func (t *tx) read(bucket, k []byte, record any) (raw []byte, err error) {
+	raw = t.value(bucket, k)
+	if raw == nil {
+		return nil, approvals.ErrNotFound
 	}
-	return t.decode(bucket, k, v, record)
+	return raw, t.decode(bucket, k, raw, record)
 }
 
 // indexed reads the record that an index names; that it is missing means damage.
 func (t *tx) indexed(bucket, k []byte, record any) error {
-	err := t.get(bucket, k, record)
-	if errors.Is(err, approvals.ErrNotFound) {
-		return t.damaged(fmt.Errorf("%s %q is in an index but missing", bucket, k))
-	}
+	_, err := t.readIndexed(bucket, k, record)
 	return err
+}
+
+// readIndexed is indexed that also returns what is stored, which holds until the record is written.
+func (t *tx) readIndexed(bucket, k []byte, record any) (raw []byte, err error) {
+	raw, err = t.read(bucket, k, record)
+	if errors.Is(err, approvals.ErrNotFound) {
+		return nil, t.damaged(fmt.Errorf("%s %q is in an index but missing", bucket, k))
+	}
+	return raw, err
 }
 
 // decode reads v, which is stored under k, into record. Its errors are ErrDamaged, and ErrNewer for a record that has
@@ -143,20 +140,27 @@ func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k,
 
 // mark puts an index entry: a key without a value. (bbolt reports a nil value of this transaction as missing.) In the
 // bucket queue, where it stands between records, it is a sealed value without content.
-func (t *tx) mark(bucket, k []byte) error {
+func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, markOf(bucket, k)) }
+
+// add is mark for an entry that is not there.
+func (t *tx) add(bucket, k []byte) error {
+	return t.replace(t.bucket(bucket), k, nil, markOf(bucket, k))
+}
+
+func markOf(bucket, k []byte) []byte {
 	if string(bucket) == string(bucketQueue) {
-		return t.putRaw(bucket, k, nil)
+		return seal(k, nil)
 	}
-	return t.store(bucket, k, []byte{})
+	return []byte{}
 }
 
 func (t *tx) store(bucket, k, v []byte) error {
-	b := t.btx.Bucket(bucket)
-	return t.replace(b, k, b.Get(k), v)
+	b := t.bucket(bucket)
+	return t.replace(b, k, b.get(k), v)
 }
 
 // replace puts v in the place of old, which is what the bucket holds; nil for nothing.
-func (t *tx) replace(b *bolt.Bucket, k, old, v []byte) error {
+func (t *tx) replace(b *bucket, k, old, v []byte) error {
 	t.note(b, k, old)
 	b.FillPercent = fillPercent
 	return b.Put(k, v)
@@ -164,23 +168,23 @@ func (t *tx) replace(b *bolt.Bucket, k, old, v []byte) error {
 
 // drop deletes k, if it is there.
 func (t *tx) drop(bucket, k []byte) error {
-	b := t.btx.Bucket(bucket)
-	old := b.Get(k)
+	b := t.bucket(bucket)
+	old := b.get(k)
 	if old == nil {
 		return nil
 	}
 	t.note(b, k, old)
-	return b.Delete(k)
+	return b.found.Delete()
 }
 
 // change is the value that a key had before a write; nil when it had none.
 type change struct {
-	bucket *bolt.Bucket
+	bucket *bucket
 	k, old []byte
 }
 
 // note keeps what a bucket holds under a key that is about to change.
-func (t *tx) note(b *bolt.Bucket, k, old []byte) {
+func (t *tx) note(b *bucket, k, old []byte) {
 	t.undoLog = append(t.undoLog, change{b, k, old})
 	t.dirty = true
 }
@@ -204,7 +208,11 @@ func (t *tx) undo() {
 
 // value returns what is stored under k; nil when there is nothing, or no such bucket (see bucketInfo.added).
 func (t *tx) value(bucket, k []byte) []byte {
-	if b := t.btx.Bucket(bucket); b != nil {
+	if t.write {
+		if b := t.bucket(bucket); b != nil {
+			return b.get(k)
+		}
+	} else if b := t.btx.Bucket(bucket); b != nil {
 		return b.Get(k)
 	}
 	return nil
@@ -275,21 +283,21 @@ func (t *tx) eachWorkspace(bucket []byte, fn func(ws string) (bool, error)) erro
 
 // seek returns the first key of the bucket that is not less than k, or nil.
 func (t *tx) seek(bucket, k []byte) []byte {
-	b := t.btx.Bucket(bucket)
-	if b == nil {
+	c := t.cursor(bucket)
+	if c == nil {
 		return nil
 	}
-	found, _ := b.Cursor().Seek(k)
+	found, _ := c.Seek(k)
 	return found
 }
 
 // last returns the entry with the greatest key that starts with prefix, or nil.
 func (t *tx) last(bucket, prefix []byte) (k, v []byte) {
-	b := t.btx.Bucket(bucket)
-	if b == nil {
+	c := t.cursor(bucket)
+	if c == nil {
 		return nil, nil
 	}
-	return seekLast(b.Cursor(), prefix)
+	return seekLast(c, prefix)
 }
 
 // seekLast moves the cursor to the entry with the greatest key that starts with prefix; nil when there is none.

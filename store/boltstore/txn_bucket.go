@@ -1,0 +1,100 @@
+package boltstore
+
+import (
+	"bytes"
+
+	bolt "go.etcd.io/bbolt"
+
+	"countersign/approvals"
+)
+
+// bucket is a bucket that a transaction writes, with one cursor for all that is looked up in it: bbolt allocates for
+// each one that it makes.
+type bucket struct {
+	*bolt.Bucket
+	name  []byte
+	found *bolt.Cursor // at what get looked for last, as long as nothing is written
+}
+
+// room is what the updates that share a transaction hand on to each other.
+type room struct {
+	opened  []*bucket
+	undoLog []change // empty
+	buf     []byte   // to encode in
+	*recent          // empty
+}
+
+// recent is what was read last through a view that writes, which alone does so in its time: a record that is read is
+// often written next, and need not be looked up again.
+type recent struct {
+	auditEnd struct { // of a workspace
+		ws  approvals.WorkspaceID
+		seq uint64
+	}
+	run        runFacts
+	runRaw     []byte       // as it is stored
+	pending    pendingFacts // of a request
+	pendingRaw []byte
+	request    struct { // whose it is
+		ws  approvals.WorkspaceID
+		id  approvals.RequestID
+		run approvals.RunID
+	}
+}
+
+// The room that is kept from one update to the next is bounded.
+const (
+	maxUndoRoom = 256
+	maxBufRoom  = 64 << 10
+)
+
+// next returns the room for the update after this one, without what it was used for.
+func (r *room) next() room {
+	*r.recent = recent{}
+	n := room{opened: r.opened, recent: r.recent}
+	if cap(r.undoLog) <= maxUndoRoom {
+		clear(r.undoLog)
+		n.undoLog = r.undoLog[:0]
+	}
+	if cap(r.buf) <= maxBufRoom {
+		n.buf = r.buf
+	}
+	return n
+}
+
+// bucket opens a bucket of a transaction that writes; nil: it has no such bucket.
+func (t *tx) bucket(name []byte) *bucket {
+	for _, b := range t.opened {
+		if string(b.name) == string(name) {
+			return b
+		}
+	}
+	of := t.btx.Bucket(name)
+	if of == nil {
+		return nil
+	}
+	b := &bucket{of, name, of.Cursor()}
+	t.opened = append(t.opened, b)
+	return b
+}
+
+// get returns what is stored under k, or nil.
+func (b *bucket) get(k []byte) []byte {
+	found, v := b.found.Seek(k)
+	if !bytes.Equal(found, k) {
+		return nil
+	}
+	return v
+}
+
+// cursor returns a cursor for one look into the bucket; nil: there is no such bucket.
+func (t *tx) cursor(name []byte) *bolt.Cursor {
+	if t.write {
+		if b := t.bucket(name); b != nil {
+			return b.found
+		}
+	} else if b := t.btx.Bucket(name); b != nil {
+		return b.Cursor()
+	}
+	return nil
+}
