@@ -156,7 +156,7 @@ func TestFailuresLeaveTheBatchAlone(t *testing.T) {
 	}
 }
 
-// TestPanicIsLogged has an update panic that ran for a caller in a batch: the log tells where, and nothing of the value.
+// TestPanicIsLogged has an update panic that ran for a caller in a batch: the log tells where, and not with what value.
 func TestPanicIsLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
