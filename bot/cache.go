@@ -13,6 +13,10 @@ const directoryAge = time.Minute
 // put beside it, so that one answer that is stuck holds up nobody for long.
 const overtakeAfter = 500 * time.Millisecond
 
+// gatherFor is how long the question that follows another one waits for more who need it. Many answers of one person at
+// the same time then take a few questions, which surfaces ration, instead of one after the other without a pause.
+const gatherFor = 2 * time.Millisecond
+
 // cache remembers answers for a while, and lets callers who ask for the same thing share one question. Errors are never
 // remembered.
 type cache[V any] struct {
@@ -30,9 +34,9 @@ type answered[V any] struct {
 	asked time.Time
 }
 
-// flight is a question under way. The answer may be read once done is closed.
+// flight is a question under way, or about to be put. The answer may be read once done is closed.
 type flight[V any] struct {
-	asked time.Time
+	asked time.Time // zero until it is put
 	done  chan struct{}
 	value V
 	err   error
@@ -44,23 +48,26 @@ func newCache[V any](age time.Duration, size int) *cache[V] {
 
 // get returns an answer about the key whose question was put at or after since; with the zero time a remembered one
 // will do. It takes a remembered answer, joins a question under way, or asks. While a question is under way that began
-// before since, all who need a newer one wait for it to end and then share the next. Others may wait for an answer too,
-// so ask outlives the ctx of the caller who happened to be first; it must end by itself.
+// before since, all who need a newer one wait for it to end and then share the next, which is put a moment later. Others
+// may wait for an answer too, so ask outlives the ctx of the caller who happened to be first; it must end by itself.
 func (c *cache[V]) get(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
 ) (V, error) {
+	var gather time.Duration
 	for {
-		known, f, serves := c.find(ctx, key, since, ask)
+		known, f, serves := c.find(ctx, key, since, gather, ask)
 		if f == nil {
 			return known, nil
 		}
 		var overtake <-chan time.Time
 		if !serves {
 			overtake = time.After(time.Until(f.asked.Add(overtakeAfter)))
+			gather = gatherFor
 		}
 		select {
 		case <-f.done:
 		case <-overtake:
+			gather = 0
 		case <-ctx.Done():
 			var none V
 			return none, context.Cause(ctx)
@@ -74,7 +81,7 @@ func (c *cache[V]) get(
 // find returns the remembered answer that serves the caller, or else the question to wait for, and whether its answer
 // will serve the caller.
 func (c *cache[V]) find(
-	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
+	ctx context.Context, key string, since time.Time, gather time.Duration, ask func(context.Context) (V, error),
 ) (known V, f *flight[V], serves bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,9 +89,9 @@ func (c *cache[V]) find(
 		return e.value, nil, true
 	}
 	f = c.flights[key]
-	serves = f != nil && reaches(f.asked, since)
+	serves = f != nil && (f.asked.IsZero() || reaches(f.asked, since))
 	if f == nil || !serves && time.Since(f.asked) >= overtakeAfter {
-		return known, c.launch(context.WithoutCancel(ctx), key, ask), true
+		return known, c.launch(context.WithoutCancel(ctx), key, gather, ask), true
 	}
 	return known, f, serves
 }
@@ -92,12 +99,23 @@ func (c *cache[V]) find(
 // reaches reports whether a question put then serves somebody who needs one put at or after since.
 func reaches(then, since time.Time) bool { return since.IsZero() || !then.Before(since) }
 
-// launch puts the question, after the moment that it notes down. c.mu is held.
-func (c *cache[V]) launch(ctx context.Context, key string, ask func(context.Context) (V, error)) *flight[V] {
-	f := &flight[V]{asked: time.Now(), done: make(chan struct{})}
+// launch puts the question when gather has passed, after the moment that it notes down. c.mu is held.
+func (c *cache[V]) launch(
+	ctx context.Context, key string, gather time.Duration, ask func(context.Context) (V, error),
+) *flight[V] {
+	f := &flight[V]{done: make(chan struct{})}
 	c.flights[key] = f
+	if gather == 0 {
+		f.asked = time.Now()
+	}
 	go func() {
 		defer close(f.done)
+		if gather > 0 {
+			time.Sleep(gather)
+			c.mu.Lock()
+			f.asked = time.Now()
+			c.mu.Unlock()
+		}
 		f.value, f.err = ask(ctx)
 		c.land(key, f)
 	}()

@@ -99,7 +99,7 @@ func TestCacheNeverServesWhatIsTooOld(t *testing.T) {
 		if got := o.get(time.Now()); got != 4 {
 			t.Errorf("a click joined a question that began before it arrived: answer %d", got)
 		}
-		if got := time.Since(began); got != 200*time.Millisecond {
+		if got := time.Since(began); got != 200*time.Millisecond+gatherFor {
 			t.Errorf("two questions, one after the other, took %v", got)
 		}
 		// Control: who needs no later one joins it, and who arrived before it began.
@@ -128,7 +128,7 @@ func TestCacheSharesQuestions(t *testing.T) {
 			since := time.Now()
 			all.Go(func() {
 				o.get(since)
-				if took := time.Since(since); took > 200*time.Millisecond {
+				if took := time.Since(since); took > 200*time.Millisecond+gatherFor {
 					t.Errorf("an answer took %v", took)
 				}
 			})
@@ -137,6 +137,29 @@ func TestCacheSharesQuestions(t *testing.T) {
 		all.Wait()
 		if o.asked != 3 {
 			t.Errorf("asked %d times for 50 clicks in 200 ms", o.asked)
+		}
+	})
+}
+
+// TestCacheGathers: where answers come fast, clicks without a pause do not become questions without a pause.
+func TestCacheGathers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOracle(t, time.Millisecond)
+		var all sync.WaitGroup
+		for range 120 {
+			since := time.Now()
+			all.Go(func() {
+				o.get(since)
+				if took := time.Since(since); took > 2*time.Millisecond+gatherFor {
+					t.Errorf("an answer took %v", took)
+				}
+			})
+			time.Sleep(250 * time.Microsecond)
+		}
+		all.Wait()
+		if o.asked > 20 { // without a pause between them: 30
+			t.Errorf("asked %d times for 120 clicks in 30 ms", o.asked)
 		}
 	})
 }
