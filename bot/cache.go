@@ -9,13 +9,13 @@ import (
 // directoryAge is how old an answer of the directory may be.
 const directoryAge = time.Minute
 
-// overtakeAfter is how long a caller waits for a question that began too early for them. Past it their own question is
-// put beside it, so that one answer that is stuck holds up nobody for long.
+// overtakeAfter is how long a question that began too early for some holds up the next one. Past it the next is put
+// beside it, so that one answer that is stuck holds up nobody for long.
 const overtakeAfter = 500 * time.Millisecond
 
-// gatherFor is how long the question that follows another one waits for more who need it. Many answers of one person at
-// the same time then take a few questions, which surfaces ration, instead of one after the other without a pause.
-const gatherFor = 2 * time.Millisecond
+// gatherFor is how long the question that follows another one waits for more who need it. Many clicks of one person at
+// the same time then take a few questions, which Slack rations, instead of one after the other without a pause.
+const gatherFor = time.Millisecond
 
 // cache remembers answers for a while, and lets callers who ask for the same thing share one question. Errors are never
 // remembered.
@@ -48,70 +48,59 @@ func newCache[V any](age time.Duration, size int) *cache[V] {
 
 // get returns an answer about the key whose question was put at or after since; with the zero time a remembered one
 // will do. It takes a remembered answer, joins a question under way, or asks. While a question is under way that began
-// before since, all who need a newer one wait for it to end and then share the next, which is put a moment later. Others
-// may wait for an answer too, so ask outlives the ctx of the caller who happened to be first; it must end by itself.
+// before since, all who need a newer one share the next, which is put a moment after that one has ended. Others may
+// wait for an answer too, so ask outlives the ctx of the caller who happened to be first; it must end by itself.
 func (c *cache[V]) get(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
 ) (V, error) {
-	var gather time.Duration
-	for {
-		known, f, serves := c.find(ctx, key, since, gather, ask)
-		if f == nil {
-			return known, nil
-		}
-		var overtake <-chan time.Time
-		if !serves {
-			overtake = time.After(time.Until(f.asked.Add(overtakeAfter)))
-			gather = gatherFor
-		}
-		select {
-		case <-f.done:
-		case <-overtake:
-			gather = 0
-		case <-ctx.Done():
-			var none V
-			return none, context.Cause(ctx)
-		}
-		if serves {
-			return f.value, f.err
-		}
+	known, f := c.find(ctx, key, since, ask)
+	if f == nil {
+		return known, nil
+	}
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		var none V
+		return none, context.Cause(ctx)
 	}
 }
 
-// find returns the remembered answer that serves the caller, or else the question to wait for, and whether its answer
-// will serve the caller.
+// find returns the remembered answer that serves the caller, or else the question to wait for.
 func (c *cache[V]) find(
-	ctx context.Context, key string, since time.Time, gather time.Duration, ask func(context.Context) (V, error),
-) (known V, f *flight[V], serves bool) {
+	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
+) (known V, f *flight[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.answers[key]; ok && time.Since(e.asked) < c.age && reaches(e.asked, since) {
-		return e.value, nil, true
+		return e.value, nil
 	}
 	f = c.flights[key]
-	serves = f != nil && (f.asked.IsZero() || reaches(f.asked, since))
-	if f == nil || !serves && time.Since(f.asked) >= overtakeAfter {
-		return known, c.launch(context.WithoutCancel(ctx), key, gather, ask), true
+	if f == nil || !f.asked.IsZero() && !reaches(f.asked, since) {
+		f = c.launch(context.WithoutCancel(ctx), key, f, ask)
 	}
-	return known, f, serves
+	return known, f
 }
 
 // reaches reports whether a question put then serves somebody who needs one put at or after since.
 func reaches(then, since time.Time) bool { return since.IsZero() || !then.Before(since) }
 
-// launch puts the question when gather has passed, after the moment that it notes down. c.mu is held.
+// launch puts the question, after the moment that it notes down; behind the one before, if there is one. c.mu is held.
 func (c *cache[V]) launch(
-	ctx context.Context, key string, gather time.Duration, ask func(context.Context) (V, error),
+	ctx context.Context, key string, before *flight[V], ask func(context.Context) (V, error),
 ) *flight[V] {
 	f := &flight[V]{done: make(chan struct{})}
 	c.flights[key] = f
-	if gather == 0 {
+	var late time.Duration
+	if before == nil {
 		f.asked = time.Now()
+	} else {
+		late = time.Until(before.asked.Add(overtakeAfter))
 	}
 	go func() {
 		defer close(f.done)
-		if gather > 0 {
-			time.Sleep(gather)
+		if before != nil {
+			before.follow(late)
 			c.mu.Lock()
 			f.asked = time.Now()
 			c.mu.Unlock()
@@ -120,6 +109,17 @@ func (c *cache[V]) launch(
 		c.land(key, f)
 	}()
 	return f
+}
+
+// follow returns when the next question is to be put: a moment after f has ended, or after late at the latest.
+func (f *flight[V]) follow(late time.Duration) {
+	overtake := time.NewTimer(late)
+	defer overtake.Stop()
+	select {
+	case <-f.done:
+		time.Sleep(gatherFor)
+	case <-overtake.C:
+	}
 }
 
 // land remembers the answer, unless a later question was answered first.
