@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 )
 
 // Error says what is wrong with an expression.
@@ -24,24 +27,92 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func newError(issues *cel.Issues) *Error {
+// mistakeAt is a mistake at a location, which is 1-based in lines and 0-based in columns; a missing one is negative.
+func mistakeAt(at common.Location, message string) Mistake {
+	return Mistake{max(at.Line(), 1), max(at.Column()+1, 1), message}
+}
+
+// misused finds requester, channel and vars where they do not stand before a field: they are objects, and compared
+// with anything else they would differ without a word.
+func misused(parsed *cel.Ast) error {
+	native := parsed.NativeRep()
+	fine := make(map[int64]bool) // operands of fields
 	e := &Error{}
-	for _, m := range issues.Errors() {
-		// A location is 1-based in lines and 0-based in columns; a missing one is negative.
-		e.Mistakes = append(e.Mistakes,
-			Mistake{max(m.Location.Line(), 1), max(m.Location.Column()+1, 1), plain(m.Message)})
+	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		switch x.Kind() {
+		case ast.SelectKind:
+			fine[x.AsSelect().Operand().ID()] = true
+		case ast.IdentKind:
+			if _, object := objectWords[x.AsIdent()]; object && !fine[x.ID()] {
+				at := native.SourceInfo().GetStartLocation(x.ID())
+				e.Mistakes = append(e.Mistakes, mistakeAt(at, objectHint(x.AsIdent())))
+			}
+		}
+	}))
+	if len(e.Mistakes) == 0 {
+		return nil
 	}
 	return e
 }
 
-// plain shortens the messages that people meet most often.
-func plain(message string) string {
+func objectHint(word string) string {
+	switch word {
+	case wordRequester:
+		return `requester is an object; write requester.id, for instance requester.id == "U1"`
+	case wordChannel:
+		return `channel is an object; write channel.id, for instance channel.id == "C1"`
+	}
+	return "vars is an object; write vars.NAME"
+}
+
+// typeError says what the checker found.
+func (e *environment) typeError(parsed *cel.Ast, issues *cel.Issues) *Error {
+	native := parsed.NativeRep()
+	byID := make(map[int64]ast.Expr)
+	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(x ast.Expr) { byID[x.ID()] = x }))
+	found := &Error{}
+	for _, m := range issues.Errors() {
+		if x := byID[m.ExprID]; x != nil && x.ID() == native.Expr().ID() && isArithmetic(x) {
+			return wholly("the expression gives a number or a text, not true or false; compare it with something")
+		}
+		found.Mistakes = append(found.Mistakes, mistakeAt(m.Location, e.typeMessage(byID[m.ExprID], m.Message)))
+	}
+	return found
+}
+
+func isArithmetic(x ast.Expr) bool {
+	if x.Kind() != ast.CallKind {
+		return false
+	}
+	switch x.AsCall().FunctionName() {
+	case operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate:
+		return true
+	}
+	return false
+}
+
+// typeMessage puts a message of the checker about x, which may be nil, into the words of the agents file.
+func (e *environment) typeMessage(x ast.Expr, message string) string {
 	message = strings.TrimSuffix(message, " (in container '')")
 	if name, ok := strings.CutPrefix(message, "undeclared reference to "); ok {
-		return "nothing is called " + name + "; known are args, tool, agent, requester, channel and call_id"
+		return "nothing is called " + name + "; known are " + words
 	}
 	if name, ok := strings.CutPrefix(message, "undefined field "); ok {
-		return "the tool's parameters have no " + name
+		return e.missingField(owner(x), strings.Trim(name, "'"))
+	}
+	if rest, ok := strings.CutPrefix(message, "found no matching overload for '"); ok {
+		return overloadMessage(rest)
 	}
 	return strings.ReplaceAll(message, rootType, "args")
+}
+
+// owner is the word that a field is looked up in: args also for fields of its fields.
+func owner(x ast.Expr) string {
+	for x != nil && x.Kind() == ast.SelectKind {
+		x = x.AsSelect().Operand()
+		if x.Kind() == ast.IdentKind {
+			return x.AsIdent()
+		}
+	}
+	return ""
 }

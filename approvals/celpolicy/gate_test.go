@@ -47,8 +47,8 @@ func TestGate(t *testing.T) {
 		{"boolean", "args.urgent", `{"amount":1,"to":"x","urgent":false}`, false},
 		{"present", "has(args.memo) && args.memo != ''", `{"amount":1,"to":"x","memo":"m"}`, true},
 		{"absent", "has(args.memo) && args.memo != ''", `{"amount":1,"to":"x"}`, false},
-		{"who and where", "requester == 'U1' && channel == 'C1'", `{"amount":1,"to":"x"}`, true},
-		{"somebody else", "requester == 'U2'", `{"amount":1,"to":"x"}`, false},
+		{"who and where", "requester.id == 'U1' && channel.id == 'C1' && !channel.direct", `{"amount":1,"to":"x"}`, true},
+		{"somebody else", "requester.id == 'U2'", `{"amount":1,"to":"x"}`, false},
 		{"names", "tool == 'transfer_funds' && agent == 'ops' && call_id == 'call_1'", `{"amount":1,"to":"x"}`, true},
 		{"constant", "false", `{"amount":1,"to":"x"}`, false},
 		{"pattern", "args.to.matches('^[a-z]+$')", `{"amount":1,"to":"abc"}`, true},
@@ -95,8 +95,8 @@ func TestGateAsksOnError(t *testing.T) {
 			call(`{"amount":1,"to":"x","count":99999999999999999999}`)},
 		{"no object", "args.amount > 1", t.Context(), call(`[1]`)},
 		{"no JSON", "args.amount > 1", t.Context(), call(`{"amount":`)},
-		{"requester unknown", "requester == 'U2'", t.Context(), withoutRun},
-		{"channel unknown", "channel == 'C2'", t.Context(), otherValue},
+		{"requester unknown", "requester.id == 'U2'", t.Context(), withoutRun},
+		{"channel unknown", "channel.id == 'C2'", t.Context(), otherValue},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -137,19 +137,52 @@ func TestCompileErrors(t *testing.T) {
 		line, column                 int
 		message                      string
 	}{
-		{"syntax", "args.amount >", parameters, 1, 14, "Syntax error"},
-		{"empty", "", parameters, 1, 1, "Syntax error"},
+		{"syntax", "args.amount >", parameters, 1, 14,
+			"this is not an expression: something is missing at its end"},
+		{"empty", "", parameters, 1, 1, "this is not an expression: something is missing at its end"},
+		{"operator that is none", "args.amount >> 3", parameters, 1, 14, "this is not an expression: unexpected '>'"},
+		{"operators alone", ">>", parameters, 1, 1, "this is not an expression: unexpected '>'"},
+		{"one equals sign", "args.amount = 1", parameters, 1, 13, "unexpected '='; to compare, write =="},
+		{"and in words", "args.amount > 1 and true", parameters, 1, 17, "unexpected 'and'; write &&"},
+		{"open parenthesis", "(args.amount > 1", parameters, 1, 17, "this is not an expression: ')' is missing"},
+		{"open text", "args.to == 'x", parameters, 1, 12, "a text is not closed"},
+		{"two dots", "args..to == 'x'", parameters, 1, 6, "unexpected '.'"},
+		{"bad pattern", "args.to.matches('(')", parameters, 1, 1, "missing closing )"},
 		{"misspelled argument", "args.amout > 100", parameters, 1, 5, "the tool's parameters have no 'amout'"},
 		{"misspelled nested argument", "args.address.ctiy == 'x'", parameters, 1, 13, "no 'ctiy'"},
 		{"unknown name", "arg.amount > 100", parameters, 1, 1, "nothing is called 'arg'"},
-		{"wrong type", "args.to > 100", parameters, 1, 9, "no matching overload"},
-		{"number", "args.amount", parameters, 1, 1, "the expression gives double"},
+		{"wrong type", "args.to > 100", parameters, 1, 9, "'>' does not go with text and a whole number"},
+		{"wrong type of a list", "args.tags == args.to", parameters, 1, 11, "'==' does not go with a list and text"},
+		{"wrong argument", "args.to.startsWith(3)", parameters, 1, 19,
+			"'startsWith' does not go with text and a whole number"},
+		{"mixed numbers", "args.amount + 1 > 2.0", parameters, 1, 13, "write a whole number with .0"},
+		{"number", "args.amount", parameters, 1, 1, "the expression gives a number, not true or false"},
+		{"sum", "args.amount + 1", parameters, 1, 1, "the expression gives a number or a text, not true or false"},
+		{"sum of what does not exist", "args.amuont + 1", parameters, 1, 5, "the tool's parameters have no 'amuont'"},
+		{"requester as text", "requester == 'U1'", parameters, 1, 1, `write requester.id, for instance requester.id == "U1"`},
+		{"requester as text, right", "args.any == requester", parameters, 1, 13, "write requester.id"},
+		{"requester in a list", "requester in ['U1']", parameters, 1, 1, "write requester.id"},
+		{"channel as text", "channel.startsWith('C')", parameters, 1, 1, `write channel.id, for instance channel.id == "C1"`},
+		{"requester's name", "requester.name == 'x'", parameters, 1, 10,
+			"requester.name is not supported by this version; requester has id"},
+		{"requester's groups", "'S1' in requester.groups", parameters, 1, 18, "requester.groups is not supported"},
+		{"channel's name", "channel.name == 'x'", parameters, 1, 8, "channel.name is not supported"},
+		{"private channel", "channel.private", parameters, 1, 8, "channel.private is not supported"},
+		{"shared channel", "has(channel.shared)", parameters, 1, 4,
+			"channel.shared is not supported by this version; channel has id and direct"},
+		{"unknown field", "requester.mail == 'x'", parameters, 1, 10, "requester has no 'mail'; it has id"},
+		{"unknown variable", "args.amount > vars.limt", parameters, 1, 19, "vars has no 'limt'; it has limit, place"},
+		{"variable of another type", "vars.place > 3", parameters, 1, 12, "'>' does not go with text and a whole number"},
+		{"vars as a whole", "vars == args.any", parameters, 1, 1, "write vars.NAME"},
 		{"second line", "args.amount > 100 &&\n  args.tto == 'x'", parameters, 2, 7, "no 'tto'"},
 		{"long", strings.Repeat("true || ", 2000) + "true", parameters, 1, 1, "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := CompileGate(GateConfig{Expression: c.expression, Parameters: json.RawMessage(c.parameters)})
+			_, err := CompileGate(GateConfig{
+				Expression: c.expression, Parameters: json.RawMessage(c.parameters),
+				Vars: Vars{"place": "here", "limit": int64(5)},
+			})
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("error is %T: %v", err, err)
@@ -186,7 +219,7 @@ func TestUntyped(t *testing.T) {
 func FuzzGate(f *testing.F) {
 	f.Add("args.amount > 100", `{"amount":1,"to":"x"}`)
 	f.Add("args.tags.exists(t, t == 'vip')", `{"tags":["a"]}`)
-	f.Add("requester == 'U1' || channel.matches('C.*')", `{}`)
+	f.Add("requester.id == 'U1' || channel.id.matches('C.*')", `{}`)
 	f.Add("args.any.map(x, x * 2)[0] > 1", `{"any":[1]}`)
 	f.Fuzz(func(t *testing.T, expression, args string) {
 		gate, err := CompileGate(GateConfig{Expression: expression, Parameters: json.RawMessage(parameters)})

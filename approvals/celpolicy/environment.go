@@ -1,0 +1,145 @@
+package celpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+
+	"countersign/approvals"
+)
+
+// Vars are the values that every expression of an agents file may read as vars.NAME: each a string, an int64, a
+// float64 or a bool.
+type Vars map[string]any
+
+// The words that every expression may use, besides args.
+const (
+	wordTool      = "tool"
+	wordAgent     = "agent"
+	wordCallID    = "call_id"
+	wordRequester = "requester"
+	wordChannel   = "channel"
+	wordVars      = "vars"
+)
+
+// words are all of them, as messages list them.
+const words = "args, tool, agent, requester, channel, call_id and vars"
+
+// objectWords are those that hold fields and nothing else: what each has now, and what later versions will have.
+var objectWords = map[string]struct{ now, later []string }{
+	wordRequester: {now: []string{"id"}, later: []string{"name", "groups"}},
+	wordChannel:   {now: []string{"id", "direct"}, later: []string{"name", "private", "shared"}},
+	wordVars:      {},
+}
+
+// environment is where an expression is checked: the words that it may use, and their types.
+type environment struct {
+	env  *cel.Env
+	args *shape
+	vars Vars
+}
+
+// newEnvironment declares the words of all expressions. Arguments without a schema are not typed.
+func newEnvironment(parameters json.RawMessage, vars Vars) (*environment, error) {
+	shapes, err := newShapes(parameters)
+	if err != nil {
+		return nil, fmt.Errorf("schema of the arguments: %w", err)
+	}
+	text, truth := &shape{typ: cel.StringType}, &shape{typ: cel.BoolType}
+	requester := shapes.declare(wordRequester, map[string]*shape{"id": text})
+	channel := shapes.declare(wordChannel, map[string]*shape{"id": text, "direct": truth})
+	values, err := varShapes(vars)
+	if err != nil {
+		return nil, err
+	}
+	env, err := cel.NewEnv(
+		cel.CustomTypeProvider(shapes),
+		cel.CrossTypeNumericComparisons(true),
+		cel.Variable("args", shapes.root.typ),
+		cel.Variable(wordTool, cel.StringType),
+		cel.Variable(wordAgent, cel.StringType),
+		cel.Variable(wordCallID, cel.StringType),
+		cel.Variable(wordRequester, requester),
+		cel.Variable(wordChannel, channel),
+		cel.Variable(wordVars, shapes.declare(wordVars, values)),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("expression environment: %w", err)
+	}
+	return &environment{env: env, args: shapes.root, vars: vars}, nil
+}
+
+func varShapes(vars Vars) (map[string]*shape, error) {
+	fields := make(map[string]*shape)
+	for name, v := range vars {
+		switch v.(type) {
+		case string:
+			fields[name] = &shape{typ: cel.StringType}
+		case int64:
+			fields[name] = &shape{typ: cel.IntType}
+		case float64:
+			fields[name] = &shape{typ: cel.DoubleType}
+		case bool:
+			fields[name] = &shape{typ: cel.BoolType}
+		default:
+			return nil, fmt.Errorf("vars.%s is a %T: %w", name, v, approvals.ErrInvalid)
+		}
+	}
+	return fields, nil
+}
+
+// declare makes a type of an object that is no part of the arguments. No expression can name it.
+func (s *shapes) declare(word string, fields map[string]*shape) *cel.Type {
+	name := "{" + word + "}"
+	o := &shape{typ: cel.ObjectType(name), fields: fields}
+	s.objects[name] = o
+	return o.typ
+}
+
+// subject is the call that an expression is evaluated for. An expression that needs what is missing fails.
+type subject struct {
+	args                any // nil: missing
+	tool, agent, callID string
+	requester           approvals.UserID // with place; empty: both are missing
+	place               approvals.Place
+}
+
+// values are the subject as expressions see it.
+func (s *subject) values(vars Vars) map[string]any {
+	values := map[string]any{
+		wordTool: s.tool, wordAgent: s.agent, wordCallID: s.callID, wordVars: map[string]any(vars),
+	}
+	if s.args != nil {
+		values["args"] = s.args
+	}
+	if s.requester != "" {
+		values[wordRequester] = map[string]any{"id": s.requester.Local()}
+		values[wordChannel] = map[string]any{"id": s.place.Channel, "direct": s.place.Direct}
+	}
+	return values
+}
+
+// missingField says that an object has no such field.
+func (e *environment) missingField(word, field string) string {
+	known, isObject := objectWords[word]
+	switch {
+	case word == wordVars && len(e.vars) == 0:
+		return fmt.Sprintf("the file has no vars, so there is no vars.%s", field)
+	case word == wordVars:
+		return fmt.Sprintf("vars has no '%s'; it has %s", field, strings.Join(e.varNames(), ", "))
+	case slices.Contains(known.later, field):
+		return fmt.Sprintf("%s.%s is not supported by this version; %s has %s",
+			word, field, word, strings.Join(known.now, " and "))
+	case isObject:
+		return fmt.Sprintf("%s has no '%s'; it has %s", word, field, strings.Join(known.now, " and "))
+	case word == "args":
+		return fmt.Sprintf("the tool's parameters have no '%s'", field)
+	}
+	return fmt.Sprintf("there is no '%s' here", field)
+}
+
+func (e *environment) varNames() []string { return slices.Sorted(maps.Keys(e.vars)) }
