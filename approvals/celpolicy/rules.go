@@ -56,8 +56,8 @@ type Rules struct {
 
 var _ approvals.Policy = (*Rules)(nil)
 
-// Requirement returns what the first matching policy asks for. It depends on the request alone; its error is that of the
-// policy, or of ctx when that ended.
+// Requirement returns what the first matching policy asks for. It depends on the request alone; its error is that of
+// the policy, or of ctx when that ended.
 func (p *Rules) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
 	if len(p.Rules) > 0 {
 		s := subjectOf(r)

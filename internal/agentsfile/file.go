@@ -18,8 +18,11 @@ type File struct {
 	Channels     map[string]string // channel id to agent name
 	Requesters   People
 	Limits       Limits
+	Vars         []Var    // in the order of the file
 	Agents       []*Agent // in the order of the file
 	MCPServers   []*MCPServer
+	// Policies are in the order of the file: the first whose When holds says who must agree, else the default one.
+	Policies []*Policy
 	// DefaultPolicy is nil when the file has none; then no tool may be gated.
 	DefaultPolicy *Policy
 	groups        []Text
@@ -98,13 +101,15 @@ func (d *decoder) decodeFile(root *node) *File {
 		DefaultAgent: o.literal("default_agent"),
 		Limits:       d.decodeLimits(o.values["limits"]),
 		Requesters:   d.decodeRequesters(o.values["requesters"]),
+		Vars:         d.decodeVars(o.of("vars", kindMapping)),
 		Agents:       d.decodeAgents(o),
 	}
 	f.MCPServers = d.decodeMCPServers(o.of("mcp_servers", kindMapping))
 	d.checkReferences(f)
 	f.Channels = d.decodeChannels(o.of("channels", kindMapping), f)
+	f.Policies = o.decodePolicies()
 	if n := o.values["default_policy"]; n != nil {
-		f.DefaultPolicy = d.decodePolicy(n)
+		f.DefaultPolicy = d.object(n, DefaultPolicyName, policyKeys).decodePolicy(n, DefaultPolicyName)
 	}
 	o.chooseDefault(f)
 	return f

@@ -73,15 +73,61 @@ func TestParse(t *testing.T) {
 		t.Errorf("addresses: %v", transfer.AllowAddresses)
 	}
 	policy := &Policy{
-		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
+		Name: "default_policy", Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute,
 		AlwaysScopes: []string{},
 	}
-	if diff := cmp.Diff(policy, f.DefaultPolicy, cmpopts.IgnoreTypes(Position{})); diff != "" {
+	if diff := cmp.Diff(policy, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)
 	}
 	if f.AgentFor("C0123456789") != "billing" || f.AgentFor("C9") != "ops" {
 		t.Error("channels do not choose the agent")
+	}
+}
+
+// asWritten compares what a file says and not where.
+func asWritten() []cmp.Option {
+	return []cmp.Option{cmpopts.IgnoreTypes(Position{}), cmpopts.IgnoreUnexported(Expression{})}
+}
+
+// TestParsePolicies reads the policies and the variables of a file that uses every key.
+func TestParsePolicies(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parse(t, string(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := []Var{
+		{Name: "environment", Value: Text{Written: "${HOST}", Value: "payments.example"}},
+		{Name: "limit", Value: int64(1000)}, {Name: "share", Value: 0.5}, {Name: "careful", Value: true},
+	}
+	if diff := cmp.Diff(vars, f.Vars, asWritten()...); diff != "" {
+		t.Error(diff)
+	}
+	policies := []*Policy{
+		{
+			Name: "money", When: Expression{Source: `tool == "transfer_funds" && args.amount > vars.limit`},
+			Approvers: People{Groups: []string{"S333"}, ChannelMembers: true}, Quorum: 3, DenyQuorum: 2,
+			SelfApproval: true, ExpiresIn: 2 * time.Hour, OnExpiry: "keep", ValidFor: 10 * time.Minute,
+			AlwaysScopes: []string{"run"},
+		},
+		{
+			Name: "both", When: Expression{Source: `agent == "ops"`},
+			AllOf: []People{{Groups: []string{"S1"}}, {Users: []string{"U5"}}}, Quorum: 1, DenyQuorum: 1,
+			ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"},
+		},
+		{
+			Name: "rest", When: Expression{Source: "true"}, Approvers: People{Users: []string{"U6"}},
+			Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour,
+			AlwaysScopes: []string{"run"},
+		},
+	}
+	if diff := cmp.Diff(policies, f.Policies, asWritten()...); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -104,10 +150,10 @@ default_policy: { approvers: { channel_members: true } }
 		t.Errorf("agent: %+v", a)
 	}
 	want := &Policy{
-		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
+		Name: "default_policy", Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
 		OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"},
 	}
-	if diff := cmp.Diff(want, f.DefaultPolicy, cmpopts.IgnoreTypes(Position{})); diff != "" {
+	if diff := cmp.Diff(want, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)
 	}
 }

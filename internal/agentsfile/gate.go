@@ -20,6 +20,20 @@ type Gate struct {
 	node       *node
 }
 
+// Expression is an expression of the file, in CEL.
+type Expression struct {
+	Source string
+	node   *node
+}
+
+// At returns the file's position of a place in the expression.
+func (e Expression) At(line, column int) Position {
+	if e.node == nil {
+		return Position{}
+	}
+	return e.node.at(line, column)
+}
+
 // At returns the file's position of a place in the expression.
 func (g Gate) At(line, column int) Position {
 	if g.node == nil {

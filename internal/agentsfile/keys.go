@@ -7,9 +7,10 @@ type keys struct{ now, later []string }
 var (
 	fileKeys = keys{
 		now: []string{
-			"version", "default_agent", "channels", "requesters", "limits", "agents", "mcp_servers", "default_policy",
+			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
+			"default_policy",
 		},
-		later: []string{"retention", "policies", "delegates", "break_glass"},
+		later: []string{"retention", "delegates", "break_glass"},
 	}
 	limitKeys = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
 	agentKeys = keys{
@@ -84,8 +85,9 @@ var (
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
 			"always",
 		},
-		later: []string{"name", "when", "remind_every", "escalate", "freeze", "risk"},
+		later: []string{"remind_every", "escalate", "freeze", "risk", "notify"},
 	}
+	ruleKeys    = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
 	alwaysKeys  = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
 	scopeWords  = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}
 	expiryWords = keys{now: []string{"reject", "cancel", "keep"}}

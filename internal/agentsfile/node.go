@@ -1,7 +1,5 @@
 package agentsfile
 
-import "strings"
-
 // kind is what a node of the file is.
 type kind string
 
@@ -22,7 +20,7 @@ const (
 	stylePlain style = iota
 	styleQuoted
 	styleLiteral
-	styleFolded
+	styleFolded // also text with escapes, or over several lines: not in the file as its value has it
 )
 
 // node is a value of the file.
@@ -49,7 +47,7 @@ func (n *node) at(line, column int) Position {
 	p := n.pos
 	switch n.style {
 	case stylePlain, styleQuoted:
-		if line != 1 || strings.ContainsAny(n.text, "\n\"'\\") {
+		if line != 1 {
 			return p
 		}
 		p.Column += column - 1

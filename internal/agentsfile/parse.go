@@ -139,6 +139,9 @@ func (d *decoder) scalar(n ast.Node) *node {
 		if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType {
 			s.style = styleQuoted
 		}
+		if origin := strings.TrimSpace(t.Origin); strings.Trim(origin, `"'`) != strings.Trim(s.text, `"'`) {
+			s.style = styleFolded // with escapes, or over several lines
+		}
 	case *ast.LiteralNode:
 		s.kind, s.text, s.style = kindString, v.Value.Value, styleLiteral
 		s.indent = indentation(v.Value.GetToken().Origin)

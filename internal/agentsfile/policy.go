@@ -5,6 +5,8 @@ import "time"
 // Policy says who must agree to a call.
 type Policy struct {
 	Position
+	Name         string     // of the default policy, DefaultPolicyName
+	When         Expression // of the default policy, empty
 	Approvers    People
 	AllOf        []People // one person of each set, instead of Quorum people of Approvers
 	Quorum       int
@@ -25,10 +27,11 @@ const (
 	mostQuorum       = 100
 )
 
-func (d *decoder) decodePolicy(n *node) *Policy {
-	o := d.object(n, "default_policy", policyKeys)
+// decodePolicy reads what all policies have; n is the object itself.
+func (o *object) decodePolicy(n *node, what string) *Policy {
 	p := &Policy{
 		Position:     n.pos,
+		Name:         what,
 		Quorum:       o.integer("quorum", 1, mostQuorum, 1),
 		DenyQuorum:   o.integer("deny_quorum", 1, mostQuorum, 1),
 		ExpiresIn:    o.duration("expires_in", defaultExpiresIn),
@@ -48,17 +51,18 @@ func (d *decoder) decodePolicy(n *node) *Policy {
 	if n.kind != kindMapping {
 		return p
 	}
-	d.decodeApprovers(o, p)
+	o.decodeApprovers(p, what)
 	return p
 }
 
 // decodeApprovers reads who must agree: a set of people, or one person of each of several sets. The sets may stand in
 // the policy itself or under approvers.
-func (d *decoder) decodeApprovers(o *object, p *Policy) {
+func (o *object) decodeApprovers(p *Policy, what string) {
+	d := o.decoder
 	people, sets := o.values["approvers"], o.values["all_of"]
 	switch {
 	case people == nil && sets == nil:
-		o.require("default_policy", "approvers")
+		o.require(what, "approvers")
 		return
 	case people != nil && sets != nil:
 		d.problem(sets.pos, "all_of says who must agree, and approvers says it too; write one of them")

@@ -19,6 +19,11 @@ func toolWith(lines string) string {
 
 func policyWith(lines string) string { return agentWith("default_policy:\n" + lines) }
 
+// rulesWith is a file with these policies, in line 7, from column 5 on.
+func rulesWith(policies ...string) string {
+	return agentWith("policies:\n  - " + strings.Join(policies, "\n  - ") + "\n")
+}
+
 // problemCase is a wrong file and what is said about it.
 type problemCase struct{ name, text, want string }
 
@@ -27,7 +32,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(
 		formProblems(), fileProblems(), agentProblems(), toolProblems(), serverProblems(), httpProblems(),
-		policyProblems(),
+		policyProblems(), ruleProblems(),
 	) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,8 +89,8 @@ func fileProblems() []problemCase {
 			`agents.yaml:2:1: unknown key "agnets" in the agents file; did you mean "agents"?`},
 		{"hopeless key", "version: 1\nfoo: {}\n",
 			`agents.yaml:2:1: unknown key "foo" in the agents file; known are version, default_agent`},
-		{"later key", "version: 1\npolicies: []\n",
-			"agents.yaml:2:1: policies is not supported by this version; leave it out"},
+		{"later key", "version: 1\nbreak_glass: {}\n",
+			"agents.yaml:2:1: break_glass is not supported by this version; leave it out"},
 		{"no agents", "version: 1\n", "agents.yaml:1:1: the file needs at least one agent"},
 		{"agents empty", "version: 1\nagents: {}\n", "agents.yaml:1:1: the file needs at least one agent"},
 		{"agents as list", "version: 1\nagents: []\n", "agents.yaml:2:9: agents is a mapping, not a list"},

@@ -11,6 +11,7 @@ import (
 	"countersign/agent/history"
 	"countersign/agent/openaimodel"
 	"countersign/approvals"
+	"countersign/approvals/celpolicy"
 	"countersign/internal/agentsfile"
 )
 
@@ -26,7 +27,9 @@ type Config struct {
 
 // Build makes the catalog of the file. What is wrong with it is returned together, as agentsfile.Problems.
 func Build(f *agentsfile.File, cfg Config) (*Catalog, error) {
-	b := &builder{Config: cfg, file: f, agents: make(map[string]*agent.Agent), used: make(map[serverKey]bool)}
+	b := &builder{
+		Config: cfg, file: f, agents: make(map[string]*agent.Agent), used: make(map[serverKey]bool), vars: varsOf(f.Vars),
+	}
 	return b.build()
 }
 
@@ -39,11 +42,12 @@ type builder struct {
 	problems agentsfile.Problems
 	gated    *agentsfile.Tool // the first gated tool
 	rows     []Row
+	vars     celpolicy.Vars
 }
 
 func (b *builder) build() (*Catalog, error) {
 	f := b.file
-	c := &Catalog{File: f, agents: make(map[string]approvals.AgentConfig), policy: policyOf(f.DefaultPolicy)}
+	c := &Catalog{File: f, agents: make(map[string]approvals.AgentConfig), policy: b.policies()}
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{
 			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,

@@ -19,10 +19,10 @@ func (b *builder) gate(t *agentsfile.Tool, tool *agent.Tool) bool {
 		tool.NeedsApproval = nil
 	case agentsfile.AskIf:
 		gate, err := celpolicy.CompileGate(celpolicy.GateConfig{
-			Expression: t.Gate.Expression, Parameters: tool.Parameters,
+			Expression: t.Gate.Expression, Parameters: tool.Parameters, Vars: b.vars,
 		})
 		if err != nil {
-			b.expression(t, err)
+			b.expression(t.Gate.At, "needs_approval of "+t.Name, err)
 			return false
 		}
 		tool.NeedsApproval = gate
@@ -65,14 +65,14 @@ func (b *builder) defaultGate(t *agentsfile.Tool, tool *agent.Tool) {
 
 func safeMethod(method string) bool { return method == "GET" || method == "HEAD" }
 
-// expression notes where in the file an expression is wrong.
-func (b *builder) expression(t *agentsfile.Tool, err error) {
+// expression notes where in the file an expression is wrong; at is its place, and what says which it is.
+func (b *builder) expression(at func(line, column int) agentsfile.Position, what string, err error) {
 	e, ok := errors.AsType[*celpolicy.Error](err)
 	if !ok {
-		b.problem(t.Gate.At(1, 1), "needs_approval of %s: %v", t.Name, err)
+		b.problem(at(1, 1), "%s: %v", what, err)
 		return
 	}
 	for _, m := range e.Mistakes {
-		b.problem(t.Gate.At(m.Line, m.Column), "needs_approval of %s: %s", t.Name, m.Message)
+		b.problem(at(m.Line, m.Column), "%s: %s", what, m.Message)
 	}
 }

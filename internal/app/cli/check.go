@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"countersign/approvals"
 	"countersign/internal/agentsfile"
 	"countersign/internal/app"
 	"countersign/internal/catalog"
@@ -50,15 +49,17 @@ With --mcp, MCP servers are started or contacted, and asked for their tools; no 
 
 // report is what check found in order.
 type report struct {
-	File       string           `json:"file"`
-	SHA256     string           `json:"sha256"`
-	Tools      []catalog.Row    `json:"tools"`
-	Policy     string           `json:"policy,omitempty"`
-	Requesters string           `json:"requesters"`
-	Slack      string           `json:"slack"`
-	catalog    *catalog.Catalog // what the words come from
-	missing    []string         // what is not set, and not needed offline
-	channels   [][2]string      // channel and agent
+	File   string        `json:"file"`
+	SHA256 string        `json:"sha256"`
+	Tools  []catalog.Row `json:"tools"`
+	// Policies are those with a condition, in their order; Policy is what holds where none of them does.
+	Policies   []catalog.PolicyRow `json:"policies,omitempty"`
+	Policy     string              `json:"policy,omitempty"`
+	Requesters string              `json:"requesters"`
+	Slack      string              `json:"slack"`
+	catalog    *catalog.Catalog    // what the words come from
+	missing    []string            // what is not set, and not needed offline
+	channels   [][2]string         // channel and agent
 }
 
 // Run prints what would run, or what is wrong.
@@ -125,12 +126,16 @@ func (rep *report) describe(ctx context.Context, c *catalog.Catalog) error {
 	for _, id := range c.File.ChannelIDs() {
 		rep.channels = append(rep.channels, [2]string{id, c.File.Channels[id]})
 	}
-	if c.File.DefaultPolicy == nil {
-		return nil
+	policies, err := c.PolicyRows(ctx)
+	if err != nil {
+		return err
 	}
-	r, err := c.Requirement(ctx, &approvals.Request{})
-	rep.Policy = r.Describe()
-	return err
+	if c.File.DefaultPolicy != nil {
+		last := len(policies) - 1
+		rep.Policy, policies = policies[last].MustAgree, policies[:last]
+	}
+	rep.Policies = policies
+	return nil
 }
 
 func (rep *report) print(w io.Writer) error {
@@ -141,6 +146,12 @@ func (rep *report) print(w io.Writer) error {
 		gate := strings.Join(strings.Fields(r.Gate), " ")
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n",
 			visible.Line(r.Agent), visible.Line(r.Tool), r.Type, visible.Line(gate), visible.Line(r.Call))
+	}
+	if len(rep.Policies) > 0 {
+		fmt.Fprintln(t, "\nPOLICY\tMUST AGREE\tWHEN")
+	}
+	for _, p := range rep.Policies {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", visible.Line(p.Name), visible.Line(p.MustAgree), visible.Line(p.When))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -1,0 +1,80 @@
+package agentsfile
+
+import "testing"
+
+// ruleProblems are wrong in policies and in the values that their conditions read.
+func ruleProblems() []problemCase {
+	rule := func(lines string) string {
+		return rulesWith("name: money\n    when: args.amount > 1\n    approvers: {users: [U1]}\n" + lines)
+	}
+	return []problemCase{
+		{"policies as mapping", agentWith("policies: {}\n"), "agents.yaml:6:11: policies is a list, not a mapping"},
+		{"policy as text", rulesWith("money"), "agents.yaml:7:5: a policy is a mapping, not text"},
+		{"policy without a name", rulesWith("{when: x, approvers: {users: [U1]}}"), `agents.yaml:7:5: a policy needs "name"`},
+		{"policy without a condition", rulesWith("{name: money, approvers: {users: [U1]}}"),
+			`agents.yaml:7:5: a policy needs "when"`},
+		{"policy with a blank condition", rulesWith("{name: money, when: ' ', approvers: {users: [U1]}}"),
+			`agents.yaml:7:5: a policy needs "when"`},
+		{"policy without approvers", rulesWith("{name: money, when: x}"), `agents.yaml:7:5: a policy needs "approvers"`},
+		{"policy name", rulesWith("{name: a b, when: x, approvers: {users: [U1]}}"),
+			`agents.yaml:7:12: policy name "a b": use 1 to 64 letters`},
+		{"policy called as the default", rulesWith("{name: default_policy, when: x, approvers: {users: [U1]}}"),
+			"agents.yaml:7:12: default_policy is what the policy for everything else is called"},
+		{"two policies of one name", rulesWith("{name: a, when: x, approvers: {users: [U1]}}",
+			"{name: a, when: y, approvers: {users: [U1]}}"),
+			`agents.yaml:8:5: there are two policies called "a"; the first is on line 7`},
+		{"condition as number", rulesWith("{name: a, when: 3, approvers: {users: [U1]}}"),
+			"agents.yaml:7:21: when is text, not a whole number; put it in quotes"},
+		{"variable in a condition", rulesWith(`{name: a, when: "args.to == '${TOKEN}'", approvers: {users: [U1]}}`),
+			"agents.yaml:7:21: ${…} is not expanded in when"},
+		{"unknown key of a policy", rule("    quorom: 2\n"),
+			`agents.yaml:10:5: unknown key "quorom" in a policy; did you mean "quorum"?`},
+		{"unreachable quorum of a policy", rule("    quorum: 2\n"), "agents.yaml:10:13: quorum is 2, but only 1 people"},
+		{"reminders", rule("    remind_every: 15m\n"), "agents.yaml:10:5: remind_every is not supported by this version"},
+		{"escalation", rule("    escalate: {}\n"), "agents.yaml:10:5: escalate is not supported by this version"},
+		{"freeze", rule("    freeze: []\n"), "agents.yaml:10:5: freeze is not supported by this version"},
+		{"risk", rule("    risk: high\n"), "agents.yaml:10:5: risk is not supported by this version"},
+		{"notify", rule("    notify: {}\n"), "agents.yaml:10:5: notify is not supported by this version"},
+		{"condition of the default policy", policyWith("  approvers: {users: [U1]}\n  when: x\n"),
+			`agents.yaml:8:3: unknown key "when" in default_policy`},
+		{"vars as list", agentWith("vars: [a]\n"), "agents.yaml:6:7: vars is a mapping, not a list"},
+		{"name in vars", agentWith("vars: {1a: x}\n"), `agents.yaml:6:8: "1a" is no name in vars`},
+		{"unreadable name in vars", agentWith("vars: {in: x}\n"), "agents.yaml:6:8: no expression could read vars.in"},
+		{"list in vars", agentWith("vars: {a: [x]}\n"),
+			"agents.yaml:6:11: vars.a is text, a number, or true or false, not a list"},
+		{"nothing in vars", agentWith("vars:\n  a:\n"), "vars.a is text, a number, or true or false, not nothing"},
+		{"large number in vars", agentWith("vars: {a: 9223372036854775808}\n"),
+			"agents.yaml:6:11: vars.a is too large for a whole number"},
+		{"variable in vars that is not set", agentWith("vars: {a: \"${TOKEN} ${ABSENT}\"}\n"),
+			"agents.yaml:6:11: environment variable ABSENT is not set"},
+	}
+}
+
+// TestConditionPosition maps places in the condition of a policy to the file.
+func TestConditionPosition(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, when, at string
+		line, column   int
+	}{
+		{"plain", `tool == "pay" && args.amout > 1`, "agents.yaml:7:36", 1, 22},
+		{"plain over two lines", "tool == 'pay' &&\n      args.amout > 1", "agents.yaml:7:15", 1, 22},
+		{"single quotes", `'tool == "pay" && args.amout > 1'`, "agents.yaml:7:37", 1, 22},
+		{"double quotes", `"tool == 'pay' && args.amout > 1"`, "agents.yaml:7:37", 1, 22},
+		{"escapes", `"tool == \"pay\" && args.amout > 1"`, "agents.yaml:7:15", 1, 22},
+		{"escapes without a trace", `"tool == '\x70ay' && args.amout > 1"`, "agents.yaml:7:15", 1, 22},
+		{"quotes over two lines", "\"tool == 'pay' &&\n      args.amout > 1\"", "agents.yaml:7:15", 1, 22},
+		{"truth", "true", "agents.yaml:7:15", 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, err := parse(t, rulesWith("when:     "+c.when+"\n    name: a\n    approvers: {users: [U1]}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Policies[0].When.At(c.line, c.column).String(); got != c.at {
+				t.Errorf("position %s, want %s", got, c.at)
+			}
+		})
+	}
+}
