@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+const payments = "version: 1\nvars: { limit: 1000, place: \"${TOKEN}\" }\nagents:\n  ops:\n    instructions: Help.\n" +
+	"    model: m\n    tools:\n      - type: http\n        name: pay\n        description: D\n        method: POST\n" +
+	"        url: \"${URL}\"\n        parameters: { type: object, properties: { amount: { type: number } } }\n"
+
+// ask is a request about a payment.
+func ask(args string) *approvals.Request {
+	return &approvals.Request{
+		RequestHead: approvals.RequestHead{
+			Workspace: "T1", Requester: "T1/U1", Place: approvals.Place{Channel: "C1"}, Agent: "ops",
+			Tool: approvals.ToolSnapshot{Name: "pay"}, Interruption: "ops/1/c1",
+		},
+		RequestContent: approvals.RequestContent{Arguments: json.RawMessage(args)},
+	}
+}
+
+// TestPolicies lets the first policy that is for a request say who must agree, and check tell all of them in order.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	c, err := buildCatalog(t, payments+`policies:
+  - { name: large, when: 'tool == "pay" && args.amount > vars.limit', approvers: { groups: [S1] }, quorum: 2 }
+  - name: away
+    when: |
+      channel.id != "C1" ||
+        vars.place == "`+canary+`" && requester.id == "U7"
+    all_of: [{ users: [U8] }, { users: [U9] }]
+`+policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, another := ask(`{"amount":5}`), ask(`{"amount":5}`)
+	elsewhere.Place.Channel, another.Requester = "C2", "T1/U7"
+	for _, a := range []struct {
+		request *approvals.Request
+		want    string
+		seats   int
+	}{
+		{ask(`{"amount":1001}`), "large", 2},
+		{ask(`{"amount":1000}`), "default_policy", 1},
+		{ask(`{}`), "large", 2},
+		{elsewhere, "away", 2},
+		{another, "away", 2},
+	} {
+		q, err := c.Requirement(t.Context(), a.request)
+		if err != nil || q.Policy != a.want || len(q.Seats) != a.seats {
+			t.Errorf("%s: %+v, %v; want %s", a.request.Arguments, q, err, a.want)
+		}
+	}
+	rows, err := c.PolicyRows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []PolicyRow{
+		{"large", `tool == "pay" && args.amount > vars.limit`, "2 of group S1, not the requester"},
+		{"away", `channel.id != "C1" || vars.place == "` + canary + `" && requester.id == "U7"`,
+			"one each of U8; and U9, not the requester"},
+		{"default_policy", "", "1 member of this channel, not the requester"},
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestVarsInGates lets a gate read the file's variables.
+func TestVarsInGates(t *testing.T) {
+	t.Parallel()
+	c, err := buildCatalog(t, payments+"        needs_approval: args.amount > vars.limit\n"+policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := c.agents["ops"].Agent.Tools[0].NeedsApproval
+	for args, want := range map[string]bool{`{"amount":1001}`: true, `{"amount":1000}`: false} {
+		got, err := gate(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(args)})
+		if err != nil || got != want {
+			t.Errorf("%s: %v, %v", args, got, err)
+		}
+	}
+}
+
+// TestPolicyProblems says where in the file an expression is wrong.
+func TestPolicyProblems(t *testing.T) {
+	t.Parallel()
+	rule := func(when string) string {
+		return payments + "policies:\n  - name: money\n    when: " + when + "\n    approvers: { users: [U1] }\n" + policy
+	}
+	gate := func(expression string) string {
+		return payments + "        needs_approval: " + expression + "\n" + policy
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"syntax", rule(`tool == "pay" && args.amount >> 1`),
+			"agents.yaml:16:41: policy money: this is not an expression: unexpected '>'"},
+		{"no condition", rule("args.amount + 1"), "agents.yaml:16:11: policy money: the expression gives "},
+		{"type", rule(`'tool > 3'`), "agents.yaml:16:17: policy money: '>' does not go with text and a whole number"},
+		{"unknown variable", rule("args.amount > vars.limt"),
+			"agents.yaml:16:29: policy money: vars has no 'limt'; it has limit, place"},
+		{"unknown name in a block", rule("|\n      tool == 'pay' &&\n        amount > 5"),
+			"agents.yaml:18:9: policy money: nothing is called 'amount'; known are args, tool, agent, requester, "},
+		{"later field", rule("channel.private"), "agents.yaml:16:18: policy money: channel.private is not supported"},
+		{"text of before", rule(`requester == "U1"`),
+			`agents.yaml:16:11: policy money: requester is an object; write requester.id, for instance requester.id == "U1"`},
+		{"text of before in a gate", gate(`args.amount > 5 && requester == "U1"`),
+			`agents.yaml:14:44: needs_approval of pay: requester is an object; write requester.id, for instance ` +
+				`requester.id == "U1"`},
+		{"no variable at all", strings.Replace(gate("vars.limit > 5"), `vars: { limit: 1000, place: "${TOKEN}" }`,
+			"vars: {}", 1), "agents.yaml:14:29: needs_approval of pay: the file has no vars, so there is no vars.limit"},
+		{"no default policy", strings.Replace(rule("true"), policy, "", 1),
+			`agents.yaml:8:9: tool "pay" needs approval and the file has no ` + "`default_policy`"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := buildCatalog(t, c.text)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") && c.name != "no default policy" {
+				t.Errorf("want %q, have:\n%v", c.want, err)
+			}
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("a value of the environment is shown: %v", err)
+			}
+		})
+	}
+}
