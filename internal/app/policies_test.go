@@ -1,0 +1,89 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// largeFirst asks two people about payments above a limit, and one about others.
+const largeFirst = `vars: { limit: 100 }
+policies:
+  - { name: large, when: 'tool == "pay" && args.amount > vars.limit', approvers: { channel_members: true }, quorum: 2 }
+` + anybody
+
+// TestPolicies asks as many people as the policy for the call wants.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{policy: largeFirst})
+	w.start()
+	small := w.mention("pay 100")
+	w.mustClick(ben, w.card(small, 1), "approve")
+	w.answer(small, "R-1")
+	large := w.mention("pay 101")
+	w.mustClick(ben, w.card(large, 1), "approve")
+	if out := w.must("approvals", "list"); !strings.Contains(out, "req_") {
+		t.Errorf("one answer of two was enough: %s", out)
+	}
+	w.mustClick(cleo, w.card(large, 1), "approve")
+	w.answer(large, "R-2")
+	w.verified()
+}
+
+// TestCheckPolicies lists the policies in their order, in words and as JSON.
+func TestCheckPolicies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{policy: largeFirst})
+	out := w.must("check", "--offline")
+	for _, want := range []string{"POLICY  MUST AGREE", "large   2 members of this channel, not the requester  " +
+		`tool == "pay" && args.amount > vars.limit`, "must agree  1 member of this channel, not the requester"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %q in:\n%s", want, out)
+		}
+	}
+	var report struct {
+		Policy   string
+		Policies []struct{ Name, When string }
+	}
+	if err := json.Unmarshal([]byte(w.must("check", "--offline", "--json")), &report); err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Policies) != 1 || report.Policies[0].Name != "large" || report.Policies[0].When == "" ||
+		report.Policy == "" {
+		t.Errorf("as JSON: %+v", report)
+	}
+}
+
+// TestReloadOfAWrongExpression keeps the policies in force when a condition or a gate of the new file is wrong.
+func TestReloadOfAWrongExpression(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	bot := w.start()
+	good := fmt.Sprintf(agentsYAML, strings.Replace(largeFirst, "approvers: { channel_members: true }, quorum: 2",
+		"approvers: { users: [U0CLEO] }", 1))
+	for wrong, says := range map[string]string{
+		strings.Replace(good, "vars.limit", "vars.limt", 1): "policy large: vars has no 'limt'; it has limit",
+		strings.Replace(good, "> vars.limit", ">> 5", 1):    "policy large: this is not an expression: unexpected '>'",
+		strings.Replace(good, "args.amount > 1\n", "requester == \"U1\"\n", 1): "needs_approval of pay: requester is an " +
+			"object; write requester.id",
+	} {
+		w.write("countersign.yaml", wrong)
+		bot.signal(syscall.SIGHUP)
+		bot.says(says)
+		bot.says("stays in force")
+	}
+	before := w.mention("pay 200")
+	w.mustClick(ben, w.card(before, 1), "approve")
+	w.answer(before, "R-1")
+
+	w.write("countersign.yaml", good)
+	bot.signal(syscall.SIGHUP)
+	bot.says("agents file reloaded")
+	after := w.mention("pay 300")
+	card := w.card(after, 1)
+	_ = w.click(ben, card, "approve")
+	w.mustClick(cleo, card, "approve")
+	w.answer(after, "R-2")
+}
