@@ -13,7 +13,8 @@ import (
 
 // GateConfig says what to compile.
 type GateConfig struct {
-	// Expression decides whether a call is asked about. It sees args, tool, agent, requester, channel, call_id and vars.
+	// Expression decides whether a call is asked about. It sees args, tool, agent, requester, channel, call_id and
+	// vars.
 	Expression string
 	// Parameters is the JSON Schema of the tool's arguments; nil leaves them untyped.
 	Parameters json.RawMessage

@@ -73,7 +73,8 @@ func TestParse(t *testing.T) {
 		t.Errorf("addresses: %v", transfer.AllowAddresses)
 	}
 	policy := &Policy{
-		Name: "default_policy", Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
+		Name:      "default_policy",
+		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute,
 		AlwaysScopes: []string{},
 	}
@@ -150,7 +151,8 @@ default_policy: { approvers: { channel_members: true } }
 		t.Errorf("agent: %+v", a)
 	}
 	want := &Policy{
-		Name: "default_policy", Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
+		Name:      "default_policy",
+		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
 		OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"},
 	}
 	if diff := cmp.Diff(want, f.DefaultPolicy, asWritten()...); diff != "" {

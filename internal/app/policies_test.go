@@ -66,8 +66,8 @@ func TestReloadOfAWrongExpression(t *testing.T) {
 	for wrong, says := range map[string]string{
 		strings.Replace(good, "vars.limit", "vars.limt", 1): "policy large: vars has no 'limt'; it has limit",
 		strings.Replace(good, "> vars.limit", ">> 5", 1):    "policy large: this is not an expression: unexpected '>'",
-		strings.Replace(good, "args.amount > 1\n", "requester == \"U1\"\n", 1): "needs_approval of pay: requester is an " +
-			"object; write requester.id",
+		strings.Replace(good, "args.amount > 1\n", "requester == \"U1\"\n", 1): "needs_approval of pay: " +
+			"requester is an object; write requester.id",
 	} {
 		w.write("countersign.yaml", wrong)
 		bot.signal(syscall.SIGHUP)

@@ -28,7 +28,8 @@ type Config struct {
 // Build makes the catalog of the file. What is wrong with it is returned together, as agentsfile.Problems.
 func Build(f *agentsfile.File, cfg Config) (*Catalog, error) {
 	b := &builder{
-		Config: cfg, file: f, agents: make(map[string]*agent.Agent), used: make(map[serverKey]bool), vars: varsOf(f.Vars),
+		Config: cfg, file: f, agents: make(map[string]*agent.Agent), used: make(map[serverKey]bool),
+		vars: varsOf(f.Vars),
 	}
 	return b.build()
 }
