@@ -2,6 +2,7 @@ package celpolicy
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/operators"
@@ -42,8 +43,12 @@ func syntaxMessage(message string) string {
 		}
 	}
 	if text, ok := strings.CutPrefix(message, "no viable alternative at input '"); ok {
-		text = strings.TrimSuffix(text, "'")
-		return unexpected(text[max(len(text)-1, 0):])
+		text = strings.TrimSuffix(text, "'") // what was read so far, up to what does not go on
+		if strings.HasSuffix(text, end) {
+			return unexpected(end)
+		}
+		_, size := utf8.DecodeLastRuneInString(text)
+		return unexpected(text[len(text)-size:])
 	}
 	return "it cannot be read"
 }
