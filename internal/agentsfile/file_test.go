@@ -54,6 +54,9 @@ func TestParse(t *testing.T) {
 		*got.ParallelToolCalls || got.MaxOutputTokens != 4096 {
 		t.Errorf("settings: %+v", got)
 	}
+	if ops.Settings.ToolChoice != "transfer_funds" || !ops.KeepToolChoice || !ops.StopOnFirstTool {
+		t.Errorf("use of tools: %+v", ops)
+	}
 	transfer := ops.Tools[1]
 	want := &Tool{
 		Type: HTTP, Name: "transfer_funds", Version: "2", Description: "Move money between two accounts.",

@@ -16,8 +16,9 @@ var (
 		now: []string{
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",
+			"tool_choice", "keep_tool_choice", "stop_on_first_tool",
 		},
-		later: []string{"guardrails", "stop_on_first_tool"},
+		later: []string{"guardrails", "conversation"},
 	}
 	apiWords      = keys{now: []string{"responses", "chat_completions"}}
 	effortWords   = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}

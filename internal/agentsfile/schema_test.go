@@ -117,6 +117,10 @@ func TestSchemaAgrees(t *testing.T) {
 		{"duration in words", toolWith(call + "        timeout: soon\n"), false},
 		{"no approvers", policyWith("  quorum: 1\n"), false},
 		{"quorum of zero", policyWith("  approvers: {users: [U1]}\n  quorum: 0\n"), false},
+		{"chosen word", agentWith("    tool_choice: none\n"), true},
+		{"chosen by number", agentWith("    tool_choice: 3\n"), false},
+		{"chosen with spaces", agentWith("    tool_choice: a tool\n"), false},
+		{"stop in words", agentWith("    stop_on_first_tool: perhaps\n"), false},
 		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), false},
 		{"version 2", "version: 2\nagents: {a: {instructions: x, model: y}}\n", false},
 	} {

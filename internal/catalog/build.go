@@ -47,7 +47,8 @@ func (b *builder) build() (*Catalog, error) {
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{
 			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,
-			Shorten: history.KeepNewest(a.HistoryTokens),
+			Shorten:        history.KeepNewest(a.HistoryTokens),
+			KeepToolChoice: a.KeepToolChoice, ToolUse: agent.ToolUseBehavior{StopOnFirst: a.StopOnFirstTool},
 		}
 	}
 	for _, a := range f.Agents {
