@@ -29,6 +29,7 @@ type Agent struct {
 	Handoffs      []Reference // agents that the conversation can be handed over to
 	// KeepToolChoice goes on forcing calls after the first one; Settings has the choice itself.
 	KeepToolChoice  bool
+	Guardrails      []*Guardrail
 	StopOnFirstTool bool
 }
 
@@ -81,6 +82,7 @@ func (d *decoder) decodeAgent(e entry) *Agent {
 	a.Handoffs = o.references("handoffs")
 	a.StopOnFirstTool = o.flag("stop_on_first_tool")
 	o.decodeToolChoice(a)
+	a.Guardrails = o.decodeGuardrails(guardrailKeys, actionWords)
 	return a
 }
 

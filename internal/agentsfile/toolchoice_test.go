@@ -16,15 +16,17 @@ func choosing(choice string) string {
 func toolChoiceProblems() []problemCase {
 	return []problemCase{
 		{"choice misspelt", choosing("curent_time"),
-			`agents.yaml:6:18: tool_choice: agent ops has no tool called "curent_time"; did you mean "current_time"?`},
+			`agents.yaml:6:18: tool_choice: agent ops has no tool called "curent_time"; ` +
+				`did you mean "current_time"?`},
 		{"choice of a word misspelt", choosing("requird"), `did you mean "required"?`},
-		{"choice of nothing known", choosing("zzz"), `agents.yaml:6:18: tool_choice: agent ops has no tool called "zzz"; ` +
+		{"choice of nothing known", choosing("zzz"), `agent ops has no tool called "zzz"; ` +
 			"known are current_time, transfer_to_billing, auto, required, none"},
 		{"choice of a tool that is not allowed", choosing("gh_delete_repo"), `has no tool called "gh_delete_repo"`},
 		{"choice of a tool that is blocked", choosing("gh_close_issue"), `has no tool called "gh_close_issue"`},
 		{"choice without its prefix", choosing("get_issue"), `has no tool called "get_issue"`},
 		{"choice of a handoff that is not there", choosing("transfer_to_ops"), `has no tool called "transfer_to_ops"`},
-		{"choice empty", choosing(`""`), "agents.yaml:6:18: tool_choice is auto, required, none, or the name of a tool"},
+		{"choice empty", choosing(`""`),
+			"agents.yaml:6:18: tool_choice is auto, required, none, or the name of a tool"},
 		{"choice as number", choosing("3"), "agents.yaml:6:18: tool_choice is text, not a whole number"},
 		{"choice of a variable", choosing("${TOKEN}"), "agents.yaml:6:18: ${…} is not expanded in tool_choice"},
 		{"forced without tools", agentWith("    tool_choice: required\n"),

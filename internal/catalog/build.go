@@ -105,6 +105,7 @@ func (b *builder) agent(a *agentsfile.Agent) {
 	if built.Model, err = b.Model(a); err != nil {
 		b.problem(a.Position, "model %s: %v", a.Model, err)
 	}
+	b.guardAgent(a, built)
 	for _, t := range a.Tools {
 		if t.Type == agentsfile.MCP {
 			b.toolset(a, built, t)
@@ -115,6 +116,7 @@ func (b *builder) agent(a *agentsfile.Agent) {
 		if !ok || !b.gate(t, &tool) {
 			continue
 		}
+		b.guardTool(t, &tool)
 		built.Tools = append(built.Tools, tool)
 		b.row(a, t, &tool)
 	}

@@ -28,8 +28,8 @@ func play(t *testing.T, text string, steps ...scripted.Step) (*agent.Result, *sc
 
 // opsWith is a file with an agent that can tell the time and has the further keys.
 func opsWith(keys string) string {
-	return strings.Replace(head, "model: m", "model: m\n    "+keys, 1) + "      - { type: function, name: current_time }\n" +
-		policy
+	return strings.Replace(head, "model: m", "model: m\n    "+keys, 1) +
+		"      - { type: function, name: current_time }\n" + policy
 }
 
 // TestToolUse runs agents as the file wants them to use their tools, and one of which it says nothing.
