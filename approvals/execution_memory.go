@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"countersign/agent"
 )
@@ -150,6 +151,23 @@ func kept(input string, items []agent.Item) []agent.Item {
 		}
 	}
 	return items
+}
+
+// withoutRefused leaves out what a guardrail of the agent refused, so that no later run reads it: the messages at the
+// end, which are what people said or the answer, with the reasoning that led there.
+func withoutRefused(items []agent.Item) []agent.Item {
+	end := len(items)
+	for end > 0 && (items[end-1].Type == agent.ItemMessage || items[end-1].Type == agent.ItemReasoning) {
+		end--
+	}
+	// Before an answer stands what people said, which was not refused.
+	for end < len(items) && items[len(items)-1].Role == agent.RoleAssistant && items[end].Role == agent.RoleUser {
+		end++
+	}
+	return append(slices.Clone(items[:end]), agent.Item{
+		Type: agent.ItemMessage, Role: agent.RoleDeveloper,
+		Text: "What was said here was refused by a guardrail and is left out.",
+	})
 }
 
 func itemSize(it *agent.Item) int {

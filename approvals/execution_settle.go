@@ -283,7 +283,8 @@ func (x *execution) finish(ctx context.Context) error {
 // fail ends the run and tells people why.
 func (x *execution) fail(ctx context.Context, err error) error {
 	x.log.ErrorContext(ctx, "run failed", "run", x.run.ID, "error", err)
-	return x.end(ctx, ending{to: RunFailed, text: failure(err)})
+	trip, ok := errors.AsType[*agent.TripwireError](err)
+	return x.end(ctx, ending{to: RunFailed, text: failure(err), refused: ok && trip.Tool == ""})
 }
 
 // end is the settlement of a run that goes no further.
@@ -295,7 +296,11 @@ func (x *execution) end(ctx context.Context, e ending) error {
 		}
 		e.items, e.keep = items, true
 	} else {
-		e.items = kept(x.run.Input, x.state.Items()[x.history:])
+		items := x.state.Items()[x.history:]
+		if e.refused {
+			items = withoutRefused(items)
+		}
+		e.items = kept(x.run.Input, items)
 	}
 	e.idle = true
 	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {

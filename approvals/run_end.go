@@ -26,7 +26,9 @@ type ending struct {
 	data  auditData
 	idle  bool         // nothing of the run runs any more: the execution itself ends it
 	items []agent.Item // the run's own conversation, as far as it is kept
-	keep  bool         // keep the saved state, for whoever finds out why it cannot be used
+	// refused says that a guardrail of the agent refused the last message, which is not remembered.
+	refused bool
+	keep    bool // keep the saved state, for whoever finds out why it cannot be used
 }
 
 func (e *ending) actor() string {

@@ -86,6 +86,19 @@ func waitsText(why error) string {
 	return "The run has to wait: its records cannot be written or read now." + again
 }
 
+// stoppedText says which guardrail ended a run, and in its own words why.
+func stoppedText(trip *agent.TripwireError) string {
+	text := fmt.Sprintf("The run was stopped by the guardrail %q", trip.Guardrail)
+	if trip.Tool != "" {
+		text += fmt.Sprintf(" of the tool %q", trip.Tool)
+	}
+	text += "."
+	if trip.Message != "" {
+		text += " It says: " + trip.Message
+	}
+	return text
+}
+
 // failure says in plain words, for the people of the conversation, why a run failed. Details are for the log, unless
 // the error says itself what may be shown.
 func failure(err error) string {
@@ -94,6 +107,9 @@ func failure(err error) string {
 		Public() string
 	}](err); ok {
 		return "The run has failed: " + p.Public()
+	}
+	if trip, ok := errors.AsType[*agent.TripwireError](err); ok {
+		return stoppedText(trip)
 	}
 	var schema *agent.SchemaError
 	switch {

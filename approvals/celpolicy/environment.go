@@ -16,8 +16,10 @@ import (
 // float64 or a bool.
 type Vars map[string]any
 
-// The words that every expression may use, besides args.
+// The words that expressions may use.
 const (
+	wordArgs      = "args"
+	wordText      = "text" // of guardrails
 	wordTool      = "tool"
 	wordAgent     = "agent"
 	wordCallID    = "call_id"
@@ -26,8 +28,11 @@ const (
 	wordVars      = "vars"
 )
 
-// words are all of them, as messages list them.
-const words = "args, tool, agent, requester, channel, call_id and vars"
+// listed are words as messages list them.
+func listed(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
 
 // objectWords are those that hold fields and nothing else: what each has now, and what later versions will have.
 var objectWords = map[string]struct{ now, later []string }{
@@ -38,12 +43,13 @@ var objectWords = map[string]struct{ now, later []string }{
 
 // environment is where an expression is checked: the words that it may use, and their types.
 type environment struct {
-	env  *cel.Env
-	args *shape
-	vars Vars
+	env   *cel.Env
+	words []string
+	args  *shape
+	vars  Vars
 }
 
-// newEnvironment declares the words of all expressions. Arguments without a schema are not typed.
+// newEnvironment declares the words of gates and policies. Arguments without a schema are not typed.
 func newEnvironment(parameters json.RawMessage, vars Vars) (*environment, error) {
 	shapes, err := newShapes(parameters)
 	if err != nil {
@@ -52,25 +58,34 @@ func newEnvironment(parameters json.RawMessage, vars Vars) (*environment, error)
 	text, truth := &shape{typ: cel.StringType}, &shape{typ: cel.BoolType}
 	requester := shapes.declare(wordRequester, map[string]*shape{"id": text})
 	channel := shapes.declare(wordChannel, map[string]*shape{"id": text, "direct": truth})
+	return shapes.environment(vars, []word{
+		{wordArgs, shapes.root.typ}, {wordTool, cel.StringType}, {wordAgent, cel.StringType},
+		{wordRequester, requester}, {wordChannel, channel}, {wordCallID, cel.StringType},
+	})
+}
+
+// word is a variable of expressions.
+type word struct {
+	name string
+	typ  *cel.Type
+}
+
+// environment declares the words, and vars behind them.
+func (s *shapes) environment(vars Vars, words []word) (*environment, error) {
 	values, err := varShapes(vars)
 	if err != nil {
 		return nil, err
 	}
-	env, err := cel.NewEnv(
-		cel.CustomTypeProvider(shapes),
-		cel.CrossTypeNumericComparisons(true),
-		cel.Variable("args", shapes.root.typ),
-		cel.Variable(wordTool, cel.StringType),
-		cel.Variable(wordAgent, cel.StringType),
-		cel.Variable(wordCallID, cel.StringType),
-		cel.Variable(wordRequester, requester),
-		cel.Variable(wordChannel, channel),
-		cel.Variable(wordVars, shapes.declare(wordVars, values)),
-	)
-	if err != nil {
+	e := &environment{args: s.root, vars: vars}
+	options := []cel.EnvOption{cel.CustomTypeProvider(s), cel.CrossTypeNumericComparisons(true)}
+	for _, w := range append(words, word{wordVars, s.declare(wordVars, values)}) {
+		e.words = append(e.words, w.name)
+		options = append(options, cel.Variable(w.name, w.typ))
+	}
+	if e.env, err = cel.NewEnv(options...); err != nil {
 		return nil, fmt.Errorf("expression environment: %w", err)
 	}
-	return &environment{env: env, args: shapes.root, vars: vars}, nil
+	return e, nil
 }
 
 func varShapes(vars Vars) (map[string]*shape, error) {
@@ -114,7 +129,7 @@ func (s *subject) values(vars Vars) map[string]any {
 		wordTool: s.tool, wordAgent: s.agent, wordCallID: s.callID, wordVars: map[string]any(vars),
 	}
 	if s.args != nil {
-		values["args"] = s.args
+		values[wordArgs] = s.args
 	}
 	if s.requester != "" {
 		values[wordRequester] = map[string]any{"id": s.requester.Local()}
@@ -136,7 +151,7 @@ func (e *environment) missingField(word, field string) string {
 			word, field, word, strings.Join(known.now, " and "))
 	case isObject:
 		return fmt.Sprintf("%s has no '%s'; it has %s", word, field, strings.Join(known.now, " and "))
-	case word == "args":
+	case word == wordArgs:
 		return fmt.Sprintf("the tool's parameters have no '%s'", field)
 	}
 	return fmt.Sprintf("there is no '%s' here", field)

@@ -2,6 +2,7 @@ package celpolicy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -34,25 +35,26 @@ func mistakeAt(at common.Location, message string) Mistake {
 
 // misused finds requester, channel and vars where they do not stand before a field: they are objects, and compared
 // with anything else they would differ without a word.
-func misused(parsed *cel.Ast) error {
+func (e *environment) misused(parsed *cel.Ast) error {
 	native := parsed.NativeRep()
 	fine := make(map[int64]bool) // operands of fields
-	e := &Error{}
+	found := &Error{}
 	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
 		switch x.Kind() {
 		case ast.SelectKind:
 			fine[x.AsSelect().Operand().ID()] = true
 		case ast.IdentKind:
-			if _, object := objectWords[x.AsIdent()]; object && !fine[x.ID()] {
+			_, object := objectWords[x.AsIdent()]
+			if object && slices.Contains(e.words, x.AsIdent()) && !fine[x.ID()] {
 				at := native.SourceInfo().GetStartLocation(x.ID())
-				e.Mistakes = append(e.Mistakes, mistakeAt(at, objectHint(x.AsIdent())))
+				found.Mistakes = append(found.Mistakes, mistakeAt(at, objectHint(x.AsIdent())))
 			}
 		}
 	}))
-	if len(e.Mistakes) == 0 {
+	if len(found.Mistakes) == 0 {
 		return nil
 	}
-	return e
+	return found
 }
 
 func objectHint(word string) string {
@@ -95,7 +97,7 @@ func isArithmetic(x ast.Expr) bool {
 func (e *environment) typeMessage(x ast.Expr, message string) string {
 	message = strings.TrimSuffix(message, " (in container '')")
 	if name, ok := strings.CutPrefix(message, "undeclared reference to "); ok {
-		return "nothing is called " + name + "; known are " + words
+		return "nothing is called " + name + "; known are " + listed(e.words)
 	}
 	if name, ok := strings.CutPrefix(message, "undefined field "); ok {
 		return e.missingField(owner(x), strings.Trim(name, "'"))

@@ -26,7 +26,7 @@ func (e *environment) compile(source string) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, syntaxError(issues)
 	}
-	if err := misused(parsed); err != nil {
+	if err := e.misused(parsed); err != nil {
 		return nil, err
 	}
 	checked, issues := e.env.Check(parsed)

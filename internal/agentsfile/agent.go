@@ -27,6 +27,10 @@ type Agent struct {
 	Settings      agent.ModelSettings
 	Tools         []*Tool
 	Handoffs      []Reference // agents that the conversation can be handed over to
+	// KeepToolChoice goes on forcing calls after the first one; Settings has the choice itself.
+	KeepToolChoice  bool
+	Guardrails      []*Guardrail
+	StopOnFirstTool bool
 }
 
 // Reference names something else in the file.
@@ -76,6 +80,9 @@ func (d *decoder) decodeAgent(e entry) *Agent {
 	}
 	a.Tools = o.decodeTools()
 	a.Handoffs = o.references("handoffs")
+	a.StopOnFirstTool = o.flag("stop_on_first_tool")
+	o.decodeToolChoice(a)
+	a.Guardrails = o.decodeGuardrails(guardrailKeys, actionWords)
 	return a
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"countersign/agent/guardrail"
 )
 
 const secret = "canary-secret-value"
@@ -54,6 +56,17 @@ func TestParse(t *testing.T) {
 		*got.ParallelToolCalls || got.MaxOutputTokens != 4096 {
 		t.Errorf("settings: %+v", got)
 	}
+	own := []*Guardrail{{
+		Name: "no_secrets", When: `text.contains("BEGIN PRIVATE KEY")`,
+		Verdict: guardrail.Verdict{Action: guardrail.Trip, Message: "Secrets do not belong here."},
+	}}
+	if diff := cmp.Diff(own, ops.Guardrails, cmpopts.IgnoreUnexported(Guardrail{}),
+		cmpopts.IgnoreTypes(Position{})); diff != "" {
+		t.Error(diff)
+	}
+	if ops.Settings.ToolChoice != "transfer_funds" || !ops.KeepToolChoice || !ops.StopOnFirstTool {
+		t.Errorf("use of tools: %+v", ops)
+	}
 	transfer := ops.Tools[1]
 	want := &Tool{
 		Type: HTTP, Name: "transfer_funds", Version: "2", Description: "Move money between two accounts.",
@@ -61,11 +74,20 @@ func TestParse(t *testing.T) {
 		Idempotent: &no, Timeout: 10 * time.Second, Method: "POST",
 		Parameters: json.RawMessage(`{"type":"object","required":["amount","to"],` +
 			`"properties":{"amount":{"type":"number","minimum":0.01},"to":{"type":"string"}}}`),
+		Guardrails: []*Guardrail{{
+			Name: "ceiling", When: "args.amount > 10000", BeforeApproval: true,
+			Verdict: guardrail.Verdict{Action: guardrail.Replace, Message: "Too much."},
+		}, {
+			Name: "unusual", When: `args.to == "x"`, Verdict: guardrail.Verdict{Action: guardrail.AskAgain},
+		}, {
+			Name: "numbers", Output: true, When: `text.matches("[0-9]{16}")`,
+			Verdict: guardrail.Verdict{Action: guardrail.Trip},
+		}},
 		URL:     Text{Written: "https://${HOST}/transfer", Value: "https://payments.example/transfer"},
 		Headers: []Header{{"Authorization", Text{Written: "Bearer ${TOKEN}", Value: "Bearer " + secret}}},
 	}
 	diff := cmp.Diff(want, transfer, cmpopts.IgnoreUnexported(Gate{}), cmpopts.IgnoreTypes(Position{}),
-		cmpopts.IgnoreFields(Tool{}, "AllowAddresses"))
+		cmpopts.IgnoreFields(Tool{}, "AllowAddresses"), cmpopts.IgnoreUnexported(Guardrail{}))
 	if diff != "" {
 		t.Error(diff)
 	}

@@ -1,5 +1,7 @@
 package agentsfile
 
+import "countersign/agent/guardrail"
+
 // keys are the words that may stand somewhere: now, and in later versions of the format.
 type keys struct{ now, later []string }
 
@@ -17,9 +19,17 @@ var (
 		now: []string{
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",
+			"tool_choice", "keep_tool_choice", "stop_on_first_tool", "guardrails",
 		},
-		later: []string{"guardrails", "stop_on_first_tool"},
+		later: []string{"conversation"},
 	}
+	guardrailKeys     = keys{now: []string{"name", "on", "when", "action", "message"}}
+	toolGuardrailKeys = keys{now: []string{"name", "on", "when", "action", "message", "before_approval"}}
+	stageWords        = keys{now: []string{"input", "output"}}
+	actionWords       = keys{now: []string{string(guardrail.Trip)}}
+	toolActionWords   = keys{now: []string{
+		string(guardrail.Trip), string(guardrail.Replace), string(guardrail.AskAgain),
+	}}
 	apiWords      = keys{now: []string{"responses", "chat_completions"}}
 	effortWords   = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
 	toolTypeWords = keys{now: []string{
@@ -28,51 +38,53 @@ var (
 	}}
 	laterToolKeys = []string{"secret", "requires_user_input"}
 	functionKeys  = keys{
-		now:   []string{"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout"},
+		now:   []string{"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout", "guardrails"},
 		later: laterToolKeys,
 	}
 	httpKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "parameters", "method", "url", "headers", "allow_addresses",
-			"needs_approval", "approval", "idempotent", "timeout",
+			"needs_approval", "approval", "idempotent", "timeout", "guardrails",
 		},
 		later: laterToolKeys,
 	}
 	shellKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "workdir", "env", "shell", "max_output", "native",
-			"needs_approval", "approval", "timeout",
+			"needs_approval", "approval", "timeout", "guardrails",
 		},
 		later: laterToolKeys,
 	}
 	patchKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "root", "allow", "native",
-			"needs_approval", "approval", "timeout",
+			"needs_approval", "approval", "timeout", "guardrails",
 		},
 		later: laterToolKeys,
 	}
 	mcpKeys = keys{
 		now:   []string{"type", "server", "require_approval", "allowed_tools", "blocked_tools", "prefix"},
-		later: laterToolKeys,
+		later: append([]string{"guardrails"}, laterToolKeys...),
 	}
 	hostedMCPKeys = keys{
 		now: []string{
 			"type", "server_label", "server_url", "server_description", "headers", "require_approval",
 			"allowed_tools", "needs_approval",
 		},
-		later: laterToolKeys,
+		later: append([]string{"guardrails"}, laterToolKeys...),
 	}
 	agentToolKeys = keys{
-		now:   []string{"type", "agent", "name", "description", "max_turns", "needs_approval", "approval"},
+		now: []string{
+			"type", "agent", "name", "description", "max_turns", "needs_approval", "approval", "guardrails",
+		},
 		later: laterToolKeys,
 	}
 	webSearchKeys = keys{
 		now:   []string{"type", "name"},
-		later: append([]string{"needs_approval", "approval"}, laterToolKeys...),
+		later: append([]string{"needs_approval", "approval", "guardrails"}, laterToolKeys...),
 	}
 	externalKeys = keys{
-		now:   []string{"type", "name", "description", "version", "parameters", "needs_approval"},
+		now:   []string{"type", "name", "description", "version", "parameters", "needs_approval", "guardrails"},
 		later: append([]string{"approval"}, laterToolKeys...),
 	}
 	mcpServerKeys = keys{now: []string{"command", "env", "dir", "url", "sse", "headers", "trusted", "timeout"}}

@@ -36,6 +36,7 @@ type Tool struct {
 	Audit      bool          // approval: audit
 	Idempotent *bool         // nil: as the type has it
 	Timeout    time.Duration // zero: as the type has it
+	Guardrails []*Guardrail
 
 	Description  string
 	Parameters   json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
@@ -149,6 +150,7 @@ func (o *object) decodeCommon(name string, timeout time.Duration) *Tool {
 		o.problem(n.pos, "tool name %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)
 	}
 	t.Name = cmp.Or(t.Name, name)
+	o.decodeToolGuardrails(t)
 	if t.Audit && t.Gate.Ask == AskNever {
 		o.problem(o.values["approval"].pos,
 			"`approval: audit` records what needs_approval says yes to, and it says false")

@@ -52,7 +52,8 @@ func (b *builder) build() (*Catalog, error) {
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{
 			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,
-			Shorten: history.KeepNewest(a.HistoryTokens),
+			Shorten:        history.KeepNewest(a.HistoryTokens),
+			KeepToolChoice: a.KeepToolChoice, ToolUse: agent.ToolUseBehavior{StopOnFirst: a.StopOnFirstTool},
 		}
 	}
 	for _, a := range f.Agents {
@@ -109,6 +110,7 @@ func (b *builder) agent(a *agentsfile.Agent) {
 	if built.Model, err = b.Model(a); err != nil {
 		b.problem(a.Position, "model %s: %v", a.Model, err)
 	}
+	b.guardAgent(a, built)
 	for _, t := range a.Tools {
 		if t.Type == agentsfile.MCP {
 			b.toolset(a, built, t)
@@ -119,6 +121,7 @@ func (b *builder) agent(a *agentsfile.Agent) {
 		if !ok || !b.gate(t, &tool) {
 			continue
 		}
+		b.guardTool(t, &tool)
 		built.Tools = append(built.Tools, tool)
 		b.row(a, t, &tool)
 	}

@@ -56,7 +56,7 @@ func TestReadmeTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The text below the table speaks of these, and of the types that have them.
-	elsewhere := []string{"type", "needs_approval", "approval"}
+	elsewhere := []string{"type", "needs_approval", "approval", "guardrails"}
 	want := make(map[string][]string)
 	for _, d := range schema.Defs {
 		typ := d.Properties["type"].Const

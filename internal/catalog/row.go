@@ -1,7 +1,10 @@
 package catalog
 
 import (
+	"slices"
+
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/mcptoolset"
 	"countersign/internal/agentsfile"
 )
@@ -38,7 +41,12 @@ func (b *builder) row(a *agentsfile.Agent, t *agentsfile.Tool, tool *agent.Tool)
 }
 
 func gateWords(t *agentsfile.Tool, tool *agent.Tool) string {
+	asksAgain := slices.ContainsFunc(t.Guardrails, func(g *agentsfile.Guardrail) bool {
+		return g.Verdict.Action == guardrail.AskAgain
+	})
 	switch {
+	case tool.NeedsApproval == nil && !tool.External && asksAgain:
+		return "asks if a guardrail says so"
 	case tool.Audit && t.Gate.Ask == agentsfile.AskIf:
 		return "records if " + t.Gate.Expression
 	case tool.Audit:
