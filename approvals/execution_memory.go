@@ -154,7 +154,8 @@ func kept(input string, items []agent.Item) []agent.Item {
 }
 
 // withoutRefused leaves out what a guardrail of the agent refused, so that no later run reads it: the messages at the
-// end, which are what people said or the answer, with the reasoning that led there.
+// end, which are what people said or the answer, with the reasoning that led there. What a call
+// returned stays, also where it was to be the answer: it has happened.
 func withoutRefused(items []agent.Item) []agent.Item {
 	end := len(items)
 	for end > 0 && (items[end-1].Type == agent.ItemMessage || items[end-1].Type == agent.ItemReasoning) {
@@ -163,6 +164,9 @@ func withoutRefused(items []agent.Item) []agent.Item {
 	// Before an answer stands what people said, which was not refused.
 	for end < len(items) && items[len(items)-1].Role == agent.RoleAssistant && items[end].Role == agent.RoleUser {
 		end++
+	}
+	if end == len(items) {
+		return items
 	}
 	return append(slices.Clone(items[:end]), agent.Item{
 		Type: agent.ItemMessage, Role: agent.RoleDeveloper,

@@ -113,3 +113,47 @@ func TestRefusedIsNotRemembered(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedOutputOfACall has the output of a call be the answer that is refused. The call has happened: the next run
+// reads of it, and is not told that something is left out.
+func TestRefusedOutputOfACall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	look := agent.NewTool("look", "Looks.", func(context.Context, struct{}) (string, error) { return "rude", nil })
+	refuse := func(context.Context, *agent.Agent, string) (guardrail.Verdict, error) {
+		return guardrail.Verdict{Action: guardrail.Trip}, nil
+	}
+	ops := &agent.Agent{
+		Name: "ops", Model: asks(call("c1", "look", `{}`)), Tools: []agent.Tool{look},
+		ToolUse:          agent.ToolUseBehavior{StopOnFirst: true},
+		OutputGuardrails: []agent.OutputGuardrail{{Name: "polite", Check: refuse}},
+	}
+	b.agents.set(approvals.AgentConfig{Agent: ops})
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.run(id); got.Status != approvals.RunFailed || !strings.Contains(got.Failure, `guardrail "polite"`) {
+		t.Fatalf("the run is %s: %q", got.Status, got.Failure)
+	}
+	var last *agent.ModelRequest
+	m := model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		last = req
+		return []agent.Item{agent.AssistantMessage("fine")}, nil
+	})
+	b.agents.set(approvals.AgentConfig{Agent: &agent.Agent{Name: "ops", Model: m}})
+	if err := step(runJob(b.submit())); err != nil {
+		t.Fatal(err)
+	}
+	returned := false
+	for _, it := range last.Items {
+		returned = returned || it.Type == agent.ItemFunctionCallOutput && it.CallID == "c1"
+		if strings.Contains(it.Text, "left out") {
+			t.Errorf("the next run reads %q", it.Text)
+		}
+	}
+	if !returned {
+		t.Errorf("the next run does not read what the call returned: %+v", last.Items)
+	}
+}

@@ -113,12 +113,13 @@ func (c *cache[V]) launch(
 
 // follow returns when the next question is to be put: a moment after f has ended, or after late at the latest.
 func (f *flight[V]) follow(late time.Duration) {
-	overtake := time.NewTimer(late)
-	defer overtake.Stop()
+	timer := time.NewTimer(late)
+	defer timer.Stop()
 	select {
 	case <-f.done:
-		time.Sleep(gatherFor)
-	case <-overtake.C:
+		timer.Reset(gatherFor)
+		<-timer.C
+	case <-timer.C:
 	}
 }
 

@@ -159,7 +159,11 @@ func (rep *report) print(w io.Writer) error {
 	fmt.Fprintf(w, "\nanswers     %s\n", visible.Line(rep.answers()))
 	fmt.Fprintf(w, "may ask     %s\n", visible.Line(rep.Requesters))
 	if rep.Policy != "" {
-		fmt.Fprintf(w, "must agree  %s\n", visible.Line(rep.Policy))
+		otherwise := ""
+		if len(rep.Policies) > 0 {
+			otherwise = " (where none of the policies above holds)"
+		}
+		fmt.Fprintf(w, "must agree  %s%s\n", visible.Line(rep.Policy), otherwise)
 	}
 	fmt.Fprintf(w, "Slack       %s\n", visible.Line(rep.Slack))
 	if len(rep.missing) > 0 {
