@@ -55,7 +55,9 @@ func TestUsage(t *testing.T) {
 		{"approvals show", "needs a request's id"},
 		{"approvals show ''", "needs a request's id"},
 		{"approvals list --limit -1", "--limit is a number of requests"},
-		{"approvals decide req_1 --approve --as U1 --digest ''", "every digest starts with nothing"},
+		{"approvals decide req_1 --approve --as U1 --digest ''", "at least the 16 hexadecimal digits"},
+		{"approvals decide req_1 --approve --as U1 --digest 00", "at least the 16 hexadecimal digits"},
+		{"approvals decide req_1 --approve --as U1 --digest 0123456789abcdeg", "at least the 16 hexadecimal digits"},
 		{"approvals decide req_1 --as U1", "what is the answer?"},
 		{"approvals decide req_1 --approve", "--as takes"},
 		{"approvals decide req_1 --approve --reject --as U1", "--approve and --reject: a request has one answer"},
@@ -160,7 +162,8 @@ func (w *world) refusals(id string) {
 			w.t.Errorf("decide as %s: %d\n%s%s", c.user, code, out, complaint)
 		}
 	}
-	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben, "--digest", "00"); code != 1 ||
+	other := strings.Repeat("0", 64)
+	if _, complaint, code := w.run("approvals", "decide", id, "--approve", "--as", ben, "--digest", other); code != 1 ||
 		!strings.Contains(complaint, "stale") {
 		w.t.Errorf("decide with another digest: %d %s", code, complaint)
 	}

@@ -67,14 +67,19 @@ environment to ask Slack who the person is.`,
 	f.BoolVar(&c.Always, "always", false,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
-	f.Func("digest", "decide only if the request's digest starts with `HEX`, as shown before", c.setDigest)
+	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits that its card shows", c.setDigest)
 	f.BoolVar(&c.JSON, "json", false, "print the request as it stands afterwards as JSON")
 	return cmd
 }
 
+// shownDigits is how many digits of a digest cards show. Fewer would bind an answer to too little: of every 256 calls
+// one has a digest that starts with two given digits.
+const shownDigits = 16
+
 func (c *decideCommand) setDigest(value string) error {
-	if c.Digest = value; value == "" {
-		return errors.New("every digest starts with nothing; give its first digits, or leave the flag out")
+	c.Digest = strings.ToLower(value)
+	if len(value) < shownDigits || strings.Trim(c.Digest, "0123456789abcdef") != "" {
+		return fmt.Errorf("give at least the %d hexadecimal digits that the card shows, or leave the flag out", shownDigits)
 	}
 	return nil
 }
@@ -94,7 +99,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(r.Digest.String(), strings.ToLower(c.Digest)) {
+	if !strings.HasPrefix(r.Digest.String(), c.Digest) {
 		return fmt.Errorf("request %s has digest %s: %w", r.ID, r.Digest, approvals.ErrStale)
 	}
 	after, err := desk.Decide(ctx, approvals.Decision{
