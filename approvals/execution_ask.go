@@ -143,7 +143,7 @@ func hostedServer(tool *agent.Tool) (parts []string) {
 // answer, people are asked all the same: whoever answers is checked then.
 func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in agent.Interruption) (*unmet, error) {
 	var err error
-	if r.Requirement, err = x.demand(ctx, r); err != nil {
+	if r.Requirement, err = x.demand(ctx, g, r); err != nil {
 		x.log.ErrorContext(ctx, "policy failed", "run", r.Run, "tool", r.Tool.Name, "error", err)
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
@@ -187,7 +187,7 @@ func (g *gatherer) seatable(ctx context.Context, q *Requirement) (int, error) {
 }
 
 // demand returns the requirement for r. To run a call again takes what it took to run it.
-func (x *execution) demand(ctx context.Context, r *Request) (Requirement, error) {
+func (x *execution) demand(ctx context.Context, g *gatherer, r *Request) (Requirement, error) {
 	if r.Kind == agent.OutcomeUnknown {
 		for _, old := range slices.Backward(x.requests) {
 			if old.Interruption == r.Interruption && old.Kind == agent.Confirm && old.Status == RequestApproved {
@@ -195,7 +195,7 @@ func (x *execution) demand(ctx context.Context, r *Request) (Requirement, error)
 			}
 		}
 	}
-	return requirement(ctx, x.policy, r)
+	return g.requirement(ctx, r)
 }
 
 // room checks that the requester may have one more pending request.

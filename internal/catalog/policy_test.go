@@ -53,7 +53,7 @@ func TestPolicies(t *testing.T) {
 		{elsewhere, "away", 2},
 		{another, "away", 2},
 	} {
-		q, err := c.Requirement(t.Context(), a.request)
+		q, err := c.Requirement(t.Context(), a.request, approvals.PolicyFacts{})
 		if err != nil || q.Policy != a.want || len(q.Seats) != a.seats {
 			t.Errorf("%s: %+v, %v; want %s", a.request.Arguments, q, err, a.want)
 		}
@@ -63,10 +63,10 @@ func TestPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []PolicyRow{
-		{"large", `tool == "pay" && args.amount > vars.limit`, "2 of group S1, not the requester"},
+		{"large", `tool == "pay" && args.amount > vars.limit`, "2 of group S1, not the requester", "normal", nil},
 		{"away", `channel.id != "C1" || vars.place == "` + canary + `" && requester.id == "U7"`,
-			"one each of U8; and U9, not the requester"},
-		{"default_policy", "", "1 member of this channel, not the requester"},
+			"one each of U8; and U9, not the requester", "normal", nil},
+		{"default_policy", "", "1 member of this channel, not the requester", "normal", nil},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Error(diff)
