@@ -30,7 +30,7 @@ type auditData struct {
 
 	// The policy's evidence; see Requirement.
 	PolicyHash    agent.Digest `json:"policy_hash,omitzero"`
-	PolicyVars    rawText      `json:"policy_vars,omitempty"`
+	PolicyVars    string       `json:"policy_vars,omitempty"` // a JSON object
 	PolicyVersion string       `json:"policy_version,omitempty"`
 
 	Quorum  int          `json:"quorum,omitempty"`
@@ -68,7 +68,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("person", string(d.Person))
 	w.text("policy", d.Policy)
 	w.digest("policy_hash", d.PolicyHash)
-	w.raw("policy_vars", d.PolicyVars)
+	w.text("policy_vars", d.PolicyVars)
 	w.text("policy_version", d.PolicyVersion)
 	w.number("quorum", int64(d.Quorum))
 	w.digest("reason", d.Reason)
@@ -115,25 +115,6 @@ func (w *dataWriter) text(name, value string) {
 	w.data = append(append(append(w.data, '"'), value...), '"')
 }
 
-// rawText is JSON kept as a string, so that what holds it can be compared.
-type rawText string
-
-// MarshalJSON returns the text as it is.
-func (t rawText) MarshalJSON() ([]byte, error) { return []byte(t), nil }
-
-// UnmarshalJSON keeps the text.
-func (t *rawText) UnmarshalJSON(data []byte) error {
-	*t = rawText(data)
-	return nil
-}
-
-func (w *dataWriter) raw(name string, value rawText) {
-	if value != "" {
-		w.name(name)
-		w.data = append(w.data, value...)
-	}
-}
-
 // evidence adds to the data which policy demanded q.
 func (d auditData) evidence(q *Requirement) (auditData, error) {
 	d.Policy, d.PolicyHash, d.PolicyVersion = q.Policy, q.Hash, q.Version
@@ -148,7 +129,7 @@ func (d auditData) evidence(q *Requirement) (auditData, error) {
 	if err != nil {
 		return d, fmt.Errorf("variables of %s: %w", q.name(), err)
 	}
-	d.PolicyVars = rawText(text)
+	d.PolicyVars = string(text)
 	return d, nil
 }
 

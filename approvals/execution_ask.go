@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"countersign/agent"
 )
@@ -17,6 +18,7 @@ type unmet struct {
 	in     agent.Interruption
 	policy string
 	notice string // for the people
+	advice string // for them too, once where several calls need it
 	output string // for the model
 }
 
@@ -148,6 +150,13 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
 	q := &r.Requirement
+	if until := q.frozenOut(time.Now()); !until.IsZero() && in.Kind == agent.Confirm {
+		why := fmt.Sprintf("%s is frozen for everybody until %s, longer than it waits for an answer",
+			q.name(), freezeTime(until))
+		u := cannot(in, q.Policy, why)
+		u.advice = "Ask again then."
+		return u, nil
+	}
 	found, err := g.seatable(ctx, q)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
@@ -158,7 +167,34 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		return nil, err
 	}
 	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
-	return cannot(in, q.Policy, why), nil
+	u := cannot(in, q.Policy, why)
+	u.advice = q.advice(r.Place)
+	return u, nil
+}
+
+// advice says what to do where too few people can be asked.
+func (q *Requirement) advice(at Place) string {
+	channel, groups := false, false
+	for _, s := range q.Seats {
+		channel = channel || s.Approvers.ChannelMembers
+		groups = groups || len(s.Approvers.Groups) > 0
+	}
+	var ways []string
+	switch {
+	case channel && at.Direct:
+		return "Ask in a channel: a direct message has no other members."
+	case channel:
+		ways = append(ways, "invite approvers to this channel")
+	}
+	if groups {
+		ways = append(ways, "add people to its groups")
+	}
+	ways = append(ways, "ask an operator to name more approvers in the policy")
+	who := "nobody"
+	if set, uniform := q.Uniform(); !uniform || !set.Empty() {
+		who = q.Describe()
+	}
+	return fmt.Sprintf("It asks for %s: %s.", who, strings.Join(ways, ", or "))
 }
 
 // seatable returns how many of the seats could be taken by people who could answer under q.
@@ -259,6 +295,7 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 		if err != nil {
 			return err
 		}
+		advised := map[string]bool{"": true}
 		for _, u := range all {
 			data := auditData{Tool: u.in.Call.Tool, Digest: u.in.Digest, Policy: cmp.Or(u.policy, "-")}
 			if err := c.audit(entry{Action: AuditRequestUnmet, Actor: system, Run: r.ID, Data: data}); err != nil {
@@ -269,7 +306,12 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 					return err
 				}
 			}
-			c.say(r, u.notice)
+			notice := u.notice
+			if !advised[u.advice] {
+				notice += " " + u.advice
+			}
+			advised[u.advice] = true
+			c.say(r, notice)
 		}
 		return x.saveState(c, r)
 	})

@@ -61,6 +61,20 @@ func (f *facts) thawedBoth(r *RequestHead, current *Requirement, u UserID, now t
 	return f.thawed(current, u, now)
 }
 
+// frozenOut returns the end of a freeze that excepts nobody and covers all the time in which a request made now could
+// be answered; the zero time when there is none.
+func (q *Requirement) frozenOut(now time.Time) time.Time {
+	if q.ExpiresIn == 0 || q.OnExpiry == ExpiryKeep {
+		return time.Time{}
+	}
+	for _, z := range q.Freeze {
+		if z.Except.Empty() && z.holds(now) && z.holds(now.Add(q.ExpiresIn)) {
+			return z.To
+		}
+	}
+	return time.Time{}
+}
+
 // freezeTime writes an instant for people.
 func freezeTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 

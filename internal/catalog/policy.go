@@ -98,6 +98,15 @@ type PolicyRow struct {
 	Freeze []string `json:"freeze,omitempty"`
 }
 
+// Agreement says who must agree, at which risk, and when not.
+func (r *PolicyRow) Agreement() string {
+	words := []string{r.MustAgree}
+	if r.Risk == string(approvals.RiskHigh) {
+		words = append(words, "high risk")
+	}
+	return strings.Join(append(words, r.Freeze...), "; ")
+}
+
 // PolicyRows are the policies in their order, the default policy last if the file has one.
 func (c *Catalog) PolicyRows(ctx context.Context) ([]PolicyRow, error) {
 	policies := c.File.Policies

@@ -108,7 +108,11 @@ func TestPolicyProblems(t *testing.T) {
 			"agents.yaml:16:29: policy money: vars has no 'limt'; it has limit, place"},
 		{"unknown name in a block", rule("|\n      tool == 'pay' &&\n        amount > 5"),
 			"agents.yaml:18:9: policy money: nothing is called 'amount'; known are args, tool, agent, requester, "},
-		{"later field", rule("channel.private"), "agents.yaml:16:18: policy money: channel.private is not supported"},
+		{"unknown field", rule("channel.topic"), "agents.yaml:16:18: policy money: channel has no 'topic'"},
+		{"misspelt argument of the tool", rule(`tool == "pay" && args.amuont > 5`),
+			"agents.yaml:16:32: policy money: the tool's parameters have no 'amuont'"},
+		{"argument of another type", rule(`tool == "pay" && args.amount == "5"`),
+			"agents.yaml:16:40: policy money: '==' does not go with a number and text"},
 		{"text of before", rule(`requester == "U1"`),
 			`agents.yaml:16:11: policy money: requester is an object; write requester.id, for instance ` +
 				`requester.id == "U1"`},
