@@ -96,9 +96,18 @@ func (z Freeze) Describe() string {
 	return fmt.Sprintf("from %s until %s %s", freezeTime(z.From), freezeTime(z.To), who)
 }
 
-// Freezes returns the freezes that touch the time in which the pending request can be answered.
+// Freezes returns the freezes that touch the time in which the pending request can be answered: those recorded with it
+// and, where Progress is known, those of what is demanded now.
 func (r *RequestHead) Freezes() []Freeze {
-	return slices.DeleteFunc(slices.Clone(r.Requirement.Freeze), func(z Freeze) bool {
+	all := slices.Clone(r.Requirement.Freeze)
+	if r.Progress != nil {
+		for _, z := range r.Progress.Current.Freeze {
+			if !slices.ContainsFunc(all, z.equal) {
+				all = append(all, z)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(z Freeze) bool {
 		return !z.To.After(r.Created) || !r.Expires.IsZero() && !z.From.Before(r.Expires)
 	})
 }

@@ -120,13 +120,16 @@ func TestDetailsShowThePolicy(t *testing.T) {
 	q.Freeze = []approvals.Freeze{{
 		From: r.Created, To: r.Created.Add(time.Hour), Except: approvals.Approvers{Groups: []string{"S0FINANCE"}},
 	}}
+	now := approvals.Freeze{From: r.Created, To: r.Created.Add(2 * time.Hour)}
+	r.Progress = &approvals.Progress{Current: *q}
+	r.Progress.Current.Freeze = []approvals.Freeze{q.Freeze[0], now} // the policy has got another one since
 	for _, status := range []approvals.RequestStatus{approvals.RequestPending, approvals.RequestExpired} {
 		r.Status = status
 		text := shown()
 		wants := []string{"Policy money, hash ", "ab00000000000000", "version ", "0123456789abcdef", "high risk",
 			"vars.place = ", "<!here> *x*", "vars.limit = ", "1000"}
 		if status == approvals.RequestPending {
-			wants = append(wants, "Frozen from ", "only ", " can approve; rejecting is possible")
+			wants = append(wants, "Frozen from ", "only ", " can approve; rejecting is possible", "nobody can approve")
 		}
 		for _, want := range wants {
 			if !strings.Contains(text, want) {

@@ -3,11 +3,11 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
 
-	"countersign/examples"
 	"countersign/internal/slackdev"
 )
 
@@ -38,7 +38,11 @@ func TestPolicies(t *testing.T) {
 // TestExampleInADirectMessage asks for a large payment by the policies of the example where nobody else is.
 func TestExampleInADirectMessage(t *testing.T) {
 	t.Parallel()
-	_, policies, found := strings.Cut(string(examples.Countersign), "\npolicies:\n")
+	example, err := os.ReadFile("../../examples/countersign.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, policies, found := strings.Cut(string(example), "\npolicies:\n")
 	if !found {
 		t.Fatal("the example has no policies")
 	}
