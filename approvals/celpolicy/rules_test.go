@@ -110,11 +110,12 @@ func TestRulesFailClosed(t *testing.T) {
 	t.Parallel()
 	p := rules(t)
 	p.Rules = []Rule{{Then: &Static{Name: "all", Users: []string{"U9"}, Quorum: 1, DenyQuorum: 1}}}
-	if got, err := p.Requirement(t.Context(), request(`{}`), approvals.PolicyFacts{}); err != nil || got.Policy != "all" {
+	got, err := p.Requirement(t.Context(), request(`{}`), approvals.PolicyFacts{})
+	if err != nil || got.Policy != "all" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p.Rules[0].Then.DenyQuorum = 0
-	_, err := p.Requirement(t.Context(), request(`{}`), approvals.PolicyFacts{})
+	_, err = p.Requirement(t.Context(), request(`{}`), approvals.PolicyFacts{})
 	if !errors.Is(err, approvals.ErrInvalid) {
 		t.Errorf("an unusable policy: %v", err)
 	}
