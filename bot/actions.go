@@ -33,7 +33,7 @@ type click struct {
 // decodeInteraction reads clicks, forms and shortcuts. Anything else is nothing to do.
 func (b *Bot) decodeInteraction(payload json.RawMessage) (delivery, error) {
 	var i interaction
-	if err := decode(payload, &i); err != nil {
+	if err := decode(without(payload, unread), &i); err != nil {
 		return delivery{}, err
 	}
 	i.arrived = time.Now()

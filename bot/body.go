@@ -41,7 +41,7 @@ func encodeForm(form url.Values) []byte {
 func escapedLen(s string) int {
 	n := len(s)
 	for i := range len(s) {
-		if !unreserved(s[i]) && s[i] != ' ' {
+		if !unreserved[s[i]] && s[i] != ' ' {
 			n += 2
 		}
 	}
@@ -53,7 +53,7 @@ func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	for i := range len(s) {
 		switch c := s[i]; {
-		case unreserved(c):
+		case unreserved[c]:
 			b = append(b, c)
 		case c == ' ':
 			b = append(b, '+')
@@ -64,8 +64,10 @@ func appendEscaped(b []byte, s string) []byte {
 	return b
 }
 
-// unreserved reports whether a character stands for itself in a form.
-func unreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-		c == '-' || c == '_' || c == '.' || c == '~'
-}
+// unreserved has the characters that stand for themselves in a form.
+var unreserved = func() (set [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~") {
+		set[c] = true
+	}
+	return set
+}()

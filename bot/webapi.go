@@ -41,6 +41,7 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
+	body = without(body, repeated)
 	var status struct {
 		OK     bool   `json:"ok"`
 		Error  string `json:"error"`
@@ -61,6 +62,9 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	}
 	return resp.Header, nil
 }
+
+// repeated is what answers repeat of a message that was posted or changed, and nobody reads.
+var repeated = omit{"message": nil}
 
 func statusError(resp *http.Response) error {
 	switch {
