@@ -115,6 +115,7 @@ func transport() http.RoundTripper {
 	}
 	t = t.Clone()
 	t.MaxIdleConnsPerHost = 32
+	t.WriteBufferSize = 16 << 10 // a card with its headers in one write
 	return t
 }
 
