@@ -67,6 +67,7 @@ func TestSchemaKeys(t *testing.T) {
 		want keys
 	}{
 		{"api", def("agent").Properties["api"].Enum, apiWords},
+		{"conversation", def("agent").Properties["conversation"].Enum, conversationWords},
 		{"effort", def("agent").Properties["reasoning_effort"].Enum, effortWords},
 		{"stage", def("guardrail").Properties["on"].Enum, stageWords},
 		{"stage of a tool", def("tool_guardrail").Properties["on"].Enum, stageWords},
@@ -158,6 +159,11 @@ func TestSchemaAgrees(t *testing.T) {
 		{"chosen by number", agentWith("    tool_choice: 3\n"), false},
 		{"chosen with spaces", agentWith("    tool_choice: a tool\n"), false},
 		{"stop in words", agentWith("    stop_on_first_tool: perhaps\n"), false},
+		{"conversation", agentWith("    conversation: provider\n    api: responses\n"), true},
+		{"conversation of another", agentWith("    conversation: model\n"), false},
+		{"conversation with history", agentWith("    conversation: provider\n    history_tokens: 5000\n"), false},
+		{"conversation over chat completions",
+			agentWith("    conversation: provider\n    api: chat_completions\n"), false},
 		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), false},
 		{"version 2", "version: 2\nagents: {a: {instructions: x, model: y}}\n", false},
 	} {
