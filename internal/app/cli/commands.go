@@ -29,6 +29,8 @@ func (l *commandLine) commands() *cobra.Command {
 			(&verifyCommand{}).command(l), (&exportCommand{}).command(l)),
 		family("outbox", "List what could not be delivered, and try again", "  countersign outbox list",
 			(&outboxListCommand{}).command(l), (&replayCommand{}).command(l)),
+		family("policy", "Try out policies: on written cases, and on what people were asked", "  countersign policy test cases.yaml",
+			(&policyTestCommand{}).command(l), (&simulateCommand{}).command(l), (&suggestCommand{}).command(l)),
 		(&backupCommand{}).command(l),
 		(&versionCommand{}).command(l),
 		(&libraryCommand{}).command(l),
