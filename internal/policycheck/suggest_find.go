@@ -113,6 +113,12 @@ func days(samples []sample) int {
 type property struct {
 	Type    string   `json:"type"`
 	Minimum *float64 `json:"minimum"`
+	Above   *float64 `json:"exclusiveMinimum"`
+}
+
+// atLeast reports whether the schema itself keeps the number from being below the bound.
+func (p property) atLeast(bound float64) bool {
+	return p.Minimum != nil && *p.Minimum >= bound || p.Above != nil && *p.Above >= bound
 }
 
 func (p property) isNumber() bool { return p.Type == "number" || p.Type == "integer" }
@@ -157,13 +163,13 @@ func (w *writer) thresholds() (found []Suggestion) {
 		}
 		limit := values[int(math.Ceil(mostSpared*float64(len(values))))-1]
 		lowest := values[0]
-		if limit == lowest {
-			continue // one value, which is no threshold
+		if limit == lowest || limit == values[len(values)-1] {
+			continue // nothing is left below it, or above it
 		}
 		condition := fmt.Sprintf("args.%s <= %s", name, number(limit))
 		gate := fmt.Sprintf("args.%s > %s", name, number(limit))
-		if p.Minimum == nil || *p.Minimum < math.Min(lowest, 0) { // what nobody has seen is asked about
-			least := number(math.Min(lowest, 0))
+		if bound := math.Min(lowest, 0); !p.atLeast(bound) { // what nobody has seen is asked about
+			least := number(bound)
 			condition = fmt.Sprintf("args.%s >= %s && %s", name, least, condition)
 			gate = fmt.Sprintf("%s || args.%s < %s", gate, name, least)
 		}

@@ -66,12 +66,7 @@ func (c *policyTestCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return app.Misconfigured(err)
 	}
-	file, err := app.ReadAgents(cfg.Agents, func(name string) (string, bool) {
-		if value, ok := cases.Environment[name]; ok {
-			return value, true
-		}
-		return os.LookupEnv(name)
-	})
+	file, err := c.agents(cfg.Agents, cases)
 	if err != nil {
 		return err
 	}
@@ -80,10 +75,30 @@ func (c *policyTestCommand) Run(ctx context.Context, p *Program) error {
 	results, err := policycheck.RunCases(ctx, cases, file, func(f *agentsfile.File) (*catalog.Catalog, error) {
 		return catalog.Build(f, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})
 	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return app.Misconfigured(err)
 	}
 	return c.print(p, results)
+}
+
+// agents reads the agents file with the environment that the cases bring along.
+func (c *policyTestCommand) agents(path string, cases *agentsfile.CaseFile) (*agentsfile.File, error) {
+	unset := false
+	file, err := app.ReadAgents(path, func(name string) (string, bool) {
+		if value, ok := cases.Environment[name]; ok {
+			return value, true
+		}
+		value, ok := os.LookupEnv(name)
+		unset = unset || !ok || value == ""
+		return value, ok
+	})
+	if err != nil && unset {
+		err = fmt.Errorf("%w\nwhat is not set may have a value under `environment` in %s", err, c.File)
+	}
+	return file, err
 }
 
 func (c *policyTestCommand) print(p *Program, results []policycheck.Result) error {
