@@ -1,9 +1,11 @@
 package agentsfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -86,6 +88,43 @@ func TestSchemaKeys(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want.now, words); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// TestExamplesFitTheSchema validates the files that people start from, as their editors do. A copy with a mistake does not
+// fit.
+func TestExamplesFitTheSchema(t *testing.T) {
+	t.Parallel()
+	resolved, err := schema(t).Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := func(text []byte) error {
+		asJSON, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return err
+		}
+		var v any
+		if err := json.Unmarshal(asJSON, &v); err != nil {
+			return err
+		}
+		return resolved.Validate(v)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fits(text); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if fits(bytes.Replace(text, []byte("agents:"), []byte("agent:"), 1)) == nil {
+			t.Errorf("control: %s fits with a wrong key", file)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -44,6 +46,26 @@ func TestPolicySimulate(t *testing.T) {
 		t.Errorf("want %q in:\n%s", want, suggested)
 	}
 	w.verified()
+}
+
+// TestPolicyCasesOfTheDocs tries the cases that docs/policy-tools.md shows on the example that they are for.
+func TestPolicyCasesOfTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "policy-tools.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "```yaml\n")
+	text, _, closed := strings.Cut(rest, "```")
+	example, err := filepath.Abs(filepath.Join("..", "..", "examples", "countersign.yaml"))
+	if err != nil || !found || !closed {
+		t.Fatalf("no cases: %v", err)
+	}
+	w := newWorld(t, settings{})
+	w.write("cases.yaml", text)
+	if out := w.must("policy", "test", "cases.yaml", "--agents", example); out != "3 cases, all as expected\n" {
+		t.Error(out)
+	}
 }
 
 // TestPolicyTest needs none of the environment that the agents file names, and its exit code says how it went.
