@@ -68,7 +68,8 @@ var arrows = []struct {
 	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
 		"internal/traces", "bot", "store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
 	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
-		"internal/demo", "internal/lineage", "internal/policycheck", "internal/visible", "internal/humanize", "bot", "store", "approvals",
+		"internal/demo", "internal/lineage", "internal/policycheck", "internal/visible",
+		"internal/humanize", "bot", "store", "approvals",
 		"agent"}},
 	{"bench/...", []string{"..."}},
 }
@@ -176,7 +177,8 @@ func TestLayoutControl(t *testing.T) {
 		{"agent", "approvals"}, {"approvals", "bot"}, {"approvals", "store/boltstore"}, {"bot", "store/boltstore"},
 		{"store/boltstore", "bot"}, {"agent/openaimodel", "approvals"}, {"internal/slackdev", "bot"},
 		{"countersign", "bot"}, {"internal/visible", "bot"}, {"internal/control", "bot"}, {"internal/catalog", "bot"},
-		{"internal/app", "internal/app/cli"}, {"internal/policycheck", "internal/control"}, {"internal/lineage", "internal/control"},
+		{"internal/app", "internal/app/cli"}, {"internal/policycheck", "internal/control"},
+		{"internal/lineage", "internal/control"},
 	} {
 		if may, _ := allowed(c.pkg, c.dep, false); may {
 			t.Errorf("%s may import %s", c.pkg, c.dep)

@@ -1,8 +1,8 @@
 package approvals
 
 // Impossible reports whether it is certain, without asking who belongs to groups and channels, that nobody can meet the
-// requirement for what the requester asks in the place: it names too few people. A set with a group, or with the members
-// of a channel, counts as large enough.
+// requirement for what the requester asks in the place: it names too few people. A set with a group, or with the
+// members of a channel, counts as large enough.
 func (q *Requirement) Impossible(requester UserID, p Place) bool {
 	var people []UserID
 	number := make(map[UserID]int)

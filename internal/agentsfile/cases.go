@@ -144,9 +144,9 @@ func (d *decoder) decodeCase(n *node) *Case {
 		o.require("a case", "name", "tool", "expect")
 	}
 	c := &Case{
-		Position: n.pos, Name: o.trimmed("name"), Tool: o.trimmed("tool"), Agent: o.trimmed("agent"), CallID: caseCallID,
-		Arguments: o.decodeArguments(), Requester: o.decodeCaseRequester(), Channel: o.decodeCaseChannel(),
-		Vars: d.decodeVars(o.of("vars", kindMapping)),
+		Position: n.pos, Name: o.trimmed("name"), Tool: o.trimmed("tool"), Agent: o.trimmed("agent"),
+		CallID: caseCallID, Arguments: o.decodeArguments(), Requester: o.decodeCaseRequester(),
+		Channel: o.decodeCaseChannel(), Vars: d.decodeVars(o.of("vars", kindMapping)),
 	}
 	if id := o.trimmed("call_id"); id != "" {
 		c.CallID = id

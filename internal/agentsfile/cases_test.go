@@ -63,7 +63,8 @@ cases:
 	if diff := cmp.Diff(CaseRequester{"U1", "Ann", []string{"S1"}}, first.Requester); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(CaseChannel{ID: "C1", Name: "general", Private: true, Shared: true}, first.Channel); diff != "" {
+	channel := CaseChannel{ID: "C1", Name: "general", Private: true, Shared: true}
+	if diff := cmp.Diff(channel, first.Channel); diff != "" {
 		t.Error(diff)
 	}
 	if e := first.Expect; *e.Policy != "large" || *e.Quorum != 2 || e.AlwaysScopes == nil || e.Asked != nil {

@@ -11,13 +11,13 @@ func (o *object) decodeConversation(a *Agent) {
 			"nobody but this program keeps the conversation")
 	}
 	if n := o.values["history_tokens"]; n != nil {
-		o.problem(n.pos, "history_tokens bounds what the model is sent, and with `conversation: provider` the provider "+
-			"keeps the conversation as it is; leave one of them out")
+		o.problem(n.pos, "history_tokens bounds what the model is sent, and with `conversation: provider` "+
+			"the provider keeps the conversation as it is; leave one of them out")
 	}
 	for _, g := range a.Guardrails {
 		if g.Output {
-			o.problem(g.Position, "guardrail %q looks at answers, and with `conversation: provider` the provider has kept "+
-				"an answer before it is looked at; leave one of them out", g.Name)
+			o.problem(g.Position, "guardrail %q looks at answers, and with `conversation: provider` the provider "+
+				"has kept an answer before it is looked at; leave one of them out", g.Name)
 		}
 	}
 }

@@ -39,8 +39,8 @@ func (d *decoder) parameters(n *node) json.RawMessage {
 	return b.Bytes()
 }
 
-// writeJSON writes a value of the file as JSON; what says what it is. Nothing is expanded: a schema is shown and digested
-// as it is.
+// writeJSON writes a value of the file as JSON; what says what it is. Nothing is expanded: a schema is shown and
+// digested as it is.
 func (d *decoder) writeJSON(b *bytes.Buffer, n *node, what string) {
 	switch n.kind {
 	case kindMapping:

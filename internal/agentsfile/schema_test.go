@@ -92,8 +92,8 @@ func TestSchemaKeys(t *testing.T) {
 	}
 }
 
-// TestExamplesFitTheSchema validates the files that people start from, as their editors do. A copy with a mistake does not
-// fit.
+// TestExamplesFitTheSchema validates the files that people start from, as their editors do. A copy with a mistake does
+// not fit.
 func TestExamplesFitTheSchema(t *testing.T) {
 	t.Parallel()
 	resolved, err := schema(t).Resolve(nil)

@@ -37,7 +37,8 @@ func TestPolicySimulate(t *testing.T) {
 	var last struct {
 		Summary struct{ Requests, Same int }
 	}
-	if err := json.Unmarshal([]byte(lines[2]), &last); err != nil || last.Summary.Requests != 2 || last.Summary.Same != 0 {
+	err := json.Unmarshal([]byte(lines[2]), &last)
+	if err != nil || last.Summary.Requests != 2 || last.Summary.Same != 0 {
 		t.Errorf("%+v, %v", last, err)
 	}
 	suggested := w.must("policy", "suggest", "--since", "1h")
@@ -75,7 +76,8 @@ func TestPolicyTest(t *testing.T) {
 	w.extra = append(w.extra, "EFFECTS_URL=", "EFFECTS_TOKEN=")
 	head := "version: 1\nenvironment: { EFFECTS_URL: \"http://127.0.0.1:9\", EFFECTS_TOKEN: none }\ncases:\n"
 	pay := func(name string, amount int, expect string) string {
-		return fmt.Sprintf("  - { name: %s, tool: pay, arguments: { amount: %d }, expect: { %s } }\n", name, amount, expect)
+		const form = "  - { name: %s, tool: pay, arguments: { amount: %d }, expect: { %s } }\n"
+		return fmt.Sprintf(form, name, amount, expect)
 	}
 	for _, c := range []struct {
 		why, cases, out string

@@ -32,8 +32,9 @@ func TestCasesPass(t *testing.T) {
 		small+`, expect: { asked: false }`,
 		small+`, expect: { asked: false, recorded: false }`,
 		large+`, expect: { asked: true }`,
-		large+`, expect: { policy: large, quorum: 2, approvers: { groups: [S1] }, deny_quorum: 1, self_approval: false, `+
-			`expires_in: 24h, valid_for: 1h, on_expiry: reject, always: { scopes: [run] }, possible: true }`,
+		large+`, expect: { policy: large, quorum: 2, approvers: { groups: [S1] }, deny_quorum: 1, `+
+			`self_approval: false, expires_in: 24h, valid_for: 1h, on_expiry: reject, `+
+			`always: { scopes: [run] }, possible: true }`,
 		middle+`, expect: { policy: default_policy, quorum: 1, approvers: { channel_members: true } }`,
 		middle+`, vars: { limit: 400 }, expect: { policy: large }`,
 		middle+`, channel: D1, requester: U0BEN, expect: { policy: default_policy, possible: true }`,
@@ -100,10 +101,12 @@ func TestCasesFail(t *testing.T) {
 // TestCasesNote says what is behind a surprise.
 func TestCasesNote(t *testing.T) {
 	t.Parallel()
+	const gone, alone = `, agent: opps, expect: { asked: true }`,
+		`tool: pay, arguments: { amount: 500, to: self }, requester: U0ANN, expect: { policy: large }`
 	for text, want := range map[string]string{
-		large + `, agent: opps, expect: { asked: true }`:                                               `no agent called "opps"; did you mean "ops"?`,
-		`tool: pay, arguments: { amount: 500, to: self }, requester: U0ANN, expect: { policy: large }`: "too few people",
-		`tool: pay, arguments: { to: x }, expect: { asked: true }`:                                     "amount",
+		large + gone: `no agent called "opps"; did you mean "ops"?`,
+		alone:        "too few people",
+		`tool: pay, arguments: { to: x }, expect: { asked: true }`: "amount",
 	} {
 		results, err := try(t, text)
 		if err != nil || results[0].Passed || !strings.Contains(results[0].Note, want) {
@@ -115,11 +118,12 @@ func TestCasesNote(t *testing.T) {
 // TestCasesCannotBeTried says where a case changes what is not there.
 func TestCasesCannotBeTried(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		large + `, vars: { limt: 1 }, expect: { asked: true }`:    `has no vars.limt; did you mean "limit"?`,
-		large + `, vars: { limit: x }, expect: { asked: true }`:   "vars.limit is a whole number in the agents file, not text",
-		large + `, vars: { zone: true }, expect: { asked: true }`: "vars.zone is text in the agents file, not true or false",
+	for vars, want := range map[string]string{
+		"limt: 1":    `has no vars.limt; did you mean "limit"?`,
+		"limit: x":   "vars.limit is a whole number in the agents file, not text",
+		"zone: true": "vars.zone is text in the agents file, not true or false",
 	} {
+		text := large + ", vars: { " + vars + " }, expect: { asked: true }"
 		if _, err := try(t, text); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), "cases.yaml:3:") {
 			t.Errorf("%s: %v", text, err)

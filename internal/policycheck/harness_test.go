@@ -92,7 +92,9 @@ func recorded(n int, arguments string, change ...func(*approvals.Request)) *appr
 				DenyQuorum: 1, SelfApproval: true, ExpiresIn: 24 * time.Hour, OnExpiry: approvals.ExpiryReject,
 				ValidFor: time.Hour, Always: []approvals.Scope{approvals.ScopeRun},
 			},
-			Decisions: []approvals.Decision{{By: approvals.NewUserID(team, "U0BEN"), Verdict: approvals.Approve, At: at}},
+			Decisions: []approvals.Decision{{
+				By: approvals.NewUserID(team, "U0BEN"), Verdict: approvals.Approve, At: at,
+			}},
 		},
 		RequestContent: approvals.RequestContent{Arguments: []byte(arguments)},
 	}

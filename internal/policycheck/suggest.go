@@ -175,8 +175,8 @@ func (s *Suggestions) Findings() Findings {
 	return f
 }
 
-// RejectionBound is how many of such calls, at most, people would reject, as a fraction, when they approved n of n: with
-// a confidence of 95 percent, if the calls to come are like those.
+// RejectionBound is how many of such calls, at most, people would reject, as a fraction, when they approved n of n:
+// with a confidence of 95 percent, if the calls to come are like those.
 func RejectionBound(n int) float64 {
 	if n < 1 {
 		return 1

@@ -18,8 +18,8 @@ type scalar struct {
 // maxScalar bounds the values that a suggestion can name.
 const maxScalar = 200
 
-// scalars returns the arguments that an expression can be about. Others, and those that are too long for the agents file or cannot stand in it, are present as
-// the zero scalar.
+// scalars returns the arguments that an expression can be about. Others, and those that are too long or
+// cannot stand in the agents file, are present as the zero scalar.
 func scalars(arguments json.RawMessage) map[string]scalar {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(arguments, &all) != nil {

@@ -83,7 +83,9 @@ func TestSuggestsNothing(t *testing.T) {
 		all       []*approvals.Request
 	}{
 		{"too few", "people approved 19 calls on 19 days; a suggestion needs 20 on 3 days", payments(19)},
-		{"too few days", "approved 30 calls on 1 days", payments(30, func(r *approvals.Request) { r.Created = monday })},
+		{"too few days", "approved 30 calls on 1 days", payments(30, func(r *approvals.Request) {
+			r.Created = monday
+		})},
 		{"one was rejected", "1 of 30 calls were rejected by somebody", one(func(r *approvals.Request) {
 			r.Status, r.Decisions = approvals.RequestRejected, []approvals.Decision{decline}
 		})},

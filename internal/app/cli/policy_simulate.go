@@ -26,10 +26,10 @@ func (c *simulateCommand) command(l *commandLine) *cobra.Command {
 		Long: `Replay what people were asked since TIME against the agents file, or another one (--file): how many would
 be asked, allowed or refused, what would change for each request, and how much each approver would have to do.
 
-Nothing is run, asked or written, and neither Slack nor an MCP server is contacted. Who belongs to groups and channels is
-therefore not known: only what the file itself makes impossible counts as refused. Calls that nobody was asked about are
-not in the records with their arguments, so a file that asks about more of them shows nothing of it here. A TIME is a
-date and time as in RFC 3339, such as 2026-11-02T15:04:05Z, or how long ago: 90m, 24h, 30d. With --json there is one
+Nothing is run, asked or written, and neither Slack nor an MCP server is contacted. Who belongs to groups and channels
+is therefore not known: only what the file itself makes impossible counts as refused. Calls that nobody was asked about
+are not in the records with their arguments, so a file that asks about more of them shows nothing of it here. A TIME is
+a date and time as in RFC 3339, such as 2026-11-02T15:04:05Z, or how long ago: 90m, 24h, 30d. With --json there is one
 object per request, and the summary as the last.`,
 		Example: "  countersign policy simulate --since 30d --file changed.yaml\n" +
 			"  countersign policy simulate --since 30d --json | jq -r 'select(.changes).id'",

@@ -25,8 +25,9 @@ func (c *suggestCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suggest --since TIME",
 		Short: "Suggest what need not be asked, from what people always approved",
-		Long: fmt.Sprintf(`Suggest thresholds and standing permissions from what people were asked since TIME and always approved, each with
-the requests behind it and the line for the agents file. Nothing is changed: whoever edits the agents file decides.
+		Long: fmt.Sprintf(`Suggest thresholds and standing permissions from what people were asked since TIME and
+always approved, each with the requests behind it and the line for the agents file. Nothing is
+changed: whoever edits the agents file decides.
 
 A suggestion rests on at least %d calls on %d days that people approved one by one. Nothing is suggested for a tool of
 which a single call was rejected or changed by people, nor where more than one person must agree. Answers for all calls
@@ -94,7 +95,8 @@ func printSuggestion(w io.Writer, n int, s *policycheck.Suggestion) {
 		s.Spares, s.Counts.Asked, s.Days, s.First.UTC().Format(time.DateOnly), s.Last.UTC().Format(time.DateOnly),
 		visible.Line(counted(s.ApprovedBy)))
 	if c := s.Counts; c.Open+c.Standing > 0 {
-		fmt.Fprintf(w, "   Not counted: %d that nobody decided, %d under an answer for all calls.\n", c.Open, c.Standing)
+		fmt.Fprintf(w, "   Not counted: %d that nobody decided, %d under an answer for all calls.\n",
+			c.Open, c.Standing)
 	}
 	fmt.Fprintf(w, "   That few say: of later calls like these, people might still reject up to %.0f %% "+
 		"(with 95 %% confidence).\n", 100*s.RejectedAtMost)
