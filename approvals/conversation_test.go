@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -19,6 +20,7 @@ type provider struct {
 	kept map[string][]string // what was said up to a response
 	sent []string            // what each request held, joined
 	n    int
+	tool string // that is called; pay when empty
 }
 
 // Respond makes one call of pay for each message that says so, and repeats everything it knows otherwise.
@@ -38,7 +40,7 @@ func (p *provider) Respond(_ context.Context, req *agent.ModelRequest) (*agent.M
 	p.n++
 	answer := agent.AssistantMessage(fmt.Sprintf("answer %d", p.n))
 	if last := req.Items[len(req.Items)-1]; last.Text == "please" {
-		answer = call(fmt.Sprintf("c%d", p.n), "pay", `{}`)
+		answer = call(fmt.Sprintf("c%d", p.n), cmp.Or(p.tool, "pay"), `{}`)
 	}
 	id := fmt.Sprintf("resp_%d", p.n)
 	p.kept[id] = append(known, answer.Text+answer.Name)
@@ -112,6 +114,20 @@ func TestForgottenConversation(t *testing.T) {
 	p.forget()
 	b.paid()
 	b.sent(p, "please", "please|pay|pay done", "please|pay|pay done|answer 2|please", "pay done")
+}
+
+// TestForgottenBeforeACall has the provider forget the conversation before a run whose first call asks nobody: what the
+// call's intent saves begins where the store has nothing yet.
+func TestForgottenBeforeACall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := &provider{kept: map[string][]string{}, tool: "note"}
+	b.keeping(p, true)
+	b.start()
+	b.reaches(b.submit(), approvals.RunDone)
+	p.forget()
+	b.reaches(b.submit(), approvals.RunDone)
+	b.sent(p, "please", "note done", "please|note|note done|answer 2|please", "note done")
 }
 
 // TestConversationAfterACancelledRun goes on from the last run that was finished: what came after it is sent, with an
