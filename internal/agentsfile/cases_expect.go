@@ -18,6 +18,7 @@ type Expectation struct {
 	ExpiresIn    *time.Duration
 	ValidFor     *time.Duration
 	OnExpiry     *string
+	Risk         *string
 	AlwaysScopes []string // not nil, and possibly empty, when stated
 	// Possible says whether there can be enough people who may decide, as far as the file alone says.
 	Possible *bool
@@ -26,7 +27,7 @@ type Expectation struct {
 // requirementKeys are expectations of what a policy demands, which there is only where people are asked.
 var requirementKeys = []string{
 	"policy", "quorum", "approvers", "all_of", "deny_quorum", "self_approval", "expires_in", "valid_for", "on_expiry",
-	"always", "possible",
+	"always", "risk", "possible",
 }
 
 var expectKeys = keys{now: append([]string{"asked", "recorded"}, requirementKeys...)}
@@ -42,6 +43,9 @@ func (d *decoder) decodeExpectation(n *node) Expectation {
 	}
 	if word := o.choice("on_expiry", expiryWords); word != "" {
 		e.OnExpiry = &word
+	}
+	if word := o.choice("risk", riskWords); word != "" {
+		e.Risk = &word
 	}
 	if n := o.values["approvers"]; n != nil {
 		people := d.decodePeople(n, "approvers")
@@ -102,6 +106,6 @@ func (o *object) optionalDuration(key string) *time.Duration {
 // StatesPolicy reports whether the case expects something of the policy, which there is only where people are asked.
 func (e *Expectation) StatesPolicy() bool {
 	return e.Policy != nil || e.Quorum != nil || e.Approvers != nil || e.AllOf != nil || e.DenyQuorum != nil ||
-		e.SelfApproval != nil || e.ExpiresIn != nil || e.ValidFor != nil || e.OnExpiry != nil ||
+		e.SelfApproval != nil || e.ExpiresIn != nil || e.ValidFor != nil || e.OnExpiry != nil || e.Risk != nil ||
 		e.AlwaysScopes != nil || e.Possible != nil
 }

@@ -56,7 +56,7 @@ func runCase(ctx context.Context, made *catalog.Catalog, c *agentsfile.Case) (Re
 	if name == "" {
 		name = made.File.DefaultAgent
 	}
-	v, err := judge(ctx, made, subjectOf(c, name))
+	v, err := judge(ctx, made, subjectOf(c, name), factsOf(c))
 	if err != nil {
 		return Result{}, err
 	}

@@ -75,6 +75,7 @@ func TestCasesFail(t *testing.T) {
 		{large + `, expect: { valid_for: 61m }`, "valid_for: 1h1m, got 1h"},
 		{large + `, expect: { on_expiry: keep }`, "on_expiry: keep, got reject"},
 		{large + `, expect: { always: { scopes: [] } }`, "always: no scope, got run"},
+		{large + `, expect: { risk: high }`, "risk: high, got normal"},
 		{large + `, expect: { possible: false }`, "can be met: no, got yes"},
 		{`tool: noted, expect: { asked: true }`,
 			"the call: people are asked, got runs without asking, and is recorded for review"},
@@ -128,5 +129,58 @@ func TestCasesCannotBeTried(t *testing.T) {
 			!strings.HasPrefix(err.Error(), "cases.yaml:3:") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestCasesSayWhatTheDirectoryWould puts what a case says of people and channels to expressions.
+func TestCasesSayWhatTheDirectoryWould(t *testing.T) {
+	t.Parallel()
+	const rules = `policies:
+  - { name: board, when: '"S9" in requester.groups', approvers: { users: [U0ANN] }, risk: high }
+  - { name: named, when: 'requester.name == "Ben"', approvers: { users: [U0ANN] } }
+  - { name: open, when: 'channel.shared && !channel.private', approvers: { users: [U0ANN] } }
+default_policy: { approvers: { channel_members: true }, self_approval: true }
+`
+	agents := parse(t, fmt.Sprintf(agentsYAML, `channel.name == "pay" || args.amount > 100`, rules))
+	for _, c := range []struct {
+		text string
+		pass bool
+	}{
+		{large + `, requester: { name: Ann, groups: [S9] }, expect: { policy: board, risk: high }`, true},
+		{large + `, requester: { name: Ann, groups: [S8] }, expect: { policy: board }`, false},
+		{large + `, requester: { name: Ben }, expect: { policy: named, risk: normal }`, true},
+		{large + `, expect: { policy: named }`, true}, // without a name the condition fails, and holds
+		{large + `, requester: { name: Ann }, channel: { shared: true }, expect: { policy: open }`, true},
+		{large + `, requester: { name: Ann }, channel: { shared: true, private: true }, expect: { policy: open }`,
+			false},
+		{large + `, requester: { name: Ann }, expect: { policy: default_policy }`, true},
+		{small + `, channel: { name: pay }, requester: { name: Ann }, expect: { policy: default_policy }`, true},
+		{small + `, channel: { name: other }, expect: { asked: true }`, false},
+	} {
+		text := "version: 1\ncases:\n  - { name: c, " + c.text + " }\n"
+		parsed, err := agentsfile.ParseCases("cases.yaml", []byte(text), environment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := RunCases(t.Context(), parsed, agents, build)
+		if err != nil || results[0].Passed != c.pass {
+			t.Errorf("%s: %v, %+v, want %t", c.text, err, results, c.pass)
+		}
+	}
+}
+
+// TestReplayKnowsNoDirectory: what Slack said then is not recorded, so the strict policy applies.
+func TestReplayKnowsNoDirectory(t *testing.T) {
+	t.Parallel()
+	made, err := build(parse(t, fmt.Sprintf(agentsYAML, `channel.shared`, `policies:
+  - { name: board, when: '"S9" in requester.groups', approvers: { users: [U0CARA] } }
+default_policy: { approvers: { channel_members: true }, self_approval: true }
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewReplay(made).Add(t.Context(), recorded(0, `{"amount":5,"to":"x"}`))
+	if err != nil || got.Fate != Asked || got.Policy != "board" {
+		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -1,6 +1,7 @@
 package policycheck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,6 +120,9 @@ func (c *comparison) requirement(e *agentsfile.Expectation, q *approvals.Require
 	if e.ValidFor != nil {
 		c.same("valid_for", span(*e.ValidFor), span(q.ValidFor))
 	}
+	if e.Risk != nil {
+		c.same("risk", *e.Risk, riskWord(q))
+	}
 	if e.OnExpiry != nil {
 		c.same("on_expiry", *e.OnExpiry, string(q.OnExpiry))
 	}
@@ -234,3 +238,15 @@ func Summary(results []Result) string {
 	}
 	return fmt.Sprintf("%d %s, %d not as expected", len(results), noun, failed)
 }
+
+// freezes says when a policy keeps people from approving.
+func freezes(all []approvals.Freeze) string {
+	texts := make([]string, len(all))
+	for i, z := range all {
+		texts[i] = z.Describe()
+	}
+	return cmp.Or(strings.Join(texts, "; "), "none")
+}
+
+// riskWord is the word of the agents file.
+func riskWord(q *approvals.Requirement) string { return cmp.Or(string(q.Risk), "normal") }

@@ -36,8 +36,11 @@ type Verdict struct {
 	Why string
 }
 
-// judge says what the catalog's agents file makes of the call that r is about. Its error is that of ctx.
-func judge(ctx context.Context, c *catalog.Catalog, r *approvals.Request) (Verdict, error) {
+// judge says what the catalog's agents file makes of the call that r is about, and of what is known about it. Its error
+// is that of ctx.
+func judge(
+	ctx context.Context, c *catalog.Catalog, r *approvals.Request, known approvals.PolicyFacts,
+) (Verdict, error) {
 	cfg, err := c.Agent(r.Agent)
 	if err != nil {
 		return Verdict{Fate: Gone, Why: noAgent(c, r.Agent)}, nil
@@ -48,11 +51,11 @@ func judge(ctx context.Context, c *catalog.Catalog, r *approvals.Request) (Verdi
 	}
 	v := Verdict{Fate: Unknown, Why: "it is a tool of an MCP server, which is not contacted"}
 	if tool != nil {
-		if v = gate(ctx, tool, r); v.Fate != Asked {
+		if v = gate(withFacts(ctx, known), tool, r); v.Fate != Asked {
 			return v, ctx.Err()
 		}
 	}
-	q, err := c.Requirement(ctx, r)
+	q, err := c.Requirement(ctx, r, known)
 	switch {
 	case ctx.Err() != nil:
 		return Verdict{}, ctx.Err()

@@ -91,7 +91,7 @@ func (p *Replay) Skip(r *approvals.RequestHead) bool {
 
 // Add puts one request to the agents file. Its error is that of ctx.
 func (p *Replay) Add(ctx context.Context, r *approvals.Request) (Replayed, error) {
-	v, err := judge(ctx, p.catalog, r)
+	v, err := judge(ctx, p.catalog, r, approvals.Untold(allFacts)) // what the directory said then is not recorded
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -135,7 +135,7 @@ func demands(q *approvals.Requirement) []demand {
 		{"policy", q.Policy}, {"quorum", people(len(q.Seats))}, {"approvers", distinct(q)},
 		{"deny_quorum", people(q.DenyQuorum)}, {"self_approval", yesNo(q.SelfApproval)},
 		{"expires_in", span(q.ExpiresIn)}, {"on_expiry", string(q.OnExpiry)}, {"valid_for", span(q.ValidFor)},
-		{"always", scopes(q.Always)},
+		{"always", scopes(q.Always)}, {"risk", riskWord(q)}, {"freeze", freezes(q.Freeze)},
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *Suggestions) Want(r *approvals.RequestHead) bool {
 	}
 	e.counts.Asked++
 	e.several = e.several || len(r.Requirement.Seats) > 1
-	e.risky = e.risky || highRisk(&r.Requirement)
+	e.risky = e.risky || r.Requirement.Risk == approvals.RiskHigh
 	e.other = e.other || r.Kind != agent.Confirm
 	switch {
 	case rejectedByAnybody(r):
@@ -118,10 +118,6 @@ func rejectedByAnybody(r *approvals.RequestHead) bool {
 		return d.Verdict == approvals.Reject || d.Verdict == approvals.AlwaysReject
 	})
 }
-
-// highRisk reports whether the policy says that its calls are too dangerous to be allowed by rule. Policies have no
-// word for that yet.
-func highRisk(*approvals.Requirement) bool { return false }
 
 // Add takes a request that Want wants.
 func (s *Suggestions) Add(r *approvals.Request) {

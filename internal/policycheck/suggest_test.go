@@ -154,12 +154,12 @@ func TestSuggestedGates(t *testing.T) {
 			}
 			made := catalogWith(t, string(gate), policies)
 			for _, id := range s.Requests {
-				if v, err := judge(t.Context(), made, byID[id]); err != nil || v.Fate != Allowed {
+				if v, err := judge(t.Context(), made, byID[id], untold); err != nil || v.Fate != Allowed {
 					rt.Fatalf("%s: %s under %s is %s (%s)", id, byID[id].Arguments, s.Gate, v.Fate, v.Why)
 				}
 			}
 			for _, other := range []string{`{"amount":1e9,"to":"a"}`, `{"amount":-1e9,"to":"a"}`} {
-				if v, err := judge(t.Context(), made, recorded(0, other)); err != nil || v.Fate != Asked {
+				if v, err := judge(t.Context(), made, recorded(0, other), untold); err != nil || v.Fate != Asked {
 					rt.Fatalf("%s under %s is %s", other, s.Gate, v.Fate)
 				}
 			}
