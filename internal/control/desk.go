@@ -24,6 +24,9 @@ type Desk interface {
 	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
 	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	// DecideAll records a person's answer to several requests. See approvals.Service.DecideAll. Way and id of the
+	// answer are the desk's to set, whatever b holds.
+	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
@@ -46,6 +49,7 @@ const Via = "cli"
 // Decider records answers; *approvals.Service is one.
 type Decider interface {
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
 }
 
 // backuper is a store that can copy itself.
@@ -111,6 +115,15 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 	}
 	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), Via, time.Time{}
 	return l.Decider.Decide(ctx, d)
+}
+
+// DecideAll is part of Desk.
+func (l *Local) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
+	if l.Decider == nil {
+		return nil, fmt.Errorf("decide a batch: %w: the store is open for reading only", approvals.ErrInvalid)
+	}
+	b.ID, b.Via = approvals.NewDecisionID(time.Now()), Via
+	return l.Decider.DecideAll(ctx, b)
 }
 
 // VerifyAudit is part of Desk.
