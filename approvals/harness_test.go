@@ -359,6 +359,7 @@ type bench struct {
 	worker  approvals.WorkerConfig
 	limits  approvals.Limits
 	log     *slog.Logger
+	public  string // URL
 	stop    func()
 	events  int
 }
@@ -400,6 +401,7 @@ func (b *bench) serve(st approvals.Store) {
 	b.service, err = approvals.NewService(approvals.ServiceConfig{
 		Store: st, Policy: b.policy, Directory: b.people, Agents: b.agents,
 		Requesters: approvals.Approvers{ChannelMembers: true}, Limits: b.limits, Logger: b.log,
+		PublicURL: b.public,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -45,7 +45,7 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	d.Standing, d.Void = nil, ""
+	d.Standing, d.Void, d.Issuer = nil, "", ""
 	if d.ID == "" {
 		d.ID = NewDecisionID(arrived)
 	}
@@ -65,6 +65,8 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: no request", ErrInvalid)
 	case d.By.Workspace() != d.Workspace || d.By.Local() == "":
 		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, d.By, d.Workspace)
+	case d.Via == ViaCallback || d.By == CallbackPrincipal(d.Workspace):
+		return fmt.Errorf("%w: nobody decides in the name of a callback", ErrInvalid)
 	case utf8.RuneCountInString(d.Reason) > maxReason:
 		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
 	case !utf8.ValidString(d.Reason):
@@ -240,7 +242,7 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	r.Decisions = append(r.Decisions, d)
 	data := auditData{
 		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Policy: f.policies[r.ID].value.Policy,
-		Reason: textDigest(d.Reason),
+		Reason: textDigest(d.Reason), Person: d.Issuer,
 	}
 	if d.Standing != nil {
 		data.Standing = d.Standing.Request
