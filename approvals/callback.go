@@ -37,6 +37,14 @@ type CallbackAddress struct {
 	Token string `json:"token"`
 }
 
+// CallbackIssue asks for the token of a callback: by whom, and which way, as in Decision.Via.
+type CallbackIssue struct {
+	Workspace WorkspaceID `json:"workspace"`
+	Request   RequestID   `json:"request"`
+	By        UserID      `json:"by"`
+	Via       string      `json:"via"`
+}
+
 // CallbackResult is a result as a system reports it.
 type CallbackResult struct {
 	Workspace WorkspaceID

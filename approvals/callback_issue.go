@@ -17,53 +17,42 @@ var errNoPublicURL = fmt.Errorf("%w: callbacks need COUNTERSIGN_PUBLIC_URL, wher
 // be allowed to provide it themselves, when the token is made and when the result comes. The token that was made before
 // opens nothing any more. It is returned here and kept nowhere. Errors as of Decide; ErrInvalid also without
 // ServiceConfig.PublicURL, and for a request that waits for no result.
-func (s *Service) IssueCallback(
-	ctx context.Context, ws WorkspaceID, id RequestID, by UserID, via string,
-) (CallbackAddress, error) {
+func (s *Service) IssueCallback(ctx context.Context, in CallbackIssue) (CallbackAddress, error) {
 	arrived := time.Now()
 	token := newToken()
 	var err error
 	for range rounds {
-		if err = s.issueOnce(ctx, issue{ws, id, by, via, token}, arrived); !errors.Is(err, errNotGathered) {
+		if err = s.issueOnce(ctx, in, token, arrived); !errors.Is(err, errNotGathered) {
 			break
 		}
 	}
 	if err != nil {
-		return CallbackAddress{}, fmt.Errorf("callback of request %s: %w", id, err)
+		return CallbackAddress{}, fmt.Errorf("callback of request %s: %w", in.Request, err)
 	}
-	return CallbackAddress{URL: callbackURL(s.publicURL, id), Token: token}, nil
+	return CallbackAddress{URL: callbackURL(s.publicURL, in.Request), Token: token}, nil
 }
 
-// issue is a wish for a token.
-type issue struct {
-	ws    WorkspaceID
-	id    RequestID
-	by    UserID
-	via   string
-	token string
-}
-
-func (s *Service) issueOnce(ctx context.Context, in issue, arrived time.Time) error {
+func (s *Service) issueOnce(ctx context.Context, in CallbackIssue, token string, arrived time.Time) error {
 	if s.publicURL == "" {
 		return errNoPublicURL
 	}
-	r, f, err := s.gatherFor(ctx, in.ws, in.id, in.by, arrived)
+	r, f, err := s.gatherFor(ctx, in.Workspace, in.Request, in.By, arrived)
 	if err != nil {
 		return err
 	}
 	var refused error
-	err = update(ctx, s.store, in.ws, func(c *txn) error {
+	err = update(ctx, s.store, in.Workspace, func(c *txn) error {
 		head, err := c.request(r.ID)
 		if err != nil {
 			return err
 		}
-		if refused = head.mayIssue(f, in.by, c.now); refused != nil {
+		if refused = head.mayIssue(f, in.By, c.now); refused != nil {
 			return c.audit(entry{
-				Action: AuditCallbackRefused, Actor: string(in.by), Run: r.Run, Request: r.ID,
-				Data: auditData{Via: in.via, Why: reason(refused)},
+				Action: AuditCallbackRefused, Actor: string(in.By), Run: r.Run, Request: r.ID,
+				Data: auditData{Via: in.Via, Why: reason(refused)},
 			})
 		}
-		return c.issue(head, in.token, in.by, in.via)
+		return c.issue(head, token, in.By, in.Via)
 	})
 	return errors.Join(err, refused)
 }

@@ -21,9 +21,14 @@ func deploying(t *testing.T) (*bench, approvals.RunID, *approvals.Request) {
 	return b, id, b.question(id)
 }
 
+// wish is the person's wish for a token.
+func wish(r *approvals.Request, by approvals.UserID) approvals.CallbackIssue {
+	return approvals.CallbackIssue{Workspace: ws, Request: r.ID, By: by, Via: "cli"}
+}
+
 func (b *bench) token(r *approvals.Request, by approvals.UserID) string {
 	b.Helper()
-	at, err := b.service.IssueCallback(b.Context(), ws, r.ID, by, "cli")
+	at, err := b.service.IssueCallback(b.Context(), wish(r, by))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -116,7 +121,7 @@ func TestCallbackIsForThoseWhoMay(t *testing.T) {
 	t.Parallel()
 	b, _, r := deploying(t)
 	for _, u := range []approvals.UserID{guest, out, user("nobody"), approvals.CallbackPrincipal(ws)} {
-		if _, err := b.service.IssueCallback(b.Context(), ws, r.ID, u, "cli"); !errors.Is(err, approvals.ErrUnauthorized) {
+		if _, err := b.service.IssueCallback(b.Context(), wish(r, u)); !errors.Is(err, approvals.ErrUnauthorized) {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
@@ -133,7 +138,7 @@ func TestCallbackIsForThoseWhoMay(t *testing.T) {
 	}
 	b.public = ""
 	b.serve(b.mortal)
-	_, err = b.service.IssueCallback(b.Context(), ws, r.ID, bob, "cli")
+	_, err = b.service.IssueCallback(b.Context(), wish(r, bob))
 	if !errors.Is(err, approvals.ErrInvalid) || !strings.Contains(err.Error(), "COUNTERSIGN_PUBLIC_URL") {
 		t.Errorf("without a public URL: %v", err)
 	}

@@ -122,7 +122,7 @@ func (s *server) listen() error {
 func (s *server) adopt(c *catalog.Catalog) error {
 	submitter, err := approvals.NewService(approvals.ServiceConfig{
 		Store: s.store, Policy: s.live, Directory: s.client, Agents: s.live, Requesters: c.Requesters(s.workspace),
-		Limits: c.Limits(), Logger: s.log,
+		Limits: c.Limits(), Logger: s.log, PublicURL: s.cfg.CallbackURL(),
 	})
 	if err != nil {
 		return err

@@ -71,6 +71,15 @@ func (f *fakeDesk) DecideAll(_ context.Context, b approvals.Batch) ([]approvals.
 	return all, f.err
 }
 
+func (f *fakeDesk) IssueCallback(
+	_ context.Context, in approvals.CallbackIssue,
+) (approvals.CallbackAddress, error) {
+	if f.err != nil {
+		return approvals.CallbackAddress{}, f.err
+	}
+	return approvals.CallbackAddress{URL: string(in.Workspace) + "/" + string(in.Request), Token: string(in.By)}, nil
+}
+
 func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
 	f.head = opts
 	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}},
@@ -366,5 +375,22 @@ func TestBatchThroughTheSocket(t *testing.T) {
 	desk.err = approvals.ErrInvalid
 	if _, err := c.DecideAll(t.Context(), sent); !errors.Is(err, approvals.ErrInvalid) {
 		t.Errorf("a refused batch: %v", err)
+	}
+}
+
+// TestCallbackThroughTheSocket brings address and token, or why there is none.
+func TestCallbackThroughTheSocket(t *testing.T) {
+	t.Parallel()
+	desk := &fakeDesk{}
+	_, c := serve(t, desk)
+	wish := approvals.CallbackIssue{Workspace: "T1", Request: "req_1", By: "T1/U1"}
+	at, err := c.IssueCallback(t.Context(), wish)
+	if want := (approvals.CallbackAddress{URL: "T1/req_1", Token: "T1/U1"}); err != nil || at != want {
+		t.Errorf("callback %+v, %v", at, err)
+	}
+	desk.err = approvals.ErrUnauthorized
+	if at, err := c.IssueCallback(t.Context(), wish); !errors.Is(err, approvals.ErrUnauthorized) ||
+		at.Token != "" {
+		t.Errorf("refused: %+v, %v", at, err)
 	}
 }

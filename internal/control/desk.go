@@ -27,6 +27,9 @@ type Desk interface {
 	// DecideAll records a person's answer to several requests. See approvals.Service.DecideAll. Way and id of the
 	// answer are the desk's to set, whatever b holds.
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
+	// IssueCallback makes the token of a request's one-time callback. See approvals.Service.IssueCallback. The way is the
+	// desk's to set.
+	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
@@ -50,6 +53,7 @@ const Via = "cli"
 type Decider interface {
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
+	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 }
 
 // backuper is a store that can copy itself.
@@ -124,6 +128,16 @@ func (l *Local) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.B
 	}
 	b.ID, b.Via = approvals.NewDecisionID(time.Now()), Via
 	return l.Decider.DecideAll(ctx, b)
+}
+
+// IssueCallback is part of Desk.
+func (l *Local) IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error) {
+	if l.Decider == nil {
+		return approvals.CallbackAddress{}, fmt.Errorf("callback of request %s: %w: the store is open for reading only",
+			in.Request, approvals.ErrInvalid)
+	}
+	in.Via = Via
+	return l.Decider.IssueCallback(ctx, in)
 }
 
 // VerifyAudit is part of Desk.
