@@ -91,6 +91,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
 		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
+		Triggers: s.live, PublicURL: s.cfg.CallbackURL(),
 	})
 	if err != nil {
 		return err
