@@ -360,6 +360,7 @@ type bench struct {
 	limits  approvals.Limits
 	log     *slog.Logger
 	public  string // URL
+	trigger *deploySystem
 	stop    func()
 	events  int
 }
@@ -408,7 +409,10 @@ func (b *bench) serve(st approvals.Store) {
 	}
 	b.worker = approvals.WorkerConfig{
 		Store: st, Agents: b.agents, Notifier: b.surface, Policy: b.policy, Directory: b.people,
-		Limits: b.limits, Logger: b.log,
+		Limits: b.limits, Logger: b.log, PublicURL: b.public,
+	}
+	if b.trigger != nil {
+		b.worker.Triggers = b.trigger
 	}
 }
 
