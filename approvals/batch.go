@@ -89,8 +89,8 @@ func (b *Batch) check() error {
 // decision is the batch's answer to one of its requests.
 func (b *Batch) decision(item BatchItem) Decision {
 	return Decision{
-		ID: DecisionID(string(b.ID) + "/" + string(item.Request)), Workspace: b.Workspace, Request: item.Request, By: b.By,
-		Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
+		ID: DecisionID(string(b.ID) + "/" + string(item.Request)), Workspace: b.Workspace,
+		Request: item.Request, By: b.By, Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
 	}
 }
 

@@ -138,7 +138,9 @@ func TestBatchDecidesNoMoreThanClicks(t *testing.T) {
 			t.Fatal(fault)
 		}
 	})
-	for name, broken := range map[string]decideAll{"in another's name": ignoresWho, "whatever was shown": ignoresDigest} {
+	for name, broken := range map[string]decideAll{
+		"in another's name": ignoresWho, "whatever was shown": ignoresDigest,
+	} {
 		found := false
 		for seed := range 400 {
 			found = found || rapid.Custom(func(t *rapid.T) string {

@@ -188,8 +188,8 @@ func (c *txn) tellLate(r *RequestHead, result string, why error) error {
 		return err
 	}
 	if errors.Is(why, ErrUnauthorized) {
-		c.say(run, fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token made "+
-			"may not provide it any more. Somebody who may can provide the result, or have a new token made.",
+		c.say(run, fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token "+
+			"made may not provide it any more. Somebody who may can provide the result, or have a new token made.",
 			r.Tool.Name, r.ID))
 		return nil
 	}

@@ -134,8 +134,8 @@ func (t *TriggerState) ended() string {
 	case TriggerFailed:
 		return fmt.Sprintf("%s had not taken the call (%s); nobody has reported a result.", t.Target, t.Text)
 	case TriggerSent:
-		return fmt.Sprintf("%s has the call and may go on with it; nobody here stops it. Its result is not awaited any "+
-			"more; should it come, it is told here.", t.Target)
+		return fmt.Sprintf("%s has the call and may go on with it; nobody here stops it. Its result is not awaited "+
+			"any more; should it come, it is told here.", t.Target)
 	}
 	return fmt.Sprintf("it is unknown whether %s has the call and carries it out.", t.Target)
 }

@@ -46,7 +46,7 @@ func (w *Worker) sendTrigger(ctx context.Context, job Job) error {
 	answer := s.trigger.Send(lasting, s.request.Trigger.Effect, body)
 	cancel()
 	fault.Point("trigger.sent_before_record")
-	return s.record(context.WithoutCancel(ctx), answer)
+	return s.record(ctx, answer)
 }
 
 // prepareTrigger reads what is to be sent, and finds out whether that is still allowed. It returns nil when there is
@@ -230,14 +230,19 @@ func (s *sending) body() ([]byte, error) {
 func (s *sending) record(ctx context.Context, a TriggerAnswer) error {
 	var err, later error
 	for try := range doneTries {
-		bounded, cancel := context.WithTimeout(ctx, settleTimeout)
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 		later, err = s.recordOnce(bounded, a)
 		cancel()
 		if err == nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrNotFound) {
 			break
 		}
-		s.log.ErrorContext(ctx, "what came of sending a call is not recorded yet", "request", s.request.ID, "error", err)
-		time.Sleep(doneFirstPause << try)
+		s.log.ErrorContext(ctx, "what came of sending a call is not recorded yet",
+			"request", s.request.ID, "error", err)
+		select {
+		case <-time.After(doneFirstPause << try):
+		case <-ctx.Done():
+			return err
+		}
 	}
 	return errors.Join(later, err)
 }

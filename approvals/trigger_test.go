@@ -155,7 +155,8 @@ func TestTriggerThatFails(t *testing.T) {
 		"an error": {approvals.TriggerAnswer{Text: "ci.example answered HTTP 500 Internal Server Error"},
 			approvals.TriggerFailed, "not taken by https://ci.example: ci.example answered HTTP 500", approvals.Reject},
 		"silence": {approvals.TriggerAnswer{Unknown: true, Text: "ci.example did not answer: timed out"},
-			approvals.TriggerUnknown, "unknown whether https://ci.example has taken the call: ci.example did not answer",
+			approvals.TriggerUnknown,
+			"unknown whether https://ci.example has taken the call: ci.example did not answer",
 			approvals.ProvideResult},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -311,7 +312,8 @@ func TestCancelledWhileTheSystemWorks(t *testing.T) {
 	}
 	b.until("two notices", func() bool { return len(b.surface.texts(approvals.NotifyNotice)) == 2 })
 	got := b.surface.texts(approvals.NotifyNotice)
-	if !strings.Contains(got[0], "has the call and may go on with it") || !strings.Contains(got[1], `It says: "build 4711"`) {
+	if !strings.Contains(got[0], "has the call and may go on with it") ||
+		!strings.Contains(got[1], `It says: "build 4711"`) {
 		t.Errorf("people were told %q", got)
 	}
 	if r := b.request(r.ID); r.Outcome != approvals.OutcomeUnknown {

@@ -88,7 +88,8 @@ func TestSenderNothingSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := s.Send(t.Context(), "k", []byte(`{}`)); !a.Again || a.Taken || a.Unknown || !strings.Contains(a.Text, "nothing was sent") {
+	a := s.Send(t.Context(), "k", []byte(`{}`))
+	if !a.Again || a.Taken || a.Unknown || !strings.Contains(a.Text, "nothing was sent") {
 		t.Errorf("nobody listens: %+v", a)
 	}
 	srv := httptest.NewServer(status(429))

@@ -97,8 +97,8 @@ func TestCallbackAnswers(t *testing.T) {
 	}
 }
 
-// TestCallbackTellsNothing to somebody without the token: whether there is such a request, and whatever the body is, the
-// answers are alike, and the body is not read.
+// TestCallbackTellsNothing to somebody without the token: whether there is such a request, and whatever the body is,
+// the answers are alike, and the body is not read.
 func TestCallbackTellsNothing(t *testing.T) {
 	t.Parallel()
 	ended := newOneCallback()

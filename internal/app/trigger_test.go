@@ -182,7 +182,7 @@ func TestCallbackFromTheCommandLine(t *testing.T) {
 	}
 	w.settled(card, "result provided")
 	w.answer(thread, "build 4711")
-	if out := w.must("approvals", "show", first.Request); !strings.Contains(out, "provide_result by callback via callback") ||
+	if out := w.must("approvals", "show", first.Request); !strings.Contains(out, "by callback via callback") ||
 		!strings.Contains(out, "with a token made for "+ben) {
 		t.Errorf("show:\n%s", out)
 	}

@@ -27,8 +27,8 @@ type Desk interface {
 	// DecideAll records a person's answer to several requests. See approvals.Service.DecideAll. Way and id of the
 	// answer are the desk's to set, whatever b holds.
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
-	// IssueCallback makes the token of a request's one-time callback. See approvals.Service.IssueCallback. The way is the
-	// desk's to set.
+	// IssueCallback makes the token of a request's one-time callback. See approvals.Service.IssueCallback. The way
+	// is the desk's to set.
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)

@@ -50,8 +50,8 @@ type promise struct {
 func promises() []promise {
 	var all []promise
 	for _, part := range [][]promise{
-		transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(), requests(), callbacks(),
-		queries(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle(),
+		transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(), requests(),
+		callbacks(), queries(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle(),
 	} {
 		all = append(all, part...)
 	}
