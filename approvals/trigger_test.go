@@ -358,4 +358,3 @@ func TestTriggerAskedAgain(t *testing.T) {
 		t.Errorf("sent %d times", n)
 	}
 }
-
