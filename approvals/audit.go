@@ -52,8 +52,11 @@ const (
 	AuditRequestStale     AuditAction = "request.stale"
 	AuditDecision         AuditAction = "decision.recorded"
 	AuditDecisionRefused  AuditAction = "decision.refused"
-	AuditDecisionVoided   AuditAction = "decision.voided" // the person had lost the right when it was about to settle
-	AuditRequestOutcome   AuditAction = "request.outcome" // what became of the call, where no effect says so
+	AuditDecisionVoided   AuditAction = "decision.voided"  // the person had lost the right when it was about to settle
+	AuditTrigger          AuditAction = "trigger"          // a call's way to what carries it out: kind is the status
+	AuditCallbackIssued   AuditAction = "callback.issued"  // the token of a one-time callback was made
+	AuditCallbackRefused  AuditAction = "callback.refused" // somebody asked for a token and may not have it
+	AuditRequestOutcome   AuditAction = "request.outcome"  // what became of the call, where no effect says so
 	AuditEffectIntent     AuditAction = "effect.intent"
 	AuditEffectDone       AuditAction = "effect.done"
 	AuditEffectUnknown    AuditAction = "effect.unknown" // begun, and nobody knows what came of it

@@ -59,6 +59,10 @@ type Decision struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	Grant     *GrantTerms     `json:"grant,omitempty"`
+
+	// Issuer is set by Service on a result that came by a callback: the person who had its token made. Empty there: the
+	// token went out with the call itself.
+	Issuer UserID `json:"issuer,omitempty"`
 }
 
 // StandingAnswer names the answer for all calls of a tool that a decision follows from.

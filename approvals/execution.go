@@ -225,7 +225,7 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 		case MarkDone:
 			opts.Output = &agent.ToolOutput{Text: foundOut(d.Reason)}
 		case ProvideResult:
-			opts.Output = &agent.ToolOutput{Text: reported(d.Reason)}
+			opts.Output = &agent.ToolOutput{Text: d.result()}
 		}
 		return s.Approve(in, opts)
 	case RequestRejected:

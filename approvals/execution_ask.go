@@ -38,6 +38,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		tool := x.state.Tool(in)
 		r := x.newRequest(in, tool)
 		r.Explanation = explain(tool, &in.Call)
+		r.Trigger = x.triggerOf(in)
 		u, err := x.require(ctx, g, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {
 			u, err = x.room(ctx, in)
@@ -52,6 +53,20 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		x.asked = append(x.asked, r)
 	}
 	return refused, nil
+}
+
+// triggerOf is the state in which a call waits for being sent; nil for one that is sent nowhere.
+func (x *execution) triggerOf(in agent.Interruption) *TriggerState {
+	if in.Kind != agent.ExternalResult || x.triggers == nil {
+		return nil
+	}
+	t := x.triggers.Trigger(in.Call.Agent, in.Call.Tool)
+	if t == nil {
+		return nil
+	}
+	return &TriggerState{
+		Status: TriggerPlanned, Target: t.Target(), Effect: in.Call.EffectID, Call: in.Call.ID,
+	}
 }
 
 // live reports whether the request still asks about exactly this. The request may have been settled meanwhile; the

@@ -393,6 +393,8 @@ type bench struct {
 	worker  approvals.WorkerConfig
 	limits  approvals.Limits
 	log     *slog.Logger
+	public  string // URL
+	trigger *deploySystem
 	stop    func()
 	events  int
 }
@@ -434,13 +436,17 @@ func (b *bench) serve(st approvals.Store) {
 	b.service, err = approvals.NewService(approvals.ServiceConfig{
 		Store: st, Policy: b.policy, Directory: b.people, Agents: b.agents,
 		Requesters: approvals.Approvers{ChannelMembers: true}, Limits: b.limits, Logger: b.log,
+		PublicURL: b.public,
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.worker = approvals.WorkerConfig{
 		Store: st, Agents: b.agents, Notifier: b.surface, Policy: b.policy, Directory: b.people,
-		Limits: b.limits, Logger: b.log,
+		Limits: b.limits, Logger: b.log, PublicURL: b.public,
+	}
+	if b.trigger != nil {
+		b.worker.Triggers = b.trigger
 	}
 }
 

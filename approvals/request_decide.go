@@ -46,7 +46,7 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	d.Standing, d.Void = nil, ""
+	d.Standing, d.Void, d.Issuer = nil, "", ""
 	if d.ID == "" {
 		d.ID = NewDecisionID(arrived)
 	}
@@ -66,6 +66,8 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: no request", ErrInvalid)
 	case d.By.Workspace() != d.Workspace || d.By.Local() == "":
 		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, d.By, d.Workspace)
+	case d.Via == ViaCallback || d.By == CallbackPrincipal(d.Workspace):
+		return fmt.Errorf("%w: nobody decides in the name of a callback", ErrInvalid)
 	case utf8.RuneCountInString(d.Reason) > maxReason:
 		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
 	case !utf8.ValidString(d.Reason):
@@ -246,6 +248,7 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	current := f.policies[r.ID].value
 	data, err := auditData{
 		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
+		Person: d.Issuer,
 	}.evidence(&current)
 	if err != nil {
 		return err

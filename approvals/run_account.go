@@ -144,13 +144,15 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 	for _, f := range calls {
 		said[f.outcome] = append(said[f.outcome], names.of(f.Tool, f.Interruption))
 	}
-	var elsewhere []string
+	var elsewhere, sent []string
 	for _, q := range requests {
 		ended := q.Status == RequestCancelled || q.Status == RequestApproved || slices.Contains(unanswered, q.ID)
 		switch {
 		case !ended:
 		case q.Kind == agent.Confirm && q.Outcome == OutcomeNotRun:
 			said[OutcomeNotRun] = append(said[OutcomeNotRun], names.of(q.Tool.Name, q.Interruption))
+		case q.Kind == agent.ExternalResult && q.Outcome == OutcomeUnknown && q.Trigger != nil:
+			sent = append(sent, names.of(q.Tool.Name, q.Interruption)+": "+q.Trigger.ended())
 		case q.Kind == agent.ExternalResult && q.Outcome == OutcomeUnknown:
 			elsewhere = append(elsewhere, names.of(q.Tool.Name, q.Interruption))
 		}
@@ -171,7 +173,7 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 			sentences = append(sentences, part.lead+counted(part.tools)+part.tail)
 		}
 	}
-	return sentences
+	return append(sentences, sent...)
 }
 
 // counted lists names in the order in which they first appear, with how often where that is more than once.

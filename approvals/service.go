@@ -39,6 +39,9 @@ type ServiceConfig struct {
 	Requesters Approvers
 	Limits     Limits
 	Logger     *slog.Logger
+	// PublicURL is where the program is reached from outside, without a slash at its end. Empty: there are no
+	// callbacks.
+	PublicURL string
 }
 
 // Service is what surfaces call. Its methods are safe for concurrent use; what they return without error is committed.
@@ -50,6 +53,7 @@ type Service struct {
 	requesters Approvers
 	limits     Limits
 	log        *slog.Logger
+	publicURL  string
 }
 
 // NewService returns a Service, or an error that names the missing field.
@@ -65,6 +69,7 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	return &Service{
 		store: cfg.Store, policy: cfg.Policy, directory: cfg.Directory, agents: cfg.Agents,
 		requesters: cfg.Requesters, limits: cfg.Limits, log: logger(cfg.Logger),
+		publicURL: cfg.PublicURL,
 	}, nil
 }
 

@@ -67,6 +67,7 @@ type Tx interface {
 	InputTx
 	StateTx
 	RequestTx
+	CallbackTx
 	EffectTx
 	AuditTx
 	OutboxTx
@@ -87,8 +88,8 @@ type RunTx interface {
 	LapsedLeases(at time.Time, limit int) ([]RunKey, error)
 	// EndedRuns lists runs of the workspace that ended before the instant, the earliest end first, at most limit.
 	EndedRuns(ws WorkspaceID, before time.Time, limit int) ([]RunID, error)
-	// DeleteRun removes a run with its requests, effects and state. The audit trail, the place's memory, queued input
-	// and the outbox stay.
+	// DeleteRun removes a run with its requests and their callbacks, effects and state. The audit trail, the place's
+	// memory, queued input and the outbox stay.
 	DeleteRun(ws WorkspaceID, id RunID) error
 	// Once records the key of an event and reports whether it was new. Keys are kept per workspace. A key is new again
 	// when the transaction that recorded it fails.
@@ -176,6 +177,13 @@ func (q *RequestQuery) Matches(r *RequestHead) bool {
 		return false
 	}
 	return q.Person == "" || r.Requester == q.Person || r.decidedBy(q.Person) != nil
+}
+
+// CallbackTx keeps the callbacks of requests, one for each at most.
+type CallbackTx interface {
+	Callback(ws WorkspaceID, id RequestID) (*Callback, error)
+	// PutCallback adds the callback of a request or replaces it. DeleteRun deletes those of the run's requests.
+	PutCallback(k *Callback) error
 }
 
 // EffectTx keeps the journal.

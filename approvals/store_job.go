@@ -10,6 +10,7 @@ const (
 	JobRun     JobKind = "run"     // ID is a RunID: execute it
 	JobDeliver JobKind = "deliver" // ID is CopyKey.JobID: deliver that queue of the outbox
 	JobTimer   JobKind = "expire"  // ID is a RequestID: its NextAct has come
+	JobTrigger JobKind = "trigger" // ID is a RequestID: send its call to the system that carries it out
 	// The ID is of a run that has ended: delete its saved state, and see to calls that are still open.
 	JobCleanup JobKind = "cleanup"
 )

@@ -34,9 +34,12 @@ func expiredText(kind agent.InterruptionKind) string {
 	return expiredConfirm
 }
 
-// reported is the output of a call that somebody carried out and reported.
-func reported(reason string) string {
-	return "A person has carried this call out and reports, as data: " + quote(reason)
+// result is the output of a call that was carried out elsewhere, as it was reported.
+func (d *Decision) result() string {
+	if d.Via == ViaCallback {
+		return "The system that carries this call out reports, as data: " + quote(d.Reason)
+	}
+	return "A person has carried this call out and reports, as data: " + quote(d.Reason)
 }
 
 // foundOut is the output of a call whose outcome a person found out.

@@ -31,6 +31,8 @@ type WorkerConfig struct {
 	Renew     time.Duration // how often it is renewed; 5 s
 	Drain     time.Duration // how long tools that run when the worker stops may go on; 5 s
 	Logger    *slog.Logger
+	Triggers  Triggers     // where external calls are sent; nil: nowhere
+	PublicURL string       // where their results arrive, see ServiceConfig
 	Tracer    trace.Tracer // follows the runs for a tracing system; nil: none
 }
 
@@ -48,6 +50,8 @@ type Worker struct {
 	drain      time.Duration
 	log        *slog.Logger
 	tracer     trace.Tracer
+	triggers   Triggers
+	publicURL  string
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -70,8 +74,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		renew:  orDefault(cfg.Renew, defaultRenew),
 		drain:  orDefault(cfg.Drain, defaultDrain),
 		log:    logger(cfg.Logger),
-		tracer: cfg.Tracer,
-		start:  rand.Text(),
+		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
+		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 	}
@@ -141,6 +145,8 @@ func (w *Worker) do(ctx context.Context, job Job) (err error) {
 		return w.deliver(ctx, job)
 	case JobTimer:
 		return w.actOn(ctx, job)
+	case JobTrigger:
+		return w.sendTrigger(ctx, job)
 	case JobCleanup:
 		return w.cleanup(ctx, job)
 	}

@@ -99,14 +99,18 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 	query := RequestQuery{Workspace: ws, Status: RequestPending, Limit: maxPage}
 	for {
 		var amiss []RequestID
+		var unsent []Job
 		var next RequestID
 		err := w.store.View(ctx, func(tx Tx) error {
-			amiss = nil
+			amiss, unsent = nil, nil
 			heads, more, err := tx.QueryRequests(query)
 			for _, r := range heads {
 				left := r.Expires.Sub(tx.Now())
 				if !r.Expires.IsZero() && (left > r.Requirement.ExpiresIn || left < -overdueFor) {
 					amiss = append(amiss, r.ID)
+				}
+				if r.Trigger != nil && !r.Trigger.Status.over() && tx.Now().Sub(r.Trigger.At) > undeliveredFor {
+					unsent = append(unsent, triggerJob(r, tx.Now().Add(sweptDue)))
 				}
 			}
 			next = more
@@ -117,6 +121,11 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 		}
 		for _, id := range amiss {
 			if _, err := expire(ctx, w.store, ws, id); err != nil {
+				return err
+			}
+		}
+		if len(unsent) > 0 { // a job that is there already keeps its time
+			if err := w.store.Update(ctx, func(tx Tx) error { return tx.Enqueue(unsent...) }); err != nil {
 				return err
 			}
 		}

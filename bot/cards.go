@@ -105,6 +105,9 @@ func pendingBlocks(r *approvals.Request, call callText, d detail) []slack.Block 
 	if words := whatToDo(r); words != "" {
 		blocks = append(blocks, paragraph(phrase{words}))
 	}
+	if sending := sendingLine(r); sending != nil {
+		blocks = append(blocks, paragraph(sending))
+	}
 	blocks = append(blocks, call.blocks(d)...)
 	blocks = append(blocks, paragraph(terms(r)...))
 	for _, row := range cardButtons(r, d.whole()) {
@@ -130,11 +133,24 @@ func whatToDo(r *approvals.Request) string {
 		return "This call was begun, and no answer to it was recorded: the bot stopped meanwhile, " +
 			"or the other side did not reply. It may or may not have happened. Find out first, then choose."
 	case agent.ExternalResult:
+		if r.Trigger != nil {
+			return "Nothing runs here: another system carries this call out, " +
+				"and the agent waits to be told what came of it. " +
+				"Provide the result if you know it, or reject the call if nobody will carry it out."
+		}
 		return "Nothing runs here: somebody carries this call out elsewhere, " +
 			"and the agent waits to be told what came of it. " +
 			"Provide the result once it is there, or reject the call if nobody will carry it out."
 	}
 	return ""
+}
+
+// sendingLine says how far the call has come on its way to the system that carries it out; nil where none is told.
+func sendingLine(r *approvals.Request) phrase {
+	if text := r.Sending(); text != "" {
+		return phrase{label(text, 500)}
+	}
+	return nil
 }
 
 // aboutCall names tool, agent and requester.

@@ -95,6 +95,12 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	if became := whatBecame(r); became != nil {
 		lines = append(lines, became)
 	}
+	if sending := sendingLine(r); sending != nil {
+		lines = append(lines, sending)
+	}
+	if by := callbackLine(r); by != nil {
+		lines = append(lines, by)
+	}
 	if r.Status == approvals.RequestExpired {
 		lines = append(lines, phrase{expiredWords(r.Kind)})
 	}
@@ -148,6 +154,18 @@ func whatBecame(r *approvals.Request) phrase {
 		return phrase{"The call waits for its turn."}
 	}
 	return nil
+}
+
+// callbackLine says whose token the result came with that ended the request; nil where none did.
+func callbackLine(r *approvals.Request) phrase {
+	d := r.Settler()
+	switch {
+	case d == nil || d.Via != approvals.ViaCallback:
+		return nil
+	case d.Issuer == "":
+		return phrase{"The result came by the callback that was sent with the call; no person has looked at it."}
+	}
+	return phrase{"The result came by the callback that ", d.Issuer, " had made; no person has looked at it."}
 }
 
 // reporter returns the person who says that the call ran; empty where the tool itself does.

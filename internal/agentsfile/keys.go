@@ -85,11 +85,15 @@ var (
 		later: append([]string{"needs_approval", "approval", "guardrails"}, laterToolKeys...),
 	}
 	externalKeys = keys{
-		now:   []string{"type", "name", "description", "version", "parameters", "needs_approval", "guardrails"},
+		now: []string{
+			"type", "name", "description", "version", "parameters", "needs_approval", "guardrails", "trigger",
+		},
 		later: append([]string{"approval"}, laterToolKeys...),
 	}
+	triggerKeys   = keys{now: []string{"method", "url", "headers", "timeout", "idempotent"}}
 	mcpServerKeys = keys{now: []string{"command", "env", "dir", "url", "sse", "headers", "trusted", "timeout"}}
 	approvalWords = keys{now: []string{"required", "audit"}}
+	bodyWords     = keys{now: []string{"POST", "PUT", "PATCH"}}
 	methodWords   = keys{now: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}}
 	peopleKeys    = keys{now: []string{"users", "groups", "channel_members"}}
 	approverKeys  = keys{now: []string{"users", "groups", "channel_members", "all_of"}}

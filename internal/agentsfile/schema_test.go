@@ -47,6 +47,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"agent tool", def("agent_tool"), agentToolKeys},
 		{"web_search", def("web_search"), webSearchKeys},
 		{"external", def("external"), externalKeys},
+		{"trigger", def("trigger"), triggerKeys},
 		{"mcp server", def("mcp_server"), mcpServerKeys},
 		{"people", def("people"), peopleKeys},
 		{"approvers", def("approvers"), approverKeys},
@@ -77,6 +78,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"action", def("guardrail").Properties["action"].Enum, actionWords},
 		{"action of a tool", def("tool_guardrail").Properties["action"].Enum, toolActionWords},
 		{"approval", def("approval").Enum, approvalWords},
+		{"method of a trigger", def("trigger").Properties["method"].Enum, bodyWords},
 		{"method", def("http").Properties["method"].Enum, methodWords},
 		{"on_expiry", def("policy").Properties["on_expiry"].Enum, expiryWords},
 		{"on_expiry of a rule", def("rule").Properties["on_expiry"].Enum, expiryWords},
@@ -205,6 +207,10 @@ func TestSchemaAgrees(t *testing.T) {
 			guardedTool("on: input, when: 'true', action: ask_again, before_approval: true"), false},
 		{"input of an external tool", guardedExternal("input"), false},
 		{"output of an external tool", guardedExternal("output"), true},
+		{"a trigger", triggered(`{ url: "https://ci.example", method: PUT, timeout: 5s, idempotent: true }`), true},
+		{"a trigger without a url", triggered("{ method: POST }"), false},
+		{"a trigger that reads", triggered(`{ url: "https://ci.example", method: GET }`), false},
+		{"a trigger with more", triggered(`{ url: "https://ci.example", body: x }`), false},
 		{"chosen word", agentWith("    tool_choice: none\n"), true},
 		{"chosen by number", agentWith("    tool_choice: 3\n"), false},
 		{"chosen with spaces", agentWith("    tool_choice: a tool\n"), false},
@@ -235,4 +241,9 @@ func TestSchemaAgrees(t *testing.T) {
 			}
 		})
 	}
+}
+
+// triggered is a file with an external tool that has the trigger.
+func triggered(trigger string) string {
+	return agentWith("    tools: [{ type: external, name: x, description: x, trigger: " + trigger + " }]\n")
 }

@@ -42,6 +42,8 @@ type Tool struct {
 	Parameters   json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
 	ParametersAt Position
 
+	Trigger *Trigger // external; nil: people carry the calls out
+
 	Method         string // http
 	URL            Text   // http, hosted_mcp
 	Headers        []Header

@@ -158,6 +158,7 @@ func (o *object) decodeExternal(what string) *Tool {
 	o.require(what, "name", "description")
 	t := o.decodeCommon("", 0)
 	o.decodeParameters(t)
+	t.Trigger = o.decodeTrigger()
 	return t
 }
 

@@ -70,6 +70,7 @@ func (c *Config) Check() error {
 	var p problems
 	c.checkStore(&p)
 	c.checkLog(&p)
+	c.checkPublicURL(&p)
 	c.checkLater(&p)
 	p = append(p, unknownVariables(os.Environ())...)
 	return Misconfigured(errors.Join(p...))
@@ -161,7 +162,6 @@ func (c *Config) checkLater(p *problems) {
 	}{
 		{"SLACK_CLIENT_ID", c.ClientID != "", "several workspaces are"},
 		{"SLACK_CLIENT_SECRET", c.ClientSecret.IsSet(), "several workspaces are"},
-		{"COUNTERSIGN_PUBLIC_URL", c.PublicURL != "", "callbacks are"},
 		{"COUNTERSIGN_ENCRYPTION_KEYS", c.EncryptionKeys.IsSet(), "encryption at rest is"},
 		{"COUNTERSIGN_AUDIT_KEY", c.AuditKey != "", "signed checkpoints are"},
 		{"COUNTERSIGN_AUDIT_CHECKPOINTS", c.AuditCheckpoints != "", "signed checkpoints are"},

@@ -46,6 +46,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	s.routeCallbacks(mux)
 	if s.cfg.SlackMode == modeHTTP {
 		mux.Handle("/slack/", s.bot.Handler())
 	}

@@ -91,6 +91,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
 		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
+		Triggers: s.live, PublicURL: s.cfg.CallbackURL(),
 	})
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (s *server) listen() error {
 func (s *server) adopt(c *catalog.Catalog) error {
 	submitter, err := approvals.NewService(approvals.ServiceConfig{
 		Store: s.store, Policy: s.live, Directory: s.client, Agents: s.live, Requesters: c.Requesters(s.workspace),
-		Limits: c.Limits(), Logger: s.log,
+		Limits: c.Limits(), Logger: s.log, PublicURL: s.cfg.CallbackURL(),
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,8 @@ type inForce struct {
 var (
 	_ approvals.Agents = (*live)(nil)
 	_ approvals.Policy = (*live)(nil)
+
+	_ approvals.Triggers = (*live)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -31,6 +33,11 @@ func (l *live) Requirement(
 	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
 ) (approvals.Requirement, error) {
 	return l.current.Load().Requirement(ctx, r, known)
+}
+
+// Trigger is part of approvals.Triggers.
+func (l *live) Trigger(agentName, tool string) approvals.Trigger {
+	return l.current.Load().Trigger(agentName, tool)
 }
 
 // service is approvals.Service as the bot and the control socket call it: with the catalog in force, and measured.

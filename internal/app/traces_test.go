@@ -82,7 +82,7 @@ func TestTraces(t *testing.T) {
 	bot := w.start("OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL,
 		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20"+canaryToken,
 		"OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test")
-	thread := w.mention("please pay 250 reasonably")
+	thread := w.mention("please pay 7654321 reasonably")
 	w.mustClick(ben, w.card(thread, 1), "approve")
 	w.answer(thread, `answer: [{"reference":"R-1"}]`)
 	if code := bot.stop(); code != 0 {
@@ -93,7 +93,7 @@ func TestTraces(t *testing.T) {
 	if c.broken != nil || len(c.headers) == 0 || c.headers[0].Get("Authorization") != "Bearer "+canaryToken {
 		t.Fatalf("the collector got %d batches, and did not understand %q", len(c.headers), c.broken)
 	}
-	for _, secret := range []string{"250", "acct", "reasonably", "R-1", "canary"} {
+	for _, secret := range []string{"7654321", "acct", "reasonably", "R-1", "canary"} {
 		if strings.Contains(c.text, secret) {
 			t.Errorf("the spans hold %q", secret)
 		}
@@ -132,7 +132,7 @@ func TestTracesDoNotDelay(t *testing.T) {
 	c.silent = true
 	w := newWorld(t, settings{})
 	bot := w.start("OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
-	thread := w.mention("please pay 250 reasonably")
+	thread := w.mention("please pay 7654321 reasonably")
 	w.card(thread, 1)
 	began := time.Now()
 	if code := bot.stop(); code != 0 {

@@ -30,7 +30,7 @@ type Config struct {
 func Build(f *agentsfile.File, cfg Config) (*Catalog, error) {
 	b := &builder{
 		Config: cfg, file: f, agents: make(map[string]*agent.Agent), used: make(map[serverKey]bool),
-		vars: varsOf(f.Vars),
+		vars: varsOf(f.Vars), triggers: make(map[triggerKey]approvals.Trigger),
 	}
 	return b.build()
 }
@@ -45,6 +45,7 @@ type builder struct {
 	gated    *agentsfile.Tool // the first gated tool
 	rows     []Row
 	vars     celpolicy.Vars
+	triggers map[triggerKey]approvals.Trigger
 }
 
 func (b *builder) build() (*Catalog, error) {
@@ -74,7 +75,7 @@ func (b *builder) build() (*Catalog, error) {
 	if len(b.problems) > 0 {
 		return nil, b.problems
 	}
-	c.rows, c.used = b.rows, b.used
+	c.rows, c.used, c.triggers = b.rows, b.used, b.triggers
 	return c, nil
 }
 
@@ -129,7 +130,7 @@ func (b *builder) agent(a *agentsfile.Agent) {
 		}
 		b.needsResponses(a, t)
 		tool, ok := b.tool(t)
-		if !ok || !b.gate(t, &tool) {
+		if !ok || !b.gate(t, &tool) || !b.trigger(a, t, &tool) {
 			continue
 		}
 		b.guardTool(t, &tool)

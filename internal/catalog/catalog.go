@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"countersign/approvals"
 	"countersign/approvals/celpolicy"
@@ -19,11 +20,15 @@ type Catalog struct {
 	policy approvals.Policy
 	rows   []Row
 	used   map[serverKey]bool // the MCP servers that it needs
+
+	triggers map[triggerKey]approvals.Trigger
 }
 
 var (
 	_ approvals.Agents = (*Catalog)(nil)
 	_ approvals.Policy = (*Catalog)(nil)
+
+	_ approvals.Triggers = (*Catalog)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -40,6 +45,22 @@ func (c *Catalog) Requirement(
 	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
 ) (approvals.Requirement, error) {
 	return c.policy.Requirement(ctx, r, known)
+}
+
+// Trigger is part of approvals.Triggers.
+func (c *Catalog) Trigger(agentName, tool string) approvals.Trigger {
+	return c.triggers[triggerKey{agentName, tool}]
+}
+
+// Triggered names the tools whose calls are sent to another system, each once.
+func (c *Catalog) Triggered() (names []string) {
+	for key := range c.triggers {
+		if !slices.Contains(names, key.tool) {
+			names = append(names, key.tool)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Requesters are the people who may start runs in the workspace.

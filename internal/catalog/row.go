@@ -34,6 +34,10 @@ func (b *builder) row(a *agentsfile.Agent, t *agentsfile.Tool, tool *agent.Tool)
 		r.Call = t.Directory.Written
 	case agentsfile.HostedMCP:
 		r.Call = t.URL.Written
+	case agentsfile.External:
+		if t.Trigger != nil {
+			r.Call = t.Trigger.Method + " " + t.Trigger.URL.Written
+		}
 	case agentsfile.AgentTool:
 		r.Call = "agent " + t.Agent.Name
 	}

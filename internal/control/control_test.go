@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -27,6 +28,7 @@ type fakeDesk struct {
 	request *approvals.Request
 	err     error
 	decided approvals.Decision
+	batch   approvals.Batch
 	head    approvals.VerifyOptions
 	found   bool
 	letters []*DeadLetter
@@ -54,6 +56,28 @@ func (f *fakeDesk) Request(context.Context, approvals.RequestID) (*approvals.Req
 func (f *fakeDesk) Decide(_ context.Context, d approvals.Decision) (*approvals.Request, error) {
 	f.decided = d
 	return f.request, f.err
+}
+
+func (f *fakeDesk) DecideAll(_ context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
+	f.batch = b
+	var all []approvals.BatchAnswer
+	for i, item := range b.Requests {
+		a := approvals.BatchAnswer{ID: item.Request, Request: f.request}
+		if i > 0 {
+			a.Request, a.Err = nil, fmt.Errorf("left out: %w", approvals.ErrInvalid)
+		}
+		all = append(all, a)
+	}
+	return all, f.err
+}
+
+func (f *fakeDesk) IssueCallback(
+	_ context.Context, in approvals.CallbackIssue,
+) (approvals.CallbackAddress, error) {
+	if f.err != nil {
+		return approvals.CallbackAddress{}, f.err
+	}
+	return approvals.CallbackAddress{URL: string(in.Workspace) + "/" + string(in.Request), Token: string(in.By)}, nil
 }
 
 func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
@@ -327,5 +351,46 @@ func TestServeEnds(t *testing.T) {
 	}
 	if _, err := os.Stat(store + ".sock"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket is left behind: %v", err)
+	}
+}
+
+// TestBatchThroughTheSocket brings each request's fate back, and the bot says which way the answer came.
+func TestBatchThroughTheSocket(t *testing.T) {
+	t.Parallel()
+	desk := &fakeDesk{request: named("req_1")}
+	_, c := serve(t, desk)
+	sent := approvals.Batch{Workspace: "T1", By: "T1/U1", Verdict: approvals.Reject, Reason: "no",
+		Requests: []approvals.BatchItem{{Request: "req_1", Digest: named("req_1").Digest}, {Request: "req_2"}}}
+	answers, err := c.DecideAll(t.Context(), sent)
+	if err != nil || len(answers) != 2 {
+		t.Fatal(answers, err)
+	}
+	if diff := cmp.Diff(sent, desk.batch); diff != "" {
+		t.Errorf("batch (-sent +received):\n%s", diff)
+	}
+	if answers[0].Err != nil || answers[0].Request.ID != "req_1" ||
+		!errors.Is(answers[1].Err, approvals.ErrInvalid) || answers[1].ID != "req_2" {
+		t.Errorf("answers %+v", answers)
+	}
+	desk.err = approvals.ErrInvalid
+	if _, err := c.DecideAll(t.Context(), sent); !errors.Is(err, approvals.ErrInvalid) {
+		t.Errorf("a refused batch: %v", err)
+	}
+}
+
+// TestCallbackThroughTheSocket brings address and token, or why there is none.
+func TestCallbackThroughTheSocket(t *testing.T) {
+	t.Parallel()
+	desk := &fakeDesk{}
+	_, c := serve(t, desk)
+	wish := approvals.CallbackIssue{Workspace: "T1", Request: "req_1", By: "T1/U1"}
+	at, err := c.IssueCallback(t.Context(), wish)
+	if want := (approvals.CallbackAddress{URL: "T1/req_1", Token: "T1/U1"}); err != nil || at != want {
+		t.Errorf("callback %+v, %v", at, err)
+	}
+	desk.err = approvals.ErrUnauthorized
+	if at, err := c.IssueCallback(t.Context(), wish); !errors.Is(err, approvals.ErrUnauthorized) ||
+		at.Token != "" {
+		t.Errorf("refused: %+v, %v", at, err)
 	}
 }

@@ -24,6 +24,12 @@ type Desk interface {
 	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
 	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	// DecideAll records a person's answer to several requests. See approvals.Service.DecideAll. Way and id of the
+	// answer are the desk's to set, whatever b holds.
+	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
+	// IssueCallback makes the token of a request's one-time callback. See approvals.Service.IssueCallback. The way
+	// is the desk's to set.
+	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
@@ -46,6 +52,8 @@ const Via = "cli"
 // Decider records answers; *approvals.Service is one.
 type Decider interface {
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
+	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 }
 
 // backuper is a store that can copy itself.
@@ -111,6 +119,25 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 	}
 	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), Via, time.Time{}
 	return l.Decider.Decide(ctx, d)
+}
+
+// DecideAll is part of Desk.
+func (l *Local) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
+	if l.Decider == nil {
+		return nil, fmt.Errorf("decide a batch: %w: the store is open for reading only", approvals.ErrInvalid)
+	}
+	b.ID, b.Via = approvals.NewDecisionID(time.Now()), Via
+	return l.Decider.DecideAll(ctx, b)
+}
+
+// IssueCallback is part of Desk.
+func (l *Local) IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error) {
+	if l.Decider == nil {
+		return approvals.CallbackAddress{}, fmt.Errorf("callback of request %s: %w: the store is open for reading only",
+			in.Request, approvals.ErrInvalid)
+	}
+	in.Via = Via
+	return l.Decider.IssueCallback(ctx, in)
 }
 
 // VerifyAudit is part of Desk.

@@ -25,6 +25,7 @@ var (
 	bucketScheduled    = []byte("scheduled")
 	bucketScheduledDue = []byte("scheduled_due")
 	bucketDead         = []byte("dead_letters")
+	bucketCallbacks    = []byte("callbacks")
 )
 
 // bucketInfo describes a bucket.
@@ -51,6 +52,7 @@ var buckets = []bucketInfo{
 	{name: bucketQueue, sealed: true},
 	{name: bucketScheduled, sealed: true}, {name: bucketScheduledDue},
 	{name: bucketDead, sealed: true},
+	{name: bucketCallbacks, sealed: true, added: true},
 }
 
 // fillPercent is how full pages are left when they split. Most keys arrive in order, so pages need little room.

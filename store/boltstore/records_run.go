@@ -171,7 +171,8 @@ func (t *tx) deleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
 		return err
 	}
 	for i := range heads {
-		if err := t.dropRequest(&heads[i]); err != nil {
+		k := key(string(ws), string(heads[i].ID))
+		if err := errors.Join(t.dropRequest(&heads[i]), t.drop(bucketCallbacks, k)); err != nil {
 			return err
 		}
 	}

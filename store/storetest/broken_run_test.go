@@ -45,6 +45,33 @@ func (t leavesEffects) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) e
 	return err
 }
 
+type leavesCallbacks struct{ approvals.Tx }
+
+func (t leavesCallbacks) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
+	requests, err := t.RequestsOfRun(ws, id)
+	var kept []*approvals.Callback
+	for _, r := range requests {
+		if k, err := t.Callback(ws, r.ID); err == nil {
+			kept = append(kept, k)
+		}
+	}
+	err = errors.Join(err, t.Tx.DeleteRun(ws, id))
+	for _, k := range kept {
+		err = errors.Join(err, t.PutCallback(k))
+	}
+	return err
+}
+
+type keepsTokens struct{ approvals.Tx }
+
+func (t keepsTokens) PutCallback(k *approvals.Callback) error {
+	c := *k
+	if old, err := t.Callback(k.Workspace, k.Request); err == nil {
+		c.Token = old.Token
+	}
+	return t.Tx.PutCallback(&c)
+}
+
 type deletesMemory struct{ approvals.Tx }
 
 func (t deletesMemory) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {

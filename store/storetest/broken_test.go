@@ -102,6 +102,8 @@ func brokenRecords() []control {
 		broken[leasesLinger]("LapsedLeases"),
 		broken[endsByName]("EndedRuns"),
 		broken[leavesEffects]("DeleteRun"),
+		broken[leavesCallbacks]("CallbackOfDeletedRun"),
+		broken[keepsTokens]("Callback"),
 		broken[deletesMemory]("DeleteRun"),
 		broken[runsByPrefix]("DeleteRun", "EffectsOfRun", "RequestsOfRun"),
 		broken[keepsAttempts]("Effects", "EffectsOfRun"),

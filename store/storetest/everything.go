@@ -18,6 +18,7 @@ func everything(tx approvals.Tx) error {
 		tx.PutState(ws, "run_1", agent.Delta{Head: json.RawMessage(`{}`), Count: 1, Items: json.RawMessage(`[1]`)}),
 		tx.PutRequest(request("req_1", approvals.RequestPending)),
 		tx.PutEffect(effect("eff_1")),
+		tx.PutCallback(callback("req_1", 1)),
 		tx.AppendAudit(entry(1), unsealed("aud_2")),
 		tx.PutNotification(notification("ntf_1")),
 		tx.PutNotification(copyFor("dm:U2", "ntf_1")),
@@ -71,6 +72,7 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 		{"effect", func() (bool, error) {
 			return one(tx.Effect(w, "run_1", "eff_1"))
 		}},
+		{"callback", func() (bool, error) { return one(tx.Callback(w, "req_1")) }},
 		{"effect of run", func() (bool, error) { return some(tx.EffectsOfRun(w, "run_1")) }},
 		{"audit head", func() (bool, error) { return one(tx.AuditHead(w)) }},
 		{"audit entry", func() (bool, error) { return some(tx.AuditEntries(w, 0, 10)) }},
@@ -158,6 +160,7 @@ func writes(tx approvals.Tx) []write {
 		{"PutRequest", func() error { return tx.PutRequest(request("req_1", approvals.RequestPending)) }},
 		{"PutRequestHead", func() error { return tx.PutRequestHead(head("req_1", approvals.RequestPending)) }},
 		{"PutEffect", func() error { return tx.PutEffect(effect("eff_1")) }},
+		{"PutCallback", func() error { return tx.PutCallback(callback("req_1", 1)) }},
 		{"AppendAudit", func() error { return tx.AppendAudit(entry(1)) }},
 		{"AppendAudit, not sealed", func() error { return tx.AppendAudit(unsealed("aud_1")) }},
 		{"SealAudit", func() error { return tx.SealAudit(sealed("aud_1", 1)) }},

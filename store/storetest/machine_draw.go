@@ -112,6 +112,10 @@ func (d drawn) records() []operation {
 			e := &approvals.EffectRecord{Workspace: d.ws, Run: "1", ID: d.id, Attempt: d.n, Intent: d.at}
 			return done(tx.PutEffect(e))
 		},
+		func(tx approvals.Tx) (string, error) {
+			k := &approvals.Callback{Workspace: d.ws, Request: approvals.RequestID(d.id), Issued: d.at}
+			return done(tx.PutCallback(k))
+		},
 		func(tx approvals.Tx) (string, error) { return done(tx.PutNotification(d.notification())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job(d.id))) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job("1"), d.job(d.id), d.job("1"))) },

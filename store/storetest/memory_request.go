@@ -130,3 +130,14 @@ func (t *memoryTx) PutEffect(e *approvals.EffectRecord) error {
 func (t *memoryTx) EffectsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.EffectRecord, error) {
 	return list(t, key("effect", ws, string(run)), math.MaxInt, anything[approvals.EffectRecord])
 }
+
+func (t *memoryTx) Callback(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Callback, error) {
+	return get[approvals.Callback](t, key("callback", ws, string(id)))
+}
+
+func (t *memoryTx) PutCallback(k *approvals.Callback) error {
+	if err := identified(k.Workspace, string(k.Request)); err != nil {
+		return err
+	}
+	return t.put(key("callback", k.Workspace, string(k.Request)), k)
+}

@@ -76,6 +76,7 @@ func (t *memoryTx) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error
 		for r := range matching(t, key("request", ws), func(r *approvals.RequestHead) bool { return r.Run == id }) {
 			t.remove(key("request", ws, string(r.ID)))
 			t.remove(key("content", ws, string(r.ID)))
+			t.remove(key("callback", ws, string(r.ID)))
 		}
 		t.removeAll(key("effect", ws, string(id)))
 		t.remove(key("state", ws, string(id)))

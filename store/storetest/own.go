@@ -66,6 +66,7 @@ func (s *suite) ownRequests() []ownership {
 	q := freshRequest()
 	w, run, id := q.Workspace, q.Run, q.ID
 	head := func() *approvals.RequestHead { return &freshRequest().RequestHead }
+	token := changed(10, func(k *approvals.Callback) { k.Workspace, k.Request = w, "req_1" })
 	effect := changed(2, func(e *approvals.EffectRecord) { e.Workspace, e.Run = w, run })
 	return []ownership{
 		owns(s, freshRequest,
@@ -84,6 +85,9 @@ func (s *suite) ownRequests() []ownership {
 			func(tx approvals.Tx, e *approvals.EffectRecord) error { return tx.PutEffect(e) },
 			func(tx approvals.Tx) ([]*approvals.EffectRecord, error) { return only(tx.Effect(w, run, effect().ID)) },
 			func(tx approvals.Tx) ([]*approvals.EffectRecord, error) { return tx.EffectsOfRun(w, run) }),
+		owns(s, token,
+			func(tx approvals.Tx, k *approvals.Callback) error { return tx.PutCallback(k) },
+			func(tx approvals.Tx) ([]*approvals.Callback, error) { return only(tx.Callback(w, "req_1")) }),
 	}
 }
 

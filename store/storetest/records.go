@@ -219,6 +219,7 @@ func testIncompleteKeys(s *suite) {
 			return tx.PutEffect(&approvals.EffectRecord{Workspace: ws, ID: "eff_1"})
 		},
 		"effect without id": func(tx approvals.Tx) error { return tx.PutEffect(effect("")) },
+		"callback":          func(tx approvals.Tx) error { return tx.PutCallback(callback("", 1)) },
 		"audit entry":       func(tx approvals.Tx) error { return tx.AppendAudit(&approvals.AuditEntry{Seq: 1}) },
 		"unsealed entry":    func(tx approvals.Tx) error { return tx.AppendAudit(unsealed("")) },
 		"notification":      func(tx approvals.Tx) error { return tx.PutNotification(notification("")) },

@@ -15,7 +15,7 @@ import (
 )
 
 type decideCommand struct {
-	ID                 string
+	IDs                []approvals.RequestID
 	given              [len(answers)]bool
 	Always, JSON       bool
 	Reason, As, Digest string
@@ -44,18 +44,22 @@ var answers = [...]struct {
 // command is the command line's view of it.
 func (c *decideCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "decide ID",
-		Short: "Answer a request in the name of a Slack user",
+		Use:   "decide ID…",
+		Short: "Answer a request, or several, in the name of a Slack user",
 		Long: `Answer the request ID in the name of a Slack user.
 
 The answer counts exactly as a click of that person would: they must be allowed to decide, and the trail says it
 came from the command line. Who may use the command is who may read the store's file.
 
+Several IDs are approved or rejected one after the other, each as if it stood alone; a request that
+has to be looked at by itself is left out. The command says what became of each, and fails when one was not decided.
+
 While the bot runs it records the answer; otherwise the command opens the store itself, and needs the bot's
 environment to ask Slack who the person is.`,
 		Example: `  countersign approvals decide req_06f1k8… --reject --reason "wrong account" --as U0123456789
+  countersign approvals decide req_06f1k8… req_06f1ka… --approve --as U0123456789
   countersign approvals decide req_06f1k9… --provide-result --reason "deployed as build 4711" --as U0123456789`,
-		Args: one("a request's id", &c.ID),
+		Args: c.setIDs,
 		RunE: l.run(c.Run),
 	}
 	f := cmd.Flags()
@@ -97,7 +101,10 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	defer desk.Close()
-	r, err := desk.Request(ctx, approvals.RequestID(c.ID))
+	if len(c.IDs) > 1 {
+		return c.decideAll(ctx, p, desk, verdict)
+	}
+	r, err := desk.Request(ctx, c.IDs[0])
 	if err != nil {
 		return err
 	}
@@ -136,6 +143,8 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 		return "", misused("in whose name? --as takes the id of a Slack user, such as U0123456789")
 	case told && strings.TrimSpace(c.Reason) == "":
 		return "", misused("%s needs --reason: the model reads it", flags[0])
+	case len(c.IDs) > 1:
+		return v, c.several(v)
 	case c.Always && v == approvals.Approve:
 		return approvals.AlwaysApprove, nil
 	case c.Always && v == approvals.Reject:

@@ -79,6 +79,9 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 		line("note", r.Note)
 	}
 	line("asks", questionWords(r.Kind))
+	if sending := r.Sending(); sending != "" {
+		line("sent", sending)
+	}
 	line("tool", r.Tool.Name+" ("+string(r.Tool.Kind)+")")
 	if r.Tool.Description != "" {
 		line("description", r.Tool.Description)
@@ -163,6 +166,9 @@ func decisionLine(d approvals.Decision) string {
 	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, d.By.Local(), d.Via, d.At.UTC().Format(time.RFC3339))
 	if d.Standing != nil {
 		s += ", following from the standing answer to " + string(d.Standing.Request)
+	}
+	if d.Issuer != "" {
+		s += ", with a token made for " + d.Issuer.Local()
 	}
 	if d.Void != "" {
 		s += ", counts no longer (" + d.Void + ")"

@@ -59,6 +59,7 @@ type report struct {
 	Slack      string              `json:"slack"`
 	catalog    *catalog.Catalog    // what the words come from
 	missing    []string            // what is not set, and not needed offline
+	byHand     []string            // tools whose calls are sent elsewhere, and whose results cannot come from there
 	channels   [][2]string         // channel and agent
 }
 
@@ -103,6 +104,9 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 	}
 	if err := rep.describe(ctx, made); err != nil {
 		return nil, err
+	}
+	if cfg.CallbackURL() == "" {
+		rep.byHand = made.Triggered()
 	}
 	if c.MCP {
 		_, _ = lineage.Set() // on what servers leave behind; where it cannot be, the bot says so at its start
@@ -166,6 +170,10 @@ func (rep *report) print(w io.Writer) error {
 		fmt.Fprintf(w, "must agree  %s%s\n", visible.Line(rep.Policy), otherwise)
 	}
 	fmt.Fprintf(w, "Slack       %s\n", visible.Line(rep.Slack))
+	if len(rep.byHand) > 0 {
+		fmt.Fprintf(w, "by hand     %s: people provide the results, because COUNTERSIGN_PUBLIC_URL is not set\n",
+			visible.Line(strings.Join(rep.byHand, ", ")))
+	}
 	if len(rep.missing) > 0 {
 		fmt.Fprintf(w, "not set     %s: the bot needs them to run\n", strings.Join(rep.missing, ", "))
 	}

@@ -64,5 +64,7 @@ func (p *Program) rules(cfg *app.Config) (approvals.ServiceConfig, error) {
 		err = app.Misconfigured(fmt.Errorf("the bot does not run, so this command must ask Slack itself: %w", err))
 		return approvals.ServiceConfig{}, err
 	}
-	return approvals.ServiceConfig{Policy: c, Directory: directory, Agents: c, Limits: c.Limits(), Logger: log}, nil
+	return approvals.ServiceConfig{
+		Policy: c, Directory: directory, Agents: c, Limits: c.Limits(), Logger: log, PublicURL: cfg.CallbackURL(),
+	}, nil
 }

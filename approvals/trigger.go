@@ -1,0 +1,181 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Trigger sends the calls of an external tool to the system that carries them out.
+type Trigger interface {
+	// Target names the system for people: scheme and host.
+	Target() string
+	// Idempotent reports whether a call may be sent again under the same key.
+	Idempotent() bool
+	// Send sends the body with the key, and says what is known of it. It returns when ctx ends at the latest.
+	Send(ctx context.Context, key string, body []byte) TriggerAnswer
+}
+
+// TriggerAnswer is what is known of a call that was to be sent.
+type TriggerAnswer struct {
+	Taken bool // the system says that it has it
+	// Again says that sending it once more is safe, and may help; After is how long to wait before, at least.
+	Again bool
+	After time.Duration
+	// Unknown says that it was sent, as far as can be told, and not answered.
+	Unknown bool
+	Text    string // the same for people, without secrets
+}
+
+// Triggers knows the triggers of the configured tools.
+type Triggers interface {
+	// Trigger returns the trigger of an agent's tool; nil when its calls are sent nowhere.
+	Trigger(agentName, tool string) Trigger
+}
+
+// TriggerStatus is how far a call has come on its way to the system that carries it out.
+type TriggerStatus string
+
+// The statuses of triggers.
+const (
+	TriggerPlanned  TriggerStatus = "planned"  // it is to be sent
+	TriggerSending  TriggerStatus = "sending"  // sending was begun
+	TriggerSent     TriggerStatus = "sent"     // the system has it
+	TriggerFailed   TriggerStatus = "failed"   // the system did not take it, or could not be reached
+	TriggerUnknown  TriggerStatus = "unknown"  // it was sent, or may have been, and there was no answer
+	TriggerWithheld TriggerStatus = "withheld" // it was not sent: what had allowed it did not hold any more
+)
+
+// over reports whether nothing is sent any more.
+func (s TriggerStatus) over() bool { return s != TriggerPlanned && s != TriggerSending }
+
+// TriggerState is what a request for an external result knows of its call's way.
+type TriggerState struct {
+	Status TriggerStatus `json:"status"`
+	Target string        `json:"target"`
+	// Effect is agent.ToolCall.EffectID, the key under which the call is sent; Call is the provider's id of the call.
+	Effect  string    `json:"effect"`
+	Call    string    `json:"call"`
+	Attempt int       `json:"attempt,omitempty"` // grows with every sending that is begun
+	Nonce   string    `json:"nonce,omitempty"`   // of the newest sending
+	Begun   time.Time `json:"begun,omitzero"`    // when that was begun
+	At      time.Time `json:"at,omitzero"`       // since when the status is so
+	// Text says what the system answered, or why nothing was sent.
+	Text string `json:"text,omitempty"`
+	// Earlier is the request about the same call under which it was sent before this one was asked.
+	Earlier RequestID `json:"earlier,omitempty"`
+}
+
+// triggerBody is what the system receives.
+type triggerBody struct {
+	Effect    string           `json:"effect_id"`
+	Request   RequestID        `json:"request"`
+	Tool      string           `json:"tool"`
+	Arguments json.RawMessage  `json:"arguments"`
+	Callback  *CallbackAddress `json:"callback,omitempty"`
+}
+
+const (
+	// triggerTries is how often sending a call is begun.
+	triggerTries = 8
+	// triggerLease is how long a sending that was begun may take, where other processes cannot tell that it has died.
+	triggerLease = 5 * time.Minute
+	// triggerRest is the pause after the first sending that failed; it doubles with each.
+	triggerRest = 2 * time.Second
+)
+
+// planTrigger records in the new request r that its call is to be sent, or that it was sent under an earlier request.
+func (x *execution) planTrigger(c *txn, r *Request, earlier []*RequestHead) {
+	if r.Trigger == nil {
+		return
+	}
+	own := *r.Trigger
+	r.Trigger, own.At = &own, c.now
+	for _, o := range earlier {
+		if o.Interruption == r.Interruption && o.Trigger != nil && o.Trigger.Attempt > 0 {
+			before := *o.Trigger
+			r.Trigger, before.Earlier = &before, o.ID
+			if !before.Status.over() {
+				before.Status = TriggerUnknown
+			}
+			return
+		}
+	}
+	c.plan(triggerJob(&r.RequestHead, c.now))
+}
+
+func triggerJob(r *RequestHead, due time.Time) Job {
+	return Job{Workspace: r.Workspace, Kind: JobTrigger, ID: string(r.ID), Due: due, Group: r.Place.Channel}
+}
+
+// triggered moves the trigger of r to a status, and shows and records it.
+func (c *txn) triggered(r *RequestHead, to TriggerStatus, text string) error {
+	own := *r.Trigger
+	own.Status, own.At, own.Text = to, c.now, text
+	r.Trigger = &own
+	c.touched(r)
+	data := auditData{
+		Effect: own.Effect, Tool: r.Tool.Name, Digest: r.Digest, Attempt: own.Attempt, Kind: string(to),
+	}
+	err := c.audit(entry{Action: AuditTrigger, Actor: system, Run: r.Run, Request: r.ID, Data: data})
+	if err != nil || to == TriggerSending {
+		return err
+	}
+	c.show(r)
+	return nil
+}
+
+// ended says of a call whose run has ended before there was a result what people have to know.
+func (t *TriggerState) ended() string {
+	switch t.Status {
+	case TriggerPlanned, TriggerWithheld:
+		return fmt.Sprintf("the call was not sent to %s, and will not be.", t.Target)
+	case TriggerFailed:
+		return fmt.Sprintf("%s had not taken the call (%s); nobody has reported a result.", t.Target, t.Text)
+	case TriggerSent:
+		return fmt.Sprintf("%s has the call and may go on with it; nobody here stops it. Its result is not awaited "+
+			"any more; should it come, it is told here.", t.Target)
+	}
+	return fmt.Sprintf("it is unknown whether %s has the call and carries it out.", t.Target)
+}
+
+// Sending says in words how far the call of an external tool has come on its way to the system that carries it out;
+// empty where it is sent nowhere.
+func (r *RequestHead) Sending() string {
+	t := r.Trigger
+	if t == nil {
+		return ""
+	}
+	text := t.sentence(r.Status == RequestPending)
+	if t.Earlier != "" {
+		text += fmt.Sprintf(" That was for %s, before it was asked again; results for that are not taken.", t.Earlier)
+	}
+	return text
+}
+
+func (t *TriggerState) sentence(waits bool) string {
+	switch t.Status {
+	case TriggerPlanned:
+		if !waits {
+			return fmt.Sprintf("The call was not sent to %s.", t.Target)
+		}
+		if t.Text != "" {
+			return fmt.Sprintf("The call has not reached %s yet: %s. It is tried again.", t.Target, t.Text)
+		}
+		return fmt.Sprintf("The call is to be sent to %s.", t.Target)
+	case TriggerSending:
+		return fmt.Sprintf("The call is being sent to %s.", t.Target)
+	case TriggerSent:
+		return fmt.Sprintf("The call was sent to %s, which has taken it.", t.Target)
+	case TriggerFailed:
+		return fmt.Sprintf("The call was not taken by %s: %s.", t.Target, t.Text)
+	case TriggerUnknown:
+		text := fmt.Sprintf("It is unknown whether %s has taken the call", t.Target)
+		if t.Text != "" {
+			text += ": " + t.Text
+		}
+		return text + ". It is not sent again."
+	}
+	return fmt.Sprintf("The call was not sent to %s: %s.", t.Target, t.Text)
+}
