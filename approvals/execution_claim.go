@@ -29,6 +29,9 @@ type execution struct {
 	asked    []*Request      // questions to create
 	history  int             // items of earlier runs at the start of the conversation
 	journal  *journal
+
+	covered map[string]GrantID // the grants that calls were approved under, by interruption; not changed while calls run
+	turn    int                // of those calls
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
@@ -67,7 +70,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		requests, err := c.asking(r)
 		x = &execution{
 			Worker: w, run: r, held: began, failed: job.Attempts,
-			requests: requests, history: r.HistoryItems,
+			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
 		}
 		return err
 	})

@@ -47,7 +47,8 @@ func (q Requirement) name() string {
 // equal reports whether both ask for the same, whatever they are called.
 func (q Requirement) equal(o Requirement) bool {
 	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
-		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always)
+		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always) &&
+		q.MaxTTL == o.MaxTTL
 }
 
 func (s Seat) equal(o Seat) bool { return s.Approvers.equal(o.Approvers) && s.From.Equal(o.From) }

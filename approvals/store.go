@@ -68,6 +68,7 @@ type Tx interface {
 	StateTx
 	RequestTx
 	EffectTx
+	GrantTx
 	AuditTx
 	OutboxTx
 	SessionTx
