@@ -43,8 +43,10 @@ func (s *Service) Grants(ctx context.Context, ws WorkspaceID, after GrantID, lim
 	}
 	for _, g := range all {
 		v := GrantView{Grant: *g, State: g.State(now)}
-		if why := s.inert(ctx, g, now); v.State == GrantActive && why != "" {
-			v.State, v.Why = GrantInert, why
+		if v.State == GrantActive {
+			if v.Why = s.inert(ctx, g, now); v.Why != "" {
+				v.State = GrantInert
+			}
 		}
 		page = append(page, v)
 	}

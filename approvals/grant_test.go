@@ -249,6 +249,26 @@ func TestGrantUses(t *testing.T) {
 	b.count(approvals.AuditGrantUsed)
 }
 
+// TestGrantUsesWaiting has more calls wait than the grant has uses: those it does not reach wait on.
+func TestGrantUsesWaiting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(generous())
+	b.start()
+	b.pays(`{"amount":1}`, `{"amount":2}`, `{"amount":3}`, `{"amount":4}`)
+	run := b.submit()
+	b.until("four questions", func() bool { return len(b.pending(run)) == 4 })
+	first := b.pending(run)[0]
+	b.check(b.grant(first, bob, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread, Uses: 2}))
+	if n := len(b.pending(run)); n != 1 {
+		t.Errorf("%d calls wait on, want 1", n)
+	}
+	if g := b.grants()[0]; g.Used != 2 || g.State != approvals.GrantUsedUp {
+		t.Errorf("the grant is %s, used %d times", g.State, g.Used)
+	}
+	b.trail()
+}
+
 // TestGrantUsesAtOnce has more runs at once than the grant has uses.
 func TestGrantUsesAtOnce(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,8 @@ func (l *commandLine) commands() *cobra.Command {
 			(&listCommand{}).command(l), (&showCommand{}).command(l), (&decideCommand{}).command(l)),
 		family("audit", "Verify and export the audit trail", "  countersign audit verify",
 			(&verifyCommand{}).command(l), (&exportCommand{}).command(l)),
+		family("grants", "List and revoke answers for later calls", "  countersign grants list",
+			(&grantsListCommand{}).command(l), (&grantsRevokeCommand{}).command(l)),
 		family("outbox", "List what could not be delivered, and try again", "  countersign outbox list",
 			(&outboxListCommand{}).command(l), (&replayCommand{}).command(l)),
 		(&backupCommand{}).command(l),
