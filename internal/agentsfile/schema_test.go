@@ -158,7 +158,10 @@ func TestSchemaAgrees(t *testing.T) {
 		{"chosen by number", agentWith("    tool_choice: 3\n"), false},
 		{"chosen with spaces", agentWith("    tool_choice: a tool\n"), false},
 		{"stop in words", agentWith("    stop_on_first_tool: perhaps\n"), false},
-		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), false},
+		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), true},
+		{"unknown scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [world]}\n"), false},
+		{"how long", policyWith("  approvers: {users: [U1]}\n  always: {max_ttl: 7d}\n"), true},
+		{"how long, in numbers", policyWith("  approvers: {users: [U1]}\n  always: {max_ttl: 7}\n"), false},
 		{"version 2", "version: 2\nagents: {a: {instructions: x, model: y}}\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
