@@ -81,7 +81,8 @@ environment to ask Slack who the person is.`,
 	f.DurationVar(&c.TTL, "ttl", 0, "with an --always flag: how `LONG` it holds, such as 2h; as long as the policy lets it")
 	f.IntVar(&c.Uses, "uses", 0, "with --always-approve: how `MANY` more calls it is for; any number")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
-	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits that its card shows", c.setDigest)
+	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits on its card",
+		c.setDigest)
 	f.BoolVar(&c.JSON, "json", false, "print the request as it stands afterwards as JSON")
 	return cmd
 }
@@ -93,7 +94,8 @@ const shownDigits = 16
 func (c *decideCommand) setDigest(value string) error {
 	c.Digest = strings.ToLower(value)
 	if len(value) < shownDigits || strings.Trim(c.Digest, "0123456789abcdef") != "" {
-		return fmt.Errorf("give at least the %d hexadecimal digits that the card shows, or leave the flag out", shownDigits)
+		return fmt.Errorf("give at least the %d hexadecimal digits that the card shows, or leave the flag out",
+			shownDigits)
 	}
 	return nil
 }
