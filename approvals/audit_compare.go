@@ -11,8 +11,8 @@ import (
 	"countersign/agent"
 )
 
-// trail is what an audit trail says of requests, effects and grants: the sums by which records are held against it. The order
-// of entries does not count in it: those of transactions that overlapped may be linked in either order.
+// trail is what an audit trail says of requests, effects and grants: the sums by which records are held against it. The
+// order of entries does not count in it: those of transactions that overlapped may be linked in either order.
 type trail struct {
 	requests map[RequestID]requestTrail
 	effects  map[effectKey]effectTrail

@@ -124,8 +124,8 @@ func (r *RequestHead) Granted() bool {
 	return ok
 }
 
-// Lasting reports whether the answer that settled the request holds for later calls of the tool in the run too, whatever they are: all
-// whose answers count said so.
+// Lasting reports whether the answer that settled the request holds for all later calls of the tool in the run too: all
+// whose answers count said so, and nothing else.
 func (r *RequestHead) Lasting() bool {
 	d := r.Settler()
 	return d != nil && d.standing() && r.standing()

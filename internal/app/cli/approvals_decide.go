@@ -78,7 +78,8 @@ environment to ask Slack who the person is.`,
 		"with an --always flag: `ARGUMENTS` that keep the value of this call, such as to,currency or /account/id")
 	f.StringSliceVar(&c.AtMost, "at-most", nil,
 		"with an --always flag: numeric `ARGUMENTS` that are not greater than in this call")
-	f.DurationVar(&c.TTL, "ttl", 0, "with an --always flag: how `LONG` it holds, such as 2h; as long as the policy lets it")
+	f.DurationVar(&c.TTL, "ttl", 0,
+		"with an --always flag: how `LONG` it holds, such as 2h; as long as the policy lets it")
 	f.IntVar(&c.Uses, "uses", 0, "with --always-approve: how `MANY` more calls it is for; any number")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
 	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits on its card",

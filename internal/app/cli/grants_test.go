@@ -86,7 +86,8 @@ func TestGrantsRevoke(t *testing.T) {
 		t.Errorf("revoked what is not there: %v", err)
 	}
 	p, out, _ = capture()
-	if err := (&grantsListCommand{}).list(t.Context(), &p, desk); err != nil || !strings.Contains(out.String(), "No grant") {
+	err = (&grantsListCommand{}).list(t.Context(), &p, desk)
+	if err != nil || !strings.Contains(out.String(), "No grant") {
 		t.Errorf("%v, listed %q", err, out)
 	}
 }
@@ -106,7 +107,8 @@ func TestDecideTerms(t *testing.T) {
 	if terms, err := (&decideCommand{}).terms(approvals.AlwaysApprove); terms != nil || err != nil {
 		t.Errorf("without flags: %+v, %v", terms, err)
 	}
-	if terms, err := (&decideCommand{Uses: 3}).terms(approvals.AlwaysApprove); err != nil || terms.Scope != approvals.ScopeRun {
+	terms, err = (&decideCommand{Uses: 3}).terms(approvals.AlwaysApprove)
+	if err != nil || terms.Scope != approvals.ScopeRun {
 		t.Errorf("without a scope: %+v, %v", terms, err)
 	}
 	for _, bad := range []decideCommand{{TTL: -1}, {Uses: -1}} {
