@@ -30,8 +30,10 @@ type execution struct {
 	history  int             // items of earlier runs at the start of the conversation
 	journal  *journal
 
-	covered map[string]GrantID // the grants that calls were approved under, by interruption; not changed while calls run
-	turn    int                // of those calls
+	// covered are the grants that calls of the turn were approved under, by interruption. It is not changed while calls
+	// run.
+	covered map[string]GrantID
+	turn    int
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody

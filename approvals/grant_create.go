@@ -124,7 +124,7 @@ func (c *txn) coverWaiting(r *RequestHead, g *Grant, f *facts) error {
 
 // Terms says in words what the grant is for. It holds values that a model wrote, as data.
 func (g *Grant) Terms() string {
-	parts := []string{g.Tool + " by " + g.Agent, g.Scope.where()}
+	parts := []string{g.Tool + " by " + g.Agent, "scope " + string(g.Scope)}
 	if len(g.Condition) > 0 {
 		var all []string
 		for i := range g.Condition {

@@ -56,7 +56,7 @@ func TestGrantEnds(t *testing.T) {
 		"the policy allows the scope no more": {
 			change: func(b *bench, _ approvals.GrantID) { b.policy.always(lenient()) },
 			undo:   func(b *bench) { b.policy.always(generous()) },
-			state:  approvals.GrantInert, why: "allows no grants in this channel now",
+			state:  approvals.GrantInert, why: "allows no grants of scope channel now",
 		},
 		"the policy lets grants last less": {
 			change: func(b *bench, _ approvals.GrantID) {
@@ -255,7 +255,8 @@ func TestGrantQuorum(t *testing.T) {
 				t.Error("one person alone has made a grant")
 			}
 			d := approvals.Decision{
-				Workspace: ws, Request: r.ID, By: cara, Verdict: approvals.AlwaysApprove, Digest: r.Digest, Grant: tt.cara,
+				Workspace: ws, Request: r.ID, By: cara, Verdict: approvals.AlwaysApprove, Digest: r.Digest,
+				Grant: tt.cara,
 			}
 			if tt.once {
 				d.Verdict = approvals.Approve

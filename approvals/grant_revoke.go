@@ -44,7 +44,11 @@ func (s *Service) RevokeGrant(ctx context.Context, v Revocation) (*Grant, error)
 	if err != nil {
 		return nil, fmt.Errorf("revoke: %w", err)
 	}
-	return revoke(ctx, s.store, v, s.mayRevoke(ctx, g, v.By, arrived))
+	refused := s.mayRevoke(ctx, g, v.By, arrived)
+	if refused != nil && !errors.Is(refused, ErrUnauthorized) {
+		return nil, fmt.Errorf("revoke grant %s: %w", v.Grant, refused)
+	}
+	return revoke(ctx, s.store, v, refused)
 }
 
 // mayRevoke returns nil, ErrUnauthorized or ErrUnavailable.
@@ -89,7 +93,7 @@ func revoke(ctx context.Context, st Store, v Revocation, refused error) (g *Gran
 	var answer error
 	err = update(ctx, st, v.Workspace, func(c *txn) (err error) {
 		answer = refused
-		if g, err = c.Grant(v.Workspace, v.Grant); err != nil || errors.Is(refused, ErrUnavailable) {
+		if g, err = c.Grant(v.Workspace, v.Grant); err != nil {
 			return err
 		}
 		if refused != nil {

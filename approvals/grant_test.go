@@ -402,6 +402,33 @@ func TestGrantRefused(t *testing.T) {
 	}
 }
 
+// TestGrantLimit fills a tool's grants up.
+func TestGrantLimit(t *testing.T) {
+	t.Parallel()
+	b, r := granting(t)
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) (err error) {
+		for i := range 100 {
+			err = errors.Join(err, tx.PutGrant(&approvals.Grant{
+				Workspace: ws, ID: approvals.GrantID(fmt.Sprintf("grant_%03d", i)), Scope: approvals.ScopeRun,
+				Agent: "ops", Tool: "pay", Created: tx.Now(), Expires: tx.Now().Add(time.Hour),
+			}))
+		}
+		return err
+	})
+	b.check(err)
+	terms := approvals.GrantTerms{Scope: approvals.ScopeThread}
+	if err := b.grant(r, bob, approvals.AlwaysApprove, terms); !errors.Is(err, approvals.ErrLimit) {
+		t.Fatalf("have %v, want ErrLimit", err)
+	}
+	if got := b.request(r.ID); len(got.Decisions) > 0 {
+		t.Error("the refused answer is recorded")
+	}
+	_, err = approvals.RevokeGrant(t.Context(), b.store, approvals.Revocation{Workspace: ws, Grant: "grant_050"})
+	b.check(err)
+	b.check(b.grant(r, bob, approvals.AlwaysApprove, terms))
+	b.reaches(r.Run, approvals.RunDone)
+}
+
 // TestGrantSeen says who learns of a grant.
 func TestGrantSeen(t *testing.T) {
 	t.Parallel()
@@ -432,7 +459,9 @@ func TestGrantAudit(t *testing.T) {
 		{"longer", func(g *approvals.Grant) { g.Expires = g.Expires.Add(time.Hour) }},
 		{"more uses", func(g *approvals.Grant) { g.Uses = 99 }},
 		{"by another", func(g *approvals.Grant) { g.Grantors[0] = cara }},
-		{"for less", func(g *approvals.Grant) { g.Condition = []approvals.ArgumentBound{{Pointer: "/x", Absent: true}} }},
+		{"for less", func(g *approvals.Grant) {
+			g.Condition = []approvals.ArgumentBound{{Pointer: "/x", Absent: true}}
+		}},
 		{"ended", func(g *approvals.Grant) { g.Revoked = g.Created }},
 		{"made up", func(g *approvals.Grant) { g.ID = "grant_made_up" }}, // it stays, so it is the last one
 	} {

@@ -125,7 +125,8 @@ func TestGrantCrash(t *testing.T) {
 			asked, paid := len(b.pending(run)), len(b.effects.all())-1
 			g := b.grants()[0]
 			if paid > 1 || g.Used > 1 || paid > g.Used || asked == 0 && paid != 1 {
-				t.Errorf("death at write %d, behind %t: %d payments, %d uses, %d questions", n, behind, paid, g.Used, asked)
+				t.Errorf("death at write %d, behind %t: %d payments, %d uses, %d questions",
+					n, behind, paid, g.Used, asked)
 			}
 			b.trail()
 			b.stop()

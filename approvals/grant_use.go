@@ -102,7 +102,7 @@ func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.T
 	case g.Deny:
 		return nil // a no holds whoever gave it, until it expires or is revoked
 	case !slices.Contains(q.Always, g.Scope):
-		return fmt.Errorf("%w: %s allows no grants %s now", agent.ErrStale, q.name(), g.Scope.where())
+		return fmt.Errorf("%w: %s allows no grants of scope %s now", agent.ErrStale, q.name(), g.Scope)
 	case now.Sub(g.Created) > q.lasts():
 		return fmt.Errorf("%w: %s lets grants last %s at most now", agent.ErrStale, q.name(), q.lasts())
 	}

@@ -170,17 +170,22 @@ func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID,
 	})
 	switch {
 	case err == nil:
-		b.respond(ctx, c, phrase{"Revoked: ", code(string(id)), ". No call begins under it any more; one that has begun " +
-			"goes on."}, nil)
+		b.respond(ctx, c, phrase{
+			"Revoked: ", code(string(id)), ". No call begins under it any more; one that has begun goes on.",
+		}, nil)
 	case errors.Is(err, approvals.ErrConflict):
 		b.respond(ctx, c, phrase{"Grant ", code(string(id)), " was revoked before."}, nil)
 	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
-		b.respond(ctx, c, phrase{"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, " +
-			"and those who could decide such a call."}, nil)
+		b.respond(ctx, c, phrase{
+			"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those who could " +
+				"decide such a call.",
+		}, nil)
 	case errors.Is(err, approvals.ErrInvalid):
 		b.respond(ctx, c, phrase{"Nothing was revoked: the reason is too long or no text."}, nil)
 	default:
 		b.log.Error("a grant could not be revoked", "grant", id, "error", err)
-		b.respond(ctx, c, phrase{"I cannot revoke that right now, and it may still be in force. Please try again."}, nil)
+		b.respond(ctx, c, phrase{
+			"I cannot revoke that right now, and it may still be in force. Please try again.",
+		}, nil)
 	}
 }

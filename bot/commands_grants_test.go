@@ -17,9 +17,10 @@ func given(n int, state approvals.GrantState) approvals.GrantView {
 	at := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 	return approvals.GrantView{
 		Grant: approvals.Grant{
-			Workspace: testWorkspace, ID: approvals.GrantID(fmt.Sprintf("grant_%026d", n)), Scope: approvals.ScopeThread,
-			Place: approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1.1"}, Agent: "ops",
-			Tool: "transfer_funds", Created: at, Expires: at.Add(time.Hour), Grantors: []approvals.UserID{user("U0BEN")},
+			Workspace: testWorkspace, ID: approvals.GrantID(fmt.Sprintf("grant_%026d", n)),
+			Scope: approvals.ScopeThread, Agent: "ops", Tool: "transfer_funds",
+			Place:   approvals.Place{Surface: "slack", Channel: "C0GENERAL", Thread: "1.1"},
+			Created: at, Expires: at.Add(time.Hour), Grantors: []approvals.UserID{user("U0BEN")},
 		},
 		State: state, Mine: true,
 	}
@@ -55,7 +56,8 @@ func TestCommandGrants(t *testing.T) {
 	if strings.Contains(said, "\u202e") || strings.Contains(m.Text, "<!") {
 		t.Errorf("text of the model came through: %s", said)
 	}
-	first, last := strings.Index(said, string(s.service.grants[2].ID)), strings.Index(said, string(s.service.grants[1].ID))
+	first := strings.Index(said, string(s.service.grants[2].ID))
+	last := strings.Index(said, string(s.service.grants[1].ID))
 	if first < 0 || last < first {
 		t.Errorf("what is in force does not stand first: %s", said)
 	}
@@ -91,7 +93,8 @@ func TestCommandRevoke(t *testing.T) {
 		t.Errorf("a failure is told as %q", m.Text)
 	}
 	s.service.fail = nil
-	if m := s.command("U0BEN", "revoke "+string(g.ID)+" too wide"); !strings.Contains(m.Text, "Revoked: "+string(g.ID)) {
+	m := s.command("U0BEN", "revoke "+string(g.ID)+" too wide")
+	if !strings.Contains(m.Text, "Revoked: "+string(g.ID)) {
 		t.Errorf("a revocation is told as %q", m.Text)
 	}
 	want := approvals.Revocation{

@@ -36,7 +36,7 @@ func TestGrants(t *testing.T) {
 		out := w.must("approvals", "decide", w.pending(), "--always-approve", "--scope", "channel", "--same", "to",
 			"--at-most", "amount", "--ttl", "1h", "--uses", "3", "--as", ben)
 		at := strings.Index(out, "grant_")
-		if at < 0 || !strings.Contains(out, "in this channel") {
+		if at < 0 || !strings.Contains(out, "scope channel") {
 			t.Fatalf("decide says %q", out)
 		}
 		return out[at : at+len("grant_")+26]
@@ -69,7 +69,8 @@ func TestGrants(t *testing.T) {
 	w.must("grants", "revoke", second, "--reason", "not needed")
 	bot.stop()
 	w.must("grants", "revoke", third)
-	if _, complaint, code := w.run("grants", "revoke", third); code != 1 || !strings.Contains(complaint, "revoked before") {
+	_, complaint, code := w.run("grants", "revoke", third)
+	if code != 1 || !strings.Contains(complaint, "revoked before") {
 		t.Errorf("revoked again: %d %s", code, complaint)
 	}
 	states := map[string]string{}

@@ -15,8 +15,8 @@ func controls() []control {
 		{"WholeAlone", nil, nil, around(newAlone)},
 		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed",
 			"AuditWorkspaces", "BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns",
-			"Grant", "Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox", "OutboxCopies",
-			"OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail",
+			"Grant", "Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox",
+			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail",
 			"StateTail", "UndeliveredPlaces"},
 			nil, forgetting},
 	}

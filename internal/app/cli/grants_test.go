@@ -82,7 +82,8 @@ func TestGrantsRevoke(t *testing.T) {
 	if !errors.Is(err, approvals.ErrConflict) {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if err := (&grantsRevokeCommand{ID: "grant_9"}).revoke(t.Context(), &p, desk); !errors.Is(err, approvals.ErrNotFound) {
+	err = (&grantsRevokeCommand{ID: "grant_9"}).revoke(t.Context(), &p, desk)
+	if !errors.Is(err, approvals.ErrNotFound) {
 		t.Errorf("revoked what is not there: %v", err)
 	}
 	p, out, _ = capture()
