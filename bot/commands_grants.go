@@ -177,8 +177,8 @@ func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID,
 		b.respond(ctx, c, phrase{"Grant ", code(string(id)), " was revoked before."}, nil)
 	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
 		b.respond(ctx, c, phrase{
-			"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those who could " +
-				"decide such a call.",
+			"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those " +
+				"who could decide such a call.",
 		}, nil)
 	case errors.Is(err, approvals.ErrInvalid):
 		b.respond(ctx, c, phrase{"Nothing was revoked: the reason is too long or no text."}, nil)

@@ -16,8 +16,8 @@ func controls() []control {
 		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed",
 			"AuditWorkspaces", "BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns",
 			"Grant", "Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox",
-			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail",
-			"StateTail", "UndeliveredPlaces"},
+			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead",
+			"Session", "SessionTail", "StateTail", "UndeliveredPlaces"},
 			nil, forgetting},
 	}
 	for _, part := range [][]control{brokenStores(), brokenRecords(), brokenRequests(), brokenTrails(), brokenJobs()} {
