@@ -45,12 +45,14 @@ type Grant struct {
 	Used int `json:"used,omitempty"`
 
 	// Request is what Grantors decided when they gave it, Decisions are their answers, in the same order. Policy is
-	// the policy's name then, Requirement the digest of what it demanded.
-	Request     RequestID    `json:"request"`
-	Decisions   []DecisionID `json:"decisions"`
-	Grantors    []UserID     `json:"grantors"`
-	Policy      string       `json:"policy,omitempty"`
-	Requirement agent.Digest `json:"requirement"`
+	// the policy's name then, with its hash and version; Requirement is the digest of what was demanded of the request.
+	Request       RequestID    `json:"request"`
+	Decisions     []DecisionID `json:"decisions"`
+	Grantors      []UserID     `json:"grantors"`
+	Policy        string       `json:"policy,omitempty"`
+	PolicyHash    agent.Digest `json:"policy_hash,omitzero"`
+	PolicyVersion string       `json:"policy_version,omitempty"`
+	Requirement   agent.Digest `json:"requirement"`
 
 	// Revoked is when it was revoked; zero: it was not. RevokedBy is empty for an operator at the command line.
 	Revoked       time.Time `json:"revoked,omitzero"`

@@ -41,7 +41,8 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 		Action: AuditGrantCreated, Actor: string(settler.By), Run: r.Run, Request: r.ID,
 		Data: auditData{
 			Grant: g.ID, Terms: digest, Decision: settler.ID, Verdict: settler.Verdict, Via: settler.Via, Tool: g.Tool,
-			Agent: g.Agent, Policy: g.Policy, Requirement: g.Requirement,
+			Agent: g.Agent, Policy: g.Policy, PolicyHash: g.PolicyHash, PolicyVersion: g.PolicyVersion,
+			Requirement: g.Requirement,
 		},
 	})
 	if err != nil {
@@ -77,7 +78,8 @@ func (c *txn) newGrant(r *RequestHead, terms *GrantTerms, f *facts) (*Grant, err
 		Workspace: c.ws, ID: GrantID(c.newID("grant_")), Scope: terms.Scope, Place: r.Place, Run: r.Run,
 		Agent: r.Agent, Tool: r.Tool.Name, Definition: r.Definition, Condition: condition,
 		Deny: r.Status == RequestRejected, Created: c.now, Expires: c.now.Add(lasts), Uses: terms.Uses,
-		Request: r.ID, Policy: current.Policy, Requirement: demanded,
+		Request: r.ID, Policy: current.Policy, PolicyHash: current.Hash, PolicyVersion: current.Version,
+		Requirement: demanded,
 	}
 	for _, d := range r.counted() {
 		g.Decisions, g.Grantors = append(g.Decisions, d.ID), append(g.Grantors, d.By)

@@ -58,6 +58,24 @@ func TestGrantEnds(t *testing.T) {
 			undo:   func(b *bench) { b.policy.always(generous()) },
 			state:  approvals.GrantInert, why: "allows no grants of scope channel now",
 		},
+		"the policy is frozen": {
+			change: func(b *bench, _ approvals.GrantID) {
+				q := generous()
+				q.Freeze = []approvals.Freeze{{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}}
+				b.policy.always(q)
+			},
+			undo:  func(b *bench) { b.policy.always(generous()) },
+			state: approvals.GrantInert, why: "is frozen until",
+		},
+		"the policy is of high risk": {
+			change: func(b *bench, _ approvals.GrantID) {
+				q := generous()
+				q.Risk = approvals.RiskHigh
+				b.policy.always(q)
+			},
+			undo:  func(b *bench) { b.policy.always(generous()) },
+			state: approvals.GrantInert, why: "allows no grants of scope channel now",
+		},
 		"the policy lets grants last less": {
 			change: func(b *bench, _ approvals.GrantID) {
 				q := generous()

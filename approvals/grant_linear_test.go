@@ -126,6 +126,9 @@ func race(t *testing.T, outside bool, uses, runs int, pause time.Duration) []por
 	for i := range runs {
 		all = append(all, b.submitAt(approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("7.%d", i)}))
 		if i == runs/2 {
+			if outside { // nothing keeps them, so it is only a matter of time
+				b.until("more calls than uses", func() bool { return len(b.effects.all()) > 1+uses })
+			}
 			time.Sleep(pause) // only to vary where the revocation falls
 			_, err := b.service.RevokeGrant(t.Context(), approvals.Revocation{
 				Workspace: ws, Grant: g.ID, By: bob, Via: "command",

@@ -128,7 +128,7 @@ func (s *Service) inert(ctx context.Context, g *Grant, now time.Time) string {
 		return "its request cannot be read now"
 	}
 	people := newGatherer(s.directory, s.policy, r.conversation(), noTime)
-	err = people.upholds(ctx, g, r, now)
+	_, err = people.upholds(ctx, g, r, now)
 	switch {
 	case err == nil:
 		return ""

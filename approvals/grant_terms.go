@@ -79,6 +79,10 @@ func (q *Requirement) lasts() time.Duration {
 
 // allows returns ErrInvalid, in words, unless the requirement allows a standing answer on these terms.
 func (q *Requirement) allows(t *GrantTerms) error {
+	if q.Risk == RiskHigh {
+		return fmt.Errorf("%w: %s is of high risk and allows no standing answers; decide this call alone",
+			ErrInvalid, q.name())
+	}
 	if t.plain() {
 		if !slices.Contains(q.Always, ScopeRun) {
 			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())

@@ -113,12 +113,13 @@ func TestGrantCrash(t *testing.T) {
 			run := b.submit()
 			b.mortal.dieAt(n, behind)
 			b.until("the end, a question or a crash", func() bool {
-				return b.mortal.dead.Load() || b.stored(run).Status.Ended()
+				return b.mortal.dead.Load() || b.stored(run).Status.Ended() && b.delivered()
 			})
+			b.mortal.dieAt(0, false)
+			b.stop()
 			died := b.mortal.dead.Load()
-			if died {
-				b.crashed()
-			}
+			b.reopen()
+			b.start()
 			b.until("the end or a question", func() bool {
 				return b.run(run).Status.Ended() || b.run(run).Status == approvals.RunWaiting
 			})

@@ -89,27 +89,36 @@ func coveringIn(tx Tx, r *Request, now time.Time) ([]*Grant, error) {
 // upheld returns nil while the policy allows the grant for the call that r would ask about, and those who gave it could
 // approve that very call. Otherwise the error says why not, in words.
 func (x *execution) upheld(ctx context.Context, g *Grant, r *Request, now time.Time) error {
-	people := newGatherer(x.directory, x.policy, r.conversation(), time.Now())
-	return people.upholds(ctx, g, r, now)
+	_, err := newGatherer(x.directory, x.policy, r.conversation(), time.Now()).upholds(ctx, g, r, now)
+	return err
 }
 
-func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.Time) error {
-	q, err := requirement(ctx, p.policy, r)
-	if err != nil {
-		return err
+// upholds is upheld, and returns what the policy demands now.
+func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.Time) (q Requirement, err error) {
+	if g.Deny {
+		return q, nil // a no holds whoever gave it, until it expires or is revoked
 	}
+	if q, err = p.requirement(ctx, r); err != nil {
+		return q, err
+	}
+	return q, p.stillAllowed(ctx, g, &q, now)
+}
+
+// stillAllowed holds the grant against what the policy demands now of a call that it covers.
+func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *Requirement, now time.Time) error {
 	switch {
-	case g.Deny:
-		return nil // a no holds whoever gave it, until it expires or is revoked
 	case !slices.Contains(q.Always, g.Scope):
 		return fmt.Errorf("%w: %s allows no grants of scope %s now", agent.ErrStale, q.name(), g.Scope)
 	case now.Sub(g.Created) > q.lasts():
 		return fmt.Errorf("%w: %s lets grants last %s at most now", agent.ErrStale, q.name(), q.lasts())
 	}
 	for _, u := range g.Grantors {
-		p.right(ctx, u, &q)
+		p.right(ctx, u, q)
+		if err := p.thawed(q, u, now); err != nil {
+			return fmt.Errorf("%w: %w", agent.ErrStale, err)
+		}
 	}
-	ok, err := complete(q.Seats, g.Grantors, func(s Seat, u UserID) error { return p.maySit(&q, s, u, now) })
+	ok, err := complete(q.Seats, g.Grantors, func(s Seat, u UserID) error { return p.maySit(q, s, u, now) })
 	if err != nil {
 		return err
 	}
@@ -165,9 +174,12 @@ func (p *permit) underGrant(ctx context.Context, id GrantID) error {
 	if err != nil {
 		return &storeError{err}
 	}
-	if err := p.x.upheld(ctx, g, p.question(), now); err != nil {
+	r := p.question()
+	people := newGatherer(p.x.directory, p.x.policy, r.conversation(), time.Now())
+	if p.current, err = people.upholds(ctx, g, r, now); err != nil {
 		p.denied = fmt.Errorf("%w: grant %s: %w", agent.ErrStale, id, err)
 	}
+	p.voters, p.facts = g.Grantors, &people.facts
 	return nil
 }
 
@@ -207,6 +219,11 @@ func (p *permit) useGrant(c *txn, run *Run, rec *EffectRecord) error {
 		return fmt.Errorf("%w: grant %s does not cover this call", agent.ErrStale, g.ID)
 	case p.doubtful(g.Created, c.now):
 		return fmt.Errorf("%w: the age of grant %s cannot be told", agent.ErrStale, g.ID)
+	}
+	for _, u := range p.voters {
+		if err := p.facts.thawed(&p.current, u, c.now); err != nil {
+			return fmt.Errorf("%w: grant %s, given by %s: %w", agent.ErrStale, g.ID, u.Local(), err)
+		}
 	}
 	if err := p.undenied(c); err != nil || counted {
 		return err

@@ -72,6 +72,7 @@ func TestStandingAnswerAsMuchAsItsOwnPolicyLetsIt(t *testing.T) {
 			askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}})
 		},
 		"no standing answers":    func(q *approvals.Requirement) { q.Always = nil },
+		"high risk":              func(q *approvals.Requirement) { q.Risk = approvals.RiskHigh },
 		"one each of two groups": func(q *approvals.Requirement) { q.Seats = oneEach("S1", "S2") },
 	} {
 		t.Run(name, func(t *testing.T) {

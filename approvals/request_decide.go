@@ -251,14 +251,16 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	}
 	d.At = c.now
 	r.Decisions = append(r.Decisions, d)
-	data := auditData{
-		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Policy: f.policies[r.ID].value.Policy,
-		Reason: textDigest(d.Reason),
+	current := f.policies[r.ID].value
+	data, err := auditData{
+		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
+	}.evidence(&current)
+	if err != nil {
+		return err
 	}
 	if d.Standing != nil {
 		data.Standing = d.Standing.Request
 	}
-	var err error
 	if data.Terms, err = d.Grant.digest(); err != nil {
 		return err
 	}

@@ -17,7 +17,9 @@ type Policy struct {
 	ValidFor     time.Duration
 	AlwaysScopes []string
 	// MaxTTL is how long a grant lasts at most.
-	MaxTTL time.Duration
+	MaxTTL   time.Duration
+	HighRisk bool
+	Freeze   []Freeze
 }
 
 // What a policy says where it says nothing: the strict thing.
@@ -51,6 +53,13 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 	}
 	if o.values["always"] != nil {
 		o.decodeAlways(p)
+	}
+	p.Freeze = o.decodeFreeze()
+	if p.HighRisk = o.choice("risk", riskWords) == "high"; p.HighRisk {
+		if len(p.AlwaysScopes) > 0 && o.values["always"] != nil {
+			o.problem(o.values["always"].pos, "`risk: high` allows no standing answers; leave always out")
+		}
+		p.AlwaysScopes = nil
 	}
 	if n.kind != kindMapping {
 		return p
