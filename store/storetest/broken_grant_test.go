@@ -49,3 +49,12 @@ func (t grantsById) OpenGrants(
 	slices.SortFunc(all, func(a, b *approvals.Grant) int { return cmp.Compare(a.ID, b.ID) })
 	return all[:min(len(all), max(limit, 0))], err
 }
+
+func (t readsAll) OpenGrants(
+	ws approvals.WorkspaceID, agent, tool string, at time.Time, limit int,
+) ([]*approvals.Grant, error) {
+	if _, err := t.Tx.Grants(ws, "", math.MaxInt); err != nil {
+		return nil, err
+	}
+	return t.Tx.OpenGrants(ws, agent, tool, at, limit)
+}
