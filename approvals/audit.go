@@ -60,6 +60,12 @@ const (
 	AuditEffectIntent     AuditAction = "effect.intent"
 	AuditEffectDone       AuditAction = "effect.done"
 	AuditEffectUnknown    AuditAction = "effect.unknown" // begun, and nobody knows what came of it
+	AuditGrantCreated     AuditAction = "grant.created"
+	AuditGrantUsed        AuditAction = "grant.used" // by a call that begins, or that waited when it was given
+	AuditGrantRevoked     AuditAction = "grant.revoked"
+	AuditGrantRefused     AuditAction = "grant.revocation_refused"
+	AuditGrantDenied      AuditAction = "grant.denied"        // a call was rejected by it
+	AuditGrantLapsed      AuditAction = "grant.lapsed_at_use" // it had ended when a call was about to begin under it
 	AuditUndeliverable    AuditAction = "notification.undeliverable"
 	AuditReplayed         AuditAction = "notification.replayed"
 )

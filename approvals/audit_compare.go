@@ -11,15 +11,18 @@ import (
 	"countersign/agent"
 )
 
-// trail is what an audit trail says of requests and effects: the sums by which records are held against it. The order
-// of entries does not count in it: those of transactions that overlapped may be linked in either order.
+// trail is what an audit trail says of requests, effects and grants: the sums by which records are held against it. The
+// order of entries does not count in it: those of transactions that overlapped may be linked in either order.
 type trail struct {
 	requests map[RequestID]requestTrail
 	effects  map[effectKey]effectTrail
+	grants   map[GrantID]grantTrail
 }
 
 func newTrail() *trail {
-	return &trail{requests: map[RequestID]requestTrail{}, effects: map[effectKey]effectTrail{}}
+	return &trail{
+		requests: map[RequestID]requestTrail{}, effects: map[effectKey]effectTrail{}, grants: map[GrantID]grantTrail{},
+	}
 }
 
 // requestTrail is what the trail says of a request.
@@ -39,13 +42,17 @@ type decisionSum struct {
 	plain        int // how many have no digest of their reason in the trail
 }
 
-// add counts a decision in.
-func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason agent.Digest) {
+// add counts a decision in. The terms of a grant count where there are any.
+func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason, terms agent.Digest) {
 	b := make([]byte, 0, 256)
 	for _, text := range []string{string(id), string(by), string(v)} {
 		b = appendText(b, text)
 	}
-	combine(&s.made, sha256.Sum256(append(b, reason[:]...)))
+	b = append(b, reason[:]...)
+	if terms != (agent.Digest{}) {
+		b = append(b, terms[:]...)
+	}
+	combine(&s.made, sha256.Sum256(b))
 }
 
 // void counts a decision out.
@@ -68,6 +75,7 @@ type effectKey struct {
 // effectTrail is what the trail says of an effect.
 type effectTrail struct {
 	request  RequestID
+	grant    GrantID
 	digest   agent.Digest
 	attempts int
 	done     bool
@@ -83,7 +91,8 @@ var statusOf = map[AuditAction]RequestStatus{
 // add takes an entry into account.
 func (t *trail) add(e *AuditEntry) error {
 	effect := e.Action == AuditEffectIntent || e.Action == AuditEffectDone
-	if e.Request == "" && !effect {
+	grant := e.Action == AuditGrantCreated || e.Action == AuditGrantUsed || e.Action == AuditGrantRevoked
+	if e.Request == "" && !effect && !grant {
 		return nil
 	}
 	var said auditData
@@ -94,6 +103,9 @@ func (t *trail) add(e *AuditEntry) error {
 	}
 	if effect {
 		t.addEffect(e, &said)
+	}
+	if grant {
+		t.addGrant(e, &said)
 	}
 	if e.Request != "" {
 		t.addRequest(e, &said)
@@ -110,7 +122,7 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditRequestCreated:
 		r.digest, r.demanded = said.Digest, said.Requirement
 	case AuditDecision:
-		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason)
+		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason, said.Terms)
 		r.standing = r.standing || said.Verdict.standing()
 		if e.ID == "" {
 			r.decisions.plain++
@@ -173,7 +185,7 @@ func (t *trail) addEffect(e *AuditEntry, said *auditData) {
 	if said.Attempt > x.attempts {
 		x = effectTrail{attempts: said.Attempt}
 	}
-	x.request, x.digest = e.Request, said.Digest
+	x.request, x.grant, x.digest = e.Request, said.Grant, said.Digest
 	if e.Action == AuditEffectDone {
 		x.done, x.output = true, said.Output
 	}
@@ -216,6 +228,9 @@ func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (n compared,
 			return n, err
 		}
 	}
+	if err := t.compareGrants(tx, ws); err != nil {
+		return n, err
+	}
 	for run := range runs {
 		found, err := t.compareEffects(tx, ws, run)
 		if err != nil {
@@ -239,7 +254,11 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		if i < sum.plain {
 			reason = agent.Digest{}
 		}
-		sum.add(d.ID, d.By, d.Verdict, reason)
+		terms, err := d.Grant.digest()
+		if err != nil {
+			return "", err
+		}
+		sum.add(d.ID, d.By, d.Verdict, reason, terms)
 		if d.Void != "" {
 			sum.void(d.ID)
 		}
@@ -330,6 +349,8 @@ func (t *trail) effectDiffers(e *EffectRecord) (reason string, err error) {
 	switch {
 	case e.Request != said.request:
 		return "another request allowed it than the trail says", nil
+	case e.Grant != said.grant:
+		return "another grant allowed it than the trail says", nil
 	case e.Digest != said.digest:
 		return "it is another call than the trail says", nil
 	case e.Attempt != said.attempts:

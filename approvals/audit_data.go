@@ -21,6 +21,7 @@ type auditData struct {
 	Digest   agent.Digest `json:"digest,omitzero"`
 	Effect   string       `json:"effect,omitempty"`
 	Epoch    int64        `json:"epoch,omitempty"`
+	Grant    GrantID      `json:"grant,omitempty"`
 	Kind     string       `json:"kind,omitempty"`
 	OnExpiry OnExpiry     `json:"on_expiry,omitempty"`
 	Outcome  Outcome      `json:"outcome,omitempty"`
@@ -41,11 +42,13 @@ type auditData struct {
 
 	Review   bool      `json:"review,omitempty"`
 	Standing RequestID `json:"standing,omitempty"` // the request whose standing answer this follows from
-	Tool     string    `json:"tool,omitempty"`
-	Turns    int       `json:"turns,omitempty"`
-	Verdict  Verdict   `json:"verdict,omitempty"`
-	Via      string    `json:"via,omitempty"`
-	Why      string    `json:"why,omitempty"`
+	// Terms is the digest of the terms of a decision, or of a whole grant; see Grant.digest.
+	Terms   agent.Digest `json:"terms,omitzero"`
+	Tool    string       `json:"tool,omitempty"`
+	Turns   int          `json:"turns,omitempty"`
+	Verdict Verdict      `json:"verdict,omitempty"`
+	Via     string       `json:"via,omitempty"`
+	Why     string       `json:"why,omitempty"`
 }
 
 // encode returns the data as an entry holds it, as json.Marshal writes it; nil for no data.
@@ -61,6 +64,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.digest("digest", d.Digest)
 	w.text("effect", d.Effect)
 	w.number("epoch", d.Epoch)
+	w.text("grant", string(d.Grant))
 	w.text("kind", d.Kind)
 	w.text("on_expiry", string(d.OnExpiry))
 	w.text("outcome", string(d.Outcome))
@@ -76,6 +80,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.digest("requirement", d.Requirement)
 	w.flag("review", d.Review)
 	w.text("standing", string(d.Standing))
+	w.digest("terms", d.Terms)
 	w.text("tool", d.Tool)
 	w.number("turns", int64(d.Turns))
 	w.text("verdict", string(d.Verdict))

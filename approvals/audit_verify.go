@@ -49,11 +49,14 @@ type AuditError struct {
 	Request   RequestID
 	Effect    string
 	Reason    string
+	Grant     GrantID
 }
 
 func (e *AuditError) Error() string {
 	where := fmt.Sprintf("entry %d", e.Seq)
 	switch {
+	case e.Grant != "":
+		where = "grant " + string(e.Grant)
 	case e.Effect != "":
 		where = "effect " + e.Effect
 	case e.Request != "":
@@ -64,11 +67,11 @@ func (e *AuditError) Error() string {
 	return fmt.Sprintf("audit of %s: %s: %s", e.Workspace, where, e.Reason)
 }
 
-// VerifyAudit walks the trail of every workspace, recomputes every hash, and compares every request and every effect
-// with what the trail says of it: the call, who decided what, how it was settled, how often it was begun, and the
-// digest of its output. It returns an *AuditError for the first entry that is missing, altered or out of order, for a
-// chain that ends before the head the store knows, for a record that differs, and when no entry has the hash of
-// VerifyOptions.Head. Each workspace is read in one snapshot.
+// VerifyAudit walks the trail of every workspace, recomputes every hash, and compares every request, effect and grant
+// with what the trail says of it: the call, who decided what, how it was settled, how often it was begun, the digest of
+// its output; what a grant is for, how often it was used and whether it was revoked. It returns an *AuditError for the
+// first entry that is missing, altered or out of order, for a chain that ends before the head the store knows, for a
+// record that differs, and when no entry has the hash of VerifyOptions.Head. Each workspace is read in one snapshot.
 //
 // A chain without a key shows accidents and careless edits. Whoever can write the store can write a new chain that
 // holds; against them a head that was kept elsewhere helps.

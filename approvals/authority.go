@@ -33,6 +33,9 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 		}
 		return p, nil
 	}
+	if id, ok := j.x.covered[e.Interruption]; ok && e.Decided && !e.Retry {
+		return p, p.underGrant(ctx, id)
+	}
 	r := j.x.granted(e)
 	if r == nil {
 		p.denied = fmt.Errorf("%w: no request allows it", agent.ErrStale)
@@ -137,7 +140,7 @@ func (p *permit) begin(c *txn, run *Run) (*agent.ToolOutput, int, error) {
 	case !fresh && !rec.Done.IsZero():
 		return rec.Output, rec.Attempt, c.callBecame(run.ID, rec.Interruption, rec.Outcome())
 	}
-	r, err := p.allowing(c)
+	r, err := p.allowing(c, run, rec)
 	if err != nil && !errors.Is(err, agent.ErrStale) {
 		return nil, 0, err
 	}
@@ -195,16 +198,20 @@ func (p *permit) markRunning(c *txn, run *Run, r *RequestHead) error {
 }
 
 // allowing returns the request that allows the effect, nil when none is needed; agent.ErrStale when it no longer does.
-func (p *permit) allowing(c *txn) (*RequestHead, error) {
+// A use of a grant is counted here.
+func (p *permit) allowing(c *txn, run *Run, rec *EffectRecord) (*RequestHead, error) {
 	if p.denied != nil {
 		return nil, p.denied
+	}
+	if p.authority.Grant != "" {
+		return nil, p.useGrant(c, run, rec)
 	}
 	if p.authority.Request == "" {
 		return nil, nil
 	}
 	r, err := c.request(p.authority.Request)
 	if err == nil && p.effect.Always {
-		err = p.overruled(c, r)
+		err = errors.Join(p.overruled(c, r), p.undenied(c))
 	}
 	switch {
 	case err != nil:
@@ -255,13 +262,16 @@ func (p *permit) overruled(c *txn, standing *RequestHead) error {
 	return nil
 }
 
+// doubtful reports whether it cannot be told how long ago the instant was.
+func (p *permit) doubtful(at, now time.Time) bool {
+	clock, ok := p.x.store.(Clock)
+	return at.After(now) || ok && at.Before(clock.UncertainSince())
+}
+
 // lapsed reports whether the approval is older than either requirement lets it become, or its age cannot be told: it
 // was given before the store's clock was found to be wrong, or in what is now the future.
 func (p *permit) lapsed(r *RequestHead, now time.Time) bool {
-	doubtful := r.Settled.After(now)
-	if clock, ok := p.x.store.(Clock); ok && r.Settled.Before(clock.UncertainSince()) {
-		doubtful = true
-	}
+	doubtful := p.doubtful(r.Settled, now)
 	for _, q := range []*Requirement{&r.Requirement, &p.current} {
 		if q.ValidFor > 0 && (doubtful || now.Sub(r.Settled) > q.ValidFor) {
 			return true

@@ -15,7 +15,7 @@ type Verdict string
 const (
 	Approve       Verdict = "approve"
 	Reject        Verdict = "reject"
-	AlwaysApprove Verdict = "always_approve" // and every later call of the tool by the agent in this run
+	AlwaysApprove Verdict = "always_approve" // and later calls of the tool by the agent, as far as Decision.Grant says
 	AlwaysReject  Verdict = "always_reject"
 	Retry         Verdict = "retry"     // run it again
 	MarkDone      Verdict = "mark_done" // it happened; Reason is the output for the model
@@ -53,12 +53,13 @@ type Decision struct {
 	Void string `json:"void,omitempty"`
 
 	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people
-	// provide, Grant makes an approval outlive the run. No policy offers them yet: a decision that sets one is
-	// ErrInvalid.
+	// provide. No policy offers them yet: a decision that sets one is ErrInvalid.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
-	Grant     *GrantTerms     `json:"grant,omitempty"`
+	// Grant are the terms of a standing answer; nil: it is for the rest of the run. With any other verdict it is
+	// ErrInvalid.
+	Grant *GrantTerms `json:"grant,omitempty"`
 
 	// Issuer is set by Service on a result that came by a callback: the person who had its token made. Empty there: the
 	// token went out with the call itself.
@@ -71,16 +72,12 @@ type StandingAnswer struct {
 	Decision DecisionID `json:"decision"`
 }
 
-// GrantTerms are what a person asks of a grant: how far it reaches, for which arguments, for how long and how often.
-type GrantTerms struct {
-	Scope     Scope         `json:"scope"`
-	Condition string        `json:"condition,omitempty"` // CEL over the call's arguments
-	TTL       time.Duration `json:"ttl,omitempty"`       // zero: as long as the policy lets it
-	Uses      int           `json:"uses,omitempty"`      // zero: any number
-}
-
 // standing reports whether the verdict is about later calls too.
 func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysReject }
+
+// standing reports whether the decision is about all later calls of the run too. One on other terms is not: it makes a
+// grant.
+func (d *Decision) standing() bool { return d.Verdict.standing() && d.Grant.plain() }
 
 // alone reports whether one eligible person suffices for the verdict: it runs nothing.
 func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }

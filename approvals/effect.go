@@ -6,9 +6,6 @@ import (
 	"countersign/agent"
 )
 
-// GrantID names a standing permission that outlives its run.
-type GrantID string // grant_…
-
 // Authority is what allowed an effect: a request that people approved, a grant, or a decision made past the policy in
 // an emergency. The zero Authority: the tool's gate let the call through.
 type Authority struct {

@@ -83,7 +83,7 @@ func (x *execution) load(ctx context.Context) error {
 // are refused on the way.
 func (x *execution) advance(ctx context.Context) error {
 	result, err := x.begin(ctx)
-	recorded := make(map[string]bool)
+	before := newTried()
 	for {
 		if result != nil {
 			x.state = result.State
@@ -93,19 +93,24 @@ func (x *execution) advance(ctx context.Context) error {
 			return err
 		}
 		var goesOn bool
-		if goesOn, err = x.pause(ctx, result.Interruptions, recorded); err != nil || !goesOn {
+		if goesOn, err = x.pause(ctx, result.Interruptions, before); err != nil || !goesOn {
 			return err
 		}
 		result, err = x.runner.Resume(ctx, x.config.Agent, x.state, x.options)
 	}
 }
 
-// pause sees to the open calls, and reports whether the run goes on at once: with outputs that are recorded already, or
-// because nobody can be asked.
+// pause sees to the open calls, and reports whether the run goes on at once: with outputs that are recorded already,
+// under grants, or because nobody can be asked.
 func (x *execution) pause(
-	ctx context.Context, open []agent.Interruption, recorded map[string]bool,
+	ctx context.Context, open []agent.Interruption, before *tried,
 ) (goesOn bool, err error) {
-	found, err := x.takeRecorded(ctx, open, recorded)
+	x.turn = x.state.Turn()
+	found, err := x.takeRecorded(ctx, open, before.recorded)
+	if found || err != nil {
+		return found, err
+	}
+	found, err = x.underGrants(ctx, open, before)
 	if found || err != nil {
 		return found, err
 	}

@@ -29,6 +29,11 @@ type execution struct {
 	asked    []*Request      // questions to create
 	history  int             // items of earlier runs at the start of the conversation
 	journal  *journal
+
+	// covered are the grants that calls of the turn were approved under, by interruption. It is not changed while calls
+	// run.
+	covered map[string]GrantID
+	turn    int
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
@@ -67,7 +72,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		requests, err := c.asking(r)
 		x = &execution{
 			Worker: w, run: r, held: began, failed: job.Attempts,
-			requests: requests, history: r.HistoryItems,
+			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
 		}
 		return err
 	})

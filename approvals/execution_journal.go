@@ -141,6 +141,7 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 		return err
 	}
 	if err := j.commitSurely(ctx, begin); err != nil {
+		j.noteLapsed(ctx, &e, err)
 		return nil, err
 	}
 	j.mu.Lock()
@@ -359,7 +360,7 @@ func (j *journal) guard(ctx context.Context, err *error) {
 func (c *txn) effectEntry(e *EffectRecord, action AuditAction) (entry, error) {
 	about := entry{
 		Action: action, Actor: system, Run: e.Run, Request: e.Request,
-		Data: auditData{Effect: e.ID, Tool: e.Tool, Digest: e.Digest, Attempt: e.Attempt},
+		Data: auditData{Effect: e.ID, Tool: e.Tool, Digest: e.Digest, Attempt: e.Attempt, Grant: e.Grant},
 	}
 	if e.Request == "" {
 		return about, nil

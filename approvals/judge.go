@@ -29,7 +29,7 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if err != nil {
 		return ruling{}, err
 	}
-	if err := r.takes(d.Verdict, &current); err != nil {
+	if err := r.takes(d.Verdict, d.Grant, &current); err != nil {
 		return ruling{}, err
 	}
 	if err := f.mayAnswerBoth(r, &current, d.By, now); err != nil {
@@ -75,21 +75,21 @@ var kinds = map[agent.InterruptionKind][]Verdict{
 	agent.ExternalResult: {ProvideResult, Reject},
 }
 
-// takes checks that the request takes the verdict. Both requirements must allow a standing answer.
-func (r *RequestHead) takes(v Verdict, current *Requirement) error {
+// takes checks that the request takes the verdict. Both requirements must allow a standing answer, on these terms.
+func (r *RequestHead) takes(v Verdict, terms *GrantTerms, current *Requirement) error {
 	if !slices.Contains(kinds[r.Kind], v) {
 		return fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, v, r.Kind)
 	}
 	if !v.standing() {
 		return nil
 	}
+	if v.Affirms() && !terms.plain() && r.Tool.Kind == agent.KindExternal {
+		return fmt.Errorf("%w: people see to each call of an external tool; leave scope, time, uses and conditions out",
+			ErrInvalid)
+	}
 	for _, q := range []*Requirement{&r.Requirement, current} {
-		if q.Risk == RiskHigh {
-			return fmt.Errorf("%w: %s is of high risk and allows no standing answers; decide this call alone",
-				ErrInvalid, q.name())
-		}
-		if !slices.Contains(q.Always, ScopeRun) {
-			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())
+		if err := q.allows(terms); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -69,6 +69,7 @@ func (c *txn) moveRun(r *Run, to RunStatus, actor string, data auditData) error 
 	}
 	if to != RunRunning {
 		r.Owner, r.LeaseUntil = "", noTime
+		c.tellUses(r)
 	}
 	c.changed(r)
 	if r.Waits != "" && (to == RunRunning || to == RunQueued) {

@@ -43,6 +43,8 @@ type Requirement struct {
 	Risk Risk        `json:"risk,omitempty"`
 	// Freeze are the times during which nobody affirms but those whom each excepts.
 	Freeze []Freeze `json:"freeze,omitempty"`
+	// MaxTTL bounds how long a grant lasts; zero: a day. A standing answer for the rest of the run ends with the run.
+	MaxTTL time.Duration `json:"max_ttl,omitempty"`
 }
 
 // PolicyVar is a variable of the policies' file that a condition reads.
@@ -74,8 +76,13 @@ func Quorum(n int, a Approvers) []Seat { return slices.Repeat([]Seat{{Approvers:
 // Scope is how far a standing answer reaches.
 type Scope string
 
-// ScopeRun is the rest of the run, the same agent and tool.
-const ScopeRun Scope = "run"
+// The scopes, for the same agent and tool, from the narrowest to the widest.
+const (
+	ScopeRun       Scope = "run"       // the rest of the run
+	ScopeThread    Scope = "thread"    // the conversation that the run is in
+	ScopeChannel   Scope = "channel"   // all conversations of its channel
+	ScopeWorkspace Scope = "workspace" // all of the workspace
+)
 
 // OnExpiry says what happens when nobody answered in time.
 type OnExpiry string

@@ -194,15 +194,15 @@ func (r *RequestHead) asks(in agent.Interruption) bool {
 	return r.Interruption == in.ID && r.Kind == in.Kind
 }
 
-// standing reports whether the people who settled r meant later calls too: all of them said so, and their number is
-// that which the policy demands.
+// standing reports whether the people who settled r meant all later calls of the run too: all of them said so, without
+// other terms, and their number is that which the policy demands.
 func (r *RequestHead) standing() bool {
 	if r.Note != "" { // fewer than it takes to decide
 		return false
 	}
 	affirm := r.Status == RequestApproved
 	for _, d := range r.Decisions {
-		if d.Void == "" && d.Verdict.Affirms() == affirm && !d.Verdict.standing() {
+		if d.Void == "" && d.Verdict.Affirms() == affirm && !d.standing() {
 			return false
 		}
 	}

@@ -26,7 +26,9 @@ const rounds = 4
 // has its Progress, by what was found out for the decision.
 //
 // A standing answer also settles the waiting requests of the run for the same tool whose own requirement it meets; each
-// then has decisions that name it.
+// then has decisions that name it. On terms of its own (Decision.Grant) it makes a Grant, on the narrowest of the terms
+// that those who settle the request gave, and settles those waiting requests of the run that the grant covers. Those of
+// other runs wait on: their people have been asked. ErrLimit: there are too many grants for the tool.
 func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
 	r, err := s.decide(ctx, d)
 	if err == nil {
@@ -74,9 +76,10 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
 	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
-	case d.For != "" || len(d.Arguments) > 0 || len(d.Input) > 0 || d.Grant != nil:
-		return fmt.Errorf("%w: no policy lets people decide for others, change a call, fill in fields "+
-			"or grant it for longer", ErrInvalid)
+	case d.For != "" || len(d.Arguments) > 0 || len(d.Input) > 0:
+		return fmt.Errorf("%w: no policy lets people decide for others, change a call or fill in fields", ErrInvalid)
+	case d.Grant != nil:
+		return d.Grant.check(d.Verdict)
 	}
 	return nil
 }
@@ -87,6 +90,11 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 	seen, covered, now, err := s.undecided(ctx, d)
 	if err != nil {
 		return nil, err
+	}
+	if d.Grant != nil {
+		if _, err := bounds(seen.Arguments, d.Grant.Same, d.Grant.AtMost); err != nil {
+			return nil, err
+		}
 	}
 	var f *facts
 	var g *gatherer
@@ -223,7 +231,12 @@ func (c *txn) decided(r *RequestHead, f *facts, d Decision, result ruling) error
 	if err := c.record(r, d, f, result); err != nil {
 		return err
 	}
-	if result.status == "" || !r.standing() || !d.Verdict.standing() {
+	switch {
+	case result.status == "" || !d.Verdict.standing():
+		return nil
+	case r.granting():
+		return c.grant(r, f)
+	case !r.standing():
 		return nil
 	}
 	all, err := c.requestsOf(r.Run)
@@ -255,6 +268,9 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	}
 	if d.Standing != nil {
 		data.Standing = d.Standing.Request
+	}
+	if data.Terms, err = d.Grant.digest(); err != nil {
+		return err
 	}
 	err = c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
 	if err != nil {
@@ -306,7 +322,8 @@ func (c *txn) cover(r, o *RequestHead, f *facts) error {
 	if errors.Is(err, errNotGathered) {
 		return err
 	}
-	if err != nil || o.takes(r.Settler().Verdict, &current) != nil {
+	d := r.Settler()
+	if err != nil || o.takes(d.Verdict, d.Grant, &current) != nil {
 		return nil // its own policy fails, or lets no standing answer cover it
 	}
 	var votes []Decision

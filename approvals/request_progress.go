@@ -122,9 +122,19 @@ func without[T comparable](all, some []T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return slices.Contains(some, v) })
 }
 
-// Lasting reports whether the answer that settled the request holds for later calls of the tool in the run too: all
-// whose answers count said so.
+// Granted reports whether the answers that settled the request made a grant: all of them were for later calls too, on
+// terms that go together.
+func (r *RequestHead) Granted() bool {
+	if !r.granting() {
+		return false
+	}
+	_, ok := r.narrowest()
+	return ok
+}
+
+// Lasting reports whether the answer that settled the request holds for all later calls of the tool in the run too: all
+// whose answers count said so, and nothing else.
 func (r *RequestHead) Lasting() bool {
 	d := r.Settler()
-	return d != nil && d.Verdict.standing() && r.standing()
+	return d != nil && d.standing() && r.standing()
 }

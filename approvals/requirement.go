@@ -42,7 +42,7 @@ func (q Requirement) name() string {
 func (q Requirement) equal(o Requirement) bool {
 	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
 		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always) &&
-		q.Risk == o.Risk && slices.EqualFunc(q.Freeze, o.Freeze, Freeze.equal)
+		q.Risk == o.Risk && slices.EqualFunc(q.Freeze, o.Freeze, Freeze.equal) && q.lasts() == o.lasts()
 }
 
 func (s Seat) equal(o Seat) bool { return s.Approvers.equal(o.Approvers) && s.From.Equal(o.From) }

@@ -71,6 +71,8 @@ type Run struct {
 	Ended       time.Time `json:"ended,omitzero"`
 	// Waits says why the run is tried again and again, once people have been told; empty when it goes on.
 	Waits string `json:"waits,omitempty"`
+	// Uses are calls that began under grants of which people have not been told yet; all of one turn.
+	Uses []GrantUse `json:"uses,omitempty"`
 }
 
 func (r *Run) conversation() conversation { return conversation{r.Workspace, r.Place, r.Requester} }

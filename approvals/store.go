@@ -69,6 +69,7 @@ type Tx interface {
 	RequestTx
 	CallbackTx
 	EffectTx
+	GrantTx
 	AuditTx
 	OutboxTx
 	SessionTx

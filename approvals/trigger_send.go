@@ -174,7 +174,7 @@ func (s *sending) forbidden(c *txn) string {
 	if s.why != "" {
 		return s.why
 	}
-	if _, err := s.permit.allowing(c); err != nil {
+	if _, err := s.permit.allowing(c, s.run, nil); err != nil {
 		return "what had allowed the call does not hold any more"
 	}
 	return ""

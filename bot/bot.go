@@ -26,6 +26,9 @@ type Service interface {
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
+	GrantsFor(ctx context.Context, by approvals.UserID, after approvals.GrantID, limit int) (
+		page []approvals.GrantView, next approvals.GrantID, err error)
+	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
 }
 
 // Mode is the way Slack delivers events, clicks and commands.

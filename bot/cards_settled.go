@@ -241,8 +241,11 @@ func verdictWord(v approvals.Verdict) string {
 func afterword(r *approvals.Request, v approvals.Verdict) string {
 	switch v {
 	case approvals.AlwaysApprove, approvals.AlwaysReject:
-		if r.Lasting() {
+		switch {
+		case r.Lasting():
 			return ", always, until this run ends"
+		case r.Granted():
+			return ", and later calls by a grant"
 		}
 	case approvals.Retry:
 		return ", to run again"

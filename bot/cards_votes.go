@@ -12,7 +12,7 @@ import (
 // droppedAlways names those whose answer was meant for later calls and is not, because others answered otherwise; nil
 // for none.
 func droppedAlways(r *approvals.Request) phrase {
-	if r.Lasting() {
+	if r.Lasting() || r.Granted() {
 		return nil
 	}
 	var p phrase
@@ -29,7 +29,10 @@ func droppedAlways(r *approvals.Request) phrase {
 	if p == nil {
 		return nil
 	}
-	return append(p, " answered always, and not everybody did. Later calls ask again.")
+	if slices.ContainsFunc(deciding(r), func(d approvals.Decision) bool { return !always(d.Verdict) }) {
+		return append(p, " answered always, and not everybody did. Later calls ask again.")
+	}
+	return append(p, " answered always, on different conditions. Later calls ask again.")
 }
 
 // staleLines says what differs between a stale request and what was asked instead, as far as that is recorded.

@@ -39,7 +39,11 @@ func (b *Bot) command(ctx context.Context, id identity, c command) {
 		b.respondList(ctx, c, id, by, verb, words)
 	case "show":
 		b.respondShow(ctx, c, id, by, words)
-	case "grants", "revoke", "history":
+	case "grants":
+		b.respondGrants(ctx, c, by, words)
+	case "revoke":
+		b.respondRevoke(ctx, c, by, words)
+	case "history":
 		b.respond(ctx, c, phrase{"This version does not have ", code(slashCommand + " " + verb), " yet."}, nil)
 	case "help":
 		b.respond(ctx, c, commandHelp(), nil)
@@ -53,6 +57,8 @@ func commandHelp() phrase {
 		code(slashCommand), " or ", code(slashCommand + " mine"), ": what you may decide or asked for\n",
 		code(slashCommand + " all"), ": everything that waits and that you may see\n",
 		code(slashCommand + " show ID"), ": one request in full\n",
+		code(slashCommand + " grants"), ": answers for later calls too, with how they stand\n",
+		code(slashCommand + " revoke ID"), ": end one of them; a reason may follow\n",
 		code(slashCommand + " help"), ": this",
 	}
 }

@@ -127,8 +127,10 @@ func TestCommandWords(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})
 	for text, words := range map[string]string{
-		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "does not have /approvals grants",
-		"revoke x": "does not have", "history": "does not have", "dance <!channel>": "I do not know dance",
+		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "no grants that you may see",
+		"grants all": "/approvals show ID", "revoke": "/approvals revoke ID", "revoke <!channel>": "no id of a grant",
+		"revoke grant_01arz3ndektsv4rrffq69g5fav": "no grant grant_01arz3ndektsv4rrffq69g5fav that you may revoke",
+		"history": "does not have", "dance <!channel>": "I do not know dance",
 		"show": "/approvals show ID", "mine please": "/approvals show ID",
 		"show x": "no id of a request", "all after x": "no id of a request",
 	} {

@@ -37,6 +37,9 @@ type fakeService struct {
 	unjudged    int                 // how many requests Pending cannot judge
 	unlisted    approvals.RequestID // Pending lists nothing up to here, and says that there is more
 
+	grants  []approvals.GrantView
+	revoked []approvals.Revocation
+
 	hold func(what string) // called outside the lock, before a commit
 }
 
@@ -234,6 +237,44 @@ func (f *fakeService) MaySee(_ context.Context, _ *approvals.Request, u approval
 		return approvals.ErrUnauthorized
 	}
 	return nil
+}
+
+func (f *fakeService) GrantsFor(
+	_ context.Context, by approvals.UserID, after approvals.GrantID, limit int,
+) (page []approvals.GrantView, next approvals.GrantID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail != nil {
+		return nil, "", f.fail
+	}
+	for _, g := range f.grants {
+		switch {
+		case g.ID <= after || slices.Contains(f.unseeable, by):
+		case len(page) == limit:
+			return page, page[limit-1].ID, nil
+		default:
+			page = append(page, g)
+		}
+	}
+	return page, "", nil
+}
+
+func (f *fakeService) RevokeGrant(_ context.Context, v approvals.Revocation) (*approvals.Grant, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.grants, func(g approvals.GrantView) bool { return g.ID == v.Grant })
+	switch {
+	case f.fail != nil:
+		return nil, f.fail
+	case i < 0:
+		return nil, approvals.ErrNotFound
+	case slices.Contains(f.unseeable, v.By):
+		return nil, approvals.ErrUnauthorized
+	case f.grants[i].State == approvals.GrantRevoked:
+		return &f.grants[i].Grant, approvals.ErrConflict
+	}
+	f.revoked, f.grants[i].State = append(f.revoked, v), approvals.GrantRevoked
+	return &f.grants[i].Grant, nil
 }
 
 // transfer is a request to move money, asked for by Ann.

@@ -29,8 +29,10 @@ type Static struct {
 	OnExpiry       approvals.OnExpiry
 	ValidFor       time.Duration
 	Always         []approvals.Scope
-	Risk           approvals.Risk `json:",omitzero"`
-	Freeze         []Freeze       `json:",omitempty"`
+	// MaxTTL bounds how long a grant lasts; zero: a day.
+	MaxTTL time.Duration  `json:",omitzero"`
+	Risk   approvals.Risk `json:",omitzero"`
+	Freeze []Freeze       `json:",omitempty"`
 	// Version stands for the file that the policy is from. It is recorded with what the policy demands, and no part of
 	// its hash.
 	Version string `json:"-"`
@@ -75,7 +77,7 @@ func (s *Static) requirement(ws approvals.WorkspaceID, when *Condition) (approva
 	q := approvals.Requirement{
 		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
-		Version: s.Version, Risk: s.Risk,
+		Version: s.Version, Risk: s.Risk, MaxTTL: s.MaxTTL,
 	}
 	for _, z := range s.Freeze {
 		q.Freeze = append(q.Freeze, approvals.Freeze{From: z.From, To: z.To, Except: z.Except.people(ws)})

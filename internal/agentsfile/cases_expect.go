@@ -20,6 +20,7 @@ type Expectation struct {
 	OnExpiry     *string
 	Risk         *string
 	AlwaysScopes []string // not nil, and possibly empty, when stated
+	MaxTTL       *time.Duration
 	// Possible says whether there can be enough people who may decide, as far as the file alone says.
 	Possible *bool
 }
@@ -55,7 +56,12 @@ func (d *decoder) decodeExpectation(n *node) Expectation {
 		e.AllOf = d.decodeSets(o)
 	}
 	if o.values["always"] != nil {
-		e.AlwaysScopes = o.decodeAlways()
+		var stated Policy
+		o.decodeAlways(&stated)
+		e.AlwaysScopes = stated.AlwaysScopes
+		if o.object(o.values["always"], "always", alwaysKeys).values["max_ttl"] != nil {
+			e.MaxTTL = &stated.MaxTTL
+		}
 	}
 	o.checkExpectation(n, &e)
 	return e
@@ -107,5 +113,5 @@ func (o *object) optionalDuration(key string) *time.Duration {
 func (e *Expectation) StatesPolicy() bool {
 	return e.Policy != nil || e.Quorum != nil || e.Approvers != nil || e.AllOf != nil || e.DenyQuorum != nil ||
 		e.SelfApproval != nil || e.ExpiresIn != nil || e.ValidFor != nil || e.OnExpiry != nil || e.Risk != nil ||
-		e.AlwaysScopes != nil || e.Possible != nil
+		e.AlwaysScopes != nil || e.MaxTTL != nil || e.Possible != nil
 }

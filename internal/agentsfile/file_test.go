@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 		Name:      "default_policy",
 		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute,
-		AlwaysScopes: []string{},
+		AlwaysScopes: []string{}, MaxTTL: 24 * time.Hour,
 	}
 	if diff := cmp.Diff(policy, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)
@@ -136,17 +136,18 @@ func TestParsePolicies(t *testing.T) {
 			Name: "money", When: Expression{Source: `tool == "transfer_funds" && args.amount > vars.limit`},
 			Approvers: People{Groups: []string{"S333"}, ChannelMembers: true}, Quorum: 3, DenyQuorum: 2,
 			SelfApproval: true, ExpiresIn: 2 * time.Hour, OnExpiry: "keep", ValidFor: 10 * time.Minute,
-			AlwaysScopes: []string{"run"},
+			AlwaysScopes: []string{"run", "thread", "channel", "workspace"}, MaxTTL: 12 * time.Hour,
 		},
 		{
 			Name: "both", When: Expression{Source: `agent == "ops"`},
 			AllOf: []People{{Groups: []string{"S1"}}, {Users: []string{"U5"}}}, Quorum: 1, DenyQuorum: 1,
-			ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"},
+			ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour,
+			AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour,
 		},
 		{
 			Name: "rest", When: Expression{Source: "true"}, Approvers: People{Users: []string{"U6"}},
 			Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour,
-			AlwaysScopes: []string{"run"},
+			AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour,
 		},
 	}
 	if diff := cmp.Diff(policies, f.Policies, asWritten()...); diff != "" {
@@ -175,7 +176,7 @@ default_policy: { approvers: { channel_members: true } }
 	want := &Policy{
 		Name:      "default_policy",
 		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
-		OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"},
+		OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour,
 	}
 	if diff := cmp.Diff(want, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)

@@ -107,7 +107,7 @@ var (
 	freezeKeys  = keys{now: []string{"from", "to", "except"}}
 	riskWords   = keys{now: []string{"normal", "high"}}
 	ruleKeys    = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
-	alwaysKeys  = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
-	scopeWords  = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}
+	alwaysKeys  = keys{now: []string{"scopes", "max_ttl"}, later: []string{"max_uses"}}
+	scopeWords  = keys{now: []string{"run", "thread", "channel", "workspace"}}
 	expiryWords = keys{now: []string{"reject", "cancel", "keep"}}
 )

@@ -16,8 +16,10 @@ type Policy struct {
 	OnExpiry     string
 	ValidFor     time.Duration
 	AlwaysScopes []string
-	HighRisk     bool
-	Freeze       []Freeze
+	// MaxTTL is how long a grant lasts at most.
+	MaxTTL   time.Duration
+	HighRisk bool
+	Freeze   []Freeze
 }
 
 // What a policy says where it says nothing: the strict thing.
@@ -26,6 +28,7 @@ const (
 	defaultValidFor  = time.Hour
 	defaultOnExpiry  = "reject"
 	defaultScope     = "run"
+	defaultMaxTTL    = 24 * time.Hour
 	mostQuorum       = 100
 )
 
@@ -40,6 +43,7 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 		OnExpiry:     defaultOnExpiry,
 		ValidFor:     o.duration("valid_for", defaultValidFor),
 		AlwaysScopes: []string{defaultScope},
+		MaxTTL:       defaultMaxTTL,
 	}
 	if b := o.boolean("self_approval"); b != nil {
 		p.SelfApproval = *b
@@ -48,7 +52,7 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 		p.OnExpiry = word
 	}
 	if o.values["always"] != nil {
-		p.AlwaysScopes = o.decodeAlways()
+		o.decodeAlways(p)
 	}
 	p.Freeze = o.decodeFreeze()
 	if p.HighRisk = o.choice("risk", riskWords) == "high"; p.HighRisk {
@@ -141,8 +145,15 @@ func unseated(sets []People) (without []int) {
 	return without
 }
 
-func (o *object) decodeAlways() []string {
+// decodeAlways reads what answers for later calls are bounded by. Without scopes it is the default one.
+func (o *object) decodeAlways(p *Policy) {
 	always := o.object(o.values["always"], "always", alwaysKeys)
+	if p.MaxTTL = always.duration("max_ttl", defaultMaxTTL); p.MaxTTL < time.Second {
+		o.problem(always.values["max_ttl"].pos, "max_ttl is at least 1s; to allow no such answers, write scopes: []")
+	}
+	if always.values["max_ttl"] != nil && always.values["scopes"] == nil {
+		return
+	}
 	scopes := []string{}
 	for _, n := range always.list("scopes") {
 		entry := &object{decoder: o.decoder, values: map[string]*node{"scopes": n}}
@@ -150,7 +161,7 @@ func (o *object) decodeAlways() []string {
 			scopes = append(scopes, word)
 		}
 	}
-	return scopes
+	p.AlwaysScopes = scopes
 }
 
 // reachable notes a quorum that the named people can never reach, and two that leave a tie which nobody can break.

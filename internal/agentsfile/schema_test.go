@@ -220,7 +220,10 @@ func TestSchemaAgrees(t *testing.T) {
 		{"conversation with history", agentWith("    conversation: provider\n    history_tokens: 5000\n"), false},
 		{"conversation over chat completions",
 			agentWith("    conversation: provider\n    api: chat_completions\n"), false},
-		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), false},
+		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), true},
+		{"unknown scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [world]}\n"), false},
+		{"how long", policyWith("  approvers: {users: [U1]}\n  always: {max_ttl: 7d}\n"), true},
+		{"how long, in numbers", policyWith("  approvers: {users: [U1]}\n  always: {max_ttl: 7}\n"), false},
 		{"version 2", "version: 2\nagents: {a: {instructions: x, model: y}}\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

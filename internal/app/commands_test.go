@@ -20,6 +20,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide",
 		"audit", "audit verify", "audit export", "outbox", "outbox list", "outbox replay",
+		"grants", "grants list", "grants revoke",
 		"backup", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
@@ -50,7 +51,9 @@ func TestUsage(t *testing.T) {
 		{"approvals", "decide, list, show"},
 		{"approvals fly", `countersign approvals has no command "fly"`},
 		{"version now", `unexpected argument "now"`},
-		{"grants list", `no command "grants"`},
+		{"grants", "it has the commands list, revoke"},
+		{"grants revoke", "needs a grant's id"},
+		{"approvals decide req_1 --approve --scope thread --as U1", "go with --always-approve or --always-reject"},
 		{"check --fast", "unknown flag: --fast"},
 		{"approvals show", "needs a request's id"},
 		{"approvals show ''", "needs a request's id"},

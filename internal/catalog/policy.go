@@ -54,7 +54,7 @@ func policyOf(f *agentsfile.File, p *agentsfile.Policy) *celpolicy.Static {
 		Users: p.Approvers.Users, Groups: p.Approvers.Groups, ChannelMembers: p.Approvers.ChannelMembers,
 		Quorum: p.Quorum, DenyQuorum: p.DenyQuorum, SelfApproval: p.SelfApproval,
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
-		Version: Version(f),
+		Version: Version(f), MaxTTL: p.MaxTTL,
 	}
 	if p.HighRisk {
 		s.Risk = approvals.RiskHigh

@@ -23,6 +23,7 @@ import (
 
 // fakeDesk answers with what a test wants.
 type fakeDesk struct {
+	grants  []*approvals.GrantView
 	page    []*approvals.RequestHead
 	asked   Query
 	request *approvals.Request
@@ -103,6 +104,14 @@ func (f *fakeDesk) DeadLetters(context.Context, Cursor, int) ([]*DeadLetter, boo
 func (f *fakeDesk) Replay(_ context.Context, ids ...approvals.NotificationID) ([]approvals.NotificationID, error) {
 	f.replayed = append(f.replayed, ids...)
 	return ids, f.err
+}
+
+func (f *fakeDesk) Grants(context.Context, Cursor, int) ([]*approvals.GrantView, bool, error) {
+	return f.grants, true, f.err
+}
+
+func (f *fakeDesk) RevokeGrant(_ context.Context, id approvals.GrantID, reason string) (*approvals.Grant, error) {
+	return &approvals.Grant{ID: id, RevokedReason: reason}, f.err
 }
 
 func (f *fakeDesk) Backup(_ context.Context, w io.Writer) error {

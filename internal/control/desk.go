@@ -40,6 +40,11 @@ type Desk interface {
 	// Replay puts dead letters back into the outbox and returns which of the ids they were, in no order, also with an
 	// error. Others it leaves alone.
 	Replay(ctx context.Context, ids ...approvals.NotificationID) (replayed []approvals.NotificationID, err error)
+	// Grants lists the grants of all workspaces, by id, behind the cursor, with how they stand. Pages are as those of
+	// Requests.
+	Grants(ctx context.Context, after Cursor, limit int) (page []*approvals.GrantView, more bool, err error)
+	// RevokeGrant ends a grant in the name of an operator. See approvals.RevokeGrant.
+	RevokeGrant(ctx context.Context, id approvals.GrantID, reason string) (*approvals.Grant, error)
 	// Backup writes a consistent copy of the store.
 	Backup(ctx context.Context, w io.Writer) error
 	// Close ends the work; the desk is of no use afterwards.

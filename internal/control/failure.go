@@ -15,6 +15,7 @@ var codes = map[string]error{
 	"expired":      approvals.ErrExpired,
 	"stale":        approvals.ErrStale,
 	"invalid":      approvals.ErrInvalid,
+	"limit":        approvals.ErrLimit,
 	"no_operator":  ErrNoOperator,
 }
 

@@ -65,6 +65,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/audit/entries", s.export)
 	mux.HandleFunc("GET /v1/outbox/dead", s.letters)
 	mux.HandleFunc("POST /v1/outbox/replay", s.replay)
+	mux.HandleFunc("GET /v1/grants", s.grants)
+	mux.HandleFunc("POST /v1/grants/revoke", s.revoke)
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	return mux
 }
@@ -131,7 +133,9 @@ func (s *Server) stream(err error) {
 
 func (s *Server) answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(v); err != nil {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // raw JSON in it stays as it is
+	if err := e.Encode(v); err != nil {
 		s.Logger.Warn("control answer not delivered", "error", err)
 	}
 }

@@ -76,6 +76,7 @@ func TestCasesFail(t *testing.T) {
 		{large + `, expect: { on_expiry: keep }`, "on_expiry: keep, got reject"},
 		{large + `, expect: { always: { scopes: [] } }`, "always: no scope, got run"},
 		{large + `, expect: { risk: high }`, "risk: high, got normal"},
+		{large + `, expect: { always: { max_ttl: 2h } }`, "max_ttl: 2h, got 24h"},
 		{large + `, expect: { possible: false }`, "can be met: no, got yes"},
 		{`tool: noted, expect: { asked: true }`,
 			"the call: people are asked, got runs without asking, and is recorded for review"},

@@ -126,6 +126,9 @@ func (c *comparison) requirement(e *agentsfile.Expectation, q *approvals.Require
 	if e.OnExpiry != nil {
 		c.same("on_expiry", *e.OnExpiry, string(q.OnExpiry))
 	}
+	if e.MaxTTL != nil {
+		c.same("max_ttl", span(*e.MaxTTL), span(q.MaxTTL))
+	}
 	if e.AlwaysScopes != nil {
 		c.same("always", scopes(e.AlwaysScopes), scopes(q.Always))
 	}

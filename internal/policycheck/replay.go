@@ -129,13 +129,17 @@ func changesOf(was *approvals.Requirement, v *Verdict) []string {
 // demand is one thing that a policy says.
 type demand struct{ name, value string }
 
+// day is how long a grant lasts at most under requirements that do not say.
+const day = 24 * time.Hour
+
 // demands are all that a policy says, always in the same order.
 func demands(q *approvals.Requirement) []demand {
 	return []demand{
 		{"policy", q.Policy}, {"quorum", people(len(q.Seats))}, {"approvers", distinct(q)},
 		{"deny_quorum", people(q.DenyQuorum)}, {"self_approval", yesNo(q.SelfApproval)},
 		{"expires_in", span(q.ExpiresIn)}, {"on_expiry", string(q.OnExpiry)}, {"valid_for", span(q.ValidFor)},
-		{"always", scopes(q.Always)}, {"risk", riskWord(q)}, {"freeze", freezes(q.Freeze)},
+		{"always", scopes(q.Always)}, {"max_ttl", span(cmp.Or(q.MaxTTL, day))},
+		{"risk", riskWord(q)}, {"freeze", freezes(q.Freeze)},
 	}
 }
 

@@ -36,6 +36,8 @@
 //	states                  workspace, run                                   head, as given
 //	state_chunks            workspace, run, from                             items, as given
 //	effects                 workspace, run, effect                           EffectRecord
+//	grants                  workspace, grant                                 Grant
+//	grants_open             workspace, agent, tool, expiry, grant            – (grants that were not revoked or used up)
 //	audit                   workspace, seq                                   AuditEntry
 //	audit_unsealed          workspace, id                                    AuditEntry
 //	audit_ids               workspace, id                                    – (entries that are or were unsealed)

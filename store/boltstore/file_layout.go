@@ -16,6 +16,8 @@ var (
 	bucketStates       = []byte("states")
 	bucketChunks       = []byte("state_chunks")
 	bucketEffects      = []byte("effects")
+	bucketGrants       = []byte("grants")
+	bucketGrantsOpen   = []byte("grants_open")
 	bucketAudit        = []byte("audit")
 	bucketUnsealed     = []byte("audit_unsealed")
 	bucketAuditIDs     = []byte("audit_ids")
@@ -53,6 +55,7 @@ var buckets = []bucketInfo{
 	{name: bucketScheduled, sealed: true}, {name: bucketScheduledDue},
 	{name: bucketDead, sealed: true},
 	{name: bucketCallbacks, sealed: true, added: true},
+	{name: bucketGrants, sealed: true, added: true}, {name: bucketGrantsOpen, added: true},
 }
 
 // fillPercent is how full pages are left when they split. Most keys arrive in order, so pages need little room.

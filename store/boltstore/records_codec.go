@@ -26,7 +26,7 @@ type codec struct {
 
 // codecs has the codec of every type that is stored as a record.
 var codecs = newCodecs(approvals.Run{}, approvals.RequestHead{}, approvals.RequestContent{}, approvals.QueuedInput{},
-	approvals.EffectRecord{}, approvals.AuditEntry{}, approvals.Notification{}, jobRecord{},
+	approvals.EffectRecord{}, approvals.Grant{}, approvals.AuditEntry{}, approvals.Notification{}, jobRecord{},
 	approvals.Callback{})
 
 func newCodecs(samples ...any) map[reflect.Type]codec {

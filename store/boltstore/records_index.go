@@ -37,6 +37,11 @@ var indexes = []index{
 			}
 			return list, err
 		}},
+	{bucketGrants, [][]byte{bucketGrantsOpen}, func(t *tx, k, v []byte) ([]indexEntry, error) {
+		g := new(approvals.Grant)
+		err := t.decode(bucketGrants, k, v, g)
+		return grantEntries(g), err
+	}},
 	{bucketScheduled, [][]byte{bucketScheduledDue}, func(t *tx, k, v []byte) ([]indexEntry, error) {
 		rec := new(jobRecord)
 		err := t.decode(bucketScheduled, k, v, rec)

@@ -15,9 +15,9 @@ func controls() []control {
 		{"WholeAlone", nil, nil, around(newAlone)},
 		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed",
 			"AuditWorkspaces", "BigState", "CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns",
-			"Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox", "OutboxCopies",
-			"OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead", "Session", "SessionTail", "StateTail",
-			"UndeliveredPlaces"},
+			"Grant", "Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox",
+			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead",
+			"Session", "SessionTail", "StateTail", "UndeliveredPlaces"},
 			nil, forgetting},
 	}
 	for _, part := range [][]control{brokenStores(), brokenRecords(), brokenRequests(), brokenTrails(), brokenJobs()} {
@@ -53,7 +53,7 @@ func brokenStores() []control {
 		})
 	}
 	isView := func(tx approvals.Tx) bool { return !tx.(*memoryTx).write }
-	overlaps := []string{"AuditRace", "Claim", "LostUpdate", "SealRace", "WriteSkew"}
+	overlaps := []string{"AuditRace", "Claim", "GrantRace", "LostUpdate", "SealRace", "WriteSkew"}
 	return []control{
 		storeControl("LosesUpdates", losesUpdates, overlaps...).or("ManyAtOnce", "OnceRace", "CloseWaits"),
 		storeControl("ClosesAtOnce", func(s approvals.Store) approvals.Store { return closesAtOnce{s} }, "CloseWaits"),
@@ -107,6 +107,10 @@ func brokenRecords() []control {
 		broken[deletesMemory]("DeleteRun"),
 		broken[runsByPrefix]("DeleteRun", "EffectsOfRun", "RequestsOfRun"),
 		broken[keepsAttempts]("Effects", "EffectsOfRun"),
+		broken[keepsRevoked]("Grant", "OpenGrants"),
+		broken[listsEnded]("OpenGrants"),
+		broken[listsOpen]("Grants"),
+		broken[grantsById]("OpenGrants"),
 		broken[keepsInputs]("Inputs"),
 		broken[overlapsState]("State"),
 		broken[truncates]("BigState"),

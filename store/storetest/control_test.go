@@ -130,6 +130,8 @@ func timed() map[string]wrapper {
 		"PendingCost":   everything,
 		"LapsedCost":    everything,
 		"StateTailCost": everything,
+
+		"OpenGrantsCost": everything,
 	}
 }
 

@@ -93,6 +93,17 @@ func (d drawn) job(id string) approvals.Job {
 	return approvals.Job{Workspace: d.ws, Kind: approvals.JobRun, ID: id, Due: d.at, Group: "g"}
 }
 
+func (d drawn) grant() *approvals.Grant {
+	g := &approvals.Grant{
+		Workspace: d.ws, ID: approvals.GrantID(d.id), Scope: approvals.ScopeThread, Place: d.place, Agent: "ops",
+		Tool: d.place.Thread, Created: d.at, Expires: d.at.Add(time.Second), Uses: 2, Used: d.n,
+	}
+	if d.copy != "" {
+		g.Revoked = d.at
+	}
+	return g
+}
+
 // records are operations that put records whole.
 func (d drawn) records() []operation {
 	head := d.request().RequestHead
@@ -116,6 +127,7 @@ func (d drawn) records() []operation {
 			k := &approvals.Callback{Workspace: d.ws, Request: approvals.RequestID(d.id), Issued: d.at}
 			return done(tx.PutCallback(k))
 		},
+		func(tx approvals.Tx) (string, error) { return done(tx.PutGrant(d.grant())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.PutNotification(d.notification())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job(d.id))) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job("1"), d.job(d.id), d.job("1"))) },

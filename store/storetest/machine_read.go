@@ -37,6 +37,12 @@ func reads(w approvals.WorkspaceID) []operation {
 		func(tx approvals.Tx) (string, error) { return say(tx.EndedRuns(w, later, 100)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.EndedRuns(w, later, 2)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.PendingOf(w, person)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Grants(w, "", 100)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Grants(w, "10", 2)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.OpenGrants(w, "ops", "1", machineTime(0), 100)) },
+		func(tx approvals.Tx) (string, error) {
+			return say(tx.OpenGrants(w, "ops", "", machineTime(1).Add(time.Second), 2))
+		},
 		func(tx approvals.Tx) (string, error) { return say(tx.DeadLetters(w, "", 100)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.DeadLetters(w, "10", 2)) },
 		func(tx approvals.Tx) (string, error) {

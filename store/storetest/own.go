@@ -61,13 +61,14 @@ func freshRequest() *approvals.Request {
 	return changed(1, func(r *approvals.Request) { r.Status = approvals.RequestPending })()
 }
 
-// ownRequests is about requests, their heads, and effects of the same run.
+// ownRequests is about requests, their heads, grants, and effects of the same run.
 func (s *suite) ownRequests() []ownership {
 	q := freshRequest()
 	w, run, id := q.Workspace, q.Run, q.ID
 	head := func() *approvals.RequestHead { return &freshRequest().RequestHead }
 	token := changed(10, func(k *approvals.Callback) { k.Workspace, k.Request = w, "req_1" })
 	effect := changed(2, func(e *approvals.EffectRecord) { e.Workspace, e.Run = w, run })
+	given := changed(7, func(g *approvals.Grant) { g.Workspace, g.Used, g.Revoked = w, 0, time.Time{} })
 	return []ownership{
 		owns(s, freshRequest,
 			func(tx approvals.Tx, r *approvals.Request) error { return tx.PutRequest(r) },
@@ -80,6 +81,13 @@ func (s *suite) ownRequests() []ownership {
 			func(tx approvals.Tx) ([]*approvals.RequestHead, error) {
 				page, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: w, Status: q.Status, Limit: 10})
 				return page, err
+			}),
+		owns(s, given,
+			func(tx approvals.Tx, g *approvals.Grant) error { return tx.PutGrant(g) },
+			func(tx approvals.Tx) ([]*approvals.Grant, error) { return only(tx.Grant(w, given().ID)) },
+			func(tx approvals.Tx) ([]*approvals.Grant, error) { return tx.Grants(w, "", 10) },
+			func(tx approvals.Tx) ([]*approvals.Grant, error) {
+				return tx.OpenGrants(w, given().Agent, given().Tool, time.Unix(0, 0), 10)
 			}),
 		owns(s, effect,
 			func(tx approvals.Tx, e *approvals.EffectRecord) error { return tx.PutEffect(e) },

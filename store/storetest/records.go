@@ -218,6 +218,10 @@ func testIncompleteKeys(s *suite) {
 		"effect without run": func(tx approvals.Tx) error {
 			return tx.PutEffect(&approvals.EffectRecord{Workspace: ws, ID: "eff_1"})
 		},
+		"grant without workspace": func(tx approvals.Tx) error {
+			return tx.PutGrant(&approvals.Grant{ID: "grant_1"})
+		},
+		"grant without id":  func(tx approvals.Tx) error { return tx.PutGrant(grant("")) },
 		"effect without id": func(tx approvals.Tx) error { return tx.PutEffect(effect("")) },
 		"callback":          func(tx approvals.Tx) error { return tx.PutCallback(callback("", 1)) },
 		"audit entry":       func(tx approvals.Tx) error { return tx.AppendAudit(&approvals.AuditEntry{Seq: 1}) },

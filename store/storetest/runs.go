@@ -316,7 +316,7 @@ func testDeleteRun(s *suite) {
 		s.query(approvals.RequestQuery{Workspace: ws, Limit: 10}))
 	s.update(func(tx approvals.Tx) error { return tx.DeleteRun(ws, "run_1") })
 	s.expectOnly("audit head", "audit entry", "unsealed entry", "audit workspace", "input", "memory", "notification",
-		"copy of notification", "dead letter", "undelivered place")
+		"copy of notification", "dead letter", "undelivered place", "grant", "grants", "open grants")
 }
 
 // expectOnly checks that of everything these kinds are there, apart from runs that wait for a worker.

@@ -14,7 +14,7 @@
 //	transactions isolation clock          promises of the store as a whole
 //	lifecycle replicas
 //	records own runs inputs states        promises of the records
-//	sessions requests callbacks query
+//	sessions requests callbacks query grants
 //	trail outbox
 //	jobs jobs_again jobs_group            promises of Dispatch
 //	machine machine_draw machine_read     Compare
@@ -51,7 +51,7 @@ func promises() []promise {
 	var all []promise
 	for _, part := range [][]promise{
 		transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(), requests(),
-		callbacks(), queries(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle(),
+		callbacks(), queries(), grants(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle(),
 	} {
 		all = append(all, part...)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,10 @@ type decideCommand struct {
 	given              [len(answers)]bool
 	Always, JSON       bool
 	Reason, As, Digest string
+	Scope              string
+	Same, AtMost       []string
+	TTL                time.Duration
+	Uses               int
 }
 
 // answers are the flags of which a decision has one.
@@ -31,9 +36,9 @@ var answers = [...]struct {
 	{"approve", approvals.Approve, false, "let the call run"},
 	{"reject", approvals.Reject, false, "do not let it run"},
 	{"always-approve", approvals.AlwaysApprove, false,
-		"let it run, and every later call of the tool by the agent in this run"},
+		"let it run, and every later call of the tool by the agent in this run, or as --scope and the others say"},
 	{"always-reject", approvals.AlwaysReject, false,
-		"let neither it nor any later call of the tool by the agent in this run"},
+		"let neither it nor any later call of the tool by the agent in this run, or as --scope and the others say"},
 	{"retry", approvals.Retry, false, "outcome unknown: run the call again"},
 	{"mark-done", approvals.MarkDone, true, "outcome unknown: it happened; --reason is the output for the model"},
 	{"give-up", approvals.GiveUp, true, "outcome unknown: leave it; --reason is told to the model"},
@@ -58,6 +63,7 @@ While the bot runs it records the answer; otherwise the command opens the store 
 environment to ask Slack who the person is.`,
 		Example: `  countersign approvals decide req_06f1k8… --reject --reason "wrong account" --as U0123456789
   countersign approvals decide req_06f1k8… req_06f1ka… --approve --as U0123456789
+  countersign approvals decide req_06f1k8… --always-approve --scope thread --ttl 2h --same to --as U0123456789
   countersign approvals decide req_06f1k9… --provide-result --reason "deployed as build 4711" --as U0123456789`,
 		Args: c.setIDs,
 		RunE: l.run(c.Run),
@@ -70,6 +76,15 @@ environment to ask Slack who the person is.`,
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
 	f.BoolVar(&c.Always, "always", false,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
+	f.StringVar(&c.Scope, "scope", "", "with an --always flag: how far it reaches, a `SCOPE` that the policy names: "+
+		"run, thread, channel or workspace")
+	f.StringSliceVar(&c.Same, "same", nil,
+		"with an --always flag: `ARGUMENTS` that keep the value of this call, such as to,currency or /account/id")
+	f.StringSliceVar(&c.AtMost, "at-most", nil,
+		"with an --always flag: numeric `ARGUMENTS` that are not greater than in this call")
+	f.DurationVar(&c.TTL, "ttl", 0,
+		"with an --always flag: how `LONG` it holds, such as 2h; as long as the policy lets it")
+	f.IntVar(&c.Uses, "uses", 0, "with --always-approve: how `MANY` more calls it is for; any number")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
 	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits on its card",
 		c.setDigest)
@@ -96,6 +111,10 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	terms, err := c.terms(verdict)
+	if err != nil {
+		return err
+	}
 	desk, err := p.decidingDesk(ctx)
 	if err != nil {
 		return err
@@ -113,10 +132,10 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	after, err := desk.Decide(ctx, approvals.Decision{
 		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
-		Verdict: verdict, Reason: c.Reason, Via: control.Via,
+		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms,
 	})
 	if err != nil {
-		return explainDecision(after, err, r.Kind)
+		return explainDecision(after, err, r.Kind, terms)
 	}
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
@@ -155,6 +174,24 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 	return v, nil
 }
 
+// terms returns the terms of a standing answer; nil: it is for the rest of the run.
+func (c *decideCommand) terms(v approvals.Verdict) (*approvals.GrantTerms, error) {
+	given := c.Scope != "" || len(c.Same) > 0 || len(c.AtMost) > 0 || c.TTL != 0 || c.Uses != 0
+	standing := v == approvals.AlwaysApprove || v == approvals.AlwaysReject
+	switch {
+	case !given:
+		return nil, nil
+	case !standing:
+		return nil, misused("--scope, --same, --at-most, --ttl and --uses go with --always-approve or --always-reject")
+	case c.TTL < 0:
+		return nil, misused("--ttl is how long the answer holds, such as 2h, not %s", c.TTL)
+	case c.Uses < 0:
+		return nil, misused("--uses is a number of calls, not %d", c.Uses)
+	}
+	scope := approvals.Scope(cmp.Or(c.Scope, string(approvals.ScopeRun)))
+	return &approvals.GrantTerms{Scope: scope, Same: c.Same, AtMost: c.AtMost, TTL: c.TTL, Uses: c.Uses}, nil
+}
+
 // answerFlags lists the flags that are answers.
 func answerFlags() string {
 	var flags []string
@@ -172,8 +209,10 @@ var fitting = map[agent.InterruptionKind]string{
 }
 
 // explainDecision says how the request stands when the answer was too late, and which answers it takes.
-func explainDecision(r *approvals.Request, err error, asked agent.InterruptionKind) error {
-	if flags, ok := fitting[asked]; ok && errors.Is(err, approvals.ErrInvalid) {
+func explainDecision(
+	r *approvals.Request, err error, asked agent.InterruptionKind, terms *approvals.GrantTerms,
+) error {
+	if flags, ok := fitting[asked]; ok && errors.Is(err, approvals.ErrInvalid) && terms == nil {
 		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
 	}
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {

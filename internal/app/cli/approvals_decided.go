@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"countersign/approvals"
 	"countersign/internal/control"
@@ -23,12 +24,40 @@ func (c *decideCommand) conclude(ctx context.Context, p *Program, desk control.D
 		lines = append(lines, fmt.Sprintf("It settles other waiting calls of %s too: %s.", r.Tool.Name,
 			strings.Join(covered, ", ")))
 	}
+	made, err := c.madeGrant(ctx, desk, r)
+	if err != nil {
+		p.complain(fmt.Errorf("the answer is recorded; whether it made a grant could not be read: %w", err))
+	}
+	lines = append(lines, made...)
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(p.Stdout, visible.Line(line)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// madeGrant names the grant that the answer has made, if it gave the terms of one and has settled the request.
+func (c *decideCommand) madeGrant(ctx context.Context, desk control.Desk, r *approvals.Request) ([]string, error) {
+	d := r.Settler()
+	if d == nil || d.Grant == nil || d.By.Local() != c.As {
+		return nil, nil
+	}
+	var made *approvals.GrantView
+	err := (&grantsListCommand{All: true}).walk(ctx, desk, func(g *approvals.GrantView) error {
+		if g.Request == r.ID {
+			made = g
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case made == nil:
+		return []string{"No grant was made: those who answered did not ask for the same."}, nil
+	}
+	return []string{fmt.Sprintf("%s is for %s, until %s.", made.ID, made.Terms(),
+		made.Expires.UTC().Format(time.RFC3339))}, nil
 }
 
 // standsNow says how the request stands after the answer.

@@ -28,6 +28,8 @@ func (l *commandLine) commands() *cobra.Command {
 			(&callbackCommand{}).command(l)),
 		family("audit", "Verify and export the audit trail", "  countersign audit verify",
 			(&verifyCommand{}).command(l), (&exportCommand{}).command(l)),
+		family("grants", "List and revoke answers for later calls", "  countersign grants list",
+			(&grantsListCommand{}).command(l), (&grantsRevokeCommand{}).command(l)),
 		family("outbox", "List what could not be delivered, and try again", "  countersign outbox list",
 			(&outboxListCommand{}).command(l), (&replayCommand{}).command(l)),
 		family("policy", "Try out policies: on written cases, and on what people were asked",

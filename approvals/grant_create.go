@@ -1,0 +1,167 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// grant makes the grant that the people who have just settled r agree on, if they do, and settles the waiting requests
+// of the run that it covers.
+func (c *txn) grant(r *RequestHead, f *facts) error {
+	run, err := c.run(r.Run)
+	if err != nil {
+		return err
+	}
+	terms, ok := r.narrowest()
+	if !ok {
+		c.say(run, "No grant was made for "+r.Tool.Name+": those who decided asked for different conditions. "+
+			"Their answer is for this call alone.")
+		return nil
+	}
+	g, err := c.newGrant(r, &terms, f)
+	if err != nil {
+		return err
+	}
+	open, err := c.OpenGrants(c.ws, g.Agent, g.Tool, c.now, maxGrants)
+	if err != nil {
+		return err
+	}
+	if len(open) >= maxGrants {
+		return fmt.Errorf("%w: there are %d grants for %s already; revoke those that nobody needs", ErrLimit, len(open),
+			g.Tool)
+	}
+	digest, err := g.digest()
+	if err != nil {
+		return err
+	}
+	settler := r.Settler()
+	err = c.audit(entry{
+		Action: AuditGrantCreated, Actor: string(settler.By), Run: r.Run, Request: r.ID,
+		Data: auditData{
+			Grant: g.ID, Terms: digest, Decision: settler.ID, Verdict: settler.Verdict, Via: settler.Via, Tool: g.Tool,
+			Agent: g.Agent, Policy: g.Policy, PolicyHash: g.PolicyHash, PolicyVersion: g.PolicyVersion,
+			Requirement: g.Requirement,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.notify(&Notification{Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: settler.By, Text: g.givenText()})
+	if err := c.coverWaiting(r, g, f); err != nil {
+		return err
+	}
+	return c.PutGrant(g)
+}
+
+// newGrant returns the grant that r's decisions make on these terms.
+func (c *txn) newGrant(r *RequestHead, terms *GrantTerms, f *facts) (*Grant, error) {
+	whole, err := c.Request(c.ws, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	condition, err := bounds(whole.Arguments, terms.Same, terms.AtMost)
+	if err != nil {
+		return nil, err
+	}
+	current, err := look(f.policies, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	demanded, err := r.Requirement.digest()
+	if err != nil {
+		return nil, err
+	}
+	lasts := least(terms.TTL, min(r.Requirement.lasts(), current.lasts()))
+	g := &Grant{
+		Workspace: c.ws, ID: GrantID(c.newID("grant_")), Scope: terms.Scope, Place: r.Place, Run: r.Run,
+		Agent: r.Agent, Tool: r.Tool.Name, Definition: r.Definition, Condition: condition,
+		Deny: r.Status == RequestRejected, Created: c.now, Expires: c.now.Add(lasts), Uses: terms.Uses,
+		Request: r.ID, Policy: current.Policy, PolicyHash: current.Hash, PolicyVersion: current.Version,
+		Requirement: demanded,
+	}
+	for _, d := range r.counted() {
+		g.Decisions, g.Grantors = append(g.Decisions, d.ID), append(g.Grantors, d.By)
+	}
+	return g, nil
+}
+
+// coverWaiting settles the waiting requests of the run that g covers and whose own requirement the decisions about r
+// meet, as a standing answer for the run would. Each that is approved so is a use.
+func (c *txn) coverWaiting(r *RequestHead, g *Grant, f *facts) error {
+	all, err := c.requestsOf(r.Run)
+	if err != nil {
+		return err
+	}
+	for _, id := range r.siblings(all) {
+		if !g.Open() {
+			return nil
+		}
+		o := c.requests[id]
+		content, err := c.Request(c.ws, id)
+		if err != nil {
+			return err
+		}
+		if !g.covers(&Request{RequestHead: *o, RequestContent: content.RequestContent}) {
+			continue
+		}
+		if err := c.cover(r, o, f); err != nil {
+			return err
+		}
+		if o.Status != RequestApproved {
+			continue
+		}
+		g.Used++
+		err = c.audit(entry{
+			Action: AuditGrantUsed, Actor: system, Run: o.Run, Request: o.ID,
+			Data: auditData{Grant: g.ID, Digest: o.Digest, Tool: g.Tool},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Terms says in words what the grant is for. It holds values that a model wrote, as data.
+func (g *Grant) Terms() string {
+	parts := []string{g.Tool + " by " + g.Agent, "scope " + string(g.Scope)}
+	if len(g.Condition) > 0 {
+		var all []string
+		for i := range g.Condition {
+			all = append(all, g.Condition[i].String())
+		}
+		parts = append(parts, "with "+strings.Join(all, " and "))
+	}
+	if g.Uses > 0 {
+		parts = append(parts, fmt.Sprintf("%d time%s", g.Uses, plural(g.Uses)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// givenText continues a sentence that begins with the person whose answer settled the request.
+func (g *Grant) givenText() string {
+	verb := "has approved later calls too, and nobody is asked about them"
+	if g.Deny {
+		verb = "has rejected later calls too"
+	}
+	with := ""
+	if others := len(slices.Compact(slices.Clone(g.Grantors))) - 1; others > 0 {
+		with = fmt.Sprintf(" together with %d other%s", others, plural(others))
+	}
+	names := ""
+	if len(g.Condition) > 0 { // their values are the call's, which stand on its card
+		var all []string
+		for _, b := range g.Condition {
+			all = append(all, strings.TrimPrefix(b.Pointer, "/"))
+		}
+		names = ", bound to " + strings.Join(all, ", ")
+	}
+	uses := ""
+	if g.Uses > 0 {
+		uses = fmt.Sprintf(", at most %d of them", g.Uses)
+	}
+	return fmt.Sprintf("%s%s: %s %s%s%s, until %s. The grant is %s and can be revoked.", verb, with, g.Tool,
+		g.Scope.where(), names, uses, g.Expires.UTC().Format(time.RFC3339), g.ID)
+}

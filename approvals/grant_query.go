@@ -1,0 +1,153 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/agent"
+)
+
+// GrantView is a grant with how it stands now.
+type GrantView struct {
+	Grant
+	State GrantState `json:"state"`
+	// Why says in words why it is inert; empty otherwise.
+	Why string `json:"why,omitempty"`
+	// Mine says that the viewer gave the grant or may revoke it.
+	Mine bool `json:"-"`
+}
+
+// Grant returns the grant, or ErrNotFound.
+func (s *Service) Grant(ctx context.Context, ws WorkspaceID, id GrantID) (g *Grant, err error) {
+	err = s.store.View(ctx, func(tx Tx) error {
+		g, err = tx.Grant(ws, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("grant %s: %w", id, err)
+	}
+	return g, nil
+}
+
+// Grants lists the grants of the workspace by id, behind the given one, at most limit, with how they stand: also those
+// that nobody can use as people, policies and tools are now. next is where to go on, empty at the end.
+func (s *Service) Grants(ctx context.Context, ws WorkspaceID, after GrantID, limit int) (
+	page []GrantView, next GrantID, err error,
+) {
+	all, now, err := grantsOf(ctx, s.store, ws, after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, g := range all {
+		v := GrantView{Grant: *g, State: g.State(now)}
+		if v.State == GrantActive {
+			if v.Why = s.inert(ctx, g, now); v.Why != "" {
+				v.State = GrantInert
+			}
+		}
+		page = append(page, v)
+	}
+	if len(all) > 0 && len(all) == limit {
+		next = all[len(all)-1].ID
+	}
+	return page, next, nil
+}
+
+// GrantsFor is Grants as a person may see it: those of a direct conversation are for its people alone, others for
+// whoever gave them, could revoke them, or is in the channel where they were given. Nobody else learns of them.
+func (s *Service) GrantsFor(ctx context.Context, by UserID, after GrantID, limit int) (
+	page []GrantView, next GrantID, err error,
+) {
+	all, next, err := s.Grants(ctx, by.Workspace(), after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	since := time.Now()
+	for _, v := range all {
+		v.Mine = s.mayRevoke(ctx, &v.Grant, by, since) == nil
+		if !v.Mine && !s.inPlace(ctx, &v.Grant, by, since) {
+			continue
+		}
+		page = append(page, v)
+	}
+	return page, next, nil
+}
+
+// inPlace reports whether the person is a regular member in the channel where the grant was given.
+func (s *Service) inPlace(ctx context.Context, g *Grant, by UserID, since time.Time) bool {
+	people := newGatherer(s.directory, s.policy, conversation{ws: g.Workspace, place: g.Place}, since)
+	if people.isRegular(ctx, by) != nil || g.Place.Direct {
+		return false
+	}
+	in, err := people.askChannel(ctx, by)
+	return err == nil && in
+}
+
+// ListGrants is Service.Grants without policies and people: it never says that a grant is inert.
+func ListGrants(ctx context.Context, st Store, ws WorkspaceID, after GrantID, limit int) (
+	page []GrantView, next GrantID, err error,
+) {
+	all, now, err := grantsOf(ctx, st, ws, after, limit)
+	for _, g := range all {
+		page = append(page, GrantView{Grant: *g, State: g.State(now)})
+	}
+	if len(all) > 0 && len(all) == limit {
+		next = all[len(all)-1].ID
+	}
+	return page, next, err
+}
+
+func grantsOf(ctx context.Context, st Store, ws WorkspaceID, after GrantID, limit int) (
+	all []*Grant, now time.Time, err error,
+) {
+	err = st.View(ctx, func(tx Tx) (err error) {
+		now = tx.Now()
+		all, err = tx.Grants(ws, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, now, fmt.Errorf("grants: %w", err)
+	}
+	return all, now, nil
+}
+
+// inert says why a grant that is active by its record covers nothing now; empty: as far as can be told without a call,
+// it does. Of tools that a server lists nothing is known before it is asked.
+func (s *Service) inert(ctx context.Context, g *Grant, now time.Time) string {
+	if tool := s.toolOf(g); tool != nil && tool.Digest() != g.Definition {
+		return "the tool was changed"
+	}
+	r, err := s.Request(ctx, g.Workspace, g.Request)
+	if errors.Is(err, ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		return "its request cannot be read now"
+	}
+	people := newGatherer(s.directory, s.policy, r.conversation(), noTime)
+	_, err = people.upholds(ctx, g, r, now)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, agent.ErrStale):
+		return strings.TrimPrefix(err.Error(), agent.ErrStale.Error()+": ")
+	}
+	return "it cannot be found out now whether those who gave it still could"
+}
+
+// toolOf finds the tool of the grant among those that agents have by themselves, or nil.
+func (s *Service) toolOf(g *Grant) *agent.Tool {
+	c, err := s.agents.Agent(g.Agent)
+	if err != nil || c.Agent == nil {
+		return nil
+	}
+	for i := range c.Agent.Tools {
+		if t := &c.Agent.Tools[i]; t.Name == g.Tool && t.Wire != agent.WireHosted {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package approvals
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"countersign/agent"
+)
+
+// GrantTerms are what a person asks of a grant: how far it reaches, for which arguments, for how long and how often.
+// Values of arguments are never given: they are those of the call that is decided.
+type GrantTerms struct {
+	Scope Scope `json:"scope"`
+	// Same names arguments that keep the value they have in the call, AtMost numbers that do not become greater: fields
+	// of the arguments or, with a slash first, JSON pointers.
+	Same   []string `json:"same,omitempty"`
+	AtMost []string `json:"at_most,omitempty"`
+	// TTL is how long it lasts; zero: as long as the policy lets it.
+	TTL time.Duration `json:"ttl,omitempty"`
+	// Uses is how many calls may run under it beside the one that is decided; zero: any number.
+	Uses int `json:"uses,omitempty"`
+}
+
+const (
+	// defaultMaxTTL bounds a grant where the policy says nothing.
+	defaultMaxTTL = 24 * time.Hour
+	// maxUses bounds what a person may ask for: more is any number.
+	maxUses = 1_000_000
+	// maxGrants bounds the open grants for one tool of an agent: each call of it is held against all of them.
+	maxGrants = 100
+)
+
+// check refuses what no policy could allow.
+func (t *GrantTerms) check(v Verdict) error {
+	switch {
+	case !v.standing():
+		return fmt.Errorf("%w: only an answer for later calls too takes the terms of a grant, and %q is not one",
+			ErrInvalid, v)
+	case t.Scope.width() < 0:
+		return fmt.Errorf("%w: %q is no scope of a grant; it is run, thread, channel or workspace", ErrInvalid, t.Scope)
+	case t.TTL < 0 || t.TTL > 0 && t.TTL < time.Second:
+		return fmt.Errorf("%w: a grant lasts at least a second", ErrInvalid)
+	case t.Uses < 0 || t.Uses > maxUses:
+		return fmt.Errorf("%w: a grant is for between 1 and %d uses, or 0 for any number", ErrInvalid, maxUses)
+	case t.Uses > 0 && !v.Affirms():
+		return fmt.Errorf("%w: a rejection is not used up; leave the number of uses out", ErrInvalid)
+	}
+	return nil
+}
+
+// plain reports whether the terms are those of an answer that gives none: for the rest of the run, without condition.
+// Such an answer is kept in the run's state, and needs no record.
+func (t *GrantTerms) plain() bool {
+	return t == nil || t.Scope == ScopeRun && len(t.Same) == 0 && len(t.AtMost) == 0 && t.TTL == 0 && t.Uses == 0
+}
+
+// digest stands for the terms of a decision in the audit trail; zero for none.
+func (t *GrantTerms) digest() (agent.Digest, error) {
+	if t == nil {
+		return agent.Digest{}, nil
+	}
+	b, err := json.Marshal(t)
+	if err != nil {
+		return agent.Digest{}, fmt.Errorf("terms of a grant: %w", err)
+	}
+	return sha256.Sum256(b), nil
+}
+
+// lasts returns how long a grant may last under the requirement.
+func (q *Requirement) lasts() time.Duration {
+	if q.MaxTTL <= 0 {
+		return defaultMaxTTL
+	}
+	return q.MaxTTL
+}
+
+// allows returns ErrInvalid, in words, unless the requirement allows a standing answer on these terms.
+func (q *Requirement) allows(t *GrantTerms) error {
+	if q.Risk == RiskHigh {
+		return fmt.Errorf("%w: %s is of high risk and allows no standing answers; decide this call alone",
+			ErrInvalid, q.name())
+	}
+	if t.plain() {
+		if !slices.Contains(q.Always, ScopeRun) {
+			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())
+		}
+		return nil
+	}
+	if !slices.Contains(q.Always, t.Scope) {
+		return fmt.Errorf("%w: %s allows no standing answers for the scope %q; always.scopes of the agents file names "+
+			"those it allows: %q", ErrInvalid, q.name(), t.Scope, q.Always)
+	}
+	if t.TTL > q.lasts() {
+		return fmt.Errorf("%w: %s lets a grant last %s at most; ask for no more", ErrInvalid, q.name(), q.lasts())
+	}
+	return nil
+}
+
+// narrowest returns the terms that all who settled the request meant: the narrowest scope, the shortest time, the
+// fewest uses. Conditions are not put together: ok is false when they differ.
+func (r *RequestHead) narrowest() (t GrantTerms, ok bool) {
+	first := true
+	for _, d := range r.counted() {
+		given := GrantTerms{Scope: ScopeRun}
+		if d.Grant != nil {
+			given = *d.Grant
+		}
+		given.Same, given.AtMost = named(given.Same), named(given.AtMost)
+		if first {
+			t, first = given, false
+			continue
+		}
+		if !slices.Equal(t.Same, given.Same) || !slices.Equal(t.AtMost, given.AtMost) {
+			return GrantTerms{}, false
+		}
+		if given.Scope.width() < t.Scope.width() {
+			t.Scope = given.Scope
+		}
+		t.TTL, t.Uses = least(t.TTL, given.TTL), least(t.Uses, given.Uses)
+	}
+	return t, !first
+}
+
+// named returns the pointers that names stand for, in order.
+func named(names []string) []string {
+	all := make([]string, 0, len(names))
+	for _, n := range names {
+		all = append(all, pointerOf(n))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// least returns the lesser of two numbers of which zero means any.
+func least[T int | time.Duration](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// counted returns the decisions that settled the request, in the order in which they were made.
+func (r *RequestHead) counted() []*Decision {
+	affirm := r.Status == RequestApproved
+	var all []*Decision
+	for i := range r.Decisions {
+		if d := &r.Decisions[i]; d.Void == "" && d.Verdict.Affirms() == affirm {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// granting reports whether the people who settled r meant later calls too, and not all of them just the rest of the
+// run.
+func (r *RequestHead) granting() bool {
+	if r.Note != "" || r.Status != RequestApproved && r.Status != RequestRejected {
+		return false
+	}
+	terms := false
+	for _, d := range r.counted() {
+		if !d.Verdict.standing() {
+			return false
+		}
+		terms = terms || !d.Grant.plain()
+	}
+	return terms
+}

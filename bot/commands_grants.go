@@ -1,0 +1,191 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+const (
+	grantsShown = 15  // at once
+	grantsRead  = 50  // in one call
+	grantsMost  = 500 // that are looked at for one command
+)
+
+var grantID = regexp.MustCompile(`^grant_[0-9a-z]{26}$`)
+
+// respondGrants answers "grants" with the grants that the person may see, those in force first.
+func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID, rest []string) {
+	if len(rest) > 0 {
+		b.respond(ctx, c, commandHelp(), nil)
+		return
+	}
+	all, more, err := b.grantsFor(ctx, by)
+	if err != nil {
+		b.log.Error("grants could not be listed", "error", err)
+		b.respond(ctx, c, phrase{"I cannot read the grants right now. Please try again in a minute."}, nil)
+		return
+	}
+	if len(all) == 0 {
+		b.respond(ctx, c, phrase{"There are no grants that you may see: people are asked about every call that waits " +
+			"for an answer."}, nil)
+		return
+	}
+	slices.SortStableFunc(all, func(x, y approvals.GrantView) int {
+		if rx, ry := ended(&x), ended(&y); rx != ry {
+			return rx - ry
+		}
+		return strings.Compare(string(y.ID), string(x.ID)) // the newest first
+	})
+	title := phrase{fmt.Sprintf("Grants: %d", len(all))}
+	blocks := []slack.Block{paragraph(phrase{strong(title.fallback())})}
+	for i := range all[:min(len(all), grantsShown)] {
+		blocks = append(blocks, paragraph(grantLines(&all[i])...))
+	}
+	if len(all) > grantsShown || more {
+		blocks = append(blocks, paragraph(phrase{"There are more; the command line lists all of them."}))
+	}
+	b.respond(ctx, c, title, blocks)
+}
+
+// grantsFor reads the grants that the person may see, and says whether there may be others.
+func (b *Bot) grantsFor(ctx context.Context, by approvals.UserID) (
+	all []approvals.GrantView, more bool, err error,
+) {
+	var after approvals.GrantID
+	for read := 0; read < grantsMost; read += grantsRead {
+		page, next, err := b.service.GrantsFor(ctx, by, after, grantsRead)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, page...)
+		if after = next; next == "" {
+			return all, false, nil
+		}
+	}
+	return all, true, nil
+}
+
+// ended orders grants that have ended behind the others.
+func ended(g *approvals.GrantView) int {
+	if g.State == approvals.GrantActive || g.State == approvals.GrantInert {
+		return 0
+	}
+	return 1
+}
+
+// grantLines says what a grant covers and how it stands.
+func grantLines(g *approvals.GrantView) []phrase {
+	answer := "approved"
+	if g.Deny {
+		answer = "rejected"
+	}
+	state := phrase{strong(string(g.State))}
+	if g.Why != "" {
+		state = append(state, ": "+label(g.Why, 200))
+	}
+	uses := ""
+	if g.Uses > 0 {
+		uses = fmt.Sprintf(", %d of %d used", g.Used, g.Uses)
+	} else if g.Used > 0 {
+		uses = fmt.Sprintf(", %d used", g.Used)
+	}
+	lines := []phrase{
+		{code(string(g.ID)), " ", state[0]},
+		append(append(phrase{strong(label(g.Tool, 80)), " by " + label(g.Agent, 80) + ": " + answer + " "},
+			reach(&g.Grant)...), uses+", until ", g.Expires),
+	}
+	lines[0] = append(lines[0], state[1:]...)
+	if len(g.Condition) > 0 {
+		bound := phrase{"only with "}
+		for i := range g.Condition {
+			if i > 0 {
+				bound = append(bound, " and ")
+			}
+			bound = append(bound, code(label(g.Condition[i].String(), 100)))
+		}
+		lines = append(lines, bound)
+	}
+	from := phrase{"given by "}
+	for i, u := range g.Grantors {
+		if i > 0 {
+			from = append(from, ", ")
+		}
+		from = append(from, u)
+	}
+	from = append(from, ", ", g.Created)
+	if !g.Revoked.IsZero() {
+		from = append(from, "; revoked ", g.Revoked)
+		if g.RevokedBy != "" {
+			from = append(from, " by ", g.RevokedBy)
+		}
+	} else if g.Mine && ended(g) == 0 {
+		from = append(from, "; ", code(slashCommand+" revoke "+string(g.ID)), " ends it")
+	}
+	return append(lines, from)
+}
+
+// reach says how far a grant reaches, for somebody who may be elsewhere.
+func reach(g *approvals.Grant) phrase {
+	switch g.Scope {
+	case approvals.ScopeRun:
+		return phrase{"for the rest of run ", code(string(g.Run))}
+	case approvals.ScopeThread:
+		return phrase{"in one thread of ", channelName(g.Place)}
+	case approvals.ScopeChannel:
+		return phrase{"in ", channelName(g.Place)}
+	case approvals.ScopeWorkspace:
+		return phrase{"in the whole workspace"}
+	}
+	return phrase{"nowhere"}
+}
+
+func channelName(p approvals.Place) string {
+	if p.Direct {
+		return "a direct conversation"
+	}
+	return "channel " + label(p.Channel, 40)
+}
+
+// respondRevoke answers "revoke ID" and what follows as the reason.
+func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID, rest []string) {
+	if len(rest) == 0 {
+		b.respond(ctx, c, commandHelp(), nil)
+		return
+	}
+	if !grantID.MatchString(rest[0]) {
+		b.respond(ctx, c, phrase{"That is no id of a grant: ", code(label(rest[0], 60))}, nil)
+		return
+	}
+	id := approvals.GrantID(rest[0])
+	_, err := b.service.RevokeGrant(ctx, approvals.Revocation{
+		Workspace: by.Workspace(), Grant: id, By: by, Reason: strings.Join(rest[1:], " "), Via: "command",
+	})
+	switch {
+	case err == nil:
+		b.respond(ctx, c, phrase{
+			"Revoked: ", code(string(id)), ". No call begins under it any more; one that has begun goes on.",
+		}, nil)
+	case errors.Is(err, approvals.ErrConflict):
+		b.respond(ctx, c, phrase{"Grant ", code(string(id)), " was revoked before."}, nil)
+	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
+		b.respond(ctx, c, phrase{
+			"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those " +
+				"who could decide such a call.",
+		}, nil)
+	case errors.Is(err, approvals.ErrInvalid):
+		b.respond(ctx, c, phrase{"Nothing was revoked: the reason is too long or no text."}, nil)
+	default:
+		b.log.Error("a grant could not be revoked", "grant", id, "error", err)
+		b.respond(ctx, c, phrase{
+			"I cannot revoke that right now, and it may still be in force. Please try again.",
+		}, nil)
+	}
+}
