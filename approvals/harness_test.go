@@ -222,6 +222,15 @@ func (s *surface) Notify(_ context.Context, n *approvals.Notification) (approval
 	return approvals.Delivery{Channel: n.Place.Channel, Message: p.message}, nil
 }
 
+// fail has every notification fail; nil: no longer.
+func (s *surface) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.intercept = nil; err != nil {
+		s.intercept = func(*approvals.Notification) error { return err }
+	}
+}
+
 func (s *surface) all() []post {
 	s.mu.Lock()
 	defer s.mu.Unlock()

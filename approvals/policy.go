@@ -27,6 +27,8 @@ type Requirement struct {
 	ValidFor time.Duration `json:"valid_for,omitempty"`
 	// Always lists the scopes a standing answer may have; empty forbids it.
 	Always []Scope `json:"always,omitempty"`
+	// RemindEvery is how often people are reminded of a request that waits; zero: never.
+	RemindEvery time.Duration `json:"remind_every,omitempty"`
 }
 
 // Seat is a place among those who must agree. One person takes one seat.
@@ -52,7 +54,7 @@ type OnExpiry string
 const (
 	ExpiryReject OnExpiry = "reject" // the model is told that the request expired
 	ExpiryCancel OnExpiry = "cancel" // the run is cancelled
-	ExpiryKeep   OnExpiry = "keep"   // keeps waiting
+	ExpiryKeep   OnExpiry = "keep"   // keeps waiting: ExpiresIn means nothing
 )
 
 // Approvers is a set of people. The zero value is nobody. Guests, strangers, bots and deactivated people are never in

@@ -98,6 +98,8 @@ type RequestHead struct {
 	// OutcomeBy is the person who reported the outcome of a call of which nobody had heard: OutcomeAt is when they did
 	// so. Empty: it comes from the tool itself.
 	OutcomeBy UserID `json:"outcome_by,omitempty"`
+	// RemindAt is when people are reminded next of the pending request; zero: never.
+	RemindAt time.Time `json:"remind_at,omitzero"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.

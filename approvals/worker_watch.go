@@ -85,8 +85,8 @@ func (w *Worker) sweep(ctx context.Context) error {
 	})
 }
 
-// checkDeadlines looks for requests whose deadline is further away than it can be, because the clock that set it was
-// ahead, and for those whose deadline has passed without anybody noticing.
+// checkDeadlines looks for requests of which a time is further away than it can be, because the clock that set it was
+// ahead, and for those of which one has passed without anybody noticing.
 func (w *Worker) checkDeadlines(ctx context.Context) error {
 	all, err := auditWorkspaces(ctx, w.store)
 	for _, ws := range all {
@@ -104,8 +104,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			amiss = nil
 			heads, more, err := tx.QueryRequests(query)
 			for _, r := range heads {
-				left := r.Expires.Sub(tx.Now())
-				if !r.Expires.IsZero() && (left > r.Requirement.ExpiresIn || left < -overdueFor) {
+				if r.amiss(tx.Now()) {
 					amiss = append(amiss, r.ID)
 				}
 			}
@@ -116,7 +115,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			return err
 		}
 		for _, id := range amiss {
-			if _, err := expire(ctx, w.store, ws, id); err != nil {
+			if _, err := act(ctx, w.store, ws, id); err != nil {
 				return err
 			}
 		}

@@ -25,6 +25,7 @@ type Service interface {
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
+	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }
 
 // Mode is the way Slack delivers events, clicks and commands.

@@ -1,6 +1,8 @@
 package bot
 
 import (
+	"slices"
+
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
@@ -96,7 +98,7 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, became)
 	}
 	if r.Status == approvals.RequestExpired {
-		lines = append(lines, phrase{expiredWords(r.Kind)})
+		lines = append(lines, phrase{expiredWords(r)})
 	}
 	if r.Status == approvals.RequestStale {
 		lines = append(lines, staleLines(r)...)
@@ -158,12 +160,17 @@ func reporter(r *approvals.Request) approvals.UserID {
 	return r.OutcomeBy
 }
 
-func expiredWords(kind agent.InterruptionKind) string {
-	switch kind {
-	case agent.OutcomeUnknown:
+func expiredWords(r *approvals.Request) string {
+	answered := slices.ContainsFunc(r.Decisions, func(d approvals.Decision) bool { return d.Void == "" })
+	switch {
+	case r.Kind == agent.OutcomeUnknown && answered:
+		return "Too few people answered in time. It will not run again."
+	case r.Kind == agent.OutcomeUnknown:
 		return "Nobody answered in time. It will not run again."
-	case agent.ExternalResult:
+	case r.Kind == agent.ExternalResult:
 		return "Nobody provided a result in time."
+	case answered:
+		return "Too few people decided in time."
 	}
 	return "Nobody decided in time."
 }

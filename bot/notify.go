@@ -25,7 +25,7 @@ const fresh = 10 * time.Second
 
 var _ approvals.Notifier = (*Bot)(nil)
 
-// Notify posts a card, an answer or a notice, or brings the messages of a card up to date. See approvals.Notifier.
+// Notify posts a card, an answer, a notice or a reminder, or brings the messages of a card up to date. See approvals.Notifier.
 func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if _, err := b.client.inWorkspace(ctx, n.Workspace); errors.Is(err, approvals.ErrNotFound) {
 		return approvals.Delivery{}, unreachable(fmt.Errorf("notify %s: %w", n.ID, err))
@@ -42,6 +42,11 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyNotice:
 		var posts []post
 		if posts, err = b.notices(ctx, n); err == nil {
+			d, err = b.deliver(ctx, n, posts)
+		}
+	case n.Kind == approvals.NotifyReminder && n.Card != nil:
+		var posts []post
+		if posts, err = b.reminder(ctx, n); err == nil {
 			d, err = b.deliver(ctx, n, posts)
 		}
 	default:

@@ -26,6 +26,7 @@ type Static struct {
 	OnExpiry       approvals.OnExpiry
 	ValidFor       time.Duration
 	Always         []approvals.Scope
+	RemindEvery    time.Duration // zero: never
 }
 
 // Set is a set of people, with ids within the request's workspace.
@@ -54,6 +55,7 @@ func (s *Static) Requirement(_ context.Context, r *approvals.Request) (approvals
 	return approvals.Requirement{
 		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
+		RemindEvery: s.RemindEvery,
 	}, nil
 }
 

@@ -15,7 +15,7 @@ func TestStatic(t *testing.T) {
 	s := &Static{
 		Name: "default", Users: []string{"U1"}, Groups: []string{"S1"}, ChannelMembers: true, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep, ValidFor: time.Minute,
-		Always: []approvals.Scope{approvals.ScopeRun},
+		Always: []approvals.Scope{approvals.ScopeRun}, RemindEvery: 15 * time.Minute,
 	}
 	got, err := s.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}})
 	if err != nil {
@@ -23,7 +23,7 @@ func TestStatic(t *testing.T) {
 	}
 	want := approvals.Requirement{
 		Policy: "default", DenyQuorum: 1, SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep,
-		ValidFor: time.Minute, Always: []approvals.Scope{approvals.ScopeRun},
+		ValidFor: time.Minute, Always: []approvals.Scope{approvals.ScopeRun}, RemindEvery: 15 * time.Minute,
 		Seats: approvals.Quorum(2, approvals.Approvers{
 			Users: []approvals.UserID{"T9/U1"}, Groups: []string{"S1"}, ChannelMembers: true,
 		}),

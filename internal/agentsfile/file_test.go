@@ -136,7 +136,7 @@ func TestParsePolicies(t *testing.T) {
 			Name: "money", When: Expression{Source: `tool == "transfer_funds" && args.amount > vars.limit`},
 			Approvers: People{Groups: []string{"S333"}, ChannelMembers: true}, Quorum: 3, DenyQuorum: 2,
 			SelfApproval: true, ExpiresIn: 2 * time.Hour, OnExpiry: "keep", ValidFor: 10 * time.Minute,
-			AlwaysScopes: []string{"run"},
+			AlwaysScopes: []string{"run"}, RemindEvery: 15 * time.Minute,
 		},
 		{
 			Name: "both", When: Expression{Source: `agent == "ops"`},

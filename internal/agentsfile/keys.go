@@ -95,12 +95,15 @@ var (
 	policyKeys    = keys{
 		now: []string{
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
-			"always",
+			"always", "remind_every",
 		},
-		later: []string{"remind_every", "escalate", "freeze", "risk", "notify"},
+		later: []string{"escalate", "freeze", "risk", "notify"},
 	}
 	ruleKeys    = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
 	alwaysKeys  = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
 	scopeWords  = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}
-	expiryWords = keys{now: []string{"reject", "cancel", "keep"}}
+	expiryWords = keys{now: []string{"reject", "cancel", expiryKeep}}
 )
+
+// expiryKeep is the word for requests that never expire.
+const expiryKeep = "keep"

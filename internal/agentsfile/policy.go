@@ -16,6 +16,7 @@ type Policy struct {
 	OnExpiry     string
 	ValidFor     time.Duration
 	AlwaysScopes []string
+	RemindEvery  time.Duration // zero: never
 }
 
 // What a policy says where it says nothing: the strict thing.
@@ -48,6 +49,7 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 	if o.values["always"] != nil {
 		p.AlwaysScopes = o.decodeAlways()
 	}
+	o.decodeTimes(p)
 	if n.kind != kindMapping {
 		return p
 	}

@@ -33,6 +33,7 @@ func policyOf(p *agentsfile.Policy) *celpolicy.Static {
 		Users: p.Approvers.Users, Groups: p.Approvers.Groups, ChannelMembers: p.Approvers.ChannelMembers,
 		Quorum: p.Quorum, DenyQuorum: p.DenyQuorum, SelfApproval: p.SelfApproval,
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
+		RemindEvery: p.RemindEvery,
 	}
 	for _, set := range p.AllOf {
 		s.AllOf = append(s.AllOf, celpolicy.Set{

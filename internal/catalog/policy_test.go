@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,5 +135,19 @@ func TestPolicyProblems(t *testing.T) {
 				t.Errorf("a value of the environment is shown: %v", err)
 			}
 		})
+	}
+}
+
+// TestTimesOfPolicies brings what the file says about time to the policy.
+func TestTimesOfPolicies(t *testing.T) {
+	t.Parallel()
+	c, err := buildCatalog(t, payments+"default_policy: { approvers: { channel_members: true }, on_expiry: keep, "+
+		"remind_every: 15m }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := c.Requirement(t.Context(), ask(`{}`))
+	if err != nil || q.OnExpiry != approvals.ExpiryKeep || q.RemindEvery != 15*time.Minute {
+		t.Errorf("%+v, %v", q, err)
 	}
 }
