@@ -29,6 +29,7 @@ type requestTrail struct {
 	status    RequestStatus
 	decisions decisionSum
 	outcome   Outcome
+	escalated bool
 	standing  bool     // somebody's answer was for all calls of the tool
 	effects   []string // those it allowed, but for those that say that a standing answer allowed them
 }
@@ -40,10 +41,13 @@ type decisionSum struct {
 }
 
 // add counts a decision in.
-func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason agent.Digest) {
+func (s *decisionSum) add(id DecisionID, of voter, v Verdict, reason agent.Digest) {
 	b := make([]byte, 0, 256)
-	for _, text := range []string{string(id), string(by), string(v)} {
+	for _, text := range []string{string(id), string(of.by), string(v)} {
 		b = appendText(b, text)
+	}
+	if of.on != "" {
+		b = appendText(b, string(of.on))
 	}
 	combine(&s.made, sha256.Sum256(append(b, reason[:]...)))
 }
@@ -110,13 +114,15 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditRequestCreated:
 		r.digest, r.demanded = said.Digest, said.Requirement
 	case AuditDecision:
-		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason)
+		r.decisions.add(said.Decision, voter{UserID(e.Actor), said.For}, said.Verdict, said.Reason)
 		r.standing = r.standing || said.Verdict.standing()
 		if e.ID == "" {
 			r.decisions.plain++
 		}
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
+	case AuditRequestEscalated:
+		r.escalated = true
 	case AuditRequestOutcome:
 		r.became(said.Outcome)
 	case AuditEffectIntent, AuditEffectDone, AuditEffectUnknown:
@@ -239,7 +245,7 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		if i < sum.plain {
 			reason = agent.Digest{}
 		}
-		sum.add(d.ID, d.By, d.Verdict, reason)
+		sum.add(d.ID, d.voter(), d.Verdict, reason)
 		if d.Void != "" {
 			sum.void(d.ID)
 		}
@@ -255,6 +261,8 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "it demands something else than when it was asked", nil
 	case sum != said.decisions:
 		return "its decisions are not those of the trail", nil
+	case r.Escalated.IsZero() == said.escalated:
+		return "the trail says otherwise whether more people were asked in time", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
 	case plausible(r.Outcome, said.outcome):

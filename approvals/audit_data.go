@@ -20,6 +20,7 @@ type auditData struct {
 	Digest   agent.Digest `json:"digest,omitzero"`
 	Effect   string       `json:"effect,omitempty"`
 	Epoch    int64        `json:"epoch,omitempty"`
+	For      UserID       `json:"for,omitempty"` // on whose behalf somebody decided
 	Kind     string       `json:"kind,omitempty"`
 	OnExpiry OnExpiry     `json:"on_expiry,omitempty"`
 	Outcome  Outcome      `json:"outcome,omitempty"`
@@ -34,6 +35,7 @@ type auditData struct {
 
 	Review   bool      `json:"review,omitempty"`
 	Standing RequestID `json:"standing,omitempty"` // the request whose standing answer this follows from
+	To       string    `json:"to,omitempty"`       // who may answer beside those who could before
 	Tool     string    `json:"tool,omitempty"`
 	Turns    int       `json:"turns,omitempty"`
 	Verdict  Verdict   `json:"verdict,omitempty"`
@@ -54,6 +56,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.digest("digest", d.Digest)
 	w.text("effect", d.Effect)
 	w.number("epoch", d.Epoch)
+	w.text("for", string(d.For))
 	w.text("kind", d.Kind)
 	w.text("on_expiry", string(d.OnExpiry))
 	w.text("outcome", string(d.Outcome))
@@ -66,6 +69,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.digest("requirement", d.Requirement)
 	w.flag("review", d.Review)
 	w.text("standing", string(d.Standing))
+	w.text("to", d.To)
 	w.text("tool", d.Tool)
 	w.number("turns", int64(d.Turns))
 	w.text("verdict", string(d.Verdict))

@@ -19,8 +19,8 @@ type permit struct {
 	nonce     string // of this intent
 	authority Authority
 	current   Requirement
-	voters    []UserID // who had affirmed when the people were asked about
-	denied    error    // why nothing can allow the effect
+	voters    []voter // who had affirmed when the people were asked about
+	denied    error   // why nothing can allow the effect
 }
 
 // permit finds out what allows e.
@@ -79,10 +79,11 @@ func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (b
 	if r.Requirement.equal(*q) || len(voters) == 0 { // nobody voted where one person said what happened
 		return len(voters) >= len(q.Seats) || r.Settler() != nil && r.Settler().Verdict.alone(), nil
 	}
-	for _, u := range voters {
-		g.right(ctx, u, q)
+	for _, v := range voters {
+		g.right(ctx, v.by, q)
 	}
-	return complete(q.Seats, voters, func(s Seat, u UserID) error { return g.maySit(q, s, u, r.Settled) })
+	then := r.terms(q, r.Settled)
+	return complete(then.Seats, voters, func(s Seat, v voter) error { return g.maySit(then, s, v) })
 }
 
 // asksNow asks the gate of a call that it let through again when that may have been in an earlier execution: the

@@ -52,9 +52,10 @@ type Decision struct {
 	// request was about to be settled. Empty: it counts.
 	Void string `json:"void,omitempty"`
 
-	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people
-	// provide, Grant makes an approval outlive the run. No policy offers them yet: a decision that sets one is
-	// ErrInvalid.
+	// For is the person on whose behalf By decides, who is away and has named By as their delegate: the decision counts
+	// as one of For. Where it is empty and By may not decide for themselves, Service fills in the one person for whom
+	// they may. Arguments replace the call's, Input fills in fields that people provide, Grant makes an approval outlive
+	// the run. No policy offers these yet: a decision that sets one is ErrInvalid.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`

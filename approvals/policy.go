@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Policy says who must agree to a request. An error fails closed: nobody can approve until it is mended.
+// Policy says who must agree to a request; see also Delegator. An error fails closed: nobody can approve until it is mended.
 // Implementations read the request and nothing else, and give the same answer for the same request.
 type Policy interface {
 	Requirement(ctx context.Context, r *Request) (Requirement, error)
@@ -29,13 +29,13 @@ type Requirement struct {
 	Always []Scope `json:"always,omitempty"`
 	// RemindEvery is how often people are reminded of a request that waits; zero: never.
 	RemindEvery time.Duration `json:"remind_every,omitempty"`
+	// Escalation lets more people take the seats of a request that has waited for some time.
+	Escalation Escalation `json:"escalation,omitzero"`
 }
 
 // Seat is a place among those who must agree. One person takes one seat.
 type Seat struct {
 	Approvers Approvers `json:"approvers"`
-	// From is the instant from which on the seat can be taken; zero: at once.
-	From time.Time `json:"from,omitzero"`
 }
 
 // Quorum returns n equal seats: any n distinct people of the set.

@@ -103,5 +103,5 @@ func (w *roll) could(ctx context.Context, u UserID) bool {
 		return false
 	}
 	w.right(ctx, u, &w.r.Requirement, w.current)
-	return w.mayAnswerBoth(&w.r.RequestHead, w.current, u, w.now) == nil
+	return w.mayDecide(&w.r.RequestHead, w.current, u, w.now) == nil
 }

@@ -30,7 +30,7 @@ func timerJob(r *RequestHead) Job {
 
 // nextAct returns when the next of the request's times comes; zero: it has none.
 func (r *RequestHead) nextAct() (next time.Time) {
-	for _, at := range []time.Time{r.RemindAt, r.Expires} {
+	for _, at := range []time.Time{r.RemindAt, r.Escalates(), r.Expires} {
 		if next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
 		}
@@ -42,7 +42,16 @@ func (r *RequestHead) nextAct() (next time.Time) {
 // is away, or zero when a timer has been planned for it.
 func (c *txn) tick(r *RequestHead) (left time.Duration, err error) {
 	c.mend(r)
-	if !r.RemindAt.IsZero() && !c.now.Before(r.RemindAt) {
+	escalate, remind := r.Escalates(), r.RemindAt
+	switch {
+	case !escalate.IsZero() && !c.now.Before(escalate):
+		if err := c.escalate(r); err != nil {
+			return 0, err
+		}
+		if !remind.IsZero() && !c.now.Before(remind) { // which says the same
+			r.RemindAt = r.nextReminder(c.now)
+		}
+	case !remind.IsZero() && !c.now.Before(remind):
 		if err := c.remind(r); err != nil {
 			return 0, err
 		}
@@ -61,12 +70,18 @@ func (c *txn) tick(r *RequestHead) (left time.Duration, err error) {
 // request has as long as it ever had.
 func (c *txn) mend(r *RequestHead) {
 	q := &r.Requirement
+	if r.asked().After(c.now) {
+		r.Asked = c.now
+		c.touched(r)
+	}
 	if r.Expires.Sub(c.now) > q.ExpiresIn && !r.Expires.IsZero() {
 		r.Expires = c.now.Add(q.ExpiresIn)
+		c.touched(r)
 		c.show(r)
 	}
 	if r.remindedTooLate(c.now) {
 		r.RemindAt = c.now.Add(q.RemindEvery)
+		c.touched(r)
 	}
 }
 
@@ -77,7 +92,7 @@ func (r *RequestHead) amiss(now time.Time) bool {
 	switch {
 	case next.IsZero():
 		return false
-	case next.Sub(now) < -overdueFor, r.remindedTooLate(now):
+	case next.Sub(now) < -overdueFor, r.remindedTooLate(now), r.asked().After(now):
 		return true
 	}
 	return !r.Expires.IsZero() && r.Expires.Sub(now) > r.Requirement.ExpiresIn

@@ -28,6 +28,23 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 	return []post{noticePost(n, []phrase{lead, append(missing, "."), deadline(r), aboutRequest(r)})}, nil
 }
 
+// escalated renders that more people may answer a request from now on, and calls those of them who could.
+func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post, error) {
+	r := n.Card
+	who, err := b.service.Awaited(ctx, r, r.Requirement.Escalation.To)
+	if err != nil {
+		return nil, fmt.Errorf("who else may answer request %s: %w", r.ID, err)
+	}
+	lead := phrase{strong(toolName(r)), waitsFor(r.Kind), " It has waited since ", r.Created, "."}
+	also := phrase{"From now on these may answer too: "}
+	if names := mentions(who); len(names) > 0 {
+		also = append(append(also, names...), ".")
+	} else {
+		also = phrase{"Others may answer from now on too."}
+	}
+	return []post{noticePost(n, []phrase{lead, also, deadline(r), aboutRequest(r)})}, nil
+}
+
 func waitsFor(kind agent.InterruptionKind) string {
 	switch kind {
 	case agent.OutcomeUnknown:

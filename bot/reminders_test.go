@@ -1,8 +1,10 @@
 package bot
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/approvals"
 )
@@ -46,4 +48,49 @@ func TestReminder(t *testing.T) {
 	if strings.Contains(seen[0], "U0ANN") {
 		t.Errorf("the requester, who may not decide, is mentioned: %s", seen[0])
 	}
+}
+
+// TestEscalation names the second set in the thread, and on the card before and after.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	r.Requirement.Escalation = approvals.Escalation{
+		After: time.Hour, To: approvals.Approvers{Users: []approvals.UserID{user("U0ANN"), user("U0DAN")}},
+	}
+	if said := texts(t, encoded(t, newCard(r))); !strings.Contains(said, "Others are asked too when it still waits then: ") ||
+		strings.Contains(said, "U0DAN") {
+		t.Errorf("the card before: %s", said)
+	}
+	r.Escalated = r.Created.Add(time.Hour)
+	if said := texts(t, encoded(t, newCard(r))); !strings.Contains(said, " also: @U0ANN, @U0DAN") {
+		t.Errorf("the card afterwards: %s", said)
+	}
+	n := cardNotification(r)
+	n.Kind, n.ID = approvals.NotifyEscalation, "ntf_escalation"
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, m := range s.slack.Thread(r.Place.Channel, r.Place.Thread) {
+		if m.Metadata == nil || m.Metadata.EventType != noticeEvent {
+			continue
+		}
+		found = true
+		if !strings.Contains(m.Text, "From now on these may answer too: <@U0DAN>.") || strings.Contains(m.Text, "U0ANN") {
+			t.Errorf("it says %s", m.Text)
+		}
+	}
+	if !found {
+		t.Error("nothing is told")
+	}
+}
+
+// encoded are a card's blocks as Slack takes them.
+func encoded(t *testing.T, c card) json.RawMessage {
+	t.Helper()
+	raw, err := encodeBlocks(c.blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }

@@ -27,6 +27,9 @@ type Static struct {
 	ValidFor       time.Duration
 	Always         []approvals.Scope
 	RemindEvery    time.Duration // zero: never
+	// EscalateTo may take seats beside the others when a request has waited for EscalateAfter; zero: never.
+	EscalateTo    Set
+	EscalateAfter time.Duration
 }
 
 // Set is a set of people, with ids within the request's workspace.
@@ -52,11 +55,17 @@ func (s *Static) Requirement(_ context.Context, r *approvals.Request) (approvals
 			return approvals.Requirement{}, fmt.Errorf("policy %s names nobody: %w", s.Name, approvals.ErrInvalid)
 		}
 	}
-	return approvals.Requirement{
+	q := approvals.Requirement{
 		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
 		RemindEvery: s.RemindEvery,
-	}, nil
+	}
+	if to := s.EscalateTo; s.EscalateAfter > 0 {
+		q.Escalation = approvals.Escalation{
+			After: s.EscalateAfter, To: People(r.Workspace, to.Users, to.Groups, to.ChannelMembers),
+		}
+	}
+	return q, nil
 }
 
 func (s *Static) seats(ws approvals.WorkspaceID) (seats []approvals.Seat) {

@@ -16,6 +16,7 @@ func TestStatic(t *testing.T) {
 		Name: "default", Users: []string{"U1"}, Groups: []string{"S1"}, ChannelMembers: true, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep, ValidFor: time.Minute,
 		Always: []approvals.Scope{approvals.ScopeRun}, RemindEvery: 15 * time.Minute,
+		EscalateAfter: 30 * time.Minute, EscalateTo: Set{Users: []string{"U9"}, ChannelMembers: true},
 	}
 	got, err := s.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}})
 	if err != nil {
@@ -24,6 +25,9 @@ func TestStatic(t *testing.T) {
 	want := approvals.Requirement{
 		Policy: "default", DenyQuorum: 1, SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep,
 		ValidFor: time.Minute, Always: []approvals.Scope{approvals.ScopeRun}, RemindEvery: 15 * time.Minute,
+		Escalation: approvals.Escalation{
+			After: 30 * time.Minute, To: approvals.Approvers{Users: []approvals.UserID{"T9/U9"}, ChannelMembers: true},
+		},
 		Seats: approvals.Quorum(2, approvals.Approvers{
 			Users: []approvals.UserID{"T9/U1"}, Groups: []string{"S1"}, ChannelMembers: true,
 		}),

@@ -137,6 +137,9 @@ func TestParsePolicies(t *testing.T) {
 			Approvers: People{Groups: []string{"S333"}, ChannelMembers: true}, Quorum: 3, DenyQuorum: 2,
 			SelfApproval: true, ExpiresIn: 2 * time.Hour, OnExpiry: "keep", ValidFor: 10 * time.Minute,
 			AlwaysScopes: []string{"run"}, RemindEvery: 15 * time.Minute,
+			Escalate: &Escalate{
+				After: 30 * time.Minute, To: People{Users: []string{"U7"}, Groups: []string{"S7"}, ChannelMembers: true},
+			},
 		},
 		{
 			Name: "both", When: Expression{Source: `agent == "ops"`},

@@ -95,14 +95,15 @@ var (
 	policyKeys    = keys{
 		now: []string{
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
-			"always", "remind_every",
+			"always", "remind_every", "escalate",
 		},
-		later: []string{"escalate", "freeze", "risk", "notify"},
+		later: []string{"freeze", "risk", "notify"},
 	}
-	ruleKeys    = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
-	alwaysKeys  = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
-	scopeWords  = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}
-	expiryWords = keys{now: []string{"reject", "cancel", expiryKeep}}
+	ruleKeys     = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
+	escalateKeys = keys{now: []string{"after", "to"}}
+	alwaysKeys   = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
+	scopeWords   = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}
+	expiryWords  = keys{now: []string{"reject", "cancel", expiryKeep}}
 )
 
 // expiryKeep is the word for requests that never expire.

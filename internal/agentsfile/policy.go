@@ -17,6 +17,7 @@ type Policy struct {
 	ValidFor     time.Duration
 	AlwaysScopes []string
 	RemindEvery  time.Duration // zero: never
+	Escalate     *Escalate     // nil: nobody else is asked
 }
 
 // What a policy says where it says nothing: the strict thing.

@@ -48,6 +48,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"mcp server", def("mcp_server"), mcpServerKeys},
 		{"people", def("people"), peopleKeys},
 		{"approvers", def("approvers"), approverKeys},
+		{"escalate", def("escalate"), escalateKeys},
 		{"policy", def("policy"), policyKeys},
 		{"rule", def("rule"), ruleKeys},
 		{"always of a rule", def("rule").Properties["always"], alwaysKeys},

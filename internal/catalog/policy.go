@@ -35,6 +35,10 @@ func policyOf(p *agentsfile.Policy) *celpolicy.Static {
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
 		RemindEvery: p.RemindEvery,
 	}
+	if e := p.Escalate; e != nil {
+		s.EscalateAfter = e.After
+		s.EscalateTo = celpolicy.Set{Users: e.To.Users, Groups: e.To.Groups, ChannelMembers: e.To.ChannelMembers}
+	}
 	for _, set := range p.AllOf {
 		s.AllOf = append(s.AllOf, celpolicy.Set{
 			Users: set.Users, Groups: set.Groups, ChannelMembers: set.ChannelMembers,

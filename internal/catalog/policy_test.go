@@ -142,12 +142,13 @@ func TestPolicyProblems(t *testing.T) {
 func TestTimesOfPolicies(t *testing.T) {
 	t.Parallel()
 	c, err := buildCatalog(t, payments+"default_policy: { approvers: { channel_members: true }, on_expiry: keep, "+
-		"remind_every: 15m }\n")
+		"remind_every: 15m, escalate: { after: 25h, to: { groups: [S3] } } }\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	q, err := c.Requirement(t.Context(), ask(`{}`))
-	if err != nil || q.OnExpiry != approvals.ExpiryKeep || q.RemindEvery != 15*time.Minute {
+	if err != nil || q.OnExpiry != approvals.ExpiryKeep || q.RemindEvery != 15*time.Minute ||
+		q.Escalation.After != 25*time.Hour || q.Escalation.To.Groups[0] != "S3" {
 		t.Errorf("%+v, %v", q, err)
 	}
 }
