@@ -111,9 +111,14 @@ func (d *directory) leaves(channel string, u approvals.UserID) {
 }
 
 func (d *directory) deactivate(u approvals.UserID) {
+	d.put(approvals.Person{ID: u, Why: "deactivated"})
+}
+
+// put adds or replaces a person.
+func (d *directory) put(p approvals.Person) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.persons[u] = approvals.Person{ID: u, Why: "deactivated"}
+	d.persons[p.ID] = p
 }
 
 // failChannel has questions about one channel come to err.
@@ -145,6 +150,20 @@ func (d *directory) setGroup(name string, all ...approvals.UserID) {
 type policy struct {
 	mu   sync.Mutex
 	rule func(*approvals.Request) (approvals.Requirement, error)
+	away []approvals.Delegation
+}
+
+func (p *policy) Delegations(approvals.WorkspaceID) []approvals.Delegation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.away
+}
+
+// delegates replaces who decides for whom.
+func (p *policy) delegates(all ...approvals.Delegation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = all
 }
 
 func (p *policy) Requirement(_ context.Context, r *approvals.Request) (approvals.Requirement, error) {

@@ -33,7 +33,7 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	for _, d := range r.Decisions[:most] {
 		if d.Reason != "" {
-			blocks = append(blocks, paragraph(phrase{d.By, wrote(d.Verdict)}), quote(d.Reason, reason))
+			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, reason))
 		}
 	}
 	blocks = append(blocks, paragraph(aboutCall(r)...))
@@ -69,7 +69,7 @@ func outcome(r *approvals.Request) phrase {
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
-		p = append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))], d.By)
+		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
 	}
 	if s := r.Settler(); s != nil {
 		p = append(p, afterword(r, s.Verdict))
@@ -113,7 +113,8 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	}
 	for _, d := range r.Decisions {
 		if d.Void != "" {
-			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
+			lines = append(lines, append(append(phrase{"The answer of "}, decider(d)...),
+				" did not count: "+label(d.Void, 120)+"."))
 		}
 	}
 	if r.CancelledBy != "" {

@@ -80,7 +80,7 @@ func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement
 func soFar(r *approvals.Request) []phrase {
 	var lines []phrase
 	for _, d := range r.Decisions {
-		line := phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By}
+		line := append(phrase{"So far: ", verdictWord(d.Verdict), " by "}, decider(d)...)
 		switch {
 		case d.Void != "":
 			line = append(line, ", which counts no longer: "+label(d.Void, 120))

@@ -25,6 +25,7 @@ type File struct {
 	Policies []*Policy
 	// DefaultPolicy is nil when the file has none; then no tool may be gated.
 	DefaultPolicy *Policy
+	Delegates     []Delegate // in the order of the file
 	groups        []Text
 }
 
@@ -111,6 +112,7 @@ func (d *decoder) decodeFile(root *node) *File {
 	if n := o.values["default_policy"]; n != nil {
 		f.DefaultPolicy = d.object(n, DefaultPolicyName, policyKeys).decodePolicy(n, DefaultPolicyName)
 	}
+	f.Delegates = d.decodeDelegates(o.of("delegates", kindMapping))
 	o.chooseDefault(f)
 	return f
 }

@@ -131,6 +131,16 @@ func TestParsePolicies(t *testing.T) {
 	if diff := cmp.Diff(vars, f.Vars, asWritten()...); diff != "" {
 		t.Error(diff)
 	}
+	delegates := []Delegate{
+		{From: "U111", To: "U444", Until: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)},
+		{From: "U222", To: "U444", Until: time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC)},
+	}
+	if diff := cmp.Diff(delegates, f.Delegates, asWritten()...); diff != "" {
+		t.Error(diff)
+	}
+	if ends := f.Delegates[0].Ends(); !ends.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("the last day ends at %s", ends)
+	}
 	policies := []*Policy{
 		{
 			Name: "money", When: Expression{Source: `tool == "transfer_funds" && args.amount > vars.limit`},

@@ -10,12 +10,13 @@ var (
 	fileKeys = keys{
 		now: []string{
 			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
-			"default_policy",
+			"default_policy", "delegates",
 		},
-		later: []string{"retention", "delegates", "break_glass"},
+		later: []string{"retention", "break_glass"},
 	}
-	limitKeys = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
-	agentKeys = keys{
+	delegateKeys = keys{now: []string{"to", "until"}}
+	limitKeys    = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
+	agentKeys    = keys{
 		now: []string{
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",

@@ -60,6 +60,7 @@ func TestUsage(t *testing.T) {
 		{"approvals decide req_1 --approve --as U1 --digest 0123456789abcdeg", "at least the 16 hexadecimal digits"},
 		{"approvals decide req_1 --as U1", "what is the answer?"},
 		{"approvals decide req_1 --approve", "--as takes"},
+		{"approvals decide req_1 --approve --as U1 --for U1", "--for names somebody else"},
 		{"approvals decide req_1 --approve --reject --as U1", "--approve and --reject: a request has one answer"},
 		{"approvals decide req_1 --mark-done --as U1", "needs --reason"},
 		{"approvals decide req_1 --retry --always --as U1", "--always goes with"},

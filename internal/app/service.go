@@ -21,6 +21,8 @@ type inForce struct {
 var (
 	_ approvals.Agents = (*live)(nil)
 	_ approvals.Policy = (*live)(nil)
+
+	_ approvals.Delegator = (*live)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -29,6 +31,11 @@ func (l *live) Agent(name string) (approvals.AgentConfig, error) { return l.curr
 // Requirement is part of approvals.Policy.
 func (l *live) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
 	return l.current.Load().Requirement(ctx, r)
+}
+
+// Delegations is part of approvals.Delegator.
+func (l *live) Delegations(ws approvals.WorkspaceID) []approvals.Delegation {
+	return l.current.Load().Delegations(ws)
 }
 
 // service is approvals.Service as the bot and the control socket call it: with the catalog in force, and measured.

@@ -24,6 +24,8 @@ type Catalog struct {
 var (
 	_ approvals.Agents = (*Catalog)(nil)
 	_ approvals.Policy = (*Catalog)(nil)
+
+	_ approvals.Delegator = (*Catalog)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -38,6 +40,17 @@ func (c *Catalog) Agent(name string) (approvals.AgentConfig, error) {
 // Requirement is part of approvals.Policy.
 func (c *Catalog) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
 	return c.policy.Requirement(ctx, r)
+}
+
+// Delegations is part of approvals.Delegator.
+func (c *Catalog) Delegations(ws approvals.WorkspaceID) []approvals.Delegation {
+	all := make([]approvals.Delegation, len(c.File.Delegates))
+	for i, d := range c.File.Delegates {
+		all[i] = approvals.Delegation{
+			From: approvals.NewUserID(ws, d.From), To: approvals.NewUserID(ws, d.To), Until: d.Ends(),
+		}
+	}
+	return all
 }
 
 // Requesters are the people who may start runs in the workspace.

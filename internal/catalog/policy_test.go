@@ -152,3 +152,18 @@ func TestTimesOfPolicies(t *testing.T) {
 		t.Errorf("%+v, %v", q, err)
 	}
 }
+
+// TestDelegations brings who decides for whom from the file to the policy; the last day counts whole.
+func TestDelegations(t *testing.T) {
+	t.Parallel()
+	c, err := buildCatalog(t, payments+policy+"delegates: { U1: { to: U2, until: 2026-12-31 } }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []approvals.Delegation{
+		{From: "T1/U1", To: "T1/U2", Until: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)},
+	}
+	if diff := cmp.Diff(want, c.Delegations("T1")); diff != "" {
+		t.Error(diff)
+	}
+}

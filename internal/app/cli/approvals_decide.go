@@ -19,6 +19,7 @@ type decideCommand struct {
 	given              [len(answers)]bool
 	Always, JSON       bool
 	Reason, As, Digest string
+	For                string
 }
 
 // answers are the flags of which a decision has one.
@@ -64,6 +65,8 @@ environment to ask Slack who the person is.`,
 		f.BoolVar(&c.given[i], a.flag, false, a.help)
 	}
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
+	f.StringVar(&c.For, "for", "", "the absent `USER` for whom that person decides as their delegate; may be left out\n"+
+		"where they may not decide for themselves and there is one")
 	f.BoolVar(&c.Always, "always", false,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
@@ -102,10 +105,14 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if !strings.HasPrefix(r.Digest.String(), c.Digest) {
 		return fmt.Errorf("request %s has digest %s: %w", r.ID, r.Digest, approvals.ErrStale)
 	}
-	after, err := desk.Decide(ctx, approvals.Decision{
+	d := approvals.Decision{
 		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
 		Verdict: verdict, Reason: c.Reason, Via: control.Via,
-	})
+	}
+	if c.For != "" {
+		d.For = approvals.NewUserID(r.Workspace, c.For)
+	}
+	after, err := desk.Decide(ctx, d)
 	if err != nil {
 		return explainDecision(after, err, r.Kind)
 	}
@@ -130,6 +137,8 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 		return "", misused("what is the answer? One of %s", answerFlags())
 	case len(flags) > 1:
 		return "", misused("%s: a request has one answer", strings.Join(flags, " and "))
+	case c.As != "" && c.For == c.As:
+		return "", misused("--for names somebody else, for whom --as decides")
 	case c.As == "":
 		return "", misused("in whose name? --as takes the id of a Slack user, such as U0123456789")
 	case told && strings.TrimSpace(c.Reason) == "":
@@ -169,7 +178,7 @@ func explainDecision(r *approvals.Request, err error, asked agent.InterruptionKi
 		return err
 	}
 	if d := r.Settler(); d != nil {
-		return fmt.Errorf("%w: it is %s since %s by %s", err, r.Status, d.At.UTC().Format(time.RFC3339), d.By.Local())
+		return fmt.Errorf("%w: it is %s since %s by %s", err, r.Status, d.At.UTC().Format(time.RFC3339), decider(*d))
 	}
 	return fmt.Errorf("%w: it is %s", err, r.Status)
 }

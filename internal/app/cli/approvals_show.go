@@ -132,9 +132,17 @@ func statusLine(r *approvals.RequestHead) string {
 	return string(r.Status)
 }
 
+// decider names who answered, and on whose behalf if not their own.
+func decider(d approvals.Decision) string {
+	if d.For == "" {
+		return d.By.Local()
+	}
+	return d.By.Local() + " for " + d.For.Local()
+}
+
 // decisionLine says who answered what, on what that rests, and whether it counts.
 func decisionLine(d approvals.Decision) string {
-	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, d.By.Local(), d.Via, d.At.UTC().Format(time.RFC3339))
+	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, decider(d), d.Via, d.At.UTC().Format(time.RFC3339))
 	if d.Standing != nil {
 		s += ", following from the standing answer to " + string(d.Standing.Request)
 	}
