@@ -30,8 +30,9 @@ type requestTrail struct {
 	decisions decisionSum
 	outcome   Outcome
 	escalated bool
-	standing  bool     // somebody's answer was for all calls of the tool
-	effects   []string // those it allowed, but for those that say that a standing answer allowed them
+	review    agent.Digest // of what a reviewer said; zero: nothing
+	standing  bool         // somebody's answer was for all calls of the tool
+	effects   []string     // those it allowed, but for those that say that a standing answer allowed them
 }
 
 // decisionSum stands for the decisions about a request: who decided what, and what was taken back.
@@ -72,6 +73,7 @@ type effectKey struct {
 // effectTrail is what the trail says of an effect.
 type effectTrail struct {
 	request  RequestID
+	broken   DecisionID // the emergency decision that allowed it
 	digest   agent.Digest
 	attempts int
 	done     bool
@@ -123,6 +125,8 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 		r.decisions.void(said.Decision)
 	case AuditRequestEscalated:
 		r.escalated = true
+	case AuditRequestReviewed:
+		r.review = reviewSum(UserID(e.Actor), ReviewVerdict(said.Verdict), said.Reason)
 	case AuditRequestOutcome:
 		r.became(said.Outcome)
 	case AuditEffectIntent, AuditEffectDone, AuditEffectUnknown:
@@ -179,7 +183,7 @@ func (t *trail) addEffect(e *AuditEntry, said *auditData) {
 	if said.Attempt > x.attempts {
 		x = effectTrail{attempts: said.Attempt}
 	}
-	x.request, x.digest = e.Request, said.Digest
+	x.request, x.digest, x.broken = e.Request, said.Digest, said.BreakGlass
 	if e.Action == AuditEffectDone {
 		x.done, x.output = true, said.Output
 	}
@@ -263,6 +267,8 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "its decisions are not those of the trail", nil
 	case r.Escalated.IsZero() == said.escalated:
 		return "the trail says otherwise whether more people were asked in time", nil
+	case r.Review.sum() != said.review:
+		return "its review is not that of the trail", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
 	case plausible(r.Outcome, said.outcome):
@@ -338,6 +344,8 @@ func (t *trail) effectDiffers(e *EffectRecord) (reason string, err error) {
 	switch {
 	case e.Request != said.request:
 		return "another request allowed it than the trail says", nil
+	case e.BreakGlass != said.broken:
+		return "the trail says otherwise which emergency decision allowed it", nil
 	case e.Digest != said.digest:
 		return "it is another call than the trail says", nil
 	case e.Attempt != said.attempts:

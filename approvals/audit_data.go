@@ -13,9 +13,12 @@ import (
 // never arguments, reasons or secrets. The fields are in the order of their JSON names, so that the encoded form is the
 // one that is hashed.
 type auditData struct {
-	After    RunID        `json:"after,omitempty"`
-	Agent    string       `json:"agent,omitempty"`
-	Attempt  int          `json:"attempt,omitempty"`
+	After   RunID  `json:"after,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+
+	BreakGlass DecisionID `json:"break_glass,omitempty"` // the emergency decision that allowed an effect
+
 	Decision DecisionID   `json:"decision,omitempty"`
 	Digest   agent.Digest `json:"digest,omitzero"`
 	Effect   string       `json:"effect,omitempty"`
@@ -52,6 +55,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("after", string(d.After))
 	w.text("agent", d.Agent)
 	w.number("attempt", int64(d.Attempt))
+	w.text("break_glass", string(d.BreakGlass))
 	w.text("decision", string(d.Decision))
 	w.digest("digest", d.Digest)
 	w.text("effect", d.Effect)

@@ -22,11 +22,15 @@ const (
 	GiveUp        Verdict = "give_up"   // leave it; Reason is told to the model
 
 	ProvideResult Verdict = "provide_result" // it was carried out; Reason is the output for the model
+
+	// BreakGlass lets a call run in an emergency, past the policy, by the word of one person whom Emergency names. It
+	// answers a Confirm request that waits; Reason says why, for the record and whoever reviews it.
+	BreakGlass Verdict = "break_glass"
 )
 
 // Affirms reports whether the verdict counts toward the quorum (rather than the deny quorum).
 func (v Verdict) Affirms() bool {
-	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult
+	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult || v == BreakGlass
 }
 
 // Decision is one person's answer to one request.
@@ -79,5 +83,7 @@ type GrantTerms struct {
 // standing reports whether the verdict is about later calls too.
 func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysReject }
 
-// alone reports whether one eligible person suffices for the verdict: it runs nothing.
-func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }
+// alone reports whether one eligible person suffices for the verdict: it runs nothing, or there is an emergency.
+func (v Verdict) alone() bool {
+	return v == MarkDone || v == GiveUp || v == ProvideResult || v == BreakGlass
+}

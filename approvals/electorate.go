@@ -31,6 +31,7 @@ type facts struct {
 	policies map[RequestID]answer[Requirement] // what the policy demands now
 
 	delegations []Delegation // of the workspace, those that have ended too
+	emergency   Emergency
 }
 
 // terms are what a requirement demands of the answers to one request at one instant.

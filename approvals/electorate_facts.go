@@ -26,6 +26,9 @@ func newGatherer(dir Directory, policy Policy, at conversation, since time.Time)
 	if d, ok := policy.(Delegator); ok {
 		g.delegations = d.Delegations(at.ws)
 	}
+	if e, ok := policy.(EmergencyPolicy); ok {
+		g.emergency = e.Emergency(at.ws)
+	}
 	return g
 }
 

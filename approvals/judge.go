@@ -26,6 +26,9 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if err := r.open(now); err != nil {
 		return ruling{}, err
 	}
+	if d.Verdict == BreakGlass {
+		return f.breaks(r, d)
+	}
 	current, err := look(f.policies, r.ID)
 	if err != nil {
 		return ruling{}, err

@@ -22,14 +22,17 @@ type organisation struct {
 	demand  Requirement
 	down    bool // nothing can be found out
 
-	away []Delegation
-	now  time.Time
+	away  []Delegation
+	glass Emergency
+	now   time.Time
 }
 
 // asked is when the requests of these tests were asked.
 var asked = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func (o *organisation) Delegations(WorkspaceID) []Delegation { return o.away }
+
+func (o *organisation) Emergency(WorkspaceID) Emergency { return o.glass }
 
 var errDown = errors.New("the directory is down")
 
@@ -305,6 +308,25 @@ func (o *organisation) distinct(t *rapid.T, r *Request, status RequestStatus, bo
 			}
 		}
 	}
+}
+
+// TestJudgeOfAnEmergency lets nobody break the glass but regular people whom it is for, and who did not ask.
+func TestJudgeOfAnEmergency(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		o := drawOrganisation(t)
+		o.glass = Emergency{People: o.drawSet(t)}
+		o.glass.People.ChannelMembers = false
+		r := o.drawRequest(t)
+		d := Decision{By: rapid.SampledFrom(o.people).Draw(t, "voter"), Verdict: BreakGlass}
+		g := newGatherer(o, o, r.conversation(), time.Now())
+		g.decision(t.Context(), d, []*Request{r})
+		got, err := judge(&r.RequestHead, &g.facts, &d, o.now)
+		allowed := o.regular[d.By] && d.By != r.Requester && o.names(o.glass.People, d.By)
+		if allowed != (err == nil) || allowed != (got.status == RequestApproved) {
+			t.Fatalf("%+v, %v; allowed %v", got, err, allowed)
+		}
+	})
 }
 
 // apply does to the request what the transaction does.

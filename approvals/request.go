@@ -105,6 +105,8 @@ type RequestHead struct {
 	// Escalated is when people were told that more of them may answer the request, by the escalation of Requirement;
 	// zero: they were not.
 	Escalated time.Time `json:"escalated,omitzero"`
+	// Review is what somebody else said afterwards of an emergency decision; nil: nobody has yet.
+	Review *Review `json:"review,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,10 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
 	case !utf8.ValidString(d.Reason):
 		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
+	case d.Verdict == BreakGlass && strings.TrimSpace(d.Reason) == "":
+		return fmt.Errorf("%w: say why there is no time for the answers that the policy demands", ErrInvalid)
+	case d.Verdict == BreakGlass && d.For != "":
+		return fmt.Errorf("%w: nobody breaks the glass for somebody else", ErrInvalid)
 	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
 	case d.For == d.By, d.For != "" && (d.For.Workspace() != d.Workspace || d.For.Local() == ""):
@@ -142,6 +147,10 @@ func (r *RequestHead) siblings(all []*RequestHead) (ids []RequestID) {
 // decision gathers what it takes to judge d about the first of the requests, and all answers to that one about the
 // others, which a standing answer settles too.
 func (g *gatherer) decision(ctx context.Context, d Decision, all []*Request) {
+	if d.Verdict == BreakGlass {
+		g.breaking(ctx, d.By)
+		return
+	}
 	g.votes(ctx, d.Verdict, append(all[0].voters(d.Verdict.Affirms()), d.voter()), all)
 }
 
@@ -218,6 +227,9 @@ func (c *txn) decided(r *RequestHead, f *facts, d Decision, result ruling) error
 	if err := c.record(r, d, f, result); err != nil {
 		return err
 	}
+	if d.Verdict == BreakGlass {
+		c.alarm(r, &d, f.emergency.Notify)
+	}
 	if result.status == "" || !r.standing() || !d.Verdict.standing() {
 		return nil
 	}
@@ -241,7 +253,8 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	d.At, d.For = c.now, result.on
 	r.Decisions = append(r.Decisions, d)
 	data := auditData{
-		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Policy: f.policies[r.ID].value.Policy,
+		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest,
+		Policy: cmp.Or(f.policies[r.ID].value.Policy, r.Requirement.Policy),
 		Reason: textDigest(d.Reason), For: d.For,
 	}
 	if d.Standing != nil {

@@ -111,6 +111,7 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	if alone := droppedAlways(r); alone != nil {
 		lines = append(lines, alone)
 	}
+	lines = append(lines, reviewLines(r)...)
 	for _, d := range r.Decisions {
 		if d.Void != "" {
 			lines = append(lines, append(append(phrase{"The answer of "}, decider(d)...),
@@ -223,6 +224,8 @@ func verdictWord(v approvals.Verdict) string {
 		return "given up"
 	case approvals.ProvideResult:
 		return "result provided"
+	case approvals.BreakGlass:
+		return "approved in an emergency"
 	}
 	return label(string(v), 40)
 }
@@ -242,6 +245,8 @@ func afterword(r *approvals.Request, v approvals.Verdict) string {
 		return ", given up"
 	case approvals.ProvideResult:
 		return ", result provided"
+	case approvals.BreakGlass:
+		return ", in an emergency, past the policy"
 	}
 	return ""
 }

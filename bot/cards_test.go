@@ -121,6 +121,8 @@ func surfaces() map[string]surface {
 		"approved_always": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, "")),
 		"approved_two": decided(approvals.RequestApproved, nil,
 			by("U0BEN", approvals.Approve, ""), by("U0CLEO", approvals.Approve, "")),
+		"approved_glass": decided(approvals.RequestApproved, became(approvals.OutcomeRan),
+			by("U0BEN", approvals.BreakGlass, "checkout is down")),
 		"approved_delegate": decided(approvals.RequestApproved, nil,
 			approvals.Decision{By: user("U0DAN"), For: user("U0BEN"), Verdict: approvals.Approve}),
 		"approved_cli": decided(approvals.RequestApproved, nil, by("uid:1000", approvals.Approve, "")),

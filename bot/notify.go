@@ -208,6 +208,8 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 	switch {
 	case !elsewhere(word):
 		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	case n.Copy != "": // which is for that channel, and for nobody else
+		return d, unreachable(err)
 	case n.Place.Direct:
 		return d, unreachable(err)
 	}

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -93,4 +94,35 @@ func encoded(t *testing.T, c card) json.RawMessage {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// TestNoticeForAChannel posts what is for a channel there, without the call's arguments, and nowhere else when that
+// fails.
+func TestNoticeForAChannel(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	n := &approvals.Notification{
+		Workspace: r.Workspace, ID: "ntf_alarm", Kind: approvals.NotifyNotice, Run: r.Run, Created: time.Now(),
+		Place: approvals.Place{Surface: "slack", Channel: "C0GENERAL"}, Copy: "channel:C0GENERAL",
+		By: user("U0BEN"), Text: "broke the glass: " + string(r.ID),
+	}
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, m := range s.slack.Messages("C0GENERAL") {
+		if m.Metadata != nil && m.Metadata.EventType == noticeEvent {
+			found = true
+			if said := texts(t, m.Blocks); !strings.Contains(said, "broke the glass") || strings.Contains(said, "acme") {
+				t.Errorf("it says %s", said)
+			}
+		}
+	}
+	if !found {
+		t.Error("nothing is posted")
+	}
+	n.ID, n.Place.Channel, n.Copy = "ntf_lost", "C0NOWHERE", "channel:C0NOWHERE"
+	if d, err := s.bot.Notify(s.ctx(), n); !errors.Is(err, approvals.ErrUndeliverable) {
+		t.Errorf("delivered to %+v, %v", d, err)
+	}
 }

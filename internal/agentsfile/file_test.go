@@ -141,6 +141,10 @@ func TestParsePolicies(t *testing.T) {
 	if ends := f.Delegates[0].Ends(); !ends.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("the last day ends at %s", ends)
 	}
+	emergency := &BreakGlass{Users: []string{"U999"}, Groups: []string{"S9"}, Notify: "C0SECURITY"}
+	if diff := cmp.Diff(emergency, f.BreakGlass); diff != "" {
+		t.Error(diff)
+	}
 	policies := []*Policy{
 		{
 			Name: "money", When: Expression{Source: `tool == "transfer_funds" && args.amount > vars.limit`},

@@ -10,13 +10,14 @@ var (
 	fileKeys = keys{
 		now: []string{
 			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
-			"default_policy", "delegates",
+			"default_policy", "delegates", "break_glass",
 		},
-		later: []string{"retention", "break_glass"},
+		later: []string{"retention"},
 	}
-	delegateKeys = keys{now: []string{"to", "until"}}
-	limitKeys    = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
-	agentKeys    = keys{
+	breakGlassKeys = keys{now: []string{"users", "groups", "notify"}}
+	delegateKeys   = keys{now: []string{"to", "until"}}
+	limitKeys      = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
+	agentKeys      = keys{
 		now: []string{
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",

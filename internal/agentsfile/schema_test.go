@@ -33,6 +33,7 @@ func TestSchemaKeys(t *testing.T) {
 	}{
 		{"file", s, fileKeys},
 		{"limits", s.Properties["limits"], limitKeys},
+		{"break_glass", s.Properties["break_glass"], breakGlassKeys},
 		{"agent", def("agent"), agentKeys},
 		{"function", def("function"), functionKeys},
 		{"http", def("http"), httpKeys},

@@ -64,7 +64,7 @@ func TestUsage(t *testing.T) {
 		{"approvals decide req_1 --approve --reject --as U1", "--approve and --reject: a request has one answer"},
 		{"approvals decide req_1 --mark-done --as U1", "needs --reason"},
 		{"approvals decide req_1 --retry --always --as U1", "--always goes with"},
-		{"approvals list --status done", "pending, approved, rejected, expired, cancelled, stale, all"},
+		{"approvals list --status done", "pending, approved, rejected, expired, cancelled, stale, review, all"},
 		{"approvals list --since tomorrow", "how long ago"},
 		{"audit verify --head 12ab", "64 hexadecimal digits"},
 		{"outbox", "list, replay"},

@@ -26,6 +26,8 @@ var (
 	_ approvals.Policy = (*Catalog)(nil)
 
 	_ approvals.Delegator = (*Catalog)(nil)
+
+	_ approvals.EmergencyPolicy = (*Catalog)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -51,6 +53,15 @@ func (c *Catalog) Delegations(ws approvals.WorkspaceID) []approvals.Delegation {
 		}
 	}
 	return all
+}
+
+// Emergency is part of approvals.EmergencyPolicy.
+func (c *Catalog) Emergency(ws approvals.WorkspaceID) approvals.Emergency {
+	b := c.File.BreakGlass
+	if b == nil {
+		return approvals.Emergency{}
+	}
+	return approvals.Emergency{People: celpolicy.People(ws, b.Users, b.Groups, false), Notify: b.Notify}
 }
 
 // Requesters are the people who may start runs in the workspace.

@@ -24,6 +24,10 @@ type Desk interface {
 	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
 	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	// Review records what somebody says of an emergency decision. See approvals.Service.Review. Way and time are the
+	// desk's to set.
+	Review(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review) (
+		*approvals.Request, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
@@ -43,9 +47,11 @@ type Desk interface {
 // Via is the way of all answers that come from a desk, as the audit trail names it.
 const Via = "cli"
 
-// Decider records answers; *approvals.Service is one.
+// Decider records answers and reviews; *approvals.Service is one.
 type Decider interface {
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	Review(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review) (
+		*approvals.Request, error)
 }
 
 // backuper is a store that can copy itself.
@@ -111,6 +117,17 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 	}
 	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), Via, time.Time{}
 	return l.Decider.Decide(ctx, d)
+}
+
+// Review is part of Desk.
+func (l *Local) Review(
+	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review,
+) (*approvals.Request, error) {
+	if l.Decider == nil {
+		return nil, fmt.Errorf("review request %s: %w: the store is open for reading only", id, approvals.ErrInvalid)
+	}
+	v.Via, v.At = Via, time.Time{}
+	return l.Decider.Review(ctx, ws, id, v)
 }
 
 // VerifyAudit is part of Desk.

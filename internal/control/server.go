@@ -59,6 +59,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/requests", s.requests)
 	mux.HandleFunc("GET /v1/requests/{id}", s.request)
 	mux.HandleFunc("POST /v1/decisions", s.decide)
+	mux.HandleFunc("POST /v1/reviews", s.review)
 	mux.HandleFunc("GET /v1/audit/report", s.verify)
 	mux.HandleFunc("GET /v1/audit/entries", s.export)
 	mux.HandleFunc("GET /v1/outbox/dead", s.letters)

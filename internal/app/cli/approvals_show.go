@@ -103,6 +103,13 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	for _, d := range r.Decisions {
 		line("decision", decisionLine(d))
 	}
+	switch {
+	case r.Review != nil:
+		line("review", fmt.Sprintf("%s by %s at %s: %s", r.Review.Verdict, r.Review.By.Local(),
+			r.Review.At.UTC().Format(time.RFC3339), r.Review.Reason))
+	case r.AwaitsReview():
+		line("review", "waits for one: it was decided past its policy")
+	}
 	line("arguments", "")
 	b.WriteString(indentArguments(r.Arguments))
 	list("depends on", r.Facts)
