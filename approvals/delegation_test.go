@@ -255,7 +255,8 @@ func TestEndOfADelegation(t *testing.T) {
 	})
 }
 
-// TestDelegationIsLookedAtAtTheIntent withdraws the delegation and changes the policy before the call: it is asked again.
+// TestDelegationIsLookedAtAtTheIntent withdraws the delegation and changes the policy before the call: it is asked
+// again.
 func TestDelegationIsLookedAtAtTheIntent(t *testing.T) {
 	t.Parallel()
 	for name, withdraw := range map[string]bool{"withdrawn": true, "control": false} {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Policy says who must agree to a request; see also Delegator. An error fails closed: nobody can approve until it is mended.
-// Implementations read the request and nothing else, and give the same answer for the same request.
+// Policy says who must agree to a request; see also Delegator and EmergencyPolicy. An error fails closed: nobody can
+// approve until it is mended. Implementations read the request and nothing else, and give the same answer for the same request.
 type Policy interface {
 	Requirement(ctx context.Context, r *Request) (Requirement, error)
 }

@@ -25,7 +25,8 @@ const fresh = 10 * time.Second
 
 var _ approvals.Notifier = (*Bot)(nil)
 
-// Notify posts a card, an answer, a notice, a reminder or an escalation, or brings the messages of a card up to date. See approvals.Notifier.
+// Notify posts a card, an answer, a notice, a reminder or an escalation, or brings the messages of a card up to date.
+// See approvals.Notifier.
 func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if _, err := b.client.inWorkspace(ctx, n.Workspace); errors.Is(err, approvals.ErrNotFound) {
 		return approvals.Delivery{}, unreachable(fmt.Errorf("notify %s: %w", n.ID, err))

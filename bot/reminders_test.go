@@ -58,8 +58,8 @@ func TestEscalation(t *testing.T) {
 	r.Requirement.Escalation = approvals.Escalation{
 		After: time.Hour, To: approvals.Approvers{Users: []approvals.UserID{user("U0ANN"), user("U0DAN")}},
 	}
-	if said := texts(t, encoded(t, newCard(r))); !strings.Contains(said, "Others are asked too when it still waits then: ") ||
-		strings.Contains(said, "U0DAN") {
+	said := texts(t, encoded(t, newCard(r)))
+	if !strings.Contains(said, "Others are asked too when it still waits then: ") || strings.Contains(said, "U0DAN") {
 		t.Errorf("the card before: %s", said)
 	}
 	r.Escalated = r.Created.Add(time.Hour)

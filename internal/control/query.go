@@ -33,7 +33,8 @@ func (q *Query) in(ws approvals.WorkspaceID) approvals.RequestQuery {
 		status = ""
 	}
 	return approvals.RequestQuery{
-		Workspace: ws, Status: status, Unreviewed: unreviewed, Person: person, Tool: q.Tool, Agent: q.Agent, Channel: q.Channel, Run: q.Run,
+		Workspace: ws, Status: status, Unreviewed: unreviewed, Person: person, Tool: q.Tool, Agent: q.Agent,
+		Channel: q.Channel, Run: q.Run,
 		From: q.Since, To: q.Until,
 	}
 }

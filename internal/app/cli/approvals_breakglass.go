@@ -56,9 +56,10 @@ func (c *breakGlassCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(p.Stdout, visible.Line(fmt.Sprintf("%s is %s, past its policy. %s Somebody else has to review it: "+
+	text := fmt.Sprintf("%s is %s, past its policy. %s Somebody else has to review it: "+
 		"countersign approvals review %s --accept (or --object) --reason TEXT --as USER",
-		after.ID, after.Status, callSentence(&after.RequestHead), after.ID)))
+		after.ID, after.Status, callSentence(&after.RequestHead), after.ID)
+	_, err = fmt.Fprintln(p.Stdout, visible.Line(text))
 	return err
 }
 
