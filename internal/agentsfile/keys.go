@@ -97,10 +97,12 @@ var (
 	policyKeys    = keys{
 		now: []string{
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
-			"always", "remind_every", "escalate",
+			"always", "risk", "freeze", "remind_every", "escalate",
 		},
-		later: []string{"freeze", "risk", "notify"},
+		later: []string{"notify"},
 	}
+	freezeKeys   = keys{now: []string{"from", "to", "except"}}
+	riskWords    = keys{now: []string{"normal", "high"}}
 	ruleKeys     = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
 	escalateKeys = keys{now: []string{"after", "to"}}
 	alwaysKeys   = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}

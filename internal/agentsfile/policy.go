@@ -16,6 +16,8 @@ type Policy struct {
 	OnExpiry     string
 	ValidFor     time.Duration
 	AlwaysScopes []string
+	HighRisk     bool
+	Freeze       []Freeze
 	RemindEvery  time.Duration // zero: never
 	Escalate     *Escalate     // nil: nobody else is asked
 }
@@ -49,6 +51,13 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 	}
 	if o.values["always"] != nil {
 		p.AlwaysScopes = o.decodeAlways()
+	}
+	p.Freeze = o.decodeFreeze()
+	if p.HighRisk = o.choice("risk", riskWords) == "high"; p.HighRisk {
+		if len(p.AlwaysScopes) > 0 && o.values["always"] != nil {
+			o.problem(o.values["always"].pos, "`risk: high` allows no standing answers; leave always out")
+		}
+		p.AlwaysScopes = nil
 	}
 	o.decodeTimes(p)
 	if n.kind != kindMapping {

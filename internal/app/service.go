@@ -31,8 +31,10 @@ var (
 func (l *live) Agent(name string) (approvals.AgentConfig, error) { return l.current.Load().Agent(name) }
 
 // Requirement is part of approvals.Policy.
-func (l *live) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
-	return l.current.Load().Requirement(ctx, r)
+func (l *live) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
+	return l.current.Load().Requirement(ctx, r, known)
 }
 
 // Delegations is part of approvals.Delegator.
