@@ -50,6 +50,8 @@ const (
 	AuditRequestExpired   AuditAction = "request.expired"
 	AuditRequestCancelled AuditAction = "request.cancelled"
 	AuditRequestStale     AuditAction = "request.stale"
+	AuditRequestEscalated AuditAction = "request.escalated" // from now on more people may answer it
+	AuditRequestReviewed  AuditAction = "request.reviewed"  // of a decision past the policy
 	AuditDecision         AuditAction = "decision.recorded"
 	AuditDecisionRefused  AuditAction = "decision.refused"
 	AuditDecisionVoided   AuditAction = "decision.voided"  // the person had lost the right when it was about to settle

@@ -32,8 +32,10 @@ type requestTrail struct {
 	status    RequestStatus
 	decisions decisionSum
 	outcome   Outcome
-	standing  bool     // somebody's answer was for all calls of the tool
-	effects   []string // those it allowed, but for those that say that a standing answer allowed them
+	escalated bool
+	review    agent.Digest // of what a reviewer said; zero: nothing
+	standing  bool         // somebody's answer was for all calls of the tool
+	effects   []string     // those it allowed, but for those that say that a standing answer allowed them
 }
 
 // decisionSum stands for the decisions about a request: who decided what, and what was taken back.
@@ -43,10 +45,13 @@ type decisionSum struct {
 }
 
 // add counts a decision in. The terms of a grant count where there are any.
-func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason, terms agent.Digest) {
+func (s *decisionSum) add(id DecisionID, of voter, v Verdict, reason, terms agent.Digest) {
 	b := make([]byte, 0, 256)
-	for _, text := range []string{string(id), string(by), string(v)} {
+	for _, text := range []string{string(id), string(of.by), string(v)} {
 		b = appendText(b, text)
+	}
+	if of.on != "" {
+		b = appendText(b, string(of.on))
 	}
 	b = append(b, reason[:]...)
 	if terms != (agent.Digest{}) {
@@ -76,6 +81,7 @@ type effectKey struct {
 type effectTrail struct {
 	request  RequestID
 	grant    GrantID
+	broken   DecisionID // the emergency decision that allowed it
 	digest   agent.Digest
 	attempts int
 	done     bool
@@ -122,13 +128,17 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditRequestCreated:
 		r.digest, r.demanded = said.Digest, said.Requirement
 	case AuditDecision:
-		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason, said.Terms)
+		r.decisions.add(said.Decision, voter{UserID(e.Actor), said.For}, said.Verdict, said.Reason, said.Terms)
 		r.standing = r.standing || said.Verdict.standing()
 		if e.ID == "" {
 			r.decisions.plain++
 		}
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
+	case AuditRequestEscalated:
+		r.escalated = true
+	case AuditRequestReviewed:
+		r.review = reviewSum(UserID(e.Actor), ReviewVerdict(said.Verdict), said.Reason)
 	case AuditRequestOutcome:
 		r.became(said.Outcome)
 	case AuditEffectIntent, AuditEffectDone, AuditEffectUnknown:
@@ -185,7 +195,7 @@ func (t *trail) addEffect(e *AuditEntry, said *auditData) {
 	if said.Attempt > x.attempts {
 		x = effectTrail{attempts: said.Attempt}
 	}
-	x.request, x.grant, x.digest = e.Request, said.Grant, said.Digest
+	x.request, x.grant, x.broken, x.digest = e.Request, said.Grant, said.BreakGlass, said.Digest
 	if e.Action == AuditEffectDone {
 		x.done, x.output = true, said.Output
 	}
@@ -258,7 +268,7 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		if err != nil {
 			return "", err
 		}
-		sum.add(d.ID, d.By, d.Verdict, reason, terms)
+		sum.add(d.ID, d.voter(), d.Verdict, reason, terms)
 		if d.Void != "" {
 			sum.void(d.ID)
 		}
@@ -274,6 +284,10 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "it demands something else than when it was asked", nil
 	case sum != said.decisions:
 		return "its decisions are not those of the trail", nil
+	case r.Escalated.IsZero() == said.escalated:
+		return "the trail says otherwise whether more people were asked in time", nil
+	case r.Review.sum() != said.review:
+		return "its review is not that of the trail", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
 	case plausible(r.Outcome, said.outcome):
@@ -351,6 +365,8 @@ func (t *trail) effectDiffers(e *EffectRecord) (reason string, err error) {
 		return "another request allowed it than the trail says", nil
 	case e.Grant != said.grant:
 		return "another grant allowed it than the trail says", nil
+	case e.BreakGlass != said.broken:
+		return "the trail says otherwise which emergency decision allowed it", nil
 	case e.Digest != said.digest:
 		return "it is another call than the trail says", nil
 	case e.Attempt != said.attempts:

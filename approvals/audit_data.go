@@ -14,13 +14,17 @@ import (
 // never arguments, reasons or secrets. The fields are in the order of their JSON names, so that the encoded form is the
 // one that is hashed.
 type auditData struct {
-	After    RunID        `json:"after,omitempty"`
-	Agent    string       `json:"agent,omitempty"`
-	Attempt  int          `json:"attempt,omitempty"`
+	After   RunID  `json:"after,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+
+	BreakGlass DecisionID `json:"break_glass,omitempty"` // the emergency decision that allowed an effect
+
 	Decision DecisionID   `json:"decision,omitempty"`
 	Digest   agent.Digest `json:"digest,omitzero"`
 	Effect   string       `json:"effect,omitempty"`
 	Epoch    int64        `json:"epoch,omitempty"`
+	For      UserID       `json:"for,omitempty"` // on whose behalf somebody decided
 	Grant    GrantID      `json:"grant,omitempty"`
 	Kind     string       `json:"kind,omitempty"`
 	OnExpiry OnExpiry     `json:"on_expiry,omitempty"`
@@ -44,6 +48,7 @@ type auditData struct {
 	Standing RequestID `json:"standing,omitempty"` // the request whose standing answer this follows from
 	// Terms is the digest of the terms of a decision, or of a whole grant; see Grant.digest.
 	Terms   agent.Digest `json:"terms,omitzero"`
+	To      string       `json:"to,omitempty"` // who may answer beside those who could before
 	Tool    string       `json:"tool,omitempty"`
 	Turns   int          `json:"turns,omitempty"`
 	Verdict Verdict      `json:"verdict,omitempty"`
@@ -60,10 +65,12 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("after", string(d.After))
 	w.text("agent", d.Agent)
 	w.number("attempt", int64(d.Attempt))
+	w.text("break_glass", string(d.BreakGlass))
 	w.text("decision", string(d.Decision))
 	w.digest("digest", d.Digest)
 	w.text("effect", d.Effect)
 	w.number("epoch", d.Epoch)
+	w.text("for", string(d.For))
 	w.text("grant", string(d.Grant))
 	w.text("kind", d.Kind)
 	w.text("on_expiry", string(d.OnExpiry))
@@ -81,6 +88,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.flag("review", d.Review)
 	w.text("standing", string(d.Standing))
 	w.digest("terms", d.Terms)
+	w.text("to", d.To)
 	w.text("tool", d.Tool)
 	w.number("turns", int64(d.Turns))
 	w.text("verdict", string(d.Verdict))

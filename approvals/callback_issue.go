@@ -87,7 +87,7 @@ func (r *RequestHead) mayIssue(f *facts, by UserID, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := f.mayAnswerBoth(r, &current, by, now); err != nil {
+	if err := f.mayDecide(r, &current, by, now); err != nil {
 		return err
 	}
 	if r.decidedBy(by) != nil {

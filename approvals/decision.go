@@ -22,11 +22,15 @@ const (
 	GiveUp        Verdict = "give_up"   // leave it; Reason is told to the model
 
 	ProvideResult Verdict = "provide_result" // it was carried out; Reason is the output for the model
+
+	// BreakGlass lets a call run in an emergency, past the policy, by the word of one person whom Emergency names. It
+	// answers a Confirm request that waits; Reason says why, for the record and whoever reviews it.
+	BreakGlass Verdict = "break_glass"
 )
 
 // Affirms reports whether the verdict counts toward the quorum (rather than the deny quorum).
 func (v Verdict) Affirms() bool {
-	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult
+	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult || v == BreakGlass
 }
 
 // Decision is one person's answer to one request.
@@ -52,8 +56,10 @@ type Decision struct {
 	// request was about to be settled. Empty: it counts.
 	Void string `json:"void,omitempty"`
 
-	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people
-	// provide. No policy offers them yet: a decision that sets one is ErrInvalid.
+	// For is the person on whose behalf By decides, who is away and has named By as their delegate: the decision counts
+	// as one of For. Where it is empty and By may not decide for themselves, Service fills in the one person for whom
+	// they may. Arguments replace the call's, Input fills in fields that people provide. No policy offers these yet: a
+	// decision that sets one is ErrInvalid.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
@@ -79,5 +85,7 @@ func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysRejec
 // grant.
 func (d *Decision) standing() bool { return d.Verdict.standing() && d.Grant.plain() }
 
-// alone reports whether one eligible person suffices for the verdict: it runs nothing.
-func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }
+// alone reports whether one eligible person suffices for the verdict: it runs nothing, or there is an emergency.
+func (v Verdict) alone() bool {
+	return v == MarkDone || v == GiveUp || v == ProvideResult || v == BreakGlass
+}

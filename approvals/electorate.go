@@ -29,6 +29,20 @@ type facts struct {
 	left     map[string]answer[[]UserID]       // by Approvers.key: people who could still take a seat
 	sought   map[string]int                    // by Approvers.key: how many were looked for; fewer in left are all
 	policies map[RequestID]answer[Requirement] // what the policy demands now
+
+	delegations []Delegation // of the workspace, those that have ended too
+	emergency   Emergency
+}
+
+// terms are what a requirement demands of the answers to one request at one instant.
+type terms struct {
+	Requirement          // with its seats as they are then
+	principals  []UserID // see RequestHead.principals
+	now         time.Time
+}
+
+func (r *RequestHead) terms(q *Requirement, now time.Time) *terms {
+	return &terms{q.after(now.Sub(r.asked())), r.principals(), now}
 }
 
 // answer is what a question came to.
@@ -103,33 +117,35 @@ func (f *facts) inChannel(u UserID) (bool, error) {
 	return look(f.channel, u)
 }
 
-// maySit says whether u may take the seat under the requirement: nil, ErrUnauthorized with the reason in words, or
+// maySit says whether the voter may take the seat under the terms: nil, ErrUnauthorized with the reason in words, or
 // ErrUnavailable. It is the one place that says who may answer.
-func (f *facts) maySit(q *Requirement, seat Seat, u UserID, now time.Time) error {
-	if err := f.regular(u); err != nil {
+func (f *facts) maySit(t *terms, seat Seat, v voter) error {
+	if err := f.delegated(v, t.now); err != nil {
 		return err
 	}
-	if u == f.at.requester && !q.SelfApproval {
-		return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+	for _, u := range v.people() {
+		if err := f.regular(u); err != nil {
+			return err
+		}
+		if slices.Contains(t.principals, u) && !t.SelfApproval {
+			return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+		}
 	}
-	if now.Before(seat.From) {
-		return fmt.Errorf("%w: not an approver under %s yet", ErrUnauthorized, q.name())
-	}
-	ok, err := f.in(seat.Approvers, u)
+	ok, err := f.in(seat.Approvers, v.principal())
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: %w under %s", ErrUnauthorized, ErrNotNamed, q.name())
+		return fmt.Errorf("%w: %w under %s", ErrUnauthorized, ErrNotNamed, t.name())
 	}
 	return nil
 }
 
-// mayAnswer says whether u may take any seat of the requirement.
-func (f *facts) mayAnswer(q *Requirement, u UserID, now time.Time) error {
+// mayAnswer says whether the voter may take any seat under the terms.
+func (f *facts) mayAnswer(t *terms, v voter) error {
 	var refused error
-	for _, seat := range q.Seats {
-		err := f.maySit(q, seat, u, now)
+	for _, seat := range t.Seats {
+		err := f.maySit(t, seat, v)
 		if err == nil {
 			return nil
 		}
@@ -138,31 +154,32 @@ func (f *facts) mayAnswer(q *Requirement, u UserID, now time.Time) error {
 		}
 	}
 	if refused == nil {
-		return fmt.Errorf("%w: nobody can approve under %s", ErrUnauthorized, q.name())
+		return fmt.Errorf("%w: nobody can approve under %s", ErrUnauthorized, t.name())
 	}
 	return refused
 }
 
-// mayAnswerBoth applies mayAnswer to the requirement recorded with r and to the current one: both must be satisfied.
-func (f *facts) mayAnswerBoth(r *RequestHead, current *Requirement, u UserID, now time.Time) error {
-	if err := f.mayAnswer(&r.Requirement, u, now); err != nil {
+// mayAnswerBoth applies mayAnswer to the requirement recorded with r and to the current one: both must be satisfied,
+// each as it stands now.
+func (f *facts) mayAnswerBoth(r *RequestHead, current *Requirement, v voter, now time.Time) error {
+	if err := f.mayAnswer(r.terms(&r.Requirement, now), v); err != nil {
 		return err
 	}
 	if r.Requirement.equal(*current) {
 		return nil
 	}
-	return f.mayAnswer(current, u, now)
+	return f.mayAnswer(r.terms(current, now), v)
 }
 
 // complete reports whether the people can take all seats of the requirement, each one of them. may says who can sit
 // where; its ErrUnavailable matters only when the seats cannot be taken without that person.
-func complete(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, error) {
+func complete(seats []Seat, people []voter, may func(Seat, voter) error) (bool, error) {
 	edges := make([][]int, len(seats))
 	doubtful := make([][]int, len(seats))
 	var unknown error
 	for i, seat := range seats {
-		for j, u := range people {
-			err := may(seat, u)
+		for j, v := range people {
+			err := may(seat, v)
 			if err == nil {
 				edges[i] = append(edges[i], j)
 			} else if errors.Is(err, ErrUnavailable) {

@@ -19,11 +19,18 @@ type gatherer struct {
 }
 
 func newGatherer(dir Directory, policy Policy, at conversation, since time.Time) *gatherer {
-	return &gatherer{dir: dir, policy: policy, since: since, facts: facts{
+	g := &gatherer{dir: dir, policy: policy, since: since, facts: facts{
 		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{},
 		channel: map[UserID]answer[bool]{},
 		left:    map[string]answer[[]UserID]{}, sought: map[string]int{}, policies: map[RequestID]answer[Requirement]{},
 	}}
+	if d, ok := policy.(Delegator); ok {
+		g.delegations = d.Delegations(at.ws)
+	}
+	if e, ok := policy.(EmergencyPolicy); ok {
+		g.emergency = e.Emergency(at.ws)
+	}
+	return g
 }
 
 // ask returns the kept answer, or asks and keeps what comes. Of what does not exist the answer is none.
@@ -69,14 +76,26 @@ func (g *gatherer) demand(ctx context.Context, r *Request) (Requirement, error) 
 	return q, err
 }
 
-// right gathers what it takes to say whether u may take a seat of the requirements.
+// right gathers what it takes to say whether u may take a seat of the requirements, for themselves or as a delegate.
 func (g *gatherer) right(ctx context.Context, u UserID, all ...*Requirement) {
+	g.ownRight(ctx, u, all...)
+	for _, d := range g.delegations {
+		if d.To == u {
+			g.ownRight(ctx, d.From, all...)
+		}
+	}
+}
+
+func (g *gatherer) ownRight(ctx context.Context, u UserID, all ...*Requirement) {
 	if who, err := g.person(ctx, u); err != nil || !who.Regular {
 		return
 	}
 	for _, q := range all {
 		for _, seat := range q.Seats {
 			g.membership(ctx, seat.Approvers, u)
+		}
+		if q.Escalation.After > 0 { // which may begin before the decision is judged
+			g.membership(ctx, q.Escalation.To, u)
 		}
 		g.exceptions(ctx, q, u)
 	}

@@ -237,7 +237,7 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 		always := r.Kind == agent.Confirm && r.standing()
 		return s.Reject(in, agent.RejectOptions{Always: always, Message: r.rejection()})
 	case RequestExpired:
-		text := expiredText(r.Kind)
+		text := r.expiredText()
 		return s.Reject(in, agent.RejectOptions{Message: &text})
 	case RequestStale:
 		if r.Kind == agent.OutcomeUnknown { // the journal has the output, or asks again

@@ -172,7 +172,7 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		u.advice = "Ask again then."
 		return u, nil
 	}
-	found, err := g.seatable(ctx, q)
+	found, err := g.seatable(ctx, &r.RequestHead)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
@@ -212,9 +212,11 @@ func (q *Requirement) advice(at Place) string {
 	return fmt.Sprintf("It asks for %s: %s.", who, strings.Join(ways, ", or "))
 }
 
-// seatable returns how many of the seats could be taken by people who could answer under q.
-func (g *gatherer) seatable(ctx context.Context, q *Requirement) (int, error) {
-	g.candidates(ctx, q, len(q.Seats))
+// seatable returns how many of the seats of a request that is not asked yet could be taken by people who could answer
+// it, some of them perhaps after an escalation.
+func (g *gatherer) seatable(ctx context.Context, r *RequestHead) (int, error) {
+	q, asked := r.Requirement.eventually(r.lifetime()), r.terms(&r.Requirement, r.asked())
+	g.candidates(ctx, &q, len(q.Seats))
 	var people []UserID
 	edges := make([][]int, len(q.Seats))
 	for i, seat := range q.Seats {
@@ -223,7 +225,7 @@ func (g *gatherer) seatable(ctx context.Context, q *Requirement) (int, error) {
 			return 0, err
 		}
 		for _, u := range left {
-			if g.couldSit(q, seat, u) != nil {
+			if g.couldSit(asked, seat, u) != nil {
 				continue
 			}
 			j := slices.Index(people, u)

@@ -360,7 +360,9 @@ func (j *journal) guard(ctx context.Context, err *error) {
 func (c *txn) effectEntry(e *EffectRecord, action AuditAction) (entry, error) {
 	about := entry{
 		Action: action, Actor: system, Run: e.Run, Request: e.Request,
-		Data: auditData{Effect: e.ID, Tool: e.Tool, Digest: e.Digest, Attempt: e.Attempt, Grant: e.Grant},
+		Data: auditData{
+			Effect: e.ID, Tool: e.Tool, Digest: e.Digest, Attempt: e.Attempt, Grant: e.Grant, BreakGlass: e.BreakGlass,
+		},
 	}
 	if e.Request == "" {
 		return about, nil

@@ -220,11 +220,7 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		r := *question
 		r.ID, r.Created = RequestID(c.newID("req_")), c.now
 		x.planTrigger(c, &r, earlier)
-		if q := r.Requirement; q.ExpiresIn > 0 && q.OnExpiry != ExpiryKeep {
-			r.Expires = c.now.Add(q.ExpiresIn)
-			r.NextAct = r.Expires
-			c.plan(timerJob(&r.RequestHead))
-		}
+		c.schedule(&r.RequestHead)
 		c.created(&r)
 		demanded, err := r.Requirement.digest()
 		if err != nil {

@@ -32,13 +32,15 @@ func TestJudgeFreeze(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o, now := drawOrganisation(t), time.Now()
+		o.away, o.now = nil, now // who has several to stand in for has to say for whom
 		r := &Request{RequestHead: RequestHead{
 			Workspace: "T1", ID: "req_1", Kind: "confirm", Status: RequestPending, Place: Place{Channel: "C1"},
 			Requester: rapid.SampledFrom(o.people).Draw(t, "requester"), Requirement: o.demand,
+			Created: asked,
 		}}
 		for i := range rapid.IntRange(0, 3).Draw(t, "votes before") {
 			by := o.people[i%len(o.people)]
-			if r.decidedBy(by) == nil && o.may(&o.demand, r.Requester, by) {
+			if r.decidedBy(by) == nil && o.may(&o.demand, r, voter{by: by}) {
 				r.Decisions = append(r.Decisions, Decision{By: by, Verdict: Approve})
 			}
 		}
@@ -72,9 +74,9 @@ func TestJudgeFreeze(t *testing.T) {
 		case (err == nil) != (errWithout == nil):
 			t.Fatalf("%s by %s: %v, without freezes %v", d.Verdict, d.By, err, errWithout)
 		case err == nil && got.status == RequestApproved:
-			for _, u := range append(r.voters(true), d.By) {
-				if got.void[u] == "" && barred(u) {
-					t.Fatalf("approved with the vote of %s", u)
+			for _, v := range append(r.voters(true), d.voter()) {
+				if got.void[v.by] == "" && barred(v.principal()) {
+					t.Fatalf("approved with the vote of %+v", v)
 				}
 			}
 		case err == nil && got.status != without.status && without.status != RequestApproved:
@@ -90,10 +92,12 @@ func TestStricterPolicyNeverPermitsMore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o, now := drawOrganisation(t), time.Now()
+		o.away, o.now = nil, now // who has several to stand in for has to say for whom
 		alone := o.demand
 		r := &Request{RequestHead: RequestHead{
 			Workspace: "T1", ID: "req_1", Kind: "confirm", Status: RequestPending, Place: Place{Channel: "C1"},
 			Requester: rapid.SampledFrom(o.people).Draw(t, "requester"), Requirement: alone,
+			Created: asked,
 		}}
 		added := o.drawRequirement(t)
 		added.Freeze = []Freeze{o.drawFreeze(t, now)}
@@ -119,8 +123,8 @@ func TestStricterPolicyNeverPermitsMore(t *testing.T) {
 			apply(r, d, got)
 			if got.status != "" {
 				seats := map[UserID]bool{}
-				for _, u := range r.voters(true) {
-					seats[u] = true
+				for _, v := range r.voters(true) {
+					seats[v.principal()] = true
 				}
 				if most := max(len(alone.Seats), len(added.Seats)); len(seats) < most {
 					t.Fatalf("approved by %d people, and there are %d seats", len(seats), most)

@@ -112,6 +112,15 @@ func (g *Grant) reaches(run RunID, at Place) bool {
 	return false
 }
 
+// givers are the people who gave the grant, each for themselves.
+func (g *Grant) givers() []voter {
+	all := make([]voter, len(g.Grantors))
+	for i, u := range g.Grantors {
+		all[i] = voter{by: u}
+	}
+	return all
+}
+
 // digest stands for the grant in the audit trail: the SHA-256 of the JSON of what never changes of it.
 func (g *Grant) digest() (agent.Digest, error) {
 	given := *g

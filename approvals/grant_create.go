@@ -14,6 +14,11 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(r.counted(), func(d *Decision) bool { return d.For != "" }) {
+		c.say(run, "No grant was made for "+r.Tool.Name+": somebody decided for another person, and nobody gives a grant "+
+			"for somebody else. Their answer is for this call alone.")
+		return nil
+	}
 	terms, ok := r.narrowest()
 	if !ok {
 		c.say(run, "No grant was made for "+r.Tool.Name+": those who decided asked for different conditions. "+

@@ -81,7 +81,7 @@ func (s *Service) mayRevoke(ctx context.Context, g *Grant, by UserID, since time
 	if err != nil {
 		return err
 	}
-	return people.mayAnswer(&current, by, now)
+	return people.mayAnswer(r.terms(&current, now), voter{by: by})
 }
 
 // revoke revokes a grant unless refused, which is audited.

@@ -105,24 +105,25 @@ func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.T
 	if q, err = p.requirement(ctx, r); err != nil {
 		return q, err
 	}
-	return q, p.stillAllowed(ctx, g, &q, now)
+	return q, p.stillAllowed(ctx, g, &terms{q, r.principals(), now})
 }
 
-// stillAllowed holds the grant against what the policy demands now of a call that it covers.
-func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *Requirement, now time.Time) error {
+// stillAllowed holds the grant against what the policy demands now of a call that it covers. People who may answer only
+// after an escalation do not count: nobody has been asked about this call.
+func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *terms) error {
 	switch {
 	case !slices.Contains(q.Always, g.Scope):
 		return fmt.Errorf("%w: %s allows no grants of scope %s now", agent.ErrStale, q.name(), g.Scope)
-	case now.Sub(g.Created) > q.lasts():
+	case q.now.Sub(g.Created) > q.lasts():
 		return fmt.Errorf("%w: %s lets grants last %s at most now", agent.ErrStale, q.name(), q.lasts())
 	}
 	for _, u := range g.Grantors {
-		p.right(ctx, u, q)
-		if err := p.thawed(q, u, now); err != nil {
+		p.ownRight(ctx, u, &q.Requirement)
+		if err := p.thawed(&q.Requirement, u, q.now); err != nil {
 			return fmt.Errorf("%w: %w", agent.ErrStale, err)
 		}
 	}
-	ok, err := complete(q.Seats, g.Grantors, func(s Seat, u UserID) error { return p.maySit(q, s, u, now) })
+	ok, err := complete(q.Seats, g.givers(), func(s Seat, v voter) error { return p.maySit(q, s, v) })
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (p *permit) underGrant(ctx context.Context, id GrantID) error {
 	if p.current, err = people.upholds(ctx, g, r, now); err != nil {
 		p.denied = fmt.Errorf("%w: grant %s: %w", agent.ErrStale, id, err)
 	}
-	p.voters, p.facts = g.Grantors, &people.facts
+	p.voters, p.facts = g.givers(), &people.facts
 	return nil
 }
 
@@ -224,7 +225,7 @@ func (p *permit) useGrant(c *txn, run *Run, rec *EffectRecord) error {
 	case p.doubtful(g.Created, c.now):
 		return fmt.Errorf("%w: the age of grant %s cannot be told", agent.ErrStale, g.ID)
 	}
-	for _, u := range p.voters {
+	for _, u := range g.Grantors {
 		if err := p.facts.thawed(&p.current, u, c.now); err != nil {
 			return fmt.Errorf("%w: grant %s, given by %s: %w", agent.ErrStale, g.ID, u.Local(), err)
 		}

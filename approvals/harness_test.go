@@ -134,9 +134,14 @@ func (d *directory) leaves(channel string, u approvals.UserID) {
 }
 
 func (d *directory) deactivate(u approvals.UserID) {
+	d.put(approvals.Person{ID: u, Why: "deactivated"})
+}
+
+// put adds or replaces a person.
+func (d *directory) put(p approvals.Person) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.persons[u] = approvals.Person{ID: u, Why: "deactivated"}
+	d.persons[p.ID] = p
 }
 
 // failChannel has questions about one channel come to err.
@@ -162,59 +167,6 @@ func (d *directory) setGroup(name string, all ...approvals.UserID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.groups[name] = all
-}
-
-// policy is a Policy that tests change on the way.
-type policy struct {
-	mu   sync.Mutex
-	rule func(*approvals.Request) (approvals.Requirement, error)
-	// informed, if set, answers instead of rule once the facts that it reads were asked for.
-	informed func(*approvals.Request, approvals.PolicyFacts) (approvals.Requirement, error)
-	reads    []approvals.Fact
-}
-
-func (p *policy) Requirement(
-	_ context.Context, r *approvals.Request, known approvals.PolicyFacts,
-) (approvals.Requirement, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if missing := known.Missing(p.reads); missing != nil {
-		return approvals.Requirement{}, &approvals.MissingFactsError{Facts: missing}
-	}
-	if p.informed != nil {
-		return p.informed(r, known)
-	}
-	return p.rule(r)
-}
-
-func (p *policy) set(rule func(*approvals.Request) (approvals.Requirement, error)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rule = rule
-}
-
-// always makes every request need q.
-func (p *policy) always(q approvals.Requirement) {
-	p.set(func(*approvals.Request) (approvals.Requirement, error) { return q, nil })
-}
-
-// lenient is what most tests demand: one member of the channel, the requester too.
-func lenient() approvals.Requirement {
-	return approvals.Requirement{
-		Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
-		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryReject, ValidFor: time.Hour,
-		Always: []approvals.Scope{approvals.ScopeRun},
-	}
-}
-
-// quorum makes q ask for n people of the same set, askOf as many people of another.
-func quorum(q *approvals.Requirement, n int) {
-	set, _ := q.Uniform()
-	q.Seats = approvals.Quorum(n, set)
-}
-
-func askOf(q *approvals.Requirement, set approvals.Approvers) {
-	q.Seats = approvals.Quorum(max(1, len(q.Seats)), set)
 }
 
 // surface is a Notifier in memory: what people see.
@@ -254,6 +206,15 @@ func (s *surface) Notify(_ context.Context, n *approvals.Notification) (approval
 	}
 	s.posts = append(s.posts, p)
 	return approvals.Delivery{Channel: n.Place.Channel, Message: p.message}, nil
+}
+
+// fail has every notification fail; nil: no longer.
+func (s *surface) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.intercept = nil; err != nil {
+		s.intercept = func(*approvals.Notification) error { return err }
+	}
 }
 
 func (s *surface) all() []post {

@@ -16,6 +16,7 @@ type ruling struct {
 	status RequestStatus
 	note   string            // why the request ends otherwise than by as many answers as it takes
 	void   map[UserID]string // why their decision counts no longer
+	on     UserID            // on whose behalf the decision counts; empty: the person's own
 }
 
 // judge says what d does to the pending request r. It asks nobody and changes nothing: the same request, facts,
@@ -25,6 +26,9 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if err := r.open(now); err != nil {
 		return ruling{}, err
 	}
+	if d.Verdict == BreakGlass {
+		return f.breaks(r, d)
+	}
 	current, err := look(f.policies, r.ID)
 	if err != nil {
 		return ruling{}, err
@@ -32,23 +36,49 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if err := r.takes(d.Verdict, d.Grant, &current); err != nil {
 		return ruling{}, err
 	}
-	if err := f.mayAnswerBoth(r, &current, d.By, now); err != nil {
+	v, err := f.stands(r, &current, d, now)
+	if err != nil {
 		return ruling{}, err
 	}
-	if r.decidedBy(d.By) != nil {
-		return ruling{}, fmt.Errorf("%w: one answer per person", ErrConflict)
+	if err := r.hasNoAnswer(v); err != nil {
+		return ruling{}, err
+	}
+	if v.on != "" && !d.Grant.plain() {
+		return ruling{}, fmt.Errorf("%w: nobody gives a grant for somebody else; answer this call alone, or all calls "+
+			"of the run", ErrInvalid)
 	}
 	if d.Verdict.starts() {
-		if err := f.thawedBoth(r, &current, d.By, now); err != nil {
+		if err := f.thawedBoth(r, &current, v.principal(), now); err != nil {
 			return ruling{}, err
 		}
 	}
 	if !sameDigest(d.Digest, r.Digest) {
 		return ruling{}, fmt.Errorf("%w: what was shown is not what the request holds", ErrStale)
 	}
-	after := *r
-	after.Decisions = append(slices.Clone(r.Decisions), *d)
-	return (&tally{r: &after, f: f, current: &current, now: now}).rule(d.Verdict)
+	after, counted := *r, *d
+	counted.For = v.on
+	after.Decisions = append(slices.Clone(r.Decisions), counted)
+	result, err := (&tally{r: &after, f: f, current: &current, now: now}).rule(d.Verdict)
+	result.on = v.on
+	return result, err
+}
+
+// hasNoAnswer returns ErrConflict when somebody who takes part in an answer of the voter has taken part in another one
+// that counts: one person, or one who decides for them, gives one answer.
+func (r *RequestHead) hasNoAnswer(v voter) error {
+	for _, u := range v.people() {
+		old := r.decidedBy(u)
+		switch {
+		case old == nil:
+		case old.For == u:
+			return fmt.Errorf("%w: %s has answered for %s", ErrConflict, old.By.Local(), u.Local())
+		case v.on != "" || old.For != "":
+			return fmt.Errorf("%w: %s has answered; one answer per person", ErrConflict, u.Local())
+		default:
+			return fmt.Errorf("%w: one answer per person", ErrConflict)
+		}
+	}
+	return nil
 }
 
 // open returns nil while the request takes answers.
@@ -147,15 +177,15 @@ func (t *tally) enough(affirm bool) bool {
 // drop takes out the decisions of voters who have lost the right to answer since, or may not affirm during a freeze
 // that has begun since, and notes the reasons in void.
 func (t *tally) drop(affirm bool, void map[UserID]string) error {
-	for _, u := range t.r.voters(affirm) {
-		err := t.f.mayAnswerBoth(t.r, t.current, u, t.now)
+	for _, v := range t.r.voters(affirm) {
+		err := t.f.mayAnswerBoth(t.r, t.current, v, t.now)
 		if err == nil && affirm {
-			err = t.f.thawedBoth(t.r, t.current, u, t.now)
+			err = t.f.thawedBoth(t.r, t.current, v.principal(), t.now)
 		}
 		switch {
 		case errors.Is(err, ErrUnauthorized):
-			void[u] = because(err)
-			t.r.decidedBy(u).Void = void[u]
+			void[v.by] = because(err)
+			t.r.decidedBy(v.by).Void = void[v.by]
 		case err != nil:
 			return err
 		}
@@ -175,8 +205,9 @@ func (t *tally) seated(affirm bool) (bool, error) {
 		return t.enough(affirm), nil
 	}
 	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
-		maySit := func(s Seat, u UserID) error { return t.f.maySit(q, s, u, t.now) }
-		ok, err := complete(q.Seats, t.r.voters(true), maySit)
+		terms := t.r.terms(q, t.now)
+		maySit := func(s Seat, v voter) error { return t.f.maySit(terms, s, v) }
+		ok, err := complete(terms.Seats, t.r.voters(true), maySit)
 		if err != nil || !ok {
 			return false, err
 		}
@@ -211,11 +242,13 @@ func (r *RequestHead) needs(q *Requirement) int {
 	return len(q.Seats)
 }
 
-// reachable reports whether the people who affirmed and those who have not answered can take all seats together.
+// reachable reports whether the people who affirmed and those who have not answered can take all seats together, some
+// of them perhaps after an escalation.
 func (t *tally) reachable(q *Requirement) (bool, error) {
-	voters := t.r.voters(true)
+	voters, terms := t.r.voters(true), t.r.terms(q, t.now)
+	seats := q.eventually(t.r.lifetime()).Seats
 	people := slices.Clone(voters)
-	for _, seat := range q.Seats {
+	for _, seat := range seats {
 		left, err := look(t.f.left, seat.Approvers.key())
 		if err != nil {
 			return false, err
@@ -225,31 +258,31 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 			if t.r.decidedBy(u) != nil {
 				continue
 			}
-			if t.f.couldSit(q, seat, u) == nil {
+			if t.f.couldSit(terms, seat, u) == nil {
 				free++
 			}
-			if !slices.Contains(people, u) {
-				people = append(people, u)
+			if own := (voter{by: u}); !slices.Contains(people, own) {
+				people = append(people, own)
 			}
 		}
-		if free < len(q.Seats) && len(left) >= t.f.sought[seat.Approvers.key()] {
+		if free < len(seats) && len(left) >= t.f.sought[seat.Approvers.key()] {
 			return false, errNotGathered // others have answered meanwhile: there may be more than were looked for
 		}
 	}
-	could := func(s Seat, u UserID) error {
-		if slices.Contains(voters, u) {
-			return t.f.maySit(q, s, u, t.now)
+	could := func(s Seat, v voter) error {
+		if slices.Contains(voters, v) {
+			return t.f.maySit(terms, s, v)
 		}
-		return t.f.couldSit(q, s, u)
+		return t.f.couldSit(terms, s, v.by)
 	}
-	if t.r.needs(q) < len(q.Seats) {
-		return anyone(q.Seats, people, could)
+	if t.r.needs(q) < len(seats) {
+		return anyone(seats, people, could)
 	}
-	return complete(q.Seats, people, could)
+	return complete(seats, people, could)
 }
 
 // anyone reports whether at least one of the seats can be taken.
-func anyone(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, error) {
+func anyone(seats []Seat, people []voter, may func(Seat, voter) error) (bool, error) {
 	var unknown error
 	for _, seat := range seats {
 		ok, err := complete([]Seat{seat}, people, may)
@@ -263,12 +296,12 @@ func anyone(seats []Seat, people []UserID, may func(Seat, UserID) error) (bool, 
 
 // couldSit says whether somebody who has not answered could take the seat: they were found when those were counted who
 // could.
-func (f *facts) couldSit(q *Requirement, s Seat, u UserID) error {
+func (f *facts) couldSit(t *terms, s Seat, u UserID) error {
 	left, err := look(f.left, s.Approvers.key())
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(left, u) || u == f.at.requester && !q.SelfApproval {
+	if !slices.Contains(left, u) || slices.Contains(t.principals, u) && !t.SelfApproval {
 		return ErrUnauthorized
 	}
 	return nil

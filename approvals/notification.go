@@ -17,7 +17,16 @@ const (
 	NotifyAnswer NotificationKind = "answer"
 	// NotifyNotice posts a sentence for the people in the conversation.
 	NotifyNotice NotificationKind = "notice"
+	// NotifyReminder says that a request still waits, who could answer it, and until when.
+	NotifyReminder NotificationKind = "reminder"
+	// NotifyEscalation says that from now on more people may answer a request, and names them.
+	NotifyEscalation NotificationKind = "escalation"
 )
+
+// aboutRequest reports whether a notification of the kind is rendered from its request as it stands at delivery.
+func (k NotificationKind) aboutRequest() bool {
+	return k == NotifyCard || k == NotifyReminder || k == NotifyEscalation
+}
 
 // Copy says for whom a notification of a place is: the zero Copy for the place itself, else one more audience, such as
 // "dm:U1", "channel:C7" or "home:U1", as the surface names people and channels.
@@ -40,7 +49,8 @@ type Notification struct {
 	Place     Place            `json:"place"`
 	Run       RunID            `json:"run"`
 	Request   RequestID        `json:"request,omitempty"`
-	// Text is what to say; it may hold text of the model and of people and is never markup. Empty for cards.
+	// Text is what to say; it may hold text of the model and of people and is never markup. Empty for cards and
+	// reminders.
 	Text    string    `json:"text,omitempty"`
 	Created time.Time `json:"created"`
 	// Attempts is how often in a row its delivery was begun and failed, as far as is known: a process that died in the
@@ -59,7 +69,8 @@ type Notification struct {
 	// By is the person with whom the sentence begins that Text continues: surfaces name them before it.
 	By UserID `json:"by,omitempty"`
 
-	// Card is the request as it stands at delivery, for NotifyCard. It is not stored.
+	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer and
+	// NotifyNotice. It is not stored.
 	Card *Request `json:"-"`
 }
 

@@ -74,12 +74,12 @@ func (q *queue) sendPage(ctx context.Context) error {
 	return nil
 }
 
-// together splits off the first notification with all others that the same delivery covers: a card shows the request as
-// it stands.
+// together splits off the first notification with all others that the same delivery covers: a card, and a reminder,
+// shows the request as it stands.
 func together(page []*Notification) (batch, rest []*Notification) {
 	first := page[0]
 	for _, n := range page {
-		if n == first || first.Kind == NotifyCard && n.Kind == NotifyCard && n.Request == first.Request {
+		if n == first || first.Kind.aboutRequest() && n.Kind == first.Kind && n.Request == first.Request {
 			batch = append(batch, n)
 		} else {
 			rest = append(rest, n)
@@ -93,7 +93,7 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	fault.Point("outbox.claimed")
 	var d Delivery
 	var err error
-	if n.Kind != NotifyCard || n.Card != nil { // else there is nothing to show any more
+	if !n.Kind.aboutRequest() || n.Card != nil { // else there is nothing to show any more
 		d, err = q.notify(ctx, n)
 	}
 	fault.Point("outbox.sent_before_mark")

@@ -60,17 +60,18 @@ func (q *queue) claim(c *txn) ([]*Notification, error) {
 	return page, nil
 }
 
-// read lists what waits. A card whose request has been deleted has none.
+// read lists what waits. A card whose request has been deleted has none, and neither has a reminder of a request that
+// waits no longer.
 func (q *queue) read(tx Tx) (page []*Notification, err error) {
 	if page, err = tx.Notifications(q.key.Workspace, q.key.Place, q.key.Copy, deliverPage); err != nil {
 		return nil, err
 	}
 	for _, n := range page {
-		if n.Kind != NotifyCard {
+		if !n.Kind.aboutRequest() {
 			continue
 		}
 		n.Card, err = tx.Request(n.Workspace, n.Request)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, ErrNotFound) || err == nil && n.Kind != NotifyCard && n.Card.Status != RequestPending {
 			n.Card = nil
 			continue
 		}

@@ -8,7 +8,8 @@ import (
 	"countersign/agent"
 )
 
-// Policy says who must agree to a request. An error fails closed: nobody can approve until it is mended.
+// Policy says who must agree to a request; see also Delegator and EmergencyPolicy. An error fails closed: nobody can
+// approve until it is mended.
 // Implementations read the request and what is known about it, nothing else, and give the same answer for the same
 // request and facts. A fact that the answer depends on and that nobody has asked for yet is a [*MissingFactsError]:
 // the caller finds it out, outside any transaction, and asks the policy again. A fact that cannot be told makes the
@@ -45,6 +46,10 @@ type Requirement struct {
 	Freeze []Freeze `json:"freeze,omitempty"`
 	// MaxTTL bounds how long a grant lasts; zero: a day. A standing answer for the rest of the run ends with the run.
 	MaxTTL time.Duration `json:"max_ttl,omitempty"`
+	// RemindEvery is how often people are reminded of a request that waits; zero: never.
+	RemindEvery time.Duration `json:"remind_every,omitempty"`
+	// Escalation lets more people take the seats of a request that has waited for some time.
+	Escalation Escalation `json:"escalation,omitzero"`
 }
 
 // PolicyVar is a variable of the policies' file that a condition reads.
@@ -66,8 +71,6 @@ const (
 // Seat is a place among those who must agree. One person takes one seat.
 type Seat struct {
 	Approvers Approvers `json:"approvers"`
-	// From is the instant from which on the seat can be taken; zero: at once.
-	From time.Time `json:"from,omitzero"`
 }
 
 // Quorum returns n equal seats: any n distinct people of the set.
@@ -91,7 +94,7 @@ type OnExpiry string
 const (
 	ExpiryReject OnExpiry = "reject" // the model is told that the request expired
 	ExpiryCancel OnExpiry = "cancel" // the run is cancelled
-	ExpiryKeep   OnExpiry = "keep"   // keeps waiting
+	ExpiryKeep   OnExpiry = "keep"   // keeps waiting: ExpiresIn means nothing
 )
 
 // Approvers is a set of people. The zero value is nobody. Guests, strangers, bots and deactivated people are never in

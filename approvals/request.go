@@ -100,6 +100,15 @@ type RequestHead struct {
 	OutcomeBy UserID `json:"outcome_by,omitempty"`
 	// Trigger is how far the call has come on its way to the system that carries it out; nil where none is told.
 	Trigger *TriggerState `json:"trigger,omitempty"`
+	// RemindAt is when people are reminded next of the pending request; zero: never.
+	RemindAt time.Time `json:"remind_at,omitzero"`
+	// Asked is since when the request has waited, where Created was set by a clock that was wrong; zero: Created.
+	Asked time.Time `json:"asked,omitzero"`
+	// Escalated is when people were told that more of them may answer the request, by the escalation of Requirement;
+	// zero: they were not.
+	Escalated time.Time `json:"escalated,omitzero"`
+	// Review is what somebody else said afterwards of an emergency decision; nil: nobody has yet.
+	Review *Review `json:"review,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
@@ -161,23 +170,23 @@ func (r *RequestHead) overdue(now time.Time) bool {
 	return !r.Expires.IsZero() && !now.Before(r.Expires)
 }
 
-// decidedBy returns the person's decision that counts, or nil.
+// decidedBy returns the decision that counts and was given by the person, or for them, or nil.
 func (r *RequestHead) decidedBy(u UserID) *Decision {
-	i := slices.IndexFunc(r.Decisions, func(d Decision) bool { return d.By == u && d.Void == "" })
+	i := slices.IndexFunc(r.Decisions, func(d Decision) bool { return (d.By == u || d.For == u) && d.Void == "" })
 	if i < 0 {
 		return nil
 	}
 	return &r.Decisions[i]
 }
 
-// voters returns the people who affirmed, or declined, in the order in which they did. A verdict that settles alone is
-// no vote.
-func (r *RequestHead) voters(affirm bool) []UserID {
-	var all []UserID
+// voters returns those who affirmed, or declined, in the order in which they did. A verdict that settles alone is no
+// vote.
+func (r *RequestHead) voters(affirm bool) []voter {
+	var all []voter
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
-		if d.Verdict.Affirms() == affirm && !d.Verdict.alone() && d.Void == "" && !slices.Contains(all, d.By) {
-			all = append(all, d.By)
+		if d.Verdict.Affirms() == affirm && !d.Verdict.alone() && d.Void == "" && !slices.Contains(all, d.voter()) {
+			all = append(all, d.voter())
 		}
 	}
 	return all

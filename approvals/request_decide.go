@@ -74,10 +74,16 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
 	case !utf8.ValidString(d.Reason):
 		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
+	case d.Verdict == BreakGlass && strings.TrimSpace(d.Reason) == "":
+		return fmt.Errorf("%w: say why there is no time for the answers that the policy demands", ErrInvalid)
+	case d.Verdict == BreakGlass && d.For != "":
+		return fmt.Errorf("%w: nobody breaks the glass for somebody else", ErrInvalid)
 	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
-	case d.For != "" || len(d.Arguments) > 0 || len(d.Input) > 0:
-		return fmt.Errorf("%w: no policy lets people decide for others, change a call or fill in fields", ErrInvalid)
+	case d.For == d.By, d.For != "" && (d.For.Workspace() != d.Workspace || d.For.Local() == ""):
+		return fmt.Errorf("%w: %q is nobody for whom %s could decide", ErrInvalid, d.For, d.By)
+	case len(d.Arguments) > 0 || len(d.Input) > 0:
+		return fmt.Errorf("%w: no policy lets people change a call or fill in fields", ErrInvalid)
 	case d.Grant != nil:
 		return d.Grant.check(d.Verdict)
 	}
@@ -156,13 +162,17 @@ func (r *RequestHead) siblings(all []*RequestHead) (ids []RequestID) {
 // decision gathers what it takes to judge d about the first of the requests, and all answers to that one about the
 // others, which a standing answer settles too.
 func (g *gatherer) decision(ctx context.Context, d Decision, all []*Request) {
-	g.votes(ctx, d.Verdict, append(all[0].voters(d.Verdict.Affirms()), d.By), all)
+	if d.Verdict == BreakGlass {
+		g.breaking(ctx, d.By)
+		return
+	}
+	g.votes(ctx, d.Verdict, append(all[0].voters(d.Verdict.Affirms()), d.voter()), all)
 }
 
 // votes gathers what it takes to judge a verdict of these people about each of the requests: the policy, the rights of
 // them and of everybody who has voted, and, where somebody declines, who is left. Those who have answered are among the
 // people found, so that many more are looked for.
-func (g *gatherer) votes(ctx context.Context, v Verdict, by []UserID, about []*Request) {
+func (g *gatherer) votes(ctx context.Context, v Verdict, by []voter, about []*Request) {
 	for _, r := range about {
 		current, err := g.demand(ctx, r)
 		if err != nil {
@@ -174,14 +184,15 @@ func (g *gatherer) votes(ctx context.Context, v Verdict, by []UserID, about []*R
 		if declines {
 			counted = append(counted, r.voters(true)...)
 		}
-		for _, u := range counted {
-			g.right(ctx, u, both...)
+		for _, v := range counted {
+			g.right(ctx, v.by, both...)
 		}
 		if !declines {
 			continue
 		}
 		for _, q := range both {
-			g.candidates(ctx, q, max(len(r.Requirement.Seats), len(current.Seats))+len(r.Decisions)+len(by))
+			q := q.eventually(r.lifetime())
+			g.candidates(ctx, &q, max(len(r.Requirement.Seats), len(current.Seats))+2*(len(r.Decisions)+len(by)))
 		}
 	}
 }
@@ -220,7 +231,7 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
 
 // repeats returns nil when d is the recorded decision again.
 func (d *Decision) repeats(old Decision) error {
-	if old.By == d.By && old.Verdict == d.Verdict {
+	if old.By == d.By && old.Verdict == d.Verdict && (d.For == "" || d.For == old.For) {
 		return nil
 	}
 	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
@@ -230,6 +241,9 @@ func (d *Decision) repeats(old Decision) error {
 func (c *txn) decided(r *RequestHead, f *facts, d Decision, result ruling) error {
 	if err := c.record(r, d, f, result); err != nil {
 		return err
+	}
+	if d.Verdict == BreakGlass {
+		c.alarm(r, &d, f.emergency.Notify)
 	}
 	switch {
 	case result.status == "" || !d.Verdict.standing():
@@ -256,12 +270,15 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	if err := c.void(r, result.void); err != nil {
 		return err
 	}
-	d.At = c.now
+	d.At, d.For = c.now, result.on
 	r.Decisions = append(r.Decisions, d)
-	current := f.policies[r.ID].value
+	current, err := look(f.policies, r.ID)
+	if err != nil { // of a decision past the policy, which was not asked then
+		current = r.Requirement
+	}
 	data, err := auditData{
 		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
-		Person: d.Issuer,
+		Person: d.Issuer, For: d.For,
 	}.evidence(&current)
 	if err != nil {
 		return err
@@ -329,12 +346,13 @@ func (c *txn) cover(r, o *RequestHead, f *facts) error {
 	var votes []Decision
 	for _, d := range r.Decisions {
 		affirms := d.Verdict.Affirms()
-		if d.Void != "" || affirms != (r.Status == RequestApproved) || slices.Contains(o.voters(affirms), d.By) {
+		if d.Void != "" || affirms != (r.Status == RequestApproved) || slices.Contains(o.voters(affirms), d.voter()) {
 			continue // also whoever has given the same answer to o already
 		}
 		votes = append(votes, Decision{
-			ID: DecisionID(c.newID("dec_")), Workspace: d.Workspace, Request: o.ID, By: d.By, Verdict: d.Verdict.once(),
-			Reason: d.Reason, Digest: o.Digest, Via: d.Via, Standing: &StandingAnswer{Request: r.ID, Decision: d.ID},
+			ID: DecisionID(c.newID("dec_")), Workspace: d.Workspace, Request: o.ID, By: d.By, For: d.For,
+			Verdict: d.Verdict.once(),
+			Reason:  d.Reason, Digest: o.Digest, Via: d.Via, Standing: &StandingAnswer{Request: r.ID, Decision: d.ID},
 		})
 	}
 	trial := *o

@@ -8,28 +8,29 @@ import (
 	"countersign/internal/fault"
 )
 
-// Expire settles the request when the time for an answer has passed, by what its requirement says about expiry. It
-// changes nothing when the request is settled, never expires or has time left. Workers call it; it may be called at
-// any time. Errors: ErrNotFound.
+// Expire does what is due for the pending request by itself. When the time for an answer has passed, that settles it,
+// by what its requirement says about expiry; before that, people are reminded of it. It changes nothing when the
+// request is settled or nothing is due. Workers call it; it may be called at any time. Errors: ErrNotFound.
 func (s *Service) Expire(ctx context.Context, ws WorkspaceID, id RequestID) error {
-	_, err := expire(ctx, s.store, ws, id)
+	_, err := act(ctx, s.store, ws, id)
 	return err
 }
 
-// expire is Expire; it returns how long the request has left, zero when there is nothing to wait for.
-func expire(ctx context.Context, st Store, ws WorkspaceID, id RequestID) (left time.Duration, err error) {
+// act is Expire. When nothing is due it returns how long that lasts; zero when what comes next has been planned, or
+// nothing will come.
+func act(ctx context.Context, st Store, ws WorkspaceID, id RequestID) (left time.Duration, err error) {
 	var r *RequestHead
 	err = update(ctx, st, ws, func(c *txn) (err error) {
 		left = 0
 		fault.Point("expire.claimed")
-		if r, err = c.request(id); err != nil || r.Status != RequestPending || r.Expires.IsZero() {
+		if r, err = c.request(id); err != nil || r.Status != RequestPending || r.nextAct().IsZero() {
 			return err
 		}
-		if !r.overdue(c.now) {
-			left = c.timeLeft(r)
-			return nil
+		if r.overdue(c.now) {
+			return c.expire(r)
 		}
-		return c.expire(r)
+		left, err = c.tick(r)
+		return err
 	})
 	if err != nil || r.Status != RequestExpired || r.Requirement.OnExpiry != ExpiryCancel {
 		return left, err
@@ -42,25 +43,10 @@ func expire(ctx context.Context, st Store, ws WorkspaceID, id RequestID) (left t
 	return 0, err
 }
 
-// timeLeft returns how long the request has left. A deadline further away than it can be was set by a clock that was
-// wrong: from now on the request has as long as it ever had.
-func (c *txn) timeLeft(r *RequestHead) time.Duration {
-	left, most := r.Expires.Sub(c.now), r.Requirement.ExpiresIn
-	if left <= most {
-		return left
-	}
-	r.Expires = c.now.Add(most)
-	r.NextAct = r.Expires
-	c.touched(r)
-	c.show(r)
-	c.plan(timerJob(r))
-	return most
-}
-
 // expire settles an overdue request. Where that cancels the run, the request's timer goes off once more to end it,
 // should this process not come to it.
 func (c *txn) expire(r *RequestHead) error {
-	r.Note = "Nobody answered in time."
+	r.Note = r.expiredNote()
 	how := r.Requirement.OnExpiry
 	if err := c.moveRequest(r, RequestExpired, system, auditData{OnExpiry: how}); err != nil {
 		return err
@@ -75,13 +61,9 @@ func (c *txn) expire(r *RequestHead) error {
 	return c.requeue(r.Run, r.ID)
 }
 
-func timerJob(r *RequestHead) Job {
-	return Job{Workspace: r.Workspace, Kind: JobTimer, ID: string(r.ID), Due: r.NextAct, Group: r.Place.Channel}
-}
-
 // actOn does what is due for the request of a timer.
 func (w *Worker) actOn(ctx context.Context, job Job) error {
-	left, err := expire(ctx, w.store, job.Workspace, RequestID(job.ID))
+	left, err := act(ctx, w.store, job.Workspace, RequestID(job.ID))
 	if errors.Is(err, ErrNotFound) || err == nil && left <= 0 {
 		return nil
 	}

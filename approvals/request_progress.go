@@ -55,49 +55,57 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 		Missing: r.Requirement.Seats, MissingNow: current.Seats,
 	}
 	voters := r.voters(true)
-	if len(voters) == 0 {
+	if len(voters) == 0 && r.Requirement.Escalation.After == 0 && current.Escalation.After == 0 {
 		return p, nil
 	}
-	var counted []UserID
-	for _, u := range voters {
-		g.right(ctx, u, &r.Requirement, &current)
-		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, u, now), ErrUnauthorized) {
-			p.Uncounted = append(p.Uncounted, u)
+	var counted []voter
+	for _, v := range voters {
+		g.right(ctx, v.by, &r.Requirement, &current)
+		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, v, now), ErrUnauthorized) {
+			p.Uncounted = append(p.Uncounted, v.by)
 		} else {
-			counted = append(counted, u)
+			counted = append(counted, v)
 		}
 	}
-	p.Missing, p.MissingNow = g.untaken(&r.Requirement, counted, now), g.untaken(&current, counted, now)
+	p.Missing = g.untaken(r.terms(&r.Requirement, now), counted)
+	p.MissingNow = g.untaken(r.terms(&current, now), counted)
 	return p, nil
 }
 
 // asks reports whether o asks the same of the same people. How long an approval lasts does not matter.
 func (q Requirement) asks(o Requirement) bool {
 	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
-		q.SelfApproval == o.SelfApproval
+		q.SelfApproval == o.SelfApproval && q.Escalation.equal(o.Escalation)
 }
 
 // untaken returns the seats that are left when as many as possible are taken by these people, without those people.
 // Where the people could move to other seats and leave any of several free, each of the seats is for all who could take
 // one of them.
-func (f *facts) untaken(q *Requirement, people []UserID, now time.Time) []Seat {
-	edges := make([][]int, len(q.Seats))
-	for i, seat := range q.Seats {
-		for j, u := range people {
-			if !errors.Is(f.maySit(q, seat, u, now), ErrUnauthorized) {
+func (f *facts) untaken(t *terms, voters []voter) []Seat {
+	if len(voters) == 0 {
+		return t.Seats
+	}
+	var people []UserID
+	for _, v := range voters {
+		people = append(people, v.people()...)
+	}
+	edges := make([][]int, len(t.Seats))
+	for i, seat := range t.Seats {
+		for j, v := range voters {
+			if !errors.Is(f.maySit(t, seat, v), ErrUnauthorized) {
 				edges[i] = append(edges[i], j)
 			}
 		}
 	}
-	most := taken(edges, len(people))
+	most := taken(edges, len(voters))
 	var free []Seat // each of which can stay free
-	for i, seat := range q.Seats {
-		if taken(slices.Delete(slices.Clone(edges), i, i+1), len(people)) == most {
+	for i, seat := range t.Seats {
+		if taken(slices.Delete(slices.Clone(edges), i, i+1), len(voters)) == most {
 			seat.Approvers.Users = without(seat.Approvers.Users, people)
 			free = append(free, seat)
 		}
 	}
-	left := len(q.Seats) - most
+	left := len(t.Seats) - most
 	if len(free) <= left {
 		return free
 	}

@@ -141,7 +141,7 @@ func (l *listing) mayList(ctx context.Context, r *RequestHead, now time.Time) er
 	case l.query.Mine:
 		g := l.gatherer(r)
 		g.right(ctx, u, &r.Requirement)
-		return g.mayAnswer(&r.Requirement, u, now)
+		return g.mayDecide(r, &r.Requirement, u, now)
 	}
 	return l.gatherer(r).maySee(ctx, r, u, now)
 }
@@ -153,8 +153,8 @@ func (l *listing) mayDecide(ctx context.Context, r *Request, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	g.right(ctx, l.query.Viewer, &current)
-	return g.mayAnswer(&current, l.query.Viewer, now)
+	g.right(ctx, l.query.Viewer, &r.Requirement, &current)
+	return g.mayDecide(&r.RequestHead, &current, l.query.Viewer, now)
 }
 
 // isRegular returns ErrUnauthorized unless u is a full, active member of the workspace.
@@ -180,7 +180,7 @@ func (g *gatherer) maySee(ctx context.Context, r *RequestHead, u UserID, now tim
 		unknown = err
 	}
 	g.right(ctx, u, &r.Requirement)
-	if err := g.mayAnswer(&r.Requirement, u, now); err == nil || unknown == nil {
+	if err := g.mayDecide(r, &r.Requirement, u, now); err == nil || unknown == nil {
 		return err
 	}
 	return unknown
@@ -205,7 +205,7 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 		return err
 	}
 	g.right(ctx, u, &r.Requirement, &current)
-	return g.mayAnswerBoth(&r.RequestHead, &current, u, now)
+	return g.mayDecide(&r.RequestHead, &current, u, now)
 }
 
 // MaySee says whether u may see the content of r: nil for the requester, the people of the channel and those who may
@@ -224,7 +224,9 @@ func (s *Service) MaySee(ctx context.Context, r *Request, u UserID) error {
 		current = r.Requirement // a failing policy hides nothing from those it was shown to
 	}
 	g.right(ctx, u, &current)
-	return g.mayAnswer(&current, u, now)
+	today := r.RequestHead
+	today.Requirement = current
+	return g.mayDecide(&today, &current, u, now)
 }
 
 // now returns the store's time.

@@ -42,10 +42,11 @@ func (q Requirement) name() string {
 func (q Requirement) equal(o Requirement) bool {
 	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
 		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always) &&
-		q.Risk == o.Risk && slices.EqualFunc(q.Freeze, o.Freeze, Freeze.equal) && q.lasts() == o.lasts()
+		q.Escalation.equal(o.Escalation) && q.lasts() == o.lasts() &&
+		q.Risk == o.Risk && slices.EqualFunc(q.Freeze, o.Freeze, Freeze.equal)
 }
 
-func (s Seat) equal(o Seat) bool { return s.Approvers.equal(o.Approvers) && s.From.Equal(o.From) }
+func (s Seat) equal(o Seat) bool { return s.Approvers.equal(o.Approvers) }
 
 func (a Approvers) equal(o Approvers) bool {
 	return a.ChannelMembers == o.ChannelMembers && slices.Equal(a.Users, o.Users) && slices.Equal(a.Groups, o.Groups)
@@ -85,6 +86,9 @@ func (q Requirement) Describe() string {
 		}
 		last := len(each) - 1
 		text = "one each of " + strings.Join(each[:last], "; ") + "; and " + each[last]
+	}
+	if q.Escalation.After > 0 {
+		text += fmt.Sprintf("; after %s also %s", shortDuration(q.Escalation.After), join(q.Escalation.To.words()))
 	}
 	if !q.SelfApproval {
 		text += ", not the requester"

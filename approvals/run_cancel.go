@@ -82,7 +82,7 @@ func (s *Service) mayCancel(
 		current, err := g.demand(ctx, q)
 		if err == nil {
 			g.right(ctx, by, &q.Requirement, &current)
-			err = g.mayAnswerBoth(&q.RequestHead, &current, by, r.Updated)
+			err = g.mayDecide(&q.RequestHead, &current, by, r.Updated)
 		}
 		if err == nil {
 			return &g.facts, nil
@@ -105,7 +105,7 @@ func stillMayCancel(c *txn, r *Run, f *facts, by UserID) error {
 	}
 	for _, q := range all {
 		current, err := look(f.policies, q.ID)
-		if q.Status == RequestPending && err == nil && f.mayAnswerBoth(q, &current, by, c.now) == nil {
+		if q.Status == RequestPending && err == nil && f.mayDecide(q, &current, by, c.now) == nil {
 			return nil
 		}
 	}

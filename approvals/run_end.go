@@ -66,7 +66,13 @@ func (c *txn) end(r *Run, e ending) error {
 		r.CancelledBy = e.by
 		r.Failure = c.tell(r, &e, account(requests, unanswered, calls))
 	}
-	if err := c.remember(r, &e, calls); err != nil {
+	known := func(call agent.Item) agent.ToolOutput {
+		if q := expiredCall(call.CallID, unanswered, requests); q != nil {
+			return agent.ToolOutput{Text: q.expiredText(), Failed: call.Type != agent.ItemFunctionCall}
+		}
+		return outputOf(call, calls)
+	}
+	if err := c.remember(r, &e, known); err != nil {
 		return err
 	}
 	if err := c.forget(r, &e, calls); err != nil {
@@ -125,14 +131,14 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 	return nil
 }
 
-// remember appends the run's conversation to the memory of the place. A call without an output gets the one that the
-// journal has, or a sentence that says what is known of it.
-func (c *txn) remember(r *Run, e *ending, calls []callFate) error {
+// remember appends the run's conversation to the memory of the place. A call without an output gets what known says:
+// the one that the journal has, or a sentence that says what is known of it.
+func (c *txn) remember(r *Run, e *ending, known func(agent.Item) agent.ToolOutput) error {
 	items := e.items
 	if len(items) == 0 {
 		items = []agent.Item{agent.UserMessage(r.Input)}
 	}
-	closed := history.CloseCalls(items, func(call agent.Item) agent.ToolOutput { return outputOf(call, calls) })
+	closed := history.CloseCalls(items, known)
 	items, err := e.mark.marked(closed, len(closed)-len(items))
 	if err != nil {
 		return err

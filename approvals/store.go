@@ -152,16 +152,17 @@ type RequestTx interface {
 
 // RequestQuery selects requests of a workspace. Empty fields match everything.
 type RequestQuery struct {
-	Workspace WorkspaceID
-	Status    RequestStatus
-	Person    UserID // who asked, or decided
-	Tool      string
-	Agent     string
-	Channel   string
-	Run       RunID
-	From, To  time.Time // created at or after From and before To
-	After     RequestID // continue behind this one
-	Limit     int
+	Workspace  WorkspaceID
+	Status     RequestStatus
+	Person     UserID // who asked, or decided
+	Tool       string
+	Agent      string
+	Channel    string
+	Run        RunID
+	Unreviewed bool      // decided past the policy, and nobody has reviewed that
+	From, To   time.Time // created at or after From and before To
+	After      RequestID // continue behind this one
+	Limit      int
 }
 
 // Matches reports whether the query selects the request, apart from After and Limit.
@@ -173,6 +174,7 @@ func (q *RequestQuery) Matches(r *RequestHead) bool {
 		q.Agent != "" && r.Agent != q.Agent,
 		q.Channel != "" && r.Place.Channel != q.Channel,
 		q.Run != "" && r.Run != q.Run,
+		q.Unreviewed && !r.AwaitsReview(),
 		!q.From.IsZero() && r.Created.Before(q.From),
 		!q.To.IsZero() && !r.Created.Before(q.To):
 		return false

@@ -15,24 +15,7 @@ const (
 	stillRunningText = "This call was still running when the run ended. What came of it was not known then."
 
 	unknownText = "It is not known whether this call was carried out: it was begun, and nothing was heard of it."
-
-	expiredConfirm = "This call was not carried out: nobody answered the request for approval in time. " +
-		"No person has rejected it."
-	expiredResult = "There is no result of this call: nobody reported one in time. " +
-		"It is not known whether somebody has carried it out."
-	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. " +
-		"It will not be tried again."
 )
-
-func expiredText(kind agent.InterruptionKind) string {
-	switch kind {
-	case agent.OutcomeUnknown:
-		return expiredUnknown
-	case agent.ExternalResult:
-		return expiredResult
-	}
-	return expiredConfirm
-}
 
 // result is the output of a call that was carried out elsewhere, as it was reported.
 func (d *Decision) result() string {

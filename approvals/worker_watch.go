@@ -85,8 +85,8 @@ func (w *Worker) sweep(ctx context.Context) error {
 	})
 }
 
-// checkDeadlines looks for requests whose deadline is further away than it can be, because the clock that set it was
-// ahead, and for those whose deadline has passed without anybody noticing.
+// checkDeadlines looks for requests of which a time is further away than it can be, because the clock that set it was
+// ahead, and for those of which one has passed without anybody noticing.
 func (w *Worker) checkDeadlines(ctx context.Context) error {
 	all, err := auditWorkspaces(ctx, w.store)
 	for _, ws := range all {
@@ -105,8 +105,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			amiss, unsent = nil, nil
 			heads, more, err := tx.QueryRequests(query)
 			for _, r := range heads {
-				left := r.Expires.Sub(tx.Now())
-				if !r.Expires.IsZero() && (left > r.Requirement.ExpiresIn || left < -overdueFor) {
+				if r.amiss(tx.Now()) {
 					amiss = append(amiss, r.ID)
 				}
 				if r.Trigger != nil && !r.Trigger.Status.over() && tx.Now().Sub(r.Trigger.At) > undeliveredFor {
@@ -120,7 +119,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			return err
 		}
 		for _, id := range amiss {
-			if _, err := expire(ctx, w.store, ws, id); err != nil {
+			if _, err := act(ctx, w.store, ws, id); err != nil {
 				return err
 			}
 		}

@@ -29,6 +29,7 @@ type Service interface {
 	GrantsFor(ctx context.Context, by approvals.UserID, after approvals.GrantID, limit int) (
 		page []approvals.GrantView, next approvals.GrantID, err error)
 	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
+	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }
 
 // Mode is the way Slack delivers events, clicks and commands.

@@ -66,7 +66,7 @@ func surelyWhole(r *approvals.Request) bool {
 	for _, part := range slices.Concat(r.Tool.Binding, r.Facts) {
 		size += len(part)
 	}
-	if policyChanged(r) { // more is said of who decides
+	if policyChanged(r) || r.Requirement.Escalation.After > 0 { // more is said of who decides
 		return false
 	}
 	named := 0

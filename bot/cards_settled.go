@@ -1,6 +1,8 @@
 package bot
 
 import (
+	"slices"
+
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
@@ -31,7 +33,7 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	for _, d := range r.Decisions[:most] {
 		if d.Reason != "" {
-			blocks = append(blocks, paragraph(phrase{d.By, wrote(d.Verdict)}), quote(d.Reason, reason))
+			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, reason))
 		}
 	}
 	blocks = append(blocks, paragraph(aboutCall(r)...))
@@ -67,7 +69,7 @@ func outcome(r *approvals.Request) phrase {
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
-		p = append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))], d.By)
+		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
 	}
 	if s := r.Settler(); s != nil {
 		p = append(p, afterword(r, s.Verdict))
@@ -102,7 +104,7 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, by)
 	}
 	if r.Status == approvals.RequestExpired {
-		lines = append(lines, phrase{expiredWords(r.Kind)})
+		lines = append(lines, phrase{expiredWords(r)})
 	}
 	if r.Status == approvals.RequestStale {
 		lines = append(lines, staleLines(r)...)
@@ -115,9 +117,11 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	if alone := droppedAlways(r); alone != nil {
 		lines = append(lines, alone)
 	}
+	lines = append(lines, reviewLines(r)...)
 	for _, d := range r.Decisions {
 		if d.Void != "" {
-			lines = append(lines, phrase{"The answer of ", d.By, " did not count: " + label(d.Void, 120) + "."})
+			lines = append(lines, append(append(phrase{"The answer of "}, decider(d)...),
+				" did not count: "+label(d.Void, 120)+"."))
 		}
 	}
 	if r.CancelledBy != "" {
@@ -176,12 +180,17 @@ func reporter(r *approvals.Request) approvals.UserID {
 	return r.OutcomeBy
 }
 
-func expiredWords(kind agent.InterruptionKind) string {
-	switch kind {
-	case agent.OutcomeUnknown:
+func expiredWords(r *approvals.Request) string {
+	answered := slices.ContainsFunc(r.Decisions, func(d approvals.Decision) bool { return d.Void == "" })
+	switch {
+	case r.Kind == agent.OutcomeUnknown && answered:
+		return "Too few people answered in time. It will not run again."
+	case r.Kind == agent.OutcomeUnknown:
 		return "Nobody answered in time. It will not run again."
-	case agent.ExternalResult:
+	case r.Kind == agent.ExternalResult:
 		return "Nobody provided a result in time."
+	case answered:
+		return "Too few people decided in time."
 	}
 	return "Nobody decided in time."
 }
@@ -233,6 +242,8 @@ func verdictWord(v approvals.Verdict) string {
 		return "given up"
 	case approvals.ProvideResult:
 		return "result provided"
+	case approvals.BreakGlass:
+		return "approved in an emergency"
 	}
 	return label(string(v), 40)
 }
@@ -255,6 +266,8 @@ func afterword(r *approvals.Request, v approvals.Verdict) string {
 		return ", given up"
 	case approvals.ProvideResult:
 		return ", result provided"
+	case approvals.BreakGlass:
+		return ", in an emergency, past the policy"
 	}
 	return ""
 }

@@ -21,9 +21,9 @@ func droppedAlways(r *approvals.Request) phrase {
 			continue
 		}
 		if p == nil {
-			p = phrase{"For this call alone: ", d.By}
+			p = append(phrase{"For this call alone: "}, decider(d)...)
 		} else {
-			p = append(p, ", ", d.By)
+			p = append(append(p, ", "), decider(d)...)
 		}
 	}
 	if p == nil {
@@ -87,9 +87,9 @@ func otherVotes(r *approvals.Request) []phrase {
 			side, lead = &yes, "Had approved: "
 		}
 		if *side == nil {
-			*side = phrase{lead, d.By}
+			*side = append(phrase{lead}, decider(d)...)
 		} else {
-			*side = append(*side, ", ", d.By)
+			*side = append(append(*side, ", "), decider(d)...)
 		}
 	}
 	var lines []phrase

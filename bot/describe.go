@@ -21,6 +21,7 @@ func whoDecides(req approvals.Requirement) phrase {
 
 // whoSits names the people of whom some are needed.
 func whoSits(req approvals.Requirement) phrase {
+	req.Escalation = approvals.Escalation{} // which has a line of its own
 	set, uniform := req.Uniform()
 	if len(req.Seats) == 0 || uniform && len(set.Users)+len(set.Groups) == 0 {
 		return phrase{req.Describe()}

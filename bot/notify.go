@@ -25,7 +25,8 @@ const fresh = 10 * time.Second
 
 var _ approvals.Notifier = (*Bot)(nil)
 
-// Notify posts a card, an answer or a notice, or brings the messages of a card up to date. See approvals.Notifier.
+// Notify posts a card, an answer, a notice, a reminder or an escalation, or brings the messages of a card up to date.
+// See approvals.Notifier.
 func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if _, err := b.client.inWorkspace(ctx, n.Workspace); errors.Is(err, approvals.ErrNotFound) {
 		return approvals.Delivery{}, unreachable(fmt.Errorf("notify %s: %w", n.ID, err))
@@ -40,10 +41,11 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyAnswer:
 		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
 	case n.Kind == approvals.NotifyNotice:
-		var posts []post
-		if posts, err = b.notices(ctx, n); err == nil {
-			d, err = b.deliver(ctx, n, posts)
-		}
+		d, err = b.rendered(ctx, n, b.notices)
+	case n.Kind == approvals.NotifyReminder && n.Card != nil:
+		d, err = b.rendered(ctx, n, b.reminder)
+	case n.Kind == approvals.NotifyEscalation && n.Card != nil:
+		d, err = b.rendered(ctx, n, b.escalated)
 	default:
 		err = fmt.Errorf("no way to show kind %q: %w", n.Kind, approvals.ErrUndeliverable)
 	}
@@ -51,6 +53,18 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
 	return d, nil
+}
+
+// rendered posts what render makes of the notification.
+func (b *Bot) rendered(
+	ctx context.Context, n *approvals.Notification,
+	render func(context.Context, *approvals.Notification) ([]post, error),
+) (approvals.Delivery, error) {
+	posts, err := render(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	return b.deliver(ctx, n, posts)
 }
 
 // showCard updates the messages that show the request, or posts the first one. A message that has disappeared is
@@ -195,6 +209,8 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 	switch {
 	case !elsewhere(word):
 		return d, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+	case n.Copy != "": // which is for that channel, and for nobody else
+		return d, unreachable(err)
 	case n.Place.Direct:
 		return d, unreachable(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/humanize"
 )
 
 // progressTime bounds how long something that shows a request waits to learn what it still takes.
@@ -48,10 +49,25 @@ func whoAnswers(r *approvals.Request) []phrase {
 	}
 	lines := []phrase{append(lead, whoDecides(needed(r, r.Requirement))...)}
 	if policyChanged(r) {
-		lines = append(lines, append(append(phrase{"The policy has changed since this was asked: it now asks for "},
-			whoDecides(needed(r, r.Progress.Current))...), ". Both have to be met"))
+		now := append(phrase{"The policy has changed since this was asked: it now asks for "},
+			whoDecides(needed(r, r.Progress.Current))...)
+		if e := r.Progress.Current.Escalation; e.After > 0 {
+			now = append(append(now, "; once it has waited for "+humanize.Duration(e.After)+" also "), named(e.To)...)
+		}
+		lines = append(lines, append(now, ". Both have to be met"))
 	}
-	return lines
+	return append(lines, escalation(r)...)
+}
+
+// escalation says when others are asked beside those who may answer at once, and names them when they are.
+func escalation(r *approvals.Request) []phrase {
+	if at := r.Escalates(); !at.IsZero() {
+		return []phrase{{"Others are asked too when it still waits then: ", at}}
+	}
+	if r.Escalated.IsZero() {
+		return nil
+	}
+	return []phrase{append(phrase{"Since ", r.Escalated, " also: "}, named(r.Requirement.Escalation.To)...)}
 }
 
 // needed is the requirement with as many people as it takes to answer the request under it.
@@ -69,7 +85,7 @@ func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement
 func soFar(r *approvals.Request) []phrase {
 	var lines []phrase
 	for _, d := range r.Decisions {
-		line := phrase{"So far: ", verdictWord(d.Verdict), " by ", d.By}
+		line := append(phrase{"So far: ", verdictWord(d.Verdict), " by "}, decider(d)...)
 		switch {
 		case d.Void != "":
 			line = append(line, ", which counts no longer: "+label(d.Void, 120))

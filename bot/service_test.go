@@ -277,6 +277,27 @@ func (f *fakeService) RevokeGrant(_ context.Context, v approvals.Revocation) (*a
 	return &f.grants[i].Grant, nil
 }
 
+// Awaited names the users of the sets, else of the request's seats, but never its requester.
+func (f *fakeService) Awaited(
+	_ context.Context, r *approvals.Request, sets ...approvals.Approvers,
+) (who approvals.Awaited, err error) {
+	if len(sets) == 0 {
+		for _, seat := range r.Requirement.Seats {
+			sets = append(sets, seat.Approvers)
+		}
+	}
+	for _, a := range sets {
+		who.ChannelMembers = who.ChannelMembers || a.ChannelMembers
+		who.Groups = append(who.Groups, a.Groups...)
+		for _, u := range a.Users {
+			if u != r.Requester && !slices.Contains(who.Users, u) {
+				who.Users = append(who.Users, u)
+			}
+		}
+	}
+	return who, nil
+}
+
 // transfer is a request to move money, asked for by Ann.
 func transfer(args string) *approvals.Request {
 	created := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)

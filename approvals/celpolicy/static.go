@@ -30,9 +30,13 @@ type Static struct {
 	ValidFor       time.Duration
 	Always         []approvals.Scope
 	// MaxTTL bounds how long a grant lasts; zero: a day.
-	MaxTTL time.Duration  `json:",omitzero"`
-	Risk   approvals.Risk `json:",omitzero"`
-	Freeze []Freeze       `json:",omitempty"`
+	MaxTTL      time.Duration  `json:",omitzero"`
+	Risk        approvals.Risk `json:",omitzero"`
+	Freeze      []Freeze       `json:",omitempty"`
+	RemindEvery time.Duration  `json:",omitzero"` // zero: never
+	// EscalateTo may take seats beside the others when a request has waited for EscalateAfter; zero: never.
+	EscalateTo    Set           `json:",omitzero"`
+	EscalateAfter time.Duration `json:",omitzero"`
 	// Version stands for the file that the policy is from. It is recorded with what the policy demands, and no part of
 	// its hash.
 	Version string `json:"-"`
@@ -77,7 +81,10 @@ func (s *Static) requirement(ws approvals.WorkspaceID, when *Condition) (approva
 	q := approvals.Requirement{
 		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
-		Version: s.Version, Risk: s.Risk, MaxTTL: s.MaxTTL,
+		Version: s.Version, Risk: s.Risk, MaxTTL: s.MaxTTL, RemindEvery: s.RemindEvery,
+	}
+	if s.EscalateAfter > 0 {
+		q.Escalation = approvals.Escalation{After: s.EscalateAfter, To: s.EscalateTo.people(ws)}
 	}
 	for _, z := range s.Freeze {
 		q.Freeze = append(q.Freeze, approvals.Freeze{From: z.From, To: z.To, Except: z.Except.people(ws)})

@@ -15,7 +15,8 @@ func TestStatic(t *testing.T) {
 	s := &Static{
 		Name: "default", Users: []string{"U1"}, Groups: []string{"S1"}, ChannelMembers: true, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep, ValidFor: time.Minute,
-		Always: []approvals.Scope{approvals.ScopeRun},
+		Always: []approvals.Scope{approvals.ScopeRun}, RemindEvery: 15 * time.Minute,
+		EscalateAfter: 30 * time.Minute, EscalateTo: Set{Users: []string{"U9"}, ChannelMembers: true},
 	}
 	got, err := s.Requirement(t.Context(),
 		&approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}, approvals.PolicyFacts{})
@@ -24,7 +25,10 @@ func TestStatic(t *testing.T) {
 	}
 	want := approvals.Requirement{
 		Policy: "default", DenyQuorum: 1, SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep,
-		ValidFor: time.Minute, Always: []approvals.Scope{approvals.ScopeRun},
+		ValidFor: time.Minute, Always: []approvals.Scope{approvals.ScopeRun}, RemindEvery: 15 * time.Minute,
+		Escalation: approvals.Escalation{
+			After: 30 * time.Minute, To: approvals.Approvers{Users: []approvals.UserID{"T9/U9"}, ChannelMembers: true},
+		},
 		Seats: approvals.Quorum(2, approvals.Approvers{
 			Users: []approvals.UserID{"T9/U1"}, Groups: []string{"S1"}, ChannelMembers: true,
 		}),

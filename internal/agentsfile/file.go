@@ -25,6 +25,8 @@ type File struct {
 	Policies []*Policy
 	// DefaultPolicy is nil when the file has none; then no tool may be gated.
 	DefaultPolicy *Policy
+	Delegates     []Delegate  // in the order of the file
+	BreakGlass    *BreakGlass // nil: nobody decides past the policies
 	groups        []Text
 }
 
@@ -112,6 +114,8 @@ func (d *decoder) decodeFile(root *node) *File {
 	if n := o.values["default_policy"]; n != nil {
 		f.DefaultPolicy = d.object(n, DefaultPolicyName, policyKeys).decodePolicy(n, DefaultPolicyName)
 	}
+	f.Delegates = d.decodeDelegates(o.of("delegates", kindMapping))
+	f.BreakGlass = d.decodeBreakGlass(o.values["break_glass"])
 	o.chooseDefault(f)
 	return f
 }

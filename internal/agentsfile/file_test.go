@@ -131,12 +131,30 @@ func TestParsePolicies(t *testing.T) {
 	if diff := cmp.Diff(vars, f.Vars, asWritten()...); diff != "" {
 		t.Error(diff)
 	}
+	delegates := []Delegate{
+		{From: "U111", To: "U444", Until: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)},
+		{From: "U222", To: "U444", Until: time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC)},
+	}
+	if diff := cmp.Diff(delegates, f.Delegates, asWritten()...); diff != "" {
+		t.Error(diff)
+	}
+	if ends := f.Delegates[0].Ends(); !ends.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("the last day ends at %s", ends)
+	}
+	emergency := &BreakGlass{Users: []string{"U999"}, Groups: []string{"S9"}, Notify: "C0SECURITY"}
+	if diff := cmp.Diff(emergency, f.BreakGlass); diff != "" {
+		t.Error(diff)
+	}
 	policies := []*Policy{
 		{
 			Name: "money", When: Expression{Source: `tool == "transfer_funds" && args.amount > vars.limit`},
 			Approvers: People{Groups: []string{"S333"}, ChannelMembers: true}, Quorum: 3, DenyQuorum: 2,
 			SelfApproval: true, ExpiresIn: 2 * time.Hour, OnExpiry: "keep", ValidFor: 10 * time.Minute,
 			AlwaysScopes: []string{"run", "thread", "channel", "workspace"}, MaxTTL: 12 * time.Hour,
+			RemindEvery: 15 * time.Minute,
+			Escalate: &Escalate{
+				After: 30 * time.Minute, To: People{Users: []string{"U7"}, Groups: []string{"S7"}, ChannelMembers: true},
+			},
 		},
 		{
 			Name: "both", When: Expression{Source: `agent == "ops"`},

@@ -10,12 +10,14 @@ var (
 	fileKeys = keys{
 		now: []string{
 			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
-			"default_policy",
+			"default_policy", "delegates", "break_glass",
 		},
-		later: []string{"retention", "delegates", "break_glass"},
+		later: []string{"retention"},
 	}
-	limitKeys = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
-	agentKeys = keys{
+	breakGlassKeys = keys{now: []string{"users", "groups", "notify"}}
+	delegateKeys   = keys{now: []string{"to", "until"}}
+	limitKeys      = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
+	agentKeys      = keys{
 		now: []string{
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",
@@ -100,14 +102,18 @@ var (
 	policyKeys    = keys{
 		now: []string{
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
-			"always", "risk", "freeze",
+			"always", "risk", "freeze", "remind_every", "escalate",
 		},
-		later: []string{"remind_every", "escalate", "notify"},
+		later: []string{"notify"},
 	}
-	freezeKeys  = keys{now: []string{"from", "to", "except"}}
-	riskWords   = keys{now: []string{"normal", "high"}}
-	ruleKeys    = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
-	alwaysKeys  = keys{now: []string{"scopes", "max_ttl"}, later: []string{"max_uses"}}
-	scopeWords  = keys{now: []string{"run", "thread", "channel", "workspace"}}
-	expiryWords = keys{now: []string{"reject", "cancel", "keep"}}
+	freezeKeys   = keys{now: []string{"from", "to", "except"}}
+	riskWords    = keys{now: []string{"normal", "high"}}
+	ruleKeys     = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
+	escalateKeys = keys{now: []string{"after", "to"}}
+	alwaysKeys   = keys{now: []string{"scopes", "max_ttl"}, later: []string{"max_uses"}}
+	scopeWords   = keys{now: []string{"run", "thread", "channel", "workspace"}}
+	expiryWords  = keys{now: []string{"reject", "cancel", expiryKeep}}
 )
+
+// expiryKeep is the word for requests that never expire.
+const expiryKeep = "keep"

@@ -17,9 +17,11 @@ type Policy struct {
 	ValidFor     time.Duration
 	AlwaysScopes []string
 	// MaxTTL is how long a grant lasts at most.
-	MaxTTL   time.Duration
-	HighRisk bool
-	Freeze   []Freeze
+	MaxTTL      time.Duration
+	HighRisk    bool
+	Freeze      []Freeze
+	RemindEvery time.Duration // zero: never
+	Escalate    *Escalate     // nil: nobody else is asked
 }
 
 // What a policy says where it says nothing: the strict thing.
@@ -61,6 +63,7 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 		}
 		p.AlwaysScopes = nil
 	}
+	o.decodeTimes(p)
 	if n.kind != kindMapping {
 		return p
 	}

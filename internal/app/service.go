@@ -23,6 +23,10 @@ var (
 	_ approvals.Policy = (*live)(nil)
 
 	_ approvals.Triggers = (*live)(nil)
+
+	_ approvals.Delegator = (*live)(nil)
+
+	_ approvals.EmergencyPolicy = (*live)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -38,6 +42,16 @@ func (l *live) Requirement(
 // Trigger is part of approvals.Triggers.
 func (l *live) Trigger(agentName, tool string) approvals.Trigger {
 	return l.current.Load().Trigger(agentName, tool)
+}
+
+// Delegations is part of approvals.Delegator.
+func (l *live) Delegations(ws approvals.WorkspaceID) []approvals.Delegation {
+	return l.current.Load().Delegations(ws)
+}
+
+// Emergency is part of approvals.EmergencyPolicy.
+func (l *live) Emergency(ws approvals.WorkspaceID) approvals.Emergency {
+	return l.current.Load().Emergency(ws)
 }
 
 // service is approvals.Service as the bot and the control socket call it: with the catalog in force, and measured.

@@ -29,6 +29,10 @@ var (
 	_ approvals.Policy = (*Catalog)(nil)
 
 	_ approvals.Triggers = (*Catalog)(nil)
+
+	_ approvals.Delegator = (*Catalog)(nil)
+
+	_ approvals.EmergencyPolicy = (*Catalog)(nil)
 )
 
 // Agent is part of approvals.Agents.
@@ -61,6 +65,26 @@ func (c *Catalog) Triggered() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Delegations is part of approvals.Delegator.
+func (c *Catalog) Delegations(ws approvals.WorkspaceID) []approvals.Delegation {
+	all := make([]approvals.Delegation, len(c.File.Delegates))
+	for i, d := range c.File.Delegates {
+		all[i] = approvals.Delegation{
+			From: approvals.NewUserID(ws, d.From), To: approvals.NewUserID(ws, d.To), Until: d.Ends(),
+		}
+	}
+	return all
+}
+
+// Emergency is part of approvals.EmergencyPolicy.
+func (c *Catalog) Emergency(ws approvals.WorkspaceID) approvals.Emergency {
+	b := c.File.BreakGlass
+	if b == nil {
+		return approvals.Emergency{}
+	}
+	return approvals.Emergency{People: celpolicy.People(ws, b.Users, b.Groups, false), Notify: b.Notify}
 }
 
 // Requesters are the people who may start runs in the workspace.

@@ -54,7 +54,10 @@ func policyOf(f *agentsfile.File, p *agentsfile.Policy) *celpolicy.Static {
 		Users: p.Approvers.Users, Groups: p.Approvers.Groups, ChannelMembers: p.Approvers.ChannelMembers,
 		Quorum: p.Quorum, DenyQuorum: p.DenyQuorum, SelfApproval: p.SelfApproval,
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
-		Version: Version(f), MaxTTL: p.MaxTTL,
+		Version: Version(f), MaxTTL: p.MaxTTL, RemindEvery: p.RemindEvery,
+	}
+	if e := p.Escalate; e != nil {
+		s.EscalateAfter, s.EscalateTo = e.After, setOf(e.To)
 	}
 	if p.HighRisk {
 		s.Risk = approvals.RiskHigh

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -138,5 +139,35 @@ func TestPolicyProblems(t *testing.T) {
 				t.Errorf("a value of the environment is shown: %v", err)
 			}
 		})
+	}
+}
+
+// TestTimesOfPolicies brings what the file says about time to the policy.
+func TestTimesOfPolicies(t *testing.T) {
+	t.Parallel()
+	c, err := buildCatalog(t, payments+"default_policy: { approvers: { channel_members: true }, on_expiry: keep, "+
+		"remind_every: 15m, escalate: { after: 25h, to: { groups: [S3] } } }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := c.Requirement(t.Context(), ask(`{}`), approvals.PolicyFacts{})
+	if err != nil || q.OnExpiry != approvals.ExpiryKeep || q.RemindEvery != 15*time.Minute ||
+		q.Escalation.After != 25*time.Hour || q.Escalation.To.Groups[0] != "S3" {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// TestDelegations brings who decides for whom from the file to the policy; the last day counts whole.
+func TestDelegations(t *testing.T) {
+	t.Parallel()
+	c, err := buildCatalog(t, payments+policy+"delegates: { U1: { to: U2, until: 2026-12-31 } }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []approvals.Delegation{
+		{From: "T1/U1", To: "T1/U2", Until: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)},
+	}
+	if diff := cmp.Diff(want, c.Delegations("T1")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -150,6 +150,21 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 	return answer.Request, answer.Error.err()
 }
 
+// Review is part of Desk. The same review again is none: when the bot's answer gets lost it can be repeated.
+func (c *Client) Review(
+	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review,
+) (*approvals.Request, error) {
+	body, err := json.Marshal(review{ws, id, v})
+	if err != nil {
+		return nil, fmt.Errorf("send review: %w", err)
+	}
+	var answer result
+	if err := c.call(ctx, http.MethodPost, "/v1/reviews", body, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Request, answer.Error.err()
+}
+
 // VerifyAudit is part of Desk.
 func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
 	path, kept := "/v1/audit/report", opts != (approvals.VerifyOptions{})

@@ -54,6 +54,15 @@ func (f *fakeDesk) Request(context.Context, approvals.RequestID) (*approvals.Req
 	return f.request, f.err
 }
 
+func (d *fakeDesk) Review(
+	_ context.Context, _ approvals.WorkspaceID, id approvals.RequestID, v approvals.Review,
+) (*approvals.Request, error) {
+	if v.Verdict != approvals.ReviewObject {
+		return nil, approvals.ErrConflict
+	}
+	return &approvals.Request{RequestHead: approvals.RequestHead{ID: id, Review: &v}}, nil
+}
+
 func (f *fakeDesk) Decide(_ context.Context, d approvals.Decision) (*approvals.Request, error) {
 	f.decided = d
 	return f.request, f.err
@@ -401,5 +410,20 @@ func TestCallbackThroughTheSocket(t *testing.T) {
 	if at, err := c.IssueCallback(t.Context(), wish); !errors.Is(err, approvals.ErrUnauthorized) ||
 		at.Token != "" {
 		t.Errorf("refused: %+v, %v", at, err)
+	}
+}
+
+// TestReviewThroughTheSocket sends a review and gets the request, or the fact that stood against it.
+func TestReviewThroughTheSocket(t *testing.T) {
+	t.Parallel()
+	_, client := serve(t, &fakeDesk{})
+	r, err := client.Review(t.Context(), "T1", "req_1",
+		approvals.Review{By: "T1/U1", Verdict: approvals.ReviewObject, Reason: "no"})
+	if err != nil || r.ID != "req_1" || r.Review.By != "T1/U1" || r.Review.Reason != "no" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := client.Review(t.Context(), "T1", "req_1", approvals.Review{Verdict: approvals.ReviewAccept}); !errors.Is(
+		err, approvals.ErrConflict) {
+		t.Errorf("have %v", err)
 	}
 }

@@ -30,6 +30,10 @@ type Desk interface {
 	// IssueCallback makes the token of a request's one-time callback. See approvals.Service.IssueCallback. The way
 	// is the desk's to set.
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
+	// Review records what somebody says of an emergency decision. See approvals.Service.Review. Way and time are the
+	// desk's to set.
+	Review(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review) (
+		*approvals.Request, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
@@ -54,11 +58,13 @@ type Desk interface {
 // Via is the way of all answers that come from a desk, as the audit trail names it.
 const Via = "cli"
 
-// Decider records answers; *approvals.Service is one.
+// Decider records answers and reviews; *approvals.Service is one.
 type Decider interface {
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
+	Review(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review) (
+		*approvals.Request, error)
 }
 
 // backuper is a store that can copy itself.
@@ -143,6 +149,17 @@ func (l *Local) IssueCallback(ctx context.Context, in approvals.CallbackIssue) (
 	}
 	in.Via = Via
 	return l.Decider.IssueCallback(ctx, in)
+}
+
+// Review is part of Desk.
+func (l *Local) Review(
+	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review,
+) (*approvals.Request, error) {
+	if l.Decider == nil {
+		return nil, fmt.Errorf("review request %s: %w: the store is open for reading only", id, approvals.ErrInvalid)
+	}
+	v.Via, v.At = Via, time.Time{}
+	return l.Decider.Review(ctx, ws, id, v)
 }
 
 // VerifyAudit is part of Desk.

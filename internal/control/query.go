@@ -12,6 +12,7 @@ import (
 
 // Query selects requests of all workspaces. Empty fields match everything.
 type Query struct {
+	// Status may also be AwaitsReview.
 	Status approvals.RequestStatus
 	// Person asked, or gave an answer that counts: a user's id as the surface knows it, in whatever workspace, or an
 	// approvals.UserID.
@@ -27,8 +28,13 @@ func (q *Query) in(ws approvals.WorkspaceID) approvals.RequestQuery {
 	if q.Person != "" && !strings.Contains(q.Person, "/") {
 		person = approvals.NewUserID(ws, q.Person)
 	}
+	status, unreviewed := q.Status, q.Status == AwaitsReview
+	if unreviewed {
+		status = ""
+	}
 	return approvals.RequestQuery{
-		Workspace: ws, Status: q.Status, Person: person, Tool: q.Tool, Agent: q.Agent, Channel: q.Channel, Run: q.Run,
+		Workspace: ws, Status: status, Unreviewed: unreviewed, Person: person, Tool: q.Tool, Agent: q.Agent,
+		Channel: q.Channel, Run: q.Run,
 		From: q.Since, To: q.Until,
 	}
 }
@@ -39,6 +45,9 @@ func (q *Query) selects(r *approvals.RequestHead) bool {
 	return one.Matches(r)
 }
 
+// AwaitsReview is the word for a query that asks for what was decided past its policy and not reviewed yet.
+const AwaitsReview approvals.RequestStatus = "review"
+
 // anyStatus is the word for a query that asks for requests of every status.
 const anyStatus = "all"
 
@@ -46,7 +55,8 @@ const anyStatus = "all"
 func StatusWords() []string {
 	return []string{
 		string(approvals.RequestPending), string(approvals.RequestApproved), string(approvals.RequestRejected),
-		string(approvals.RequestExpired), string(approvals.RequestCancelled), string(approvals.RequestStale), anyStatus,
+		string(approvals.RequestExpired), string(approvals.RequestCancelled), string(approvals.RequestStale),
+		string(AwaitsReview), anyStatus,
 	}
 }
 

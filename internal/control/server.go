@@ -61,6 +61,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/decisions", s.decide)
 	mux.HandleFunc("POST /v1/batches", s.decideAll)
 	mux.HandleFunc("POST /v1/callbacks", s.issueCallback)
+	mux.HandleFunc("POST /v1/reviews", s.review)
 	mux.HandleFunc("GET /v1/audit/report", s.verify)
 	mux.HandleFunc("GET /v1/audit/entries", s.export)
 	mux.HandleFunc("GET /v1/outbox/dead", s.letters)

@@ -74,6 +74,11 @@ func (s *suite) searchable() (start time.Time) {
 		put("req_a", func(r *approvals.Request) {
 			r.Requester, r.Status, r.Decisions = "T1/U3", "rejected", by("T1/U22")
 		})
+		broken := []approvals.Decision{{By: "T1/U22", Verdict: approvals.BreakGlass}}
+		put("req_b", func(r *approvals.Request) { r.Status, r.Decisions = "approved", broken })
+		put("req_c", func(r *approvals.Request) {
+			r.Status, r.Decisions, r.Review = "approved", broken, &approvals.Review{By: "T1/U22"}
+		})
 		put("req_0", func(r *approvals.Request) { r.Workspace = other })
 		return err
 	})
@@ -84,6 +89,7 @@ func testQuery(s *suite) {
 	start := s.searchable()
 	all := []approvals.RequestID{
 		"req_0", "req_1", "req_2", "req_3", "req_4", "req_5", "req_6", "req_7", "req_8", "req_9", "req_a",
+		"req_b", "req_c",
 	}
 	without := func(out ...int) (ids []approvals.RequestID) {
 		for i, id := range all {
@@ -101,8 +107,9 @@ func testQuery(s *suite) {
 		want []approvals.RequestID
 	}{
 		{approvals.RequestQuery{}, all},
-		{approvals.RequestQuery{Status: approvals.RequestPending}, without(1, 10)},
-		{approvals.RequestQuery{Status: approvals.RequestApproved}, all[1:2]},
+		{approvals.RequestQuery{Status: approvals.RequestPending}, without(1, 10, 11, 12)},
+		{approvals.RequestQuery{Status: approvals.RequestApproved}, []approvals.RequestID{"req_1", "req_b", "req_c"}},
+		{approvals.RequestQuery{Unreviewed: true}, all[11:12]},
 		{approvals.RequestQuery{Status: approvals.RequestCancelled}, nil},
 		{approvals.RequestQuery{Tool: "pay"}, without(2)},
 		{approvals.RequestQuery{Agent: "clerk"}, without(3)},

@@ -20,7 +20,7 @@ type decideCommand struct {
 	given              [len(answers)]bool
 	Always, JSON       bool
 	Reason, As, Digest string
-	Scope              string
+	Scope, For         string
 	Same, AtMost       []string
 	TTL                time.Duration
 	Uses               int
@@ -74,6 +74,8 @@ environment to ask Slack who the person is.`,
 		f.BoolVar(&c.given[i], a.flag, false, a.help)
 	}
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
+	f.StringVar(&c.For, "for", "", "the absent `USER` for whom that person decides as their delegate; may be left out\n"+
+		"where they may not decide for themselves and there is one")
 	f.BoolVar(&c.Always, "always", false,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Scope, "scope", "", "with an --always flag: how far it reaches, a `SCOPE` that the policy names: "+
@@ -130,10 +132,14 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if !strings.HasPrefix(r.Digest.String(), c.Digest) {
 		return fmt.Errorf("request %s has digest %s: %w", r.ID, r.Digest, approvals.ErrStale)
 	}
-	after, err := desk.Decide(ctx, approvals.Decision{
+	d := approvals.Decision{
 		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
 		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms,
-	})
+	}
+	if c.For != "" {
+		d.For = approvals.NewUserID(r.Workspace, c.For)
+	}
+	after, err := desk.Decide(ctx, d)
 	if err != nil {
 		return explainDecision(after, err, r.Kind, terms)
 	}
@@ -158,6 +164,8 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 		return "", misused("what is the answer? One of %s", answerFlags())
 	case len(flags) > 1:
 		return "", misused("%s: a request has one answer", strings.Join(flags, " and "))
+	case c.As != "" && c.For == c.As:
+		return "", misused("--for names somebody else, for whom --as decides")
 	case c.As == "":
 		return "", misused("in whose name? --as takes the id of a Slack user, such as U0123456789")
 	case told && strings.TrimSpace(c.Reason) == "":
@@ -219,7 +227,7 @@ func explainDecision(
 		return err
 	}
 	if d := r.Settler(); d != nil {
-		return fmt.Errorf("%w: it is %s since %s by %s", err, r.Status, d.At.UTC().Format(time.RFC3339), d.By.Local())
+		return fmt.Errorf("%w: it is %s since %s by %s", err, r.Status, d.At.UTC().Format(time.RFC3339), decider(*d))
 	}
 	return fmt.Errorf("%w: it is %s", err, r.Status)
 }

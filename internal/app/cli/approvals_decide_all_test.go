@@ -23,6 +23,12 @@ func (d *batchDecider) IssueCallback(
 	return approvals.CallbackAddress{}, errors.New("no callbacks here")
 }
 
+func (d *batchDecider) Review(
+	context.Context, approvals.WorkspaceID, approvals.RequestID, approvals.Review,
+) (*approvals.Request, error) {
+	return nil, errors.New("no reviews here")
+}
+
 func (d *batchDecider) DecideAll(_ context.Context, b approvals.Batch) (all []approvals.BatchAnswer, err error) {
 	d.batches = append(d.batches, b)
 	for i, item := range b.Requests {

@@ -94,7 +94,7 @@ func agreed(r *approvals.RequestHead) string {
 func voided(r *approvals.RequestHead) (lines []string) {
 	for _, d := range r.Decisions {
 		if d.Void != "" {
-			lines = append(lines, fmt.Sprintf("The answer of %s counts no longer: %s.", d.By.Local(), d.Void))
+			lines = append(lines, fmt.Sprintf("The answer of %s counts no longer: %s.", decider(d), d.Void))
 		}
 	}
 	return lines

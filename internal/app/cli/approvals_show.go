@@ -107,6 +107,13 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	for _, d := range r.Decisions {
 		line("decision", decisionLine(d))
 	}
+	switch {
+	case r.Review != nil:
+		line("review", fmt.Sprintf("%s by %s at %s: %s", r.Review.Verdict, r.Review.By.Local(),
+			r.Review.At.UTC().Format(time.RFC3339), r.Review.Reason))
+	case r.AwaitsReview():
+		line("review", "waits for one: it was decided past its policy")
+	}
 	line("arguments", "")
 	b.WriteString(indentArguments(r.Arguments))
 	list("depends on", r.Facts)
@@ -161,9 +168,17 @@ func statusLine(r *approvals.RequestHead) string {
 	return string(r.Status)
 }
 
+// decider names who answered, and on whose behalf if not their own.
+func decider(d approvals.Decision) string {
+	if d.For == "" {
+		return d.By.Local()
+	}
+	return d.By.Local() + " for " + d.For.Local()
+}
+
 // decisionLine says who answered what, on what that rests, and whether it counts.
 func decisionLine(d approvals.Decision) string {
-	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, d.By.Local(), d.Via, d.At.UTC().Format(time.RFC3339))
+	s := fmt.Sprintf("%s by %s via %s at %s", d.Verdict, decider(d), d.Via, d.At.UTC().Format(time.RFC3339))
 	if d.Standing != nil {
 		s += ", following from the standing answer to " + string(d.Standing.Request)
 	}

@@ -25,7 +25,7 @@ func (l *commandLine) commands() *cobra.Command {
 		(&checkCommand{}).command(l),
 		family("approvals", "List, show and decide requests", "  countersign approvals list",
 			(&listCommand{}).command(l), (&showCommand{}).command(l), (&decideCommand{}).command(l),
-			(&callbackCommand{}).command(l)),
+			(&callbackCommand{}).command(l), (&breakGlassCommand{}).command(l), (&reviewCommand{}).command(l)),
 		family("audit", "Verify and export the audit trail", "  countersign audit verify",
 			(&verifyCommand{}).command(l), (&exportCommand{}).command(l)),
 		family("grants", "List and revoke answers for later calls", "  countersign grants list",

@@ -1,0 +1,86 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"countersign/agent"
+)
+
+// Emergency says who may let a call run past the policies, and where that is announced beside the conversation.
+type Emergency struct {
+	People Approvers // never the requester; empty: nobody may
+	Notify string    // a channel of the surface; empty: the conversation alone is told
+}
+
+// EmergencyPolicy is a Policy that knows an Emergency. Under one that does not, nobody decides past the policies.
+type EmergencyPolicy interface {
+	Emergency(ws WorkspaceID) Emergency
+}
+
+// breaking gathers what it takes to say whether u may break the glass.
+func (g *gatherer) breaking(ctx context.Context, u UserID) {
+	if who, err := g.person(ctx, u); err == nil && who.Regular {
+		g.membership(ctx, g.emergency.People, u)
+	}
+}
+
+// breaks is judge for an emergency decision: one person whom the configuration names, and who is nobody on whose behalf
+// the call is asked for, lets it run, whatever the policy demands.
+func (f *facts) breaks(r *RequestHead, d *Decision) (ruling, error) {
+	switch {
+	case r.Kind != agent.Confirm:
+		return ruling{}, fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, d.Verdict, r.Kind)
+	case f.emergency.People.Empty():
+		return ruling{}, fmt.Errorf("%w: nobody may break the glass: the agents file has no break_glass", ErrUnauthorized)
+	case slices.Contains(r.principals(), d.By):
+		return ruling{}, fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+	}
+	if err := f.regular(d.By); err != nil {
+		return ruling{}, err
+	}
+	named, err := f.in(f.emergency.People, d.By)
+	if err != nil {
+		return ruling{}, err
+	}
+	if !named {
+		return ruling{}, fmt.Errorf("%w: break_glass does not name this person", ErrUnauthorized)
+	}
+	if err := r.hasNoAnswer(d.voter()); err != nil {
+		return ruling{}, err
+	}
+	if !sameDigest(d.Digest, r.Digest) {
+		return ruling{}, fmt.Errorf("%w: what was shown is not what the request holds", ErrStale)
+	}
+	return ruling{status: RequestApproved}, nil
+}
+
+// brokenGlass returns the emergency decision by which the request was approved, or nil.
+func (r *RequestHead) brokenGlass() *Decision {
+	i := slices.IndexFunc(r.Decisions, func(d Decision) bool { return d.Verdict == BreakGlass && d.Void == "" })
+	if i < 0 {
+		return nil
+	}
+	return &r.Decisions[i]
+}
+
+// AwaitsReview reports whether somebody let the call run past the policy, and nobody has reviewed that yet.
+func (r *RequestHead) AwaitsReview() bool { return r.brokenGlass() != nil && r.Review == nil }
+
+// alarm tells the conversation, and the channel if there is one, that somebody has decided past the policy. What cannot
+// be delivered to the channel becomes a dead letter and holds up nothing else: it is a queue of its own.
+func (c *txn) alarm(r *RequestHead, d *Decision, channel string) {
+	text := fmt.Sprintf("broke the glass: %s may run now, without the answers that %s demands. The reason given: %s "+
+		"Somebody else who may decide it has to review that: "+
+		"countersign approvals review %s --accept (or --object) --reason TEXT --as USER",
+		r.Tool.Name, r.Requirement.name(), quote(d.Reason), r.ID)
+	c.notify(&Notification{Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: d.By, Text: text})
+	if channel == "" {
+		return
+	}
+	c.notify(&Notification{
+		Kind: NotifyNotice, Place: Place{Surface: r.Place.Surface, Channel: channel}, Copy: Copy("channel:" + channel),
+		Run: r.Run, By: d.By, Text: text,
+	})
+}

@@ -1,0 +1,99 @@
+package approvals
+
+import "time"
+
+// lifetime returns how long a request may wait under q; zero: for ever.
+func (q *Requirement) lifetime() time.Duration {
+	if q.OnExpiry == ExpiryKeep {
+		return 0
+	}
+	return q.ExpiresIn
+}
+
+// schedule sets the times of a request that is being asked, and plans its timer.
+func (c *txn) schedule(r *RequestHead) {
+	q := &r.Requirement
+	if life := q.lifetime(); life > 0 {
+		r.Expires = c.now.Add(life)
+	}
+	if q.RemindEvery > 0 {
+		r.RemindAt = c.now.Add(q.RemindEvery)
+	}
+	if r.NextAct = r.nextAct(); !r.NextAct.IsZero() {
+		c.plan(timerJob(r))
+	}
+}
+
+func timerJob(r *RequestHead) Job {
+	return Job{Workspace: r.Workspace, Kind: JobTimer, ID: string(r.ID), Due: r.NextAct, Group: r.Place.Channel}
+}
+
+// nextAct returns when the next of the request's times comes; zero: it has none.
+func (r *RequestHead) nextAct() (next time.Time) {
+	for _, at := range []time.Time{r.RemindAt, r.Escalates(), r.Expires} {
+		if next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// tick does what is due for a pending request that is not overdue, and plans what comes next. It returns how long that
+// is away, or zero when a timer has been planned for it.
+func (c *txn) tick(r *RequestHead) (left time.Duration, err error) {
+	c.mend(r)
+	escalate, remind := r.Escalates(), r.RemindAt
+	switch {
+	case !escalate.IsZero() && !c.now.Before(escalate):
+		if err := c.escalate(r); err != nil {
+			return 0, err
+		}
+		if !remind.IsZero() && !c.now.Before(remind) { // which says the same
+			r.RemindAt = r.nextReminder(c.now)
+		}
+	case !remind.IsZero() && !c.now.Before(remind):
+		if err := c.remind(r); err != nil {
+			return 0, err
+		}
+	}
+	next := r.nextAct()
+	if next.Equal(r.NextAct) {
+		return next.Sub(c.now), nil
+	}
+	r.NextAct = next
+	c.touched(r)
+	c.plan(timerJob(r))
+	return 0, nil
+}
+
+// mend sets times anew that are further away than they can be: a clock that was wrong has set them. From now on the
+// request has as long as it ever had.
+func (c *txn) mend(r *RequestHead) {
+	q := &r.Requirement
+	if r.asked().After(c.now) {
+		r.Asked = c.now
+		c.touched(r)
+	}
+	if r.Expires.Sub(c.now) > q.ExpiresIn && !r.Expires.IsZero() {
+		r.Expires = c.now.Add(q.ExpiresIn)
+		c.touched(r)
+		c.show(r)
+	}
+	if r.remindedTooLate(c.now) {
+		r.RemindAt = c.now.Add(q.RemindEvery)
+		c.touched(r)
+	}
+}
+
+// amiss reports whether one of the times of a pending request is further away than it can be, or has passed without
+// anybody noticing.
+func (r *RequestHead) amiss(now time.Time) bool {
+	next := r.nextAct()
+	switch {
+	case next.IsZero():
+		return false
+	case next.Sub(now) < -overdueFor, r.remindedTooLate(now), r.asked().After(now):
+		return true
+	}
+	return !r.Expires.IsZero() && r.Expires.Sub(now) > r.Requirement.ExpiresIn
+}
