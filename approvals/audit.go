@@ -50,13 +50,15 @@ const (
 	AuditRequestExpired   AuditAction = "request.expired"
 	AuditRequestCancelled AuditAction = "request.cancelled"
 	AuditRequestStale     AuditAction = "request.stale"
-	AuditDecision         AuditAction = "decision.recorded"
-	AuditDecisionRefused  AuditAction = "decision.refused"
-	AuditDecisionVoided   AuditAction = "decision.voided" // the person had lost the right when it was about to settle
-	AuditRequestOutcome   AuditAction = "request.outcome" // what became of the call, where no effect says so
-	AuditEffectIntent     AuditAction = "effect.intent"
-	AuditEffectDone       AuditAction = "effect.done"
-	AuditEffectUnknown    AuditAction = "effect.unknown" // begun, and nobody knows what came of it
-	AuditUndeliverable    AuditAction = "notification.undeliverable"
-	AuditReplayed         AuditAction = "notification.replayed"
+	// AuditRequestSuperseded: somebody changed the call's arguments; the data name the request that asks about them.
+	AuditRequestSuperseded AuditAction = "request.superseded"
+	AuditDecision          AuditAction = "decision.recorded"
+	AuditDecisionRefused   AuditAction = "decision.refused"
+	AuditDecisionVoided    AuditAction = "decision.voided" // the person had lost the right when it was about to settle
+	AuditRequestOutcome    AuditAction = "request.outcome" // what became of the call, where no effect says so
+	AuditEffectIntent      AuditAction = "effect.intent"
+	AuditEffectDone        AuditAction = "effect.done"
+	AuditEffectUnknown     AuditAction = "effect.unknown" // begun, and nobody knows what came of it
+	AuditUndeliverable     AuditAction = "notification.undeliverable"
+	AuditReplayed          AuditAction = "notification.replayed"
 )

@@ -29,8 +29,9 @@ type requestTrail struct {
 	status    RequestStatus
 	decisions decisionSum
 	outcome   Outcome
-	standing  bool     // somebody's answer was for all calls of the tool
-	effects   []string // those it allowed, but for those that say that a standing answer allowed them
+	next      RequestID // that took its place
+	standing  bool      // somebody's answer was for all calls of the tool
+	effects   []string  // those it allowed, but for those that say that a standing answer allowed them
 }
 
 // decisionSum stands for the decisions about a request: who decided what, and what was taken back.
@@ -39,13 +40,14 @@ type decisionSum struct {
 	plain        int // how many have no digest of their reason in the trail
 }
 
-// add counts a decision in.
-func (s *decisionSum) add(id DecisionID, by UserID, v Verdict, reason agent.Digest) {
+// add counts a decision in. bound is the digest of the call as the decision made it, reason that of the person's words.
+func (s *decisionSum) add(d *Decision, reason agent.Digest) {
 	b := make([]byte, 0, 256)
-	for _, text := range []string{string(id), string(by), string(v)} {
+	for _, text := range []string{string(d.ID), string(d.By), string(d.Verdict)} {
 		b = appendText(b, text)
 	}
-	combine(&s.made, sha256.Sum256(append(b, reason[:]...)))
+	b = append(append(b, d.Bound[:]...), reason[:]...)
+	combine(&s.made, sha256.Sum256(b))
 }
 
 // void counts a decision out.
@@ -78,6 +80,7 @@ type effectTrail struct {
 var statusOf = map[AuditAction]RequestStatus{
 	AuditRequestCreated: RequestPending, AuditRequestApproved: RequestApproved, AuditRequestRejected: RequestRejected,
 	AuditRequestExpired: RequestExpired, AuditRequestCancelled: RequestCancelled, AuditRequestStale: RequestStale,
+	AuditRequestSuperseded: RequestSuperseded,
 }
 
 // add takes an entry into account.
@@ -110,11 +113,14 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditRequestCreated:
 		r.digest, r.demanded = said.Digest, said.Requirement
 	case AuditDecision:
-		r.decisions.add(said.Decision, UserID(e.Actor), said.Verdict, said.Reason)
+		d := Decision{ID: said.Decision, By: UserID(e.Actor), Verdict: said.Verdict, Bound: said.Bound}
+		r.decisions.add(&d, said.Reason)
 		r.standing = r.standing || said.Verdict.standing()
 		if e.ID == "" {
 			r.decisions.plain++
 		}
+	case AuditRequestSuperseded:
+		r.next = said.Next
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
 	case AuditRequestOutcome:
@@ -239,12 +245,12 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		if i < sum.plain {
 			reason = agent.Digest{}
 		}
-		sum.add(d.ID, d.By, d.Verdict, reason)
+		sum.add(&d, reason)
 		if d.Void != "" {
 			sum.void(d.ID)
 		}
 	}
-	demanded, err := r.Requirement.digest()
+	demanded, err := r.demanded()
 	if err != nil {
 		return "", err
 	}
@@ -255,6 +261,8 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "it demands something else than when it was asked", nil
 	case sum != said.decisions:
 		return "its decisions are not those of the trail", nil
+	case r.Status == RequestSuperseded && r.SupersededBy != said.next:
+		return "another request took its place than the trail says", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
 	case plausible(r.Outcome, said.outcome):

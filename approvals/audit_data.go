@@ -16,11 +16,13 @@ type auditData struct {
 	After    RunID        `json:"after,omitempty"`
 	Agent    string       `json:"agent,omitempty"`
 	Attempt  int          `json:"attempt,omitempty"`
+	Bound    agent.Digest `json:"bound,omitzero"` // of the call as a person changed or completed it
 	Decision DecisionID   `json:"decision,omitempty"`
 	Digest   agent.Digest `json:"digest,omitzero"`
 	Effect   string       `json:"effect,omitempty"`
 	Epoch    int64        `json:"epoch,omitempty"`
 	Kind     string       `json:"kind,omitempty"`
+	Next     RequestID    `json:"next,omitempty"` // the request that takes the place of this one
 	OnExpiry OnExpiry     `json:"on_expiry,omitempty"`
 	Outcome  Outcome      `json:"outcome,omitempty"`
 	Output   agent.Digest `json:"output,omitzero"` // of a tool's output; see outputDigest
@@ -50,11 +52,13 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("after", string(d.After))
 	w.text("agent", d.Agent)
 	w.number("attempt", int64(d.Attempt))
+	w.digest("bound", d.Bound)
 	w.text("decision", string(d.Decision))
 	w.digest("digest", d.Digest)
 	w.text("effect", d.Effect)
 	w.number("epoch", d.Epoch)
 	w.text("kind", d.Kind)
+	w.text("next", string(d.Next))
 	w.text("on_expiry", string(d.OnExpiry))
 	w.text("outcome", string(d.Outcome))
 	w.digest("output", d.Output)

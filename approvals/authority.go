@@ -246,7 +246,7 @@ func (p *permit) lapsed(r *RequestHead, now time.Time) bool {
 	if clock, ok := p.x.store.(Clock); ok && r.Settled.Before(clock.UncertainSince()) {
 		doubtful = true
 	}
-	for _, q := range []*Requirement{&r.Requirement, &p.current} {
+	for _, q := range r.demands(&p.current) {
 		if q.ValidFor > 0 && (doubtful || now.Sub(r.Settled) > q.ValidFor) {
 			return true
 		}

@@ -10,8 +10,8 @@ import (
 // Verdict is what a person answers.
 type Verdict string
 
-// The verdicts. The first four answer a Confirm request, the next three an OutcomeUnknown request, Reject and the last
-// one an ExternalResult request.
+// The verdicts. The first four and Edit answer a Confirm request, the next three an OutcomeUnknown request, Reject and
+// ProvideResult an ExternalResult request, Reject and ProvideInput a FieldsRequired request.
 const (
 	Approve       Verdict = "approve"
 	Reject        Verdict = "reject"
@@ -22,11 +22,18 @@ const (
 	GiveUp        Verdict = "give_up"   // leave it; Reason is told to the model
 
 	ProvideResult Verdict = "provide_result" // it was carried out; Reason is the output for the model
+
+	// Edit changes the call: Decision.Arguments replace its arguments. It approves nothing; another request asks about
+	// the changed call.
+	Edit Verdict = "edit"
+	// ProvideInput fills in what Request.Fields ask for: Decision.Input holds the values as a JSON object. A proposal
+	// that it leaves out stands.
+	ProvideInput Verdict = "provide_input"
 )
 
 // Affirms reports whether the verdict counts toward the quorum (rather than the deny quorum).
 func (v Verdict) Affirms() bool {
-	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult
+	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult || v == ProvideInput
 }
 
 // Decision is one person's answer to one request.
@@ -52,13 +59,17 @@ type Decision struct {
 	// request was about to be settled. Empty: it counts.
 	Void string `json:"void,omitempty"`
 
-	// For is the person on whose behalf By decides; Arguments replace the call's, Input fills in fields that people
-	// provide, Grant makes an approval outlive the run. No policy offers them yet: a decision that sets one is
-	// ErrInvalid.
+	// For is the person on whose behalf By decides; Grant makes an approval outlive the run. No policy offers them yet: a
+	// decision that sets one is ErrInvalid. Arguments go with Edit and are kept as those of the request that it makes,
+	// Input goes with ProvideInput; both are strict JSON objects, and kept in canonical form.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	Grant     *GrantTerms     `json:"grant,omitempty"`
+
+	// Bound is the digest of the call with the Arguments or the Input of the decision: what may run because of it. Set
+	// by Service.
+	Bound agent.Digest `json:"bound,omitzero"`
 }
 
 // StandingAnswer names the answer for all calls of a tool that a decision follows from.
@@ -78,5 +89,11 @@ type GrantTerms struct {
 // standing reports whether the verdict is about later calls too.
 func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysReject }
 
-// alone reports whether one eligible person suffices for the verdict: it runs nothing.
-func (v Verdict) alone() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }
+// alone reports whether one eligible person suffices for the verdict, which is no vote: it approves nothing.
+func (v Verdict) alone() bool { return v.tells() || v.revises() }
+
+// tells reports whether the person's words are what the model reads as the output.
+func (v Verdict) tells() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }
+
+// revises reports whether the verdict changes or completes the call's arguments.
+func (v Verdict) revises() bool { return v == Edit || v == ProvideInput }

@@ -12,10 +12,39 @@ type conversation struct {
 	ws        WorkspaceID
 	place     Place
 	requester UserID
+	others    []UserID // who stands behind the call beside the requester
 }
 
 func (r *RequestHead) conversation() conversation {
-	return conversation{ws: r.Workspace, place: r.Place, requester: r.Requester}
+	return conversation{ws: r.Workspace, place: r.Place, requester: r.Requester, others: r.Editors}
+}
+
+// stands reports whether u stands behind the call that is decided about: they decide about it only where a requirement
+// allows self-approval.
+func (c *conversation) stands(u UserID) bool { return u == c.requester || slices.Contains(c.others, u) }
+
+// Principals are the people who stand behind the call: who asked for it, and who changed or completed its arguments.
+func (r *RequestHead) Principals() []UserID {
+	return append([]UserID{r.Requester}, without(r.Editors, []UserID{r.Requester})...)
+}
+
+// about returns the facts for a decision about r: the same, but that those who stand behind its call are not the same
+// for every request of a conversation.
+func (f *facts) about(r *RequestHead) *facts {
+	own := *f
+	own.at = r.conversation()
+	return &own
+}
+
+// demands returns all that has to be met to approve r: what was recorded with it, what it has inherited, and what the
+// policy demands now.
+func (r *RequestHead) demands(current *Requirement) []*Requirement {
+	all := make([]*Requirement, 0, 2+len(r.Inherited))
+	all = append(all, &r.Requirement)
+	for i := range r.Inherited {
+		all = append(all, &r.Inherited[i])
+	}
+	return append(all, current)
 }
 
 // facts is what was found out about people before a decision is judged: a value, from which the functions of this file
@@ -109,8 +138,8 @@ func (f *facts) maySit(q *Requirement, seat Seat, u UserID, now time.Time) error
 	if err := f.regular(u); err != nil {
 		return err
 	}
-	if u == f.at.requester && !q.SelfApproval {
-		return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+	if f.at.stands(u) && !q.SelfApproval {
+		return f.at.selfApproval(u)
 	}
 	if now.Before(seat.From) {
 		return fmt.Errorf("%w: not an approver under %s yet", ErrUnauthorized, q.name())
@@ -123,6 +152,14 @@ func (f *facts) maySit(q *Requirement, seat Seat, u UserID, now time.Time) error
 		return fmt.Errorf("%w: %w under %s", ErrUnauthorized, ErrNotNamed, q.name())
 	}
 	return nil
+}
+
+// selfApproval says why somebody who stands behind the call does not decide about it.
+func (c *conversation) selfApproval(u UserID) error {
+	if u == c.requester {
+		return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+	}
+	return fmt.Errorf("%w: who changed or filled in the arguments does not decide about them", ErrUnauthorized)
 }
 
 // mayAnswer says whether u may take any seat of the requirement.
@@ -143,15 +180,18 @@ func (f *facts) mayAnswer(q *Requirement, u UserID, now time.Time) error {
 	return refused
 }
 
-// mayAnswerBoth applies mayAnswer to the requirement recorded with r and to the current one: both must be satisfied.
+// mayAnswerBoth applies mayAnswer to what was recorded with r and to the current requirement: all must be satisfied.
 func (f *facts) mayAnswerBoth(r *RequestHead, current *Requirement, u UserID, now time.Time) error {
-	if err := f.mayAnswer(&r.Requirement, u, now); err != nil {
-		return err
+	f = f.about(r)
+	for i, q := range r.demands(current) {
+		if i > 0 && r.Requirement.equal(*q) {
+			continue
+		}
+		if err := f.mayAnswer(q, u, now); err != nil {
+			return err
+		}
 	}
-	if r.Requirement.equal(*current) {
-		return nil
-	}
-	return f.mayAnswer(current, u, now)
+	return nil
 }
 
 // complete reports whether the people can take all seats of the requirement, each one of them. may says who can sit

@@ -29,12 +29,9 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
 			continue
 		}
-		if in.Kind == agent.FieldsRequired {
-			refused = append(refused, *cannot(in, "", "this version cannot ask people for values"))
-			continue
-		}
 		tool := x.state.Tool(in)
 		r := x.newRequest(in, tool)
+		r.inherit(x.requests)
 		r.Explanation = explain(tool, &in.Call)
 		u, err := x.require(ctx, g, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {
@@ -55,7 +52,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 // live reports whether the request still asks about exactly this. The request may have been settled meanwhile; the
 // settlement finds out.
 func (r *RequestHead) live(in agent.Interruption) bool {
-	return r.asks(in) && r.Status == RequestPending && sameDigest(r.Digest, in.Digest)
+	return r.asks(in) && r.Status == RequestPending && sameDigest(r.asked(), in.Digest)
 }
 
 // newRequest returns the question about in, not yet put to anybody.
@@ -66,7 +63,9 @@ func (x *execution) newRequest(in agent.Interruption, tool *agent.Tool) *Request
 			Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
 			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest,
 		},
-		RequestContent: RequestContent{Arguments: in.Call.Arguments, Facts: in.Preconditions},
+		RequestContent: RequestContent{
+			Arguments: in.Call.Arguments, Facts: in.Preconditions, Original: in.Original, Fields: inputFields(in.Fields),
+		},
 	}
 }
 
@@ -147,23 +146,39 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		x.log.ErrorContext(ctx, "policy failed", "run", r.Run, "tool", r.Tool.Name, "error", err)
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
-	q := &r.Requirement
-	found, err := g.seatable(ctx, q)
+	r.mergeExpiry()
+	why, err := g.unmeetable(ctx, r)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
 	}
-	needs := r.needs(q)
-	if err != nil || found >= needs {
+	if err != nil || why == "" {
 		return nil, err
 	}
-	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
-	return cannot(in, q.Policy, why), nil
+	return cannot(in, r.Requirement.Policy, why), nil
+}
+
+// unmeetable says why people cannot settle r, which nobody has been asked about yet: too few could take the seats of
+// one of its requirements. Empty: they can.
+func (g *gatherer) unmeetable(ctx context.Context, r *Request) (string, error) {
+	at := g.at
+	defer func() { g.at = at }()
+	g.at = r.conversation()
+	for _, q := range r.demands(&r.Requirement)[:1+len(r.Inherited)] {
+		found, err := g.seatable(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		if needs := r.needs(q); found < needs {
+			return fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found), nil
+		}
+	}
+	return "", nil
 }
 
 // seatable returns how many of the seats could be taken by people who could answer under q.
 func (g *gatherer) seatable(ctx context.Context, q *Requirement) (int, error) {
-	g.candidates(ctx, q, len(q.Seats))
+	g.candidates(ctx, q, len(q.Seats)+len(g.at.others))
 	var people []UserID
 	edges := make([][]int, len(q.Seats))
 	for i, seat := range q.Seats {
@@ -191,6 +206,7 @@ func (x *execution) demand(ctx context.Context, r *Request) (Requirement, error)
 	if r.Kind == agent.OutcomeUnknown {
 		for _, old := range slices.Backward(x.requests) {
 			if old.Interruption == r.Interruption && old.Kind == agent.Confirm && old.Status == RequestApproved {
+				r.Inherited = old.Inherited
 				return old.Requirement, nil
 			}
 		}

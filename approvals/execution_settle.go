@@ -163,7 +163,7 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		switch {
 		case r.Status == RequestPending && i < 0:
 			err = x.taken(c, r, RequestCancelled, "The question no longer arises.")
-		case r.Status == RequestPending && !sameDigest(r.Digest, open[i].Digest):
+		case r.Status == RequestPending && !sameDigest(r.asked(), open[i].Digest):
 			err = x.taken(c, r, RequestStale, "The tool was changed after this was asked; it is asked again.")
 		case r.Status == RequestPending || r.Applied:
 		case !x.took(r):
@@ -218,25 +218,10 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 			}
 		}
 		r := *question
-		r.ID, r.Created = RequestID(c.newID("req_")), c.now
-		if q := r.Requirement; q.ExpiresIn > 0 && q.OnExpiry != ExpiryKeep {
-			r.Expires = c.now.Add(q.ExpiresIn)
-			r.NextAct = r.Expires
-			c.plan(timerJob(&r.RequestHead))
-		}
-		c.created(&r)
-		demanded, err := r.Requirement.digest()
-		if err != nil {
+		r.ID = RequestID(c.newID("req_"))
+		if err := c.pose(&r, system); err != nil {
 			return false, err
 		}
-		err = c.moveRequest(&r.RequestHead, RequestPending, system, auditData{
-			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy,
-			Quorum: len(r.Requirement.Seats), Requirement: demanded,
-		})
-		if err != nil {
-			return false, err
-		}
-		c.show(&r.RequestHead)
 		if r.Kind != agent.OutcomeUnknown {
 			continue
 		}
@@ -245,6 +230,30 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		}
 	}
 	return finished, nil
+}
+
+// pose puts a new question to people; actor is who caused it.
+func (c *txn) pose(r *Request, actor string) error {
+	r.Created = c.now
+	if q := r.Requirement; q.ExpiresIn > 0 && q.OnExpiry != ExpiryKeep {
+		r.Expires = c.now.Add(q.ExpiresIn)
+		r.NextAct = r.Expires
+		c.plan(timerJob(&r.RequestHead))
+	}
+	c.created(r)
+	demanded, err := r.demanded()
+	if err != nil {
+		return err
+	}
+	err = c.moveRequest(&r.RequestHead, RequestPending, actor, auditData{
+		Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy,
+		Quorum: len(r.Requirement.Seats), Requirement: demanded,
+	})
+	if err != nil {
+		return err
+	}
+	c.show(&r.RequestHead)
+	return nil
 }
 
 // hasFinished reports whether the output of the call that is asked about is recorded.

@@ -29,6 +29,7 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if err != nil {
 		return ruling{}, err
 	}
+	f = f.about(r)
 	if err := r.takes(d.Verdict, &current); err != nil {
 		return ruling{}, err
 	}
@@ -56,7 +57,7 @@ func (r *RequestHead) open(now time.Time) error {
 		return nil
 	case RequestExpired:
 		return ErrExpired
-	case RequestStale:
+	case RequestStale, RequestSuperseded:
 		return fmt.Errorf("%w: %s", ErrStale, r.Note)
 	default:
 		return fmt.Errorf("%w: %s", ErrConflict, r.Status)
@@ -65,12 +66,14 @@ func (r *RequestHead) open(now time.Time) error {
 
 // kinds says which verdicts a request of a kind takes.
 var kinds = map[agent.InterruptionKind][]Verdict{
-	agent.Confirm:        {Approve, Reject, AlwaysApprove, AlwaysReject},
+	agent.Confirm:        {Approve, Reject, AlwaysApprove, AlwaysReject, Edit},
 	agent.OutcomeUnknown: {Retry, MarkDone, GiveUp},
 	agent.ExternalResult: {ProvideResult, Reject},
+	agent.FieldsRequired: {ProvideInput, Reject},
 }
 
-// takes checks that the request takes the verdict. Both requirements must allow a standing answer.
+// takes checks that the request takes the verdict. All that is demanded must allow a standing answer, and nobody can
+// give one to a call that the model did not write: it is about later calls as the model writes them.
 func (r *RequestHead) takes(v Verdict, current *Requirement) error {
 	if !slices.Contains(kinds[r.Kind], v) {
 		return fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, v, r.Kind)
@@ -78,7 +81,10 @@ func (r *RequestHead) takes(v Verdict, current *Requirement) error {
 	if !v.standing() {
 		return nil
 	}
-	for _, q := range []*Requirement{&r.Requirement, current} {
+	if r.revised() {
+		return fmt.Errorf("%w: a person changed this call, so an answer for all calls does not fit it", ErrInvalid)
+	}
+	for _, q := range r.demands(current) {
 		if !slices.Contains(q.Always, ScopeRun) {
 			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())
 		}
@@ -94,6 +100,14 @@ type tally struct {
 	now     time.Time
 }
 
+// endsAs says how a request ends by a verdict that settles alone.
+func (v Verdict) endsAs() RequestStatus {
+	if v == Edit {
+		return RequestSuperseded
+	}
+	return settledBy(v.Affirms())
+}
+
 // settledBy says how a request ends by a verdict that affirms, or does not.
 func settledBy(affirms bool) RequestStatus {
 	if affirms {
@@ -106,7 +120,7 @@ func settledBy(affirms bool) RequestStatus {
 // right to theirs is looked at again: votes of people who have lost it count no longer.
 func (t *tally) rule(newest Verdict) (ruling, error) {
 	if newest.alone() {
-		return ruling{status: settledBy(newest.Affirms())}, nil
+		return ruling{status: newest.endsAs()}, nil
 	}
 	void := map[UserID]string{}
 	if t.enough(newest.Affirms()) {
@@ -126,13 +140,19 @@ func (t *tally) rule(newest Verdict) (ruling, error) {
 	return r, err
 }
 
-// enough reports whether as many people have affirmed, or declined, as both requirements demand at least.
+// enough reports whether as many people have affirmed as every requirement demands at least, or as many declined as one
+// of them does.
 func (t *tally) enough(affirm bool) bool {
 	n := len(t.r.voters(affirm))
-	if affirm {
-		return n >= max(len(t.r.Requirement.Seats), len(t.current.Seats))
+	for _, q := range t.r.demands(t.current) {
+		switch {
+		case affirm && n < len(q.Seats):
+			return false
+		case !affirm && n >= q.DenyQuorum:
+			return true
+		}
 	}
-	return n >= min(t.r.Requirement.DenyQuorum, t.current.DenyQuorum)
+	return affirm
 }
 
 // drop takes out the decisions of voters who have lost the right to answer since, and notes the reasons in void.
@@ -155,13 +175,13 @@ func because(err error) string {
 	return strings.TrimPrefix(err.Error(), ErrUnauthorized.Error()+": ")
 }
 
-// seated reports whether those who affirmed are enough and can take all seats of both requirements. Declining takes no
+// seated reports whether those who affirmed are enough and can take all seats of every requirement. Declining takes no
 // seats.
 func (t *tally) seated(affirm bool) (bool, error) {
 	if !affirm || !t.enough(affirm) {
 		return t.enough(affirm), nil
 	}
-	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
+	for _, q := range t.r.demands(t.current) {
 		maySit := func(s Seat, u UserID) error { return t.f.maySit(q, s, u, t.now) }
 		ok, err := complete(q.Seats, t.r.voters(true), maySit)
 		if err != nil || !ok {
@@ -177,7 +197,7 @@ func (t *tally) outOfReach() (ruling, error) {
 	if len(t.r.voters(false)) == 0 {
 		return ruling{}, nil
 	}
-	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
+	for _, q := range t.r.demands(t.current) {
 		ok, err := t.reachable(q)
 		if errors.Is(err, errNotGathered) {
 			return ruling{}, err
@@ -255,7 +275,7 @@ func (f *facts) couldSit(q *Requirement, s Seat, u UserID) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(left, u) || u == f.at.requester && !q.SelfApproval {
+	if !slices.Contains(left, u) || f.at.stands(u) && !q.SelfApproval {
 		return ErrUnauthorized
 	}
 	return nil

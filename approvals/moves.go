@@ -19,7 +19,7 @@ var runMoves = map[RunStatus][]RunStatus{
 // requestMoves is the table of docs/state-machine.md.
 var requestMoves = map[RequestStatus][]RequestStatus{
 	"":              {RequestPending},
-	RequestPending:  {RequestApproved, RequestRejected, RequestExpired, RequestCancelled, RequestStale},
+	RequestPending:  {RequestApproved, RequestRejected, RequestExpired, RequestCancelled, RequestStale, RequestSuperseded},
 	RequestApproved: {RequestStale},
 }
 
@@ -51,6 +51,8 @@ var requestActions = map[RequestStatus]AuditAction{
 	RequestExpired:   AuditRequestExpired,
 	RequestCancelled: AuditRequestCancelled,
 	RequestStale:     AuditRequestStale,
+
+	RequestSuperseded: AuditRequestSuperseded,
 }
 
 // moveRun is the only place where the status of a run changes: it refuses what the table does not have, and has the run

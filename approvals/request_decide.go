@@ -45,7 +45,7 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	d.Standing, d.Void = nil, ""
+	d.Standing, d.Void, d.Bound = nil, "", agent.Digest{}
 	if d.ID == "" {
 		d.ID = NewDecisionID(arrived)
 	}
@@ -69,13 +69,12 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
 	case !utf8.ValidString(d.Reason):
 		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
-	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
+	case d.Verdict.tells() && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
-	case d.For != "" || len(d.Arguments) > 0 || len(d.Input) > 0 || d.Grant != nil:
-		return fmt.Errorf("%w: no policy lets people decide for others, change a call, fill in fields "+
-			"or grant it for longer", ErrInvalid)
+	case d.For != "" || d.Grant != nil:
+		return fmt.Errorf("%w: no policy lets people decide for others or grant a call for longer", ErrInvalid)
 	}
-	return nil
+	return d.checkRevision()
 }
 
 // decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store
@@ -86,10 +85,14 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		return nil, err
 	}
 	var f *facts
+	var rev *revision
 	if seen.open(now) == nil {
 		g := newGatherer(s.directory, s.policy, seen.conversation(), arrived)
 		g.decision(ctx, d, append([]*Request{seen}, covered...))
 		f = &g.facts
+		if d.Verdict.revises() {
+			rev = s.revise(ctx, g, seen, &d)
+		}
 	}
 	fault.Point("click.before_tx")
 	var head *RequestHead
@@ -98,7 +101,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		if head, err = c.request(d.Request); err != nil {
 			return err
 		}
-		refused, err = c.cast(head, f, d)
+		refused, err = c.cast(head, f, d, rev)
 		return err
 	})
 	if err != nil {
@@ -153,26 +156,34 @@ func (g *gatherer) votes(ctx context.Context, v Verdict, by []UserID, about []*R
 		if err != nil {
 			continue
 		}
-		both := []*Requirement{&r.Requirement, &current}
+		all := r.demands(&current)
 		counted := slices.Concat(r.voters(v.Affirms()), by)
 		declines := !v.alone() && (!v.Affirms() || len(r.voters(false)) > 0)
 		if declines {
 			counted = append(counted, r.voters(true)...)
 		}
 		for _, u := range counted {
-			g.right(ctx, u, both...)
+			g.right(ctx, u, all...)
 		}
 		if !declines {
 			continue
 		}
-		for _, q := range both {
-			g.candidates(ctx, q, max(len(r.Requirement.Seats), len(current.Seats))+len(r.Decisions)+len(by))
+		for _, q := range all {
+			g.candidates(ctx, q, most(all)+len(r.Decisions)+len(r.Editors)+len(by))
 		}
 	}
 }
 
-// cast records d about the request, or why it does not count.
-func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
+// most returns how many seats the largest of the requirements has.
+func most(all []*Requirement) (n int) {
+	for _, q := range all {
+		n = max(n, len(q.Seats))
+	}
+	return n
+}
+
+// cast records d about the request, or why it does not count. rev is what d makes of the call, if it changes it.
+func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused, err error) {
 	fault.Point("click.in_tx")
 	if i := slices.IndexFunc(r.Decisions, func(old Decision) bool { return old.ID == d.ID }); i >= 0 {
 		return d.repeats(r.Decisions[i]), nil
@@ -185,7 +196,13 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
 	} else {
 		var result ruling
 		result, refused = judge(r, f, &d, c.now)
-		if refused == nil {
+		if refused == nil && d.Verdict.revises() {
+			refused = rev.takeInto(&d)
+		}
+		switch {
+		case refused == nil && d.Verdict == Edit:
+			return nil, c.supersede(r, f, d, rev.next)
+		case refused == nil:
 			return nil, c.decided(r, f, d, result)
 		}
 	}
@@ -205,7 +222,7 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
 
 // repeats returns nil when d is the recorded decision again.
 func (d *Decision) repeats(old Decision) error {
-	if old.By == d.By && old.Verdict == d.Verdict {
+	if old.By == d.By && old.Verdict == d.Verdict && d.sameRevision(&old) {
 		return nil
 	}
 	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
@@ -236,20 +253,9 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	if err := c.void(r, result.void); err != nil {
 		return err
 	}
-	d.At = c.now
-	r.Decisions = append(r.Decisions, d)
-	data := auditData{
-		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Policy: f.policies[r.ID].value.Policy,
-		Reason: textDigest(d.Reason),
-	}
-	if d.Standing != nil {
-		data.Standing = d.Standing.Request
-	}
-	err := c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
-	if err != nil {
+	if err := c.note(r, d, f); err != nil {
 		return err
 	}
-	c.touched(r)
 	if result.status == "" {
 		c.show(r)
 		return nil
@@ -267,6 +273,21 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	}
 	c.showAt(r, due)
 	return c.requeue(r.Run, r.ID)
+}
+
+// note adds d to the request.
+func (c *txn) note(r *RequestHead, d Decision, f *facts) error {
+	d.At = c.now
+	r.Decisions = append(r.Decisions, d)
+	data := auditData{
+		Bound: d.Bound, Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest,
+		Policy: f.policies[r.ID].value.Policy, Reason: textDigest(d.Reason),
+	}
+	if d.Standing != nil {
+		data.Standing = d.Standing.Request
+	}
+	c.touched(r)
+	return c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
 }
 
 // void takes back the decisions of people who have lost the right to them.
