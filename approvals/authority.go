@@ -30,6 +30,7 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 		if j.x.asksNow(ctx, e) {
 			p.denied = fmt.Errorf("%w: the gate of %s asks now", agent.ErrStale, e.Call.Tool)
 		}
+		p.completion()
 		return p, nil
 	}
 	r := j.x.granted(e)
@@ -177,7 +178,7 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 // markRunning records with the requests about the call that it is running.
 func (p *permit) markRunning(c *txn, run *Run, r *RequestHead) error {
 	switch {
-	case r == nil || !p.effect.Decided:
+	case r == nil || !p.effect.Decided && r.Kind != agent.FieldsRequired:
 		return nil
 	case !p.effect.Retry && slices.Contains(outcomeMoves[r.Outcome], OutcomeRunning):
 		return c.became(r, OutcomeRunning)

@@ -255,6 +255,10 @@ func cannot(in agent.Interruption, policy, why string) *unmet {
 		u.notice = fmt.Sprintf("%s has no result: somebody has to provide it, but %s.", in.Call.Tool, why)
 		u.output = fmt.Sprintf("There is no result: a person has to provide it, but %s. "+
 			"No person has rejected the call.", why)
+	case agent.FieldsRequired:
+		u.notice = fmt.Sprintf("%s was not carried out: somebody has to fill in values, but %s.", in.Call.Tool, why)
+		u.output = fmt.Sprintf("This call was not carried out: a person has to fill in values, but %s. "+
+			"No person has rejected it.", why)
 	case agent.OutcomeUnknown:
 		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.",
 			in.Call.Tool, why)

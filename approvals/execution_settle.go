@@ -222,6 +222,9 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		if err := c.pose(&r, system); err != nil {
 			return false, err
 		}
+		if err := c.follow(&r.RequestHead); err != nil {
+			return false, err
+		}
 		if r.Kind != agent.OutcomeUnknown {
 			continue
 		}
@@ -230,6 +233,20 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		}
 	}
 	return finished, nil
+}
+
+// follow notes with the request whose answer r follows from that r asks about what it came to.
+func (c *txn) follow(r *RequestHead) error {
+	if r.Supersedes == "" {
+		return nil
+	}
+	before, err := c.request(r.Supersedes)
+	if err != nil {
+		return err
+	}
+	before.SupersededBy = r.ID
+	c.touched(before)
+	return nil
 }
 
 // pose puts a new question to people; actor is who caused it.

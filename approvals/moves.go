@@ -106,5 +106,9 @@ func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data a
 	if r.Kind == agent.OutcomeUnknown && r.settledOutcome() == OutcomeRan { // as people have found out
 		return errors.Join(c.became(r, OutcomeRan), c.callBecame(r.Run, r.Interruption, OutcomeRan), c.reported(r))
 	}
-	return c.became(r, r.settledOutcome())
+	if err := c.became(r, r.settledOutcome()); err != nil || r.Outcome != OutcomeNotRun || to == RequestSuperseded ||
+		to == RequestStale {
+		return err
+	}
+	return c.notCompleted(r)
 }

@@ -37,11 +37,7 @@ func (d *Decision) checkRevision() error {
 // sameRevision reports whether d says what the recorded decision does, as far as that is recorded with it: what an
 // Edit makes of a call is kept with the request about it.
 func (d *Decision) sameRevision(old *Decision) bool {
-	if len(d.Input) == 0 {
-		return true
-	}
-	var b bytes.Buffer
-	return json.Compact(&b, d.Input) == nil && bytes.Equal(b.Bytes(), old.Input) || bytes.Equal(d.Input, old.Input)
+	return d.Verdict != ProvideInput || sameInput(d.Input, old.Input)
 }
 
 // takeInto completes the decision by what it comes to.
@@ -94,10 +90,12 @@ func (s *Service) revise(ctx context.Context, g *gatherer, r *Request, d *Decisi
 	if err != nil {
 		return &revision{err: err}
 	}
-	rev := &revision{input: d.Input, next: r.revisedBy(d.By, in)}
+	rev := &revision{next: r.revisedBy(d.By, in)}
 	rev.next.Explanation = explain(tool, &in.Call)
 	if d.Verdict == ProvideInput {
-		rev.err = g.mayFillIn(ctx, rev.next, d.By, now)
+		if rev.input, rev.err = filledIn(r.Fields, d.Input, in.Call.Arguments); rev.err == nil {
+			rev.err = g.mayFillIn(ctx, rev.next, d.By, now)
+		}
 		return rev
 	}
 	if sameDigest(in.Digest, r.Digest) {

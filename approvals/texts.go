@@ -20,6 +20,8 @@ const (
 		"No person has rejected it."
 	expiredResult = "There is no result of this call: nobody reported one in time. " +
 		"It is not known whether somebody has carried it out."
+	expiredInput = "This call was not carried out: nobody filled in its missing values in time. " +
+		"No person has rejected it."
 	expiredUnknown = "It is not known whether this call was carried out: nobody answered the question in time. " +
 		"It will not be tried again."
 )
@@ -30,6 +32,8 @@ func expiredText(kind agent.InterruptionKind) string {
 		return expiredUnknown
 	case agent.ExternalResult:
 		return expiredResult
+	case agent.FieldsRequired:
+		return expiredInput
 	}
 	return expiredConfirm
 }

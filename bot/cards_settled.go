@@ -6,6 +6,7 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/humanize"
+	"countersign/internal/visible"
 )
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
@@ -30,6 +31,10 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	}
 	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	for _, d := range r.Decisions[:most] {
+		if d.Input != nil {
+			text, _ := visible.Text(string(d.Input), visible.OneLine)
+			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(text, reason))
+		}
 		if d.Reason != "" {
 			blocks = append(blocks, paragraph(phrase{d.By, wrote(d.Verdict)}), quote(d.Reason, reason))
 		}
@@ -46,8 +51,13 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 
 // settledHeading says how the question ended.
 func settledHeading(r *approvals.Request) string {
-	if s := r.Settler(); s != nil && s.Verdict == approvals.ProvideResult {
-		return "Result provided"
+	if s := r.Settler(); s != nil {
+		switch s.Verdict {
+		case approvals.ProvideResult:
+			return "Result provided"
+		case approvals.ProvideInput:
+			return "Values filled in"
+		}
 	}
 	return statusWord(r.Status)
 }
@@ -64,6 +74,9 @@ func outcome(r *approvals.Request) phrase {
 	p := phrase{strong(statusWord(r.Status))}
 	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
 		return append(p, " by ", r.CancelledBy, ": ", toolName(r))
+	}
+	if r.Status == approvals.RequestSuperseded && len(r.Decisions) > 0 {
+		return append(p, ", arguments changed by ", r.Decisions[len(r.Decisions)-1].By, ": ", toolName(r))
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
@@ -164,6 +177,8 @@ func expiredWords(kind agent.InterruptionKind) string {
 		return "Nobody answered in time. It will not run again."
 	case agent.ExternalResult:
 		return "Nobody provided a result in time."
+	case agent.FieldsRequired:
+		return "Nobody filled in the values in time."
 	}
 	return "Nobody decided in time."
 }
@@ -196,6 +211,8 @@ func statusWord(s approvals.RequestStatus) string {
 		return "Cancelled"
 	case approvals.RequestStale:
 		return "Stale"
+	case approvals.RequestSuperseded:
+		return "Superseded"
 	}
 	return label(string(s), 40)
 }
@@ -215,6 +232,10 @@ func verdictWord(v approvals.Verdict) string {
 		return "given up"
 	case approvals.ProvideResult:
 		return "result provided"
+	case approvals.Edit:
+		return "arguments changed"
+	case approvals.ProvideInput:
+		return "values filled in"
 	}
 	return label(string(v), 40)
 }
@@ -234,6 +255,8 @@ func afterword(r *approvals.Request, v approvals.Verdict) string {
 		return ", given up"
 	case approvals.ProvideResult:
 		return ", result provided"
+	case approvals.ProvideInput:
+		return ", values filled in"
 	}
 	return ""
 }
@@ -244,8 +267,11 @@ func outcomeFor(r *approvals.Request) phrase {
 	switch r.Kind {
 	case agent.OutcomeUnknown:
 		p = phrase{"Already settled. "}
-	case agent.ExternalResult:
+	case agent.ExternalResult, agent.FieldsRequired:
 		p = phrase{"Already answered. "}
+	}
+	if r.Status == approvals.RequestSuperseded {
+		p = phrase{"Nothing was recorded: ", code(string(r.SupersededBy)), " has taken the place of this request. "}
 	}
 	p = append(p, outcome(r)...)
 	if !r.Settled.IsZero() {

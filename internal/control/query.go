@@ -46,7 +46,8 @@ const anyStatus = "all"
 func StatusWords() []string {
 	return []string{
 		string(approvals.RequestPending), string(approvals.RequestApproved), string(approvals.RequestRejected),
-		string(approvals.RequestExpired), string(approvals.RequestCancelled), string(approvals.RequestStale), anyStatus,
+		string(approvals.RequestExpired), string(approvals.RequestCancelled), string(approvals.RequestStale),
+		string(approvals.RequestSuperseded), anyStatus,
 	}
 }
 
