@@ -92,7 +92,7 @@ func (o *object) decodeMCP(what string) *Tool {
 	o.require(what, "server")
 	t := &Tool{
 		Prefix: o.literal("prefix"), Input: o.decodeInput(),
-		Tools:  Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)},
+		Tools: Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)},
 	}
 	t.Server = o.reference("server")
 	if t.Prefix != "" && !isName(t.Prefix) {
