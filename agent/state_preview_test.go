@@ -65,7 +65,10 @@ func TestPreviewIsWhatRuns(t *testing.T) {
 		opts agent.ApproveOptions
 		was  string
 	}{
-		{edited, agent.ApproveOptions{Arguments: json.RawMessage(`{"to":"x", "amount": 20 }`)}, `{"amount":5,"to":"y"}`},
+		{
+			edited, agent.ApproveOptions{Arguments: json.RawMessage(`{"to":"x", "amount": 20 }`)},
+			`{"amount":5,"to":"y"}`,
+		},
 		{filled, agent.ApproveOptions{Fields: json.RawMessage(`{"to":"x","amount":20}`)}, `{"amount":5}`},
 	} {
 		a, state, in := asksOnce(t, tt.tool, tt.was)
@@ -73,7 +76,8 @@ func TestPreviewIsWhatRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(next.Call.Arguments) != `{"amount":20,"to":"x"}` || string(next.Original) != tt.was || next.Digest == in.Digest {
+		if string(next.Call.Arguments) != `{"amount":20,"to":"x"}` || string(next.Original) != tt.was ||
+			next.Digest == in.Digest {
 			t.Errorf("previewed %s of %s", next.Call.Arguments, next.Original)
 		}
 		if diff := cmp.Diff(in, state.Interruptions()[0]); diff != "" {
@@ -106,7 +110,8 @@ func TestPreviewRefuses(t *testing.T) {
 		"nothing is changed": {opts: agent.ApproveOptions{}, want: agent.ErrConfig},
 		"not a JSON object":  {opts: agent.ApproveOptions{Arguments: json.RawMessage(`[1]`)}, want: agent.ErrConfig},
 		"a key twice": {
-			opts: agent.ApproveOptions{Arguments: json.RawMessage(`{"amount":1,"amount":2,"to":"x"}`)}, want: agent.ErrConfig,
+			opts: agent.ApproveOptions{Arguments: json.RawMessage(`{"amount":1,"amount":2,"to":"x"}`)},
+			want: agent.ErrConfig,
 		},
 		"not valid under the schema": {
 			opts: agent.ApproveOptions{Arguments: json.RawMessage(`{"amount":"1","to":"x"}`)}, want: agent.ErrConfig,

@@ -59,9 +59,9 @@ type Decision struct {
 	// request was about to be settled. Empty: it counts.
 	Void string `json:"void,omitempty"`
 
-	// For is the person on whose behalf By decides; Grant makes an approval outlive the run. No policy offers them yet: a
-	// decision that sets one is ErrInvalid. Arguments go with Edit and are kept as those of the request that it makes,
-	// Input goes with ProvideInput; both are strict JSON objects, and kept in canonical form.
+	// For is the person on whose behalf By decides; Grant makes an approval outlive the run. No policy offers them
+	// yet: a decision that sets one is ErrInvalid. Arguments go with Edit and are kept as those of the request that it
+	// makes, Input goes with ProvideInput; both are strict JSON objects, and kept in canonical form.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`

@@ -80,7 +80,8 @@ func TestEdit(t *testing.T) {
 	asked := b.question(id)
 	next := b.edited(asked, bob, `{ "amount": 20 }`)
 	old := b.request(asked.ID)
-	if old.Status != approvals.RequestSuperseded || old.Outcome != approvals.OutcomeNotRun || old.SupersededBy != next.ID {
+	if old.Status != approvals.RequestSuperseded || old.Outcome != approvals.OutcomeNotRun ||
+		old.SupersededBy != next.ID {
 		t.Errorf("the first request is %s, %s, superseded by %q", old.Status, old.Outcome, old.SupersededBy)
 	}
 	if next.Status != approvals.RequestPending || next.Supersedes != asked.ID || next.Digest == asked.Digest {
@@ -204,7 +205,8 @@ func TestEditThatNobodyCouldApprove(t *testing.T) {
 	b.start()
 	asked := b.question(b.submit())
 	_, err := b.edit(asked, bob, `{"amount":5000}`)
-	if !errors.Is(err, approvals.ErrInvalid) || !strings.Contains(err.Error(), `policy "money" needs 2 approvers, and 1 can be asked`) {
+	const why = `policy "money" needs 2 approvers, and 1 can be asked`
+	if !errors.Is(err, approvals.ErrInvalid) || !strings.Contains(err.Error(), why) {
 		t.Errorf("have %v", err)
 	}
 	if got := b.request(asked.ID); got.Status != approvals.RequestPending {
@@ -305,7 +307,8 @@ func TestEditedCallAskedAgain(t *testing.T) {
 		t.Fatalf("the approval is %s", got.Status)
 	}
 	again := b.question(id)
-	if string(again.Arguments) != `{"amount":5}` || string(again.Original) != `{"amount":5000}` || again.Asked != (agent.Digest{}) {
+	if string(again.Arguments) != `{"amount":5}` || string(again.Original) != `{"amount":5000}` ||
+		again.Asked != (agent.Digest{}) {
 		t.Errorf("asked about %s of %s", again.Arguments, again.Original)
 	}
 	if diff := cmp.Diff([]approvals.UserID{bob}, again.Editors); diff != "" {

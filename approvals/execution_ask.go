@@ -64,7 +64,8 @@ func (x *execution) newRequest(in agent.Interruption, tool *agent.Tool) *Request
 			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest,
 		},
 		RequestContent: RequestContent{
-			Arguments: in.Call.Arguments, Facts: in.Preconditions, Original: in.Original, Fields: inputFields(in.Fields),
+			Arguments: in.Call.Arguments, Facts: in.Preconditions, Original: in.Original,
+			Fields: inputFields(in.Fields),
 		},
 	}
 }
@@ -170,7 +171,8 @@ func (g *gatherer) unmeetable(ctx context.Context, r *Request) (string, error) {
 			return "", err
 		}
 		if needs := r.needs(q); found < needs {
-			return fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found), nil
+			why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
+			return why, nil
 		}
 	}
 	return "", nil

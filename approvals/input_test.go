@@ -162,7 +162,8 @@ func TestInputThenApproval(t *testing.T) {
 		second := b.question(id)
 		if second.Kind != agent.Confirm || string(second.Arguments) != `{"date":"d","guests":2,"table":"t1"}` ||
 			string(second.Original) != `{"guests":2,"table":"t1"}` || second.Supersedes != first.ID {
-			t.Fatalf("asked %s about %s of %s, after %s", second.Kind, second.Arguments, second.Original, second.Supersedes)
+			t.Fatalf("asked %s about %s of %s, after %s",
+				second.Kind, second.Arguments, second.Original, second.Supersedes)
 		}
 		if got := b.request(first.ID); got.SupersededBy != second.ID || got.Settler().Bound != second.Digest {
 			t.Errorf("bound to %s, followed by %s", got.Settler().Bound, got.SupersededBy)

@@ -18,8 +18,10 @@ var runMoves = map[RunStatus][]RunStatus{
 
 // requestMoves is the table of docs/state-machine.md.
 var requestMoves = map[RequestStatus][]RequestStatus{
-	"":              {RequestPending},
-	RequestPending:  {RequestApproved, RequestRejected, RequestExpired, RequestCancelled, RequestStale, RequestSuperseded},
+	"": {RequestPending},
+	RequestPending: {
+		RequestApproved, RequestRejected, RequestExpired, RequestCancelled, RequestStale, RequestSuperseded,
+	},
 	RequestApproved: {RequestStale},
 }
 

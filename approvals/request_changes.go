@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Change is a member of a call's arguments that people have changed, added or taken out: Was is what the model wrote, Is
-// what would run. Nil: the member is not there.
+// Change is a member of a call's arguments that people have changed, added or taken out: Was is what the model wrote,
+// Is what would run. Nil: the member is not there.
 type Change struct {
 	Name    string
 	Was, Is json.RawMessage

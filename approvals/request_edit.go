@@ -205,7 +205,8 @@ func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
 	case err != nil:
 		return err
 	case why != "":
-		return fmt.Errorf("%w: nobody could approve the changed call: %s; reject it instead and say why", ErrInvalid, why)
+		return fmt.Errorf("%w: nobody could approve the changed call: %s; reject it instead and say why",
+			ErrInvalid, why)
 	}
 	return nil
 }

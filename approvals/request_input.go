@@ -61,8 +61,8 @@ func quoted(texts []string) string {
 func inputFields(asked []agent.Field) (fields []InputField) {
 	for _, f := range asked {
 		fields = append(fields, InputField{
-			Name: f.Name, Type: f.Type, Description: f.Description, Required: f.Required, Enum: f.Enum, Schema: f.Schema,
-			Proposal: f.Proposal,
+			Name: f.Name, Type: f.Type, Description: f.Description, Required: f.Required, Enum: f.Enum,
+			Schema: f.Schema, Proposal: f.Proposal,
 		})
 	}
 	return fields

@@ -237,6 +237,7 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 
 // mayAlways reports whether the policy allows a standing answer for the run, and allowed one when it was asked.
 func mayAlways(r *approvals.Request) bool {
-	return r.Kind == agent.Confirm && r.Asked == (agent.Digest{}) && slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
+	return r.Kind == agent.Confirm && r.Asked == (agent.Digest{}) &&
+		slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
 		(r.Progress == nil || slices.Contains(r.Progress.Current.Always, approvals.ScopeRun))
 }

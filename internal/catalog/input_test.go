@@ -44,10 +44,10 @@ func TestInputProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		bookText + ", requires_user_input: [when] }\n" + policy: `requires_user_input: tool "book" takes no "when"; ` +
 			`it takes date, guests`,
-		head + "      - { type: external, name: x, description: D, requires_user_input: true }\n" + policy: `requires_user_input: ` +
-			`tool "x" takes no arguments that people could fill in`,
-		head + "      - { type: function, name: current_time, requires_user_input: true }\n" + policy: `takes no arguments that ` +
-			`people could fill in`,
+		head + "      - { type: external, name: x, description: D, requires_user_input: true }\n" +
+			policy: `requires_user_input: tool "x" takes no arguments that people could fill in`,
+		head + "      - { type: function, name: current_time, requires_user_input: true }\n" +
+			policy: `takes no arguments that people could fill in`,
 		bookText + ", requires_user_input: true }\n": "no `default_policy`",
 	} {
 		if _, err := buildCatalog(t, text); err == nil || !strings.Contains(err.Error(), want) {
@@ -67,7 +67,8 @@ func (l listed) Tools(context.Context) ([]agent.Tool, error) { return l, nil }
 func TestInputOfServers(t *testing.T) {
 	t.Parallel()
 	tool := func(name, properties string) agent.Tool {
-		return agent.Tool{Name: name, Parameters: json.RawMessage(`{"type":"object","properties":{` + properties + `}}`)}
+		schema := `{"type":"object","properties":{` + properties + `}}`
+		return agent.Tool{Name: name, Parameters: json.RawMessage(schema)}
 	}
 	tools := listed{tool("a", `"x":{},"y":{}`), tool("b", `"y":{}`), tool("c", ``)}
 	for _, tt := range []struct {
@@ -87,7 +88,8 @@ func TestInputOfServers(t *testing.T) {
 			}
 		}
 	}
-	_, err := (&inputToolset{Toolset: tools, input: agentsfile.Input{Names: []string{"z"}}, server: "s"}).Tools(t.Context())
+	unknown := agentsfile.Input{Names: []string{"z"}}
+	_, err := (&inputToolset{Toolset: tools, input: unknown, server: "s"}).Tools(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `none of them takes "z"`) {
 		t.Errorf("a name that no tool takes: %v", err)
 	}

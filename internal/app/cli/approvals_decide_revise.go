@@ -19,7 +19,8 @@ func (c *decideCommand) revisionFlags(cmd *cobra.Command) {
 		"change the call: its arguments become the object `JSON`, or what is in @FILE; another request asks about them")
 	f.StringArrayVar(&c.Input, "input", nil,
 		"fill in a field, as often as needed: `NAME=VALUE`, where VALUE is JSON or, of a text, the text itself")
-	f.StringVar(&c.InputJSON, "input-json", "", "fill in the fields by the object `JSON`, or what is in @FILE; {} takes all proposals")
+	f.StringVar(&c.InputJSON, "input-json", "",
+		"fill in the fields by the object `JSON`, or what is in @FILE; {} takes all proposals")
 }
 
 // revise adds to the decision what makes another call of the one that r asks about.
@@ -83,8 +84,8 @@ func inputOf(fields []approvals.InputField, pairs []string) (json.RawMessage, er
 	return json.RawMessage("{" + strings.Join(members, ",") + "}"), nil
 }
 
-// fieldValue reads a value by the type of its field: of a text, the text itself or a JSON string; of anything else, JSON.
-// Of a field without a type, what is no JSON is a text.
+// fieldValue reads a value by the type of its field: of a text, the text itself or a JSON string; of anything else,
+// JSON. Of a field without a type, what is no JSON is a text.
 func fieldValue(f *approvals.InputField, value string) (json.RawMessage, error) {
 	isJSON := json.Valid([]byte(value))
 	switch {

@@ -34,7 +34,10 @@ func TestInputOf(t *testing.T) {
 		{pairs: []string{"any=12"}, want: `{"any":12}`},
 		{pairs: []string{"guests=four"}, fail: "--input guests: a value of type integer is written as JSON"},
 		{pairs: []string{"guests"}, fail: "write NAME=VALUE"},
-		{pairs: []string{"when=1"}, fail: `there is no field "when"; the request asks for date, guests, inside, tags, any`},
+		{
+			pairs: []string{"when=1"},
+			fail:  `there is no field "when"; the request asks for date, guests, inside, tags, any`,
+		},
 		{pairs: []string{"date=1", "date=2"}, fail: "date is given twice"},
 	} {
 		got, err := inputOf(fields, tt.pairs)
@@ -57,7 +60,9 @@ func TestJSONOrFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{\"a\": 1}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for value, want := range map[string]string{`{"b":2}`: `{"b":2}`, "@" + path: "{\"a\": 1}\n", "{": "", "@absent": ""} {
+	for value, want := range map[string]string{
+		`{"b":2}`: `{"b":2}`, "@" + path: "{\"a\": 1}\n", "{": "", "@absent": "",
+	} {
 		got, err := jsonOrFile("--edit", value)
 		if string(got) != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %s, %v", value, got, err)
