@@ -262,11 +262,14 @@ func (c *txn) pose(r *Request, actor string) error {
 	if err != nil {
 		return err
 	}
-	err = c.moveRequest(&r.RequestHead, RequestPending, actor, auditData{
-		Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy,
+	data, err := auditData{
+		Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind),
 		Quorum: len(r.Requirement.Seats), Requirement: demanded,
-	})
+	}.evidence(&r.Requirement)
 	if err != nil {
+		return err
+	}
+	if err := c.moveRequest(&r.RequestHead, RequestPending, actor, data); err != nil {
 		return err
 	}
 	c.show(&r.RequestHead)

@@ -186,7 +186,7 @@ func with(people []UserID, u UserID) []UserID {
 // beside that everything that was demanded of r. It refuses a change that nobody could approve.
 func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
 	var err error
-	if next.Requirement, err = requirement(ctx, g.policy, next); err != nil {
+	if next.Requirement, err = g.requirement(ctx, next); err != nil {
 		return err
 	}
 	current, err := look(g.policies, r.ID)
@@ -195,7 +195,7 @@ func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
 	}
 	next.inheritFrom(r.demands(&current))
 	next.mergeExpiry()
-	why, err := g.unmeetable(ctx, next)
+	_, why, err := g.unmeetable(ctx, next)
 	if err == nil && why == "" {
 		why, err = g.disjoint(ctx, next)
 	}

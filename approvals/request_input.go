@@ -112,7 +112,7 @@ func sameInput(a, b json.RawMessage) bool {
 // Whether its gate asks people next is not known here.
 func (g *gatherer) mayFillIn(ctx context.Context, completed *Request, by UserID, now time.Time) error {
 	completed.Kind = agent.Confirm
-	q, err := requirement(ctx, g.policy, completed)
+	q, err := g.requirement(ctx, completed)
 	if err != nil {
 		return err
 	}

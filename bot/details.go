@@ -81,9 +81,10 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 // whether it runs.
 func detailsEnd(r *approvals.Request, runs, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
-		return []slack.Block{paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
+		lines := append([]phrase{outcome(r)}, aboutOutcome(r)...)
+		return []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
 	}
-	blocks := []slack.Block{paragraph(terms(r)...)}
+	blocks := []slack.Block{paragraph(append(terms(r), policyLines(r)...)...)}
 	if can.decide && !last && runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}
