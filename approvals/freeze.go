@@ -31,8 +31,9 @@ func (z Freeze) near(now time.Time) bool {
 	return !now.Before(z.From.Add(-freezeMargin)) && now.Before(z.To.Add(freezeMargin))
 }
 
-// starts reports whether the verdict, once given by enough people, lets a call start.
-func (v Verdict) starts() bool { return v.Affirms() && !v.alone() }
+// starts reports whether the verdict, once given by enough people, lets a call start. Values that somebody fills in do,
+// where the tool's gate does not ask.
+func (v Verdict) starts() bool { return v.Affirms() && (!v.alone() || v == ProvideInput) }
 
 // thawed returns nil unless a freeze of the requirement keeps u from affirming: then ErrUnauthorized with the reason in
 // words, or ErrUnavailable where it cannot be told whether u is excepted.
