@@ -167,7 +167,7 @@ func testQueryPages(s *suite) {
 func testPendingPages(s *suite) {
 	statuses := []approvals.RequestStatus{
 		approvals.RequestApproved, approvals.RequestRejected, approvals.RequestExpired,
-		approvals.RequestCancelled, approvals.RequestStale, approvals.RequestSuperseded,
+		approvals.RequestCancelled, approvals.RequestStale,
 	}
 	s.putMany("req", 10, approvals.RequestPending)
 	s.update(func(tx approvals.Tx) error {
