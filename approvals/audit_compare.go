@@ -34,6 +34,7 @@ type requestTrail struct {
 	outcome   Outcome
 	escalated bool
 	review    agent.Digest // of what a reviewer said; zero: nothing
+	next      RequestID    // that took its place
 	standing  bool         // somebody's answer was for all calls of the tool
 	effects   []string     // those it allowed, but for those that say that a standing answer allowed them
 }
@@ -44,16 +45,17 @@ type decisionSum struct {
 	plain        int // how many have no digest of their reason in the trail
 }
 
-// add counts a decision in. The terms of a grant count where there are any.
-func (s *decisionSum) add(id DecisionID, of voter, v Verdict, reason, terms agent.Digest) {
+// add counts a decision in. reason is the digest of the person's words, terms that of the terms of a grant, which counts
+// where there are any.
+func (s *decisionSum) add(d *Decision, reason, terms agent.Digest) {
 	b := make([]byte, 0, 256)
-	for _, text := range []string{string(id), string(of.by), string(v)} {
+	for _, text := range []string{string(d.ID), string(d.By), string(d.Verdict)} {
 		b = appendText(b, text)
 	}
-	if of.on != "" {
-		b = appendText(b, string(of.on))
+	if d.For != "" {
+		b = appendText(b, string(d.For))
 	}
-	b = append(b, reason[:]...)
+	b = append(append(b, d.Bound[:]...), reason[:]...)
 	if terms != (agent.Digest{}) {
 		b = append(b, terms[:]...)
 	}
@@ -92,6 +94,7 @@ type effectTrail struct {
 var statusOf = map[AuditAction]RequestStatus{
 	AuditRequestCreated: RequestPending, AuditRequestApproved: RequestApproved, AuditRequestRejected: RequestRejected,
 	AuditRequestExpired: RequestExpired, AuditRequestCancelled: RequestCancelled, AuditRequestStale: RequestStale,
+	AuditRequestSuperseded: RequestSuperseded,
 }
 
 // add takes an entry into account.
@@ -128,11 +131,16 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditRequestCreated:
 		r.digest, r.demanded = said.Digest, said.Requirement
 	case AuditDecision:
-		r.decisions.add(said.Decision, voter{UserID(e.Actor), said.For}, said.Verdict, said.Reason, said.Terms)
+		d := Decision{
+			ID: said.Decision, By: UserID(e.Actor), For: said.For, Verdict: said.Verdict, Bound: said.Bound,
+		}
+		r.decisions.add(&d, said.Reason, said.Terms)
 		r.standing = r.standing || said.Verdict.standing()
 		if e.ID == "" {
 			r.decisions.plain++
 		}
+	case AuditRequestSuperseded:
+		r.next = said.Next
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
 	case AuditRequestEscalated:
@@ -268,12 +276,12 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		if err != nil {
 			return "", err
 		}
-		sum.add(d.ID, d.voter(), d.Verdict, reason, terms)
+		sum.add(&d, reason, terms)
 		if d.Void != "" {
 			sum.void(d.ID)
 		}
 	}
-	demanded, err := r.Requirement.digest()
+	demanded, err := r.demanded()
 	if err != nil {
 		return "", err
 	}
@@ -288,6 +296,8 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "the trail says otherwise whether more people were asked in time", nil
 	case r.Review.sum() != said.review:
 		return "its review is not that of the trail", nil
+	case r.Status == RequestSuperseded && r.SupersededBy != said.next:
+		return "another request took its place than the trail says", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
 	case plausible(r.Outcome, said.outcome):

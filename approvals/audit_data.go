@@ -14,9 +14,10 @@ import (
 // never arguments, reasons or secrets. The fields are in the order of their JSON names, so that the encoded form is the
 // one that is hashed.
 type auditData struct {
-	After   RunID  `json:"after,omitempty"`
-	Agent   string `json:"agent,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
+	After   RunID        `json:"after,omitempty"`
+	Agent   string       `json:"agent,omitempty"`
+	Attempt int          `json:"attempt,omitempty"`
+	Bound   agent.Digest `json:"bound,omitzero"` // of the call as a person changed or completed it
 
 	BreakGlass DecisionID `json:"break_glass,omitempty"` // the emergency decision that allowed an effect
 
@@ -27,6 +28,7 @@ type auditData struct {
 	For      UserID       `json:"for,omitempty"` // on whose behalf somebody decided
 	Grant    GrantID      `json:"grant,omitempty"`
 	Kind     string       `json:"kind,omitempty"`
+	Next     RequestID    `json:"next,omitempty"` // the request that takes the place of this one
 	OnExpiry OnExpiry     `json:"on_expiry,omitempty"`
 	Outcome  Outcome      `json:"outcome,omitempty"`
 	Output   agent.Digest `json:"output,omitzero"` // of a tool's output; see outputDigest
@@ -65,6 +67,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("after", string(d.After))
 	w.text("agent", d.Agent)
 	w.number("attempt", int64(d.Attempt))
+	w.digest("bound", d.Bound)
 	w.text("break_glass", string(d.BreakGlass))
 	w.text("decision", string(d.Decision))
 	w.digest("digest", d.Digest)
@@ -73,6 +76,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("for", string(d.For))
 	w.text("grant", string(d.Grant))
 	w.text("kind", d.Kind)
+	w.text("next", string(d.Next))
 	w.text("on_expiry", string(d.OnExpiry))
 	w.text("outcome", string(d.Outcome))
 	w.digest("output", d.Output)

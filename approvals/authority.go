@@ -31,6 +31,7 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 		if j.x.asksNow(ctx, e) {
 			p.denied = fmt.Errorf("%w: the gate of %s asks now", agent.ErrStale, e.Call.Tool)
 		}
+		p.completion()
 		return p, nil
 	}
 	if id, ok := j.x.covered[e.Interruption]; ok && e.Decided && !e.Retry {
@@ -77,8 +78,9 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 	}
 	p.voters, p.facts = r.voters(true), &g.facts
 	for _, v := range p.voters {
-		g.exceptions(ctx, &r.Requirement, v.principal())
-		g.exceptions(ctx, &p.current, v.principal())
+		for _, q := range r.demands(&p.current) {
+			g.exceptions(ctx, q, v.principal())
+		}
 	}
 	return nil
 }
@@ -192,7 +194,7 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 // markRunning records with the requests about the call that it is running.
 func (p *permit) markRunning(c *txn, run *Run, r *RequestHead) error {
 	switch {
-	case r == nil || !p.effect.Decided:
+	case r == nil || !p.effect.Decided && r.Kind != agent.FieldsRequired:
 		return nil
 	case !p.effect.Retry && slices.Contains(outcomeMoves[r.Outcome], OutcomeRunning):
 		return c.became(r, OutcomeRunning)
@@ -282,7 +284,7 @@ func (p *permit) doubtful(at, now time.Time) bool {
 // was given before the store's clock was found to be wrong, or in what is now the future.
 func (p *permit) lapsed(r *RequestHead, now time.Time) bool {
 	doubtful := p.doubtful(r.Settled, now)
-	for _, q := range []*Requirement{&r.Requirement, &p.current} {
+	for _, q := range r.demands(&p.current) {
 		if q.ValidFor > 0 && (doubtful || now.Sub(r.Settled) > q.ValidFor) {
 			return true
 		}

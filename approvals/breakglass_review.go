@@ -115,7 +115,7 @@ func (r *RequestHead) reviewable(by UserID) error {
 		return fmt.Errorf("%w: reviewed by %s", ErrConflict, r.Review.By.Local())
 	case by == d.By:
 		return fmt.Errorf("%w: whoever broke the glass does not review that", ErrUnauthorized)
-	case slices.Contains(r.principals(), by):
+	case slices.Contains(r.Principals(), by):
 		return fmt.Errorf("%w: the requester does not review it", ErrUnauthorized)
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 // Verdict is what a person answers.
 type Verdict string
 
-// The verdicts. The first four answer a Confirm request, the next three an OutcomeUnknown request, Reject and the last
-// one an ExternalResult request.
+// The verdicts. The first four and Edit answer a Confirm request, the next three an OutcomeUnknown request, Reject and
+// ProvideResult an ExternalResult request, Reject and ProvideInput a FieldsRequired request.
 const (
 	Approve       Verdict = "approve"
 	Reject        Verdict = "reject"
@@ -26,11 +26,18 @@ const (
 	// BreakGlass lets a call run in an emergency, past the policy, by the word of one person whom Emergency names. It
 	// answers a Confirm request that waits; Reason says why, for the record and whoever reviews it.
 	BreakGlass Verdict = "break_glass"
+	// Edit changes the call: Decision.Arguments replace its arguments. It approves nothing; another request asks about
+	// the changed call.
+	Edit Verdict = "edit"
+	// ProvideInput fills in what Request.Fields ask for: Decision.Input holds the values as a JSON object. A proposal
+	// that it leaves out stands.
+	ProvideInput Verdict = "provide_input"
 )
 
 // Affirms reports whether the verdict counts toward the quorum (rather than the deny quorum).
 func (v Verdict) Affirms() bool {
-	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult || v == BreakGlass
+	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult ||
+		v == ProvideInput || v == BreakGlass
 }
 
 // Decision is one person's answer to one request.
@@ -58,8 +65,8 @@ type Decision struct {
 
 	// For is the person on whose behalf By decides, who is away and has named By as their delegate: the decision counts
 	// as one of For. Where it is empty and By may not decide for themselves, Service fills in the one person for whom
-	// they may. Arguments replace the call's, Input fills in fields that people provide. No policy offers these yet: a
-	// decision that sets one is ErrInvalid.
+	// they may. Arguments go with Edit and are kept as those of the request that it makes, Input goes with ProvideInput;
+	// both are strict JSON objects, and kept in canonical form.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
@@ -70,6 +77,9 @@ type Decision struct {
 	// Issuer is set by Service on a result that came by a callback: the person who had its token made. Empty there: the
 	// token went out with the call itself.
 	Issuer UserID `json:"issuer,omitempty"`
+	// Bound is the digest of the call with the Arguments or the Input of the decision: what may run because of it. Set
+	// by Service.
+	Bound agent.Digest `json:"bound,omitzero"`
 }
 
 // StandingAnswer names the answer for all calls of a tool that a decision follows from.
@@ -85,7 +95,12 @@ func (v Verdict) standing() bool { return v == AlwaysApprove || v == AlwaysRejec
 // grant.
 func (d *Decision) standing() bool { return d.Verdict.standing() && d.Grant.plain() }
 
-// alone reports whether one eligible person suffices for the verdict: it runs nothing, or there is an emergency.
-func (v Verdict) alone() bool {
-	return v == MarkDone || v == GiveUp || v == ProvideResult || v == BreakGlass
-}
+// alone reports whether one eligible person suffices for the verdict, which is no vote: it approves nothing, or there
+// is an emergency.
+func (v Verdict) alone() bool { return v.tells() || v.revises() || v == BreakGlass }
+
+// tells reports whether the person's words are what the model reads as the output.
+func (v Verdict) tells() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }
+
+// revises reports whether the verdict changes or completes the call's arguments.
+func (v Verdict) revises() bool { return v == Edit || v == ProvideInput }

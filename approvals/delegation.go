@@ -40,10 +40,6 @@ func (v voter) people() []UserID {
 	return []UserID{v.by, v.on}
 }
 
-// principals are the people on whose behalf the call is asked for: unless the policy allows self-approval, nobody
-// decides about it who is one of them, nor for one of them.
-func (r *RequestHead) principals() []UserID { return []UserID{r.Requester} }
-
 // delegated returns ErrUnauthorized unless the voter answers for themselves, or for somebody who lets them now.
 func (f *facts) delegated(v voter, now time.Time) error {
 	if v.on == "" || slices.ContainsFunc(f.delegations, func(d Delegation) bool {

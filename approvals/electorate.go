@@ -18,6 +18,22 @@ func (r *RequestHead) conversation() conversation {
 	return conversation{ws: r.Workspace, place: r.Place, requester: r.Requester}
 }
 
+// Principals are the people who stand behind the call: who asked for it, and who changed or completed its arguments.
+func (r *RequestHead) Principals() []UserID {
+	return append([]UserID{r.Requester}, without(r.Editors, []UserID{r.Requester})...)
+}
+
+// demands returns all that has to be met to approve r: what was recorded with it, what it has inherited, and what the
+// policy demands now.
+func (r *RequestHead) demands(current *Requirement) []*Requirement {
+	all := make([]*Requirement, 0, 2+len(r.Inherited))
+	all = append(all, &r.Requirement)
+	for i := range r.Inherited {
+		all = append(all, &r.Inherited[i])
+	}
+	return append(all, current)
+}
+
 // facts is what was found out about people before a decision is judged: a value, from which the functions of this file
 // draw conclusions without asking anybody. What was not asked is errNotGathered; what could not be found out is the
 // error it came to.
@@ -37,12 +53,12 @@ type facts struct {
 // terms are what a requirement demands of the answers to one request at one instant.
 type terms struct {
 	Requirement          // with its seats as they are then
-	principals  []UserID // see RequestHead.principals
+	principals  []UserID // see RequestHead.Principals
 	now         time.Time
 }
 
 func (r *RequestHead) terms(q *Requirement, now time.Time) *terms {
-	return &terms{q.after(now.Sub(r.asked())), r.principals(), now}
+	return &terms{q.after(now.Sub(r.asked())), r.Principals(), now}
 }
 
 // answer is what a question came to.
@@ -128,7 +144,7 @@ func (f *facts) maySit(t *terms, seat Seat, v voter) error {
 			return err
 		}
 		if slices.Contains(t.principals, u) && !t.SelfApproval {
-			return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+			return f.at.selfApproval(u)
 		}
 	}
 	ok, err := f.in(seat.Approvers, v.principal())
@@ -139,6 +155,14 @@ func (f *facts) maySit(t *terms, seat Seat, v voter) error {
 		return fmt.Errorf("%w: %w under %s", ErrUnauthorized, ErrNotNamed, t.name())
 	}
 	return nil
+}
+
+// selfApproval says why somebody who stands behind the call does not decide about it.
+func (c *conversation) selfApproval(u UserID) error {
+	if u == c.requester {
+		return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+	}
+	return fmt.Errorf("%w: who changed or filled in the arguments does not decide about them", ErrUnauthorized)
 }
 
 // mayAnswer says whether the voter may take any seat under the terms.
@@ -159,16 +183,18 @@ func (f *facts) mayAnswer(t *terms, v voter) error {
 	return refused
 }
 
-// mayAnswerBoth applies mayAnswer to the requirement recorded with r and to the current one: both must be satisfied,
+// mayAnswerBoth applies mayAnswer to what was recorded with r and to the current requirement: all must be satisfied,
 // each as it stands now.
 func (f *facts) mayAnswerBoth(r *RequestHead, current *Requirement, v voter, now time.Time) error {
-	if err := f.mayAnswer(r.terms(&r.Requirement, now), v); err != nil {
-		return err
+	for i, q := range r.demands(current) {
+		if i > 0 && r.Requirement.equal(*q) {
+			continue
+		}
+		if err := f.mayAnswer(r.terms(q, now), v); err != nil {
+			return err
+		}
 	}
-	if r.Requirement.equal(*current) {
-		return nil
-	}
-	return f.mayAnswer(r.terms(current, now), v)
+	return nil
 }
 
 // complete reports whether the people can take all seats of the requirement, each one of them. may says who can sit

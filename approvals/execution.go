@@ -222,8 +222,11 @@ func rank(r *Request) int {
 func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 	switch r.Status {
 	case RequestApproved:
-		if !sameDigest(in.Digest, r.Digest) {
+		if !sameDigest(in.Digest, r.askedDigest()) {
 			return nil
+		}
+		if r.revised() || r.Kind == agent.FieldsRequired {
+			return r.answerRevised(s, in)
 		}
 		opts := agent.ApproveOptions{Always: r.Kind == agent.Confirm && r.standing()}
 		switch d := r.Settler(); d.Verdict {

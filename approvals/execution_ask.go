@@ -31,12 +31,9 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		if slices.ContainsFunc(x.requests, func(r *Request) bool { return r.live(in) }) {
 			continue
 		}
-		if in.Kind == agent.FieldsRequired {
-			refused = append(refused, *cannot(in, "", "this version cannot ask people for values"))
-			continue
-		}
 		tool := x.state.Tool(in)
 		r := x.newRequest(in, tool)
+		r.inherit(x.requests)
 		r.Explanation = explain(tool, &in.Call)
 		r.Trigger = x.triggerOf(in)
 		u, err := x.require(ctx, g, r, in)
@@ -72,7 +69,7 @@ func (x *execution) triggerOf(in agent.Interruption) *TriggerState {
 // live reports whether the request still asks about exactly this. The request may have been settled meanwhile; the
 // settlement finds out.
 func (r *RequestHead) live(in agent.Interruption) bool {
-	return r.asks(in) && r.Status == RequestPending && sameDigest(r.Digest, in.Digest)
+	return r.asks(in) && r.Status == RequestPending && sameDigest(r.askedDigest(), in.Digest)
 }
 
 // newRequest returns the question about in, not yet put to anybody.
@@ -83,7 +80,10 @@ func (x *execution) newRequest(in agent.Interruption, tool *agent.Tool) *Request
 			Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
 			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest,
 		},
-		RequestContent: RequestContent{Arguments: in.Call.Arguments, Facts: in.Preconditions},
+		RequestContent: RequestContent{
+			Arguments: in.Call.Arguments, Facts: in.Preconditions, Original: in.Original,
+			Fields: inputFields(in.Fields),
+		},
 	}
 }
 
@@ -165,6 +165,7 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
 	q := &r.Requirement
+	r.mergeExpiry()
 	if until := q.frozenOut(time.Now()); !until.IsZero() && in.Kind == agent.Confirm {
 		why := fmt.Sprintf("%s is frozen for everybody until %s, longer than it waits for an answer",
 			q.name(), freezeTime(until))
@@ -172,19 +173,33 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		u.advice = "Ask again then."
 		return u, nil
 	}
-	found, err := g.seatable(ctx, &r.RequestHead)
+	failing, why, err := g.unmeetable(ctx, r)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
 	}
-	needs := r.needs(q)
-	if err != nil || found >= needs {
+	if err != nil || why == "" {
 		return nil, err
 	}
-	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
-	u := cannot(in, q.Policy, why)
-	u.advice = q.advice(r.Place)
+	u := cannot(in, failing.Policy, why)
+	u.advice = failing.advice(r.Place)
 	return u, nil
+}
+
+// unmeetable says why people cannot settle r, which nobody has been asked about yet: too few could take the seats of
+// one of its requirements, which it returns. Empty: they can.
+func (g *gatherer) unmeetable(ctx context.Context, r *Request) (*Requirement, string, error) {
+	for _, q := range r.demands(&r.Requirement)[:1+len(r.Inherited)] {
+		found, err := g.seatable(ctx, &r.RequestHead, q)
+		if err != nil {
+			return nil, "", err
+		}
+		if needs := r.needs(q); found < needs {
+			why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
+			return q, why, nil
+		}
+	}
+	return nil, "", nil
 }
 
 // advice says what to do where too few people can be asked.
@@ -212,11 +227,11 @@ func (q *Requirement) advice(at Place) string {
 	return fmt.Sprintf("It asks for %s: %s.", who, strings.Join(ways, ", or "))
 }
 
-// seatable returns how many of the seats of a request that is not asked yet could be taken by people who could answer
-// it, some of them perhaps after an escalation.
-func (g *gatherer) seatable(ctx context.Context, r *RequestHead) (int, error) {
-	q, asked := r.Requirement.eventually(r.lifetime()), r.terms(&r.Requirement, r.asked())
-	g.candidates(ctx, &q, len(q.Seats))
+// seatable returns how many of the seats of q could be taken by people who could answer r, which is not asked yet, some
+// of them perhaps after an escalation.
+func (g *gatherer) seatable(ctx context.Context, r *RequestHead, recorded *Requirement) (int, error) {
+	q, asked := recorded.eventually(r.lifetime()), r.terms(recorded, r.asked())
+	g.candidates(ctx, &q, len(q.Seats)+len(r.Editors))
 	var people []UserID
 	edges := make([][]int, len(q.Seats))
 	for i, seat := range q.Seats {
@@ -244,6 +259,7 @@ func (x *execution) demand(ctx context.Context, g *gatherer, r *Request) (Requir
 	if r.Kind == agent.OutcomeUnknown {
 		for _, old := range slices.Backward(x.requests) {
 			if old.Interruption == r.Interruption && old.Kind == agent.Confirm && old.Status == RequestApproved {
+				r.Inherited = old.Inherited
 				return old.Requirement, nil
 			}
 		}
@@ -292,6 +308,10 @@ func cannot(in agent.Interruption, policy, why string) *unmet {
 		u.notice = fmt.Sprintf("%s has no result: somebody has to provide it, but %s.", in.Call.Tool, why)
 		u.output = fmt.Sprintf("There is no result: a person has to provide it, but %s. "+
 			"No person has rejected the call.", why)
+	case agent.FieldsRequired:
+		u.notice = fmt.Sprintf("%s was not carried out: somebody has to fill in values, but %s.", in.Call.Tool, why)
+		u.output = fmt.Sprintf("This call was not carried out: a person has to fill in values, but %s. "+
+			"No person has rejected it.", why)
 	case agent.OutcomeUnknown:
 		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.",
 			in.Call.Tool, why)

@@ -163,7 +163,7 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		switch {
 		case r.Status == RequestPending && i < 0:
 			err = x.taken(c, r, RequestCancelled, "The question no longer arises.")
-		case r.Status == RequestPending && !sameDigest(r.Digest, open[i].Digest):
+		case r.Status == RequestPending && !sameDigest(r.askedDigest(), open[i].Digest):
 			err = x.taken(c, r, RequestStale, "The tool was changed after this was asked; it is asked again.")
 		case r.Status == RequestPending || r.Applied:
 		case !x.took(r):
@@ -218,25 +218,14 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 			}
 		}
 		r := *question
-		r.ID, r.Created = RequestID(c.newID("req_")), c.now
+		r.ID = RequestID(c.newID("req_"))
 		x.planTrigger(c, &r, earlier)
-		c.schedule(&r.RequestHead)
-		c.created(&r)
-		demanded, err := r.Requirement.digest()
-		if err != nil {
+		if err := c.pose(&r, system); err != nil {
 			return false, err
 		}
-		data, err := auditData{
-			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind),
-			Quorum: len(r.Requirement.Seats), Requirement: demanded,
-		}.evidence(&r.Requirement)
-		if err != nil {
+		if err := c.follow(&r.RequestHead); err != nil {
 			return false, err
 		}
-		if err := c.moveRequest(&r.RequestHead, RequestPending, system, data); err != nil {
-			return false, err
-		}
-		c.show(&r.RequestHead)
 		if r.Kind != agent.OutcomeUnknown {
 			continue
 		}
@@ -245,6 +234,43 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		}
 	}
 	return finished, nil
+}
+
+// follow notes with the request whose answer r follows from that r asks about what it came to.
+func (c *txn) follow(r *RequestHead) error {
+	if r.Supersedes == "" {
+		return nil
+	}
+	before, err := c.request(r.Supersedes)
+	if err != nil {
+		return err
+	}
+	before.SupersededBy = r.ID
+	c.touched(before)
+	return nil
+}
+
+// pose puts a new question to people; actor is who caused it.
+func (c *txn) pose(r *Request, actor string) error {
+	r.Created = c.now
+	c.schedule(&r.RequestHead)
+	c.created(r)
+	demanded, err := r.demanded()
+	if err != nil {
+		return err
+	}
+	data, err := auditData{
+		Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind),
+		Quorum: len(r.Requirement.Seats), Requirement: demanded,
+	}.evidence(&r.Requirement)
+	if err != nil {
+		return err
+	}
+	if err := c.moveRequest(&r.RequestHead, RequestPending, actor, data); err != nil {
+		return err
+	}
+	c.show(&r.RequestHead)
+	return nil
 }
 
 // hasFinished reports whether the output of the call that is asked about is recorded.

@@ -31,8 +31,9 @@ func (z Freeze) near(now time.Time) bool {
 	return !now.Before(z.From.Add(-freezeMargin)) && now.Before(z.To.Add(freezeMargin))
 }
 
-// starts reports whether the verdict, once given by enough people, lets a call start.
-func (v Verdict) starts() bool { return v.Affirms() && !v.alone() }
+// starts reports whether the verdict, once given by enough people, lets a call start. Values that somebody fills in do,
+// where the tool's gate does not ask.
+func (v Verdict) starts() bool { return v.Affirms() && (!v.alone() || v == ProvideInput) }
 
 // thawed returns nil unless a freeze of the requirement keeps u from affirming: then ErrUnauthorized with the reason in
 // words, or ErrUnavailable where it cannot be told whether u is excepted.
@@ -53,12 +54,14 @@ func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
 	return nil
 }
 
-// thawedBoth applies thawed to the requirement recorded with r and to the current one.
+// thawedBoth applies thawed to what was recorded with r and to the current requirement.
 func (f *facts) thawedBoth(r *RequestHead, current *Requirement, u UserID, now time.Time) error {
-	if err := f.thawed(&r.Requirement, u, now); err != nil {
-		return err
+	for _, q := range r.demands(current) {
+		if err := f.thawed(q, u, now); err != nil {
+			return err
+		}
 	}
-	return f.thawed(current, u, now)
+	return nil
 }
 
 // frozenOut returns the end of a freeze that excepts nobody and covers all the time in which a request made now could

@@ -30,8 +30,8 @@ func (x *execution) underGrants(ctx context.Context, open []agent.Interruption, 
 			denied = append(denied, denial{in, grants[i]})
 			continue
 		}
-		if tool != nil && tool.External {
-			continue // nothing is executed here that could be a use
+		if in.Original != nil || tool != nil && tool.External {
+			continue // people have made the call what it is, or nothing is executed here that could be a use
 		}
 		for _, g := range grants {
 			if t.grant(in.ID, g.ID) || x.upheld(ctx, g, r, now) != nil {
@@ -105,7 +105,7 @@ func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.T
 	if q, err = p.requirement(ctx, r); err != nil {
 		return q, err
 	}
-	return q, p.stillAllowed(ctx, g, &terms{q, r.principals(), now})
+	return q, p.stillAllowed(ctx, g, &terms{q, r.Principals(), now})
 }
 
 // stillAllowed holds the grant against what the policy demands now of a call that it covers. People who may answer only

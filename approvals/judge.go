@@ -91,7 +91,7 @@ func (r *RequestHead) open(now time.Time) error {
 		return nil
 	case RequestExpired:
 		return ErrExpired
-	case RequestStale:
+	case RequestStale, RequestSuperseded:
 		return fmt.Errorf("%w: %s", ErrStale, r.Note)
 	default:
 		return fmt.Errorf("%w: %s", ErrConflict, r.Status)
@@ -100,12 +100,14 @@ func (r *RequestHead) open(now time.Time) error {
 
 // kinds says which verdicts a request of a kind takes.
 var kinds = map[agent.InterruptionKind][]Verdict{
-	agent.Confirm:        {Approve, Reject, AlwaysApprove, AlwaysReject},
+	agent.Confirm:        {Approve, Reject, AlwaysApprove, AlwaysReject, Edit},
 	agent.OutcomeUnknown: {Retry, MarkDone, GiveUp},
 	agent.ExternalResult: {ProvideResult, Reject},
+	agent.FieldsRequired: {ProvideInput, Reject},
 }
 
-// takes checks that the request takes the verdict. Both requirements must allow a standing answer, on these terms.
+// takes checks that the request takes the verdict. All that is demanded must allow a standing answer, on these terms, and
+// nobody can give one to a call that the model did not write: it is about later calls as the model writes them.
 func (r *RequestHead) takes(v Verdict, terms *GrantTerms, current *Requirement) error {
 	if !slices.Contains(kinds[r.Kind], v) {
 		return fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, v, r.Kind)
@@ -113,11 +115,14 @@ func (r *RequestHead) takes(v Verdict, terms *GrantTerms, current *Requirement) 
 	if !v.standing() {
 		return nil
 	}
+	if r.revised() {
+		return fmt.Errorf("%w: a person changed this call, so an answer for all calls does not fit it", ErrInvalid)
+	}
 	if v.Affirms() && !terms.plain() && r.Tool.Kind == agent.KindExternal {
 		return fmt.Errorf("%w: people see to each call of an external tool; leave scope, time, uses and conditions out",
 			ErrInvalid)
 	}
-	for _, q := range []*Requirement{&r.Requirement, current} {
+	for _, q := range r.demands(current) {
 		if err := q.allows(terms); err != nil {
 			return err
 		}
@@ -133,6 +138,14 @@ type tally struct {
 	now     time.Time
 }
 
+// endsAs says how a request ends by a verdict that settles alone.
+func (v Verdict) endsAs() RequestStatus {
+	if v == Edit {
+		return RequestSuperseded
+	}
+	return settledBy(v.Affirms())
+}
+
 // settledBy says how a request ends by a verdict that affirms, or does not.
 func settledBy(affirms bool) RequestStatus {
 	if affirms {
@@ -145,7 +158,7 @@ func settledBy(affirms bool) RequestStatus {
 // right to theirs is looked at again: votes of people who have lost it count no longer.
 func (t *tally) rule(newest Verdict) (ruling, error) {
 	if newest.alone() {
-		return ruling{status: settledBy(newest.Affirms())}, nil
+		return ruling{status: newest.endsAs()}, nil
 	}
 	void := map[UserID]string{}
 	if t.enough(newest.Affirms()) {
@@ -165,13 +178,19 @@ func (t *tally) rule(newest Verdict) (ruling, error) {
 	return r, err
 }
 
-// enough reports whether as many people have affirmed, or declined, as both requirements demand at least.
+// enough reports whether as many people have affirmed as every requirement demands at least, or as many declined as one
+// of them does.
 func (t *tally) enough(affirm bool) bool {
 	n := len(t.r.voters(affirm))
-	if affirm {
-		return n >= max(len(t.r.Requirement.Seats), len(t.current.Seats))
+	for _, q := range t.r.demands(t.current) {
+		switch {
+		case affirm && n < len(q.Seats):
+			return false
+		case !affirm && n >= q.DenyQuorum:
+			return true
+		}
 	}
-	return n >= min(t.r.Requirement.DenyQuorum, t.current.DenyQuorum)
+	return affirm
 }
 
 // drop takes out the decisions of voters who have lost the right to answer since, or may not affirm during a freeze
@@ -198,13 +217,13 @@ func because(err error) string {
 	return strings.TrimPrefix(err.Error(), ErrUnauthorized.Error()+": ")
 }
 
-// seated reports whether those who affirmed are enough and can take all seats of both requirements. Declining takes no
+// seated reports whether those who affirmed are enough and can take all seats of every requirement. Declining takes no
 // seats.
 func (t *tally) seated(affirm bool) (bool, error) {
 	if !affirm || !t.enough(affirm) {
 		return t.enough(affirm), nil
 	}
-	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
+	for _, q := range t.r.demands(t.current) {
 		terms := t.r.terms(q, t.now)
 		maySit := func(s Seat, v voter) error { return t.f.maySit(terms, s, v) }
 		ok, err := complete(terms.Seats, t.r.voters(true), maySit)
@@ -221,7 +240,7 @@ func (t *tally) outOfReach() (ruling, error) {
 	if len(t.r.voters(false)) == 0 {
 		return ruling{}, nil
 	}
-	for _, q := range []*Requirement{&t.r.Requirement, t.current} {
+	for _, q := range t.r.demands(t.current) {
 		ok, err := t.reachable(q)
 		if errors.Is(err, errNotGathered) {
 			return ruling{}, err

@@ -316,39 +316,3 @@ func TestExplanationIsBounded(t *testing.T) {
 		})
 	}
 }
-
-// TestValuesAreNotAskedFor has calls that wait for values of people: nobody is asked, nothing runs, and people and
-// model are told so.
-func TestValuesAreNotAskedFor(t *testing.T) {
-	t.Parallel()
-	for name, ask := range map[string]func(*agent.Tool){
-		"a field that only people fill in": func(t *agent.Tool) { t.Fields = []string{"amount"} },
-		"a field that the model proposes":  func(t *agent.Tool) { t.Proposed = []string{"amount"} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			tools := b.tools()
-			ask(&tools[0])
-			b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
-				if told := outputs(req); len(told) > 0 {
-					return []agent.Item{agent.AssistantMessage(told["c1"])}, nil
-				}
-				return []agent.Item{call("c1", "pay", `{}`)}, nil
-			}), tools...)
-			b.start()
-			id := b.submit()
-			const why = "not carried out: it needs approval, but this version cannot ask people for values."
-			if got := b.reaches(id, approvals.RunDone); !strings.Contains(got.Output, why) {
-				t.Errorf("the model was told %q", got.Output)
-			}
-			if len(b.requests(id)) != 0 || len(b.effects.all()) != 0 {
-				t.Errorf("%d requests, effects %v", len(b.requests(id)), b.effects.all())
-			}
-			b.until("the notice", func() bool { return len(b.surface.texts(approvals.NotifyNotice)) == 1 })
-			if notice := b.surface.texts(approvals.NotifyNotice)[0]; !strings.Contains(notice, "pay was "+why) {
-				t.Errorf("people were told %q", notice)
-			}
-		})
-	}
-}

@@ -18,8 +18,10 @@ var runMoves = map[RunStatus][]RunStatus{
 
 // requestMoves is the table of docs/state-machine.md.
 var requestMoves = map[RequestStatus][]RequestStatus{
-	"":              {RequestPending},
-	RequestPending:  {RequestApproved, RequestRejected, RequestExpired, RequestCancelled, RequestStale},
+	"": {RequestPending},
+	RequestPending: {
+		RequestApproved, RequestRejected, RequestExpired, RequestCancelled, RequestStale, RequestSuperseded,
+	},
 	RequestApproved: {RequestStale},
 }
 
@@ -51,6 +53,8 @@ var requestActions = map[RequestStatus]AuditAction{
 	RequestExpired:   AuditRequestExpired,
 	RequestCancelled: AuditRequestCancelled,
 	RequestStale:     AuditRequestStale,
+
+	RequestSuperseded: AuditRequestSuperseded,
 }
 
 // moveRun is the only place where the status of a run changes: it refuses what the table does not have, and has the run
@@ -105,5 +109,9 @@ func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data a
 	if r.Kind == agent.OutcomeUnknown && r.settledOutcome() == OutcomeRan { // as people have found out
 		return errors.Join(c.became(r, OutcomeRan), c.callBecame(r.Run, r.Interruption, OutcomeRan), c.reported(r))
 	}
-	return c.became(r, r.settledOutcome())
+	if err := c.became(r, r.settledOutcome()); err != nil || r.Outcome != OutcomeNotRun || to == RequestSuperseded ||
+		to == RequestStale {
+		return err
+	}
+	return c.notCompleted(r)
 }

@@ -99,7 +99,7 @@ func TestIllegalMovesAreRefused(t *testing.T) {
 	}
 	requests := []approvals.RequestStatus{
 		"", approvals.RequestPending, approvals.RequestApproved, approvals.RequestRejected,
-		approvals.RequestExpired, approvals.RequestCancelled, approvals.RequestStale,
+		approvals.RequestExpired, approvals.RequestCancelled, approvals.RequestStale, approvals.RequestSuperseded,
 	}
 	for _, from := range requests {
 		for _, to := range requests {

@@ -19,6 +19,8 @@ const (
 	RequestExpired   RequestStatus = "expired"
 	RequestCancelled RequestStatus = "cancelled"
 	RequestStale     RequestStatus = "stale"
+	// RequestSuperseded: somebody changed the call's arguments, and another request asks about them.
+	RequestSuperseded RequestStatus = "superseded"
 )
 
 // Outcome is what became of the call a request is about: the second fact beside its status.
@@ -50,6 +52,11 @@ type RequestContent struct {
 	Facts []string `json:"facts,omitempty"`
 	// Explanation takes the call apart for people, line by line; nothing is bound to it.
 	Explanation []string `json:"explanation,omitempty"`
+	// Original is what the model wrote, canonical, where people have changed or completed it: Arguments are what would
+	// run.
+	Original json.RawMessage `json:"original,omitempty"`
+	// Fields are what people fill in, in the order of the tool's schema.
+	Fields []InputField `json:"fields,omitempty"`
 }
 
 // RequestHead is who asks what of whom, and what became of it: what is listed, counted and decided by.
@@ -91,8 +98,8 @@ type RequestHead struct {
 	OutcomeAt time.Time `json:"outcome_at,omitzero"`
 	// NextAct is when something happens to the pending request by itself; zero: nothing will.
 	NextAct time.Time `json:"next_act,omitzero"`
-	// Supersedes is the request that this one replaces, because the arguments were changed; SupersededBy is its
-	// opposite.
+	// Supersedes is the request that this one replaces, because the arguments were changed or completed; SupersededBy
+	// is its opposite.
 	Supersedes   RequestID `json:"supersedes,omitempty"`
 	SupersededBy RequestID `json:"superseded_by,omitempty"`
 	// OutcomeBy is the person who reported the outcome of a call of which nobody had heard: OutcomeAt is when they did
@@ -109,6 +116,16 @@ type RequestHead struct {
 	Escalated time.Time `json:"escalated,omitzero"`
 	// Review is what somebody else said afterwards of an emergency decision; nil: nobody has yet.
 	Review *Review `json:"review,omitempty"`
+
+	// Editors are the people who changed or completed the arguments. As the requester does, they stand behind the call:
+	// they decide about it only where the requirement lets the requester.
+	Editors []UserID `json:"editors,omitempty"`
+	// Inherited is what was demanded of the calls whose place this one took. It has to be met beside Requirement, so
+	// that a change of arguments never makes an approval easier.
+	Inherited []Requirement `json:"inherited,omitempty"`
+	// AskedDigest is the digest of the call that the run itself asks about, where people have changed the arguments since.
+	// Zero: it is Digest.
+	AskedDigest agent.Digest `json:"asked_digest,omitzero"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.

@@ -48,7 +48,7 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	d.Standing, d.Void, d.Issuer = nil, "", ""
+	d.Standing, d.Void, d.Issuer, d.Bound = nil, "", "", agent.Digest{}
 	if d.ID == "" {
 		d.ID = NewDecisionID(arrived)
 	}
@@ -78,16 +78,16 @@ func (d *Decision) check() error {
 		return fmt.Errorf("%w: say why there is no time for the answers that the policy demands", ErrInvalid)
 	case d.Verdict == BreakGlass && d.For != "":
 		return fmt.Errorf("%w: nobody breaks the glass for somebody else", ErrInvalid)
-	case d.Verdict.alone() && strings.TrimSpace(d.Reason) == "":
+	case d.Verdict.tells() && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
 	case d.For == d.By, d.For != "" && (d.For.Workspace() != d.Workspace || d.For.Local() == ""):
 		return fmt.Errorf("%w: %q is nobody for whom %s could decide", ErrInvalid, d.For, d.By)
-	case len(d.Arguments) > 0 || len(d.Input) > 0:
-		return fmt.Errorf("%w: no policy lets people change a call or fill in fields", ErrInvalid)
-	case d.Grant != nil:
+	case d.Grant != nil && !d.Verdict.revises():
 		return d.Grant.check(d.Verdict)
+	case d.Grant != nil:
+		return fmt.Errorf("%w: the terms of a grant go with an answer for later calls", ErrInvalid)
 	}
-	return nil
+	return d.checkRevision()
 }
 
 // decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store
@@ -103,11 +103,15 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		}
 	}
 	var f *facts
+	var rev *revision
 	var g *gatherer
 	if seen.open(now) == nil {
 		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived)
 		g.decision(ctx, d, append([]*Request{seen}, covered...))
 		f = &g.facts
+		if d.Verdict.revises() {
+			rev = s.revise(ctx, g, seen, &d)
+		}
 	}
 	fault.Point("click.before_tx")
 	var head *RequestHead
@@ -116,7 +120,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		if head, err = c.request(d.Request); err != nil {
 			return err
 		}
-		refused, err = c.cast(head, f, d)
+		refused, err = c.cast(head, f, d, rev)
 		return err
 	})
 	if err != nil {
@@ -178,27 +182,35 @@ func (g *gatherer) votes(ctx context.Context, v Verdict, by []voter, about []*Re
 		if err != nil {
 			continue
 		}
-		both := []*Requirement{&r.Requirement, &current}
+		all := r.demands(&current)
 		counted := slices.Concat(r.voters(v.Affirms()), by)
 		declines := !v.alone() && (!v.Affirms() || len(r.voters(false)) > 0)
 		if declines {
 			counted = append(counted, r.voters(true)...)
 		}
 		for _, v := range counted {
-			g.right(ctx, v.by, both...)
+			g.right(ctx, v.by, all...)
 		}
 		if !declines {
 			continue
 		}
-		for _, q := range both {
+		for _, q := range all {
 			q := q.eventually(r.lifetime())
-			g.candidates(ctx, &q, max(len(r.Requirement.Seats), len(current.Seats))+2*(len(r.Decisions)+len(by)))
+			g.candidates(ctx, &q, most(all)+2*(len(r.Decisions)+len(by))+len(r.Editors))
 		}
 	}
 }
 
-// cast records d about the request, or why it does not count.
-func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
+// most returns how many seats the largest of the requirements has.
+func most(all []*Requirement) (n int) {
+	for _, q := range all {
+		n = max(n, len(q.Seats))
+	}
+	return n
+}
+
+// cast records d about the request, or why it does not count. rev is what d makes of the call, if it changes it.
+func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused, err error) {
 	fault.Point("click.in_tx")
 	if i := slices.IndexFunc(r.Decisions, func(old Decision) bool { return old.ID == d.ID }); i >= 0 {
 		return d.repeats(r.Decisions[i]), nil
@@ -211,7 +223,14 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
 	} else {
 		var result ruling
 		result, refused = judge(r, f, &d, c.now)
-		if refused == nil {
+		if refused == nil && d.Verdict.revises() {
+			refused = rev.takeInto(&d)
+		}
+		switch {
+		case refused == nil && d.Verdict == Edit:
+			d.For = result.on
+			return nil, c.supersede(r, f, d, rev.next)
+		case refused == nil:
 			return nil, c.decided(r, f, d, result)
 		}
 	}
@@ -231,7 +250,7 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision) (refused, err error) {
 
 // repeats returns nil when d is the recorded decision again.
 func (d *Decision) repeats(old Decision) error {
-	if old.By == d.By && old.Verdict == d.Verdict && (d.For == "" || d.For == old.For) {
+	if old.By == d.By && old.Verdict == d.Verdict && (d.For == "" || d.For == old.For) && d.sameRevision(&old) {
 		return nil
 	}
 	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
@@ -270,30 +289,10 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	if err := c.void(r, result.void); err != nil {
 		return err
 	}
-	d.At, d.For = c.now, result.on
-	r.Decisions = append(r.Decisions, d)
-	current, err := look(f.policies, r.ID)
-	if err != nil { // of a decision past the policy, which was not asked then
-		current = r.Requirement
-	}
-	data, err := auditData{
-		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
-		Person: d.Issuer, For: d.For,
-	}.evidence(&current)
-	if err != nil {
+	d.For = result.on
+	if err := c.note(r, d, f); err != nil {
 		return err
 	}
-	if d.Standing != nil {
-		data.Standing = d.Standing.Request
-	}
-	if data.Terms, err = d.Grant.digest(); err != nil {
-		return err
-	}
-	err = c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
-	if err != nil {
-		return err
-	}
-	c.touched(r)
 	if result.status == "" {
 		c.show(r)
 		return nil
@@ -311,6 +310,31 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	}
 	c.showAt(r, due)
 	return c.requeue(r.Run, r.ID)
+}
+
+// note adds d to the request.
+func (c *txn) note(r *RequestHead, d Decision, f *facts) error {
+	d.At = c.now
+	r.Decisions = append(r.Decisions, d)
+	current, err := look(f.policies, r.ID)
+	if err != nil { // of a decision past the policy, which was not asked then
+		current = r.Requirement
+	}
+	data, err := auditData{
+		Bound: d.Bound, Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
+		Person: d.Issuer, For: d.For,
+	}.evidence(&current)
+	if err != nil {
+		return err
+	}
+	if d.Standing != nil {
+		data.Standing = d.Standing.Request
+	}
+	if data.Terms, err = d.Grant.digest(); err != nil {
+		return err
+	}
+	c.touched(r)
+	return c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
 }
 
 // void takes back the decisions of people who have lost the right to them.

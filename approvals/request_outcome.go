@@ -12,6 +12,10 @@ func (r *RequestHead) settledOutcome() Outcome {
 	switch r.Kind {
 	case agent.OutcomeUnknown:
 		return r.foundOutcome()
+	case agent.FieldsRequired: // what was filled in may have to be approved yet
+		if r.Status == RequestApproved {
+			return OutcomeNone
+		}
 	case agent.ExternalResult:
 		switch r.Status {
 		case RequestApproved:

@@ -18,16 +18,28 @@ type Progress struct {
 	// Missing are the seats of the recorded requirement, MissingNow those of Current, that nobody takes who has
 	// approved, with the people who could.
 	Missing, MissingNow []Seat
+	// MissingBefore are those of RequestHead.Inherited, in its order.
+	MissingBefore [][]Seat
 	// Uncounted are people who have approved and could not any more: their answers will not count.
 	Uncounted []UserID
 }
 
 // Left returns how many more people have to approve at least.
-func (p *Progress) Left() int { return max(len(p.Missing), len(p.MissingNow)) }
+func (p *Progress) Left() int {
+	n := max(len(p.Missing), len(p.MissingNow))
+	for _, seats := range p.MissingBefore {
+		n = max(n, len(seats))
+	}
+	return n
+}
 
-// DenyQuorum returns how many rejections settle the request: as many as the laxer of the two requirements asks for.
+// DenyQuorum returns how many rejections settle the request: as many as the laxest of the requirements asks for.
 func (p *Progress) DenyQuorum(r *RequestHead) int {
-	return min(r.Requirement.DenyQuorum, p.Current.DenyQuorum)
+	least := r.Requirement.DenyQuorum
+	for _, q := range r.demands(&p.Current) {
+		least = min(least, q.DenyQuorum)
+	}
+	return least
 }
 
 // Progress returns what it still takes to approve r, which is pending. ErrUnavailable: the policy fails. Whoever
@@ -54,13 +66,16 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 		Current: current, Changed: !r.Requirement.asks(current),
 		Missing: r.Requirement.Seats, MissingNow: current.Seats,
 	}
+	for i := range r.Inherited {
+		p.MissingBefore = append(p.MissingBefore, r.Inherited[i].Seats)
+	}
 	voters := r.voters(true)
 	if len(voters) == 0 && r.Requirement.Escalation.After == 0 && current.Escalation.After == 0 {
 		return p, nil
 	}
 	var counted []voter
 	for _, v := range voters {
-		g.right(ctx, v.by, &r.Requirement, &current)
+		g.right(ctx, v.by, r.demands(&current)...)
 		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, v, now), ErrUnauthorized) {
 			p.Uncounted = append(p.Uncounted, v.by)
 		} else {
@@ -69,6 +84,9 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 	}
 	p.Missing = g.untaken(r.terms(&r.Requirement, now), counted)
 	p.MissingNow = g.untaken(r.terms(&current, now), counted)
+	for i := range r.Inherited {
+		p.MissingBefore[i] = g.untaken(r.terms(&r.Inherited[i], now), counted)
+	}
 	return p, nil
 }
 

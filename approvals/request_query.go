@@ -140,7 +140,7 @@ func (l *listing) mayList(ctx context.Context, r *RequestHead, now time.Time) er
 		return fmt.Errorf("%w: one answer per person", ErrConflict)
 	case l.query.Mine:
 		g := l.gatherer(r)
-		g.right(ctx, u, &r.Requirement)
+		g.right(ctx, u, r.demands(&r.Requirement)...)
 		return g.mayDecide(r, &r.Requirement, u, now)
 	}
 	return l.gatherer(r).maySee(ctx, r, u, now)
@@ -204,7 +204,7 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 	if err != nil {
 		return err
 	}
-	g.right(ctx, u, &r.Requirement, &current)
+	g.right(ctx, u, r.demands(&current)...)
 	return g.mayDecide(&r.RequestHead, &current, u, now)
 }
 

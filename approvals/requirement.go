@@ -31,6 +31,23 @@ func (q Requirement) digest() (agent.Digest, error) {
 	return sha256.Sum256(b), nil
 }
 
+// demanded stands for all that was demanded of r when it was asked, and for the people who do not decide about it: what
+// Requirement.digest is where r has inherited nothing and nobody changed it.
+func (r *RequestHead) demanded() (agent.Digest, error) {
+	if len(r.Inherited)+len(r.Editors) == 0 {
+		return r.Requirement.digest()
+	}
+	b, err := json.Marshal(struct {
+		Requirement Requirement   `json:"requirement"`
+		Inherited   []Requirement `json:"inherited"`
+		Editors     []UserID      `json:"editors"`
+	}{r.Requirement, r.Inherited, r.Editors})
+	if err != nil {
+		return agent.Digest{}, fmt.Errorf("requirement: %w", err)
+	}
+	return sha256.Sum256(b), nil
+}
+
 func (q Requirement) name() string {
 	if q.Policy == "" {
 		return "the policy"

@@ -75,7 +75,9 @@ type Run struct {
 	Uses []GrantUse `json:"uses,omitempty"`
 }
 
-func (r *Run) conversation() conversation { return conversation{r.Workspace, r.Place, r.Requester} }
+func (r *Run) conversation() conversation {
+	return conversation{ws: r.Workspace, place: r.Place, requester: r.Requester}
+}
 
 func (r *Run) key() RunKey { return RunKey{r.Workspace, r.ID, r.Place} }
 

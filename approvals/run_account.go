@@ -149,7 +149,7 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 		ended := q.Status == RequestCancelled || q.Status == RequestApproved || slices.Contains(unanswered, q.ID)
 		switch {
 		case !ended:
-		case q.Kind == agent.Confirm && q.Outcome == OutcomeNotRun:
+		case q.asksToRun() && q.Outcome == OutcomeNotRun:
 			said[OutcomeNotRun] = append(said[OutcomeNotRun], names.of(q.Tool.Name, q.Interruption))
 		case q.Kind == agent.ExternalResult && q.Outcome == OutcomeUnknown && q.Trigger != nil:
 			sent = append(sent, names.of(q.Tool.Name, q.Interruption)+": "+q.Trigger.ended())
@@ -174,6 +174,11 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 		}
 	}
 	return append(sentences, sent...)
+}
+
+// asksToRun reports whether r is the last question that stood between the call and its execution.
+func (r *RequestHead) asksToRun() bool {
+	return r.Kind == agent.Confirm || r.Kind == agent.FieldsRequired && r.SupersededBy == ""
 }
 
 // counted lists names in the order in which they first appear, with how often where that is more than once.

@@ -76,12 +76,12 @@ func (s *Service) mayCancel(
 	if by == r.Requester {
 		return nil, nil
 	}
-	g := newGatherer(s.directory, s.policy, conversation{r.Workspace, r.Place, r.Requester}, arrived)
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
 	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", ErrUnauthorized)
 	for _, q := range waiting {
 		current, err := g.demand(ctx, q)
 		if err == nil {
-			g.right(ctx, by, &q.Requirement, &current)
+			g.right(ctx, by, q.demands(&current)...)
 			err = g.mayDecide(&q.RequestHead, &current, by, r.Updated)
 		}
 		if err == nil {

@@ -93,7 +93,8 @@ func (s *Service) check(in Submission) error {
 
 // mayStart says whether the requester may start runs in the place.
 func (s *Service) mayStart(ctx context.Context, in Submission) error {
-	g := newGatherer(s.directory, s.policy, conversation{in.Workspace, in.Place, in.Requester}, noTime)
+	at := conversation{ws: in.Workspace, place: in.Place, requester: in.Requester}
+	g := newGatherer(s.directory, s.policy, at, noTime)
 	if err := g.isRegular(ctx, in.Requester); err != nil {
 		return err
 	}

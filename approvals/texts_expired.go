@@ -31,6 +31,8 @@ func (r *RequestHead) expiredText() string {
 	case agent.OutcomeUnknown:
 		return fmt.Sprintf("It is not known whether this call was carried out: %s answered the question in time. "+
 			"It will not be tried again.", r.missed())
+	case agent.FieldsRequired:
+		return "This call was not carried out: nobody filled in its missing values in time. No person has rejected it."
 	case agent.ExternalResult:
 		text = "There is no result of this call: nobody reported one in time. " +
 			"It is not known whether somebody has carried it out."

@@ -71,6 +71,11 @@ func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 			button(r, actReject, "Reject", slack.StyleDanger),
 			button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
 		}}
+	case agent.FieldsRequired: // values are filled in on the command line
+		return [][]slack.BlockElement{{
+			button(r, actReject, "Reject", slack.StyleDanger),
+			button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
+		}}
 	}
 	return [][]slack.BlockElement{nil} // a question that this version cannot take an answer to
 }

@@ -33,12 +33,14 @@ const headingArguments = "Arguments"
 
 // newCallText renders what there is to show, in the order of showing.
 func newCallText(r *approvals.Request) callText {
-	t := callText{runs: r.Kind != agent.ExternalResult}
+	t := callText{runs: r.Kind == agent.Confirm || r.Kind == agent.OutcomeUnknown}
 	where, claims := boundTo(r.Tool)
 	t.add(where.heading, where.aside, where.lines, 0)
 	t.add(claims.heading, claims.aside, claims.lines, 0)
 	t.add(explanationHeading(r.Tool.Kind), ", read off the arguments", r.Explanation, 6)
 	t.addArguments(r)
+	t.addChanges(r)
+	t.addFields(r)
 	t.add("Depends on", ", looked at again right before it runs", r.Facts, 0)
 	return t
 }
@@ -73,6 +75,28 @@ func (t *callText) addArguments(r *approvals.Request) {
 			heading: plain.heading, aside: ", the same as in the arguments, easier to read", text: plain.text, aid: 1,
 		})
 	}
+}
+
+// addChanges appends how the arguments differ from what the model wrote, and that.
+func (t *callText) addChanges(r *approvals.Request) {
+	if r.Original == nil {
+		return
+	}
+	var lines []string
+	for _, c := range r.Changes() {
+		lines = append(lines, c.String())
+	}
+	t.add("Changed by people", ", what the model wrote → what runs", lines, 12)
+	t.add("The model wrote", "", []string{string(r.Original)}, 1)
+}
+
+// addFields appends what people fill in. It is the question itself, so that all of it is shown.
+func (t *callText) addFields(r *approvals.Request) {
+	var lines []string
+	for _, f := range r.Fields {
+		lines = append(lines, f.String())
+	}
+	t.add("To be filled in", "", lines, 0)
 }
 
 func explanationHeading(kind agent.ToolKind) string {

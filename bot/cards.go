@@ -66,7 +66,8 @@ func surelyWhole(r *approvals.Request) bool {
 	for _, part := range slices.Concat(r.Tool.Binding, r.Facts) {
 		size += len(part)
 	}
-	if policyChanged(r) || r.Requirement.Escalation.After > 0 { // more is said of who decides
+	if policyChanged(r) || r.Requirement.Escalation.After > 0 || r.Original != nil ||
+		len(r.Inherited)+len(r.Fields) > 0 { // more is said of it
 		return false
 	}
 	named := 0
@@ -95,6 +96,8 @@ func cardText(r *approvals.Request) phrase {
 		return phrase{"Outcome unknown: did ", toolName(r), " run? Asked for by ", r.Requester}
 	case agent.ExternalResult:
 		return phrase{"A result is needed: ", toolName(r), ", asked for by ", r.Requester}
+	case agent.FieldsRequired:
+		return phrase{"Values are needed: ", toolName(r), ", asked for by ", r.Requester}
 	}
 	return phrase{"Approval needed: ", toolName(r), ", asked for by ", r.Requester}
 }
@@ -102,8 +105,8 @@ func cardText(r *approvals.Request) phrase {
 // pendingBlocks renders a question.
 func pendingBlocks(r *approvals.Request, call callText, d detail) []slack.Block {
 	blocks := []slack.Block{header(question(r)), paragraph(aboutCall(r)...)}
-	if words := whatToDo(r); words != "" {
-		blocks = append(blocks, paragraph(phrase{words}))
+	if words := whatToDo(r); words != nil {
+		blocks = append(blocks, paragraph(words))
 	}
 	if sending := sendingLine(r); sending != nil {
 		blocks = append(blocks, paragraph(sending))
@@ -122,27 +125,33 @@ func question(r *approvals.Request) string {
 		return "Outcome unknown"
 	case agent.ExternalResult:
 		return "A result is needed: " + toolName(r)
+	case agent.FieldsRequired:
+		return "Values are needed: " + toolName(r)
 	}
 	return "Approval needed"
 }
 
 // whatToDo explains the questions that are not about letting a call run.
-func whatToDo(r *approvals.Request) string {
+func whatToDo(r *approvals.Request) phrase {
 	switch r.Kind {
 	case agent.OutcomeUnknown:
-		return "This call was begun, and no answer to it was recorded: the bot stopped meanwhile, " +
-			"or the other side did not reply. It may or may not have happened. Find out first, then choose."
+		return phrase{"This call was begun, and no answer to it was recorded: the bot stopped meanwhile, " +
+			"or the other side did not reply. It may or may not have happened. Find out first, then choose."}
 	case agent.ExternalResult:
 		if r.Trigger != nil {
-			return "Nothing runs here: another system carries this call out, " +
+			return phrase{"Nothing runs here: another system carries this call out, " +
 				"and the agent waits to be told what came of it. " +
-				"Provide the result if you know it, or reject the call if nobody will carry it out."
+				"Provide the result if you know it, or reject the call if nobody will carry it out."}
 		}
-		return "Nothing runs here: somebody carries this call out elsewhere, " +
+		return phrase{"Nothing runs here: somebody carries this call out elsewhere, " +
 			"and the agent waits to be told what came of it. " +
-			"Provide the result once it is there, or reject the call if nobody will carry it out."
+			"Provide the result once it is there, or reject the call if nobody will carry it out."}
+	case agent.FieldsRequired:
+		return phrase{"Somebody has to fill in values before the call can go on. Fill them in on the command line: ",
+			code("countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER"),
+			". What the model proposes stands where no other value is given. Reject the call if nobody will."}
 	}
-	return ""
+	return nil
 }
 
 // sendingLine says how far the call has come on its way to the system that carries it out; nil where none is told.
@@ -156,7 +165,25 @@ func sendingLine(r *approvals.Request) phrase {
 // aboutCall names tool, agent and requester.
 func aboutCall(r *approvals.Request) []phrase {
 	tool := phrase{"Tool ", code(toolName(r)), " (", label(string(r.Tool.Kind), 40), "), called by agent "}
-	return []phrase{append(tool, caller(r)...), {"Asked for by ", r.Requester}}
+	return append([]phrase{append(tool, caller(r)...), {"Asked for by ", r.Requester}}, changedBy(r)...)
+}
+
+// changedBy names the people who made the call what it is, and the request that their change took the place of.
+func changedBy(r *approvals.Request) []phrase {
+	if len(r.Editors) == 0 {
+		return nil
+	}
+	line := phrase{"Arguments changed or filled in by "}
+	for i, u := range r.Editors {
+		line = append(line, []any{"", ", ", " and "}[joint(i, len(r.Editors))], u)
+	}
+	if !r.Requirement.SelfApproval {
+		line = append(line, ", not deciding about it")
+	}
+	if r.Supersedes != "" {
+		line = append(line, "; this follows ", code(string(r.Supersedes)))
+	}
+	return []phrase{line}
 }
 
 func toolName(r *approvals.Request) string { return label(r.Tool.Name, 80) }
@@ -227,6 +254,7 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 
 // mayAlways reports whether the policy allows a standing answer for the run, and allowed one when it was asked.
 func mayAlways(r *approvals.Request) bool {
-	return r.Kind == agent.Confirm && slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
+	return r.Kind == agent.Confirm && r.AskedDigest == (agent.Digest{}) &&
+		slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
 		(r.Progress == nil || slices.Contains(r.Progress.Current.Always, approvals.ScopeRun))
 }

@@ -8,6 +8,7 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/humanize"
+	"countersign/internal/visible"
 )
 
 // settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
@@ -32,6 +33,10 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	}
 	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
 	for _, d := range r.Decisions[:most] {
+		if d.Input != nil {
+			text, _ := visible.Text(string(d.Input), visible.OneLine)
+			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(text, reason))
+		}
 		if d.Reason != "" {
 			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, reason))
 		}
@@ -48,8 +53,13 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 
 // settledHeading says how the question ended.
 func settledHeading(r *approvals.Request) string {
-	if s := r.Settler(); s != nil && s.Verdict == approvals.ProvideResult {
-		return "Result provided"
+	if s := r.Settler(); s != nil {
+		switch s.Verdict {
+		case approvals.ProvideResult:
+			return "Result provided"
+		case approvals.ProvideInput:
+			return "Values filled in"
+		}
 	}
 	return statusWord(r.Status)
 }
@@ -66,6 +76,9 @@ func outcome(r *approvals.Request) phrase {
 	p := phrase{strong(statusWord(r.Status))}
 	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
 		return append(p, " by ", r.CancelledBy, ": ", toolName(r))
+	}
+	if r.Status == approvals.RequestSuperseded && len(r.Decisions) > 0 {
+		return append(p, ", arguments changed by ", r.Decisions[len(r.Decisions)-1].By, ": ", toolName(r))
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
@@ -189,6 +202,8 @@ func expiredWords(r *approvals.Request) string {
 		return "Nobody answered in time. It will not run again."
 	case r.Kind == agent.ExternalResult:
 		return "Nobody provided a result in time."
+	case r.Kind == agent.FieldsRequired:
+		return "Nobody filled in the values in time."
 	case answered:
 		return "Too few people decided in time."
 	}
@@ -223,6 +238,8 @@ func statusWord(s approvals.RequestStatus) string {
 		return "Cancelled"
 	case approvals.RequestStale:
 		return "Stale"
+	case approvals.RequestSuperseded:
+		return "Superseded"
 	}
 	return label(string(s), 40)
 }
@@ -244,6 +261,10 @@ func verdictWord(v approvals.Verdict) string {
 		return "result provided"
 	case approvals.BreakGlass:
 		return "approved in an emergency"
+	case approvals.Edit:
+		return "arguments changed"
+	case approvals.ProvideInput:
+		return "values filled in"
 	}
 	return label(string(v), 40)
 }
@@ -268,6 +289,8 @@ func afterword(r *approvals.Request, v approvals.Verdict) string {
 		return ", result provided"
 	case approvals.BreakGlass:
 		return ", in an emergency, past the policy"
+	case approvals.ProvideInput:
+		return ", values filled in"
 	}
 	return ""
 }
@@ -278,8 +301,11 @@ func outcomeFor(r *approvals.Request) phrase {
 	switch r.Kind {
 	case agent.OutcomeUnknown:
 		p = phrase{"Already settled. "}
-	case agent.ExternalResult:
+	case agent.ExternalResult, agent.FieldsRequired:
 		p = phrase{"Already answered. "}
+	}
+	if r.Status == approvals.RequestSuperseded {
+		p = phrase{"Nothing was recorded: ", code(string(r.SupersededBy)), " has taken the place of this request. "}
 	}
 	p = append(p, outcome(r)...)
 	if !r.Settled.IsZero() {

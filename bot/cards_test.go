@@ -170,6 +170,16 @@ func surfaces() map[string]surface {
 		*r = *asSettled(deploy(), r)
 		became(approvals.OutcomeRan)(r)
 	}, by("U0BEN", approvals.ProvideResult, "Deployed as build 4711.\nAll checks are green."))
+	cards["input_pending"] = booking()
+	cards["input_provided"] = decided(approvals.RequestApproved, func(r *approvals.Request) {
+		*r = *asSettled(booking(), r)
+		became(approvals.OutcomeRan)(r)
+	}, filledIn(by("U0BEN", approvals.ProvideInput, "")))
+	cards["edited_pending"] = editedTransfer()
+	cards["superseded"] = decided(approvals.RequestSuperseded, func(r *approvals.Request) {
+		r.SupersededBy, r.Note = "req_2", "The arguments were changed; req_2 asks about the changed call."
+		became(approvals.OutcomeNotRun)(r)
+	}, by("U0BEN", approvals.Edit, "Too much."))
 	cards["result_rejected"] = decided(approvals.RequestRejected, func(r *approvals.Request) {
 		*r = *asSettled(deploy(), r)
 	}, by("U0BEN", approvals.Reject, "Not on a Friday."))

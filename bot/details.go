@@ -6,7 +6,6 @@ import (
 
 	"github.com/slack-go/slack"
 
-	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -45,6 +44,9 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 	page = min(max(page, 0), len(all)-1)
 	last := page == len(all)-1
 	blocks := []slack.Block{paragraph(heading(r)...)}
+	if words := whatToDo(r); words != nil && r.Status == approvals.RequestPending {
+		blocks = append(blocks, paragraph(words))
+	}
 	if t.hidden {
 		blocks = append(blocks, paragraph(hiddenWarning()))
 	}
@@ -58,7 +60,7 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		number := phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}
 		blocks = append(blocks, paragraph(number), pageButtons(r, page, len(all)))
 	}
-	blocks = append(blocks, detailsEnd(r, last, can)...)
+	blocks = append(blocks, detailsEnd(r, t.runs, last, can)...)
 	v := modal(viewDetails, "Call details", stamp(blocks, blockPrefix(r)+".p")...)
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Page: page}.String()
 	return v
@@ -75,14 +77,15 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 	return slack.NewActionBlock("", row...)
 }
 
-// detailsEnd is what stands under the call: the outcome, or who decides and the buttons.
-func detailsEnd(r *approvals.Request, last bool, can rights) []slack.Block {
+// detailsEnd is what stands under the call: the outcome, or who decides and the buttons. runs says that the question is
+// whether it runs.
+func detailsEnd(r *approvals.Request, runs, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
 		lines := append([]phrase{outcome(r)}, aboutOutcome(r)...)
 		return []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
 	}
 	blocks := []slack.Block{paragraph(append(terms(r), policyLines(r)...)...)}
-	if can.decide && !last && r.Kind != agent.ExternalResult {
+	if can.decide && !last && runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}
 	if can.decide {

@@ -19,7 +19,9 @@ var everyKind = []agent.ToolKind{
 	agent.KindCustom, agent.KindAgent, agent.KindExternal, "one of tomorrow",
 }
 
-var everyQuestion = []agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult}
+var everyQuestion = []agent.InterruptionKind{
+	agent.Confirm, agent.OutcomeUnknown, agent.ExternalResult, agent.FieldsRequired,
+}
 
 // of returns a request about a call of the tool.
 func of(tool approvals.ToolSnapshot, arguments map[string]any) *approvals.Request {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -27,6 +28,9 @@ func itemText(r *approvals.Request) (blocks []slack.Block, whole bool) {
 	about := heading(r)
 	if !r.Expires.IsZero() {
 		about = append(about, phrase{"Deadline: ", r.Expires})
+	}
+	if words := whatToDo(r); words != nil && r.Kind == agent.FieldsRequired { // no button answers it
+		about = append(about, words)
 	}
 	blocks = []slack.Block{paragraph(about...)}
 	if whole = brief(r); whole {

@@ -44,10 +44,17 @@ func policyChanged(r *approvals.Request) bool {
 // who may say what came of a call, one is enough.
 func whoAnswers(r *approvals.Request) []phrase {
 	lead := phrase{"Who decides: "}
-	if r.Kind == agent.ExternalResult {
+	switch r.Kind {
+	case agent.ExternalResult:
 		lead = phrase{"Who provides the result or rejects: "}
+	case agent.FieldsRequired:
+		lead = phrase{"Who fills in the values or rejects: "}
 	}
 	lines := []phrase{append(lead, whoDecides(needed(r, r.Requirement))...)}
+	for _, q := range r.Inherited {
+		lead := phrase{"Asked for before the arguments were changed, to be met too: "}
+		lines = append(lines, append(lead, whoDecides(needed(r, q))...))
+	}
 	if policyChanged(r) {
 		now := append(phrase{"The policy has changed since this was asked: it now asks for "},
 			whoDecides(needed(r, r.Progress.Current))...)
@@ -70,9 +77,14 @@ func escalation(r *approvals.Request) []phrase {
 	return []phrase{append(phrase{"Since ", r.Escalated, " also: "}, named(r.Requirement.Escalation.To)...)}
 }
 
+// oneAnswers reports whether the question is one that one person answers, rather than so many agree to.
+func oneAnswers(r *approvals.Request) bool {
+	return r.Kind == agent.ExternalResult || r.Kind == agent.FieldsRequired
+}
+
 // needed is the requirement with as many people as it takes to answer the request under it.
 func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement {
-	if r.Kind == agent.ExternalResult {
+	if oneAnswers(r) {
 		q.Seats = q.Seats[:min(1, len(q.Seats))]
 	}
 	if r.Progress != nil {
@@ -105,7 +117,7 @@ func soFar(r *approvals.Request) []phrase {
 // stillNeeded says who has to approve beside those who have; nil where that is what whoAnswers says, or not known.
 func stillNeeded(r *approvals.Request) phrase {
 	p := r.Progress
-	if p == nil || r.Kind == agent.ExternalResult || p.Left() == 0 || len(r.Decisions) == 0 {
+	if p == nil || oneAnswers(r) || p.Left() == 0 || len(r.Decisions) == 0 {
 		return nil
 	}
 	of := func(q approvals.Requirement, seats []approvals.Seat) phrase {
@@ -113,6 +125,9 @@ func stillNeeded(r *approvals.Request) phrase {
 		return whoSits(q)
 	}
 	recorded, now := of(r.Requirement, p.Missing), of(p.Current, p.MissingNow)
+	if len(p.MissingBefore) > 0 {
+		return phrase{"Still needed: ", people(p.Left()), " who meet all that is asked for above"}
+	}
 	switch {
 	case !p.Changed || len(p.MissingNow) == 0:
 		return append(phrase{"Still needed: "}, recorded...)
@@ -121,6 +136,14 @@ func stillNeeded(r *approvals.Request) phrase {
 	}
 	line := append(append(phrase{"Still needed: "}, recorded...), ", and by the policy as it is now: ")
 	return append(append(line, now...), ". One person may count for both")
+}
+
+// people counts people.
+func people(n int) string {
+	if n == 1 {
+		return "1 more person"
+	}
+	return fmt.Sprintf("%d more people", n)
 }
 
 // always reports whether a verdict is about later calls too.

@@ -44,6 +44,8 @@ func (d *decoder) object(n *node, what string, known keys) *object {
 			d.problem(e.pos, "%s has no value; write one, or leave the key out", e.key)
 		case slices.Contains(known.now, e.key):
 			o.values[e.key] = e.value
+		case known.never[e.key] != "":
+			d.problem(e.pos, "%s cannot have %s: %s; leave it out", what, e.key, known.never[e.key])
 		case slices.Contains(known.later, e.key):
 			d.problem(e.pos, "%s is not supported by this version; leave it out", e.key)
 		default:

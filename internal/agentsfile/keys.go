@@ -2,8 +2,19 @@ package agentsfile
 
 import "countersign/agent/guardrail"
 
-// keys are the words that may stand somewhere: now, and in later versions of the format.
-type keys struct{ now, later []string }
+// keys are the words that may stand somewhere: now, and in later versions of the format; and why some that stand
+// elsewhere can never stand there.
+type keys struct {
+	now, later []string
+	never      map[string]string
+}
+
+// Why people cannot fill in the arguments of some tools.
+const (
+	noFieldsWhole    = "its arguments are one text, which people change as a whole when they are asked about the call"
+	noFieldsProvider = "the provider carries its calls out as the model writes them"
+	noFieldsAgent    = "its argument is what one agent tells another; have the tools of that agent ask"
+)
 
 // The tables are the format. The JSON Schema says the same; a test compares them.
 var (
@@ -39,15 +50,17 @@ var (
 		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP),
 		string(AgentTool), string(WebSearch), string(External),
 	}}
-	laterToolKeys = []string{"secret", "requires_user_input"}
+	laterToolKeys = []string{"secret"}
 	functionKeys  = keys{
-		now:   []string{"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout", "guardrails"},
+		now: []string{
+			"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout", "guardrails", inputKey,
+		},
 		later: laterToolKeys,
 	}
 	httpKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "parameters", "method", "url", "headers", "allow_addresses",
-			"needs_approval", "approval", "idempotent", "timeout", "guardrails",
+			"needs_approval", "approval", "idempotent", "timeout", "guardrails", inputKey,
 		},
 		later: laterToolKeys,
 	}
@@ -57,6 +70,7 @@ var (
 			"needs_approval", "approval", "timeout", "guardrails",
 		},
 		later: laterToolKeys,
+		never: map[string]string{inputKey: noFieldsWhole},
 	}
 	patchKeys = keys{
 		now: []string{
@@ -64,9 +78,10 @@ var (
 			"needs_approval", "approval", "timeout", "guardrails",
 		},
 		later: laterToolKeys,
+		never: map[string]string{inputKey: noFieldsWhole},
 	}
 	mcpKeys = keys{
-		now:   []string{"type", "server", "require_approval", "allowed_tools", "blocked_tools", "prefix"},
+		now:   []string{"type", "server", "require_approval", "allowed_tools", "blocked_tools", "prefix", inputKey},
 		later: append([]string{"guardrails"}, laterToolKeys...),
 	}
 	hostedMCPKeys = keys{
@@ -75,20 +90,23 @@ var (
 			"allowed_tools", "needs_approval",
 		},
 		later: append([]string{"guardrails"}, laterToolKeys...),
+		never: map[string]string{inputKey: noFieldsProvider},
 	}
 	agentToolKeys = keys{
 		now: []string{
 			"type", "agent", "name", "description", "max_turns", "needs_approval", "approval", "guardrails",
 		},
 		later: laterToolKeys,
+		never: map[string]string{inputKey: noFieldsAgent},
 	}
 	webSearchKeys = keys{
 		now:   []string{"type", "name"},
 		later: append([]string{"needs_approval", "approval", "guardrails"}, laterToolKeys...),
+		never: map[string]string{inputKey: noFieldsProvider},
 	}
 	externalKeys = keys{
 		now: []string{
-			"type", "name", "description", "version", "parameters", "needs_approval", "guardrails", "trigger",
+			"type", "name", "description", "version", "parameters", "needs_approval", "guardrails", "trigger", inputKey,
 		},
 		later: append([]string{"approval"}, laterToolKeys...),
 	}

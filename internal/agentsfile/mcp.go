@@ -91,8 +91,8 @@ func (o *object) texts(key string) []Text {
 func (o *object) decodeMCP(what string) *Tool {
 	o.require(what, "server")
 	t := &Tool{
-		Prefix: o.literal("prefix"),
-		Tools:  Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)},
+		Prefix: o.literal("prefix"), Input: o.decodeInput(),
+		Tools: Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)},
 	}
 	t.Server = o.reference("server")
 	if t.Prefix != "" && !isName(t.Prefix) {

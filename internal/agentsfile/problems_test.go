@@ -244,8 +244,21 @@ func httpProblems() []problemCase {
 			`agents.yaml:12:19: approval is one of required, audit, not "later"`},
 		{"secret fields", toolWith(call + "        secret: [memo]\n"),
 			"agents.yaml:12:9: secret is not supported by this version"},
-		{"user input", toolWith(call + "        requires_user_input: [date]\n"),
-			"agents.yaml:12:9: requires_user_input is not supported by this version"},
+		{"user input of no list", toolWith(call + "        requires_user_input: date\n"),
+			"agents.yaml:12:30: requires_user_input is true for every part of the arguments, or a list of their names"},
+		{"user input of nothing", toolWith(call + "        requires_user_input: []\n"),
+			"agents.yaml:12:30: requires_user_input is true for every part of the arguments"},
+		{"user input twice", toolWith(call + "        requires_user_input: [to, to]\n"),
+			`agents.yaml:12:35: requires_user_input: "to" is there twice`},
+		{"user input of a hosted server",
+			agentWith("    tools:\n      - {type: hosted_mcp, server_label: w, " +
+				"server_url: \"https://w.example/\", requires_user_input: true}\n"),
+			"a hosted_mcp tool cannot have requires_user_input: " +
+				"the provider carries its calls out as the model writes them"},
+		{"user input of an agent",
+			agentWith("    tools:\n      - {type: agent, agent: ops, name: ask, description: Ask., " +
+				"requires_user_input: true}\n"),
+			"an agent tool cannot have requires_user_input: its argument is what one agent tells another"},
 		{"timeout without unit", toolWith(call + "        timeout: 30\n"),
 			"agents.yaml:12:18: timeout is a duration with its unit"},
 		{"negative timeout", toolWith(call + "        timeout: -3s\n"),

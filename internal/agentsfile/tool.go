@@ -37,6 +37,7 @@ type Tool struct {
 	Idempotent *bool         // nil: as the type has it
 	Timeout    time.Duration // zero: as the type has it
 	Guardrails []*Guardrail
+	Input      Input // requires_user_input
 
 	Description  string
 	Parameters   json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
@@ -147,6 +148,7 @@ func (o *object) decodeCommon(name string, timeout time.Duration) *Tool {
 		Audit:       o.choice("approval", approvalWords) == "audit",
 		Idempotent:  o.boolean("idempotent"),
 		Timeout:     o.duration("timeout", timeout),
+		Input:       o.decodeInput(),
 	}
 	if n := o.values["name"]; n != nil && n.kind == kindString && n.text != "" && !isName(n.text) {
 		o.problem(n.pos, "tool name %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)

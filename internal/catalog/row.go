@@ -49,6 +49,8 @@ func gateWords(t *agentsfile.Tool, tool *agent.Tool) string {
 		return g.Verdict.Action == guardrail.AskAgain
 	})
 	switch {
+	case len(tool.Fields)+len(tool.Proposed) > 0 && tool.NeedsApproval == nil && !tool.External:
+		return "asks people for values"
 	case tool.NeedsApproval == nil && !tool.External && asksAgain:
 		return "asks if a guardrail says so"
 	case tool.Audit && t.Gate.Ask == agentsfile.AskIf:

@@ -32,8 +32,8 @@ func (b *builder) toolset(a *agentsfile.Agent, built *agent.Agent, t *agentsfile
 		b.refused(t.Position, "tools of MCP server "+declared.Name, err)
 		return
 	}
-	built.Toolsets = append(built.Toolsets, set)
-	if b.gated == nil && !never(t.Require) {
+	built.Toolsets = append(built.Toolsets, withInput(set, t, declared))
+	if b.gated == nil && (!never(t.Require) || t.Input.Asked()) {
 		b.gated = t
 	}
 	b.rows = append(b.rows, Row{

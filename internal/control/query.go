@@ -56,7 +56,7 @@ func StatusWords() []string {
 	return []string{
 		string(approvals.RequestPending), string(approvals.RequestApproved), string(approvals.RequestRejected),
 		string(approvals.RequestExpired), string(approvals.RequestCancelled), string(approvals.RequestStale),
-		string(AwaitsReview), anyStatus,
+		string(approvals.RequestSuperseded), string(AwaitsReview), anyStatus,
 	}
 }
 

@@ -24,6 +24,9 @@ type decideCommand struct {
 	Same, AtMost       []string
 	TTL                time.Duration
 	Uses               int
+
+	Edit, InputJSON string   // JSON, or @FILE
+	Input           []string // NAME=VALUE
 }
 
 // answers are the flags of which a decision has one.
@@ -64,6 +67,8 @@ environment to ask Slack who the person is.`,
 		Example: `  countersign approvals decide req_06f1k8… --reject --reason "wrong account" --as U0123456789
   countersign approvals decide req_06f1k8… req_06f1ka… --approve --as U0123456789
   countersign approvals decide req_06f1k8… --always-approve --scope thread --ttl 2h --same to --as U0123456789
+  countersign approvals decide req_06f1k8… --edit '{"amount": 20}' --as U0123456789
+  countersign approvals decide req_06f1ka… --input date=2026-12-01 --input 'guests=4' --as U0123456789
   countersign approvals decide req_06f1k9… --provide-result --reason "deployed as build 4711" --as U0123456789`,
 		Args: c.setIDs,
 		RunE: l.run(c.Run),
@@ -73,6 +78,7 @@ environment to ask Slack who the person is.`,
 	for i, a := range answers {
 		f.BoolVar(&c.given[i], a.flag, false, a.help)
 	}
+	c.revisionFlags(cmd)
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
 	f.StringVar(&c.For, "for", "", "the absent `USER` for whom that person decides as their delegate; may be left out\n"+
 		"where they may not decide for themselves and there is one")
@@ -136,6 +142,9 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
 		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms,
 	}
+	if err := c.revise(r, &d); err != nil {
+		return err
+	}
 	if c.For != "" {
 		d.For = approvals.NewUserID(r.Workspace, c.For)
 	}
@@ -159,7 +168,15 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 			flags, v, told = append(flags, "--"+a.flag), a.verdict, a.told
 		}
 	}
+	if c.Edit != "" {
+		flags, v = append(flags, "--edit"), approvals.Edit
+	}
+	if len(c.Input) > 0 || c.InputJSON != "" {
+		flags, v = append(flags, "--input"), approvals.ProvideInput
+	}
 	switch {
+	case len(c.Input) > 0 && c.InputJSON != "":
+		return "", misused("--input and --input-json: give the values in one of these ways")
 	case len(flags) == 0:
 		return "", misused("what is the answer? One of %s", answerFlags())
 	case len(flags) > 1:
@@ -206,14 +223,15 @@ func answerFlags() string {
 	for _, a := range answers {
 		flags = append(flags, "--"+a.flag)
 	}
-	return strings.Join(flags, ", ")
+	return strings.Join(append(flags, "--edit", "--input", "--input-json"), ", ")
 }
 
 // fitting are the flags that answer a question of a kind.
 var fitting = map[agent.InterruptionKind]string{
-	agent.Confirm:        "--approve or --reject",
+	agent.Confirm:        "--approve, --reject or --edit",
 	agent.OutcomeUnknown: "--retry, --mark-done or --give-up",
 	agent.ExternalResult: "--provide-result or --reject",
+	agent.FieldsRequired: "--input, --input-json or --reject",
 }
 
 // explainDecision says how the request stands when the answer was too late, and which answers it takes.
@@ -222,6 +240,9 @@ func explainDecision(
 ) error {
 	if flags, ok := fitting[asked]; ok && errors.Is(err, approvals.ErrInvalid) && terms == nil {
 		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
+	}
+	if r != nil && r.SupersededBy != "" && errors.Is(err, approvals.ErrStale) {
+		return fmt.Errorf("%w; decide about %s", err, r.SupersededBy)
 	}
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {
 		return err

@@ -113,6 +113,8 @@ func wanted(kind agent.InterruptionKind) string {
 		return "outcome"
 	case agent.ExternalResult:
 		return "result"
+	case agent.FieldsRequired:
+		return "values"
 	}
 	return visible.Line(string(kind))
 }

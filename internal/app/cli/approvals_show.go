@@ -92,6 +92,12 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	line("channel", r.Place.Channel)
 	line("run", string(r.Run))
 	line("needs", r.Requirement.Describe())
+	for _, q := range r.Inherited {
+		line("needs too", q.Describe()+" (asked for before the arguments were changed)")
+	}
+	for _, u := range r.Editors {
+		line("changed by", u.Local())
+	}
 	list("policy", policyLines(&r.Requirement))
 	line("created", r.Created.UTC().Format(time.RFC3339))
 	if !r.Expires.IsZero() {
@@ -116,10 +122,24 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	}
 	line("arguments", "")
 	b.WriteString(indentArguments(r.Arguments))
+	if r.Original != nil {
+		line("model wrote", "")
+		b.WriteString(indentArguments(r.Original))
+		list("changes", texts(r.Changes()))
+	}
+	list("to fill in", texts(r.Fields))
 	list("depends on", r.Facts)
 	list("in words", r.Explanation)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// texts writes each of the values on a line.
+func texts[T fmt.Stringer](values []T) (lines []string) {
+	for _, v := range values {
+		lines = append(lines, v.String())
+	}
+	return lines
 }
 
 // policyLines say which policy asks, what stands for its words and its file, and what its condition was evaluated with.
@@ -156,6 +176,8 @@ func questionWords(kind agent.InterruptionKind) string {
 		return "what became of the call, which was begun"
 	case agent.ExternalResult:
 		return "for the result of the call, which somebody carries out elsewhere"
+	case agent.FieldsRequired:
+		return "for values of the call, which people fill in"
 	}
 	return string(kind)
 }
@@ -187,6 +209,9 @@ func decisionLine(d approvals.Decision) string {
 	}
 	if d.Void != "" {
 		s += ", counts no longer (" + d.Void + ")"
+	}
+	if d.Input != nil {
+		s += ", filling in " + string(d.Input)
 	}
 	if d.Reason != "" {
 		s += ": " + d.Reason

@@ -1,0 +1,258 @@
+package approvals_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// booking is what book takes.
+type booking struct {
+	Date   string `json:"date" doc:"when to come"`
+	Guests int    `json:"guests"`
+	Table  string `json:"table"`
+}
+
+// book is a tool of which people fill in date and guests.
+func (b *bench) book() agent.Tool {
+	tool := agent.NewTool("book", "Books a table.", func(context.Context, booking) (string, error) { return "", nil })
+	tool.Proposed = []string{"date", "guests"}
+	tool.Invoke = func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+		b.effects.add(c)
+		return agent.ToolOutput{Text: "booked"}, nil
+	}
+	return tool
+}
+
+// books is a model that books with these arguments.
+func books(arguments string) agent.Model { return asks(call("c1", "book", arguments)) }
+
+// fill gives the values that r asks for.
+func (b *bench) fill(r *approvals.Request, by approvals.UserID, input string) (*approvals.Request, error) {
+	return b.service.Decide(b.Context(), approvals.Decision{
+		Workspace: r.Workspace, Request: r.ID, By: by, Verdict: approvals.ProvideInput, Digest: r.Digest, Via: "cli",
+		Input: json.RawMessage(input),
+	})
+}
+
+// TestInput has a person fill in one value and change another, and runs the completed call.
+func TestInput(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.agent(books(`{"guests":2,"table":"t1"}`), b.book())
+	b.start()
+	id := b.submit()
+	q := b.question(id)
+	want := []string{"date (string, required): when to come", "guests (integer, required); proposed by the model: 2"}
+	var got []string
+	for _, f := range q.Fields {
+		got = append(got, f.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" || q.Kind != agent.FieldsRequired {
+		t.Fatalf("asked %s:\n%s", q.Kind, diff)
+	}
+	for _, wrong := range []approvals.Verdict{
+		approvals.Approve, approvals.AlwaysApprove, approvals.MarkDone, approvals.ProvideResult,
+	} {
+		b.refused(q, bob, wrong, approvals.ErrInvalid)
+	}
+	if _, err := b.fill(q, bob, `{"guests": 4, "date":"2026-12-01"}`); err != nil {
+		t.Fatal(err)
+	}
+	told := b.reaches(id, approvals.RunDone).Output
+	completed := `{"date":"2026-12-01","guests":4,"table":"t1"}`
+	if !strings.Contains(told, "A person changed the arguments of this call to "+completed) {
+		t.Errorf("the model was told %q", told)
+	}
+	if ran := b.effects.all(); len(ran) != 1 || ran[0].arguments != completed {
+		t.Errorf("ran %v", ran)
+	}
+	done := b.request(q.ID)
+	if d := done.Settler(); done.Status != approvals.RequestApproved || done.Outcome != approvals.OutcomeRan ||
+		string(d.Input) != `{"date":"2026-12-01","guests":4}` || d.Bound == (agent.Digest{}) {
+		t.Errorf("%s, %s: %+v", done.Status, done.Outcome, d)
+	}
+	allowed := false
+	err := approvals.ExportAudit(t.Context(), b.store, "", func(e *approvals.AuditEntry) error {
+		if strings.Contains(string(e.Data), "2026-12-01") {
+			t.Errorf("the trail holds a value: %s", e.Data)
+		}
+		allowed = allowed || e.Action == approvals.AuditEffectIntent && e.Request == q.ID
+		return nil
+	})
+	if err != nil || !allowed {
+		t.Errorf("the trail does not say what allowed the effect, %v", err)
+	}
+	b.trail()
+}
+
+// TestInputTakesProposals confirms what the model proposes, false and 0 included, without a value of its own.
+func TestInputTakesProposals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.agent(books(`{"date":"today","guests":0,"table":""}`), b.book())
+	b.start()
+	id := b.submit()
+	if _, err := b.fill(b.question(id), bob, `{}`); err != nil {
+		t.Fatal(err)
+	}
+	if told := b.reaches(id, approvals.RunDone).Output; told != "c1: booked" {
+		t.Errorf("the model was told %q", told)
+	}
+}
+
+// TestInputRefused takes no value that the tool does not, and none for a field that nobody asked for.
+func TestInputRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.agent(books(`{"table":"t1"}`), b.book())
+	b.start()
+	q := b.question(b.submit())
+	for _, tt := range []struct {
+		why, input string
+		by         approvals.UserID
+		want       error
+	}{
+		{"a guest", `{"date":"d","guests":1}`, guest, approvals.ErrUnauthorized},
+		{"nothing", ``, bob, approvals.ErrInvalid},
+		{"a required field is missing", `{"date":"d"}`, bob, approvals.ErrInvalid},
+		{"a required field is empty", `{"date":" ","guests":1}`, bob, approvals.ErrInvalid},
+		{"a required field is null", `{"date":null,"guests":1}`, bob, approvals.ErrInvalid},
+		{"a number as text", `{"date":"d","guests":"1"}`, bob, approvals.ErrInvalid},
+		{"a fraction", `{"date":"d","guests":1.5}`, bob, approvals.ErrInvalid},
+		{"a field that is the model's", `{"date":"d","guests":1,"table":"t2"}`, bob, approvals.ErrInvalid},
+		{"an unknown field", `{"date":"d","guests":1,"x":1}`, bob, approvals.ErrInvalid},
+		{"a field twice", `{"date":"d","guests":1,"guests":2}`, bob, approvals.ErrInvalid},
+	} {
+		if _, err := b.fill(q, tt.by, tt.input); !errors.Is(err, tt.want) {
+			t.Errorf("%s: have %v, want %v", tt.why, err, tt.want)
+		}
+	}
+	if got := b.request(q.ID); got.Status != approvals.RequestPending || len(b.effects.all()) != 0 {
+		t.Errorf("the request is %s", got.Status)
+	}
+	if _, err := b.fill(q, bob, `{"date":"d","guests":1}`); err != nil {
+		t.Errorf("the control: %v", err)
+	}
+}
+
+// TestInputThenApproval asks about the completed call where its gate does, and not the person who completed it.
+func TestInputThenApproval(t *testing.T) {
+	t.Parallel()
+	for _, approve := range []bool{true, false} {
+		b := newBench(t)
+		b.policy.always(with(func(q *approvals.Requirement) { q.SelfApproval = false }))
+		tool := b.book()
+		tool.NeedsApproval = agent.AlwaysAsk
+		b.agent(books(`{"guests":2,"table":"t1"}`), tool)
+		b.start()
+		id := b.submit()
+		first := b.question(id)
+		if _, err := b.fill(first, bob, `{"date":"d"}`); err != nil {
+			t.Fatal(err)
+		}
+		b.until("the second question", func() bool { return len(b.requests(id)) == 2 && len(b.pending(id)) == 1 })
+		second := b.question(id)
+		if second.Kind != agent.Confirm || string(second.Arguments) != `{"date":"d","guests":2,"table":"t1"}` ||
+			string(second.Original) != `{"guests":2,"table":"t1"}` || second.Supersedes != first.ID {
+			t.Fatalf("asked %s about %s of %s, after %s",
+				second.Kind, second.Arguments, second.Original, second.Supersedes)
+		}
+		if got := b.request(first.ID); got.SupersededBy != second.ID || got.Settler().Bound != second.Digest {
+			t.Errorf("bound to %s, followed by %s", got.Settler().Bound, got.SupersededBy)
+		}
+		b.refused(second, bob, approvals.Approve, approvals.ErrUnauthorized)
+		b.refused(second, ann, approvals.Approve, approvals.ErrUnauthorized)
+		verdict, outcome, runs := approvals.Reject, approvals.OutcomeNotRun, 0
+		if approve {
+			verdict, outcome, runs = approvals.Approve, approvals.OutcomeRan, 1
+		}
+		b.must(second, cara, verdict, "")
+		b.reaches(id, approvals.RunDone)
+		if got := len(b.effects.all()); got != runs {
+			t.Errorf("%s: ran %d times", verdict, got)
+		}
+		for _, r := range []*approvals.Request{first, second} {
+			if got := b.request(r.ID).Outcome; got != outcome {
+				t.Errorf("%s: the outcome of %s is %q", verdict, r.Kind, got)
+			}
+		}
+		b.trail()
+	}
+}
+
+// TestInputByWhomThePolicyNames has nobody fill in values that they could not decide about.
+func TestInputByWhomThePolicyNames(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.people.setGroup("large", cara)
+	b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+		q := lenient()
+		var in booking
+		if json.Unmarshal(r.Arguments, &in) == nil && in.Guests > 10 {
+			q.Seats = approvals.Quorum(1, approvals.Approvers{Groups: []string{"large"}})
+		}
+		return q, nil
+	})
+	b.agent(books(`{"table":"t1"}`), b.book())
+	b.start()
+	id := b.submit()
+	q := b.question(id)
+	if _, err := b.fill(q, bob, `{"date":"d","guests":11}`); !errors.Is(err, approvals.ErrUnauthorized) {
+		t.Errorf("have %v", err)
+	}
+	if _, err := b.fill(q, cara, `{"date":"d","guests":11}`); err != nil {
+		t.Errorf("the control: %v", err)
+	}
+	b.reaches(id, approvals.RunDone)
+}
+
+// TestInputRejectedAndExpired tells the model what happened, and runs nothing.
+func TestInputRejectedAndExpired(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.agent(books(`{"table":"t1"}`), b.book())
+	b.start()
+	id := b.submit()
+	b.must(b.question(id), bob, approvals.Reject, "too late")
+	if told := b.reaches(id, approvals.RunDone).Output; !strings.Contains(told, `a person rejected it`) {
+		t.Errorf("the model was told %q", told)
+	}
+	b.policy.always(with(func(q *approvals.Requirement) { q.ExpiresIn = 1 }))
+	id = b.submit()
+	if told := b.reaches(id, approvals.RunDone).Output; !strings.Contains(told, "nobody filled in its missing values") {
+		t.Errorf("the model was told %q", told)
+	}
+	if len(b.effects.all()) != 0 {
+		t.Error("something ran")
+	}
+}
+
+// TestInputOfMoreThanOneCall fills in each of two calls of a turn by itself: none answers for the other.
+func TestInputOfMoreThanOneCall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.agent(asks(call("c1", "book", `{"table":"t1"}`), call("c2", "book", `{"table":"t2"}`)), b.book())
+	b.start()
+	id := b.submit()
+	b.until("both questions", func() bool { return len(b.pending(id)) == 2 })
+	for _, q := range b.pending(id) {
+		if n := len(b.effects.all()); n > 1 {
+			t.Errorf("%d calls ran", n)
+		}
+		if _, err := b.fill(q, bob, `{"date":"d","guests":1}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.reaches(id, approvals.RunDone)
+	if n := len(b.effects.all()); n != 2 {
+		t.Errorf("%d calls ran", n)
+	}
+}

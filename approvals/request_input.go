@@ -1,0 +1,164 @@
+package approvals
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/agent"
+)
+
+// InputField is a part of a call's arguments that people fill in or confirm.
+type InputField struct {
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"` // string, number, integer, boolean, array or object; empty: any
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	// Enum lists the texts that the field may have, when it may have no others.
+	Enum   []string        `json:"enum,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"` // its JSON Schema as the tool has it
+	// Proposal is what the model wrote, canonical; nil where it wrote nothing.
+	Proposal json.RawMessage `json:"proposal,omitempty"`
+}
+
+// String describes the field on one line: its name, what may be filled in, and what the model proposes.
+func (f InputField) String() string {
+	kind := f.Type
+	if kind == "" {
+		kind = "any value"
+	}
+	if len(f.Enum) > 0 {
+		kind = "one of " + quoted(f.Enum)
+	}
+	text := f.Name + " (" + kind
+	if f.Required {
+		text += ", required"
+	}
+	text += ")"
+	if f.Description != "" {
+		text += ": " + f.Description
+	}
+	if f.Proposal != nil {
+		text += "; proposed by the model: " + string(f.Proposal)
+	}
+	return text
+}
+
+func quoted(texts []string) string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, quote(text))
+	}
+	return strings.Join(all, ", ")
+}
+
+// inputFields are the fields of a question as a request holds them.
+func inputFields(asked []agent.Field) (fields []InputField) {
+	for _, f := range asked {
+		fields = append(fields, InputField{
+			Name: f.Name, Type: f.Type, Description: f.Description, Required: f.Required, Enum: f.Enum,
+			Schema: f.Schema, Proposal: f.Proposal,
+		})
+	}
+	return fields
+}
+
+// filledIn returns the values of the input as the completed arguments have them, which are canonical. It refuses to
+// leave a field empty that the tool requires: what a schema lets through as an empty text, nobody has filled in.
+func filledIn(fields []InputField, input, completed json.RawMessage) (json.RawMessage, error) {
+	var given, have map[string]json.RawMessage
+	if json.Unmarshal(input, &given) != nil || json.Unmarshal(completed, &have) != nil {
+		return nil, fmt.Errorf("%w: the input is not a JSON object", ErrInvalid)
+	}
+	for _, f := range fields {
+		if f.Required && f.empty(have[f.Name]) {
+			return nil, fmt.Errorf("%w: %q must be filled in", ErrInvalid, f.Name)
+		}
+	}
+	for name := range given {
+		given[name] = have[name]
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(given); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// empty reports whether a value says nothing. An empty text does where the enum has it.
+func (f *InputField) empty(value json.RawMessage) bool {
+	if value == nil {
+		return true
+	}
+	var text string
+	return json.Unmarshal(value, &text) == nil && value[0] == '"' && strings.TrimSpace(text) == "" &&
+		!slices.Contains(f.Enum, text)
+}
+
+// sameInput reports whether two inputs hold the same values.
+func sameInput(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// mayFillIn asks the policy about the completed call: whoever completes it must be somebody who could decide about it,
+// and filling in approves nothing of one's own. r is what asks for the values. Whether the gate asks people next is not
+// known here.
+func (g *gatherer) mayFillIn(ctx context.Context, r, completed *Request, v voter, now time.Time) error {
+	completed.Kind = agent.Confirm
+	q, err := g.requirement(ctx, completed)
+	if err != nil {
+		return err
+	}
+	g.right(ctx, v.by, &q)
+	if err := g.mayAnswer(r.terms(&q, now), v); err != nil {
+		return fmt.Errorf("with these values: %w", err)
+	}
+	return nil
+}
+
+// completed returns the request whose answer completed the call of the effect, or nil.
+func (x *execution) completed(e *agent.Effect) *Request {
+	for _, r := range slices.Backward(x.requests) {
+		if r.Kind == agent.FieldsRequired && r.Interruption == e.Interruption && r.Status == RequestApproved {
+			return r
+		}
+	}
+	return nil
+}
+
+// completion has the answer that completed the call allow it, where its gate asks nobody: what runs is what that answer
+// was bound to.
+func (p *permit) completion() {
+	r := p.x.completed(&p.effect)
+	if r == nil || p.denied != nil {
+		return
+	}
+	p.authority.Request = r.ID
+	if d := r.Settler(); d == nil || !sameDigest(d.Bound, p.effect.Digest) {
+		p.denied = fmt.Errorf("%w: request %s filled in another call", agent.ErrStale, r.ID)
+	}
+}
+
+// notCompleted records with the request that filled in a call, that the call is not run: r, which asked whether it may,
+// has ended so.
+func (c *txn) notCompleted(r *RequestHead) error {
+	for id := r.Supersedes; id != ""; {
+		o, err := c.request(id)
+		if err != nil {
+			return err
+		}
+		if o.Kind == agent.FieldsRequired && o.Status == RequestApproved {
+			return c.neverRun(o, "The completed call was not approved.")
+		}
+		id = o.Supersedes
+	}
+	return nil
+}
