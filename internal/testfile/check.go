@@ -168,21 +168,38 @@ func (d *decoder) checkServer(name string, s Server) {
 	}
 	for i, r := range s.Routes {
 		d.checkRequest(r.At, r.Request)
-		if r.JSON != nil && r.Text != nil {
-			d.problem(r.At, "a route answers with json or with text, not both")
-		}
-		if r.Status != 0 && (r.Status < 200 || r.Status > 599) {
-			d.problem(r.At, "status is between 200 and 599, not %d", r.Status)
-		}
+		d.checkAnswer(r.At, r.Status, r.JSON, r.Text)
 		for _, before := range s.Routes[:i] {
-			if before.Request == r.Request {
+			if before.Canonical() == r.Canonical() {
 				d.problem(r.At, "%s is answered by the route on line %d already", r.Request, before.At.Line)
 			}
 		}
 	}
 }
 
-// checkRequest wants a method and a path, with the parameters of the query in the order of their names, as they are sent.
+func (d *decoder) checkAnswer(at agentsfile.Position, status int, body json.RawMessage, text *string) {
+	if body != nil && text != nil {
+		d.problem(at, "a request is answered with json or with text, not both")
+	}
+	if status != 0 && (status < 200 || status > 599) {
+		d.problem(at, "status is between 200 and 599, not %d", status)
+	}
+}
+
+// Canonical is the request with the parameters of its query in the order of their names.
+func Canonical(request string) string {
+	target, query, ok := strings.Cut(request, "?")
+	values, err := url.ParseQuery(query)
+	if !ok || err != nil {
+		return request
+	}
+	return target + "?" + values.Encode()
+}
+
+// Canonical is the route's request in the form of the function Canonical.
+func (r *Route) Canonical() string { return Canonical(r.Request) }
+
+// checkRequest wants a method, a path, and maybe a query.
 func (d *decoder) checkRequest(at agentsfile.Position, request string) {
 	method, target, ok := strings.Cut(request, " ")
 	u, err := url.Parse(target)

@@ -185,8 +185,16 @@ func (c *stepChecker) ofCard(s *Step) {
 }
 
 func (c *stepChecker) received(r Received) {
-	c.known(r.At, "server", r.Server, keysOf(c.file.Servers))
+	known := c.known(r.At, "server", r.Server, keysOf(c.file.Servers))
 	c.checkRequest(r.At, r.Request)
+	c.checkAnswer(r.At, r.Status, r.JSON, r.Text)
+	answered := slices.ContainsFunc(c.file.Servers[r.Server].Routes, func(to Route) bool {
+		return to.Canonical() == Canonical(r.Request)
+	})
+	if known && !answered && !r.Answers() {
+		c.problem(r.At, "nothing answers %s: give server %s a route for it, or status, json or text here", r.Request,
+			r.Server)
+	}
 	if r.Body != nil && r.AnyBody {
 		c.problem(r.At, "body and any_body do not go together")
 	}

@@ -61,7 +61,14 @@ type Received struct {
 	Body    json.RawMessage   `key:"body"`     // JSON that must be equal; no body when left out
 	AnyBody bool              `key:"any_body"` // whatever the body
 	Headers map[string]string `key:"headers"`
+	// What it is answered with instead of by the server's route.
+	Status int             `key:"status"`
+	JSON   json.RawMessage `key:"json"`
+	Text   *string         `key:"text"`
 }
+
+// Answers reports whether the request has an answer of its own.
+func (r *Received) Answers() bool { return r.Status != 0 || r.JSON != nil || r.Text != nil }
 
 // Entry is an entry of the audit trail.
 type Entry struct {

@@ -23,6 +23,7 @@ func (l *commandLine) commands() *cobra.Command {
 		(&runCommand{}).command(l),
 		(&demoCommand{}).command(l),
 		(&checkCommand{}).command(l),
+		(&testCommand{}).command(l),
 		family("approvals", "List, show and decide requests", "  countersign approvals list",
 			(&listCommand{}).command(l), (&showCommand{}).command(l), (&decideCommand{}).command(l)),
 		family("audit", "Verify and export the audit trail", "  countersign audit verify",
