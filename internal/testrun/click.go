@@ -122,8 +122,9 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 		return missing == ""
 	})
 	if err != nil {
-		return []Failure{p.failure("the window that "+p.step.Click+" opens", windowWanted(p.step.Opens, p.step.Fill),
-			missing)}, nil
+		f := p.failure("the window that "+p.step.Click+" opens", windowWanted(p.step.Opens, p.step.Fill), missing)
+		f.Waited = p.cfg.Timeout
+		return []Failure{f}, nil
 	}
 	if len(p.step.Fill) == 0 {
 		return p.trouble(p.workspace.CloseView(ctx, by, view.ID, true)), nil
@@ -146,8 +147,8 @@ func windowWanted(opens []string, fill map[string]string) string {
 	return strings.Join(wanted, ", ")
 }
 
-// filled is what the fields of a form hold when the texts are typed into those whose labels hold their keys. It returns
-// what is missing for that, or "".
+// filled is what the fields of a form hold when the texts are typed into those whose labels or ids hold their keys. It
+// returns what is missing for that, or "".
 func filled(view slackdev.View, fill map[string]string) (values map[string]map[string]any, missing string) {
 	var blocks []struct {
 		Type    string `json:"type"`
@@ -167,7 +168,8 @@ func filled(view slackdev.View, fill map[string]string) (values map[string]map[s
 	for key, text := range fill {
 		found := false
 		for _, b := range blocks {
-			if b.Type == "input" && !found && strings.Contains(strings.ToLower(b.Label.Text), strings.ToLower(key)) {
+			called := strings.ToLower(b.Label.Text + "\n" + b.ID + "\n" + b.Element.Action)
+			if b.Type == "input" && !found && strings.Contains(called, strings.ToLower(key)) {
 				values[b.ID], found = map[string]any{b.Element.Action: text}, true
 			}
 		}

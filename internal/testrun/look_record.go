@@ -2,6 +2,7 @@ package testrun
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -226,14 +227,21 @@ func (p *play) entryList(trail []*approvals.AuditEntry) string {
 }
 
 func (p *play) entryLine(e *approvals.AuditEntry) string {
-	line := fmt.Sprintf("%-19s by %s", e.Action, p.person(e.Actor))
+	line := fmt.Sprintf("%s by %s", e.Action, p.person(e.Actor))
 	for name, id := range p.requests {
 		if id == e.Request && id != "" {
 			line += " on " + name
 		}
 	}
-	if len(e.Data) > 0 {
-		line += " " + cut(string(e.Data), 200)
+	var data map[string]json.RawMessage
+	json.Unmarshal(e.Data, &data) // an entry without data has none to show
+	for _, name := range keys(data) {
+		if text := datum(e, name); len(text) <= longestDatum {
+			line += " " + name + "=" + text
+		}
 	}
 	return line
 }
+
+// longestDatum is how long the members of an entry's data are that are listed: digests are longer.
+const longestDatum = 32
