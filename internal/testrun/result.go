@@ -32,17 +32,21 @@ func (r *Result) Passed() bool { return len(r.Failures) == 0 }
 type violations struct {
 	mu       sync.Mutex
 	failures []Failure
-	first    chan struct{} // closed by the first one
+	step     string // the one under way
 }
 
-func newViolations() *violations { return &violations{first: make(chan struct{})} }
+func (v *violations) begin(step string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.step = step
+}
 
+// add notes a failure in the step under way.
 func (v *violations) add(f Failure) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.failures = append(v.failures, f); len(v.failures) == 1 {
-		close(v.first)
-	}
+	f.Step = v.step
+	v.failures = append(v.failures, f)
 }
 
 func (v *violations) all() []Failure {

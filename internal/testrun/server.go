@@ -113,6 +113,7 @@ func (r *receipts) begin(step *testfile.Step, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.step, r.name, r.missing = step, name, nil
+	r.violations.begin(name)
 	for i := range step.Calls {
 		r.missing = append(r.missing, &step.Calls[i])
 	}
@@ -139,7 +140,7 @@ func (r *receipts) take(got received, anyTimes bool) *testfile.Received {
 	}
 	r.all = append(r.all, got)
 	if !anyTimes {
-		f := Failure{What: "what server " + got.server + " receives", Expected: why, Got: got.String(), Step: r.name}
+		f := Failure{What: "what server " + got.server + " receives", Expected: why, Got: got.String()}
 		if r.step != nil {
 			f.At = r.step.At
 		}

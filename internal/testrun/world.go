@@ -60,7 +60,7 @@ type world struct {
 
 // newWorld makes everything and starts the bot. Close takes it down, also after an error.
 func newWorld(ctx context.Context, cfg Config, f *testfile.File, t *testfile.Test) (*world, error) {
-	v := newViolations()
+	v := new(violations)
 	w := &world{cfg: cfg, file: f, test: t, violations: v, receipts: &receipts{violations: v},
 		servers: make(map[string]*server)}
 	return w, w.set(ctx)
