@@ -82,8 +82,22 @@ func (w *world) set(ctx context.Context) error {
 func (w *world) workdir() string   { return filepath.Join(w.dir, "work") }
 func (w *world) storePath() string { return filepath.Join(w.dir, "countersign.db") }
 
+// longestRoot is how long the name of the folder for temporary files may be: the bot's socket is a file below it, and
+// such names end at about a hundred bytes.
+const longestRoot = 60
+
+// tempRoot is where folders of tests are made; empty means the system's own choice.
+func tempRoot() string {
+	if len(os.TempDir()) > longestRoot {
+		if s, err := os.Stat("/tmp"); err == nil && s.IsDir() {
+			return "/tmp"
+		}
+	}
+	return ""
+}
+
 func (w *world) makeFolder() error {
-	dir, err := os.MkdirTemp("", "countersign-test-")
+	dir, err := os.MkdirTemp(tempRoot(), "countersign-test-")
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
