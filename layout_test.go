@@ -71,8 +71,8 @@ var arrows = []struct {
 	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
 		"internal/traces", "bot", "store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
 	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
-		"internal/demo", "internal/testfile", "internal/testrun", "internal/lineage", "internal/visible", "internal/humanize", "bot", "store", "approvals",
-		"agent"}},
+		"internal/demo", "internal/testfile", "internal/testrun", "internal/lineage", "internal/visible",
+		"internal/humanize", "bot", "store", "approvals", "agent"}},
 	{"bench/...", []string{"..."}},
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // playTests runs `countersign test` with the arguments, and returns what it printed and its exit code.
@@ -35,9 +37,11 @@ func TestExamplesPlayed(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "..", "examples")
 	allowed := map[string]string{"operations_test.yaml": "shell,apply_patch", "research_test.yaml": "mcp"}
-	var tested []string
+	var tested, files []string
 	err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
-		if name := filepath.Base(path); strings.HasSuffix(name, "_test.yaml") {
+		name := filepath.Base(path)
+		switch {
+		case strings.HasSuffix(name, "_test.yaml"):
 			tested = append(tested, strings.TrimSuffix(path, "_test.yaml")+".yaml")
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -49,16 +53,38 @@ func TestExamplesPlayed(t *testing.T) {
 					t.Errorf("exit code %d\n%s", code, out)
 				}
 			})
+		case strings.HasSuffix(name, ".yaml"):
+			files = append(files, path)
 		}
 		return err
 	})
-	if err != nil || len(tested) < 3 {
-		t.Fatalf("the examples with tests are %v: %v", tested, err)
+	if diff := cmp.Diff(files, tested); err != nil || len(files) < 3 || diff != "" {
+		t.Fatalf("not every example has a test file: %v\n%s", err, diff)
 	}
-	for _, path := range tested {
-		if _, err := os.Stat(path); err != nil {
-			t.Errorf("there is no agents file for the tests: %v", err)
+}
+
+// TestReadmeTest plays what the README says to paste.
+func TestReadmeTest(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(data), "## Test your set-up in CI\n")
+	blocks := strings.Split(section, "```")
+	dir := t.TempDir()
+	for i, name := range []string{"agents.yaml", "agents_test.yaml"} {
+		text, ok := strings.CutPrefix(blocks[2*i+1], "yaml\n")
+		if !ok || !strings.Contains(blocks[2*i], name) {
+			t.Fatalf("there is no %s in the README", name)
 		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, code := playTests(t, "--timeout", "30s", filepath.Join(dir, "agents_test.yaml"))
+	if code != 0 || !strings.HasPrefix(out, "ok") {
+		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
 
@@ -127,7 +153,8 @@ func TestTestsFail(t *testing.T) {
 		{"a call too early", "status: pending\n", "status: pending\n        calls: [{ server: payments, " +
 			"request: POST /transfer, any_body: true }]\n", []string{"step 2", "POST /transfer", "nothing like it"}},
 		{"another body", "250.0", "251", []string{`{"amount":251`, `got:      POST /transfer {"amount":250`}},
-		{"a header", "memo: M } }]\n        decided", "memo: M }, headers: { Authorization: Bearer x } }]\n        decided",
+		{"a header", "memo: M } }]\n        decided",
+			"memo: M }, headers: { Authorization: Bearer x } }]\n        decided",
 			[]string{"with the header Authorization: Bearer x"}},
 		{"another card", "args: { amount: 250, to: Acme, memo: M }, h", "args: { amount: 9, to: Acme, memo: M }, h",
 			[]string{"_test.yaml:20:17: step 1, mention by ann", "card pay", `{"amount":9`, `{"amount":250`}},
@@ -137,10 +164,12 @@ func TestTestsFail(t *testing.T) {
 		{"a card that no step expects", oneTest[strings.Index(oneTest, "        cards:"):], "        run: waiting\n",
 			[]string{"step 1, mention by ann", "a card that no step expects:", "Acme"}},
 		{"status", "status: pending", "status: approved",
-			[]string{"step 2, click approve by gus on pay: status of card pay", "pending, decided by nobody", "waited"}},
+			[]string{"step 2, click approve by gus on pay: status of card pay", "pending, decided by nobody",
+				"waited"}},
 		{"deciders", "decided_by: [ben]", "decided_by: [cleo]", []string{"deciders of card pay", "cleo", "ben"}},
 		{"outcome", "decided_by: [ben]", "outcome: failed", []string{"outcome of card pay", "got:      ran"}},
-		{"what is said", "\n        says: Acme has its money.\n        run", "\n        says: Globex has it.\n        run",
+		{"what is said", "\n        says: Acme has its money.\n        run",
+			"\n        says: Globex has it.\n        run",
 			[]string{"what the bot says", "Globex", "Acme has its money."}},
 		{"what else is said", "\n        says: Acme has its money.\n        run", "\n        run",
 			[]string{"what the bot says", "nothing else"}},
@@ -158,7 +187,8 @@ func TestTestsFail(t *testing.T) {
 		{"a turn too many", "          - reads: TR-0001\n            says: Acme has its money.\n", "",
 			[]string{"no more than the 1 turns", "turn 2"}},
 		{"words without a script", "mention: pay Acme", "mention: pay Globex", []string{"pay Globex", "pay Acme"}},
-		{"a tool that the agent has not", "tool: transfer_funds, args: { amount: 250, to: Acme, memo: M } }]\n          -",
+		{"a tool that the agent has not",
+			"tool: transfer_funds, args: { amount: 250, to: Acme, memo: M } }]\n          -",
 			"tool: steal } ]\n          -", []string{"the tools that the model is offered", "steal", "transfer_funds"}},
 		{"a button that is not there", "click: approve\n        by: gus", "click: mark_done\n        by: gus",
 			[]string{"the buttons of card pay", "mark_done", "approve, reject"}},
@@ -196,7 +226,8 @@ func TestTestsFail(t *testing.T) {
 func TestTestsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ why, old, new, want string }{
-		{"a wrong key", "cards:", "crads:", `one_test.yaml:20:9: unknown key "crads" in an item of steps; did you mean "cards"?`},
+		{"a wrong key", "cards:", "crads:", `one_test.yaml:20:9: unknown key "crads" in an ` +
+			`item of steps; did you mean "cards"?`},
 		{"no agents file", "agents: AGENTS", "agents: absent.yaml", "absent.yaml"},
 		{"a variable", "PAYMENTS_TOKEN: tested", "OTHER: x", "environment variable PAYMENTS_TOKEN is not set"},
 		{"the network", `"${servers.payments}"`, "https://pay.example",

@@ -19,6 +19,9 @@ var (
 	methods      = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 )
 
+// badName is what is wrong with a name.
+const badName = "%q is no name: use 1 to 32 letters, digits, underscores and hyphens, a letter first"
+
 // reserved begin the names of variables that the test sets itself.
 var reserved = []string{"SLACK_", "COUNTERSIGN_", "OPENAI_", "OTEL_"}
 
@@ -68,7 +71,7 @@ func (d *decoder) checkWorkspace(f *File) {
 	ids := map[string]string{"U0BOT": "the bot"}
 	id := func(at agentsfile.Position, name, id, letters string) {
 		if !nameForm.MatchString(name) {
-			d.problem(at, "%q is no name: use 1 to 32 letters, digits, underscores and hyphens, a letter first", name)
+			d.problem(at, badName, name)
 		}
 		if len(id) < 3 || !strings.Contains(letters, id[:1]) ||
 			strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
@@ -158,7 +161,7 @@ func (d *decoder) checkEnv(f *File) {
 
 func (d *decoder) checkServer(name string, s Server) {
 	if !nameForm.MatchString(name) {
-		d.problem(s.At, "%q is no name: use 1 to 32 letters, digits, underscores and hyphens, a letter first", name)
+		d.problem(s.At, badName, name)
 	}
 	for _, r := range s.Replaces {
 		u, err := url.Parse(r)

@@ -58,7 +58,8 @@ func (s *Step) actions() (done []string) {
 		set bool
 	}{
 		{"mention", s.Mention != ""}, {"message", s.Message != ""}, {"click", s.Click != ""},
-		{"command", s.Command != ""}, {"cli", len(s.CLI) > 0}, {"restart", s.Restart != ""}, {"change", s.Change != nil},
+		{"command", s.Command != ""}, {"cli", len(s.CLI) > 0},
+		{"restart", s.Restart != ""}, {"change", s.Change != nil},
 	} {
 		if a.set {
 			done = append(done, a.key)
@@ -202,7 +203,7 @@ func (c *stepChecker) received(r Received) {
 
 func (c *stepChecker) newCard(card Card) {
 	if !nameForm.MatchString(card.Name) {
-		c.problem(card.At, "%q is no name: use 1 to 32 letters, digits, underscores and hyphens, a letter first", card.Name)
+		c.problem(card.At, badName, card.Name)
 	}
 	if slices.Contains(c.cards, card.Name) {
 		c.problem(card.At, "a card called %q is there already", card.Name)

@@ -11,8 +11,8 @@ import (
 	"countersign/internal/agentsfile"
 )
 
-// decoder fills structs from the values of a file. A field's tag `key` is its key in the file; "need" after a comma makes
-// it one that must be there. A field At of the type agentsfile.Position becomes the place of the mapping.
+// decoder fills structs from the values of a file. A field's tag `key` is its key in the file; "need" after a comma
+// makes it one that must be there. A field At of the type agentsfile.Position becomes the place of the mapping.
 type decoder struct{ problems agentsfile.Problems }
 
 func (d *decoder) problem(at agentsfile.Position, format string, args ...any) {
@@ -64,6 +64,9 @@ func (d *decoder) is(v agentsfile.Value, want agentsfile.Kind, what string) bool
 	scalars := []agentsfile.Kind{agentsfile.Integer, agentsfile.Number, agentsfile.Boolean}
 	if want == agentsfile.String && slices.Contains(scalars, v.Kind()) {
 		hint = "; put it in quotes"
+	}
+	if want == agentsfile.Mapping && v.Kind() == agentsfile.Null {
+		hint = "; write {} where there is nothing to say"
 	}
 	d.problem(v.Position(), "%s is %s, not %s%s", what, want, v.Kind(), hint)
 	return false

@@ -18,8 +18,8 @@ var Permissions = []string{
 	string(agentsfile.Function), string(agentsfile.Shell), string(agentsfile.ApplyPatch), string(agentsfile.MCP),
 }
 
-// replace puts the servers' addresses in for the URLs that they stand for. Nothing else of the file changes, and no line
-// moves. It returns the data itself where there is nothing to replace.
+// replace puts the servers' addresses in for the URLs that they stand for. Nothing else of the file changes, and no
+// line moves. It returns the data itself where there is nothing to replace.
 func (w *world) replace(path string, data []byte) ([]byte, error) {
 	v, err := agentsfile.ParseYAML(path, data)
 	if err != nil {
@@ -146,8 +146,8 @@ func (w *world) refusal(t *agentsfile.Tool) string {
 		return ""
 	case agentsfile.Shell, agentsfile.ApplyPatch:
 		if !w.below(t.Directory.Value) {
-			return fmt.Sprintf("the test calls %s, and %s is not in the folder that a test may touch: set it in env to "+
-				"${dir}", t.Name, t.Directory.Written)
+			return fmt.Sprintf("the test calls %s, and %s is not in the folder that a test may touch: set it in env "+
+				"to ${dir}", t.Name, t.Directory.Written)
 		}
 	}
 	if w.allows(t.Type) {

@@ -100,7 +100,8 @@ func actions(m slackdev.Message) (names []string) {
 	return names
 }
 
-// window waits for the window that a click opened, compares it with what the step expects, and fills it in or closes it.
+// window waits for the window that a click opened, compares it with what the step expects, and fills it in or closes
+// it.
 func (p *play) window(ctx context.Context, by string, before int) ([]Failure, error) {
 	var view slackdev.View
 	var values map[string]map[string]any

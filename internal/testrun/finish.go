@@ -125,7 +125,8 @@ func (p *play) leftRequests(ctx context.Context) (failures []Failure, err error)
 		case !p.ofCard[r.ID]:
 			failures = append(failures, p.failure(what, "a card of a step", string(r.Status)))
 		case waits && !left:
-			failures = append(failures, p.failure(what, "to be decided, or listed in left_waiting", "nobody decided it"))
+			failures = append(failures, p.failure(what, "to be decided, or listed in left_waiting",
+				"nobody decided it"))
 		case !waits && left:
 			failures = append(failures, p.failure(what, "to be waiting: it is in left_waiting", string(r.Status)))
 		}

@@ -157,7 +157,10 @@ func (p *play) freshFor(person string) []slackdev.Message {
 	})
 }
 
-func (p *play) match(fresh []slackdev.Message, texts []string, what string) (found []slackdev.Message, missing []Failure) {
+// match finds a message of its own for each text.
+func (p *play) match(fresh []slackdev.Message, texts []string, what string) (
+	found []slackdev.Message, missing []Failure,
+) {
 	for _, want := range texts {
 		i := slices.IndexFunc(fresh, func(m slackdev.Message) bool {
 			return strings.Contains(p.shown(m), p.expand(want))
@@ -231,7 +234,8 @@ func (p *play) command() (missing []Failure) {
 func (p *play) surplus() (failures []Failure) {
 	for _, id := range p.unnamed() {
 		m := p.copies(id)[0]
-		failures = append(failures, p.failure("the cards", "no other card", "a card that no step expects:\n"+p.shown(m)))
+		failures = append(failures, p.failure("the cards", "no other card",
+			"a card that no step expects:\n"+p.shown(m)))
 	}
 	for _, m := range p.fresh() {
 		failures = append(failures, p.failure("what the bot says", "nothing else", quote(p.shown(m))))

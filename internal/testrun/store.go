@@ -14,7 +14,8 @@ import (
 	"countersign/internal/slackdev"
 )
 
-// read has the store read through the door that the command line uses: the bot's socket, or the file once it has stopped.
+// read has the store read through the door that the command line uses: the bot's socket, or the file once it has
+// stopped.
 func (w *world) read(ctx context.Context, fn func(control.Desk) error) error {
 	desk, err := control.Open(ctx, control.Config{URL: "bolt:" + w.storePath(), Path: w.storePath(),
 		Logger: slog.New(slog.DiscardHandler)})

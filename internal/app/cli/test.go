@@ -33,8 +33,8 @@ func (c *testCommand) command(l *commandLine) *cobra.Command {
 		Use:   "test FILE…",
 		Short: "Test your own agents file, without any account",
 		Long: `Play the tests of each FILE: the agents file that it names, with the real bot and store, in a local Slack
-workspace, with a scripted model and stubs of the services that http tools call. Each test has a workspace, a store and a
-temporary folder of its own; nothing leaves this machine. docs/test-file.md describes the file.
+workspace, with a scripted model and stubs of the services that http tools call. Each test has a workspace, a store and
+a temporary folder of its own; nothing leaves this machine. docs/test-file.md describes the file.
 
 What is expected is compared with what the workspace shows and the store holds. What no step expects fails a test too: a
 call, a card, a message, a request that waits in the end.
