@@ -67,7 +67,8 @@ environment to ask Slack who the person is.`,
 	f.BoolVar(&c.Always, "always", false,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
-	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits that its card shows", c.setDigest)
+	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits on its card",
+		c.setDigest)
 	f.BoolVar(&c.JSON, "json", false, "print the request as it stands afterwards as JSON")
 	return cmd
 }
@@ -79,7 +80,8 @@ const shownDigits = 16
 func (c *decideCommand) setDigest(value string) error {
 	c.Digest = strings.ToLower(value)
 	if len(value) < shownDigits || strings.Trim(c.Digest, "0123456789abcdef") != "" {
-		return fmt.Errorf("give at least the %d hexadecimal digits that the card shows, or leave the flag out", shownDigits)
+		return fmt.Errorf("give at least the %d hexadecimal digits that the card shows, or leave the flag out",
+			shownDigits)
 	}
 	return nil
 }
