@@ -209,7 +209,7 @@ func TestTestsFail(t *testing.T) {
 			if !strings.Contains(oneTest, c.old) {
 				t.Fatal("the text to replace is not there")
 			}
-			out, code := playTests(t, "--timeout", "3s", writeTest(t, text))
+			out, code := playTests(t, "--timeout", "5s", writeTest(t, text))
 			if code != 1 {
 				t.Errorf("exit code %d\n%s", code, out)
 			}
