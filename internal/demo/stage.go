@@ -53,6 +53,9 @@ const (
 	gus     = "U0GUS"  // a guest: may not
 	channel = "C0PAYMENTS"
 
+	financeGroup     = "S0FINANCE"     // Ben
+	controllersGroup = "S0CONTROLLERS" // Cleo
+
 	workdir = "work" // the folder that agents may work in, in the demo's
 )
 
@@ -107,6 +110,10 @@ func (s *Stage) set(ctx context.Context) error {
 		Channels: []slackdev.Channel{{
 			ID: channel, Name: room.name, Topic: room.topic, Members: []string{ann, ben, cleo, gus}, BotMember: true,
 		}},
+		UserGroups: []slackdev.UserGroup{
+			{ID: financeGroup, Handle: "finance", Name: "Finance", Users: []string{ben}},
+			{ID: controllersGroup, Handle: "controllers", Name: "Controllers", Users: []string{cleo}},
+		},
 		Hint: room.hint,
 	})
 	switch {
@@ -190,7 +197,7 @@ func (s *Stage) environ() []string {
 	})
 	offered := []string{
 		"PAYMENTS_URL=" + s.payments.URL(), "PAYMENTS_TOKEN=" + s.payments.Token(), "WORKDIR=" + s.workdir(),
-		"COUNTERSIGN=" + s.cfg.Executable,
+		"COUNTERSIGN=" + s.cfg.Executable, "FINANCE_GROUP=" + financeGroup, "CONTROLLERS_GROUP=" + controllersGroup,
 	}
 	env := slices.Concat(given, offered) // the last one counts
 	if s.example == nil {
