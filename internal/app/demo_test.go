@@ -49,7 +49,7 @@ func TestDemoExamples(t *testing.T) {
 		"finance/finance.yaml": {"a controller", "kill -9", "Still needed: 1", "Approved by @Ben Brook and @Cleo Croft",
 			"TR-0002"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			home, elsewhere := t.TempDir(), t.TempDir()
 			cmd := exec.Command(binary(t), "demo", "--headless", "--agents",

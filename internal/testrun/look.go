@@ -114,7 +114,11 @@ func (p *play) cardDiffers(want *testfile.Card, r *approvals.Request) string {
 
 // textDiffers says what the copies of a card lack, or show though they must not, or "".
 func (p *play) textDiffers(id approvals.RequestID, shows, hides []string) string {
-	for _, m := range p.copies(id) {
+	copies := p.copies(id)
+	if len(copies) == 0 {
+		return "no card: it is in the store, and nobody sees it"
+	}
+	for _, m := range copies {
 		text := p.shown(m)
 		for _, want := range shows {
 			if !strings.Contains(text, want) {

@@ -59,12 +59,36 @@ func (p *play) statusDiffers(r *approvals.Request, want string) string {
 		if r.Status == approvals.RequestPending && !waits(m) {
 			return "pending in the store, but the card takes no answer:\n" + p.shown(m)
 		}
-		word := strings.ToUpper(want[:1]) + want[1:]
-		if r.Status != approvals.RequestPending && (waits(m) || !strings.Contains(m.Shown(), word)) {
+		if r.Status != approvals.RequestPending && (waits(m) || !saysStatus(m.Shown(), want)) {
 			return want + " in the store, but the card says:\n" + p.shown(m)
 		}
 	}
 	return ""
+}
+
+// saysStatus reports whether a line of a card begins with the word. Words elsewhere may be those of arguments.
+func saysStatus(text, status string) bool {
+	return beginsLine(text, strings.ToUpper(status[:1])+status[1:])
+}
+
+// outcomeLines are how cards say what became of a call.
+var outcomeLines = map[string]string{
+	"ran": "The call ran", "failed": "The call failed", "not run": "The call was not run",
+	"unknown": "It is unknown", "running": "The call is running",
+}
+
+// saysOutcome reports whether a line of a card says that this became of the call.
+func saysOutcome(text, outcome string) bool { return beginsLine(text, outcomeLines[outcome]) }
+
+// beginsLine reports whether a line of the text begins with the words and goes on with others, or ends.
+func beginsLine(text, words string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		rest, ok := strings.CutPrefix(line, words)
+		if ok && (rest == "" || strings.ContainsAny(rest[:1], " ,.:;")) {
+			return true
+		}
+	}
+	return false
 }
 
 // waits reports whether the card takes answers.
@@ -82,7 +106,7 @@ func (p *play) outcomeDiffers(r *approvals.Request, want string) string {
 		return string(r.Outcome)
 	}
 	for _, m := range p.copies(r.ID) {
-		if !strings.Contains(m.Shown(), want) {
+		if !saysOutcome(m.Shown(), want) {
 			return want + " in the store, but the card says:\n" + p.shown(m)
 		}
 	}

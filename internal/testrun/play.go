@@ -83,7 +83,11 @@ func (p *play) one(ctx context.Context, i int) ([]Failure, error) {
 	}
 	p.entries, p.output, p.exit = len(trail), "", 0
 	p.receipts.begin(p.step, p.name)
-	acting, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	patience := p.cfg.Timeout
+	if p.step.Restart != "" {
+		patience = max(patience, minStart)
+	}
+	acting, cancel := context.WithTimeout(ctx, patience)
 	failures, err := p.act(acting)
 	cancel()
 	if err != nil || len(failures) > 0 {
@@ -99,8 +103,8 @@ func (p *play) await(ctx context.Context) ([]Failure, error) {
 	defer tick.Stop()
 	for {
 		failures, err := p.look(ctx)
-		if err != nil {
-			return nil, err
+		if dead := p.dead(); err != nil || len(dead) > 0 {
+			return dead, onlyIf(len(dead) == 0, err)
 		}
 		waited := time.Since(began)
 		wrong := p.violations.all()
@@ -117,12 +121,28 @@ func (p *play) await(ctx context.Context) ([]Failure, error) {
 		}
 		select {
 		case <-tick.C:
-		case <-p.bot.Exited():
-			return []Failure{p.failure("the bot", "that it runs", "it has ended\n"+p.program().LogTail())}, nil
+		case <-p.bot.Exited(): // and looked at once more
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// dead says that the bot has ended though nobody ended it. Its store may not be readable at that moment.
+func (p *play) dead() []Failure {
+	select {
+	case <-p.bot.Exited():
+		return []Failure{p.failure("the bot", "that it runs", "it has ended\n"+p.program().LogTail())}
+	default:
+		return nil
+	}
+}
+
+func onlyIf(holds bool, err error) error {
+	if holds {
+		return err
+	}
+	return nil
 }
 
 // pollEvery is how often the store and the workspace are looked at.

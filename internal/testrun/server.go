@@ -1,14 +1,12 @@
 package testrun
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"reflect"
 	"sync"
 	"time"
 
@@ -177,17 +175,6 @@ func difference(want *testfile.Received, got *received) string {
 		}
 	}
 	return ""
-}
-
-// sameJSON reports whether two texts are the same value, whatever the order of keys and the form of numbers.
-func sameJSON(a, b []byte) bool {
-	var x, y any
-	return decodeOne(a, &x) && decodeOne(b, &y) && reflect.DeepEqual(x, y)
-}
-
-func decodeOne(data []byte, v any) bool {
-	d := json.NewDecoder(bytes.NewReader(data))
-	return d.Decode(v) == nil && !d.More()
 }
 
 func (r received) String() string {
