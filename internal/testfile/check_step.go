@@ -22,6 +22,7 @@ type stepChecker struct {
 	file    *File
 	cards   []string // named so far
 	threads []string
+	directs []string // those of threads that are in direct messages
 }
 
 func (c *stepChecker) step(s *Step) {
@@ -158,12 +159,15 @@ func (c *stepChecker) place(s *Step) {
 	if s.In == direct && s.Mention != "" {
 		c.problem(s.At, "in a direct message nobody is mentioned; write message")
 	}
-	if s.Message != "" && s.In != direct && !begun {
-		c.problem(s.At, "a message that does not mention the bot reaches it in a direct message, or in a thread of an "+
-			"earlier step: write in: direct, or thread")
+	toBot := s.In == direct || begun && slices.Contains(c.directs, s.Thread)
+	if s.Message != "" && !toBot {
+		c.problem(s.At, "the bot hears a message without a mention in direct messages only: write mention, or in: direct")
 	}
 	if says && s.Thread != "" && !begun {
 		c.threads = append(c.threads, s.Thread)
+		if toBot {
+			c.directs = append(c.directs, s.Thread)
+		}
 	}
 }
 

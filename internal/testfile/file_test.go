@@ -79,7 +79,7 @@ func TestProblems(t *testing.T) {
 		{"        status: approved\n", "", "the step expects nothing"},
 		{"cards: [{ name: c, tool: t }]", "calls: [{ server: pay, request: GET /pay }]", "nothing answers GET /pay"},
 		{"cards: [{ name: c, tool: t }]", "cards: [{ name: c }]", `needs "tool"`},
-		{"mention: hello", "message: hello", "a message that does not mention the bot reaches it in a direct message"},
+		{"mention: hello", "message: hello", "the bot hears a message without a mention in direct messages only"},
 		{"mention: hello", "mention: hello\n        in: direct", "in a direct message nobody is mentioned"},
 		{"mention: hello", "mention: hello\n        in: team-b", `there is no channel "team-b" here`},
 		{"click: approve\n        by: ben\n        card: c\n        status: approved", "cli: [run]",

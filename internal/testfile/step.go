@@ -12,7 +12,7 @@ type Step struct {
 
 	// What is done: one of these, or nothing.
 	Mention string   `key:"mention"` // what By writes to the bot in a channel
-	Message string   `key:"message"` // what By writes without naming the bot, in a thread or a direct message
+	Message string   `key:"message"` // what By writes to the bot in a direct message
 	Click   string   `key:"click"`   // the button that By presses on Card: approve, reject, …
 	Command string   `key:"command"` // a slash command by By: /approvals mine
 	CLI     []string `key:"cli"`     // a command of this program: [approvals, list]
