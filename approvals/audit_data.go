@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"countersign/agent"
@@ -26,9 +27,15 @@ type auditData struct {
 	Output   agent.Digest `json:"output,omitzero"` // of a tool's output; see outputDigest
 	Person   UserID       `json:"person,omitempty"`
 	Policy   string       `json:"policy,omitempty"`
-	Quorum   int          `json:"quorum,omitempty"`
-	Reason   agent.Digest `json:"reason,omitzero"` // of a person's words, which may be a result
-	Request  RequestID    `json:"request,omitempty"`
+
+	// The policy's evidence; see Requirement.
+	PolicyHash    agent.Digest `json:"policy_hash,omitzero"`
+	PolicyVars    string       `json:"policy_vars,omitempty"` // a JSON object
+	PolicyVersion string       `json:"policy_version,omitempty"`
+
+	Quorum  int          `json:"quorum,omitempty"`
+	Reason  agent.Digest `json:"reason,omitzero"` // of a person's words, which may be a result
+	Request RequestID    `json:"request,omitempty"`
 
 	Requirement agent.Digest `json:"requirement,omitzero"` // what a request demands; see Requirement.digest
 
@@ -60,6 +67,9 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.digest("output", d.Output)
 	w.text("person", string(d.Person))
 	w.text("policy", d.Policy)
+	w.digest("policy_hash", d.PolicyHash)
+	w.text("policy_vars", d.PolicyVars)
+	w.text("policy_version", d.PolicyVersion)
 	w.number("quorum", int64(d.Quorum))
 	w.digest("reason", d.Reason)
 	w.text("request", string(d.Request))
@@ -103,6 +113,24 @@ func (w *dataWriter) text(name, value string) {
 		}
 	}
 	w.data = append(append(append(w.data, '"'), value...), '"')
+}
+
+// evidence adds to the data which policy demanded q.
+func (d auditData) evidence(q *Requirement) (auditData, error) {
+	d.Policy, d.PolicyHash, d.PolicyVersion = q.Policy, q.Hash, q.Version
+	if len(q.Vars) == 0 {
+		return d, nil
+	}
+	values := make(map[string]json.RawMessage, len(q.Vars))
+	for _, v := range q.Vars {
+		values[v.Name] = json.RawMessage(v.Value)
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return d, fmt.Errorf("variables of %s: %w", q.name(), err)
+	}
+	d.PolicyVars = string(text)
+	return d, nil
 }
 
 func (w *dataWriter) number(name string, value int64) {

@@ -20,6 +20,7 @@ type permit struct {
 	authority Authority
 	current   Requirement
 	voters    []UserID // who had affirmed when the people were asked about
+	facts     *facts   // what is known of them
 	denied    error    // why nothing can allow the effect
 }
 
@@ -57,7 +58,7 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 		p.denied = fmt.Errorf("%w: %w", agent.ErrStale, err)
 		return nil
 	}
-	if e.Always && !slices.Contains(p.current.Always, ScopeRun) {
+	if e.Always && !slices.Contains(p.current.Always, ScopeRun) { // nor does a policy of high risk
 		p.denied = fmt.Errorf("%w: %s allows no standing answers", agent.ErrStale, p.current.name())
 		return nil
 	}
@@ -68,7 +69,11 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 	if !ok {
 		p.denied = fmt.Errorf("%w: %s asks for more now", agent.ErrStale, p.current.name())
 	}
-	p.voters = r.voters(true)
+	p.voters, p.facts = r.voters(true), &g.facts
+	for _, u := range p.voters {
+		g.exceptions(ctx, &r.Requirement, u)
+		g.exceptions(ctx, &p.current, u)
+	}
 	return nil
 }
 
@@ -213,7 +218,18 @@ func (p *permit) allowing(c *txn) (*RequestHead, error) {
 	case !slices.Equal(r.voters(true), p.voters):
 		return nil, fmt.Errorf("%w: request %s has other approvers than before", agent.ErrStale, r.ID)
 	}
-	return r, nil
+	return r, p.frozen(r, c.now)
+}
+
+// frozen returns agent.ErrStale when a freeze has begun since people approved r, of whom it does not except all, or it
+// cannot be told whether it does.
+func (p *permit) frozen(r *RequestHead, now time.Time) error {
+	for _, u := range p.voters {
+		if err := p.facts.thawedBoth(r, &p.current, u, now); err != nil {
+			return fmt.Errorf("%w: approved by %s before: %w", agent.ErrStale, u.Local(), err)
+		}
+	}
+	return nil
 }
 
 // overruled returns agent.ErrStale when people have said no since the standing answer r, perhaps since the run was

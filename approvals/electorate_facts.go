@@ -13,7 +13,8 @@ import (
 type gatherer struct {
 	dir    Directory
 	policy Policy
-	since  time.Time // answers must be as new; zero: kept ones will do
+	since  time.Time   // answers must be as new; zero: kept ones will do
+	told   PolicyFacts // what the policy wanted to know
 	facts
 }
 
@@ -63,7 +64,7 @@ func (g *gatherer) demand(ctx context.Context, r *Request) (Requirement, error) 
 	if a, ok := g.policies[r.ID]; ok {
 		return a.value, a.err
 	}
-	q, err := requirement(ctx, g.policy, r)
+	q, err := g.requirement(ctx, r)
 	g.policies[r.ID] = answer[Requirement]{q, err}
 	return q, err
 }
@@ -76,6 +77,17 @@ func (g *gatherer) right(ctx context.Context, u UserID, all ...*Requirement) {
 	for _, q := range all {
 		for _, seat := range q.Seats {
 			g.membership(ctx, seat.Approvers, u)
+		}
+		g.exceptions(ctx, q, u)
+	}
+}
+
+// exceptions gathers whether the freezes of q that may be in force except u.
+func (g *gatherer) exceptions(ctx context.Context, q *Requirement, u UserID) {
+	now := time.Now()
+	for _, z := range q.Freeze {
+		if z.near(now) {
+			g.membership(ctx, z.Except, u)
 		}
 	}
 }
@@ -107,7 +119,7 @@ func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int) {
 		if g.knows(key, n+1) {
 			continue
 		}
-		found, err := g.find(ctx, seat.Approvers, n+1)
+		found, err := g.people(ctx, seat.Approvers, n+1)
 		g.left[key], g.sought[key] = answer[[]UserID]{found, err}, n+1
 	}
 }
@@ -119,7 +131,7 @@ func (g *gatherer) knows(key string, n int) bool {
 	return ok && (a.err != nil || n <= g.sought[key] || len(a.value) < g.sought[key])
 }
 
-func (g *gatherer) find(ctx context.Context, a Approvers, n int) (found []UserID, err error) {
+func (g *gatherer) people(ctx context.Context, a Approvers, n int) (found []UserID, err error) {
 	seen := map[UserID]bool{}
 	for each, err := range g.lists(ctx, a) {
 		if err != nil {

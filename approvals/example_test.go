@@ -36,10 +36,20 @@ func (t team) InChannel(
 	return slices.Contains(t, u), nil
 }
 
+func (t team) GroupsOf(context.Context, approvals.UserID, time.Time) ([]string, error) {
+	return nil, approvals.ErrNotFound
+}
+
+func (t team) Channel(context.Context, approvals.WorkspaceID, string, time.Time) (approvals.Channel, error) {
+	return approvals.Channel{}, approvals.ErrNotFound
+}
+
 // anotherMember demands one member of the channel who is not the requester.
 type anotherMember struct{}
 
-func (anotherMember) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
+func (anotherMember) Requirement(
+	context.Context, *approvals.Request, approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	return approvals.Requirement{Policy: "default",
 		Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1}, nil
 }

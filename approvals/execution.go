@@ -24,7 +24,7 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	}
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
-	run, release := x.hold(ctx)
+	run, release := x.hold(x.withFacts(ctx))
 	defer release()
 	err = x.load(run)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"countersign/agent"
 )
@@ -17,6 +18,7 @@ type unmet struct {
 	in     agent.Interruption
 	policy string
 	notice string // for the people
+	advice string // for them too, once where several calls need it
 	output string // for the model
 }
 
@@ -143,11 +145,18 @@ func hostedServer(tool *agent.Tool) (parts []string) {
 // answer, people are asked all the same: whoever answers is checked then.
 func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in agent.Interruption) (*unmet, error) {
 	var err error
-	if r.Requirement, err = x.demand(ctx, r); err != nil {
+	if r.Requirement, err = x.demand(ctx, g, r); err != nil {
 		x.log.ErrorContext(ctx, "policy failed", "run", r.Run, "tool", r.Tool.Name, "error", err)
 		return cannot(in, "", "its policy failed; an operator must mend it"), nil
 	}
 	q := &r.Requirement
+	if until := q.frozenOut(time.Now()); !until.IsZero() && in.Kind == agent.Confirm {
+		why := fmt.Sprintf("%s is frozen for everybody until %s, longer than it waits for an answer",
+			q.name(), freezeTime(until))
+		u := cannot(in, q.Policy, why)
+		u.advice = "Ask again then."
+		return u, nil
+	}
 	found, err := g.seatable(ctx, q)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
@@ -158,7 +167,34 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		return nil, err
 	}
 	why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
-	return cannot(in, q.Policy, why), nil
+	u := cannot(in, q.Policy, why)
+	u.advice = q.advice(r.Place)
+	return u, nil
+}
+
+// advice says what to do where too few people can be asked.
+func (q *Requirement) advice(at Place) string {
+	channel, groups := false, false
+	for _, s := range q.Seats {
+		channel = channel || s.Approvers.ChannelMembers
+		groups = groups || len(s.Approvers.Groups) > 0
+	}
+	var ways []string
+	switch {
+	case channel && at.Direct:
+		return "Ask in a channel: a direct message has no other members."
+	case channel:
+		ways = append(ways, "invite approvers to this channel")
+	}
+	if groups {
+		ways = append(ways, "add people to its groups")
+	}
+	ways = append(ways, "ask an operator to name more approvers in the policy")
+	who := "nobody"
+	if set, uniform := q.Uniform(); !uniform || !set.Empty() {
+		who = q.Describe()
+	}
+	return fmt.Sprintf("It asks for %s: %s.", who, strings.Join(ways, ", or "))
 }
 
 // seatable returns how many of the seats could be taken by people who could answer under q.
@@ -187,7 +223,7 @@ func (g *gatherer) seatable(ctx context.Context, q *Requirement) (int, error) {
 }
 
 // demand returns the requirement for r. To run a call again takes what it took to run it.
-func (x *execution) demand(ctx context.Context, r *Request) (Requirement, error) {
+func (x *execution) demand(ctx context.Context, g *gatherer, r *Request) (Requirement, error) {
 	if r.Kind == agent.OutcomeUnknown {
 		for _, old := range slices.Backward(x.requests) {
 			if old.Interruption == r.Interruption && old.Kind == agent.Confirm && old.Status == RequestApproved {
@@ -195,7 +231,7 @@ func (x *execution) demand(ctx context.Context, r *Request) (Requirement, error)
 			}
 		}
 	}
-	return requirement(ctx, x.policy, r)
+	return g.requirement(ctx, r)
 }
 
 // room checks that the requester may have one more pending request.
@@ -259,6 +295,7 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 		if err != nil {
 			return err
 		}
+		advised := map[string]bool{"": true}
 		for _, u := range all {
 			data := auditData{Tool: u.in.Call.Tool, Digest: u.in.Digest, Policy: cmp.Or(u.policy, "-")}
 			if err := c.audit(entry{Action: AuditRequestUnmet, Actor: system, Run: r.ID, Data: data}); err != nil {
@@ -269,7 +306,12 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 					return err
 				}
 			}
-			c.say(r, u.notice)
+			notice := u.notice
+			if !advised[u.advice] {
+				notice += " " + u.advice
+			}
+			advised[u.advice] = true
+			c.say(r, notice)
 		}
 		return x.saveState(c, r)
 	})

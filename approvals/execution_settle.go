@@ -229,11 +229,14 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		if err != nil {
 			return false, err
 		}
-		err = c.moveRequest(&r.RequestHead, RequestPending, system, auditData{
-			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind), Policy: r.Requirement.Policy,
+		data, err := auditData{
+			Tool: r.Tool.Name, Digest: r.Digest, Kind: string(r.Kind),
 			Quorum: len(r.Requirement.Seats), Requirement: demanded,
-		})
+		}.evidence(&r.Requirement)
 		if err != nil {
+			return false, err
+		}
+		if err := c.moveRequest(&r.RequestHead, RequestPending, system, data); err != nil {
 			return false, err
 		}
 		c.show(&r.RequestHead)

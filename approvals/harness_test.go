@@ -41,6 +41,8 @@ type directory struct {
 	groups   map[string][]approvals.UserID
 	err      error
 	asked    int
+	// asksGroups has the since of every question for the groups of a person.
+	asksGroups []time.Time
 	// groupsErr is what questions about groups come to.
 	groupsErr error
 	// channelErr is what questions about a channel come to.
@@ -102,6 +104,27 @@ func (d *directory) InChannel(
 	return slices.Contains(d.channels[channel], u), errors.Join(d.ask(), d.channelErr[channel])
 }
 
+func (d *directory) GroupsOf(_ context.Context, u approvals.UserID, since time.Time) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asksGroups = append(d.asksGroups, since)
+	var in []string
+	for id, all := range d.groups {
+		if slices.Contains(all, u) {
+			in = append(in, id)
+		}
+	}
+	return in, errors.Join(d.ask(), d.groupsErr)
+}
+
+func (d *directory) Channel(
+	_ context.Context, _ approvals.WorkspaceID, channel string, _ time.Time,
+) (approvals.Channel, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return approvals.Channel{Name: channel}, errors.Join(d.ask(), d.channelErr[channel])
+}
+
 // leaves takes the person out of the channel, and deactivate out of the workspace.
 func (d *directory) leaves(channel string, u approvals.UserID) {
 	d.mu.Lock()
@@ -145,11 +168,22 @@ func (d *directory) setGroup(name string, all ...approvals.UserID) {
 type policy struct {
 	mu   sync.Mutex
 	rule func(*approvals.Request) (approvals.Requirement, error)
+	// informed, if set, answers instead of rule once the facts that it reads were asked for.
+	informed func(*approvals.Request, approvals.PolicyFacts) (approvals.Requirement, error)
+	reads    []approvals.Fact
 }
 
-func (p *policy) Requirement(_ context.Context, r *approvals.Request) (approvals.Requirement, error) {
+func (p *policy) Requirement(
+	_ context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if missing := known.Missing(p.reads); missing != nil {
+		return approvals.Requirement{}, &approvals.MissingFactsError{Facts: missing}
+	}
+	if p.informed != nil {
+		return p.informed(r, known)
+	}
 	return p.rule(r)
 }
 

@@ -38,6 +38,11 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if r.decidedBy(d.By) != nil {
 		return ruling{}, fmt.Errorf("%w: one answer per person", ErrConflict)
 	}
+	if d.Verdict.starts() {
+		if err := f.thawedBoth(r, &current, d.By, now); err != nil {
+			return ruling{}, err
+		}
+	}
 	if !sameDigest(d.Digest, r.Digest) {
 		return ruling{}, fmt.Errorf("%w: what was shown is not what the request holds", ErrStale)
 	}
@@ -79,6 +84,10 @@ func (r *RequestHead) takes(v Verdict, current *Requirement) error {
 		return nil
 	}
 	for _, q := range []*Requirement{&r.Requirement, current} {
+		if q.Risk == RiskHigh {
+			return fmt.Errorf("%w: %s is of high risk and allows no standing answers; decide this call alone",
+				ErrInvalid, q.name())
+		}
 		if !slices.Contains(q.Always, ScopeRun) {
 			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())
 		}
@@ -135,10 +144,14 @@ func (t *tally) enough(affirm bool) bool {
 	return n >= min(t.r.Requirement.DenyQuorum, t.current.DenyQuorum)
 }
 
-// drop takes out the decisions of voters who have lost the right to answer since, and notes the reasons in void.
+// drop takes out the decisions of voters who have lost the right to answer since, or may not affirm during a freeze
+// that has begun since, and notes the reasons in void.
 func (t *tally) drop(affirm bool, void map[UserID]string) error {
 	for _, u := range t.r.voters(affirm) {
 		err := t.f.mayAnswerBoth(t.r, t.current, u, t.now)
+		if err == nil && affirm {
+			err = t.f.thawedBoth(t.r, t.current, u, t.now)
+		}
 		switch {
 		case errors.Is(err, ErrUnauthorized):
 			void[u] = because(err)

@@ -60,7 +60,15 @@ func (o *organisation) InChannel(_ context.Context, _ WorkspaceID, _ string, u U
 	return slices.Contains(o.channel, u), nil
 }
 
-func (o *organisation) Requirement(context.Context, *Request) (Requirement, error) {
+func (o *organisation) GroupsOf(context.Context, UserID, time.Time) ([]string, error) {
+	return nil, errDown
+}
+
+func (o *organisation) Channel(context.Context, WorkspaceID, string, time.Time) (Channel, error) {
+	return Channel{}, errDown
+}
+
+func (o *organisation) Requirement(context.Context, *Request, PolicyFacts) (Requirement, error) {
 	return o.demand, nil
 }
 

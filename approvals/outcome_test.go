@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"countersign/agent"
 	"countersign/approvals"
 )
@@ -35,6 +37,10 @@ func TestStandingAnswerSettlesWhatItCovers(t *testing.T) {
 			both := b.pending(id)
 			if covers := b.request(both[1].ID).Covers; len(covers) != 1 || covers[0].ID != both[0].ID {
 				t.Errorf("the second covers %+v", covers)
+			}
+			recorded, err := b.service.Recorded(t.Context(), ws, both[1].ID)
+			if diff := cmp.Diff(both[1], recorded); err != nil || diff != "" {
+				t.Errorf("as recorded (-want +got): %v\n%s", err, diff)
 			}
 			b.must(both[1], bob, c.verdict, "they are all alike")
 			b.reaches(id, approvals.RunDone)
@@ -72,6 +78,7 @@ func TestStandingAnswerAsMuchAsItsOwnPolicyLetsIt(t *testing.T) {
 			askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}})
 		},
 		"no standing answers":    func(q *approvals.Requirement) { q.Always = nil },
+		"high risk":              func(q *approvals.Requirement) { q.Risk = approvals.RiskHigh },
 		"one each of two groups": func(q *approvals.Requirement) { q.Seats = oneEach("S1", "S2") },
 	} {
 		t.Run(name, func(t *testing.T) {

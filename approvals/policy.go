@@ -4,12 +4,17 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"countersign/agent"
 )
 
 // Policy says who must agree to a request. An error fails closed: nobody can approve until it is mended.
-// Implementations read the request and nothing else, and give the same answer for the same request.
+// Implementations read the request and what is known about it, nothing else, and give the same answer for the same
+// request and facts. A fact that the answer depends on and that nobody has asked for yet is a [*MissingFactsError]:
+// the caller finds it out, outside any transaction, and asks the policy again. A fact that cannot be told makes the
+// answer no weaker than any that it could give.
 type Policy interface {
-	Requirement(ctx context.Context, r *Request) (Requirement, error)
+	Requirement(ctx context.Context, r *Request, known PolicyFacts) (Requirement, error)
 }
 
 // Requirement is a policy's answer for one request.
@@ -25,9 +30,36 @@ type Requirement struct {
 	OnExpiry  OnExpiry      `json:"on_expiry"`
 	// ValidFor bounds how long after its approval a call may start; zero means forever.
 	ValidFor time.Duration `json:"valid_for,omitempty"`
-	// Always lists the scopes a standing answer may have; empty forbids it.
+	// Always lists the scopes a standing answer may have; empty forbids it, and so does RiskHigh.
 	Always []Scope `json:"always,omitempty"`
+
+	// Hash is the SHA-256 of the policy: its words, and the values of the variables that its condition reads. Version
+	// stands for the file that the policy is from. Both are evidence: requirements that differ in nothing else demand
+	// the same.
+	Hash    agent.Digest `json:"hash,omitzero"`
+	Version string       `json:"version,omitempty"`
+	// Vars are the variables that the policy's condition reads, with the values that it was evaluated with.
+	Vars []PolicyVar `json:"vars,omitempty"`
+	Risk Risk        `json:"risk,omitempty"`
+	// Freeze are the times during which nobody affirms but those whom each excepts.
+	Freeze []Freeze `json:"freeze,omitempty"`
 }
+
+// PolicyVar is a variable of the policies' file that a condition reads.
+type PolicyVar struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // as JSON: "prod", 1000, true
+}
+
+// Risk says how much a wrong answer costs.
+type Risk string
+
+// The risks.
+const (
+	RiskNormal Risk = ""
+	// RiskHigh lets every call be decided by itself alone: no standing answer covers it and no batch decides it.
+	RiskHigh Risk = "high"
+)
 
 // Seat is a place among those who must agree. One person takes one seat.
 type Seat struct {
@@ -81,6 +113,10 @@ type Directory interface {
 	ChannelMembers(ctx context.Context, ws WorkspaceID, channel string) ([]UserID, error)
 	// InChannel reports whether the person is in the channel; ErrNotFound as ChannelMembers.
 	InChannel(ctx context.Context, ws WorkspaceID, channel string, u UserID, since time.Time) (bool, error)
+	// GroupsOf returns the ids of all user groups that the person is in.
+	GroupsOf(ctx context.Context, u UserID, since time.Time) ([]string, error)
+	// Channel returns what a channel is; ErrNotFound as ChannelMembers. It is not asked about direct conversations.
+	Channel(ctx context.Context, ws WorkspaceID, channel string, since time.Time) (Channel, error)
 }
 
 // Person is what a directory knows of somebody.
@@ -91,4 +127,13 @@ type Person struct {
 	Regular bool
 	// Why says in a few words why the person is not regular, for instance "guest".
 	Why string
+	// Name is what people call the person. They may choose and change it themselves; empty: unknown.
+	Name string
+}
+
+// Channel is what a directory knows of a conversation that is not a direct one.
+type Channel struct {
+	Name    string // without "#"
+	Private bool   // only people who were invited find it
+	Shared  bool   // with another workspace or organisation, or about to be
 }

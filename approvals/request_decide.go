@@ -22,7 +22,8 @@ const rounds = 4
 // Decide records one person's answer to one request. The request is returned as it then stands, also with ErrConflict
 // (settled before, or answered by the person before), ErrUnauthorized, ErrExpired and ErrStale; it is nil with
 // ErrNotFound, ErrInvalid and ErrUnavailable. Refused answers are audited. Deciding again with the same Decision.ID
-// returns the request and nil, so an unknown outcome can be resolved by asking again.
+// returns the request and nil, so an unknown outcome can be resolved by asking again. A request that goes on waiting
+// has its Progress, by what was found out for the decision.
 //
 // A standing answer also settles the waiting requests of the run for the same tool whose own requirement it meets; each
 // then has decisions that name it.
@@ -86,8 +87,9 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		return nil, err
 	}
 	var f *facts
+	var g *gatherer
 	if seen.open(now) == nil {
-		g := newGatherer(s.directory, s.policy, seen.conversation(), arrived)
+		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived)
 		g.decision(ctx, d, append([]*Request{seen}, covered...))
 		f = &g.facts
 	}
@@ -105,6 +107,9 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		return nil, err
 	}
 	seen.RequestHead = *head
+	if refused == nil && g != nil && seen.Status == RequestPending {
+		seen.Progress, _ = g.progress(ctx, seen, now) // for showing: whoever finds none asks Service.Progress
+	}
 	return seen, refused
 }
 
@@ -238,14 +243,17 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	}
 	d.At = c.now
 	r.Decisions = append(r.Decisions, d)
-	data := auditData{
-		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Policy: f.policies[r.ID].value.Policy,
-		Reason: textDigest(d.Reason),
+	current := f.policies[r.ID].value
+	data, err := auditData{
+		Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
+	}.evidence(&current)
+	if err != nil {
+		return err
 	}
 	if d.Standing != nil {
 		data.Standing = d.Standing.Request
 	}
-	err := c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
+	err = c.audit(entry{Action: AuditDecision, Actor: string(d.By), Run: r.Run, Request: r.ID, Data: data})
 	if err != nil {
 		return err
 	}

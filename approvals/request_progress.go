@@ -33,10 +33,22 @@ func (p *Progress) DenyQuorum(r *RequestHead) int {
 // Progress returns what it still takes to approve r, which is pending. ErrUnavailable: the policy fails. Whoever
 // cannot be looked up now is taken to count.
 func (s *Service) Progress(ctx context.Context, r *Request) (*Progress, error) {
-	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
-	current, err := g.demand(ctx, r)
+	now, err := s.now(ctx)
+	var p *Progress
+	if err == nil {
+		p, err = newGatherer(s.directory, s.policy, r.conversation(), noTime).progress(ctx, r, now)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
+	}
+	return p, nil
+}
+
+// progress is Service.Progress by the answers that were gathered; it asks for those that are missing.
+func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Progress, error) {
+	current, err := g.demand(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	p := &Progress{
 		Current: current, Changed: !r.Requirement.asks(current),
@@ -45,10 +57,6 @@ func (s *Service) Progress(ctx context.Context, r *Request) (*Progress, error) {
 	voters := r.voters(true)
 	if len(voters) == 0 {
 		return p, nil
-	}
-	now, err := s.now(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("progress of request %s: %w", r.ID, err)
 	}
 	var counted []UserID
 	for _, u := range voters {

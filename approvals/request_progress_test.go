@@ -3,6 +3,8 @@ package approvals_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"countersign/approvals"
 )
 
@@ -63,4 +65,36 @@ func TestProgress(t *testing.T) {
 func sameSeats(a, b []approvals.Seat) bool {
 	describe := func(seats []approvals.Seat) string { return approvals.Requirement{Seats: seats}.Describe() }
 	return len(a) == len(b) && describe(a) == describe(b)
+}
+
+// TestDecideTellsTheProgress: whoever is told that their answer was recorded is told what is still missing, without
+// another question to policy and directory.
+func TestDecideTellsTheProgress(t *testing.T) {
+	t.Parallel()
+	two := func(q *approvals.Requirement) { q.Seats = approvals.Quorum(2, q.Seats[0].Approvers) }
+	three := func(q *approvals.Requirement) { q.Seats = approvals.Quorum(3, q.Seats[0].Approvers) }
+	for why, now := range map[string]approvals.Requirement{"as recorded": with(two), "it asks one more now": with(three)} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.policy.always(with(two))
+			b.start()
+			r := b.question(b.submit())
+			b.policy.always(now)
+			decided := b.must(r, bob, approvals.Approve, "")
+			want, err := b.service.Progress(t.Context(), b.request(r.ID))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, decided.Progress); diff != "" {
+				t.Errorf("(-Service.Progress +Decide):\n%s", diff)
+			}
+			if want.Changed != (why != "as recorded") || want.Left() == 0 {
+				t.Errorf("this is no test: %+v", want)
+			}
+			if settled := b.must(r, cara, approvals.Reject, ""); settled.Progress != nil {
+				t.Errorf("a settled request still needs %+v", settled.Progress)
+			}
+		})
+	}
 }

@@ -1,10 +1,8 @@
 package approvals
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,20 +10,16 @@ import (
 	"countersign/agent"
 )
 
-// errPolicy marks an ErrUnavailable that comes from the policy.
-var errPolicy = errors.New("the policy failed")
-
-// requirement asks the policy about r. Its error is ErrUnavailable: while a policy fails nobody can approve.
-func requirement(ctx context.Context, p Policy, r *Request) (Requirement, error) {
-	q, err := p.Requirement(ctx, r)
-	if err != nil {
-		return Requirement{}, fmt.Errorf("%w: %w: %w", ErrUnavailable, errPolicy, err)
-	}
-	if len(q.Seats) == 0 { // asks nobody: a seat that nobody can take
+// complete returns the requirement as it is recorded and judged. One that asks nobody has a seat that nobody can take.
+func (q Requirement) complete() Requirement {
+	if len(q.Seats) == 0 {
 		q.Seats = Quorum(1, Approvers{})
 	}
 	q.DenyQuorum = max(q.DenyQuorum, 1)
-	return q, nil
+	if q.Risk == RiskHigh {
+		q.Always = nil
+	}
+	return q
 }
 
 // digest stands for the requirement in the audit trail: the SHA-256 of its JSON.
@@ -44,10 +38,11 @@ func (q Requirement) name() string {
 	return fmt.Sprintf("policy %q", q.Policy)
 }
 
-// equal reports whether both ask for the same, whatever they are called.
+// equal reports whether both ask for the same, whatever they are called and wherever they are from.
 func (q Requirement) equal(o Requirement) bool {
 	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&
-		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always)
+		q.SelfApproval == o.SelfApproval && q.ValidFor == o.ValidFor && slices.Equal(q.Always, o.Always) &&
+		q.Risk == o.Risk && slices.EqualFunc(q.Freeze, o.Freeze, Freeze.equal)
 }
 
 func (s Seat) equal(o Seat) bool { return s.Approvers.equal(o.Approvers) && s.From.Equal(o.From) }

@@ -98,6 +98,18 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 	return r, nil
 }
 
+// Recorded returns the request as it is recorded, or ErrNotFound: Request without what is added for people who read it.
+func (s *Service) Recorded(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
+	err = s.store.View(ctx, func(tx Tx) error {
+		r, err = tx.Request(ws, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", id, err)
+	}
+	return r, nil
+}
+
 // VerifyAudit is VerifyAudit on the service's store.
 func (s *Service) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	return VerifyAudit(ctx, s.store, VerifyOptions{})

@@ -25,7 +25,9 @@ const (
 // fixedPolicy wants one approver, who is named.
 type fixedPolicy struct{}
 
-func (fixedPolicy) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
+func (fixedPolicy) Requirement(
+	context.Context, *approvals.Request, approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	return benchRequirement, nil
 }
 
@@ -52,6 +54,12 @@ func (everybody) InChannel(
 	_ context.Context, _ approvals.WorkspaceID, _ string, u approvals.UserID, _ time.Time,
 ) (bool, error) {
 	return u == benchRequester || u == benchApprover, nil
+}
+func (everybody) GroupsOf(context.Context, approvals.UserID, time.Time) ([]string, error) {
+	return nil, approvals.ErrNotFound
+}
+func (everybody) Channel(context.Context, approvals.WorkspaceID, string, time.Time) (approvals.Channel, error) {
+	return approvals.Channel{}, approvals.ErrNotFound
 }
 
 // oneAgent is the only agent there is.

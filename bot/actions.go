@@ -33,7 +33,7 @@ type click struct {
 // decodeInteraction reads clicks, forms and shortcuts. Anything else is nothing to do.
 func (b *Bot) decodeInteraction(payload json.RawMessage) (delivery, error) {
 	var i interaction
-	if err := decode(payload, &i); err != nil {
+	if err := decode(without(payload, unread), &i); err != nil {
 		return delivery{}, err
 	}
 	i.arrived = time.Now()
@@ -87,7 +87,7 @@ func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error)
 
 // decide records the answer of a button.
 func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
-	r, err := b.service.Request(ctx, c.id.workspace, c.request)
+	r, err := b.clicked(ctx, c)
 	if errors.Is(err, approvals.ErrNotFound) {
 		return b.reply(c, phrase{"I do not know this request any more."}), nil
 	}
@@ -126,10 +126,23 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 	return b.conclude(c, d, res)
 }
 
+// clicked reads the request of a button. What it adds for readers matters here only where the whole card does: whether
+// that showed all of a long call.
+func (b *Bot) clicked(ctx context.Context, c click) (*approvals.Request, error) {
+	r, err := b.service.Recorded(ctx, c.id.workspace, c.request)
+	if err != nil || surelyWhole(r) {
+		return r, err
+	}
+	return b.service.Request(ctx, c.id.workspace, c.request)
+}
+
 // conclude turns a result into an acknowledgement and words. A click without a result is not acknowledged.
 func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error) {
 	if _, known := res.refusal(d); res.err != nil && !known {
 		return b.reply(c, unrecorded()), fmt.Errorf("decide: %w", res.err)
+	}
+	if res.err == nil && c.onCard() && informed(res.request) && !policyChanged(res.request) {
+		return answer{}, nil // the card itself tells
 	}
 	return answer{then: func(ctx context.Context) {
 		b.inform(ctx, res.request)
@@ -138,7 +151,7 @@ func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error
 			b.answerInList(ctx, c, d, res)
 			return
 		}
-		if res.err != nil || c.View != nil || policyChanged(res.request) { // else the card itself tells
+		if res.err != nil || !c.onCard() || policyChanged(res.request) { // else the card itself tells
 			b.tell(ctx, c, res.words(d))
 		}
 		if res.err != nil {
@@ -310,6 +323,9 @@ func (c click) shown(r *approvals.Request) agent.Digest {
 
 // private reports whether the button stands in a message that only the person sees: a list, or a card of "show".
 func (c click) private() bool { return c.View == nil && c.Container.Ephemeral }
+
+// onCard reports whether the button stands in a message that everybody in the conversation sees.
+func (c click) onCard() bool { return c.View == nil && !c.Container.Ephemeral }
 
 func (c click) via() string {
 	switch {

@@ -21,6 +21,7 @@ type Service interface {
 	) (*approvals.Run, error)
 	Run(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error)
 	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
+	Recorded(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Pending(ctx context.Context, q approvals.PendingQuery) (approvals.PendingPage, error)
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)

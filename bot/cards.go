@@ -161,7 +161,7 @@ func caller(r *approvals.Request) phrase {
 
 // terms says who may decide, until when, how far it is, and which call this is.
 func terms(r *approvals.Request) []phrase {
-	lines := whoAnswers(r)
+	lines := append(whoAnswers(r), freezes(r)...)
 	if r.Expires.IsZero() {
 		lines = append(lines, phrase{"No deadline"})
 	} else {

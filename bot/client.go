@@ -37,10 +37,13 @@ type Client struct {
 	api    *slack.Client
 	log    *slog.Logger
 
-	// What the directory remembers: people, the people of groups and of channels, the first page of a person's
-	// conversations, and whether a person is in a channel where that page does not tell.
+	// What the directory remembers: people, the people of groups, the groups of people, what channels are, who is in
+	// them, the first page of a person's conversations, and whether a person is in a channel where that page does not
+	// tell.
 	people   *cache[approvals.Person]
 	groups   *cache[[]string]
+	groupsOf *cache[map[string][]string] // one answer, by user
+	channels *cache[approvals.Channel]
 	members  *cache[[]string]
 	places   *cache[conversations]
 	presence *cache[bool]
@@ -94,6 +97,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		api:      slack.New(cfg.Token, slack.OptionAPIURL(cfg.APIURL), slack.OptionHTTPClient(cfg.HTTPClient)),
 		people:   newCache[approvals.Person](directoryAge, 20_000),
 		groups:   newCache[[]string](directoryAge, 1_000),
+		groupsOf: newCache[map[string][]string](directoryAge, 1),
+		channels: newCache[approvals.Channel](directoryAge, 1_000),
 		members:  newCache[[]string](directoryAge, 1_000),
 		places:   newCache[conversations](directoryAge, 1_000),
 		presence: newCache[bool](directoryAge, 10_000),
@@ -110,6 +115,7 @@ func transport() http.RoundTripper {
 	}
 	t = t.Clone()
 	t.MaxIdleConnsPerHost = 32
+	t.WriteBufferSize = 16 << 10 // a card with its headers in one write
 	return t
 }
 

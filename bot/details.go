@@ -78,9 +78,10 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 // detailsEnd is what stands under the call: the outcome, or who decides and the buttons.
 func detailsEnd(r *approvals.Request, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
-		return []slack.Block{paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
+		lines := append([]phrase{outcome(r)}, aboutOutcome(r)...)
+		return []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
 	}
-	blocks := []slack.Block{paragraph(terms(r)...)}
+	blocks := []slack.Block{paragraph(append(terms(r), policyLines(r)...)...)}
 	if can.decide && !last && r.Kind != agent.ExternalResult {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}

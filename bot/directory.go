@@ -33,7 +33,7 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID, since time.Time
 			return approvals.Person{}, fmt.Errorf("look up %s: Slack answered about somebody else", u)
 		}
 		why := irregular(&answer.User, id)
-		return approvals.Person{ID: u, Regular: why == "", Why: why}, nil
+		return approvals.Person{ID: u, Regular: why == "", Why: why, Name: nameOf(&answer.User)}, nil
 	})
 }
 

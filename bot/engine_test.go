@@ -21,7 +21,9 @@ import (
 // everybody lets the people of a channel decide about what others ask for.
 type everybody struct{}
 
-func (everybody) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
+func (everybody) Requirement(
+	context.Context, *approvals.Request, approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	return approvals.Requirement{
 		Policy: "default", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
 		SelfApproval: true,

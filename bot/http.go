@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -42,7 +41,7 @@ func (b *Bot) Handler() http.Handler {
 // signed passes on requests that carry Slack's signature over their body.
 func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		body, err := readAll(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
 		var large *http.MaxBytesError
 		switch {
 		case errors.As(err, &large):
@@ -63,8 +62,10 @@ func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http
 // the old verification token. A form that asks for anything else is none, whatever it says of itself.
 func isProbe(h http.Header, body []byte) bool {
 	const most = 256
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	if kind != "application/x-www-form-urlencoded" || len(body) > most {
+	if len(body) > most {
+		return false
+	}
+	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
 		return false
 	}
 	form, err := url.ParseQuery(string(body))

@@ -92,6 +92,9 @@ type interaction struct {
 	arrived time.Time
 }
 
+// unread is what interaction does not read of the message or form that a button stands in.
+var unread = omit{"message": {"blocks": nil, "attachments": nil}, "view": {"blocks": nil}}
+
 // pressed is a button somebody pressed.
 type pressed struct {
 	ActionID string `json:"action_id"`

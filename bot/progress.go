@@ -13,10 +13,10 @@ import (
 // progressTime bounds how long something that shows a request waits to learn what it still takes.
 const progressTime = 2 * time.Second
 
-// inform adds to a pending request what it still takes to approve it. Where that cannot be found out now, the request
-// is shown as it was recorded.
+// inform adds to a pending request what it still takes to approve it, unless it has it. Where that cannot be found out
+// now, the request is shown as it was recorded.
 func (b *Bot) inform(ctx context.Context, r *approvals.Request) {
-	if r == nil || r.Status != approvals.RequestPending {
+	if informed(r) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, progressTime)
@@ -27,6 +27,11 @@ func (b *Bot) inform(ctx context.Context, r *approvals.Request) {
 		return
 	}
 	r.Progress = p
+}
+
+// informed reports whether there is nothing for inform to add.
+func informed(r *approvals.Request) bool {
+	return r == nil || r.Status != approvals.RequestPending || r.Progress != nil
 }
 
 // policyChanged reports whether the policy asks other people, or more of them, than when the request was made.

@@ -20,8 +20,10 @@ type rule struct {
 	quorum    int
 }
 
-func (p rule) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
-	q, err := everybody{}.Requirement(ctx, r)
+func (p rule) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
+	q, err := everybody{}.Requirement(ctx, r, known)
 	q.Seats = approvals.Quorum(p.quorum, p.approvers)
 	return q, err
 }

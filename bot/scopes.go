@@ -19,6 +19,8 @@ const (
 	methodPublishView = "views.publish"
 	methodUserInfo    = "users.info"
 	methodGroupUsers  = "usergroups.users.list"
+	methodGroups      = "usergroups.list"
+	methodChannelInfo = "conversations.info"
 	methodMembers     = "conversations.members"
 	methodPlaces      = "users.conversations"
 	methodOpenDM      = "conversations.open"
@@ -39,6 +41,8 @@ var methodScopes = map[string][]string{
 	methodPublishView: nil,
 	methodUserInfo:    {"users:read"},
 	methodGroupUsers:  {"usergroups:read"},
+	methodGroups:      {"usergroups:read"},
+	methodChannelInfo: {"channels:read", "groups:read"},
 	methodMembers:     {"channels:read", "groups:read"},
 	methodPlaces:      {"channels:read", "groups:read"},
 	methodOpenDM:      {"im:write"},

@@ -173,6 +173,12 @@ func (f *fakeService) Request(
 	return &copied, nil
 }
 
+func (f *fakeService) Recorded(
+	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID,
+) (*approvals.Request, error) {
+	return f.Request(ctx, ws, id)
+}
+
 func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) (approvals.PendingPage, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

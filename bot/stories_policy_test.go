@@ -18,10 +18,12 @@ type changing struct {
 	now approvals.Policy
 }
 
-func (p *changing) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
+func (p *changing) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.now.Requirement(ctx, r)
+	return p.now.Requirement(ctx, r, known)
 }
 
 func (p *changing) become(next approvals.Policy) {
@@ -36,8 +38,10 @@ type underName struct {
 	name string
 }
 
-func (p underName) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
-	q, err := p.rule.Requirement(ctx, r)
+func (p underName) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
+	q, err := p.rule.Requirement(ctx, r, known)
 	q.Policy, q.SelfApproval = p.name, false
 	return q, err
 }

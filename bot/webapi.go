@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -23,7 +23,7 @@ const maxAnswer = 16 << 20
 // receives the answer unless it is nil; the header comes back for the scopes in it. Errors are of the kinds slack-go
 // returns.
 func (c *Client) call(ctx context.Context, method, token string, form url.Values, out any) (http.Header, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, bytes.NewReader(encodeForm(form)))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
@@ -37,10 +37,11 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	if err := statusError(resp); err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := readAll(io.LimitReader(resp.Body, maxAnswer), resp.ContentLength)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
+	body = without(body, repeated)
 	var status struct {
 		OK     bool   `json:"ok"`
 		Error  string `json:"error"`
@@ -61,6 +62,9 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	}
 	return resp.Header, nil
 }
+
+// repeated is what answers repeat of a message that was posted or changed, and nobody reads.
+var repeated = omit{"message": nil}
 
 func statusError(resp *http.Response) error {
 	switch {

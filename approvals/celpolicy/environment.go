@@ -34,11 +34,20 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// objectWords are those that hold fields and nothing else: what each has now, and what later versions will have.
-var objectWords = map[string]struct{ now, later []string }{
-	wordRequester: {now: []string{"id"}, later: []string{"name", "groups"}},
-	wordChannel:   {now: []string{"id", "direct"}, later: []string{"name", "private", "shared"}},
-	wordVars:      {},
+// objectWords are those that hold fields and nothing else, with the fields in the order in which messages list them.
+var objectWords = map[string][]string{
+	wordRequester: {"id", "name", "groups"},
+	wordChannel:   {"id", "direct", "name", "private", "shared"},
+	wordVars:      nil,
+}
+
+// factOf has the fields of requester and channel that the directory is asked for, and what it is asked.
+var factOf = map[[2]string]approvals.Fact{
+	{wordRequester, "name"}:   approvals.FactRequesterName,
+	{wordRequester, "groups"}: approvals.FactRequesterGroups,
+	{wordChannel, "name"}:     approvals.FactChannel,
+	{wordChannel, "private"}:  approvals.FactChannel,
+	{wordChannel, "shared"}:   approvals.FactChannel,
 }
 
 // environment is where an expression is checked: the words that it may use, and their types.
@@ -56,8 +65,11 @@ func newEnvironment(parameters json.RawMessage, vars Vars) (*environment, error)
 		return nil, fmt.Errorf("schema of the arguments: %w", err)
 	}
 	text, truth := &shape{typ: cel.StringType}, &shape{typ: cel.BoolType}
-	requester := shapes.declare(wordRequester, map[string]*shape{"id": text})
-	channel := shapes.declare(wordChannel, map[string]*shape{"id": text, "direct": truth})
+	texts := &shape{typ: cel.ListType(cel.StringType), items: text}
+	requester := shapes.declare(wordRequester, map[string]*shape{"id": text, "name": text, "groups": texts})
+	channel := shapes.declare(wordChannel, map[string]*shape{
+		"id": text, "direct": truth, "name": text, "private": truth, "shared": truth,
+	})
 	return shapes.environment(vars, []word{
 		{wordArgs, shapes.root.typ}, {wordTool, cel.StringType}, {wordAgent, cel.StringType},
 		{wordRequester, requester}, {wordChannel, channel}, {wordCallID, cel.StringType},
@@ -121,9 +133,10 @@ type subject struct {
 	tool, agent, callID string
 	requester           approvals.UserID // with place; empty: both are missing
 	place               approvals.Place
+	known               approvals.PolicyFacts
 }
 
-// values are the subject as expressions see it.
+// values are the subject as expressions see it. Facts that are not known are missing.
 func (s *subject) values(vars Vars) map[string]any {
 	values := map[string]any{
 		wordTool: s.tool, wordAgent: s.agent, wordCallID: s.callID, wordVars: map[string]any(vars),
@@ -132,8 +145,19 @@ func (s *subject) values(vars Vars) map[string]any {
 		values[wordArgs] = s.args
 	}
 	if s.requester != "" {
-		values[wordRequester] = map[string]any{"id": s.requester.Local()}
-		values[wordChannel] = map[string]any{"id": s.place.Channel, "direct": s.place.Direct}
+		requester := map[string]any{"id": s.requester.Local()}
+		channel := map[string]any{"id": s.place.Channel, "direct": s.place.Direct}
+		if s.known.Knows(approvals.FactRequesterName) {
+			requester["name"] = s.known.RequesterName
+		}
+		if s.known.Knows(approvals.FactRequesterGroups) {
+			requester["groups"] = s.known.RequesterGroups
+		}
+		if s.known.Knows(approvals.FactChannel) {
+			c := s.known.Channel
+			channel["name"], channel["private"], channel["shared"] = c.Name, c.Private, c.Shared
+		}
+		values[wordRequester], values[wordChannel] = requester, channel
 	}
 	return values
 }
@@ -146,11 +170,8 @@ func (e *environment) missingField(word, field string) string {
 		return fmt.Sprintf("the file has no vars, so there is no vars.%s", field)
 	case word == wordVars:
 		return fmt.Sprintf("vars has no '%s'; it has %s", field, strings.Join(e.varNames(), ", "))
-	case slices.Contains(known.later, field):
-		return fmt.Sprintf("%s.%s is not supported by this version; %s has %s",
-			word, field, word, strings.Join(known.now, " and "))
 	case isObject:
-		return fmt.Sprintf("%s has no '%s'; it has %s", word, field, strings.Join(known.now, " and "))
+		return fmt.Sprintf("%s has no '%s'; it has %s", word, field, listed(known))
 	case word == wordArgs:
 		return fmt.Sprintf("the tool's parameters have no '%s'", field)
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+
+	"countersign/approvals"
 )
 
 // costLimit bounds the evaluation of an expression: about a tenth of a second, far above what a sensible one needs.
@@ -17,14 +20,29 @@ const maxExpression = 8 << 10
 // ErrNotBoolean is returned by a gate whose expression gave something other than true or false.
 var ErrNotBoolean = errors.New("expression did not give true or false")
 
-// compile checks an expression. Its error is an [*Error] that says where the expression is wrong.
-func (e *environment) compile(source string) (cel.Program, error) {
+// parse reads an expression. Its error is an [*Error].
+func (e *environment) parse(source string) (*cel.Ast, error) {
 	if len(source) > maxExpression {
 		return nil, wholly("the expression is longer than %d bytes", maxExpression)
 	}
 	parsed, issues := e.env.Parse(source)
 	if issues.Err() != nil {
 		return nil, syntaxError(issues)
+	}
+	return parsed, nil
+}
+
+// compiled is an expression ready to be evaluated. It is safe for concurrent use.
+type compiled struct {
+	program cel.Program
+	reads   reads
+}
+
+// compile checks an expression. Its error is an [*Error] that says where the expression is wrong.
+func (e *environment) compile(source string) (*compiled, error) {
+	parsed, err := e.parse(source)
+	if err != nil {
+		return nil, err
 	}
 	if err := e.misused(parsed); err != nil {
 		return nil, err
@@ -36,22 +54,56 @@ func (e *environment) compile(source string) (cel.Program, error) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wholly("the expression gives %s, not true or false", typeWord(t.String()))
 	}
-	program, err := e.env.Program(checked,
-		cel.EvalOptions(cel.OptOptimize),
+	c := &compiled{reads: readsOf(checked)}
+	options := cel.OptOptimize
+	if len(c.reads.facts) > 0 {
+		options |= cel.OptPartialEval
+	}
+	c.program, err = e.env.Program(checked,
+		cel.EvalOptions(options),
 		cel.CostLimit(costLimit),
 		cel.InterruptCheckFrequency(100),
 	)
 	if err != nil { // for instance a pattern that is none
 		return nil, wholly("%v", err)
 	}
-	return program, nil
+	return c, nil
 }
 
-// evaluate returns the expression's answer. Its error never holds a value of the arguments.
-func evaluate(ctx context.Context, program cel.Program, values map[string]any) (bool, error) {
-	out, _, err := program.ContextEval(ctx, values)
+// ErrFactUnknown is returned by a gate whose expression depends on what the directory cannot tell.
+var ErrFactUnknown = errors.New("it cannot be found out what the expression depends on")
+
+// answer evaluates the expression for the subject. A [*approvals.MissingFactsError] says what it depends on that nobody
+// has asked for yet. Facts that it could do without, being what the rest is, are not asked for.
+func (c *compiled) answer(ctx context.Context, s *subject, vars Vars) (bool, error) {
+	values := s.values(vars)
+	if s.requester == "" { // nobody to ask about
+		return c.evaluate(ctx, values)
+	}
+	unknown := c.reads.unknown(s.known)
+	if len(unknown) == 0 {
+		return c.evaluate(ctx, values)
+	}
+	partly, err := cel.PartialVars(values, unknown...)
 	if err != nil {
 		return false, &evaluationError{err}
+	}
+	answer, err := c.evaluate(ctx, partly)
+	if missing := s.known.Missing(c.reads.facts); errors.Is(err, ErrFactUnknown) && len(missing) > 0 {
+		return false, &approvals.MissingFactsError{Facts: missing}
+	}
+	return answer, err
+}
+
+// evaluate returns the expression's answer for a map of values or a partial activation. Its error never holds a value
+// of the arguments.
+func (c *compiled) evaluate(ctx context.Context, values any) (bool, error) {
+	out, _, err := c.program.ContextEval(ctx, values)
+	if err != nil {
+		return false, &evaluationError{err}
+	}
+	if types.IsUnknown(out) {
+		return false, ErrFactUnknown
 	}
 	answer, ok := out.Value().(bool)
 	if !ok {

@@ -3,9 +3,8 @@ package celpolicy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-
-	"cel.dev/cel-go/cel"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -23,15 +22,16 @@ type GateConfig struct {
 }
 
 // CompileGate returns a gate for Tool.NeedsApproval, or an [*Error] that says where the expression is wrong. requester
-// and channel are known when the call's RunContext holds the [*approvals.Run]; an expression that needs them asks
-// otherwise.
+// and channel are known when the call's RunContext holds the [*approvals.Run]; what the directory knows of them is
+// found out by [approvals.FindFacts], when the expression depends on it. An expression that needs what is not known
+// asks.
 func CompileGate(cfg GateConfig) (func(context.Context, *agent.ToolCall) (bool, error), error) {
 	env, err := newEnvironment(cfg.Parameters, cfg.Vars)
 	if err != nil {
 		return nil, err
 	}
 	g := &gate{args: env.args, vars: cfg.Vars}
-	if g.program, err = env.compile(cfg.Expression); err != nil {
+	if g.expression, err = env.compile(cfg.Expression); err != nil {
 		return nil, err
 	}
 	return g.ask, nil
@@ -39,9 +39,9 @@ func CompileGate(cfg GateConfig) (func(context.Context, *agent.ToolCall) (bool, 
 
 // gate evaluates one expression. It is safe for concurrent use.
 type gate struct {
-	program cel.Program
-	args    *shape
-	vars    Vars
+	expression *compiled
+	args       *shape
+	vars       Vars
 }
 
 // ask reports whether the call needs approval. The result is true whenever the error is not nil. The error never holds
@@ -52,10 +52,15 @@ func (g *gate) ask(ctx context.Context, call *agent.ToolCall) (bool, error) {
 		return true, err
 	}
 	s := subject{args: args, tool: call.Tool, agent: call.Agent, callID: call.ID}
-	if run, ok := runOf(call); ok {
+	run, ok := runOf(call)
+	if ok {
 		s.requester, s.place = run.Requester, run.Place
 	}
-	answer, err := evaluate(ctx, g.program, s.values(g.vars))
+	answer, err := g.expression.answer(ctx, &s, g.vars)
+	if missing, asks := errors.AsType[*approvals.MissingFactsError](err); asks {
+		s.known = approvals.FindFacts(ctx, run, missing.Facts)
+		answer, err = g.expression.answer(ctx, &s, g.vars)
+	}
 	if err != nil {
 		return true, fmt.Errorf("evaluate the gate of %s: %w", call.Tool, err)
 	}

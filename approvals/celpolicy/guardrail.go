@@ -97,10 +97,10 @@ func said(input []agent.Item) string {
 
 // rule is the expression of a guardrail and what follows from it. It is safe for concurrent use.
 type rule struct {
-	program cel.Program
-	args    *shape
-	vars    Vars
-	verdict guardrail.Verdict
+	expression *compiled
+	args       *shape
+	vars       Vars
+	verdict    guardrail.Verdict
 }
 
 // agentWords are those of guardrails of agents.
@@ -121,7 +121,7 @@ func newRule(cfg GuardrailConfig, words func(*shapes) []word) (*rule, error) {
 		return nil, err
 	}
 	r := &rule{args: shapes.root, vars: cfg.Vars, verdict: cfg.Verdict}
-	r.program, err = env.compile(cfg.Expression)
+	r.expression, err = env.compile(cfg.Expression)
 	return r, err
 }
 
@@ -136,7 +136,7 @@ func (r *rule) judgeCall(ctx context.Context, call *agent.ToolCall, text string)
 // judge evaluates the expression. A context that has ended says nothing about what is checked, and is an error.
 func (r *rule) judge(ctx context.Context, values map[string]any) (guardrail.Verdict, error) {
 	values[wordVars] = map[string]any(r.vars)
-	acts, err := evaluate(ctx, r.program, values)
+	acts, err := r.expression.evaluate(ctx, values)
 	if stopped := ctx.Err(); err != nil && stopped != nil {
 		return guardrail.Verdict{}, fmt.Errorf("evaluate a guardrail: %w", stopped)
 	}

@@ -2,39 +2,72 @@ package celpolicy
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
-
-	"cel.dev/cel-go/cel"
 
 	"countersign/approvals"
 )
 
 // Condition is a compiled expression that says which requests a policy is for. It is safe for concurrent use.
 type Condition struct {
-	program cel.Program
-	vars    Vars
+	source     string
+	expression *compiled
+	args       *shape // of calls of the tool that the condition is for; nil: of none in particular
+	tool       string
+	vars       Vars
+	values     []approvals.PolicyVar
 }
 
 // CompileCondition compiles an expression over args, tool, agent, requester, channel, call_id and vars, or returns an
 // [*Error] that says where it is wrong. A policy can be for many tools, so args has no known fields.
 func CompileCondition(expression string, vars Vars) (*Condition, error) {
+	return CompileToolCondition(expression, vars, nil)
+}
+
+// CompileToolCondition is CompileCondition with what is known of the tools. Where the expression can only hold for one
+// tool, being tool == "NAME" && …, args has the fields of that tool's schema.
+func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Condition, error) {
 	env, err := newEnvironment(nil, vars)
 	if err != nil {
 		return nil, err
 	}
-	c := &Condition{vars: vars}
-	c.program, err = env.compile(expression)
+	c := &Condition{source: expression, vars: vars}
+	parsed, err := env.parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	if name, ok := pinned(parsed.NativeRep().Expr()); ok && len(tools[name]) > 0 {
+		if env, err = newEnvironment(tools[name], vars); err != nil {
+			return nil, err
+		}
+		c.tool, c.args = name, env.args
+	}
+	if c.expression, err = env.compile(expression); err != nil {
+		return nil, err
+	}
+	c.values, err = c.expression.reads.values(vars)
 	return c, err
 }
 
 // holds reports whether the condition holds, or cannot be evaluated: a policy whose condition fails applies. The error
-// is that of a context that ended, of which nothing follows for the request.
-func (c *Condition) holds(ctx context.Context, s *subject) (bool, error) {
+// is that of a context that ended, of which nothing follows for the request, or a [*approvals.MissingFactsError].
+func (c *Condition) holds(ctx context.Context, s *subject, r *approvals.Request) (bool, error) {
 	if c == nil {
 		return true, nil
 	}
-	holds, err := evaluate(ctx, c.program, s.values(c.vars))
+	if c.args != nil && c.tool == s.tool {
+		typed := *s
+		typed.args = nil
+		if args, err := c.args.decode(r.Arguments); err == nil {
+			typed.args = args
+		}
+		s = &typed
+	}
+	holds, err := c.expression.answer(ctx, s, c.vars)
+	if missing, ok := errors.AsType[*approvals.MissingFactsError](err); ok {
+		return true, missing
+	}
 	if err != nil {
 		return true, ctx.Err()
 	}
@@ -56,22 +89,25 @@ type Rules struct {
 
 var _ approvals.Policy = (*Rules)(nil)
 
-// Requirement returns what the first matching policy asks for. It depends on the request alone; its error is that of
-// the policy, or of ctx when that ended.
-func (p *Rules) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
+// Requirement returns what the first matching policy asks for. It depends on the request and the facts alone; its error
+// is that of the policy, of ctx when that ended, or says which facts are missing to tell whether a policy matches.
+func (p *Rules) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	if len(p.Rules) > 0 {
 		s := subjectOf(r)
+		s.known = known
 		for _, rule := range p.Rules {
-			holds, err := rule.When.holds(ctx, s)
+			holds, err := rule.When.holds(ctx, s, r)
 			if err != nil {
 				return approvals.Requirement{}, err
 			}
 			if holds {
-				return rule.Then.Requirement(ctx, r)
+				return rule.Then.requirement(r.Workspace, rule.When)
 			}
 		}
 	}
-	return p.Default.Requirement(ctx, r)
+	return p.Default.Requirement(ctx, r, known)
 }
 
 // subjectOf is the call that the request is about. Arguments that are no JSON object are missing from it.

@@ -81,7 +81,7 @@ func TestRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := rules(t, c.when...)
-			got, err := p.Requirement(t.Context(), request(c.args))
+			got, err := p.Requirement(t.Context(), request(c.args), approvals.PolicyFacts{})
 			if err != nil || got.Policy != c.want {
 				t.Errorf("%s, %v; want %s", got.Policy, err, c.want)
 			}
@@ -96,10 +96,11 @@ func TestRulesOfAnEndedContext(t *testing.T) {
 	cancel()
 	args := `{"tags":[` + strings.Repeat(`"a",`, 2000) + `"z"]}`
 	p := rules(t, "!args.tags.all(a, a != 'q')")
-	if got, err := p.Requirement(ctx, request(args)); !errors.Is(err, context.Canceled) {
+	if got, err := p.Requirement(ctx, request(args), approvals.PolicyFacts{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := p.Requirement(t.Context(), request(args)); err != nil || got.Policy != "default_policy" {
+	got, err := p.Requirement(t.Context(), request(args), approvals.PolicyFacts{})
+	if err != nil || got.Policy != "default_policy" {
 		t.Errorf("control: %+v, %v", got, err)
 	}
 }
@@ -109,11 +110,13 @@ func TestRulesFailClosed(t *testing.T) {
 	t.Parallel()
 	p := rules(t)
 	p.Rules = []Rule{{Then: &Static{Name: "all", Users: []string{"U9"}, Quorum: 1, DenyQuorum: 1}}}
-	if got, err := p.Requirement(t.Context(), request(`{}`)); err != nil || got.Policy != "all" {
+	got, err := p.Requirement(t.Context(), request(`{}`), approvals.PolicyFacts{})
+	if err != nil || got.Policy != "all" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p.Rules[0].Then.DenyQuorum = 0
-	if _, err := p.Requirement(t.Context(), request(`{}`)); !errors.Is(err, approvals.ErrInvalid) {
+	_, err = p.Requirement(t.Context(), request(`{}`), approvals.PolicyFacts{})
+	if !errors.Is(err, approvals.ErrInvalid) {
 		t.Errorf("an unusable policy: %v", err)
 	}
 }
@@ -155,7 +158,7 @@ func TestRulesProperties(t *testing.T) {
 		when := rapid.SliceOfN(rapid.SampledFrom(conditions), 0, 4).Draw(t, "conditions")
 		p, r, other := rules(t, when...), drawRequest(t), drawRequest(t)
 		ask := func(p *Rules, r *approvals.Request) approvals.Requirement {
-			q, err := p.Requirement(context.Background(), r)
+			q, err := p.Requirement(context.Background(), r, approvals.PolicyFacts{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,10 +2,13 @@ package celpolicy
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -26,6 +29,17 @@ type Static struct {
 	OnExpiry       approvals.OnExpiry
 	ValidFor       time.Duration
 	Always         []approvals.Scope
+	Risk           approvals.Risk `json:",omitzero"`
+	Freeze         []Freeze       `json:",omitempty"`
+	// Version stands for the file that the policy is from. It is recorded with what the policy demands, and no part of
+	// its hash.
+	Version string `json:"-"`
+}
+
+// Freeze is a time during which nobody but Except affirms. See approvals.Freeze.
+type Freeze struct {
+	From, To time.Time
+	Except   Set
 }
 
 // Set is a set of people, with ids within the request's workspace.
@@ -41,20 +55,58 @@ var _ approvals.Policy = (*Static)(nil)
 var ErrNoPolicy = errors.New("the agents file has no default_policy")
 
 // Requirement returns what the policy asks for, or an error when it is not a usable policy.
-func (s *Static) Requirement(_ context.Context, r *approvals.Request) (approvals.Requirement, error) {
+func (s *Static) Requirement(
+	_ context.Context, r *approvals.Request, _ approvals.PolicyFacts,
+) (approvals.Requirement, error) {
+	return s.requirement(r.Workspace, nil)
+}
+
+// requirement returns what the policy asks for in the workspace of what its condition, if it has one, holds for.
+func (s *Static) requirement(ws approvals.WorkspaceID, when *Condition) (approvals.Requirement, error) {
 	if s.DenyQuorum < 1 || len(s.AllOf) == 0 && s.Quorum < 1 {
 		return approvals.Requirement{}, fmt.Errorf("policy %s: %w", s.Name, approvals.ErrInvalid)
 	}
-	seats := s.seats(r.Workspace)
+	seats := s.seats(ws)
 	for _, seat := range seats {
 		if seat.Approvers.Empty() {
 			return approvals.Requirement{}, fmt.Errorf("policy %s names nobody: %w", s.Name, approvals.ErrInvalid)
 		}
 	}
-	return approvals.Requirement{
+	q := approvals.Requirement{
 		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
-	}, nil
+		Version: s.Version, Risk: s.Risk,
+	}
+	for _, z := range s.Freeze {
+		q.Freeze = append(q.Freeze, approvals.Freeze{From: z.From, To: z.To, Except: z.Except.people(ws)})
+	}
+	if when != nil {
+		q.Vars = when.values
+	}
+	var err error
+	q.Hash, err = s.hash(when)
+	return q, err
+}
+
+// hash is the SHA-256 of the policy's words: its condition and the values of the variables that this reads among them.
+func (s *Static) hash(when *Condition) (agent.Digest, error) {
+	words := struct {
+		When   string                `json:",omitempty"`
+		Vars   []approvals.PolicyVar `json:",omitempty"`
+		Policy *Static
+	}{Policy: s}
+	if when != nil {
+		words.When, words.Vars = when.source, when.values
+	}
+	text, err := json.Marshal(words)
+	if err != nil {
+		return agent.Digest{}, fmt.Errorf("hash of policy %s: %w", s.Name, err)
+	}
+	return sha256.Sum256(text), nil
+}
+
+func (s Set) people(ws approvals.WorkspaceID) approvals.Approvers {
+	return People(ws, s.Users, s.Groups, s.ChannelMembers)
 }
 
 func (s *Static) seats(ws approvals.WorkspaceID) (seats []approvals.Seat) {
@@ -62,7 +114,7 @@ func (s *Static) seats(ws approvals.WorkspaceID) (seats []approvals.Seat) {
 		return approvals.Quorum(s.Quorum, People(ws, s.Users, s.Groups, s.ChannelMembers))
 	}
 	for _, set := range s.AllOf {
-		seats = append(seats, approvals.Seat{Approvers: People(ws, set.Users, set.Groups, set.ChannelMembers)})
+		seats = append(seats, approvals.Seat{Approvers: set.people(ws)})
 	}
 	return seats
 }
@@ -80,6 +132,8 @@ func People(ws approvals.WorkspaceID, users, groups []string, channelMembers boo
 type None struct{}
 
 // Requirement returns ErrNoPolicy.
-func (None) Requirement(context.Context, *approvals.Request) (approvals.Requirement, error) {
+func (None) Requirement(
+	context.Context, *approvals.Request, approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	return approvals.Requirement{}, ErrNoPolicy
 }

@@ -17,7 +17,8 @@ func TestStatic(t *testing.T) {
 		SelfApproval: true, ExpiresIn: time.Hour, OnExpiry: approvals.ExpiryKeep, ValidFor: time.Minute,
 		Always: []approvals.Scope{approvals.ScopeRun},
 	}
-	got, err := s.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}})
+	got, err := s.Requirement(t.Context(),
+		&approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}, approvals.PolicyFacts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +29,7 @@ func TestStatic(t *testing.T) {
 			Users: []approvals.UserID{"T9/U1"}, Groups: []string{"S1"}, ChannelMembers: true,
 		}),
 	}
+	want.Hash = got.Hash // see TestHash
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -37,9 +39,10 @@ func TestStatic(t *testing.T) {
 		{Approvers: approvals.Approvers{Users: []approvals.UserID{"T9/U2"}}},
 	}
 	if got, err = s.Requirement(t.Context(),
-		&approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}); err != nil {
+		&approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T9"}}, approvals.PolicyFacts{}); err != nil {
 		t.Fatal(err)
 	}
+	want.Hash = got.Hash
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("one of each:", diff)
 	}
@@ -54,11 +57,13 @@ func TestStaticFailsClosed(t *testing.T) {
 		"no quorum":      &Static{Users: []string{"U1"}, DenyQuorum: 1},
 		"no deny quorum": &Static{Users: []string{"U1"}, Quorum: 1},
 	} {
-		if _, err := s.Requirement(t.Context(), &approvals.Request{}); !errors.Is(err, approvals.ErrInvalid) {
+		_, err := s.Requirement(t.Context(), &approvals.Request{}, approvals.PolicyFacts{})
+		if !errors.Is(err, approvals.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := (None{}).Requirement(t.Context(), &approvals.Request{}); !errors.Is(err, ErrNoPolicy) {
+	_, err := (None{}).Requirement(t.Context(), &approvals.Request{}, approvals.PolicyFacts{})
+	if !errors.Is(err, ErrNoPolicy) {
 		t.Errorf("none: %v", err)
 	}
 }

@@ -95,10 +95,12 @@ var (
 	policyKeys    = keys{
 		now: []string{
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
-			"always",
+			"always", "risk", "freeze",
 		},
-		later: []string{"remind_every", "escalate", "freeze", "risk", "notify"},
+		later: []string{"remind_every", "escalate", "notify"},
 	}
+	freezeKeys  = keys{now: []string{"from", "to", "except"}}
+	riskWords   = keys{now: []string{"normal", "high"}}
 	ruleKeys    = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}
 	alwaysKeys  = keys{now: []string{"scopes"}, later: []string{"max_ttl", "max_uses"}}
 	scopeWords  = keys{now: []string{"run"}, later: []string{"thread", "channel", "workspace"}}

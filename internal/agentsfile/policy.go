@@ -16,6 +16,8 @@ type Policy struct {
 	OnExpiry     string
 	ValidFor     time.Duration
 	AlwaysScopes []string
+	HighRisk     bool
+	Freeze       []Freeze
 }
 
 // What a policy says where it says nothing: the strict thing.
@@ -47,6 +49,13 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 	}
 	if o.values["always"] != nil {
 		p.AlwaysScopes = o.decodeAlways()
+	}
+	p.Freeze = o.decodeFreeze()
+	if p.HighRisk = o.choice("risk", riskWords) == "high"; p.HighRisk {
+		if len(p.AlwaysScopes) > 0 && o.values["always"] != nil {
+			o.problem(o.values["always"].pos, "`risk: high` allows no standing answers; leave always out")
+		}
+		p.AlwaysScopes = nil
 	}
 	if n.kind != kindMapping {
 		return p

@@ -49,6 +49,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"people", def("people"), peopleKeys},
 		{"approvers", def("approvers"), approverKeys},
 		{"policy", def("policy"), policyKeys},
+		{"freeze", def("freeze"), freezeKeys},
 		{"rule", def("rule"), ruleKeys},
 		{"always of a rule", def("rule").Properties["always"], alwaysKeys},
 		{"always", def("policy").Properties["always"], alwaysKeys},
@@ -77,6 +78,8 @@ func TestSchemaKeys(t *testing.T) {
 		{"on_expiry", def("policy").Properties["on_expiry"].Enum, expiryWords},
 		{"on_expiry of a rule", def("rule").Properties["on_expiry"].Enum, expiryWords},
 		{"scopes of a rule", def("rule").Properties["always"].Properties["scopes"].Items.Enum, scopeWords},
+		{"risk", def("policy").Properties["risk"].Enum, riskWords},
+		{"risk of a rule", def("rule").Properties["risk"].Enum, riskWords},
 		{"scopes", def("policy").Properties["always"].Properties["scopes"].Items.Enum, scopeWords},
 	} {
 		var words []string
@@ -120,7 +123,15 @@ func TestSchemaAgrees(t *testing.T) {
 		{"policy with an odd name", rulesWith("{name: a b, when: true, approvers: {users: [U1]}}"), false},
 		{"policy called as the default",
 			rulesWith("{name: default_policy, when: true, approvers: {users: [U1]}}"), false},
-		{"later key of a policy", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: high}"), false},
+		{"later key of a policy", rulesWith("{name: a, when: true, approvers: {users: [U1]}, notify: {}}"), false},
+		{"risk", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: high}"), true},
+		{"another risk", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: higher}"), false},
+		{"freeze", rulesWith("{name: a, when: true, approvers: {users: [U1]}, freeze: [{from: 2026-12-24, " +
+			"to: 2026-12-27T18:00:00Z, except: {groups: [S1]}}]}"), true},
+		{"freeze without an end",
+			rulesWith("{name: a, when: true, approvers: {users: [U1]}, freeze: [{from: 2026-12-24}]}"), false},
+		{"freeze on an odd day", rulesWith("{name: a, when: true, approvers: {users: [U1]}, " +
+			"freeze: [{from: 24.12., to: 2026-12-27}]}"), false},
 		{"condition of the default policy", policyWith("  approvers: {users: [U1]}\n  when: true\n"), false},
 		{"vars", agentWith("vars: {a: x, _b1: 2, c: 0.5, d: false}\n"), true},
 		{"list in vars", agentWith("vars: {a: [x]}\n"), false},

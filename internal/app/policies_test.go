@@ -3,9 +3,12 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
+
+	"countersign/internal/slackdev"
 )
 
 // largeFirst asks two people about payments above a limit, and one about others.
@@ -29,6 +32,80 @@ func TestPolicies(t *testing.T) {
 	}
 	w.mustClick(cleo, w.card(large, 1), "approve")
 	w.answer(large, "R-2")
+	w.verified()
+}
+
+// TestExampleInADirectMessage asks for a large payment by the policies of the example where nobody else is.
+func TestExampleInADirectMessage(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile("../../examples/countersign.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, policies, found := strings.Cut(string(example), "\npolicies:\n")
+	if !found {
+		t.Fatal("the example has no policies")
+	}
+	policies = "vars: { large: 1000 }\npolicies:\n" + strings.ReplaceAll(policies, "transfer_funds", "pay")
+	w := newWorld(t, settings{policy: policies})
+	w.start()
+	dm := w.slack.DM(ann)
+	if _, err := w.slack.Post(w.ctx, ann, dm, "pay 1001", ""); err != nil {
+		t.Fatal(err)
+	}
+	told := func() (text string) {
+		for _, m := range w.slack.Messages(dm) {
+			text += m.Shown() + "\n"
+		}
+		return text
+	}
+	const advice = "Ask in a channel: a direct message has no other members."
+	w.until("the notice", func() bool { return strings.Contains(told(), advice) })
+	for _, want := range []string{`policy "large_payments" needs 2 approvers, and 0 can be asked`, advice} {
+		if strings.Count(told(), want) != 1 {
+			t.Errorf("want %q once in:\n%s", want, told())
+		}
+	}
+	w.noEffect()
+}
+
+// TestPolicyByGroup asks two people about what somebody of a group wants, and shows which policy asked.
+func TestPolicyByGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{policy: `vars: { limit: 50 }
+policies:
+  - name: trainees
+    when: tool == "pay" && "S0TRAINEES" in requester.groups && args.amount > vars.limit
+    approvers: { channel_members: true }
+    quorum: 2
+    risk: high
+    freeze: [{ from: 2090-12-24, to: 2090-12-27, except: { users: [U0BEN] } }]
+` + anybody})
+	w.slack.SetUserGroup(slackdev.UserGroup{ID: "S0TRAINEES", Handle: "trainees", Users: []string{ann}})
+	w.start()
+	thread := w.mention("pay 100")
+	card := w.card(thread, 1)
+	w.mustClick(ben, card, "approve")
+	list := w.must("approvals", "list")
+	at := strings.Index(list, "req_")
+	if at < 0 {
+		t.Fatalf("one answer of two was enough: %s", list)
+	}
+	shown := w.must("approvals", "show", strings.Fields(list[at:])[0])
+	check := w.must("check", "--offline")
+	_, rest, _ := strings.Cut(check, "(sha256 ")
+	version, _, _ := strings.Cut(rest, ")")
+	for _, want := range []string{"trainees, hash ", ", version " + version + ", high risk", "vars.limit = 50",
+		"frozen from 2090-12-24 00:00 UTC until 2090-12-28 00:00 UTC only U0BEN may approve"} {
+		if !strings.Contains(shown, want) || version == "" {
+			t.Errorf("want %q in:\n%s", want, shown)
+		}
+	}
+	if want := "; high risk; from 2090-12-24 00:00 UTC"; !strings.Contains(check, want) {
+		t.Errorf("want %q in:\n%s", want, check)
+	}
+	w.mustClick(cleo, card, "approve")
+	w.answer(thread, "R-1")
 	w.verified()
 }
 

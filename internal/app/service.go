@@ -27,8 +27,10 @@ var (
 func (l *live) Agent(name string) (approvals.AgentConfig, error) { return l.current.Load().Agent(name) }
 
 // Requirement is part of approvals.Policy.
-func (l *live) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
-	return l.current.Load().Requirement(ctx, r)
+func (l *live) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
+	return l.current.Load().Requirement(ctx, r, known)
 }
 
 // service is approvals.Service as the bot and the control socket call it: with the catalog in force, and measured.

@@ -45,7 +45,8 @@ tests:
       - { message: what do we owe, in: direct, by: ann, says: 12 EUR., run: done }
   - name: a thread, with commands
     model:
-      - { when: pay 12, turns: [{ calls: [{ tool: pay, args: { amount: 12 } }] }, { reads: TR-2, says: "Paid, <ok>." }] }
+      - { when: pay 12, turns: [{ calls: [{ tool: pay, args: { amount: 12 } }] },
+            { reads: TR-2, says: "Paid, <ok>." }] }
       - { when: thank you, turns: [{ says: "You are welcome, @ann." }] }
       - { when: pay 13, turns: [{ calls: [{ tool: pay, args: { amount: 13 } }] },
             { reads: [HTTP 500, out of order], says: It is out of order. }] }

@@ -48,7 +48,7 @@ type builder struct {
 
 func (b *builder) build() (*Catalog, error) {
 	f := b.file
-	c := &Catalog{File: f, agents: make(map[string]approvals.AgentConfig), policy: b.policies()}
+	c := &Catalog{File: f, agents: make(map[string]approvals.AgentConfig)}
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{
 			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,
@@ -62,6 +62,7 @@ func (b *builder) build() (*Catalog, error) {
 			Agent: b.agents[a.Name], MaxTurns: a.MaxTurns, HistoryTokens: a.HistoryTokens,
 		}
 	}
+	c.policy = b.policies()
 	if b.gated != nil && f.DefaultPolicy == nil {
 		b.problem(b.gated.Position, "tool %q needs approval and the file has no `default_policy`: nobody could "+
 			"approve. "+

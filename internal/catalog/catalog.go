@@ -36,8 +36,10 @@ func (c *Catalog) Agent(name string) (approvals.AgentConfig, error) {
 }
 
 // Requirement is part of approvals.Policy.
-func (c *Catalog) Requirement(ctx context.Context, r *approvals.Request) (approvals.Requirement, error) {
-	return c.policy.Requirement(ctx, r)
+func (c *Catalog) Requirement(
+	ctx context.Context, r *approvals.Request, known approvals.PolicyFacts,
+) (approvals.Requirement, error) {
+	return c.policy.Requirement(ctx, r, known)
 }
 
 // Requesters are the people who may start runs in the workspace.

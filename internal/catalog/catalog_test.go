@@ -253,7 +253,8 @@ func TestCatalogPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1"}})
+	r, err := c.Requirement(t.Context(), &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1"}},
+		approvals.PolicyFacts{})
 	if err != nil {
 		t.Fatal(err)
 	}

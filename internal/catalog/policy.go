@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
 	"strings"
 
 	"countersign/approvals"
@@ -13,36 +15,64 @@ import (
 func (b *builder) policies() *celpolicy.Rules {
 	rules := &celpolicy.Rules{Default: celpolicy.None{}}
 	if p := b.file.DefaultPolicy; p != nil {
-		rules.Default = policyOf(p)
+		rules.Default = policyOf(b.file, p)
 	}
+	tools := b.schemas()
 	for _, p := range b.file.Policies {
-		when, err := celpolicy.CompileCondition(p.When.Source, b.vars)
+		when, err := celpolicy.CompileToolCondition(p.When.Source, b.vars, tools)
 		if err != nil {
 			b.expression(p.When.At, "policy "+p.Name, err)
 			continue
 		}
-		rules.Rules = append(rules.Rules, celpolicy.Rule{When: when, Then: policyOf(p)})
+		rules.Rules = append(rules.Rules, celpolicy.Rule{When: when, Then: policyOf(b.file, p)})
 	}
 	return rules
 }
 
+// schemas are those of the arguments of the tools that the file defines. Those of MCP servers, which may offer others
+// each time, are not known.
+func (b *builder) schemas() celpolicy.Schemas {
+	tools := make(celpolicy.Schemas)
+	for _, a := range b.agents {
+		for i := range a.Tools {
+			tools.Add(a.Tools[i].Name, a.Tools[i].Parameters)
+		}
+	}
+	return tools
+}
+
+// versionDigits is how much of the SHA-256 of the agents file stands for it where people read it.
+const versionDigits = 16
+
+// Version stands for the agents file: the beginning of its SHA-256, as `+"`countersign check`"+` prints it.
+func Version(f *agentsfile.File) string { return hex.EncodeToString(f.Digest[:])[:versionDigits] }
+
 // policyOf makes a policy of the file's words.
-func policyOf(p *agentsfile.Policy) *celpolicy.Static {
+func policyOf(f *agentsfile.File, p *agentsfile.Policy) *celpolicy.Static {
 	s := &celpolicy.Static{
 		Name:  p.Name,
 		Users: p.Approvers.Users, Groups: p.Approvers.Groups, ChannelMembers: p.Approvers.ChannelMembers,
 		Quorum: p.Quorum, DenyQuorum: p.DenyQuorum, SelfApproval: p.SelfApproval,
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
+		Version: Version(f),
+	}
+	if p.HighRisk {
+		s.Risk = approvals.RiskHigh
+	}
+	for _, z := range p.Freeze {
+		s.Freeze = append(s.Freeze, celpolicy.Freeze{From: z.From, To: z.To, Except: setOf(z.Except)})
 	}
 	for _, set := range p.AllOf {
-		s.AllOf = append(s.AllOf, celpolicy.Set{
-			Users: set.Users, Groups: set.Groups, ChannelMembers: set.ChannelMembers,
-		})
+		s.AllOf = append(s.AllOf, setOf(set))
 	}
 	for _, scope := range p.AlwaysScopes {
 		s.Always = append(s.Always, approvals.Scope(scope))
 	}
 	return s
+}
+
+func setOf(p agentsfile.People) celpolicy.Set {
+	return celpolicy.Set{Users: p.Users, Groups: p.Groups, ChannelMembers: p.ChannelMembers}
 }
 
 // varsOf are the file's vars as expressions read them.
@@ -63,6 +93,18 @@ type PolicyRow struct {
 	Name      string `json:"name"`
 	When      string `json:"when,omitempty"` // the condition, as the file has it; empty: what no other policy is for
 	MustAgree string `json:"must_agree"`     // who and how many
+	Risk      string `json:"risk"`           // normal or high
+	// Freeze says when nobody may approve but whom.
+	Freeze []string `json:"freeze,omitempty"`
+}
+
+// Agreement says who must agree, at which risk, and when not.
+func (r *PolicyRow) Agreement() string {
+	words := []string{r.MustAgree}
+	if r.Risk == string(approvals.RiskHigh) {
+		words = append(words, "high risk")
+	}
+	return strings.Join(append(words, r.Freeze...), "; ")
 }
 
 // PolicyRows are the policies in their order, the default policy last if the file has one.
@@ -73,12 +115,18 @@ func (c *Catalog) PolicyRows(ctx context.Context) ([]PolicyRow, error) {
 	}
 	rows := make([]PolicyRow, 0, len(policies))
 	for _, p := range policies {
-		q, err := policyOf(p).Requirement(ctx, &approvals.Request{})
+		q, err := policyOf(c.File, p).Requirement(ctx, &approvals.Request{}, approvals.PolicyFacts{})
 		if err != nil {
 			return nil, err
 		}
 		when := strings.Join(strings.Fields(p.When.Source), " ")
-		rows = append(rows, PolicyRow{Name: p.Name, When: when, MustAgree: q.Describe()})
+		row := PolicyRow{
+			Name: p.Name, When: when, MustAgree: q.Describe(), Risk: cmp.Or(string(q.Risk), "normal"),
+		}
+		for _, z := range q.Freeze {
+			row.Freeze = append(row.Freeze, z.Describe())
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

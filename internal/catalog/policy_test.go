@@ -53,7 +53,7 @@ func TestPolicies(t *testing.T) {
 		{elsewhere, "away", 2},
 		{another, "away", 2},
 	} {
-		q, err := c.Requirement(t.Context(), a.request)
+		q, err := c.Requirement(t.Context(), a.request, approvals.PolicyFacts{})
 		if err != nil || q.Policy != a.want || len(q.Seats) != a.seats {
 			t.Errorf("%s: %+v, %v; want %s", a.request.Arguments, q, err, a.want)
 		}
@@ -63,10 +63,10 @@ func TestPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []PolicyRow{
-		{"large", `tool == "pay" && args.amount > vars.limit`, "2 of group S1, not the requester"},
+		{"large", `tool == "pay" && args.amount > vars.limit`, "2 of group S1, not the requester", "normal", nil},
 		{"away", `channel.id != "C1" || vars.place == "` + canary + `" && requester.id == "U7"`,
-			"one each of U8; and U9, not the requester"},
-		{"default_policy", "", "1 member of this channel, not the requester"},
+			"one each of U8; and U9, not the requester", "normal", nil},
+		{"default_policy", "", "1 member of this channel, not the requester", "normal", nil},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Error(diff)
@@ -108,7 +108,11 @@ func TestPolicyProblems(t *testing.T) {
 			"agents.yaml:16:29: policy money: vars has no 'limt'; it has limit, place"},
 		{"unknown name in a block", rule("|\n      tool == 'pay' &&\n        amount > 5"),
 			"agents.yaml:18:9: policy money: nothing is called 'amount'; known are args, tool, agent, requester, "},
-		{"later field", rule("channel.private"), "agents.yaml:16:18: policy money: channel.private is not supported"},
+		{"unknown field", rule("channel.topic"), "agents.yaml:16:18: policy money: channel has no 'topic'"},
+		{"misspelt argument of the tool", rule(`tool == "pay" && args.amuont > 5`),
+			"agents.yaml:16:32: policy money: the tool's parameters have no 'amuont'"},
+		{"argument of another type", rule(`tool == "pay" && args.amount == "5"`),
+			"agents.yaml:16:40: policy money: '==' does not go with a number and text"},
 		{"text of before", rule(`requester == "U1"`),
 			`agents.yaml:16:11: policy money: requester is an object; write requester.id, for instance ` +
 				`requester.id == "U1"`},

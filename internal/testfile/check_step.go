@@ -161,7 +161,8 @@ func (c *stepChecker) place(s *Step) {
 	}
 	toBot := s.In == direct || begun && slices.Contains(c.directs, s.Thread)
 	if s.Message != "" && !toBot {
-		c.problem(s.At, "the bot hears a message without a mention in direct messages only: write mention, or in: direct")
+		c.problem(s.At, "the bot hears a message without a mention in direct messages only: write mention, or "+
+			"in: direct")
 	}
 	if says && s.Thread != "" && !begun {
 		c.threads = append(c.threads, s.Thread)

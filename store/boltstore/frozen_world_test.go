@@ -86,7 +86,9 @@ func (w *frozenWorld) Agent(name string) (approvals.AgentConfig, error) {
 }
 
 // Requirement is the policy of the frozen file: its requests wait for a hundred years, but for those of quick.
-func (w *frozenWorld) Requirement(_ context.Context, r *approvals.Request) (approvals.Requirement, error) {
+func (w *frozenWorld) Requirement(
+	_ context.Context, r *approvals.Request, _ approvals.PolicyFacts,
+) (approvals.Requirement, error) {
 	q := approvals.Requirement{
 		Policy: "default_policy", Seats: approvals.Quorum(1, approvals.Approvers{ChannelMembers: true}), DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 100 * 365 * 24 * time.Hour, OnExpiry: approvals.ExpiryReject,
@@ -131,6 +133,14 @@ func (w *frozenWorld) InChannel(
 	_ context.Context, ws approvals.WorkspaceID, _ string, u approvals.UserID, _ time.Time,
 ) (bool, error) {
 	return u.Workspace() == ws && slices.Contains(frozenPeople, u.Local()), nil
+}
+
+func (*frozenWorld) GroupsOf(context.Context, approvals.UserID, time.Time) ([]string, error) {
+	return nil, approvals.ErrNotFound
+}
+
+func (*frozenWorld) Channel(context.Context, approvals.WorkspaceID, string, time.Time) (approvals.Channel, error) {
+	return approvals.Channel{}, approvals.ErrNotFound
 }
 
 func (w *frozenWorld) Notify(_ context.Context, n *approvals.Notification) (approvals.Delivery, error) {

@@ -67,19 +67,21 @@ type scheduler struct {
 	busy   map[string]bool // keys of jobs that are being handled
 	// horizon is a time in nanoseconds: all jobs that the file has planned for no later have been put into the queues.
 	horizon uint64
-	ended   chan claimedJob
-	flush   flusher
+	handlers
+	ended chan claimedJob
+	flush flusher
 }
 
 func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *scheduler {
 	return &scheduler{
-		store:  s,
-		handle: handle,
-		queues: make(map[approvals.JobKind]*readyQueue),
-		queued: make(map[string]string),
-		busy:   make(map[string]bool),
-		ended:  make(chan claimedJob),
-		flush:  flusher{store: s, done: make(chan error)},
+		store:    s,
+		handle:   handle,
+		queues:   make(map[approvals.JobKind]*readyQueue),
+		queued:   make(map[string]string),
+		busy:     make(map[string]bool),
+		handlers: newHandlers(),
+		ended:    make(chan claimedJob),
+		flush:    flusher{store: s, done: make(chan error)},
 	}
 }
 
@@ -169,7 +171,7 @@ func (d *scheduler) findReady(ctx context.Context) error {
 	})
 }
 
-// drain waits for everything that was started.
+// drain waits for everything that was started. Nothing is started afterwards.
 func (d *scheduler) drain() {
 	for len(d.busy) > 0 || d.flush.running {
 		select {
@@ -179,6 +181,8 @@ func (d *scheduler) drain() {
 			d.flush.ended(err)
 		}
 	}
+	close(d.next)
+	d.running.Wait()
 }
 
 // start starts handlers for what is due, as far as there are free slots, and returns in which time to look again;
@@ -203,7 +207,7 @@ func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
 		return 0, err
 	}
 	for _, j := range c.jobs {
-		go d.work(ctx, j)
+		d.handOver(ctx, j)
 	}
 	if c.next.IsZero() {
 		return 0, nil

@@ -89,6 +89,7 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	line("channel", r.Place.Channel)
 	line("run", string(r.Run))
 	line("needs", r.Requirement.Describe())
+	list("policy", policyLines(&r.Requirement))
 	line("created", r.Created.UTC().Format(time.RFC3339))
 	if !r.Expires.IsZero() {
 		line("expires", r.Expires.UTC().Format(time.RFC3339))
@@ -109,6 +110,31 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	list("in words", r.Explanation)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// policyLines say which policy asks, what stands for its words and its file, and what its condition was evaluated with.
+func policyLines(q *approvals.Requirement) (lines []string) {
+	if q.Policy == "" {
+		return nil
+	}
+	first := q.Policy
+	if q.Hash != (agent.Digest{}) {
+		first += ", hash " + q.Hash.String()
+	}
+	if q.Version != "" {
+		first += ", version " + q.Version
+	}
+	if q.Risk == approvals.RiskHigh {
+		first += ", high risk"
+	}
+	lines = append(lines, first)
+	for _, v := range q.Vars {
+		lines = append(lines, "vars."+v.Name+" = "+v.Value)
+	}
+	for _, z := range q.Freeze {
+		lines = append(lines, "frozen "+z.Describe())
+	}
+	return lines
 }
 
 // questionWords say what a request of the kind waits for.

@@ -132,7 +132,7 @@ func (rep *report) describe(ctx context.Context, c *catalog.Catalog) error {
 	}
 	if c.File.DefaultPolicy != nil {
 		last := len(policies) - 1
-		rep.Policy, policies = policies[last].MustAgree, policies[:last]
+		rep.Policy, policies = policies[last].Agreement(), policies[:last]
 	}
 	rep.Policies = policies
 	return nil
@@ -151,7 +151,7 @@ func (rep *report) print(w io.Writer) error {
 		fmt.Fprintln(t, "\nPOLICY\tMUST AGREE\tWHEN")
 	}
 	for _, p := range rep.Policies {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", visible.Line(p.Name), visible.Line(p.MustAgree), visible.Line(p.When))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", visible.Line(p.Name), visible.Line(p.Agreement()), visible.Line(p.When))
 	}
 	if err := t.Flush(); err != nil {
 		return err

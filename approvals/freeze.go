@@ -1,0 +1,113 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Freeze is a time during which nobody affirms but some people, who must be approvers as at other times. Rejections
+// stay possible, and so does saying what became of a call.
+type Freeze struct {
+	From   time.Time `json:"from"` // the first instant
+	To     time.Time `json:"to"`   // the first instant after it
+	Except Approvers `json:"except,omitzero"`
+}
+
+func (z Freeze) equal(o Freeze) bool {
+	return z.From.Equal(o.From) && z.To.Equal(o.To) && z.Except.equal(o.Except)
+}
+
+// holds reports whether the freeze is in force.
+func (z Freeze) holds(now time.Time) bool { return !now.Before(z.From) && now.Before(z.To) }
+
+// freezeMargin is how far from now, by this process's clock, a freeze may begin or have ended for which people are
+// looked up: the store's clock, which is the one that counts, may differ.
+const freezeMargin = time.Hour
+
+// near reports whether the freeze may be in force at a moment close to now.
+func (z Freeze) near(now time.Time) bool {
+	return !now.Before(z.From.Add(-freezeMargin)) && now.Before(z.To.Add(freezeMargin))
+}
+
+// starts reports whether the verdict, once given by enough people, lets a call start.
+func (v Verdict) starts() bool { return v.Affirms() && !v.alone() }
+
+// thawed returns nil unless a freeze of the requirement keeps u from affirming: then ErrUnauthorized with the reason in
+// words, or ErrUnavailable where it cannot be told whether u is excepted.
+func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
+	for _, z := range q.Freeze {
+		if !z.holds(now) {
+			continue
+		}
+		excepted, err := f.in(z.Except, u)
+		if err != nil {
+			return err
+		}
+		if !excepted {
+			return fmt.Errorf("%w: %s is frozen until %s%s; it can be rejected", ErrUnauthorized, q.name(),
+				freezeTime(z.To), z.exceptions(" for all but "))
+		}
+	}
+	return nil
+}
+
+// thawedBoth applies thawed to the requirement recorded with r and to the current one.
+func (f *facts) thawedBoth(r *RequestHead, current *Requirement, u UserID, now time.Time) error {
+	if err := f.thawed(&r.Requirement, u, now); err != nil {
+		return err
+	}
+	return f.thawed(current, u, now)
+}
+
+// frozenOut returns the end of a freeze that excepts nobody and covers all the time in which a request made now could
+// be answered; the zero time when there is none.
+func (q *Requirement) frozenOut(now time.Time) time.Time {
+	if q.ExpiresIn == 0 || q.OnExpiry == ExpiryKeep {
+		return time.Time{}
+	}
+	for _, z := range q.Freeze {
+		if z.Except.Empty() && z.holds(now) && z.holds(now.Add(q.ExpiresIn)) {
+			return z.To
+		}
+	}
+	return time.Time{}
+}
+
+// freezeTime writes an instant for people.
+func freezeTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// exceptions names those whom the freeze excepts, after lead; empty for nobody.
+func (z Freeze) exceptions(lead string) string {
+	if z.Except.Empty() {
+		return ""
+	}
+	return lead + strings.Join(z.Except.words(), ", ")
+}
+
+// Describe says in plain words when nobody may affirm but whom. Users and groups appear with the ids that the surface
+// knows.
+func (z Freeze) Describe() string {
+	who := "nobody may approve"
+	if !z.Except.Empty() {
+		who = "only " + strings.Join(z.Except.words(), ", ") + " may approve"
+	}
+	return fmt.Sprintf("from %s until %s %s", freezeTime(z.From), freezeTime(z.To), who)
+}
+
+// Freezes returns the freezes that touch the time in which the pending request can be answered: those recorded with it
+// and, where Progress is known, those of what is demanded now.
+func (r *RequestHead) Freezes() []Freeze {
+	all := slices.Clone(r.Requirement.Freeze)
+	if r.Progress != nil {
+		for _, z := range r.Progress.Current.Freeze {
+			if !slices.ContainsFunc(all, z.equal) {
+				all = append(all, z)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(z Freeze) bool {
+		return !z.To.After(r.Created) || !r.Expires.IsZero() && !z.From.Before(r.Expires)
+	})
+}

@@ -1,0 +1,140 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Fact names something about a request that a policy may depend on and that the request does not hold.
+type Fact string
+
+// The facts. All are those of the moment at which the policy is asked: when the request is created a kept answer of the
+// directory will do, when somebody decides and when the call is about to run it is asked anew. What the request holds
+// itself, the ids of requester and channel among it, is of the moment of its creation and never changes.
+const (
+	FactRequesterName   Fact = "requester.name"
+	FactRequesterGroups Fact = "requester.groups"
+	FactChannel         Fact = "channel" // name, private, shared
+)
+
+// PolicyFacts are what was found out for a policy.
+type PolicyFacts struct {
+	// Told has the facts that were asked for: with nil those that the other fields hold, with an error those that
+	// cannot be told.
+	Told map[Fact]error
+
+	RequesterName   string
+	RequesterGroups []string // ids of user groups
+	Channel         Channel  // of a direct conversation: private, without a name
+}
+
+// Knows reports whether the fact is known.
+func (k PolicyFacts) Knows(f Fact) bool {
+	err, told := k.Told[f]
+	return told && err == nil
+}
+
+// Missing returns those of the facts that nobody has asked for.
+func (k PolicyFacts) Missing(facts []Fact) (missing []Fact) {
+	for _, f := range facts {
+		if _, told := k.Told[f]; !told {
+			missing = append(missing, f)
+		}
+	}
+	return missing
+}
+
+// MissingFactsError says which facts a policy needs before it can answer.
+type MissingFactsError struct{ Facts []Fact }
+
+func (e *MissingFactsError) Error() string {
+	names := make([]string, len(e.Facts))
+	for i, f := range e.Facts {
+		names[i] = string(f)
+	}
+	return "not asked yet: " + strings.Join(names, ", ")
+}
+
+// errPolicy marks an ErrUnavailable that comes from the policy.
+var errPolicy = errors.New("the policy failed")
+
+// requirement asks the policy about r, and the directory for what the policy wants to know. Its error is
+// ErrUnavailable: while a policy fails nobody can approve.
+func (g *gatherer) requirement(ctx context.Context, r *Request) (Requirement, error) {
+	q, err := g.policy.Requirement(ctx, r, g.told)
+	for {
+		wants, ok := errors.AsType[*MissingFactsError](err)
+		if !ok {
+			break
+		}
+		missing := g.told.Missing(wants.Facts)
+		if len(missing) == 0 {
+			break // it was told, and asks all the same
+		}
+		for _, f := range missing {
+			g.find(ctx, f)
+		}
+		q, err = g.policy.Requirement(ctx, r, g.told)
+	}
+	if err != nil {
+		return Requirement{}, fmt.Errorf("%w: %w: %w", ErrUnavailable, errPolicy, err)
+	}
+	return q.complete(), nil
+}
+
+// find asks the directory for the fact, and notes the answer or why there is none.
+func (g *gatherer) find(ctx context.Context, f Fact) {
+	if g.told.Told == nil {
+		g.told.Told = map[Fact]error{}
+	}
+	var err error
+	switch f {
+	case FactRequesterName:
+		var who Person
+		who, err = g.person(ctx, g.at.requester)
+		if g.told.RequesterName = who.Name; err == nil && who.Name == "" {
+			err = fmt.Errorf("name of %s: %w", g.at.requester, ErrNotFound)
+		}
+	case FactRequesterGroups:
+		g.told.RequesterGroups, err = g.dir.GroupsOf(ctx, g.at.requester, g.since)
+	case FactChannel:
+		if g.at.place.Direct {
+			g.told.Channel = Channel{Private: true}
+			break
+		}
+		g.told.Channel, err = g.dir.Channel(ctx, g.at.ws, g.at.place.Channel, g.since)
+	default:
+		err = fmt.Errorf("fact %q: %w", f, ErrInvalid)
+	}
+	g.told.Told[f] = err
+}
+
+// factsKey is the key under which a context holds how a gate finds out facts.
+type factsKey struct{}
+
+// withFacts returns a context in which gates of the run's tools can find out facts. Gates are asked outside
+// transactions.
+func (x *execution) withFacts(ctx context.Context) context.Context {
+	return context.WithValue(ctx, factsKey{}, x.Worker)
+}
+
+// FindFacts finds out facts for a gate that is asked about a call of the run. The directory is asked anew. Where ctx is
+// not that of a gate, nothing can be told.
+func FindFacts(ctx context.Context, run *Run, facts []Fact) PolicyFacts {
+	w, ok := ctx.Value(factsKey{}).(*Worker)
+	if !ok || run == nil {
+		told := map[Fact]error{}
+		for _, f := range facts {
+			told[f] = ErrUnavailable
+		}
+		return PolicyFacts{Told: told}
+	}
+	g := newGatherer(w.directory, w.policy, run.conversation(), time.Now())
+	for _, f := range facts {
+		g.find(ctx, f)
+	}
+	return g.told
+}

@@ -1,0 +1,62 @@
+package bot
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestFormsAreWhatTheStandardLibraryReads(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		bytes := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })
+		want := url.Values(rapid.MapOf(bytes, rapid.SliceOfN(bytes, 1, 3)).Draw(t, "form"))
+		encoded := encodeForm(want)
+		if got := len(encoded); got != len(want.Encode()) {
+			t.Errorf("%d bytes, the standard library writes %d", got, len(want.Encode()))
+		}
+		got, err := url.ParseQuery(string(encoded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("read back (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEveryByteIsEscapedAsInTheStandardLibrary(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		s := string([]byte{byte(c)})
+		if got, want := string(appendEscaped(nil, s)), url.QueryEscape(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestReadAllReadsAllWhateverTheBodyClaims(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100<<10)
+	for _, claimed := range []int64{-1, 0, 1, int64(len(long)), 1 << 60} {
+		got, err := readAll(iotest.HalfReader(strings.NewReader(long)), claimed)
+		if err != nil || string(got) != long {
+			t.Errorf("claimed %d: %d bytes, %v", claimed, len(got), err)
+		}
+		if claimed > int64(len(long)) && cap(got) > 4*len(long) {
+			t.Errorf("claimed %d: %d bytes of memory for %d", claimed, cap(got), len(long))
+		}
+	}
+	broken := io.MultiReader(strings.NewReader("begun"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	got, err := readAll(broken, 10)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.Equal(got, []byte("begun")) {
+		t.Errorf("a body that breaks off: %q, %v", got, err)
+	}
+}

@@ -1,0 +1,51 @@
+package bot
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"countersign/approvals"
+)
+
+// freezes say when a pending request can be approved by nobody, or by some people only.
+func freezes(r *approvals.Request) (lines []phrase) {
+	for _, z := range r.Freezes() {
+		who := phrase{"nobody can approve"}
+		if !z.Except.Empty() {
+			who = append(append(phrase{"only "}, named(z.Except)...), " can approve")
+		}
+		line := append(phrase{"Frozen from ", z.From, " until ", z.To, ": "}, who...)
+		lines = append(lines, append(line, "; rejecting is possible"))
+	}
+	return lines
+}
+
+// The bounds of what the details show of a policy's variables.
+const (
+	mostVars = 40
+	mostVar  = 300
+)
+
+// policyLines say which policy asks: what stands for its words and its file, its risk, and the variables that its
+// condition reads with the values that it was evaluated with.
+func policyLines(r *approvals.Request) []phrase {
+	q := r.Requirement
+	if q.Hash == [32]byte{} { // recorded before policies had one
+		return nil
+	}
+	line := phrase{"Policy " + label(q.Policy, 80) + ", hash ", code(hex.EncodeToString(q.Hash[:8]))}
+	if q.Version != "" {
+		line = append(line, ", version ", code(label(q.Version, 80)))
+	}
+	if q.Risk == approvals.RiskHigh {
+		line = append(line, ", high risk")
+	}
+	lines := []phrase{line}
+	for i, v := range q.Vars {
+		if i == mostVars {
+			return append(lines, phrase{fmt.Sprintf("and %d more variables", len(q.Vars)-mostVars)})
+		}
+		lines = append(lines, phrase{"vars." + label(v.Name, 80) + " = ", code(label(v.Value, mostVar))})
+	}
+	return lines
+}

@@ -1,0 +1,85 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// nameOf is what Slack shows people as: the display name that they have chosen, or their full name. See
+// https://docs.slack.dev/reference/objects/user-object.
+func nameOf(u *slack.User) string {
+	return cmp.Or(u.Profile.DisplayName, u.Profile.RealName, u.RealName)
+}
+
+// GroupsOf returns the user groups that the person is in. See approvals.Directory. Slack has no method for one person:
+// usergroups.list tells of all groups at once who is in them, without those that are switched off. See
+// https://docs.slack.dev/reference/methods/usergroups.list.
+func (c *Client) GroupsOf(ctx context.Context, u approvals.UserID, since time.Time) ([]string, error) {
+	if _, err := c.inWorkspace(ctx, u.Workspace()); err != nil {
+		return nil, err
+	}
+	groups, err := c.groupsOf.get(ctx, "", since, func(ctx context.Context) (map[string][]string, error) {
+		var answer struct {
+			Groups []struct {
+				ID    string   `json:"id"`
+				Users []string `json:"users"`
+				Count *int     `json:"user_count"`
+			} `json:"usergroups"`
+		}
+		if err := c.ask(ctx, methodGroups, url.Values{"include_users": {"true"}}, &answer); err != nil {
+			return nil, unanswered("list user groups", err)
+		}
+		of := make(map[string][]string)
+		for _, g := range answer.Groups {
+			if g.Count != nil && *g.Count > len(g.Users) {
+				return nil, fmt.Errorf("list user groups: %s has %d people, and Slack names %d",
+					g.ID, *g.Count, len(g.Users))
+			}
+			for _, id := range g.Users {
+				of[id] = append(of[id], g.ID)
+			}
+		}
+		return of, nil
+	})
+	return groups[u.Local()], err
+}
+
+// Channel returns what a channel is. See approvals.Directory. The fields are those of
+// https://docs.slack.dev/reference/objects/conversation-object.
+func (c *Client) Channel(
+	ctx context.Context, ws approvals.WorkspaceID, channel string, since time.Time,
+) (approvals.Channel, error) {
+	if _, err := c.inWorkspace(ctx, ws); err != nil {
+		return approvals.Channel{}, err
+	}
+	return c.channels.get(ctx, channel, since, func(ctx context.Context) (approvals.Channel, error) {
+		var answer struct {
+			Channel struct {
+				ID        string `json:"id"`
+				Name      string `json:"name"`
+				Private   bool   `json:"is_private"`
+				Shared    bool   `json:"is_shared"`
+				External  bool   `json:"is_ext_shared"`
+				Org       bool   `json:"is_org_shared"`
+				PendingEx bool   `json:"is_pending_ext_shared"`
+			} `json:"channel"`
+		}
+		what := "look up channel " + channel
+		if err := c.ask(ctx, methodChannelInfo, url.Values{"channel": {channel}}, &answer); err != nil {
+			return approvals.Channel{}, unanswered(what, err)
+		}
+		ch := answer.Channel
+		if ch.ID != channel {
+			return approvals.Channel{}, fmt.Errorf("%s: Slack answered about another one", what)
+		}
+		shared := ch.Shared || ch.External || ch.Org || ch.PendingEx
+		return approvals.Channel{Name: ch.Name, Private: ch.Private, Shared: shared}, nil
+	})
+}
