@@ -1,6 +1,7 @@
 package testfile
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ func (s *Step) actions() (done []string) {
 		{"mention", s.Mention != ""}, {"message", s.Message != ""}, {"click", s.Click != ""},
 		{"command", s.Command != ""}, {"cli", len(s.CLI) > 0},
 		{"restart", s.Restart != ""}, {"change", s.Change != nil},
+		{"callback", s.Callback != nil},
 	} {
 		if a.set {
 			done = append(done, a.key)
@@ -174,12 +176,12 @@ func (c *stepChecker) place(s *Step) {
 
 // ofCard judges what is about one card.
 func (c *stepChecker) ofCard(s *Step) {
-	about := s.Click != "" || s.Status != "" || s.Outcome != "" || s.DecidedBy != nil || len(s.Shows) > 0
+	about := s.Click != "" || s.Callback != nil || s.Status != "" || s.Outcome != "" || s.DecidedBy != nil || len(s.Shows) > 0
 	switch {
 	case about && s.Card == "":
 		c.problem(s.At, "the step needs card: the name of a card of an earlier step")
 	case s.Card != "" && !about:
-		c.problem(s.At, "nothing is said about card %s: click, status, outcome, decided_by or shows", s.Card)
+		c.problem(s.At, "nothing is said about card %s: click, callback, status, outcome, decided_by or shows", s.Card)
 	case s.Card != "":
 		c.known(s.At, "card", s.Card, c.cards)
 	}
@@ -201,8 +203,12 @@ func (c *stepChecker) received(r Received) {
 		c.problem(r.At, "nothing answers %s: give server %s a route for it, or status, json or text here", r.Request,
 			r.Server)
 	}
-	if r.Body != nil && r.AnyBody {
-		c.problem(r.At, "body and any_body do not go together")
+	var members map[string]json.RawMessage
+	if r.Has != nil && json.Unmarshal(r.Has, &members) != nil {
+		c.problem(r.At, "has is a mapping: members that the body must have")
+	}
+	if r.Body != nil && r.AnyBody || r.Body != nil && r.Has != nil || r.AnyBody && r.Has != nil {
+		c.problem(r.At, "write one of body, has and any_body")
 	}
 }
 

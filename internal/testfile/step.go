@@ -18,6 +18,8 @@ type Step struct {
 	CLI     []string `key:"cli"`     // a command of this program: [approvals, list]
 	Restart string   `key:"restart"` // "kill" or "stop": ends the bot, without or with a warning, and starts it again
 	Change  *Change  `key:"change"`  // what becomes of people, groups and channels
+	// Callback is the result that the system that got the trigger of Card's call reports.
+	Callback json.RawMessage `key:"callback"`
 
 	By     string            `key:"by"`
 	In     string            `key:"in"`     // a channel, or "direct"; the only channel when left out
@@ -60,6 +62,7 @@ type Received struct {
 	Request string            `key:"request,need"`
 	Body    json.RawMessage   `key:"body"`     // JSON that must be equal; no body when left out
 	AnyBody bool              `key:"any_body"` // whatever the body
+	Has     json.RawMessage   `key:"has"`      // members of the body, which may have others
 	Headers map[string]string `key:"headers"`
 	// What it is answered with instead of by the server's route.
 	Status int             `key:"status"`

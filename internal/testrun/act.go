@@ -31,6 +31,8 @@ func (p *play) act(ctx context.Context) ([]Failure, error) {
 		return nil, p.runCLI(ctx)
 	case s.Restart != "":
 		return p.restart(ctx)
+	case s.Callback != nil:
+		return p.callback(ctx)
 	case s.Change != nil:
 		p.change(s.Change)
 	}

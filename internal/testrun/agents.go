@@ -84,6 +84,13 @@ func (w *world) readAgents() error {
 	if err != nil {
 		return configError{err}
 	}
+	v, err := agentsfile.ParseYAML(path, changed)
+	if err == nil {
+		err = w.findTriggers(v)
+	}
+	if err != nil {
+		return configError{err}
+	}
 	lookup := func(name string) (string, bool) { v, ok := w.env[name]; return v, ok }
 	if w.agents, err = agentsfile.Parse(path, changed, lookup); err != nil {
 		return configError{err}

@@ -51,3 +51,17 @@ func sameNumber(a, b json.Number) bool {
 	y, errY := b.Float64()
 	return errX == nil && errY == nil && len(a) <= exactDigits && len(b) <= exactDigits && x == y
 }
+
+// hasMembers reports whether the second text is an object with all members of the first.
+func hasMembers(want, got []byte) bool {
+	var x, y map[string]any
+	if !decodeOne(want, &x) || !decodeOne(got, &y) {
+		return false
+	}
+	for name, value := range x {
+		if have, ok := y[name]; !ok || !sameValue(value, have) {
+			return false
+		}
+	}
+	return true
+}

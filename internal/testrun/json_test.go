@@ -2,6 +2,23 @@ package testrun
 
 import "testing"
 
+// TestHasMembers wants what is named, and takes more.
+func TestHasMembers(t *testing.T) {
+	t.Parallel()
+	const got = `{"tool":"x","arguments":{"a":1},"id":"?"}`
+	for want, has := range map[string]bool{
+		`{}`: true, `{"tool":"x"}`: true, `{"arguments":{"a":1.0}}`: true, `{"arguments":{}}`: false,
+		`{"tool":"y"}`: false, `{"other":null}`: false,
+	} {
+		if hasMembers([]byte(want), []byte(got)) != has {
+			t.Errorf("%s: not %v", want, has)
+		}
+	}
+	if hasMembers([]byte(`{}`), []byte(`[]`)) || hasMembers([]byte(`{}`), nil) {
+		t.Error("what is no object has members")
+	}
+}
+
 // TestSameJSON compares values, not texts, and takes no two amounts for the same.
 func TestSameJSON(t *testing.T) {
 	t.Parallel()

@@ -169,6 +169,8 @@ func (p *play) describe() string {
 		return "countersign " + strings.Join(s.CLI, " ")
 	case s.Restart != "":
 		return "restart (" + s.Restart + ")"
+	case s.Callback != nil:
+		return "callback for " + s.Card
 	case s.Change != nil:
 		return "change of the workspace"
 	case s.Card != "":

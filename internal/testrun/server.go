@@ -164,6 +164,9 @@ func (r *receipts) list() []received {
 func difference(want *testfile.Received, got *received) string {
 	switch {
 	case want.AnyBody:
+	case want.Has != nil && !hasMembers(want.Has, got.body):
+		return want.Request + " with " + string(want.Has)
+	case want.Has != nil:
 	case want.Body == nil && len(got.body) > 0:
 		return want.Request + " without a body"
 	case want.Body != nil && !sameJSON(want.Body, got.body):

@@ -48,6 +48,8 @@ type world struct {
 	env        map[string]string // as the test file gives it to the agents file
 	agents     *agentsfile.File
 	agentsPath string
+	triggers   bool     // the agents file has some
+	listen     []string // where the bot listens, as variables
 
 	violations *violations
 	receipts   *receipts
@@ -67,7 +69,7 @@ func newWorld(ctx context.Context, cfg Config, f *testfile.File, t *testfile.Tes
 }
 
 func (w *world) set(ctx context.Context) error {
-	for _, make := range []func() error{w.makeFolder, w.startServers, w.makeEnv, w.readAgents, w.startModel} {
+	for _, make := range []func() error{w.makeFolder, w.startServers, w.makeEnv, w.readAgents, w.chooseAddress, w.startModel} {
 		if err := make(); err != nil {
 			return err
 		}
@@ -228,9 +230,10 @@ func (w *world) environ() []string {
 		env = append(env, name+"="+value)
 	}
 	c := w.workspace.Config()
+	env = append(env, w.listen...)
 	return append(env, "SLACK_BOT_TOKEN="+c.BotToken, "SLACK_APP_TOKEN="+c.AppToken,
 		"SLACK_API_URL="+w.workspace.APIURL(), "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+w.model.URL(),
-		"COUNTERSIGN_AGENTS="+w.agentsPath, "COUNTERSIGN_STORE=bolt:"+w.storePath(), "COUNTERSIGN_LISTEN=127.0.0.1:0")
+		"COUNTERSIGN_AGENTS="+w.agentsPath, "COUNTERSIGN_STORE=bolt:"+w.storePath())
 }
 
 func (w *world) program() *botprocess.Program {
