@@ -176,7 +176,8 @@ func (c *stepChecker) place(s *Step) {
 
 // ofCard judges what is about one card.
 func (c *stepChecker) ofCard(s *Step) {
-	about := s.Click != "" || s.Callback != nil || s.Status != "" || s.Outcome != "" || s.DecidedBy != nil || len(s.Shows) > 0
+	about := s.Click != "" || s.Callback != nil || s.Status != "" || s.Outcome != "" ||
+		s.DecidedBy != nil || len(s.Shows) > 0
 	switch {
 	case about && s.Card == "":
 		c.problem(s.At, "the step needs card: the name of a card of an earlier step")

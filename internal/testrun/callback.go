@@ -61,8 +61,8 @@ func (p *play) refusedCallback(got string) []Failure {
 	return []Failure{p.failure("the answer to the callback", "200 OK", got)}
 }
 
-// findTriggers looks for tools whose calls are sent elsewhere: they may only be sent to servers of the test, which report
-// results to an address of the bot on this machine.
+// findTriggers looks for tools whose calls are sent elsewhere: they may only be sent to servers of the test, which
+// report results to an address of the bot on this machine.
 func (w *world) findTriggers(v agentsfile.Value) error {
 	for _, e := range v.Entries() {
 		for _, in := range e.Value.Entries() {
@@ -71,8 +71,8 @@ func (w *world) findTriggers(v agentsfile.Value) error {
 			}
 			w.triggers = true
 			if !w.isServer(w.expandEnv(in.Value.Text())) {
-				return problem(in.Value.Position(), "this trigger leads to none of the test's servers: set a variable in env "+
-					"to ${servers.NAME}, or give a server replaces: [%s]", origin(in.Value.Text()))
+				return problem(in.Value.Position(), "this trigger leads to none of the test's servers: set a variable in "+
+					"env to ${servers.NAME}, or give a server replaces: [%s]", origin(in.Value.Text()))
 			}
 		}
 		if err := w.findTriggers(e.Value); err != nil {
