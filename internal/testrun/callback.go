@@ -71,8 +71,8 @@ func (w *world) findTriggers(v agentsfile.Value) error {
 			}
 			w.triggers = true
 			if !w.isServer(w.expandEnv(in.Value.Text())) {
-				return problem(in.Value.Position(), "this trigger leads to none of the test's servers: set a variable in "+
-					"env to ${servers.NAME}, or give a server replaces: [%s]", origin(in.Value.Text()))
+				return problem(in.Value.Position(), "this trigger leads to none of the test's servers: set a variable "+
+					"in env to ${servers.NAME}, or give a server replaces: [%s]", origin(in.Value.Text()))
 			}
 		}
 		if err := w.findTriggers(e.Value); err != nil {
