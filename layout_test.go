@@ -59,6 +59,8 @@ var arrows = []struct {
 	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent",
 		"agent/history", "agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool",
 		"agent/httptool", "agent/rawtool", "agent/guardrail"}},
+	{"internal/policycheck", []string{"internal/agentsfile", "internal/catalog", "internal/humanize", "approvals",
+		"agent"}},
 	{"internal/lineage", nil},
 	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
 	{"internal/traces", []string{"agent/oteltrace", "agent/trace"}},
@@ -71,8 +73,8 @@ var arrows = []struct {
 	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
 		"internal/traces", "bot", "store", "store/boltstore", "approvals", "agent", "agent/openaimodel"}},
 	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
-		"internal/demo", "internal/testfile", "internal/testrun", "internal/lineage", "internal/visible",
-		"internal/humanize", "bot", "store", "approvals", "agent"}},
+		"internal/demo", "internal/testfile", "internal/testrun", "internal/lineage", "internal/policycheck",
+		"internal/visible", "internal/humanize", "bot", "store", "approvals", "agent"}},
 	{"bench/...", []string{"..."}},
 }
 
@@ -179,7 +181,8 @@ func TestLayoutControl(t *testing.T) {
 		{"agent", "approvals"}, {"approvals", "bot"}, {"approvals", "store/boltstore"}, {"bot", "store/boltstore"},
 		{"store/boltstore", "bot"}, {"agent/openaimodel", "approvals"}, {"internal/slackdev", "bot"},
 		{"countersign", "bot"}, {"internal/visible", "bot"}, {"internal/control", "bot"}, {"internal/catalog", "bot"},
-		{"internal/app", "internal/app/cli"}, {"internal/lineage", "internal/control"},
+		{"internal/app", "internal/app/cli"}, {"internal/policycheck", "internal/control"},
+		{"internal/lineage", "internal/control"},
 	} {
 		if may, _ := allowed(c.pkg, c.dep, false); may {
 			t.Errorf("%s may import %s", c.pkg, c.dep)

@@ -30,6 +30,9 @@ var (
 	ErrStopped = errors.New("stopped")
 	// ErrTripwire is returned, wrapped in a *TripwireError, when a guardrail ended the run.
 	ErrTripwire = errors.New("guardrail tripwire triggered")
+	// ErrConversationGone is wrapped by the error of a model whose provider no longer has the conversation that a
+	// request goes on from. Nothing was asked. See RunState.ResendConversation.
+	ErrConversationGone = errors.New("the provider no longer has the conversation")
 	// ErrConfig is returned when an agent, tool or runner is set up wrongly; the text says what to change.
 	ErrConfig = errors.New("configuration")
 )

@@ -133,7 +133,7 @@ func (x *execution) start(ctx context.Context, a *Agent, input []Item) (*Result,
 	if x.Journal == nil {
 		s.series = x.memory.begin(s.id)
 	}
-	if s.server, err = x.serverMark(g); err != nil {
+	if s.server, err = x.serverMark(a, g, len(input)); err != nil {
 		return nil, err
 	}
 	if err := x.takeData(s); err != nil {
@@ -165,7 +165,7 @@ func (x *execution) resume(ctx context.Context, a *Agent, s *RunState) (*Result,
 		return nil, fmt.Errorf("%w: the state belongs to another run than RunOptions.Context", ErrConfig)
 	}
 	if s.server != nil {
-		if err := x.checkServer(g); err != nil {
+		if err := x.checkServer(a, g); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	}
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
-	run, release := x.hold(x.withFacts(ctx))
+	run, release := x.hold(WithFacts(ctx, x.findFacts))
 	defer release()
 	err = x.load(run)
 	if err == nil {
@@ -88,6 +88,7 @@ func (x *execution) advance(ctx context.Context) error {
 		if result != nil {
 			x.state = result.State
 		}
+		result, err = x.resend(ctx, result, err)
 		if err != nil || len(result.Interruptions) == 0 {
 			return err
 		}
@@ -150,6 +151,9 @@ func (x *execution) takeRecorded(
 // begin starts the run, or goes on with what people decided.
 func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if x.state != nil {
+		if !x.config.ProviderConversation { // no longer, perhaps
+			x.state.LeaveConversation()
+		}
 		if _, err := x.state.Rebind(ctx); err != nil {
 			return nil, err
 		}
@@ -166,13 +170,14 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if err := g.isRegular(ctx, x.run.Requester); err != nil {
 		return nil, fmt.Errorf("start for %s: %w", x.run.Requester, err)
 	}
-	history, err := x.memory(ctx)
+	earlier, err := x.memory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	x.history = len(history)
+	x.history = len(earlier.items)
 	x.options.MaxTurns = x.config.MaxTurns
-	return x.runner.Run(ctx, x.config.Agent, append(history, agent.UserMessage(x.run.Input)), x.options)
+	x.converse(earlier)
+	return x.runner.Run(ctx, x.config.Agent, append(earlier.items, agent.UserMessage(x.run.Input)), x.options)
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two

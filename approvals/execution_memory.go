@@ -25,10 +25,10 @@ func tokenBytes(tokens int) int {
 }
 
 // memory returns what the run is told of the place's earlier runs.
-func (x *execution) memory(ctx context.Context) ([]agent.Item, error) {
+func (x *execution) memory(ctx context.Context) (recollection, error) {
 	room := tokenBytes(x.config.HistoryTokens)
 	if room == 0 {
-		return nil, nil
+		return recollection{}, nil
 	}
 	var chunks []json.RawMessage
 	var older int
@@ -37,37 +37,56 @@ func (x *execution) memory(ctx context.Context) ([]agent.Item, error) {
 		return err
 	})
 	if err != nil {
-		return nil, &storeError{err}
+		return recollection{}, &storeError{err}
 	}
-	items, err := recall(chunks, older, room)
+	m, err := recall(chunks, older, room)
 	if err != nil {
-		return nil, fmt.Errorf("session of %s: %w", x.run.Place.Key(), err)
+		return recollection{}, fmt.Errorf("session of %s: %w", x.run.Place.Key(), err)
 	}
-	return items, nil
+	return m, nil
+}
+
+// recollection is what a run is told of the earlier runs of its place.
+type recollection struct {
+	items []agent.Item
+	// response is the provider's response that holds the first items, as many as held; empty: it holds none.
+	response string
+	held     int
+}
+
+// add appends what is remembered of a run.
+func (m *recollection) add(items []agent.Item, mark *conversationMark) {
+	m.items = append(m.items, items...)
+	if mark != nil && mark.Unsent <= len(items) {
+		m.response, m.held = mark.Response, len(m.items)-mark.Unsent
+	}
 }
 
 // recall returns the memory of a place, oldest first: the newest runs, which fit into the room or are the newest one
 // alone. A run is a turn of the conversation with all its calls and their outputs, so no pair is ever torn. What is
 // left out is said at the start.
-func recall(chunks []json.RawMessage, older, room int) ([]agent.Item, error) {
-	var items []agent.Item
+func recall(chunks []json.RawMessage, older, room int) (recollection, error) {
+	var m recollection
 	tooLong := len(chunks) == 1 && len(chunks[0]) > room
 	switch {
 	case tooLong:
-		items = append(items, leftOut(older+1))
-		last, err := readChunk(chunks[0])
-		return append(items, gist(last, room)...), err
+		m.add([]agent.Item{leftOut(older + 1)}, nil)
 	case older > 0:
-		items = append(items, leftOut(older))
+		m.add([]agent.Item{leftOut(older)}, nil)
 	}
 	for _, chunk := range chunks {
-		part, err := readChunk(chunk)
+		part, mark, err := readChunk(chunk)
 		if err != nil {
-			return nil, err
+			return recollection{}, err
 		}
-		items = append(items, part...)
+		if tooLong {
+			if part = gist(part, room); mark != nil && mark.Unsent > 0 {
+				mark = nil // what the provider does not have may be what was shortened
+			}
+		}
+		m.add(part, mark)
 	}
-	return items, nil
+	return m, nil
 }
 
 func leftOut(n int) agent.Item {
@@ -78,11 +97,19 @@ func leftOut(n int) agent.Item {
 	}
 }
 
-func readChunk(chunk json.RawMessage) (part []agent.Item, err error) {
+// readChunk reads what is remembered of a run, and the mark behind it, if it has one.
+func readChunk(chunk json.RawMessage) (part []agent.Item, mark *conversationMark, err error) {
 	if err := json.Unmarshal(chunk, &part); err != nil {
-		return nil, fmt.Errorf("%w: %w", errMemory, err)
+		return nil, nil, fmt.Errorf("%w: %w", errMemory, err)
 	}
-	return part, nil
+	last := len(part) - 1
+	if last < 0 || part[last].Type != conversationItem {
+		return part, nil, nil
+	}
+	if err := json.Unmarshal(part[last].Raw, &mark); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errMemory, err)
+	}
+	return part[:last], mark, nil
 }
 
 // gist is what is kept of a newest run that does not fit: what the person asked and what the agent answered last, if

@@ -304,6 +304,9 @@ func (x *execution) end(ctx context.Context, e ending) error {
 			items = withoutRefused(items)
 		}
 		e.items = kept(x.run.Input, items)
+		if e.to == RunDone { // what an unfinished run said may be refused, or end in calls without outputs
+			e.mark = markOf(x.state)
+		}
 	}
 	e.idle = true
 	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {

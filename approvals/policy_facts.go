@@ -112,26 +112,38 @@ func (g *gatherer) find(ctx context.Context, f Fact) {
 	g.told.Told[f] = err
 }
 
-// factsKey is the key under which a context holds how a gate finds out facts.
+// FactFinder finds out facts about the requester and the conversation of a run.
+type FactFinder func(ctx context.Context, run *Run, facts []Fact) PolicyFacts
+
+// factsKey is the key under which a context holds the FactFinder of gates.
 type factsKey struct{}
 
-// withFacts returns a context in which gates of the run's tools can find out facts. Gates are asked outside
-// transactions.
-func (x *execution) withFacts(ctx context.Context) context.Context {
-	return context.WithValue(ctx, factsKey{}, x.Worker)
+// WithFacts returns a context in which gates find out facts through find.
+func WithFacts(ctx context.Context, find FactFinder) context.Context {
+	return context.WithValue(ctx, factsKey{}, find)
 }
 
-// FindFacts finds out facts for a gate that is asked about a call of the run. The directory is asked anew. Where ctx is
-// not that of a gate, nothing can be told.
+// FindFacts finds out facts for a gate that is asked about a call of the run. In a context without a FactFinder nothing
+// can be told.
 func FindFacts(ctx context.Context, run *Run, facts []Fact) PolicyFacts {
-	w, ok := ctx.Value(factsKey{}).(*Worker)
+	find, ok := ctx.Value(factsKey{}).(FactFinder)
 	if !ok || run == nil {
-		told := map[Fact]error{}
-		for _, f := range facts {
-			told[f] = ErrUnavailable
-		}
-		return PolicyFacts{Told: told}
+		return Untold(facts)
 	}
+	return find(ctx, run, facts)
+}
+
+// Untold are facts of which none can be told.
+func Untold(facts []Fact) PolicyFacts {
+	told := make(map[Fact]error, len(facts))
+	for _, f := range facts {
+		told[f] = ErrUnavailable
+	}
+	return PolicyFacts{Told: told}
+}
+
+// findFacts asks the directory anew. Gates are asked outside transactions.
+func (w *Worker) findFacts(ctx context.Context, run *Run, facts []Fact) PolicyFacts {
 	g := newGatherer(w.directory, w.policy, run.conversation(), time.Now())
 	for _, f := range facts {
 		g.find(ctx, f)

@@ -73,7 +73,9 @@ func TestDecideTellsTheProgress(t *testing.T) {
 	t.Parallel()
 	two := func(q *approvals.Requirement) { q.Seats = approvals.Quorum(2, q.Seats[0].Approvers) }
 	three := func(q *approvals.Requirement) { q.Seats = approvals.Quorum(3, q.Seats[0].Approvers) }
-	for why, now := range map[string]approvals.Requirement{"as recorded": with(two), "it asks one more now": with(three)} {
+	for why, now := range map[string]approvals.Requirement{
+		"as recorded": with(two), "it asks one more now": with(three),
+	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)

@@ -26,6 +26,7 @@ type ending struct {
 	data  auditData
 	idle  bool         // nothing of the run runs any more: the execution itself ends it
 	items []agent.Item // the run's own conversation, as far as it is kept
+	mark  *conversationMark
 	// refused says that a guardrail of the agent refused the last message, which is not remembered.
 	refused bool
 	keep    bool // keep the saved state, for whoever finds out why it cannot be used
@@ -65,7 +66,7 @@ func (c *txn) end(r *Run, e ending) error {
 		r.CancelledBy = e.by
 		r.Failure = c.tell(r, &e, account(requests, unanswered, calls))
 	}
-	if err := c.remember(r, e.items, calls); err != nil {
+	if err := c.remember(r, &e, calls); err != nil {
 		return err
 	}
 	if err := c.forget(r, &e, calls); err != nil {
@@ -126,13 +127,17 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 
 // remember appends the run's conversation to the memory of the place. A call without an output gets the one that the
 // journal has, or a sentence that says what is known of it.
-func (c *txn) remember(r *Run, items []agent.Item, calls []callFate) error {
+func (c *txn) remember(r *Run, e *ending, calls []callFate) error {
+	items := e.items
 	if len(items) == 0 {
 		items = []agent.Item{agent.UserMessage(r.Input)}
 	}
-	chunk, err := json.Marshal(history.CloseCalls(items, func(call agent.Item) agent.ToolOutput {
-		return outputOf(call, calls)
-	}))
+	closed := history.CloseCalls(items, func(call agent.Item) agent.ToolOutput { return outputOf(call, calls) })
+	items, err := e.mark.marked(closed, len(closed)-len(items))
+	if err != nil {
+		return err
+	}
+	chunk, err := json.Marshal(items)
 	if err != nil {
 		return fmt.Errorf("memory of run %s: %w", r.ID, err)
 	}

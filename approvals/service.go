@@ -23,6 +23,10 @@ type AgentConfig struct {
 	// negative none. Tokens are estimated as a quarter of the bytes. What the model is shown while the run goes on is
 	// bounded by Agent.Shorten.
 	HistoryTokens int
+	// ProviderConversation has the model's provider keep the conversation of a place: a request holds only what the
+	// provider does not have yet. The place's own memory is kept all the same: a provider that has forgotten the
+	// conversation is sent what HistoryTokens leaves of it.
+	ProviderConversation bool
 }
 
 // ServiceConfig is what a Service needs. Logger may be nil; Limits may be zero; a zero Requesters lets nobody start

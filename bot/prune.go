@@ -2,8 +2,8 @@ package bot
 
 import "bytes"
 
-// omit names the members of a JSON object that nobody here reads: nil leaves the whole member out, anything else what it
-// names of the object in it.
+// omit names the members of a JSON object that nobody here reads: nil leaves the whole member out, anything else what
+// it names of the object in it.
 type omit map[string]omit
 
 // without returns the JSON object raw with null for the values that o names, so that what decodes it need not pass over

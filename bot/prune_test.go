@@ -14,7 +14,8 @@ func anyJSON() *rapid.Generator[any] {
 	name := rapid.OneOf(rapid.SampledFrom([]string{"message", "view", "blocks", "thread_ts"}), rapid.String())
 	leaf := rapid.OneOf(
 		rapid.Map(rapid.String(), func(s string) any { return s }),
-		rapid.Map(rapid.SampledFrom([]string{`"`, `\`, `\"`, `\\`, `{"`, `]}`, `a\\`}), func(s string) any { return s }),
+		rapid.Map(rapid.SampledFrom([]string{`"`, `\`, `\"`, `\\`, `{"`, `]}`, `a\\`}),
+			func(s string) any { return s }),
 		rapid.Map(rapid.Float64Range(-1e9, 1e9), func(f float64) any { return f }),
 		rapid.Just(any(nil)), rapid.Just(any(true)),
 	)
@@ -85,7 +86,9 @@ func TestWithoutDoesNotMendJSON(t *testing.T) {
 	if got := string(without([]byte(raw), unread)); got != want {
 		t.Errorf("%s", got)
 	}
-	for _, odd := range []string{`[]`, `"message"`, `{"message":1}`, `{"message":null,"view":[{"blocks":1}]}`, `{}`, ``} {
+	for _, odd := range []string{
+		`[]`, `"message"`, `{"message":1}`, `{"message":null,"view":[{"blocks":1}]}`, `{}`, ``,
+	} {
 		if got := string(without([]byte(odd), unread)); got != odd {
 			t.Errorf("%s became %s", odd, got)
 		}
@@ -94,7 +97,9 @@ func TestWithoutDoesNotMendJSON(t *testing.T) {
 
 func TestWithoutTakesAnything(t *testing.T) {
 	t.Parallel()
-	pieces := rapid.SampledFrom([]string{`{`, `}`, `[`, `]`, `"`, `\`, `:`, `,`, ` `, `1`, `"message"`, `"blocks"`, "\x00"})
+	pieces := rapid.SampledFrom([]string{
+		`{`, `}`, `[`, `]`, `"`, `\`, `:`, `,`, ` `, `1`, `"message"`, `"blocks"`, "\x00",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		raw := strings.Join(rapid.SliceOf(pieces).Draw(t, "pieces"), "")
 		if got := without([]byte(raw), unread); json.Valid([]byte(raw)) && !json.Valid(got) {

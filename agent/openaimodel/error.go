@@ -21,8 +21,8 @@ import (
 )
 
 // ErrGone is wrapped by the error of a request whose conversation or previous response the server does not have any
-// more. Nothing was asked; the conversation has to begin anew, or to be sent whole.
-var ErrGone = errors.New("the server does not have the conversation any more")
+// more. Nothing was asked; the conversation has to begin anew, or to be sent whole. It is agent.ErrConversationGone.
+var ErrGone = agent.ErrConversationGone
 
 // Error is a model call that failed for good. Its text can be shown to people: it has no keys in it and nothing of the
 // conversation. Find it with [errors.AsType].

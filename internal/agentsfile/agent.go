@@ -24,9 +24,11 @@ type Agent struct {
 	API           string // responses or chat_completions
 	MaxTurns      int
 	HistoryTokens int
-	Settings      agent.ModelSettings
-	Tools         []*Tool
-	Handoffs      []Reference // agents that the conversation can be handed over to
+	// ProviderConversation has the model's provider keep the conversation.
+	ProviderConversation bool
+	Settings             agent.ModelSettings
+	Tools                []*Tool
+	Handoffs             []Reference // agents that the conversation can be handed over to
 	// KeepToolChoice goes on forcing calls after the first one; Settings has the choice itself.
 	KeepToolChoice  bool
 	Guardrails      []*Guardrail
@@ -83,6 +85,7 @@ func (d *decoder) decodeAgent(e entry) *Agent {
 	a.StopOnFirstTool = o.flag("stop_on_first_tool")
 	o.decodeToolChoice(a)
 	a.Guardrails = o.decodeGuardrails(guardrailKeys, actionWords)
+	o.decodeConversation(a)
 	return a
 }
 

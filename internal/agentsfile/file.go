@@ -106,6 +106,7 @@ func (d *decoder) decodeFile(root *node) *File {
 	}
 	f.MCPServers = d.decodeMCPServers(o.of("mcp_servers", kindMapping))
 	d.checkReferences(f)
+	d.checkConversations(f)
 	f.Channels = d.decodeChannels(o.of("channels", kindMapping), f)
 	f.Policies = o.decodePolicies()
 	if n := o.values["default_policy"]; n != nil {

@@ -20,8 +20,8 @@ var (
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",
 			"tool_choice", "keep_tool_choice", "stop_on_first_tool", "guardrails",
+			"conversation",
 		},
-		later: []string{"conversation"},
 	}
 	guardrailKeys     = keys{now: []string{"name", "on", "when", "action", "message"}}
 	toolGuardrailKeys = keys{now: []string{"name", "on", "when", "action", "message", "before_approval"}}
@@ -30,9 +30,10 @@ var (
 	toolActionWords   = keys{now: []string{
 		string(guardrail.Trip), string(guardrail.Replace), string(guardrail.AskAgain),
 	}}
-	apiWords      = keys{now: []string{"responses", "chat_completions"}}
-	effortWords   = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
-	toolTypeWords = keys{now: []string{
+	conversationWords = keys{now: []string{"provider"}}
+	apiWords          = keys{now: []string{"responses", "chat_completions"}}
+	effortWords       = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
+	toolTypeWords     = keys{now: []string{
 		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP),
 		string(AgentTool), string(WebSearch), string(External),
 	}}

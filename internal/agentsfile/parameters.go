@@ -14,7 +14,7 @@ import (
 func (d *decoder) parameters(n *node) json.RawMessage {
 	var b bytes.Buffer
 	before := len(d.problems)
-	d.writeJSON(&b, n)
+	d.writeJSON(&b, n, "parameters")
 	if len(d.problems) > before {
 		return nil
 	}
@@ -39,8 +39,9 @@ func (d *decoder) parameters(n *node) json.RawMessage {
 	return b.Bytes()
 }
 
-// writeJSON writes a value of the file as JSON. Nothing is expanded: the schema is shown and digested as it is.
-func (d *decoder) writeJSON(b *bytes.Buffer, n *node) {
+// writeJSON writes a value of the file as JSON; what says what it is. Nothing is expanded: a schema is shown and
+// digested as it is.
+func (d *decoder) writeJSON(b *bytes.Buffer, n *node, what string) {
 	switch n.kind {
 	case kindMapping:
 		b.WriteByte('{')
@@ -50,7 +51,7 @@ func (d *decoder) writeJSON(b *bytes.Buffer, n *node) {
 			}
 			writeString(b, e.key)
 			b.WriteByte(':')
-			d.writeJSON(b, e.value)
+			d.writeJSON(b, e.value, what)
 		}
 		b.WriteByte('}')
 	case kindSequence:
@@ -59,11 +60,11 @@ func (d *decoder) writeJSON(b *bytes.Buffer, n *node) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			d.writeJSON(b, item)
+			d.writeJSON(b, item, what)
 		}
 		b.WriteByte(']')
 	case kindString:
-		d.noVariables(n, "parameters")
+		d.noVariables(n, what)
 		writeString(b, n.text)
 	case kindNull:
 		b.WriteString("null")

@@ -32,7 +32,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(
 		formProblems(), fileProblems(), agentProblems(), toolProblems(), serverProblems(), httpProblems(),
-		policyProblems(), ruleProblems(), toolChoiceProblems(), guardrailProblems(),
+		policyProblems(), ruleProblems(), toolChoiceProblems(), guardrailProblems(), conversationProblems(),
 	) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,9 +1,11 @@
 package agentsfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -68,6 +70,7 @@ func TestSchemaKeys(t *testing.T) {
 		want keys
 	}{
 		{"api", def("agent").Properties["api"].Enum, apiWords},
+		{"conversation", def("agent").Properties["conversation"].Enum, conversationWords},
 		{"effort", def("agent").Properties["reasoning_effort"].Enum, effortWords},
 		{"stage", def("guardrail").Properties["on"].Enum, stageWords},
 		{"stage of a tool", def("tool_guardrail").Properties["on"].Enum, stageWords},
@@ -88,6 +91,43 @@ func TestSchemaKeys(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want.now, words); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// TestExamplesFitTheSchema validates the files that people start from, as their editors do. A copy with a mistake does
+// not fit.
+func TestExamplesFitTheSchema(t *testing.T) {
+	t.Parallel()
+	resolved, err := schema(t).Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := func(text []byte) error {
+		asJSON, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return err
+		}
+		var v any
+		if err := json.Unmarshal(asJSON, &v); err != nil {
+			return err
+		}
+		return resolved.Validate(v)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fits(text); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if fits(bytes.Replace(text, []byte("agents:"), []byte("agent:"), 1)) == nil {
+			t.Errorf("control: %s fits with a wrong key", file)
 		}
 	}
 }
@@ -169,6 +209,11 @@ func TestSchemaAgrees(t *testing.T) {
 		{"chosen by number", agentWith("    tool_choice: 3\n"), false},
 		{"chosen with spaces", agentWith("    tool_choice: a tool\n"), false},
 		{"stop in words", agentWith("    stop_on_first_tool: perhaps\n"), false},
+		{"conversation", agentWith("    conversation: provider\n    api: responses\n"), true},
+		{"conversation of another", agentWith("    conversation: model\n"), false},
+		{"conversation with history", agentWith("    conversation: provider\n    history_tokens: 5000\n"), false},
+		{"conversation over chat completions",
+			agentWith("    conversation: provider\n    api: chat_completions\n"), false},
 		{"scope", policyWith("  approvers: {users: [U1]}\n  always: {scopes: [channel]}\n"), false},
 		{"version 2", "version: 2\nagents: {a: {instructions: x, model: y}}\n", false},
 	} {

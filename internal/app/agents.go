@@ -7,11 +7,17 @@ import (
 	"countersign/internal/catalog"
 )
 
+// ReadAgents reads the agents file at path; lookup finds environment variables.
+func ReadAgents(path string, lookup func(string) (string, bool)) (*agentsfile.File, error) {
+	file, err := agentsfile.Read(path, lookup)
+	return file, Misconfigured(explainFile(err))
+}
+
 // LoadCatalog reads the agents file and makes it ready.
 func LoadCatalog(cfg *Config, c catalog.Config) (*catalog.Catalog, error) {
-	file, err := agentsfile.Read(cfg.Agents, os.LookupEnv)
+	file, err := ReadAgents(cfg.Agents, os.LookupEnv)
 	if err != nil {
-		return nil, Misconfigured(explainFile(err))
+		return nil, err
 	}
 	made, err := catalog.Build(file, c)
 	return made, Misconfigured(err)

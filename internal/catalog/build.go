@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (b *builder) build() (*Catalog, error) {
 	for _, a := range f.Agents { // agents refer to each other
 		b.agents[a.Name] = &agent.Agent{
 			Name: a.Name, Instructions: a.Instructions.Value, Settings: a.Settings,
-			Shorten:        history.KeepNewest(a.HistoryTokens),
+			Shorten:        shortening(a),
 			KeepToolChoice: a.KeepToolChoice, ToolUse: agent.ToolUseBehavior{StopOnFirst: a.StopOnFirstTool},
 		}
 	}
@@ -60,6 +61,7 @@ func (b *builder) build() (*Catalog, error) {
 		b.agent(a)
 		c.agents[a.Name] = approvals.AgentConfig{
 			Agent: b.agents[a.Name], MaxTurns: a.MaxTurns, HistoryTokens: a.HistoryTokens,
+			ProviderConversation: a.ProviderConversation,
 		}
 	}
 	c.policy = b.policies()
@@ -89,6 +91,14 @@ func (b *builder) checkAgents() {
 			b.refused(a.Position, "agent "+a.Name, err)
 		}
 	}
+}
+
+// shortening bounds what the model is sent. A conversation that the provider keeps is not sent, and not shortened.
+func shortening(a *agentsfile.Agent) func(context.Context, *agent.History) error {
+	if a.ProviderConversation {
+		return nil
+	}
+	return history.KeepNewest(a.HistoryTokens)
 }
 
 func (b *builder) problem(at agentsfile.Position, format string, args ...any) {

@@ -129,3 +129,10 @@ func (m *memory) forget(w http.ResponseWriter, kind, id string) {
 	data, _ := json.Marshal(map[string]any{"id": id, "object": kind + ".deleted", "deleted": true})
 	writeJSON(w, http.StatusOK, data)
 }
+
+// ForgetResponses forgets every response that was kept, as OpenAI does after 30 days. Conversations stay.
+func (h *Handler) ForgetResponses() {
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	clear(h.memory.responses)
+}

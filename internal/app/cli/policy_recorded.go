@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"countersign/approvals"
+	"countersign/internal/app"
+	"countersign/internal/catalog"
+	"countersign/internal/control"
+)
+
+// recorded is the part of a command that reads what people were asked.
+type recorded struct {
+	query control.Query
+	File  string
+	JSON  bool
+}
+
+func (c *recorded) flags(f *pflag.FlagSet, file string) {
+	f.SortFlags = false
+	f.Func("since", "only requests made at the `TIME` or later (needed)", instant(&c.query.Since))
+	f.Func("until", "only requests made before the `TIME`", instant(&c.query.Until))
+	f.Func("tool", "only calls of the tool `NAME`", given(&c.query.Tool))
+	f.Func("agent", "only calls by the agent `NAME`", given(&c.query.Agent))
+	f.StringVar(&c.File, "file", "", file)
+	f.BoolVar(&c.JSON, "json", false, "print JSON")
+}
+
+// check refuses what can read nothing.
+func (c *recorded) check() error {
+	q := &c.query
+	switch {
+	case q.Since.IsZero():
+		return misused("--since is needed: a date and time as in RFC 3339, or how long ago, such as 30d")
+	case !q.Until.IsZero() && !q.Since.Before(q.Until):
+		return misused("--since (%s) is not before --until (%s): no request can match",
+			q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// catalog reads the agents file that is tried out.
+func (c *recorded) catalog(p *Program) (*catalog.Catalog, error) {
+	cfg, err := app.ReadConfig()
+	if err != nil {
+		return nil, err
+	}
+	if c.File != "" {
+		cfg.Agents = c.File
+	}
+	servers := catalog.NewServers(app.BuildVersion().Version, cfg.Logger(p.Stderr)) // none is contacted
+	return app.LoadCatalog(cfg, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})
+}
+
+// progressEvery is after how many requests a command says how far it is.
+const progressEvery = 1000
+
+// walk hands every request that want lets through to yield, with its arguments, oldest first, one after the other: no
+// more than a page of their heads is in memory. A request that was deleted meanwhile is left out.
+func (c *recorded) walk(
+	ctx context.Context, p *Program, want func(*approvals.RequestHead) bool, yield func(*approvals.Request) error,
+) error {
+	desk, err := p.desk(ctx)
+	if err != nil {
+		return err
+	}
+	defer desk.Close()
+	list := &listCommand{query: c.query}
+	read := 0
+	return list.walk(ctx, desk, func(head *approvals.RequestHead) error {
+		if read++; read%progressEvery == 0 {
+			fmt.Fprintf(p.Stderr, "countersign: %d requests read, up to %s\n", read,
+				head.Created.UTC().Format(time.DateOnly))
+		}
+		if !want(head) {
+			return nil
+		}
+		r, err := desk.Request(ctx, head.ID)
+		if errors.Is(err, approvals.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return yield(r)
+	})
+}
+
+// fileName is what messages call the agents file.
+func (c *recorded) fileName() string {
+	if c.File != "" {
+		return c.File
+	}
+	if name := os.Getenv("COUNTERSIGN_AGENTS"); name != "" {
+		return name
+	}
+	return "countersign.yaml"
+}

@@ -1,0 +1,174 @@
+package policycheck
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/catalog"
+)
+
+// Replay puts recorded requests to an agents file. It keeps counts and the ids of a few requests of each kind of
+// change, however many requests there are.
+type Replay struct {
+	catalog *catalog.Catalog
+	report  Report
+	changes map[string]*Change
+	load    load
+}
+
+// Report is what a replay came to.
+type Report struct {
+	Requests int `json:"requests"` // that were replayed
+	// Fates count what would become of them, by Fate.
+	Fates map[Fate]int `json:"fates"`
+	// Same is how many would be asked as they were.
+	Same    int      `json:"same"`
+	Changes []Change `json:"changes,omitempty"` // the most frequent first
+	// Other is how many changed in more ways than Changes has room for.
+	Other int    `json:"other,omitempty"`
+	Load  []Load `json:"load,omitempty"` // who has most to do first
+	// LeftOut counts the requests that were not replayed, by the reason in words.
+	LeftOut map[string]int `json:"left_out,omitempty"`
+}
+
+// Change is one way in which requests would be treated otherwise.
+type Change struct {
+	Agent string   `json:"agent"`
+	Tool  string   `json:"tool"`
+	What  []string `json:"what"`
+	Count int      `json:"count"`
+	// Requests are the first of them, at most ten.
+	Requests []approvals.RequestID `json:"requests"`
+}
+
+// Replayed is one request under the agents file.
+type Replayed struct {
+	ID      approvals.RequestID     `json:"id"`
+	Created time.Time               `json:"created"`
+	Agent   string                  `json:"agent"`
+	Tool    string                  `json:"tool"`
+	Status  approvals.RequestStatus `json:"status"`
+	Fate    Fate                    `json:"fate"`
+	Policy  string                  `json:"policy,omitempty"` // which would demand something
+	// Changes say what would be otherwise, empty: nothing.
+	Changes []string `json:"changes,omitempty"`
+	Why     string   `json:"why,omitempty"`
+}
+
+const (
+	maxChanges = 1000 // kinds of changes that a report lists
+	maxIDs     = 10   // requests that are named for each
+)
+
+// NewReplay returns a replay for the agents file of the catalog.
+func NewReplay(c *catalog.Catalog) *Replay {
+	return &Replay{
+		catalog: c, changes: make(map[string]*Change), load: make(load),
+		report: Report{Fates: make(map[Fate]int), LeftOut: make(map[string]int)},
+	}
+}
+
+// Skip reports whether requests like this one are not replayed, and counts it then. It does not look at the arguments.
+func (p *Replay) Skip(r *approvals.RequestHead) bool {
+	why := ""
+	switch {
+	case r.Kind == agent.OutcomeUnknown:
+		why = "asked what became of a call that had been allowed"
+	case r.Status == approvals.RequestStale:
+		why = "went stale; what was asked instead counts"
+	}
+	if why != "" {
+		p.report.LeftOut[why]++
+	}
+	return why != ""
+}
+
+// Add puts one request to the agents file. Its error is that of ctx.
+func (p *Replay) Add(ctx context.Context, r *approvals.Request) (Replayed, error) {
+	v, err := judge(ctx, p.catalog, r, approvals.Untold(allFacts)) // what the directory said then is not recorded
+	if err != nil {
+		return Replayed{}, err
+	}
+	out := Replayed{
+		ID: r.ID, Created: r.Created, Agent: r.Agent, Tool: r.Tool.Name, Status: r.Status, Fate: v.Fate,
+		Policy: v.Requirement.Policy, Changes: changesOf(&r.Requirement, &v), Why: v.Why,
+	}
+	p.report.Requests++
+	p.report.Fates[v.Fate]++
+	p.load.add(&r.Requirement, &r.RequestHead, before)
+	if v.Fate == Asked || v.Fate == Unknown {
+		p.load.add(&v.Requirement, &r.RequestHead, after)
+	}
+	p.count(&out)
+	return out, nil
+}
+
+// changesOf says what is otherwise than it was when the request was made.
+func changesOf(was *approvals.Requirement, v *Verdict) []string {
+	switch v.Fate {
+	case Asked, Unknown:
+	default:
+		return []string{"people were asked → " + words(v.Fate)}
+	}
+	var changes []string
+	now := demands(&v.Requirement)
+	for i, d := range demands(was) {
+		if d.value != now[i].value {
+			changes = append(changes, fmt.Sprintf("%s %s → %s", d.name, d.value, now[i].value))
+		}
+	}
+	return changes
+}
+
+// demand is one thing that a policy says.
+type demand struct{ name, value string }
+
+// demands are all that a policy says, always in the same order.
+func demands(q *approvals.Requirement) []demand {
+	return []demand{
+		{"policy", q.Policy}, {"quorum", people(len(q.Seats))}, {"approvers", distinct(q)},
+		{"deny_quorum", people(q.DenyQuorum)}, {"self_approval", yesNo(q.SelfApproval)},
+		{"expires_in", span(q.ExpiresIn)}, {"on_expiry", string(q.OnExpiry)}, {"valid_for", span(q.ValidFor)},
+		{"always", scopes(q.Always)}, {"risk", riskWord(q)}, {"freeze", freezes(q.Freeze)},
+	}
+}
+
+func (p *Replay) count(r *Replayed) {
+	if len(r.Changes) == 0 {
+		p.report.Same++
+		return
+	}
+	key := r.Agent + "\x00" + r.Tool + "\x00" + strings.Join(r.Changes, "\x00")
+	c := p.changes[key]
+	if c == nil && len(p.changes) == maxChanges {
+		p.report.Other++
+		return
+	}
+	if c == nil {
+		c = &Change{Agent: r.Agent, Tool: r.Tool, What: r.Changes}
+		p.changes[key] = c
+	}
+	if c.Count++; len(c.Requests) < maxIDs {
+		c.Requests = append(c.Requests, r.ID)
+	}
+}
+
+// Report says what the replay has come to so far.
+func (p *Replay) Report() Report {
+	report := p.report
+	report.Load = p.load.list()
+	for _, c := range p.changes {
+		report.Changes = append(report.Changes, *c)
+	}
+	slices.SortFunc(report.Changes, func(a, b Change) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Tool, b.Tool), strings.Compare(a.Agent, b.Agent),
+			slices.Compare(a.What, b.What))
+	})
+	return report
+}
