@@ -72,7 +72,7 @@ func (v Value) Entries() []Entry {
 func (v Value) JSON() (json.RawMessage, error) {
 	d := &decoder{file: v.n.pos.File}
 	var b bytes.Buffer
-	if d.writeJSON(&b, v.n); len(d.problems) > 0 {
+	if d.writeJSON(&b, v.n, "a value that becomes JSON"); len(d.problems) > 0 {
 		return nil, d.problems
 	}
 	return b.Bytes(), nil
