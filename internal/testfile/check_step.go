@@ -13,9 +13,11 @@ var (
 	Outcomes  = []string{"running", "ran", "failed", "not run", "unknown"}
 	RunWords  = []string{"waiting", "done", "failed", "cancelled"}
 	restarts  = []string{"kill", "stop"}
-	direct    = "direct"
 	cliBanned = []string{"run", "demo", "test"}
 )
+
+// direct stands for the direct message with the bot, where a channel may stand.
+const direct = "direct"
 
 // stepChecker judges the steps of one test in their order.
 type stepChecker struct {

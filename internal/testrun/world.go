@@ -69,10 +69,10 @@ func newWorld(ctx context.Context, cfg Config, f *testfile.File, t *testfile.Tes
 }
 
 func (w *world) set(ctx context.Context) error {
-	for _, make := range []func() error{
+	for _, begin := range []func() error{
 		w.makeFolder, w.startServers, w.makeEnv, w.readAgents, w.chooseAddress, w.startModel,
 	} {
-		if err := make(); err != nil {
+		if err := begin(); err != nil {
 			return err
 		}
 	}
