@@ -11,4 +11,6 @@ var (
 	Operations []byte
 	//go:embed research.yaml
 	Research []byte
+	//go:embed finance/finance.yaml
+	Finance []byte
 )

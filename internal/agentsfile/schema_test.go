@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -120,6 +121,8 @@ func TestExamplesFitTheSchema(t *testing.T) {
 		return resolved.Validate(v)
 	}
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*.yaml"))
+	files = slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.yaml") })
+	files = append(files, filepath.Join("..", "..", "examples", "finance", "finance.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%q, %v", files, err)
 	}

@@ -46,8 +46,10 @@ func TestDemoExamples(t *testing.T) {
 			"Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale", "ticket NET-7"},
 		"research.yaml": {"researcher", "editor", "kill -9", "Published as published/report.md",
 			"decision.recorded"},
+		"finance/finance.yaml": {"a controller", "kill -9", "Still needed: 1", "Approved by @Ben Brook and @Cleo Croft",
+			"TR-0002"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			home, elsewhere := t.TempDir(), t.TempDir()
 			cmd := exec.Command(binary(t), "demo", "--headless", "--agents",

@@ -41,7 +41,7 @@ var agentsFile []byte
 // exampleOf returns the example that the file is, byte for byte but for line ends: a script that acts on files and runs
 // commands is for exactly what it was written for. It returns nil for other files.
 func exampleOf(data []byte) *example {
-	all := []example{bills(examples.Countersign), operations(), research()}
+	all := []example{bills(examples.Countersign), operations(), research(), finance()}
 	i := slices.IndexFunc(all, func(e example) bool { return bytes.Equal(unixLines(e.agents), unixLines(data)) })
 	if i < 0 {
 		return nil

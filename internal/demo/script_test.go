@@ -84,6 +84,7 @@ func TestExampleOf(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string][]byte{
 		"payments": examples.Countersign, "operations": examples.Operations, "research": examples.Research,
+		"finance": examples.Finance,
 	} {
 		for _, form := range []string{string(data), strings.ReplaceAll(string(data), "\n", "\r\n")} {
 			if e := exampleOf([]byte(form)); e == nil || e.room.name != name {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/botprocess"
 	"countersign/internal/openaidev"
 	"countersign/internal/slackdev"
 )
@@ -52,6 +53,9 @@ const (
 	gus     = "U0GUS"  // a guest: may not
 	channel = "C0PAYMENTS"
 
+	financeGroup     = "S0FINANCE"     // Ben
+	controllersGroup = "S0CONTROLLERS" // Cleo
+
 	workdir = "work" // the folder that agents may work in, in the demo's
 )
 
@@ -64,7 +68,7 @@ type Stage struct {
 	workspace *slackdev.Workspace
 	payments  *Payments
 	model     *openaidev.Server // nil with the real model
-	bot       *process
+	bot       *botprocess.Process
 }
 
 // New sets the stage and starts the bot. Close takes it down.
@@ -106,6 +110,10 @@ func (s *Stage) set(ctx context.Context) error {
 		Channels: []slackdev.Channel{{
 			ID: channel, Name: room.name, Topic: room.topic, Members: []string{ann, ben, cleo, gus}, BotMember: true,
 		}},
+		UserGroups: []slackdev.UserGroup{
+			{ID: financeGroup, Handle: "finance", Name: "Finance", Users: []string{ben}},
+			{ID: controllersGroup, Handle: "controllers", Name: "Controllers", Users: []string{cleo}},
+		},
 		Hint: room.hint,
 	})
 	switch {
@@ -115,6 +123,11 @@ func (s *Stage) set(ctx context.Context) error {
 		return err
 	}
 	return s.startBot(ctx)
+}
+
+// program is this program, as the demo starts it.
+func (s *Stage) program() *botprocess.Program {
+	return &botprocess.Program{Executable: s.cfg.Executable, Dir: s.dir, Environ: s.environ()}
 }
 
 func (s *Stage) workdir() string { return filepath.Join(s.dir, workdir) }
@@ -145,7 +158,7 @@ func (s *Stage) makeFolder() error {
 // startBot starts the bot and waits until it is connected to the workspace.
 func (s *Stage) startBot(ctx context.Context) error {
 	var err error
-	if s.bot, err = s.start("run"); err != nil {
+	if s.bot, err = s.program().Start("run"); err != nil {
 		return err
 	}
 	bot := s.bot
@@ -155,15 +168,15 @@ func (s *Stage) startBot(ctx context.Context) error {
 	go func() { connected <- s.workspace.WaitFor(ctx, func() bool { return s.workspace.Connections() > 0 }) }()
 	select {
 	case err = <-connected:
-	case <-bot.exited:
-		err = fmt.Errorf("the bot has ended: %w", bot.err)
+	case <-bot.Exited():
+		err = fmt.Errorf("the bot has ended: %w", bot.Err())
 		cancel()
 		<-connected
 	}
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("the bot does not connect: %w\n%s", err, s.logTail())
+	err = fmt.Errorf("the bot does not connect: %w\n%s", err, s.program().LogTail())
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitUsage {
 		return configError{err}
 	}
@@ -184,7 +197,7 @@ func (s *Stage) environ() []string {
 	})
 	offered := []string{
 		"PAYMENTS_URL=" + s.payments.URL(), "PAYMENTS_TOKEN=" + s.payments.Token(), "WORKDIR=" + s.workdir(),
-		"COUNTERSIGN=" + s.cfg.Executable,
+		"COUNTERSIGN=" + s.cfg.Executable, "FINANCE_GROUP=" + financeGroup, "CONTROLLERS_GROUP=" + controllersGroup,
 	}
 	env := slices.Concat(given, offered) // the last one counts
 	if s.example == nil {
@@ -239,24 +252,24 @@ The bot is real, its store is real, the model is %s. %s
 
 Try:  as Ann, %s, stop the bot with kill -9 %d meanwhile: this program starts it again
 Stop: Ctrl-C; %s
-`, s.workspace.URL(), model, place, ideas, s.bot.cmd.Process.Pid, left)
+`, s.workspace.URL(), model, place, ideas, s.bot.Pid(), left)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.bot.exited:
+		case <-s.bot.Exited():
 		}
 		if ctx.Err() != nil { // the bot was told to stop too
 			return nil
 		}
-		if s.bot.cmd.ProcessState.Exited() { // by itself, not by a signal
-			return fmt.Errorf("the bot has ended: %w\n%s", s.bot.err, s.logTail())
+		if s.bot.ExitedByItself() { // by itself, not by a signal
+			return fmt.Errorf("the bot has ended: %w\n%s", s.bot.Err(), s.program().LogTail())
 		}
 		fmt.Fprintln(s.cfg.Out, "The bot was killed; starting it again.")
 		if err := s.startBot(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.cfg.Out, "It is back, as process %d.\n", s.bot.cmd.Process.Pid)
+		fmt.Fprintf(s.cfg.Out, "It is back, as process %d.\n", s.bot.Pid())
 	}
 }
 
@@ -264,7 +277,7 @@ Stop: Ctrl-C; %s
 func (s *Stage) Close() error {
 	var errs []error
 	if s.bot != nil {
-		s.bot.stop() // how it ends no longer matters
+		s.bot.Stop() // how it ends no longer matters
 	}
 	if s.workspace != nil {
 		errs = append(errs, s.workspace.Close())

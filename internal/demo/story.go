@@ -58,7 +58,7 @@ func (t *story) play(ctx context.Context, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	if err := s.play(ctx); err != nil {
-		return fmt.Errorf("the demo failed at %q: %w\n%s", s.name, err, t.logTail())
+		return fmt.Errorf("the demo failed at %q: %w\n%s", s.name, err, t.program().LogTail())
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (t *story) answer(ctx context.Context, text string) (string, error) {
 
 // halt stops the bot in order.
 func (t *story) halt(context.Context) error {
-	if err := t.bot.stop(); err != nil {
+	if err := t.bot.Stop(); err != nil {
 		return fmt.Errorf("the bot did not stop in order: %w", err)
 	}
 	t.say("stop", "the bot has stopped")
@@ -189,8 +189,8 @@ func isCard(m slackdev.Message) bool {
 
 // crash kills the bot without a warning and starts it again.
 func (t *story) crash(ctx context.Context) error {
-	pid := t.bot.cmd.Process.Pid
-	t.bot.kill()
+	pid := t.bot.Pid()
+	t.bot.Kill()
 	t.say("crash", "kill -9 %d: the bot is gone, people still have to answer", pid)
 	err := t.until(ctx, "the end of the connection", func() bool { return t.workspace.Connections() == 0 })
 	if err != nil {
@@ -199,7 +199,7 @@ func (t *story) crash(ctx context.Context) error {
 	if err := t.startBot(ctx); err != nil {
 		return err
 	}
-	t.say("crash", "started again as %d", t.bot.cmd.Process.Pid)
+	t.say("crash", "started again as %d", t.bot.Pid())
 	return nil
 }
 

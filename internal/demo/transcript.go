@@ -41,7 +41,7 @@ type entry struct {
 
 // records prints the audit trail as the store has it, through the command that people use.
 func (t *story) records(ctx context.Context) error {
-	out, err := t.command(ctx, "audit", "export")
+	out, err := t.program().Run(ctx, "audit", "export")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (t *story) records(ctx context.Context) error {
 
 // verify ends the story.
 func (t *story) verify(ctx context.Context) error {
-	out, err := t.command(ctx, "audit", "verify")
+	out, err := t.program().Run(ctx, "audit", "verify")
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ func (l *commandLine) commands() *cobra.Command {
 		(&runCommand{}).command(l),
 		(&demoCommand{}).command(l),
 		(&checkCommand{}).command(l),
+		(&testCommand{}).command(l),
 		family("approvals", "List, show and decide requests", "  countersign approvals list",
 			(&listCommand{}).command(l), (&showCommand{}).command(l), (&decideCommand{}).command(l),
 			(&callbackCommand{}).command(l), (&breakGlassCommand{}).command(l), (&reviewCommand{}).command(l)),

@@ -27,11 +27,12 @@ real bot with a scripted model. With OPENAI_API_KEY set, the bot uses the real m
 listens on this machine only.
 
 The files in examples/ have a script and a story each. They, and files of your own, find in their environment
-PAYMENTS_URL and PAYMENTS_TOKEN (the payments service), WORKDIR (a temporary folder to work in), and COUNTERSIGN (this
-program).`,
+PAYMENTS_URL and PAYMENTS_TOKEN (the payments service), WORKDIR (a temporary folder to work in), FINANCE_GROUP and
+CONTROLLERS_GROUP (user groups: Ben, and Cleo), and COUNTERSIGN (this program).`,
 		Example: `  countersign demo --headless --keep ./demo-files
   countersign demo --agents examples/operations.yaml
-  countersign demo --agents examples/research.yaml --headless`,
+  countersign demo --agents examples/research.yaml --headless
+  countersign demo --agents examples/finance/finance.yaml`,
 		Args: none,
 		RunE: l.run(c.Run),
 	}

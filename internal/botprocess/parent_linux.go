@@ -1,4 +1,4 @@
-package demo
+package botprocess
 
 import (
 	"os/exec"

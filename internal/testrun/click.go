@@ -1,0 +1,190 @@
+package testrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"countersign/internal/slackdev"
+)
+
+// click presses a button of a card, and fills in or reads the window that it opens.
+func (p *play) click(ctx context.Context) ([]Failure, error) {
+	s := p.step
+	by := p.file.People[s.By].ID
+	before := len(p.workspace.Views(by))
+	err := error(slackdev.ErrNoMessage)
+	for _, m := range p.copies(p.requests[s.Card]) {
+		c, ok := button(m, s.Click)
+		if !ok {
+			return []Failure{p.failure("the buttons of card "+s.Card, s.Click,
+				strings.Join(actions(m), ", "))}, nil
+		}
+		c.User = by
+		if err = p.workspace.Click(ctx, c); !errors.Is(err, slackdev.ErrNotMember) {
+			break
+		}
+	}
+	if err != nil {
+		return p.trouble(err), nil
+	}
+	if len(s.Fill) == 0 && len(s.Opens) == 0 {
+		return nil, nil
+	}
+	return p.window(ctx, by, before)
+}
+
+// button finds the button, or the line of a menu, for the action.
+func button(m slackdev.Message, action string) (slackdev.Click, bool) {
+	c := slackdev.Click{Channel: m.Channel, TS: m.TS}
+	if _, ok := m.Button(action); ok {
+		c.ActionID = action
+		return c, true
+	}
+	for _, menu := range menus(m.Blocks) {
+		for _, o := range menu.Options {
+			if strings.HasPrefix(o.Value, action+":") {
+				c.ActionID, c.BlockID, c.Value = menu.ActionID, menu.block, o.Value
+				return c, true
+			}
+		}
+	}
+	return c, false
+}
+
+// menu is an overflow menu.
+type menu struct {
+	Type     string `json:"type"`
+	ActionID string `json:"action_id"`
+	Options  []struct {
+		Value string `json:"value"`
+	} `json:"options"`
+	block string
+}
+
+func menus(blocks json.RawMessage) (all []menu) {
+	var list []struct {
+		ID        string `json:"block_id"`
+		Elements  []menu `json:"elements"`
+		Accessory menu   `json:"accessory"`
+	}
+	json.Unmarshal(blocks, &list) // what does not fit is no menu
+	for _, b := range list {
+		for _, m := range append(b.Elements, b.Accessory) {
+			if m.Type == "overflow" {
+				m.block = b.ID
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// actions are what one can press on a message.
+func actions(m slackdev.Message) (names []string) {
+	for _, b := range m.Buttons() {
+		names = append(names, b.ActionID)
+	}
+	for _, menu := range menus(m.Blocks) {
+		for _, o := range menu.Options {
+			name, _, _ := strings.Cut(o.Value, ":")
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return []string{"none: the card has no buttons"}
+	}
+	return names
+}
+
+// window waits for the window that a click opened, compares it with what the step expects, and fills it in or closes
+// it.
+func (p *play) window(ctx context.Context, by string, before int) ([]Failure, error) {
+	var view slackdev.View
+	var values map[string]map[string]any
+	missing := "no window opened"
+	err := p.workspace.WaitFor(ctx, func() bool {
+		views := p.workspace.Views(by)
+		if len(views) <= before {
+			return false
+		}
+		view = views[len(views)-1]
+		shown := p.spoken(view.Title + "\n" + view.Shown())
+		for _, want := range p.step.Opens {
+			if !strings.Contains(shown, want) {
+				missing = "a window without " + quote(want) + ":\n" + shown
+				return false
+			}
+		}
+		values, missing = filled(view, p.step.Fill)
+		return missing == ""
+	})
+	if err != nil {
+		f := p.failure("the window that "+p.step.Click+" opens", windowWanted(p.step.Opens, p.step.Fill), missing)
+		f.Waited = p.cfg.Timeout
+		return []Failure{f}, nil
+	}
+	if len(p.step.Fill) == 0 {
+		return p.trouble(p.workspace.CloseView(ctx, by, view.ID, true)), nil
+	}
+	refused, err := p.workspace.Submit(ctx, by, view.ID, values)
+	if err != nil {
+		return p.trouble(err), nil
+	}
+	if refused["response_action"] == "errors" {
+		return []Failure{p.failure("the form", "to be taken", fmt.Sprint(refused["errors"]))}, nil
+	}
+	return nil, nil
+}
+
+func windowWanted(opens []string, fill map[string]string) string {
+	wanted := slices.Clone(opens)
+	for label := range fill {
+		wanted = append(wanted, "a field "+label)
+	}
+	return strings.Join(wanted, ", ")
+}
+
+// filled is what the fields of a form hold when the texts are typed into those whose labels or ids hold their keys. It
+// returns what is missing for that, or "".
+func filled(view slackdev.View, fill map[string]string) (values map[string]map[string]any, missing string) {
+	var blocks []struct {
+		Type    string `json:"type"`
+		ID      string `json:"block_id"`
+		Element struct {
+			Action string `json:"action_id"`
+		} `json:"element"`
+		Label struct {
+			Text string `json:"text"`
+		} `json:"label"`
+	}
+	if json.Unmarshal(view.Blocks, &blocks) != nil {
+		return nil, "a window that cannot be read"
+	}
+	values = make(map[string]map[string]any)
+	var labels []string
+	for key, text := range fill {
+		found := false
+		for _, b := range blocks {
+			called := strings.ToLower(b.Label.Text + "\n" + b.ID + "\n" + b.Element.Action)
+			if b.Type == "input" && !found && strings.Contains(called, strings.ToLower(key)) {
+				values[b.ID], found = map[string]any{b.Element.Action: text}, true
+			}
+		}
+		if !found {
+			missing = "no field " + quote(key)
+		}
+	}
+	if missing != "" {
+		for _, b := range blocks {
+			if b.Type == "input" {
+				labels = append(labels, quote(b.Label.Text))
+			}
+		}
+		missing += "; its fields: " + strings.Join(labels, ", ")
+	}
+	return values, missing
+}
