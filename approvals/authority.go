@@ -185,6 +185,9 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 		return err
 	}
 	begun.Data.Review = p.effect.Review
+	if begun.Data, err = begun.Data.evidence(&p.current); err != nil { // zero where nobody had to be asked
+		return err
+	}
 	if err := c.audit(begun); err != nil {
 		return err
 	}

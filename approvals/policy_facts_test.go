@@ -209,7 +209,7 @@ func TestPolicyEvidence(t *testing.T) {
 			t.Errorf("%s: vars %s", e.Action, data["policy_vars"])
 		}
 	}
-	want := "request.created v1 01, decision.recorded v1 01, decision.recorded v2 02"
+	want := "request.created v1 01, decision.recorded v1 01, decision.recorded v2 02, effect.intent v2 02"
 	if got := strings.Join(versions, ", "); got != want {
 		t.Errorf("recorded %s; want %s", got, want)
 	}
