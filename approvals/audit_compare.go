@@ -45,8 +45,8 @@ type decisionSum struct {
 	plain        int // how many have no digest of their reason in the trail
 }
 
-// add counts a decision in. reason is the digest of the person's words, terms that of the terms of a grant, which counts
-// where there are any.
+// add counts a decision in. reason is the digest of the person's words, terms that of the terms of a grant, which
+// counts where there are any.
 func (s *decisionSum) add(d *Decision, reason, terms agent.Digest) {
 	b := make([]byte, 0, 256)
 	for _, text := range []string{string(d.ID), string(d.By), string(d.Verdict)} {

@@ -33,7 +33,8 @@ func (f *facts) breaks(r *RequestHead, d *Decision) (ruling, error) {
 	case r.Kind != agent.Confirm:
 		return ruling{}, fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, d.Verdict, r.Kind)
 	case f.emergency.People.Empty():
-		return ruling{}, fmt.Errorf("%w: nobody may break the glass: the agents file has no break_glass", ErrUnauthorized)
+		return ruling{}, fmt.Errorf("%w: nobody may break the glass: the agents file has no break_glass",
+			ErrUnauthorized)
 	case slices.Contains(r.Principals(), d.By):
 		return ruling{}, fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
 	}

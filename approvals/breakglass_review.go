@@ -46,9 +46,9 @@ func (v *Review) check(ws WorkspaceID) error {
 }
 
 // Review records what somebody says of the emergency decision about a request: one review each, of a person who may
-// decide it themselves now and did not take part in the decision, nor ask for the call. Errors: ErrNotFound; ErrInvalid,
-// also where no decision was made past the policy; ErrConflict when it was reviewed before; ErrUnauthorized;
-// ErrUnavailable.
+// decide it themselves now and did not take part in the decision, nor ask for the call. Errors: ErrNotFound;
+// ErrInvalid, also where no decision was made past the policy; ErrConflict when it was reviewed before;
+// ErrUnauthorized; ErrUnavailable.
 func (s *Service) Review(ctx context.Context, ws WorkspaceID, id RequestID, v Review) (*Request, error) {
 	r, err := s.review(ctx, ws, id, v)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"countersign/approvals"
 )
 
-// emergency is a bench with a request that two of bob and cara decide, of ann's, and a glass that dan and ann may break.
+// emergency is a bench with a request of ann's, which bob and cara decide together, and a glass that dan and ann may
+// break.
 func emergency(t *testing.T, others ...approvals.UserID) (*bench, *approvals.Request) {
 	b, r := waitingFor(t, named(2, bob, cara))
 	b.stop()
@@ -96,7 +97,8 @@ func TestWhoBreaksNoGlass(t *testing.T) {
 				tt.change(b)
 			}
 			d := approvals.Decision{
-				Workspace: ws, Request: r.ID, Digest: r.Digest, By: tt.by, Verdict: approvals.BreakGlass, Reason: "fire",
+				Workspace: ws, Request: r.ID, Digest: r.Digest,
+				By: tt.by, Verdict: approvals.BreakGlass, Reason: "fire",
 			}
 			switch name {
 			case "an answer without a reason":

@@ -65,8 +65,8 @@ type Decision struct {
 
 	// For is the person on whose behalf By decides, who is away and has named By as their delegate: the decision counts
 	// as one of For. Where it is empty and By may not decide for themselves, Service fills in the one person for whom
-	// they may. Arguments go with Edit and are kept as those of the request that it makes, Input goes with ProvideInput;
-	// both are strict JSON objects, and kept in canonical form.
+	// they may. Arguments go with Edit and are kept as those of the request that it makes, Input goes with
+	// ProvideInput; both are strict JSON objects, and kept in canonical form.
 	For       UserID          `json:"for,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`

@@ -282,8 +282,8 @@ func TestDelegationIsLookedAtAtTheIntent(t *testing.T) {
 	}
 }
 
-// TestDelegateGivesNoGrant refuses the terms of a grant to somebody who decides for another person. The plain answer for
-// all calls of the run stays theirs to give.
+// TestDelegateGivesNoGrant refuses the terms of a grant to somebody who decides for another person. The plain answer
+// for all calls of the run stays theirs to give.
 func TestDelegateGivesNoGrant(t *testing.T) {
 	t.Parallel()
 	q := named(1, bob)

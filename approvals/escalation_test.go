@@ -27,8 +27,8 @@ func withDan(b *bench) approvals.UserID {
 	return dan
 }
 
-// TestEscalation lets the second set answer from its instant on, as one person each beside the first, and tells it once:
-// in the trail, in the conversation, and on the card.
+// TestEscalation lets the second set answer from its instant on, as one person each beside the first, and tells it
+// once: in the trail, in the conversation, and on the card.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -39,15 +39,18 @@ func TestEscalation(t *testing.T) {
 		r := b.question(b.submit())
 		time.Sleep(29 * time.Minute)
 		b.refused(r, dan, approvals.Approve, approvals.ErrUnauthorized)
-		if n := len(b.surface.texts(approvals.NotifyEscalation)); n != 0 || b.count(approvals.AuditRequestEscalated) != 0 {
-			t.Errorf("told too early: %d", n)
+		told := len(b.surface.texts(approvals.NotifyEscalation))
+		if told != 0 || b.count(approvals.AuditRequestEscalated) != 0 {
+			t.Errorf("told too early: %d", told)
 		}
 		time.Sleep(2 * time.Minute)
-		if n := len(b.surface.texts(approvals.NotifyEscalation)); n != 1 || b.count(approvals.AuditRequestEscalated) != 1 {
-			t.Errorf("told %d times", n)
+		told = len(b.surface.texts(approvals.NotifyEscalation))
+		if told != 1 || b.count(approvals.AuditRequestEscalated) != 1 {
+			t.Errorf("told %d times", told)
 		}
-		if got := b.must(r, dan, approvals.Approve, ""); got.Status != approvals.RequestPending || got.Escalated.IsZero() {
-			t.Errorf("one of two: %s, escalated %s", got.Status, got.Escalated)
+		half := b.must(r, dan, approvals.Approve, "")
+		if half.Status != approvals.RequestPending || half.Escalated.IsZero() {
+			t.Errorf("one of two: %s, escalated %s", half.Status, half.Escalated)
 		}
 		b.refused(r, dan, approvals.Approve, approvals.ErrConflict)
 		if got := b.must(r, cara, approvals.Approve, ""); got.Status != approvals.RequestApproved {

@@ -15,8 +15,8 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 		return err
 	}
 	if slices.ContainsFunc(r.counted(), func(d *Decision) bool { return d.For != "" }) {
-		c.say(run, "No grant was made for "+r.Tool.Name+": somebody decided for another person, and nobody gives a grant "+
-			"for somebody else. Their answer is for this call alone.")
+		c.say(run, "No grant was made for "+r.Tool.Name+": somebody decided for another person, and nobody gives "+
+			"a grant for somebody else. Their answer is for this call alone.")
 		return nil
 	}
 	terms, ok := r.narrowest()

@@ -32,7 +32,9 @@ func TestEditNeverLowers(t *testing.T) {
 				q := &versions[i].demanded
 				voters := slices.DeleteFunc(r.voters(true), func(v voter) bool {
 					edited := slices.ContainsFunc(v.people(), func(u UserID) bool {
-						return slices.ContainsFunc(versions, func(v version) bool { return slices.Contains(v.editors, u) })
+						return slices.ContainsFunc(versions, func(v version) bool {
+							return slices.Contains(v.editors, u)
+						})
 					})
 					return !q.SelfApproval && edited
 				})

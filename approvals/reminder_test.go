@@ -45,7 +45,8 @@ func TestReminders(t *testing.T) {
 					t.Errorf("%d reminders in the end, want %d", n, want)
 				}
 				keeps := how == approvals.ExpiryKeep
-				if got := b.request(r.ID); (got.Status == approvals.RequestPending) != keeps || !got.Expires.IsZero() == keeps {
+				got := b.request(r.ID)
+				if (got.Status == approvals.RequestPending) != keeps || got.Expires.IsZero() != keeps {
 					t.Errorf("it is %s, and expires %s", got.Status, got.Expires)
 				}
 				b.stop()
@@ -105,7 +106,8 @@ func TestReminderAfterAnOutage(t *testing.T) {
 				}
 				time.Sleep(time.Until(begun.Add(7*24*time.Hour + 15*time.Minute)))
 				if n := b.reminders(); n != 2 {
-					t.Errorf("%d reminders: the rhythm does not go on as it was; next at %s", n, b.request(r.ID).RemindAt)
+					t.Errorf("%d reminders: the rhythm does not go on as it was; next at %s",
+						n, b.request(r.ID).RemindAt)
 				}
 				b.stop()
 				b.store.Close()
@@ -141,7 +143,8 @@ func TestReminderIsSentOnce(t *testing.T) {
 		if n := b.reminders(); n != 1 {
 			t.Errorf("%d reminders of one instant", n)
 		}
-		if got := b.request(r.ID); !got.NextAct.Equal(got.RemindAt) || !got.RemindAt.Equal(r.RemindAt.Add(15*time.Minute)) {
+		got := b.request(r.ID)
+		if !got.NextAct.Equal(got.RemindAt) || !got.RemindAt.Equal(r.RemindAt.Add(15*time.Minute)) {
 			t.Errorf("next act %s, next reminder %s", got.NextAct, got.RemindAt)
 		}
 		b.stop()

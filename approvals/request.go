@@ -123,8 +123,8 @@ type RequestHead struct {
 	// Inherited is what was demanded of the calls whose place this one took. It has to be met beside Requirement, so
 	// that a change of arguments never makes an approval easier.
 	Inherited []Requirement `json:"inherited,omitempty"`
-	// AskedDigest is the digest of the call that the run itself asks about, where people have changed the arguments since.
-	// Zero: it is Digest.
+	// AskedDigest is the digest of the call that the run itself asks about, where people have changed the arguments
+	// since. Zero: it is Digest.
 	AskedDigest agent.Digest `json:"asked_digest,omitzero"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own

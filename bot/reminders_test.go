@@ -77,7 +77,8 @@ func TestEscalation(t *testing.T) {
 			continue
 		}
 		found = true
-		if !strings.Contains(m.Text, "From now on these may answer too: <@U0DAN>.") || strings.Contains(m.Text, "U0ANN") {
+		if !strings.Contains(m.Text, "From now on these may answer too: <@U0DAN>.") ||
+			strings.Contains(m.Text, "U0ANN") {
 			t.Errorf("it says %s", m.Text)
 		}
 	}
@@ -113,7 +114,8 @@ func TestNoticeForAChannel(t *testing.T) {
 	for _, m := range s.slack.Messages("C0GENERAL") {
 		if m.Metadata != nil && m.Metadata.EventType == noticeEvent {
 			found = true
-			if said := texts(t, m.Blocks); !strings.Contains(said, "broke the glass") || strings.Contains(said, "acme") {
+			said := texts(t, m.Blocks)
+			if !strings.Contains(said, "broke the glass") || strings.Contains(said, "acme") {
 				t.Errorf("it says %s", said)
 			}
 		}

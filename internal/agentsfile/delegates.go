@@ -19,7 +19,8 @@ func (d *decoder) decodeDelegates(n *node) (all []Delegate) {
 	}
 	for _, e := range n.entries {
 		if !isSlackID(e.key, "UW") {
-			d.problem(e.pos, "delegates are by the Slack id of the person who is away, such as U0123456789, not %q", e.key)
+			d.problem(e.pos, "delegates are by the Slack id of the person who is away, such as U0123456789, not %q",
+				e.key)
 		}
 		all = append(all, d.decodeDelegate(e))
 	}

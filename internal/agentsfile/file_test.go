@@ -153,7 +153,8 @@ func TestParsePolicies(t *testing.T) {
 			AlwaysScopes: []string{"run", "thread", "channel", "workspace"}, MaxTTL: 12 * time.Hour,
 			RemindEvery: 15 * time.Minute,
 			Escalate: &Escalate{
-				After: 30 * time.Minute, To: People{Users: []string{"U7"}, Groups: []string{"S7"}, ChannelMembers: true},
+				After: 30 * time.Minute,
+				To:    People{Users: []string{"U7"}, Groups: []string{"S7"}, ChannelMembers: true},
 			},
 		},
 		{

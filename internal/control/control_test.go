@@ -422,8 +422,8 @@ func TestReviewThroughTheSocket(t *testing.T) {
 	if err != nil || r.ID != "req_1" || r.Review.By != "T1/U1" || r.Review.Reason != "no" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := client.Review(t.Context(), "T1", "req_1", approvals.Review{Verdict: approvals.ReviewAccept}); !errors.Is(
-		err, approvals.ErrConflict) {
+	_, err = client.Review(t.Context(), "T1", "req_1", approvals.Review{Verdict: approvals.ReviewAccept})
+	if !errors.Is(err, approvals.ErrConflict) {
 		t.Errorf("have %v", err)
 	}
 }

@@ -23,7 +23,8 @@ func (c *breakGlassCommand) command(l *commandLine) *cobra.Command {
 
 Only people whom break_glass of the agents file names can do so, and never for a call that they asked for themselves.
 The thread, and the channel that break_glass names, are told at once with the reason, and the trail keeps it as a
-decision of its own kind. Somebody else who may decide the request has to review it afterwards with "approvals review".`,
+decision of its own kind. Somebody else who may decide the request has to review it afterwards ` +
+			`with "approvals review".`,
 		Example: `  countersign approvals break-glass req_06f1k8… --reason "checkout is down" --as U0123456789`,
 		Args:    one("a request's id", &c.ID),
 		RunE:    l.run(c.Run),

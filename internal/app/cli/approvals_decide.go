@@ -80,8 +80,9 @@ environment to ask Slack who the person is.`,
 	}
 	c.revisionFlags(cmd)
 	f.StringVar(&c.As, "as", "", "the Slack `USER` in whose name the answer is recorded, such as U0123456789")
-	f.StringVar(&c.For, "for", "", "the absent `USER` for whom that person decides as their delegate; may be left out\n"+
-		"where they may not decide for themselves and there is one")
+	f.StringVar(&c.For, "for", "",
+		"the absent `USER` for whom that person decides as their delegate; may be left out\n"+
+			"where they may not decide for themselves and there is one")
 	f.BoolVar(&c.Always, "always", false,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Scope, "scope", "", "with an --always flag: how far it reaches, a `SCOPE` that the policy names: "+

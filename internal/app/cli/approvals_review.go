@@ -26,9 +26,10 @@ func (c *reviewCommand) command(l *commandLine) *cobra.Command {
 They must be somebody who may decide the request, and neither the person who broke the glass nor the one who had asked
 for the call. A review changes nothing about the call: it is told in the thread and kept in the trail.
 "approvals list --status review" lists what waits for one.`,
-		Example: `  countersign approvals review req_06f1k8… --accept --reason "the right thing to do" --as U0123456789`,
-		Args:    one("a request's id", &c.ID),
-		RunE:    l.run(c.Run),
+		Example: `  countersign approvals review req_06f1k8… --accept ` +
+			`--reason "the right thing to do" --as U0123456789`,
+		Args: one("a request's id", &c.ID),
+		RunE: l.run(c.Run),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

@@ -290,7 +290,8 @@ func TestListGoesThroughAllPages(t *testing.T) {
 func TestFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"approvals list --status done":         "approved, rejected, expired, cancelled, stale, superseded, review, all",
+		"approvals list --status done": "approved, rejected, expired, cancelled, stale, " +
+			"superseded, review, all",
 		"approvals list --since yesterday":     "or how long ago, such as 24h or 7d",
 		"approvals list --since -24h":          "or how long ago",
 		"approvals list --until 2026-11-02":    "a date and time as in RFC 3339",
