@@ -50,6 +50,11 @@ const (
 // over reports whether nothing is sent any more.
 func (s TriggerStatus) over() bool { return s != TriggerPlanned && s != TriggerSending }
 
+// reached reports whether the system may have the call.
+func (t *TriggerState) reached() bool {
+	return t != nil && (t.Status == TriggerSending || t.Status == TriggerSent || t.Status == TriggerUnknown)
+}
+
 // TriggerState is what a request for an external result knows of its call's way.
 type TriggerState struct {
 	Status TriggerStatus `json:"status"`

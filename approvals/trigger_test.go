@@ -358,3 +358,31 @@ func TestTriggerAskedAgain(t *testing.T) {
 		t.Errorf("sent %d times", n)
 	}
 }
+
+// TestRejectedWhileTheSystemWorks: nobody says that a call was not carried out which a system has taken, and what the
+// system reports after the rejection is told.
+func TestRejectedWhileTheSystemWorks(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"", "too risky"} {
+		b := triggering(t, external())
+		b.start()
+		id := b.submit()
+		r := b.awaits(id, approvals.TriggerSent)
+		b.must(r, bob, approvals.Reject, words)
+		if out := b.reaches(id, approvals.RunDone).Output; !strings.Contains(out, "after it was sent") ||
+			!strings.Contains(out, words) {
+			t.Errorf("the model was told %q", out)
+		}
+		if got := b.request(r.ID); got.Outcome != approvals.OutcomeUnknown {
+			t.Errorf("the outcome is %q; %s", got.Outcome, got.Sending())
+		}
+		if err := b.provide(r, b.trigger.all()[0].body.Callback.Token, "build 4711"); err == nil {
+			t.Error("the result was taken")
+		}
+		b.until("what came late to be told", func() bool {
+			return strings.Contains(strings.Join(b.surface.texts(approvals.NotifyNotice), "\n"), `It says: "build 4711"`)
+		})
+		b.trail()
+		b.stop()
+	}
+}
