@@ -155,6 +155,7 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 			return s.give(c, r, TriggerWithheld, why)
 		}
 		own := *r.Trigger
+		own.Doubt = own.Doubt || own.Status == TriggerSending
 		own.Attempt++
 		own.Nonce, own.Begun = s.nonce, c.now
 		r.Trigger = &own
@@ -194,8 +195,12 @@ func (s *sending) interrupted(c *txn, r *RequestHead) (stop bool, err error) {
 	return true, s.give(c, r, TriggerUnknown, "the program was stopped while the call was sent")
 }
 
-// give ends the sending otherwise than by success, and tells the place.
+// give ends the sending otherwise than by success, and tells the place. Where the system may have the call, nobody
+// says that it has not.
 func (s *sending) give(c *txn, r *RequestHead, to TriggerStatus, text string) error {
+	if r.Trigger.Doubt {
+		to = TriggerUnknown
+	}
 	if err := c.triggered(r, to, text); err != nil {
 		return err
 	}
@@ -257,6 +262,10 @@ func (s *sending) recordOnce(ctx context.Context, a TriggerAnswer) (later, err e
 		r, err := c.request(s.request.ID)
 		if err != nil || r.Trigger.Nonce != s.nonce || r.Trigger.Status != TriggerSending {
 			return err // somebody has given this sending up, or an earlier try was committed
+		}
+		if a.Unknown {
+			own := *r.Trigger
+			own.Doubt, r.Trigger = true, &own
 		}
 		switch {
 		case a.Taken:
