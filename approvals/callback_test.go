@@ -233,3 +233,42 @@ func TestExpiredCallback(t *testing.T) {
 		t.Errorf("the request is %s", got.Status)
 	}
 }
+
+// TestTokenOfAnEarlierSending: a system that knows a call by its key goes by the sending that it has taken, whichever
+// that was. A token that a person has made replaces all of them.
+func TestTokenOfAnEarlierSending(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		idempotent, replaced bool
+		sending              int
+		want                 error
+	}{
+		"the first":              {true, false, 0, nil},
+		"the last":               {true, false, 1, nil},
+		"replaced":               {true, true, 0, approvals.ErrUnauthorized},
+		"nothing was sent first": {false, false, 0, approvals.ErrUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := triggering(t, external())
+			b.trigger.idempotent = c.idempotent
+			b.trigger.answer = func(n int) approvals.TriggerAnswer {
+				return approvals.TriggerAnswer{Taken: n > 1, Again: n == 1, Unknown: n == 1 && c.idempotent}
+			}
+			b.start()
+			r := b.awaits(b.submit(), approvals.TriggerSent)
+			if c.replaced {
+				b.token(r, bob)
+			}
+			token := b.trigger.all()[c.sending].body.Callback.Token
+			if err := b.provide(r, token, "green"); !errors.Is(err, c.want) {
+				t.Errorf("provided: %v", err)
+			}
+			if err := b.provide(r, token, "green"); err == nil {
+				t.Error("provided twice")
+			}
+			b.trail()
+			b.stop()
+		})
+	}
+}

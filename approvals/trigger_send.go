@@ -160,7 +160,7 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 		own.Nonce, own.Begun = s.nonce, c.now
 		r.Trigger = &own
 		if s.token != "" {
-			if err := c.issue(r, s.token, "", "trigger"); err != nil {
+			if err := s.issue(c, r); err != nil {
 				return err
 			}
 		}
@@ -168,6 +168,27 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 		return c.triggered(r, TriggerSending, "")
 	})
 	return goes, err
+}
+
+// issue records the token that goes out with this sending. A system that knows a call by its key may have taken an
+// earlier sending, and leave this one unread: the tokens of both count.
+func (s *sending) issue(c *txn, r *RequestHead) error {
+	before, err := c.Callback(c.ws, r.ID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err := c.issue(r, s.token, "", "trigger"); err != nil || before == nil {
+		return err
+	}
+	if before.Issuer != "" || !s.trigger.Idempotent() || len(before.Earlier) >= triggerTries {
+		return nil
+	}
+	k, err := c.Callback(c.ws, r.ID)
+	if err != nil {
+		return err
+	}
+	k.Earlier = append(slices.Clone(before.Earlier), before.Token)
+	return c.PutCallback(k)
 }
 
 // forbidden says why the call may not be sent; empty when it may.
