@@ -72,7 +72,11 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 		p.denied = fmt.Errorf("%w: %s allows no standing answers", agent.ErrStale, p.current.name())
 		return nil
 	}
-	ok, err := g.satisfies(ctx, r, &p.current)
+	holds := g.satisfies
+	if e.Always {
+		holds = g.stillStands
+	}
+	ok, err := holds(ctx, r, &p.current)
 	if err != nil {
 		return err
 	}
@@ -102,6 +106,18 @@ func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (b
 	}
 	then := r.terms(q, r.Settled)
 	return complete(then.Seats, voters, func(s Seat, v voter) error { return g.maySit(then, s, v) })
+}
+
+// stillStands reports whether the people whose standing answer r has could approve a later call under q: now, and by
+// themselves as people were named for it. Who may answer only since an escalation may not: nobody was asked about that
+// call.
+func (g *gatherer) stillStands(ctx context.Context, r *Request, q *Requirement) (bool, error) {
+	voters := r.voters(true)
+	for _, v := range voters {
+		g.right(ctx, v.by, q)
+	}
+	now := &terms{*q, r.principals(), time.Now()}
+	return complete(now.Seats, voters, func(s Seat, v voter) error { return g.maySit(now, s, v) })
 }
 
 // asksNow asks the gate of a call that it let through again when that may have been in an earlier execution: the
