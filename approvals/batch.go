@@ -144,6 +144,6 @@ func (s *Service) risky(ctx context.Context, r *Request) bool {
 	if r.Requirement.Risk == RiskHigh || r.Status != RequestPending {
 		return r.Requirement.Risk == RiskHigh
 	}
-	q, err := newGatherer(s.directory, s.policy, r.conversation(), noTime).demand(ctx, r)
+	q, err := newGatherer(s.directory, s.policy, r.conversation(), time.Now()).demand(ctx, r)
 	return err == nil && q.Risk == RiskHigh
 }

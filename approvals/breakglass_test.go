@@ -207,3 +207,34 @@ func TestBrokenGlassIsHeardOfElsewhere(t *testing.T) {
 	})
 	b.stop()
 }
+
+// TestBrokenGlassWhileThePolicyFails: a call runs that somebody has let run past the policy, whatever the policy says,
+// and also when it says nothing. An approval does not suffice then.
+func TestBrokenGlassWhileThePolicyFails(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]bool{"broken": true, "control": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, r := emergency(t)
+			if !broken {
+				b.must(r, bob, approvals.Approve, "")
+				b.must(r, cara, approvals.Approve, "")
+			}
+			b.policy.set(func(*approvals.Request) (approvals.Requirement, error) {
+				return approvals.Requirement{}, errors.New("no such variable")
+			})
+			if broken {
+				if _, err := b.breakGlass(r, user("dan")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.start()
+			b.reaches(r.Run, approvals.RunDone)
+			if ran := len(b.effects.all()) == 1; ran != broken {
+				t.Errorf("it ran: %v", ran)
+			}
+			b.trail()
+			b.stop()
+		})
+	}
+}

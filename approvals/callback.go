@@ -24,11 +24,17 @@ type Callback struct {
 	Request   RequestID   `json:"request"`
 	// Token is the SHA-256 of the token.
 	Token agent.Digest `json:"token"`
+	// Earlier are those of earlier sendings of the same call under the same key, of which the system may have taken one
+	// and go by it: they count as Token does.
+	Earlier []agent.Digest `json:"earlier,omitempty"`
 	// Issuer is the person who had the token made; empty: it went out with the call, to what the trigger addresses.
 	Issuer UserID    `json:"issuer,omitempty"`
 	Issued time.Time `json:"issued"`
 	// Told is when people were told of a result that was not taken: once for each token.
 	Told time.Time `json:"told,omitzero"`
+	// Refused is why a result was not taken, the last time that the trail says so: a system that goes on reporting
+	// makes one entry for each reason.
+	Refused string `json:"refused,omitempty"`
 }
 
 // CallbackAddress is what a system needs to report a result: where to, and the token to be sent as a bearer token.
@@ -70,11 +76,14 @@ func newToken() string {
 // tokenDigest is what is stored of a token. A token is random, so that its digest need not be slow.
 func tokenDigest(token string) agent.Digest { return sha256.Sum256([]byte(token)) }
 
-// opens reports whether the token is the callback's. It takes the same time for every token, and for a callback that
-// does not exist, which is the zero Callback.
+// opens reports whether the token is the callback's. It takes the same time for every token. A callback that does not
+// exist is the zero Callback.
 func (k *Callback) opens(token string) bool {
-	sum := tokenDigest(token)
-	return subtle.ConstantTimeCompare(sum[:], k.Token[:]) == 1 && k.Token != agent.Digest{}
+	sum, found := tokenDigest(token), 0
+	for _, one := range append([]agent.Digest{k.Token}, k.Earlier...) {
+		found |= subtle.ConstantTimeCompare(sum[:], one[:])
+	}
+	return found == 1 && k.Token != agent.Digest{}
 }
 
 // callbackURL is where the results of a request arrive, below the program's public URL.

@@ -46,7 +46,7 @@ func (s *Service) issueOnce(ctx context.Context, in CallbackIssue, token string,
 		if err != nil {
 			return err
 		}
-		if refused = head.mayIssue(f, in.By, c.now); refused != nil {
+		if refused = errors.Join(head.mayIssue(f, in.By, c.now), head.sendsToken()); refused != nil {
 			return c.audit(entry{
 				Action: AuditCallbackRefused, Actor: string(in.By), Run: r.Run, Request: r.ID,
 				Data: auditData{Via: in.Via, Why: reason(refused)},
@@ -73,6 +73,16 @@ func (s *Service) gatherFor(
 		g.right(ctx, by, &r.Requirement, &current)
 	}
 	return r, &g.facts, nil
+}
+
+// sendsToken returns ErrConflict while the call is on its way: the token that goes with it would replace one that is
+// made now.
+func (r *RequestHead) sendsToken() error {
+	if r.Trigger == nil || r.Trigger.Status.over() {
+		return nil
+	}
+	return fmt.Errorf("%w: the call is being sent with a token of its own, which would replace this one; try again "+
+		"when the card says what came of that", ErrConflict)
 }
 
 // mayIssue returns nil when the person may have a token made for r: they could provide the result themselves.

@@ -164,15 +164,24 @@ func (c *txn) refuseResult(r *RequestHead, k *Callback, in CallbackResult, why e
 			return err
 		}
 	}
-	err := c.audit(entry{
-		Action: AuditDecisionRefused, Actor: string(CallbackPrincipal(c.ws)), Run: r.Run, Request: r.ID,
-		Data: auditData{Person: k.Issuer, Verdict: ProvideResult, Via: ViaCallback, Why: reason(why)},
-	})
-	if err != nil || !k.Told.IsZero() || r.Status != RequestPending && r.Outcome != OutcomeUnknown {
-		return err
+	tells := k.Told.IsZero() && (r.Status == RequestPending || r.Outcome == OutcomeUnknown)
+	if k.Refused == reason(why) && !tells {
+		return nil
 	}
-	k.Told = c.now
-	if err := c.PutCallback(k); err != nil {
+	if k.Refused != reason(why) {
+		err := c.audit(entry{
+			Action: AuditDecisionRefused, Actor: string(CallbackPrincipal(c.ws)), Run: r.Run, Request: r.ID,
+			Data: auditData{Person: k.Issuer, Verdict: ProvideResult, Via: ViaCallback, Why: reason(why)},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	k.Refused = reason(why)
+	if tells {
+		k.Told = c.now
+	}
+	if err := c.PutCallback(k); err != nil || !tells {
 		return err
 	}
 	return c.tellLate(r, in.Result, why)

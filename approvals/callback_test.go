@@ -197,6 +197,9 @@ func TestLateCallback(t *testing.T) {
 					t.Errorf("late: %v", err)
 				}
 			}
+			if n := b.count(approvals.AuditDecisionRefused); n != 1 {
+				t.Errorf("%d refusals in the trail, want one for the reason", n)
+			}
 			if after := b.request(r.ID); after.Status != before.Status || after.Outcome != before.Outcome ||
 				len(after.Decisions) != len(before.Decisions) {
 				t.Errorf("changed to %s, %s", after.Status, after.Outcome)
@@ -231,5 +234,69 @@ func TestExpiredCallback(t *testing.T) {
 	}
 	if got := b.request(r.ID); got.Status != approvals.RequestExpired || got.Kind != agent.ExternalResult {
 		t.Errorf("the request is %s", got.Status)
+	}
+}
+
+// TestTokenOfAnEarlierSending: a system that knows a call by its key goes by the sending that it has taken, whichever
+// that was. A token that a person has made replaces all of them.
+func TestTokenOfAnEarlierSending(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		idempotent, replaced bool
+		sending              int
+		want                 error
+	}{
+		"the first":              {true, false, 0, nil},
+		"the last":               {true, false, 1, nil},
+		"replaced":               {true, true, 0, approvals.ErrUnauthorized},
+		"nothing was sent first": {false, false, 0, approvals.ErrUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := triggering(t, external())
+			b.trigger.idempotent = c.idempotent
+			b.trigger.answer = func(n int) approvals.TriggerAnswer {
+				return approvals.TriggerAnswer{Taken: n > 1, Again: n == 1, Unknown: n == 1 && c.idempotent}
+			}
+			b.start()
+			r := b.awaits(b.submit(), approvals.TriggerSent)
+			if c.replaced {
+				b.token(r, bob)
+			}
+			token := b.trigger.all()[c.sending].body.Callback.Token
+			if err := b.provide(r, token, "green"); !errors.Is(err, c.want) {
+				t.Errorf("provided: %v", err)
+			}
+			if err := b.provide(r, token, "green"); err == nil {
+				t.Error("provided twice")
+			}
+			b.trail()
+			b.stop()
+		})
+	}
+}
+
+// TestNoTokenWhileTheCallIsSent: the one that goes with the call would replace it unsaid.
+func TestNoTokenWhileTheCallIsSent(t *testing.T) {
+	t.Parallel()
+	b := triggering(t, external())
+	b.trigger.answer = func(int) approvals.TriggerAnswer { return approvals.TriggerAnswer{Taken: true} }
+	b.start()
+	r := b.awaits(b.submit(), approvals.TriggerSent)
+	b.stop()
+	issue := func(s approvals.TriggerStatus) error {
+		b.change(b.request(r.ID), func(r *approvals.Request) { r.Trigger.Status = s })
+		_, err := b.service.IssueCallback(b.Context(), approvals.CallbackIssue{
+			Workspace: ws, Request: r.ID, By: bob, Via: "cli",
+		})
+		return err
+	}
+	for _, s := range []approvals.TriggerStatus{approvals.TriggerPlanned, approvals.TriggerSending} {
+		if err := issue(s); !errors.Is(err, approvals.ErrConflict) {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	if err := issue(approvals.TriggerSent); err != nil {
+		t.Errorf("sent: %v", err)
 	}
 }

@@ -305,3 +305,21 @@ func TestDelegateGivesNoGrant(t *testing.T) {
 	}
 	b.stop()
 }
+
+// TestNoGrantWithADelegate: where one of two decides for somebody else no grant is made, and the request says so too.
+func TestNoGrantWithADelegate(t *testing.T) {
+	t.Parallel()
+	q := named(2, bob, cara)
+	q.Always = []approvals.Scope{approvals.ScopeRun, approvals.ScopeThread}
+	b, r := waitingFor(t, q, onLeave(user("dan"), bob)...)
+	b.must(r, user("dan"), approvals.AlwaysApprove, "")
+	err := b.grant(r, cara, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := b.request(r.ID)
+	if n := len(b.grants()); got.Status != approvals.RequestApproved || n != 0 || got.Granted() || got.Lasting() {
+		t.Errorf("%s, %d grants; granted %v, lasting %v", got.Status, n, got.Granted(), got.Lasting())
+	}
+	b.stop()
+}

@@ -230,3 +230,25 @@ func TestDescribeEscalation(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestEscalationCanCancel lets those who may answer since the escalation cancel the run, and not before.
+func TestEscalationCanCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		dan := withDan(b)
+		b.policy.always(escalating(1, 30*time.Minute))
+		b.start()
+		r := b.question(b.submit())
+		time.Sleep(29 * time.Minute)
+		if _, err := b.service.CancelRun(b.Context(), ws, r.Run, dan, ""); !errors.Is(err, approvals.ErrUnauthorized) {
+			t.Errorf("before: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := b.service.CancelRun(b.Context(), ws, r.Run, dan, ""); err != nil {
+			t.Error(err)
+		}
+		b.stop()
+		b.store.Close()
+	})
+}

@@ -14,7 +14,7 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.counted(), func(d *Decision) bool { return d.For != "" }) {
+	if r.forOthers() {
 		c.say(run, "No grant was made for "+r.Tool.Name+": somebody decided for another person, and nobody gives "+
 			"a grant for somebody else. Their answer is for this call alone.")
 		return nil
@@ -58,6 +58,11 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 		return err
 	}
 	return c.PutGrant(g)
+}
+
+// forOthers reports whether somebody decided for another person among those who settled the request.
+func (r *RequestHead) forOthers() bool {
+	return slices.ContainsFunc(r.counted(), func(d *Decision) bool { return d.For != "" })
 }
 
 // newGrant returns the grant that r's decisions make on these terms.

@@ -47,6 +47,11 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 		return ruling{}, fmt.Errorf("%w: nobody gives a grant for somebody else; answer this call alone, or all calls "+
 			"of the run", ErrInvalid)
 	}
+	if d.Verdict == AlwaysApprove {
+		if err := f.unescalated(r, &current, v, now); err != nil {
+			return ruling{}, err
+		}
+	}
 	if d.Verdict.starts() {
 		if err := f.thawedBoth(r, &current, v.principal(), now); err != nil {
 			return ruling{}, err
@@ -61,6 +66,22 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	result, err := (&tally{r: &after, f: f, current: &current, now: now}).rule(d.Verdict)
 	result.on = v.on
 	return result, err
+}
+
+// unescalated returns ErrInvalid for a voter who may answer r only since an escalation: about later calls, of which
+// nobody has been asked, they have no say.
+func (f *facts) unescalated(r *RequestHead, current *Requirement, v voter, now time.Time) error {
+	for _, q := range []*Requirement{&r.Requirement, current} {
+		err := f.mayAnswer(&terms{*q, r.Principals(), now}, v)
+		if errors.Is(err, ErrUnauthorized) {
+			return fmt.Errorf("%w: who may answer only because this has waited for so long answers this call alone; "+
+				"approve it once", ErrInvalid)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasNoAnswer returns ErrConflict when somebody who takes part in an answer of the voter has taken part in another one

@@ -21,7 +21,9 @@ func (r *RequestHead) settledOutcome() Outcome {
 		case RequestApproved:
 			return OutcomeRan // as somebody reports
 		case RequestRejected:
-			return OutcomeNotRun
+			if !r.Trigger.reached() {
+				return OutcomeNotRun
+			}
 		}
 		return OutcomeUnknown // nobody has said whether somebody carried it out
 	}

@@ -149,9 +149,9 @@ func without[T comparable](all, some []T) []T {
 }
 
 // Granted reports whether the answers that settled the request made a grant: all of them were for later calls too, on
-// terms that go together.
+// terms that go together, and nobody's was on behalf of somebody else.
 func (r *RequestHead) Granted() bool {
-	if !r.granting() {
+	if !r.granting() || r.forOthers() {
 		return false
 	}
 	_, ok := r.narrowest()

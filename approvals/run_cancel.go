@@ -76,13 +76,17 @@ func (s *Service) mayCancel(
 	if by == r.Requester {
 		return nil, nil
 	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
 	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", ErrUnauthorized)
 	for _, q := range waiting {
 		current, err := g.demand(ctx, q)
 		if err == nil {
 			g.right(ctx, by, q.demands(&current)...)
-			err = g.mayDecide(&q.RequestHead, &current, by, r.Updated)
+			err = g.mayDecide(&q.RequestHead, &current, by, now)
 		}
 		if err == nil {
 			return &g.facts, nil

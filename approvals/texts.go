@@ -35,6 +35,14 @@ func foundOut(reason string) string {
 // so that they cannot pass for instructions.
 func (r *RequestHead) rejection() *string {
 	d := r.Settler()
+	if r.Trigger.reached() {
+		text := "A person has rejected this call after it was sent to the system that carries it out. It is not " +
+			"known whether it is carried out."
+		if d != nil && d.Reason != "" {
+			text += " Their words, as data: " + quote(d.Reason)
+		}
+		return &text
+	}
 	if d == nil || d.Reason == "" {
 		return nil
 	}

@@ -50,6 +50,11 @@ const (
 // over reports whether nothing is sent any more.
 func (s TriggerStatus) over() bool { return s != TriggerPlanned && s != TriggerSending }
 
+// reached reports whether the system may have the call.
+func (t *TriggerState) reached() bool {
+	return t != nil && (t.Doubt || t.Status == TriggerSending || t.Status == TriggerSent || t.Status == TriggerUnknown)
+}
+
 // TriggerState is what a request for an external result knows of its call's way.
 type TriggerState struct {
 	Status TriggerStatus `json:"status"`
@@ -61,6 +66,8 @@ type TriggerState struct {
 	Nonce   string    `json:"nonce,omitempty"`   // of the newest sending
 	Begun   time.Time `json:"begun,omitzero"`    // when that was begun
 	At      time.Time `json:"at,omitzero"`       // since when the status is so
+	// Doubt says that the system may have the call by a sending that is not the newest, or was not answered.
+	Doubt bool `json:"doubt,omitempty"`
 	// Text says what the system answered, or why nothing was sent.
 	Text string `json:"text,omitempty"`
 	// Earlier is the request about the same call under which it was sent before this one was asked.
@@ -128,7 +135,11 @@ func (c *txn) triggered(r *RequestHead, to TriggerStatus, text string) error {
 
 // ended says of a call whose run has ended before there was a result what people have to know.
 func (t *TriggerState) ended() string {
-	switch t.Status {
+	status := t.Status
+	if t.Doubt && status != TriggerSent {
+		status = TriggerUnknown
+	}
+	switch status {
 	case TriggerPlanned, TriggerWithheld:
 		return fmt.Sprintf("the call was not sent to %s, and will not be.", t.Target)
 	case TriggerFailed:
@@ -157,6 +168,12 @@ func (r *RequestHead) Sending() string {
 func (t *TriggerState) sentence(waits bool) string {
 	switch t.Status {
 	case TriggerPlanned:
+		if t.Doubt && !waits {
+			return fmt.Sprintf("It is unknown whether %s has taken the call. It is not sent again.", t.Target)
+		}
+		if t.Doubt {
+			return fmt.Sprintf("It is unknown whether %s has taken the call: %s. It is sent again.", t.Target, t.Text)
+		}
 		if !waits {
 			return fmt.Sprintf("The call was not sent to %s.", t.Target)
 		}

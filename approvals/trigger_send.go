@@ -155,11 +155,12 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 			return s.give(c, r, TriggerWithheld, why)
 		}
 		own := *r.Trigger
+		own.Doubt = own.Doubt || own.Status == TriggerSending
 		own.Attempt++
 		own.Nonce, own.Begun = s.nonce, c.now
 		r.Trigger = &own
 		if s.token != "" {
-			if err := c.issue(r, s.token, "", "trigger"); err != nil {
+			if err := s.issue(c, r); err != nil {
 				return err
 			}
 		}
@@ -167,6 +168,27 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 		return c.triggered(r, TriggerSending, "")
 	})
 	return goes, err
+}
+
+// issue records the token that goes out with this sending. A system that knows a call by its key may have taken an
+// earlier sending, and leave this one unread: the tokens of both count.
+func (s *sending) issue(c *txn, r *RequestHead) error {
+	before, err := c.Callback(c.ws, r.ID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err := c.issue(r, s.token, "", "trigger"); err != nil || before == nil {
+		return err
+	}
+	if before.Issuer != "" || !s.trigger.Idempotent() || len(before.Earlier) >= triggerTries {
+		return nil
+	}
+	k, err := c.Callback(c.ws, r.ID)
+	if err != nil {
+		return err
+	}
+	k.Earlier = append(slices.Clone(before.Earlier), before.Token)
+	return c.PutCallback(k)
 }
 
 // forbidden says why the call may not be sent; empty when it may.
@@ -194,8 +216,12 @@ func (s *sending) interrupted(c *txn, r *RequestHead) (stop bool, err error) {
 	return true, s.give(c, r, TriggerUnknown, "the program was stopped while the call was sent")
 }
 
-// give ends the sending otherwise than by success, and tells the place.
+// give ends the sending otherwise than by success, and tells the place. Where the system may have the call, nobody
+// says that it has not.
 func (s *sending) give(c *txn, r *RequestHead, to TriggerStatus, text string) error {
+	if r.Trigger.Doubt {
+		to = TriggerUnknown
+	}
 	if err := c.triggered(r, to, text); err != nil {
 		return err
 	}
@@ -257,6 +283,10 @@ func (s *sending) recordOnce(ctx context.Context, a TriggerAnswer) (later, err e
 		r, err := c.request(s.request.ID)
 		if err != nil || r.Trigger.Nonce != s.nonce || r.Trigger.Status != TriggerSending {
 			return err // somebody has given this sending up, or an earlier try was committed
+		}
+		if a.Unknown {
+			own := *r.Trigger
+			own.Doubt, r.Trigger = true, &own
 		}
 		switch {
 		case a.Taken:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -356,5 +357,76 @@ func TestTriggerAskedAgain(t *testing.T) {
 	b.reaches(id, approvals.RunDone)
 	if n := len(b.trigger.all()); n != 1 {
 		t.Errorf("sent %d times", n)
+	}
+}
+
+// TestRejectedWhileTheSystemWorks: nobody says that a call was not carried out which a system has taken, and what the
+// system reports after the rejection is told.
+func TestRejectedWhileTheSystemWorks(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"", "too risky"} {
+		b := triggering(t, external())
+		b.start()
+		id := b.submit()
+		r := b.awaits(id, approvals.TriggerSent)
+		b.must(r, bob, approvals.Reject, words)
+		if out := b.reaches(id, approvals.RunDone).Output; !strings.Contains(out, "after it was sent") ||
+			!strings.Contains(out, words) {
+			t.Errorf("the model was told %q", out)
+		}
+		if got := b.request(r.ID); got.Outcome != approvals.OutcomeUnknown {
+			t.Errorf("the outcome is %q; %s", got.Outcome, got.Sending())
+		}
+		if err := b.provide(r, b.trigger.all()[0].body.Callback.Token, "build 4711"); err == nil {
+			t.Error("the result was taken")
+		}
+		b.until("what came late to be told", func() bool {
+			told := strings.Join(b.surface.texts(approvals.NotifyNotice), "\n")
+			return strings.Contains(told, `It says: "build 4711"`)
+		})
+		b.trail()
+		b.stop()
+	}
+}
+
+// TestNobodyKnowsOfAnEarlierSending: where a sending was not answered and the call is to be sent again, nobody says of
+// the call that it was not sent or not taken: while it waits, when its run is cancelled, or when the next sending fails
+// or is withheld.
+func TestNobodyKnowsOfAnEarlierSending(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pause time.Duration
+		then  func(b *bench, r *approvals.Request)
+	}{
+		"it waits": {time.Hour, func(*bench, *approvals.Request) {}},
+		"cancelled": {time.Hour, func(b *bench, r *approvals.Request) {
+			run, err := b.service.CancelRun(b.Context(), ws, r.Run, ann, "")
+			if err != nil || !strings.Contains(run.Failure, "it is unknown whether https://ci.example has the call") {
+				b.Errorf("the end says %q, %v", run.Failure, err)
+			}
+		}},
+		"the next fails": {0, func(b *bench, r *approvals.Request) { b.awaits(r.Run, approvals.TriggerUnknown) }},
+		"withheld": {0, func(b *bench, r *approvals.Request) {
+			b.agent(model(deploys))
+			b.awaits(r.Run, approvals.TriggerUnknown)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := triggering(t, external())
+			b.trigger.idempotent = true
+			b.trigger.answer = func(n int) approvals.TriggerAnswer {
+				return approvals.TriggerAnswer{Again: n == 1, Unknown: n == 1, After: c.pause, Text: "silence"}
+			}
+			b.start()
+			r := b.awaits(b.submit(), approvals.TriggerPlanned)
+			b.until("the first sending", func() bool { return b.request(r.ID).Trigger.Text != "" })
+			c.then(b, r)
+			got := b.request(r.ID).Sending()
+			if !strings.Contains(got, "unknown whether https://ci.example has taken") {
+				t.Errorf("people are told %q", got)
+			}
+			b.stop()
+		})
 	}
 }
