@@ -35,6 +35,8 @@ func (c *decideCommand) several(v approvals.Verdict) error {
 	switch {
 	case c.Always || v != approvals.Approve && v != approvals.Reject:
 		return misused("several requests can be answered with --approve or --reject; answer the others one by one")
+	case c.For != "":
+		return misused("--for does not go with several requests; answer for somebody else one by one")
 	case c.Digest != "":
 		return misused("--digest is of one request; it does not go with several")
 	}
