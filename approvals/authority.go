@@ -58,6 +58,9 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 			ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest,
 		}
 		asked = x.newRequest(in, e.Tool)
+		if filled := x.completed(e); filled != nil {
+			asked.Editors = filled.fillers()
+		}
 	}
 	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now())
 	var err error
@@ -70,6 +73,9 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 		return nil
 	}
 	ok, err := g.satisfies(ctx, r, &p.current)
+	if err == nil && ok && asked != r && len(asked.Editors) > 0 {
+		ok, err = g.satisfiesFor(ctx, r, asked.Editors, &p.current)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,10 +101,18 @@ func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (b
 	if r.Requirement.equal(*q) || len(voters) == 0 { // nobody voted where one person said what happened
 		return len(voters) >= len(q.Seats) || r.Settler() != nil && r.Settler().Verdict.alone(), nil
 	}
+	return g.satisfiesFor(ctx, r, r.Editors, q)
+}
+
+// satisfiesFor reports whether the people who affirmed r satisfy q for a call that these editors have changed or
+// completed.
+func (g *gatherer) satisfiesFor(ctx context.Context, r *Request, editors []UserID, q *Requirement) (bool, error) {
+	about, voters := r.RequestHead, r.voters(true)
+	about.Editors = editors
 	for _, v := range voters {
 		g.right(ctx, v.by, q)
 	}
-	then := r.terms(q, r.Settled)
+	then := about.terms(q, r.Settled)
 	return complete(then.Seats, voters, func(s Seat, v voter) error { return g.maySit(then, s, v) })
 }
 

@@ -254,9 +254,9 @@ func (r *Request) inherit(earlier []*Request) {
 		for _, u := range o.Editors {
 			r.Editors = with(r.Editors, u)
 		}
-		if d := o.Settler(); d != nil && d.Verdict == ProvideInput {
+		if fillers := o.fillers(); fillers != nil {
 			r.Supersedes = o.ID
-			for _, u := range d.voter().people() {
+			for _, u := range fillers {
 				r.Editors = with(r.Editors, u)
 			}
 		}
