@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,7 +151,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	after, err := desk.Decide(ctx, d)
 	if err != nil {
-		return explainDecision(after, err, r.Kind, terms)
+		return explainDecision(after, err, r.Kind, verdict)
 	}
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
@@ -234,14 +235,28 @@ var fitting = map[agent.InterruptionKind]string{
 	agent.FieldsRequired: "--input, --input-json or --reject",
 }
 
+// takes are the verdicts that answer a question of a kind.
+var takes = map[agent.InterruptionKind][]approvals.Verdict{
+	agent.Confirm: {
+		approvals.Approve, approvals.Reject, approvals.AlwaysApprove, approvals.AlwaysReject, approvals.Edit,
+	},
+	agent.OutcomeUnknown: {approvals.Retry, approvals.MarkDone, approvals.GiveUp},
+	agent.ExternalResult: {approvals.ProvideResult, approvals.Reject},
+	agent.FieldsRequired: {approvals.ProvideInput, approvals.Reject},
+}
+
 // explainDecision says how the request stands when the answer was too late, and which answers it takes.
 func explainDecision(
-	r *approvals.Request, err error, asked agent.InterruptionKind, terms *approvals.GrantTerms,
+	r *approvals.Request, err error, asked agent.InterruptionKind, given approvals.Verdict,
 ) error {
-	if flags, ok := fitting[asked]; ok && errors.Is(err, approvals.ErrInvalid) && terms == nil {
+	flags, ok := fitting[asked]
+	if ok && errors.Is(err, approvals.ErrInvalid) && !slices.Contains(takes[asked], given) {
 		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
 	}
 	if r != nil && r.SupersededBy != "" && errors.Is(err, approvals.ErrStale) {
+		if strings.Contains(err.Error(), string(r.SupersededBy)) {
+			return err
+		}
 		return fmt.Errorf("%w; decide about %s", err, r.SupersededBy)
 	}
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {
