@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"countersign/agent"
 )
@@ -134,7 +135,11 @@ func unusable(err error) error {
 	case errors.Is(err, agent.ErrToolset), errors.Is(err, agent.ErrUnknownTool):
 		return fmt.Errorf("%w: what the tool takes cannot be looked up now", ErrUnavailable)
 	}
-	return fmt.Errorf("%w: %w", ErrInvalid, err)
+	text := err.Error()
+	if _, after, ok := strings.Cut(text, agent.ErrConfig.Error()+": "); ok { // before that stands which question it was
+		text = after
+	}
+	return fmt.Errorf("%w: %s", ErrInvalid, text)
 }
 
 // savedState reads the state in which the run of r waits.
