@@ -58,6 +58,9 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 			ID: e.Interruption, Kind: agent.Confirm, Call: e.Call, Definition: e.Definition, Digest: e.Digest,
 		}
 		asked = x.newRequest(in, e.Tool)
+		if filled := x.completed(e); filled != nil {
+			asked.Editors = filled.fillers()
+		}
 	}
 	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now())
 	var err error
@@ -73,11 +76,12 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 		p.denied = fmt.Errorf("%w: %s allows no standing answers", agent.ErrStale, p.current.name())
 		return nil
 	}
-	holds := g.satisfies
+	var ok bool
 	if e.Always {
-		holds = g.stillStands
+		ok, err = g.stillStands(ctx, r, asked, &p.current)
+	} else {
+		ok, err = g.satisfies(ctx, r, &p.current)
 	}
-	ok, err := holds(ctx, r, &p.current)
 	if err != nil {
 		return err
 	}
@@ -112,13 +116,13 @@ func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (b
 
 // stillStands reports whether the people whose standing answer r has could approve a later call under q: now, and by
 // themselves as people were named for it. Who may answer only since an escalation may not: nobody was asked about that
-// call.
-func (g *gatherer) stillStands(ctx context.Context, r *Request, q *Requirement) (bool, error) {
+// call, and who has filled in its values stands behind it. asked is what people would be asked about it.
+func (g *gatherer) stillStands(ctx context.Context, r, asked *Request, q *Requirement) (bool, error) {
 	voters := r.voters(true)
 	for _, v := range voters {
 		g.right(ctx, v.by, q)
 	}
-	now := &terms{*q, r.Principals(), time.Now()}
+	now := &terms{*q, asked.Principals(), time.Now()}
 	return complete(now.Seats, voters, func(s Seat, v voter) error { return g.maySit(now, s, v) })
 }
 

@@ -340,3 +340,17 @@ func TestEditSurvivesRestart(t *testing.T) {
 	}
 	b.trail()
 }
+
+// TestEditRefusedInWords says what is wrong with the arguments, and nothing of the run's insides.
+func TestEditRefusedInWords(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	strictly(b, asks(call("c1", "pay", `{"amount":5}`)))
+	b.start()
+	r := b.question(b.submit())
+	_, err := b.edit(r, bob, `[1]`)
+	want := "decide request " + string(r.ID) + ": invalid: arguments must be a JSON object"
+	if err == nil || err.Error() != want {
+		t.Errorf("have %v, want %s", err, want)
+	}
+}

@@ -30,25 +30,39 @@ const (
 	maxExponent = 400
 )
 
-// bounds derives a condition from a recorded call: the arguments named by same keep their values, those named by atMost
-// are numbers that do not become greater. Names are top-level fields or, with a slash first, JSON pointers. ErrInvalid
+// bounds derives a condition from a recorded call: the arguments that the terms name as Same keep their values, those
+// named as AtMost are numbers that do not become greater, and those named as Without are not there. Names are top-level fields or, with a slash first, JSON pointers. ErrInvalid
 // says in words what is wrong with a name.
-func bounds(arguments json.RawMessage, same, atMost []string) ([]ArgumentBound, error) {
-	if len(same)+len(atMost) > maxBounds {
+func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, error) {
+	if len(terms.Same)+len(terms.AtMost)+len(terms.Without) > maxBounds {
 		return nil, fmt.Errorf("%w: a grant has at most %d conditions", ErrInvalid, maxBounds)
 	}
 	var all []ArgumentBound
-	for _, name := range same {
+	for _, name := range terms.Same {
 		b, err := newBound(name)
 		if err != nil {
 			return nil, err
 		}
 		value, found := lookUp(arguments, b.Pointer)
-		b.Absent = !found
+		if !found { // a misspelt name would bind nothing
+			return nil, fmt.Errorf("%w: this call has no argument %q that could stay the same", ErrInvalid, name)
+		}
 		b.Equal = value
 		all = append(all, b)
 	}
-	for _, name := range atMost {
+	for _, name := range terms.Without {
+		b, err := newBound(name)
+		if err != nil {
+			return nil, err
+		}
+		if _, found := lookUp(arguments, b.Pointer); found {
+			return nil, fmt.Errorf("%w: this call has the argument %q, which later ones were to be without", ErrInvalid,
+				name)
+		}
+		b.Absent = true
+		all = append(all, b)
+	}
+	for _, name := range terms.AtMost {
 		b, err := newBound(name)
 		if err != nil {
 			return nil, err

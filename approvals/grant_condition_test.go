@@ -16,12 +16,13 @@ func TestConditionTable(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		same, atMost string
+		without      string
 		recorded     string
 		holds, fails []string
 	}{
 		{same: "to", recorded: `{"to":"a"}`, holds: []string{`{"to":"a"}`, `{"to":"a","x":1}`},
 			fails: []string{`{"to":"A"}`, `{"to":["a"]}`, `{}`, `{"to":null}`, `{"To":"a"}`, `[]`, `"a"`, ``}},
-		{same: "to", recorded: `{}`, holds: []string{`{}`, `{"x":1}`}, fails: []string{`{"to":null}`, `{"to":""}`}},
+		{without: "to", recorded: `{}`, holds: []string{`{}`, `{"x":1}`}, fails: []string{`{"to":null}`, `{"to":""}`}},
 		{same: "to", recorded: `{"to":null}`, holds: []string{`{"to":null}`},
 			fails: []string{`{}`, `{"to":""}`, `{"to":0}`}},
 		{same: "n", recorded: `{"n":1}`, holds: []string{`{"n":1}`},
@@ -30,7 +31,7 @@ func TestConditionTable(t *testing.T) {
 			fails: []string{`{"a":[{"b":3}]}`, `{"a":{"0":{"c":2}}}`, `{"a":[]}`, `{"a":7}`}},
 		{same: "a/b~c", recorded: `{"a/b~c":1}`, holds: []string{`{"a/b~c":1}`}, fails: []string{`{"a":{"b~c":1}}`}},
 		{same: "/a~1b~0c", recorded: `{"a/b~c":1}`, holds: []string{`{"a/b~c":1}`}, fails: []string{`{}`}},
-		{same: "/a/00", recorded: `{"a":[1]}`, holds: []string{`{}`, `{"a":[2]}`}, fails: []string{`{"a":{"00":1}}`}},
+		{without: "/a/00", recorded: `{"a":[1]}`, holds: []string{`{}`, `{"a":[2]}`}, fails: []string{`{"a":{"00":1}}`}},
 		{same: "/", recorded: `{"":1}`, holds: []string{`{"":1}`}, fails: []string{`{"":2}`}},
 		{atMost: "n", recorded: `{"n":10}`, holds: []string{`{"n":10}`, `{"n":9.99}`, `{"n":-1e+300}`, `{"n":0}`},
 			fails: []string{`{"n":10.000000000000002}`, `{"n":1e+21}`, `{"n":"1"}`, `{"n":null}`, `{}`, `{"n":[1]}`,
@@ -38,13 +39,16 @@ func TestConditionTable(t *testing.T) {
 		{atMost: "n", recorded: `{"n":9007199254740993}`, holds: []string{`{"n":9007199254740993}`},
 			fails: []string{`{"n":9007199254740994}`}},
 	} {
-		var same, atMost []string
-		if tt.same != "" {
-			same = []string{tt.same}
-		} else {
-			atMost = []string{tt.atMost}
+		var terms GrantTerms
+		switch {
+		case tt.same != "":
+			terms.Same = []string{tt.same}
+		case tt.without != "":
+			terms.Without = []string{tt.without}
+		default:
+			terms.AtMost = []string{tt.atMost}
 		}
-		condition, err := bounds(json.RawMessage(tt.recorded), same, atMost)
+		condition, err := bounds(json.RawMessage(tt.recorded), &terms)
 		if err != nil {
 			t.Errorf("%s of %s: %v", tt.same+tt.atMost, tt.recorded, err)
 			continue
@@ -78,7 +82,15 @@ func TestConditionBinds(t *testing.T) {
 			}
 		}
 		same := rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID).Draw(t, "same")
-		condition, err := bounds(canonical(t, recorded), same, nil)
+		var terms GrantTerms
+		for _, n := range same {
+			if _, there := recorded[n]; there {
+				terms.Same = append(terms.Same, n)
+			} else {
+				terms.Without = append(terms.Without, n)
+			}
+		}
+		condition, err := bounds(canonical(t, recorded), &terms)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +123,7 @@ func TestConditionLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) float64 { return float64(rapid.Int64Range(-1<<50, 1<<50).Draw(t, name)) / 1024 }
 		most, has := draw("most"), draw("has")
-		condition, err := bounds(canonical(t, map[string]any{"n": most}), nil, []string{"n"})
+		condition, err := bounds(canonical(t, map[string]any{"n": most}), &GrantTerms{AtMost: []string{"n"}})
 		if err != nil {
 			t.Fatal(err)
 		}

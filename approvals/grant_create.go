@@ -71,7 +71,7 @@ func (c *txn) newGrant(r *RequestHead, terms *GrantTerms, f *facts) (*Grant, err
 	if err != nil {
 		return nil, err
 	}
-	condition, err := bounds(whole.Arguments, terms.Same, terms.AtMost)
+	condition, err := bounds(whole.Arguments, terms)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type GrantTerms struct {
 	TTL time.Duration `json:"ttl,omitempty"`
 	// Uses is how many calls may run under it beside the one that is decided; zero: any number.
 	Uses int `json:"uses,omitempty"`
+	// Without names arguments that the call does not have, and later ones must not have either.
+	Without []string `json:"without,omitempty"`
 }
 
 const (
@@ -54,7 +56,7 @@ func (t *GrantTerms) check(v Verdict) error {
 // plain reports whether the terms are those of an answer that gives none: for the rest of the run, without condition.
 // Such an answer is kept in the run's state, and needs no record.
 func (t *GrantTerms) plain() bool {
-	return t == nil || t.Scope == ScopeRun && len(t.Same) == 0 && len(t.AtMost) == 0 && t.TTL == 0 && t.Uses == 0
+	return t == nil || t.Scope == ScopeRun && len(t.Same)+len(t.AtMost)+len(t.Without) == 0 && t.TTL == 0 && t.Uses == 0
 }
 
 // digest stands for the terms of a decision in the audit trail; zero for none.
@@ -108,12 +110,13 @@ func (r *RequestHead) narrowest() (t GrantTerms, ok bool) {
 		if d.Grant != nil {
 			given = *d.Grant
 		}
-		given.Same, given.AtMost = named(given.Same), named(given.AtMost)
+		given.Same, given.AtMost, given.Without = named(given.Same), named(given.AtMost), named(given.Without)
 		if first {
 			t, first = given, false
 			continue
 		}
-		if !slices.Equal(t.Same, given.Same) || !slices.Equal(t.AtMost, given.AtMost) {
+		if !slices.Equal(t.Same, given.Same) || !slices.Equal(t.AtMost, given.AtMost) ||
+			!slices.Equal(t.Without, given.Without) {
 			return GrantTerms{}, false
 		}
 		if given.Scope.width() < t.Scope.width() {

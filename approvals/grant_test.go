@@ -357,6 +357,8 @@ func TestGrantRefused(t *testing.T) {
 		"a bad pointer":     {bob, yes, terms{Scope: s, Same: []string{"/a~2"}}, approvals.ErrInvalid},
 		"no name":           {bob, yes, terms{Scope: s, Same: []string{""}}, approvals.ErrInvalid},
 		"a name twice":      {bob, yes, terms{Scope: s, Same: []string{"to", "/to"}}, approvals.ErrInvalid},
+		"a misspelt name":   {bob, yes, terms{Scope: s, Same: []string{"payee"}}, approvals.ErrInvalid},
+		"without what is":   {bob, yes, terms{Scope: s, Without: []string{"to"}}, approvals.ErrInvalid},
 		"at most of a text": {bob, yes, terms{Scope: s, AtMost: []string{"to"}}, approvals.ErrInvalid},
 	} {
 		if err := b.grant(r, tt.by, tt.v, tt.terms); !errors.Is(err, tt.want) {
@@ -494,7 +496,7 @@ func TestGrantTermsFrozen(t *testing.T) {
 	t.Parallel()
 	b, r := granting(t)
 	g := b.granted(r, bob, approvals.AlwaysApprove, approvals.GrantTerms{
-		Scope: approvals.ScopeThread, Same: []string{"to", "memo"}, AtMost: []string{"amount"},
+		Scope: approvals.ScopeThread, Same: []string{"to"}, AtMost: []string{"amount"}, Without: []string{"memo"},
 	})
 	got, err := json.Marshal(g.Condition)
 	b.check(err)

@@ -256,3 +256,54 @@ func TestInputOfMoreThanOneCall(t *testing.T) {
 		t.Errorf("%d calls ran", n)
 	}
 }
+
+// TestStandingAnswerOfWhoFillsIn: an answer for all calls does not approve a call that was filled in by whoever gave it,
+// where nobody approves their own.
+func TestStandingAnswerOfWhoFillsIn(t *testing.T) {
+	t.Parallel()
+	for _, own := range []bool{true, false} {
+		b := newBench(t)
+		b.policy.always(with(func(q *approvals.Requirement) { q.SelfApproval = false }))
+		tool := b.book()
+		tool.NeedsApproval = agent.AlwaysAsk
+		b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+			switch len(outputs(req)) {
+			case 0:
+				return []agent.Item{call("c1", "book", `{"guests":2,"table":"t1"}`)}, nil
+			case 1:
+				return []agent.Item{call("c2", "book", `{"guests":3,"table":"t2"}`)}, nil
+			}
+			return []agent.Item{agent.AssistantMessage("done")}, nil
+		}), tool)
+		b.start()
+		id := b.submit()
+		filled := func(by approvals.UserID) {
+			if _, err := b.fill(b.question(id), by, `{"date":"d"}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		filled(bob)
+		b.until("the approval", func() bool { return len(b.requests(id)) == 2 && len(b.pending(id)) == 1 })
+		b.must(b.question(id), cara, approvals.AlwaysApprove, "")
+		b.until("the second call", func() bool { return len(b.requests(id)) == 3 && len(b.pending(id)) == 1 })
+		if !own {
+			filled(bob)
+			b.reaches(id, approvals.RunDone)
+			if n := len(b.requests(id)); n != 3 {
+				t.Errorf("another person filled in, and people were asked %d times", n)
+			}
+			continue
+		}
+		filled(cara)
+		b.until("people to be asked, or the end", func() bool {
+			return len(b.pending(id)) == 1 || b.run(id).Status.Ended()
+		})
+		if n := len(b.effects.all()); n != 1 {
+			t.Fatalf("%d calls ran: the second by the answer of whoever had filled it in", n)
+		}
+		last := b.question(id)
+		b.refused(last, cara, approvals.Approve, approvals.ErrUnauthorized)
+		b.must(last, bob, approvals.Approve, "")
+		b.reaches(id, approvals.RunDone)
+	}
+}

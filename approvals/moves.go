@@ -109,9 +109,14 @@ func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data a
 	if r.Kind == agent.OutcomeUnknown && r.settledOutcome() == OutcomeRan { // as people have found out
 		return errors.Join(c.became(r, OutcomeRan), c.callBecame(r.Run, r.Interruption, OutcomeRan), c.reported(r))
 	}
-	if err := c.became(r, r.settledOutcome()); err != nil || r.Outcome != OutcomeNotRun || to == RequestSuperseded ||
-		to == RequestStale {
+	if err := c.became(r, r.settledOutcome()); err != nil || to == RequestSuperseded || to == RequestStale {
 		return err
+	}
+	if r.Kind == agent.ExternalResult {
+		return c.becameElsewhere(r)
+	}
+	if r.Outcome != OutcomeNotRun {
+		return nil
 	}
 	return c.notCompleted(r)
 }

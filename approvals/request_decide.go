@@ -98,7 +98,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		return nil, err
 	}
 	if d.Grant != nil {
-		if _, err := bounds(seen.Arguments, d.Grant.Same, d.Grant.AtMost); err != nil {
+		if _, err := bounds(seen.Arguments, d.Grant); err != nil {
 			return nil, err
 		}
 	}

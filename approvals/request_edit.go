@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"countersign/agent"
 )
@@ -134,7 +135,11 @@ func unusable(err error) error {
 	case errors.Is(err, agent.ErrToolset), errors.Is(err, agent.ErrUnknownTool):
 		return fmt.Errorf("%w: what the tool takes cannot be looked up now", ErrUnavailable)
 	}
-	return fmt.Errorf("%w: %w", ErrInvalid, err)
+	text := err.Error()
+	if _, after, ok := strings.Cut(text, agent.ErrConfig.Error()+": "); ok { // before that stands which question it was
+		text = after
+	}
+	return fmt.Errorf("%w: %s", ErrInvalid, text)
 }
 
 // savedState reads the state in which the run of r waits.
@@ -254,9 +259,9 @@ func (r *Request) inherit(earlier []*Request) {
 		for _, u := range o.Editors {
 			r.Editors = with(r.Editors, u)
 		}
-		if d := o.Settler(); d != nil && d.Verdict == ProvideInput {
+		if fillers := o.fillers(); fillers != nil {
 			r.Supersedes = o.ID
-			for _, u := range d.voter().people() {
+			for _, u := range fillers {
 				r.Editors = with(r.Editors, u)
 			}
 		}

@@ -134,6 +134,14 @@ func (x *execution) completed(e *agent.Effect) *Request {
 	return nil
 }
 
+// fillers are the people who stand behind the values with which the request was answered.
+func (r *RequestHead) fillers() []UserID {
+	if d := r.Settler(); d != nil && d.Verdict == ProvideInput {
+		return d.voter().people()
+	}
+	return nil
+}
+
 // completion has the answer that completed the call allow it, where its gate asks nobody: what runs is what that answer
 // was bound to.
 func (p *permit) completion() {

@@ -98,6 +98,33 @@ func (c *txn) reported(question *RequestHead) error {
 	return nil
 }
 
+// becameElsewhere records with the approved requests about a call that is carried out elsewhere what became of it, as
+// question says, which asked for the result.
+func (c *txn) becameElsewhere(question *RequestHead) error {
+	all, err := c.requestsOf(question.Run)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		about := r.Interruption == question.Interruption && r.Kind != agent.ExternalResult
+		if !about || r.Status != RequestApproved || r.Outcome != OutcomeNone {
+			continue
+		}
+		if question.Outcome == OutcomeNotRun {
+			err = c.neverRun(r, "Somebody said that it will not be carried out.")
+		} else {
+			err = c.became(r, question.Outcome)
+		}
+		if err != nil {
+			return err
+		}
+		if d := question.Settler(); d != nil && r.Outcome == OutcomeRan {
+			r.OutcomeBy = d.By
+		}
+	}
+	return nil
+}
+
 // neverRun records that the approved call of r will not run under it, and why. A call that was to be retried may have
 // happened the first time.
 func (c *txn) neverRun(r *RequestHead, why string) error {

@@ -102,17 +102,21 @@ func (c *txn) answer(r *Run) {
 	c.notify(n)
 }
 
-// closeRequests settles what still waits, and records of approved calls that had not begun that they never will.
+// closeRequests settles what still waits, and records of approved calls that had not begun that they never will. What
+// waits comes first: the result that is asked for may be that of an approved call.
 func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 	for _, q := range requests {
-		switch {
-		case q.Status == RequestPending:
-			q.CancelledBy, q.Note = e.by, "The run has ended."
-			if err := c.moveRequest(q, RequestCancelled, e.actor(), auditData{Digest: q.Digest}); err != nil {
-				return err
-			}
-			c.show(q)
-		case q.Status == RequestApproved:
+		if q.Status != RequestPending {
+			continue
+		}
+		q.CancelledBy, q.Note = e.by, "The run has ended."
+		if err := c.moveRequest(q, RequestCancelled, e.actor(), auditData{Digest: q.Digest}); err != nil {
+			return err
+		}
+		c.show(q)
+	}
+	for _, q := range requests {
+		if q.Status == RequestApproved {
 			why := "The run ended first."
 			if q.Applied {
 				why = "It was not carried out after all."

@@ -79,7 +79,8 @@ func otherVotes(r *approvals.Request) []phrase {
 	decided := deciding(r)
 	var yes, no phrase
 	for _, d := range r.Decisions {
-		if d.Void != "" || slices.ContainsFunc(decided, func(o approvals.Decision) bool { return o.By == d.By }) {
+		counted := func(o approvals.Decision) bool { return o.By == d.By }
+		if d.Void != "" || d.Verdict == approvals.Edit || slices.ContainsFunc(decided, counted) {
 			continue
 		}
 		side, lead := &no, "Had rejected: "

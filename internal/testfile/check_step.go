@@ -9,7 +9,7 @@ import (
 
 // The words of steps.
 var (
-	Statuses  = []string{"pending", "approved", "rejected", "expired", "cancelled", "stale"}
+	Statuses  = []string{"pending", "approved", "rejected", "expired", "cancelled", "stale", "superseded"}
 	Outcomes  = []string{"running", "ran", "failed", "not run", "unknown"}
 	RunWords  = []string{"waiting", "done", "failed", "cancelled"}
 	restarts  = []string{"kill", "stop"}

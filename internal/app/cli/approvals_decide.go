@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type decideCommand struct {
 	Reason, As, Digest string
 	Scope, For         string
 	Same, AtMost       []string
+	Without            []string
 	TTL                time.Duration
 	Uses               int
 
@@ -91,6 +93,8 @@ environment to ask Slack who the person is.`,
 		"with an --always flag: `ARGUMENTS` that keep the value of this call, such as to,currency or /account/id")
 	f.StringSliceVar(&c.AtMost, "at-most", nil,
 		"with an --always flag: numeric `ARGUMENTS` that are not greater than in this call")
+	f.StringSliceVar(&c.Without, "without", nil,
+		"with an --always flag: `ARGUMENTS` that this call does not have, nor may later ones")
 	f.DurationVar(&c.TTL, "ttl", 0,
 		"with an --always flag: how `LONG` it holds, such as 2h; as long as the policy lets it")
 	f.IntVar(&c.Uses, "uses", 0, "with --always-approve: how `MANY` more calls it is for; any number")
@@ -151,7 +155,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	after, err := desk.Decide(ctx, d)
 	if err != nil {
-		return explainDecision(after, err, r.Kind, terms)
+		return explainDecision(after, err, r.Kind, verdict)
 	}
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
@@ -202,20 +206,20 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 
 // terms returns the terms of a standing answer; nil: it is for the rest of the run.
 func (c *decideCommand) terms(v approvals.Verdict) (*approvals.GrantTerms, error) {
-	given := c.Scope != "" || len(c.Same) > 0 || len(c.AtMost) > 0 || c.TTL != 0 || c.Uses != 0
+	given := c.Scope != "" || len(c.Same)+len(c.AtMost)+len(c.Without) > 0 || c.TTL != 0 || c.Uses != 0
 	standing := v == approvals.AlwaysApprove || v == approvals.AlwaysReject
 	switch {
 	case !given:
 		return nil, nil
 	case !standing:
-		return nil, misused("--scope, --same, --at-most, --ttl and --uses go with --always-approve or --always-reject")
+		return nil, misused("--scope, --same, --at-most, --without, --ttl and --uses go with --always-approve or --always-reject")
 	case c.TTL < 0:
 		return nil, misused("--ttl is how long the answer holds, such as 2h, not %s", c.TTL)
 	case c.Uses < 0:
 		return nil, misused("--uses is a number of calls, not %d", c.Uses)
 	}
 	scope := approvals.Scope(cmp.Or(c.Scope, string(approvals.ScopeRun)))
-	return &approvals.GrantTerms{Scope: scope, Same: c.Same, AtMost: c.AtMost, TTL: c.TTL, Uses: c.Uses}, nil
+	return &approvals.GrantTerms{Scope: scope, Same: c.Same, AtMost: c.AtMost, Without: c.Without, TTL: c.TTL, Uses: c.Uses}, nil
 }
 
 // answerFlags lists the flags that are answers.
@@ -235,14 +239,28 @@ var fitting = map[agent.InterruptionKind]string{
 	agent.FieldsRequired: "--input, --input-json or --reject",
 }
 
+// takes are the verdicts that answer a question of a kind.
+var takes = map[agent.InterruptionKind][]approvals.Verdict{
+	agent.Confirm: {
+		approvals.Approve, approvals.Reject, approvals.AlwaysApprove, approvals.AlwaysReject, approvals.Edit,
+	},
+	agent.OutcomeUnknown: {approvals.Retry, approvals.MarkDone, approvals.GiveUp},
+	agent.ExternalResult: {approvals.ProvideResult, approvals.Reject},
+	agent.FieldsRequired: {approvals.ProvideInput, approvals.Reject},
+}
+
 // explainDecision says how the request stands when the answer was too late, and which answers it takes.
 func explainDecision(
-	r *approvals.Request, err error, asked agent.InterruptionKind, terms *approvals.GrantTerms,
+	r *approvals.Request, err error, asked agent.InterruptionKind, given approvals.Verdict,
 ) error {
-	if flags, ok := fitting[asked]; ok && errors.Is(err, approvals.ErrInvalid) && terms == nil {
+	flags, ok := fitting[asked]
+	if ok && errors.Is(err, approvals.ErrInvalid) && !slices.Contains(takes[asked], given) {
 		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
 	}
 	if r != nil && r.SupersededBy != "" && errors.Is(err, approvals.ErrStale) {
+		if strings.Contains(err.Error(), string(r.SupersededBy)) {
+			return err
+		}
 		return fmt.Errorf("%w; decide about %s", err, r.SupersededBy)
 	}
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {

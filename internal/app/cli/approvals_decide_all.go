@@ -35,6 +35,8 @@ func (c *decideCommand) several(v approvals.Verdict) error {
 	switch {
 	case c.Always || v != approvals.Approve && v != approvals.Reject:
 		return misused("several requests can be answered with --approve or --reject; answer the others one by one")
+	case c.For != "":
+		return misused("--for does not go with several requests; answer for somebody else one by one")
 	case c.Digest != "":
 		return misused("--digest is of one request; it does not go with several")
 	}
@@ -56,7 +58,7 @@ func (c *decideCommand) decideAll(
 		}
 		for _, a := range answers {
 			if a.Err != nil {
-				failed = append(failed, c.explain(a))
+				failed = append(failed, explain(a, verdict))
 			} else if err := c.say(p, a.Request); err != nil {
 				return err
 			}
@@ -73,10 +75,10 @@ func (c *decideCommand) decideAll(
 }
 
 // explain says why a request was not decided. The error names it.
-func (c *decideCommand) explain(a approvals.BatchAnswer) error {
+func explain(a approvals.BatchAnswer, verdict approvals.Verdict) error {
 	err := a.Err
 	if a.Request != nil && !errors.Is(err, approvals.ErrInvalid) {
-		err = explainDecision(a.Request, err, a.Request.Kind, nil)
+		err = explainDecision(a.Request, err, a.Request.Kind, verdict)
 	}
 	if !strings.Contains(err.Error(), string(a.ID)) {
 		err = fmt.Errorf("%s: %w", a.ID, err)

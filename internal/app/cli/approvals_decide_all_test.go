@@ -79,7 +79,7 @@ func TestDecideSeveralMisused(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{
 		"--always-approve", "--approve --always", "--retry", "--provide-result --reason done", "--mark-done --reason x",
-		"--approve --digest 0123456789abcdef",
+		"--approve --digest 0123456789abcdef", "--approve --for U3", "--edit {}",
 	} {
 		args := append([]string{"approvals", "decide", "req_1", "req_2", "--as", "U2"}, strings.Fields(flags)...)
 		p, _, complaints := capture(args...)
