@@ -35,6 +35,10 @@ func foundOut(reason string) string {
 // so that they cannot pass for instructions.
 func (r *RequestHead) rejection() *string {
 	d := r.Settler()
+	if d != nil && r.IsQuestion() {
+		text := d.refusesToAnswer()
+		return &text
+	}
 	if d == nil || d.Reason == "" {
 		return nil
 	}
