@@ -27,6 +27,7 @@ type decideCommand struct {
 
 	Edit, InputJSON string   // JSON, or @FILE
 	Input           []string // NAME=VALUE
+	Answer          []string
 }
 
 // answers are the flags of which a decision has one.
@@ -69,6 +70,7 @@ environment to ask Slack who the person is.`,
   countersign approvals decide req_06f1k8… --always-approve --scope thread --ttl 2h --same to --as U0123456789
   countersign approvals decide req_06f1k8… --edit '{"amount": 20}' --as U0123456789
   countersign approvals decide req_06f1ka… --input date=2026-12-01 --input 'guests=4' --as U0123456789
+  countersign approvals decide req_06f1kb… --answer blue --as U0123456789
   countersign approvals decide req_06f1k9… --provide-result --reason "deployed as build 4711" --as U0123456789`,
 		Args: c.setIDs,
 		RunE: l.run(c.Run),
@@ -140,7 +142,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	d := approvals.Decision{
 		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
-		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms,
+		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms, Answers: c.Answer,
 	}
 	if err := c.revise(r, &d); err != nil {
 		return err
@@ -150,7 +152,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	after, err := desk.Decide(ctx, d)
 	if err != nil {
-		return explainDecision(after, err, r.Kind, terms)
+		return explainDecision(after, err, &r.RequestHead, terms)
 	}
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
@@ -173,6 +175,9 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 	}
 	if len(c.Input) > 0 || c.InputJSON != "" {
 		flags, v = append(flags, "--input"), approvals.ProvideInput
+	}
+	if len(c.Answer) > 0 {
+		flags, v = append(flags, "--answer"), approvals.Answer
 	}
 	switch {
 	case len(c.Input) > 0 && c.InputJSON != "":
@@ -223,7 +228,7 @@ func answerFlags() string {
 	for _, a := range answers {
 		flags = append(flags, "--"+a.flag)
 	}
-	return strings.Join(append(flags, "--edit", "--input", "--input-json"), ", ")
+	return strings.Join(append(flags, "--edit", "--input", "--input-json", "--answer"), ", ")
 }
 
 // fitting are the flags that answer a question of a kind.
@@ -236,9 +241,13 @@ var fitting = map[agent.InterruptionKind]string{
 
 // explainDecision says how the request stands when the answer was too late, and which answers it takes.
 func explainDecision(
-	r *approvals.Request, err error, asked agent.InterruptionKind, terms *approvals.GrantTerms,
+	r *approvals.Request, err error, asked *approvals.RequestHead, terms *approvals.GrantTerms,
 ) error {
-	if flags, ok := fitting[asked]; ok && errors.Is(err, approvals.ErrInvalid) && terms == nil {
+	flags, ok := fitting[asked.Kind]
+	if asked.IsQuestion() {
+		flags = "--answer or --reject"
+	}
+	if ok && errors.Is(err, approvals.ErrInvalid) && terms == nil {
 		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
 	}
 	if r != nil && r.SupersededBy != "" && errors.Is(err, approvals.ErrStale) {

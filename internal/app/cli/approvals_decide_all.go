@@ -76,7 +76,7 @@ func (c *decideCommand) decideAll(
 func (c *decideCommand) explain(a approvals.BatchAnswer) error {
 	err := a.Err
 	if a.Request != nil && !errors.Is(err, approvals.ErrInvalid) {
-		err = explainDecision(a.Request, err, a.Request.Kind, nil)
+		err = explainDecision(a.Request, err, &a.Request.RequestHead, nil)
 	}
 	if !strings.Contains(err.Error(), string(a.ID)) {
 		err = fmt.Errorf("%s: %w", a.ID, err)
