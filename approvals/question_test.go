@@ -153,10 +153,11 @@ func TestQuestionExpires(t *testing.T) {
 func TestQuestionHasNoCallback(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	b.public = "https://bot.example"
+	b.serve(b.mortal)
 	q := b.question(b.asksTeam(colours))
-	_, err := b.service.IssueCallback(t.Context(),
-		approvals.CallbackIssue{Workspace: ws, Request: q.ID, By: bob, Via: "cli"})
-	if !errors.Is(err, approvals.ErrInvalid) {
+	_, err := b.service.IssueCallback(t.Context(), wish(q, bob))
+	if !errors.Is(err, approvals.ErrInvalid) || !strings.Contains(err.Error(), "waits for no result") {
 		t.Errorf("a callback: %v", err)
 	}
 }
