@@ -23,6 +23,7 @@ const (
 	KindAgent      ToolKind = "agent"      // another agent; see Agent.AsTool
 	KindHandoff    ToolKind = "handoff"    // how a Handoff looks to the model
 	KindExternal   ToolKind = "external"   // somebody else carries it out
+	KindAsk        ToolKind = "ask"        // a question to people; see NewAskTool
 )
 
 // Tool is something the model may call.

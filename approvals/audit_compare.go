@@ -268,7 +268,7 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 	}
 	sum := decisionSum{plain: said.decisions.plain}
 	for i, d := range r.Decisions {
-		reason := textDigest(d.Reason)
+		reason := d.wordsDigest()
 		if i < sum.plain {
 			reason = agent.Digest{}
 		}

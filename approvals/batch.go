@@ -124,6 +124,8 @@ func (r *Request) batchable(partly, risky bool) error {
 	switch {
 	case r.Kind == agent.OutcomeUnknown:
 		why = "it asks what became of a call; find out first"
+	case r.IsQuestion():
+		why = "it is a question of an agent, which is answered by itself"
 	case r.Kind == agent.ExternalResult:
 		why = "it asks for the result of a call"
 	case r.Kind != agent.Confirm:

@@ -87,7 +87,7 @@ func (r *RequestHead) sendsToken() error {
 
 // mayIssue returns nil when the person may have a token made for r: they could provide the result themselves.
 func (r *RequestHead) mayIssue(f *facts, by UserID, now time.Time) error {
-	if r.Kind != agent.ExternalResult {
+	if r.Kind != agent.ExternalResult || r.IsQuestion() {
 		return fmt.Errorf("%w: it waits for no result from outside", ErrInvalid)
 	}
 	if err := r.open(now); err != nil {

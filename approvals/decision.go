@@ -11,7 +11,8 @@ import (
 type Verdict string
 
 // The verdicts. The first four and Edit answer a Confirm request, the next three an OutcomeUnknown request, Reject and
-// ProvideResult an ExternalResult request, Reject and ProvideInput a FieldsRequired request.
+// ProvideResult an ExternalResult request, or Reject and Answer where that is a question (RequestHead.IsQuestion),
+// Reject and ProvideInput a FieldsRequired request.
 const (
 	Approve       Verdict = "approve"
 	Reject        Verdict = "reject"
@@ -32,12 +33,14 @@ const (
 	// ProvideInput fills in what Request.Fields ask for: Decision.Input holds the values as a JSON object. A proposal
 	// that it leaves out stands.
 	ProvideInput Verdict = "provide_input"
+	// Answer answers a question that an agent asked of its own accord, by Decision.Answers.
+	Answer Verdict = "answer"
 )
 
 // Affirms reports whether the verdict counts toward the quorum (rather than the deny quorum).
 func (v Verdict) Affirms() bool {
 	return v == Approve || v == AlwaysApprove || v == Retry || v == MarkDone || v == ProvideResult ||
-		v == ProvideInput || v == BreakGlass
+		v == ProvideInput || v == BreakGlass || v == Answer
 }
 
 // Decision is one person's answer to one request.
@@ -80,6 +83,10 @@ type Decision struct {
 	// Bound is the digest of the call with the Arguments or the Input of the decision: what may run because of it. Set
 	// by Service.
 	Bound agent.Digest `json:"bound,omitzero"`
+
+	// Answers go with Answer: the chosen options, word for word, of which there is one unless the question allows
+	// several, or where it has no options a text of at most 2,000 characters.
+	Answers []string `json:"answers,omitempty"`
 }
 
 // StandingAnswer names the answer for all calls of a tool that a decision follows from.
@@ -97,7 +104,7 @@ func (d *Decision) standing() bool { return d.Verdict.standing() && d.Grant.plai
 
 // alone reports whether one eligible person suffices for the verdict, which is no vote: it approves nothing, or there
 // is an emergency.
-func (v Verdict) alone() bool { return v.tells() || v.revises() || v == BreakGlass }
+func (v Verdict) alone() bool { return v.tells() || v.revises() || v == BreakGlass || v == Answer }
 
 // tells reports whether the person's words are what the model reads as the output.
 func (v Verdict) tells() bool { return v == MarkDone || v == GiveUp || v == ProvideResult }

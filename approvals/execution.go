@@ -234,6 +234,8 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 			opts.Output = &agent.ToolOutput{Text: foundOut(d.Reason)}
 		case ProvideResult:
 			opts.Output = &agent.ToolOutput{Text: d.result()}
+		case Answer:
+			opts.Output = &agent.ToolOutput{Text: d.answered()}
 		}
 		return s.Approve(in, opts)
 	case RequestRejected:

@@ -303,16 +303,19 @@ func cannot(in agent.Interruption, policy, why string) *unmet {
 		output: fmt.Sprintf("This call was not carried out: it needs approval, but %s. "+
 			"No person has rejected it.", why),
 	}
-	switch in.Kind {
-	case agent.ExternalResult:
+	switch {
+	case in.Call.Kind == agent.KindAsk:
+		u.notice = fmt.Sprintf("The question of %s was put to nobody: %s.", in.Call.Tool, why)
+		u.output = fmt.Sprintf("The question was put to nobody: %s. No person has refused to answer.", why)
+	case in.Kind == agent.ExternalResult:
 		u.notice = fmt.Sprintf("%s has no result: somebody has to provide it, but %s.", in.Call.Tool, why)
 		u.output = fmt.Sprintf("There is no result: a person has to provide it, but %s. "+
 			"No person has rejected the call.", why)
-	case agent.FieldsRequired:
+	case in.Kind == agent.FieldsRequired:
 		u.notice = fmt.Sprintf("%s was not carried out: somebody has to fill in values, but %s.", in.Call.Tool, why)
 		u.output = fmt.Sprintf("This call was not carried out: a person has to fill in values, but %s. "+
 			"No person has rejected it.", why)
-	case agent.OutcomeUnknown:
+	case in.Kind == agent.OutcomeUnknown:
 		u.notice = fmt.Sprintf("It is not known whether %s was carried out, and nobody can be asked: %s.",
 			in.Call.Tool, why)
 		u.output = "It is not known whether this call was carried out, and it will not be tried again."

@@ -31,8 +31,8 @@ const (
 )
 
 // bounds derives a condition from a recorded call: the arguments that the terms name as Same keep their values, those
-// named as AtMost are numbers that do not become greater, and those named as Without are not there. Names are top-level fields or, with a slash first, JSON pointers. ErrInvalid
-// says in words what is wrong with a name.
+// named as AtMost are numbers that do not become greater, and those named as Without are not there. Names are top-level
+// fields or, with a slash first, JSON pointers. ErrInvalid says in words what is wrong with a name.
 func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, error) {
 	if len(terms.Same)+len(terms.AtMost)+len(terms.Without) > maxBounds {
 		return nil, fmt.Errorf("%w: a grant has at most %d conditions", ErrInvalid, maxBounds)

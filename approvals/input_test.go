@@ -257,8 +257,8 @@ func TestInputOfMoreThanOneCall(t *testing.T) {
 	}
 }
 
-// TestStandingAnswerOfWhoFillsIn: an answer for all calls does not approve a call that was filled in by whoever gave it,
-// where nobody approves their own.
+// TestStandingAnswerOfWhoFillsIn: an answer for all calls does not approve a call that was filled in by whoever gave
+// it, where nobody approves their own.
 func TestStandingAnswerOfWhoFillsIn(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{true, false} {

@@ -127,10 +127,18 @@ var kinds = map[agent.InterruptionKind][]Verdict{
 	agent.FieldsRequired: {ProvideInput, Reject},
 }
 
+// verdicts are those that r takes.
+func (r *RequestHead) verdicts() []Verdict {
+	if r.IsQuestion() {
+		return []Verdict{Answer, Reject}
+	}
+	return kinds[r.Kind]
+}
+
 // takes checks that the request takes the verdict. All that is demanded must allow a standing answer, on these terms,
 // and nobody can give one to a call that the model did not write: it is about later calls as the model writes them.
 func (r *RequestHead) takes(v Verdict, terms *GrantTerms, current *Requirement) error {
-	if !slices.Contains(kinds[r.Kind], v) {
+	if !slices.Contains(r.verdicts(), v) {
 		return fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, v, r.Kind)
 	}
 	if !v.standing() {

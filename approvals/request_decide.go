@@ -87,6 +87,9 @@ func (d *Decision) check() error {
 	case d.Grant != nil:
 		return fmt.Errorf("%w: the terms of a grant go with an answer for later calls", ErrInvalid)
 	}
+	if err := d.checkAnswers(); err != nil {
+		return err
+	}
 	return d.checkRevision()
 }
 
@@ -99,6 +102,11 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 	}
 	if d.Grant != nil {
 		if _, err := bounds(seen.Arguments, d.Grant); err != nil {
+			return nil, err
+		}
+	}
+	if d.Verdict == Answer {
+		if err := seen.answerable(&d); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +258,8 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused
 
 // repeats returns nil when d is the recorded decision again.
 func (d *Decision) repeats(old Decision) error {
-	if old.By == d.By && old.Verdict == d.Verdict && (d.For == "" || d.For == old.For) && d.sameRevision(&old) {
+	if old.By == d.By && old.Verdict == d.Verdict && (d.For == "" || d.For == old.For) && d.sameRevision(&old) &&
+		slices.Equal(d.Answers, old.Answers) {
 		return nil
 	}
 	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
@@ -321,7 +330,7 @@ func (c *txn) note(r *RequestHead, d Decision, f *facts) error {
 		current = r.Requirement
 	}
 	data, err := auditData{
-		Bound: d.Bound, Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: textDigest(d.Reason),
+		Bound: d.Bound, Decision: d.ID, Verdict: d.Verdict, Via: d.Via, Digest: d.Digest, Reason: d.wordsDigest(),
 		Person: d.Issuer, For: d.For,
 	}.evidence(&current)
 	if err != nil {

@@ -25,6 +25,9 @@ func (r *RequestHead) settledOutcome() Outcome {
 				return OutcomeNotRun
 			}
 		}
+		if r.IsQuestion() {
+			return OutcomeNotRun // there is nothing that somebody could have carried out
+		}
 		return OutcomeUnknown // nobody has said whether somebody carried it out
 	}
 	if r.Status == RequestApproved {

@@ -43,6 +43,10 @@ func (r *RequestHead) rejection() *string {
 		}
 		return &text
 	}
+	if d != nil && r.IsQuestion() {
+		text := d.refusesToAnswer()
+		return &text
+	}
 	if d == nil || d.Reason == "" {
 		return nil
 	}

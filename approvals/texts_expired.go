@@ -26,6 +26,9 @@ func (r *RequestHead) expiredNote() string {
 // expiredText is what the model reads as the output of a call whose request has expired. Where somebody has declined it
 // does not say that nobody has.
 func (r *RequestHead) expiredText() string {
+	if r.IsQuestion() {
+		return "Nobody answered the question in time."
+	}
 	var text string
 	switch r.Kind {
 	case agent.OutcomeUnknown:

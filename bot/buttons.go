@@ -60,6 +60,9 @@ func cancelButton(r *approvals.Request) slack.BlockElement {
 
 // decideButtons returns the rows of buttons that answer the question; the first row may be empty.
 func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+	if r.IsQuestion() { // answered on the command line
+		return [][]slack.BlockElement{rejectButtons(r)}
+	}
 	switch r.Kind {
 	case agent.Confirm:
 		return confirmButtons(r, whole)
@@ -72,12 +75,16 @@ func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 			button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
 		}}
 	case agent.FieldsRequired: // values are filled in on the command line
-		return [][]slack.BlockElement{{
-			button(r, actReject, "Reject", slack.StyleDanger),
-			button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
-		}}
+		return [][]slack.BlockElement{rejectButtons(r)}
 	}
 	return [][]slack.BlockElement{nil} // a question that this version cannot take an answer to
+}
+
+func rejectButtons(r *approvals.Request) []slack.BlockElement {
+	return []slack.BlockElement{
+		button(r, actReject, "Reject", slack.StyleDanger),
+		button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
+	}
 }
 
 func confirmButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {

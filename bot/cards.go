@@ -66,7 +66,7 @@ func surelyWhole(r *approvals.Request) bool {
 	for _, part := range slices.Concat(r.Tool.Binding, r.Facts) {
 		size += len(part)
 	}
-	if policyChanged(r) || r.Requirement.Escalation.After > 0 || r.Original != nil ||
+	if policyChanged(r) || r.IsQuestion() || r.Requirement.Escalation.After > 0 || r.Original != nil ||
 		len(r.Inherited)+len(r.Fields) > 0 { // more is said of it
 		return false
 	}
@@ -91,6 +91,9 @@ func fitted(blocks []slack.Block) (json.RawMessage, bool) {
 }
 
 func cardText(r *approvals.Request) phrase {
+	if r.IsQuestion() {
+		return phrase{"A question for people: ", toolName(r), ", asked for by ", r.Requester}
+	}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
 		return phrase{"Outcome unknown: did ", toolName(r), " run? Asked for by ", r.Requester}
@@ -104,7 +107,8 @@ func cardText(r *approvals.Request) phrase {
 
 // pendingBlocks renders a question.
 func pendingBlocks(r *approvals.Request, call callText, d detail) []slack.Block {
-	blocks := []slack.Block{header(question(r)), paragraph(aboutCall(r)...)}
+	blocks := append([]slack.Block{header(question(r))}, questionBlocks(r)...)
+	blocks = append(blocks, paragraph(aboutCall(r)...))
 	if words := whatToDo(r); words != nil {
 		blocks = append(blocks, paragraph(words))
 	}
@@ -120,6 +124,9 @@ func pendingBlocks(r *approvals.Request, call callText, d detail) []slack.Block 
 }
 
 func question(r *approvals.Request) string {
+	if r.IsQuestion() {
+		return "A question: " + toolName(r)
+	}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
 		return "Outcome unknown"
@@ -133,6 +140,9 @@ func question(r *approvals.Request) string {
 
 // whatToDo explains the questions that are not about letting a call run.
 func whatToDo(r *approvals.Request) phrase {
+	if r.IsQuestion() {
+		return howToAnswer(r)
+	}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
 		return phrase{"This call was begun, and no answer to it was recorded: the bot stopped meanwhile, " +

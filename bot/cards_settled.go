@@ -2,6 +2,7 @@ package bot
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/slack-go/slack"
 
@@ -32,10 +33,15 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 		reason, most = 300, min(10, most)
 	}
 	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
+	blocks = append(blocks, questionBlocks(r)...)
 	for _, d := range r.Decisions[:most] {
 		if d.Input != nil {
 			text, _ := visible.Text(string(d.Input), visible.OneLine)
 			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(text, reason))
+		}
+		if len(d.Answers) > 0 {
+			blocks = append(blocks, paragraph(append(decider(d), " answers:")),
+				quote(strings.Join(d.Answers, "\n"), reason))
 		}
 		if d.Reason != "" {
 			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, reason))
@@ -59,6 +65,8 @@ func settledHeading(r *approvals.Request) string {
 			return "Result provided"
 		case approvals.ProvideInput:
 			return "Values filled in"
+		case approvals.Answer:
+			return "Answered"
 		}
 	}
 	return statusWord(r.Status)
@@ -74,6 +82,9 @@ func wrote(v approvals.Verdict) string {
 // outcome is the sentence that ends a request.
 func outcome(r *approvals.Request) phrase {
 	p := phrase{strong(statusWord(r.Status))}
+	if r.IsQuestion() && r.Status == approvals.RequestApproved {
+		p = phrase{strong("Answered")}
+	}
 	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
 		return append(p, " by ", r.CancelledBy, ": ", toolName(r))
 	}
@@ -152,6 +163,9 @@ func aboutOutcome(r *approvals.Request) []phrase {
 // whatBecame says what became of the call, as far as it is known: the second fact beside the decision. Nil for the
 // question what became of a call, as long as nobody knows.
 func whatBecame(r *approvals.Request) phrase {
+	if r.IsQuestion() {
+		return questionEnded(r)
+	}
 	switch r.Outcome {
 	case approvals.OutcomeRunning:
 		return phrase{"The call is ", strong("running"), "."}
@@ -196,6 +210,8 @@ func reporter(r *approvals.Request) approvals.UserID {
 func expiredWords(r *approvals.Request) string {
 	answered := slices.ContainsFunc(r.Decisions, func(d approvals.Decision) bool { return d.Void == "" })
 	switch {
+	case r.IsQuestion():
+		return "Nobody answered in time."
 	case r.Kind == agent.OutcomeUnknown && answered:
 		return "Too few people answered in time. It will not run again."
 	case r.Kind == agent.OutcomeUnknown:
@@ -265,6 +281,8 @@ func verdictWord(v approvals.Verdict) string {
 		return "arguments changed"
 	case approvals.ProvideInput:
 		return "values filled in"
+	case approvals.Answer:
+		return "answered"
 	}
 	return label(string(v), 40)
 }

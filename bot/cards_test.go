@@ -175,6 +175,9 @@ func surfaces() map[string]surface {
 		*r = *asSettled(booking(), r)
 		became(approvals.OutcomeRan)(r)
 	}, filledIn(by("U0BEN", approvals.ProvideInput, "")))
+	for name, r := range questionCards() {
+		cards["question_"+name] = r
+	}
 	cards["edited_pending"] = editedTransfer()
 	cards["superseded"] = decided(approvals.RequestSuperseded, func(r *approvals.Request) {
 		r.SupersededBy, r.Note = "req_2", "The arguments were changed; req_2 asks about the changed call."
@@ -212,6 +215,7 @@ func surfaces() map[string]surface {
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
 	second := listing{verb: "all", after: "req_01arz3ndektsv4rrffq69g5fau"}
 	out["list_reply"] = surface{Blocks: replyItem(transfer(args), true, second)}
+	out["list_item_question"] = surface{Blocks: listItem(wonder(nil), true)}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
 	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}

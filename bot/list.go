@@ -29,10 +29,11 @@ func itemText(r *approvals.Request) (blocks []slack.Block, whole bool) {
 	if !r.Expires.IsZero() {
 		about = append(about, phrase{"Deadline: ", r.Expires})
 	}
-	if words := whatToDo(r); words != nil && r.Kind == agent.FieldsRequired { // no button answers it
+	noButton := r.IsQuestion() || r.Kind == agent.FieldsRequired // that answers it
+	if words := whatToDo(r); words != nil && noButton {
 		about = append(about, words)
 	}
-	blocks = []slack.Block{paragraph(about...)}
+	blocks = append(questionBlocks(r), paragraph(about...))
 	if whole = brief(r); whole {
 		blocks = append(blocks, newCallText(r).blocks(briefly)...)
 	}

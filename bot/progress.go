@@ -44,10 +44,12 @@ func policyChanged(r *approvals.Request) bool {
 // who may say what came of a call, one is enough.
 func whoAnswers(r *approvals.Request) []phrase {
 	lead := phrase{"Who decides: "}
-	switch r.Kind {
-	case agent.ExternalResult:
+	switch {
+	case r.IsQuestion():
+		lead = phrase{"Who answers or rejects: "}
+	case r.Kind == agent.ExternalResult:
 		lead = phrase{"Who provides the result or rejects: "}
-	case agent.FieldsRequired:
+	case r.Kind == agent.FieldsRequired:
 		lead = phrase{"Who fills in the values or rejects: "}
 	}
 	lines := []phrase{append(lead, whoDecides(needed(r, r.Requirement))...)}

@@ -20,7 +20,7 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 		return nil, fmt.Errorf("whom to remind of request %s: %w", r.ID, err)
 	}
 	b.inform(ctx, r)
-	lead := phrase{"Reminder: ", strong(toolName(r)), waitsFor(r.Kind)}
+	lead := phrase{"Reminder: ", strong(toolName(r)), waitsFor(r)}
 	missing := phrase{fmt.Sprintf("Still needed: %s", stillMissing(r))}
 	if names := mentions(who); len(names) > 0 {
 		missing = append(append(missing, ", of "), names...)
@@ -35,7 +35,7 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 	if err != nil {
 		return nil, fmt.Errorf("who else may answer request %s: %w", r.ID, err)
 	}
-	lead := phrase{strong(toolName(r)), waitsFor(r.Kind), " It has waited since ", r.Created, "."}
+	lead := phrase{strong(toolName(r)), waitsFor(r), " It has waited since ", r.Created, "."}
 	also := phrase{"From now on these may answer too: "}
 	if names := mentions(who); len(names) > 0 {
 		also = append(append(also, names...), ".")
@@ -45,8 +45,11 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 	return []post{noticePost(n, []phrase{lead, also, deadline(r), aboutRequest(r)})}, nil
 }
 
-func waitsFor(kind agent.InterruptionKind) string {
-	switch kind {
+func waitsFor(r *approvals.Request) string {
+	if r.IsQuestion() {
+		return " waits for an answer."
+	}
+	switch r.Kind {
 	case agent.OutcomeUnknown:
 		return " waits for somebody to say what became of it."
 	case agent.ExternalResult:

@@ -13,6 +13,10 @@ type keys struct {
 const (
 	noFieldsWhole    = "its arguments are one text, which people change as a whole when they are asked about the call"
 	noFieldsProvider = "the provider carries its calls out as the model writes them"
+	noGateAsk        = "it is a question to people already, and nothing runs that they could approve"
+	noFieldsAsk      = "people answer its question, and the words of the question are the agent's"
+	noParametersAsk  = "it takes question, options and several, whatever is asked"
+	noTriggerAsk     = "nothing is carried out: people answer"
 	noFieldsAgent    = "its argument is what one agent tells another; have the tools of that agent ask"
 )
 
@@ -48,7 +52,7 @@ var (
 	effortWords       = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
 	toolTypeWords     = keys{now: []string{
 		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP),
-		string(AgentTool), string(WebSearch), string(External),
+		string(AgentTool), string(WebSearch), string(External), string(AskTool),
 	}}
 	laterToolKeys = []string{"secret"}
 	functionKeys  = keys{
@@ -109,6 +113,14 @@ var (
 			"type", "name", "description", "version", "parameters", "needs_approval", "guardrails", "trigger", inputKey,
 		},
 		later: append([]string{"approval"}, laterToolKeys...),
+	}
+	askKeys = keys{
+		now:   []string{"type", "name", "description", "version"},
+		later: append([]string{"guardrails"}, laterToolKeys...),
+		never: map[string]string{
+			"needs_approval": noGateAsk, "approval": noGateAsk, inputKey: noFieldsAsk, "parameters": noParametersAsk,
+			"trigger": noTriggerAsk,
+		},
 	}
 	triggerKeys   = keys{now: []string{"method", "url", "headers", "timeout", "idempotent"}}
 	mcpServerKeys = keys{now: []string{"command", "env", "dir", "url", "sse", "headers", "trusted", "timeout"}}

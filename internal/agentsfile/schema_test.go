@@ -49,6 +49,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"agent tool", def("agent_tool"), agentToolKeys},
 		{"web_search", def("web_search"), webSearchKeys},
 		{"external", def("external"), externalKeys},
+		{"ask", def("ask"), askKeys},
 		{"trigger", def("trigger"), triggerKeys},
 		{"mcp server", def("mcp_server"), mcpServerKeys},
 		{"people", def("people"), peopleKeys},

@@ -24,6 +24,7 @@ const (
 	AgentTool  ToolType = "agent"       // another agent of the file
 	WebSearch  ToolType = "web_search"  // the provider's
 	External   ToolType = "external"    // somebody else carries it out
+	AskTool    ToolType = "ask"         // a question that the agent asks people
 )
 
 // Tool is one tool of an agent. Fields that do not apply to its type are empty.
@@ -117,6 +118,7 @@ var toolForms = map[ToolType]toolForm{
 	AgentTool:  {agentToolKeys, (*object).decodeAgentTool},
 	WebSearch:  {webSearchKeys, (*object).decodeWebSearch},
 	External:   {externalKeys, (*object).decodeExternal},
+	AskTool:    {askKeys, (*object).decodeAsk},
 }
 
 func article(s string) string {

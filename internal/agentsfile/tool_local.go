@@ -162,4 +162,9 @@ func (o *object) decodeExternal(what string) *Tool {
 	return t
 }
 
+func (o *object) decodeAsk(what string) *Tool {
+	o.require(what, "name", "description")
+	return o.decodeCommon("", 0)
+}
+
 func (o *object) decodeWebSearch(string) *Tool { return o.decodeCommon(defaultSearchName, 0) }

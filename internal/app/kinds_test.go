@@ -27,6 +27,7 @@ agents:
         parameters:
           { type: object, required: [ref], additionalProperties: false, properties: { ref: { type: string } } }
         needs_approval: false
+      - { type: ask, name: ask_team, description: Asks the people in charge. }
       - { type: agent, agent: finance, name: ask_finance, description: Asks finance. }
   finance:
     instructions: You pay.
@@ -59,6 +60,8 @@ func newKindsWorld(t *testing.T) (*world, string) {
 		call("count words", "shell", `{"script":"printf 'one two\\n' > words\nwc -w < words"}`),
 		call("raise the limit", "apply_patch", string(patch)),
 		call("deploy", "deploy", `{"ref":"v2.4.1"}`),
+		call("ask the team", "ask_team", `{"question":"Which <!here> *colour*?","options":["blue","red"]}`),
+		call("ask badly", "ask_team", `{"question":"Which colour?","options":["blue"]}`),
 		call("have finance", "ask_finance", `{"input":"pay 7"}`),
 	}})
 	w.write("countersign.yaml", kindsYAML)
@@ -177,6 +180,48 @@ func TestResultFromTheCommandLine(t *testing.T) {
 	}
 	w.settled(card, "result provided")
 	w.answer(thread, "build 4711")
+	w.verified()
+}
+
+// TestQuestionFromTheCommandLine answers what an agent asks of its own accord. Of a question with one option nobody is
+// asked, and the model reads why.
+func TestQuestionFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	w, _ := newKindsWorld(t)
+	w.start()
+	w.answer(w.mention("ask badly"), "options: give 2 to 20")
+	thread := w.mention("ask the team")
+	card := w.card(thread, 1)
+	shows(t, card, "A question: ask_team", "'s agent", "asks:", "Which <!here> *colour*?", "1. ", "blue", "2. ", "red",
+		"--answer OPTION --as USER", "Who answers or rejects: ")
+	for _, wrong := range []string{"approve", "provide_result", "retry"} {
+		if _, ok := card.Button(wrong); ok {
+			t.Errorf("the card offers %s", wrong)
+		}
+	}
+	button, _ := card.Button("reject")
+	id := button.Value
+	if out, _, _ := w.run("approvals", "list"); !strings.Contains(out, "answer") || !strings.Contains(out, "ask_team") {
+		t.Errorf("list:\n%s", out)
+	}
+	for _, wrong := range [][]string{
+		{"--approve"}, {"--provide-result", "--reason", "blue"}, {"--answer", "green"},
+		{"--answer", "blue", "--answer", "red"},
+	} {
+		_, complaint, code := w.run(append([]string{"approvals", "decide", id, "--as", ben}, wrong...)...)
+		if code != 1 ||
+			!strings.Contains(complaint, "--answer or --reject") {
+			t.Errorf("%v: %d %s", wrong, code, complaint)
+		}
+	}
+	if _, complaint, code := w.run("approvals", "callback", id, "--as", ben); code != 1 {
+		t.Errorf("a callback: %d %s", code, complaint)
+	}
+	if out := w.must("approvals", "decide", id, "--answer", "red", "--as", ben); !strings.Contains(out, "is answered") {
+		t.Errorf("--answer printed %q", out)
+	}
+	w.settled(card, "Answered")
+	w.answer(thread, `"answers":["red"]`)
 	w.verified()
 }
 

@@ -177,6 +177,9 @@ func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
 		tool.Idempotent = true
 	case agentsfile.External:
 		tool, err = newExternalTool(t)
+	case agentsfile.AskTool:
+		tool = agent.NewAskTool(t.Name, t.Description)
+		tool.Version = t.Version
 	case agentsfile.AgentTool:
 		tool = b.agents[t.Agent.Name].AsTool(t.Name, t.Description)
 		tool.Use.MaxTurns = t.MaxTurns

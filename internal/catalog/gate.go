@@ -49,7 +49,7 @@ func askNever(context.Context, *agent.ToolCall) (bool, error) { return false, ni
 // defaultGate is the gate of a tool of which the file says nothing: what can change something asks.
 func (b *builder) defaultGate(t *agentsfile.Tool, tool *agent.Tool) {
 	switch t.Type {
-	case agentsfile.Function, agentsfile.WebSearch, agentsfile.AgentTool:
+	case agentsfile.Function, agentsfile.WebSearch, agentsfile.AgentTool, agentsfile.AskTool:
 	case agentsfile.HTTP:
 		if !safeMethod(t.Method) {
 			tool.NeedsApproval = agent.AlwaysAsk

@@ -86,7 +86,7 @@ func TestReadmeTools(t *testing.T) {
 			slices.Sort(have[typ])
 		}
 	}
-	if len(want) != 9 {
+	if len(want) != 10 {
 		t.Errorf("the schema has %d types of tools", len(want))
 	}
 	if diff := cmp.Diff(want, have); diff != "" {

@@ -61,6 +61,8 @@ func gateWords(t *agentsfile.Tool, tool *agent.Tool) string {
 		return "asks if " + t.Gate.Expression
 	case t.Gate.Ask == agentsfile.AskDefault && t.Type == agentsfile.Function && tool.NeedsApproval != nil:
 		return "asks as the function says"
+	case t.Type == agentsfile.AskTool:
+		return "asks people, and waits for their answer"
 	case tool.External && tool.NeedsApproval != nil:
 		return "always asks, then waits for the result"
 	case tool.External:

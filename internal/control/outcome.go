@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -52,7 +53,7 @@ func settled(r *approvals.Request, d approvals.Decision) (known bool, err error)
 		switch {
 		case have.By != d.By:
 		case have.Verdict == d.Verdict && have.Reason == d.Reason && have.Via == Via &&
-			(d.For == "" || d.For == have.For):
+			slices.Equal(have.Answers, d.Answers) && (d.For == "" || d.For == have.For):
 			return true, nil
 		default:
 			return true, fmt.Errorf("decide request %s: %w: this person has answered: %s", r.ID, approvals.ErrConflict,

@@ -138,7 +138,7 @@ func (w *world) refusal(t *agentsfile.Tool) string {
 	switch t.Type {
 	case agentsfile.HostedMCP:
 		return "hosted_mcp is carried out by the model's provider, which a test does not have"
-	case agentsfile.MCP, agentsfile.AgentTool, agentsfile.External, agentsfile.WebSearch:
+	case agentsfile.MCP, agentsfile.AgentTool, agentsfile.External, agentsfile.AskTool, agentsfile.WebSearch:
 		return ""
 	}
 	if !w.calls(t.Name) {

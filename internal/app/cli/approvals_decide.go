@@ -29,6 +29,7 @@ type decideCommand struct {
 
 	Edit, InputJSON string   // JSON, or @FILE
 	Input           []string // NAME=VALUE
+	Answer          []string
 }
 
 // answers are the flags of which a decision has one.
@@ -71,6 +72,7 @@ environment to ask Slack who the person is.`,
   countersign approvals decide req_06f1k8… --always-approve --scope thread --ttl 2h --same to --as U0123456789
   countersign approvals decide req_06f1k8… --edit '{"amount": 20}' --as U0123456789
   countersign approvals decide req_06f1ka… --input date=2026-12-01 --input 'guests=4' --as U0123456789
+  countersign approvals decide req_06f1kb… --answer blue --as U0123456789
   countersign approvals decide req_06f1k9… --provide-result --reason "deployed as build 4711" --as U0123456789`,
 		Args: c.setIDs,
 		RunE: l.run(c.Run),
@@ -145,7 +147,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	d := approvals.Decision{
 		Workspace: r.Workspace, Request: r.ID, Digest: r.Digest, By: approvals.NewUserID(r.Workspace, c.As),
-		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms,
+		Verdict: verdict, Reason: c.Reason, Via: control.Via, Grant: terms, Answers: c.Answer,
 	}
 	if err := c.revise(r, &d); err != nil {
 		return err
@@ -155,7 +157,7 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	}
 	after, err := desk.Decide(ctx, d)
 	if err != nil {
-		return explainDecision(after, err, r.Kind, verdict)
+		return explainDecision(after, err, &r.RequestHead, verdict)
 	}
 	if c.JSON {
 		return (&showCommand{JSON: true}).print(p, after)
@@ -178,6 +180,9 @@ func (c *decideCommand) verdict() (approvals.Verdict, error) {
 	}
 	if len(c.Input) > 0 || c.InputJSON != "" {
 		flags, v = append(flags, "--input"), approvals.ProvideInput
+	}
+	if len(c.Answer) > 0 {
+		flags, v = append(flags, "--answer"), approvals.Answer
 	}
 	switch {
 	case len(c.Input) > 0 && c.InputJSON != "":
@@ -212,14 +217,17 @@ func (c *decideCommand) terms(v approvals.Verdict) (*approvals.GrantTerms, error
 	case !given:
 		return nil, nil
 	case !standing:
-		return nil, misused("--scope, --same, --at-most, --without, --ttl and --uses go with --always-approve or --always-reject")
+		return nil, misused("--scope, --same, --at-most, --without, --ttl and --uses go with --always-approve " +
+			"or --always-reject")
 	case c.TTL < 0:
 		return nil, misused("--ttl is how long the answer holds, such as 2h, not %s", c.TTL)
 	case c.Uses < 0:
 		return nil, misused("--uses is a number of calls, not %d", c.Uses)
 	}
 	scope := approvals.Scope(cmp.Or(c.Scope, string(approvals.ScopeRun)))
-	return &approvals.GrantTerms{Scope: scope, Same: c.Same, AtMost: c.AtMost, Without: c.Without, TTL: c.TTL, Uses: c.Uses}, nil
+	return &approvals.GrantTerms{
+		Scope: scope, Same: c.Same, AtMost: c.AtMost, Without: c.Without, TTL: c.TTL, Uses: c.Uses,
+	}, nil
 }
 
 // answerFlags lists the flags that are answers.
@@ -228,7 +236,7 @@ func answerFlags() string {
 	for _, a := range answers {
 		flags = append(flags, "--"+a.flag)
 	}
-	return strings.Join(append(flags, "--edit", "--input", "--input-json"), ", ")
+	return strings.Join(append(flags, "--edit", "--input", "--input-json", "--answer"), ", ")
 }
 
 // fitting are the flags that answer a question of a kind.
@@ -251,10 +259,14 @@ var takes = map[agent.InterruptionKind][]approvals.Verdict{
 
 // explainDecision says how the request stands when the answer was too late, and which answers it takes.
 func explainDecision(
-	r *approvals.Request, err error, asked agent.InterruptionKind, given approvals.Verdict,
+	r *approvals.Request, err error, asked *approvals.RequestHead, given approvals.Verdict,
 ) error {
-	flags, ok := fitting[asked]
-	if ok && errors.Is(err, approvals.ErrInvalid) && !slices.Contains(takes[asked], given) {
+	flags, ok := fitting[asked.Kind]
+	verdicts := takes[asked.Kind]
+	if asked.IsQuestion() {
+		flags, verdicts = "--answer or --reject", []approvals.Verdict{approvals.Answer, approvals.Reject}
+	}
+	if ok && errors.Is(err, approvals.ErrInvalid) && !slices.Contains(verdicts, given) {
 		return fmt.Errorf("%w; this request asks %s: answer with %s", err, questionWords(asked), flags)
 	}
 	if r != nil && r.SupersededBy != "" && errors.Is(err, approvals.ErrStale) {

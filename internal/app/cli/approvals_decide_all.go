@@ -78,7 +78,7 @@ func (c *decideCommand) decideAll(
 func explain(a approvals.BatchAnswer, verdict approvals.Verdict) error {
 	err := a.Err
 	if a.Request != nil && !errors.Is(err, approvals.ErrInvalid) {
-		err = explainDecision(a.Request, err, a.Request.Kind, verdict)
+		err = explainDecision(a.Request, err, &a.Request.RequestHead, verdict)
 	}
 	if !strings.Contains(err.Error(), string(a.ID)) {
 		err = fmt.Errorf("%s: %w", a.ID, err)

@@ -32,7 +32,8 @@ func TestExplainDecision(t *testing.T) {
 		},
 		{fmt.Errorf("%w: gone", approvals.ErrStale), approvals.Approve, "stale: gone; decide about req_2"},
 	} {
-		if got := explainDecision(r, tt.err, agent.Confirm, tt.verdict).Error(); got != tt.want {
+		asked := &approvals.RequestHead{Kind: agent.Confirm}
+		if got := explainDecision(r, tt.err, asked, tt.verdict).Error(); got != tt.want {
 			t.Errorf("%s: have %q, want %q", tt.verdict, got, tt.want)
 		}
 	}

@@ -21,6 +21,9 @@ func (c *decideCommand) revisionFlags(cmd *cobra.Command) {
 		"fill in a field, as often as needed: `NAME=VALUE`, where VALUE is JSON or, of a text, the text itself")
 	f.StringVar(&c.InputJSON, "input-json", "",
 		"fill in the fields by the object `JSON`, or what is in @FILE; {} takes all proposals")
+	f.StringArrayVar(&c.Answer, "answer", nil,
+		"answer the question of an agent: one of its options, or a `TEXT` where it has none;\n"+
+			"as often as needed where it allows several")
 }
 
 // revise adds to the decision what makes another call of the one that r asks about.

@@ -55,7 +55,7 @@ func (c *listCommand) table(p *Program, walk walker) error {
 			fmt.Fprintln(w, "ID\tASKS FOR\tTOOL\tAGENT\tREQUESTER\tCHANNEL\t"+heading)
 		}
 		s := newSummary(r)
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Line(string(s.ID)), wanted(r.Kind),
+		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Line(string(s.ID)), wanted(r),
 			visible.Line(s.Tool), visible.Line(s.Agent), visible.Line(s.Requester), visible.Line(s.Channel), cells(r))
 		return err
 	})
@@ -104,9 +104,12 @@ func newSummary(r *approvals.RequestHead) summary {
 	}
 }
 
-// wanted names in a word what a request of the kind waits for.
-func wanted(kind agent.InterruptionKind) string {
-	switch kind {
+// wanted names in a word what a request waits for.
+func wanted(r *approvals.RequestHead) string {
+	if r.IsQuestion() {
+		return "answer"
+	}
+	switch r.Kind {
 	case agent.Confirm:
 		return "approval"
 	case agent.OutcomeUnknown:
@@ -116,7 +119,7 @@ func wanted(kind agent.InterruptionKind) string {
 	case agent.FieldsRequired:
 		return "values"
 	}
-	return visible.Line(string(kind))
+	return visible.Line(string(r.Kind))
 }
 
 func until(t time.Time) string {

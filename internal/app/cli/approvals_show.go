@@ -78,7 +78,7 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	if r.Note != "" {
 		line("note", r.Note)
 	}
-	line("asks", questionWords(r.Kind))
+	line("asks", questionWords(&r.RequestHead))
 	if sending := r.Sending(); sending != "" {
 		line("sent", sending)
 	}
@@ -128,6 +128,7 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 		list("changes", texts(r.Changes()))
 	}
 	list("to fill in", texts(r.Fields))
+	list("question", questionLines(r))
 	list("depends on", r.Facts)
 	list("in words", r.Explanation)
 	_, err := io.WriteString(w, b.String())
@@ -167,9 +168,12 @@ func policyLines(q *approvals.Requirement) (lines []string) {
 	return lines
 }
 
-// questionWords say what a request of the kind waits for.
-func questionWords(kind agent.InterruptionKind) string {
-	switch kind {
+// questionWords say what a request waits for.
+func questionWords(r *approvals.RequestHead) string {
+	if r.IsQuestion() {
+		return "for an answer to a question of the agent; nothing runs"
+	}
+	switch r.Kind {
 	case agent.Confirm:
 		return "whether the call may run"
 	case agent.OutcomeUnknown:
@@ -179,7 +183,7 @@ func questionWords(kind agent.InterruptionKind) string {
 	case agent.FieldsRequired:
 		return "for values of the call, which people fill in"
 	}
-	return string(kind)
+	return string(r.Kind)
 }
 
 // statusLine says how the request stands.
@@ -209,6 +213,9 @@ func decisionLine(d approvals.Decision) string {
 	}
 	if d.Void != "" {
 		s += ", counts no longer (" + d.Void + ")"
+	}
+	for _, text := range d.Answers {
+		s += fmt.Sprintf(", answering %q", text)
 	}
 	if d.Input != nil {
 		s += ", filling in " + string(d.Input)

@@ -9,6 +9,9 @@ import (
 
 // callWord says what became of the call of a request; empty while the request waits for people.
 func callWord(r *approvals.RequestHead) string {
+	if r.IsQuestion() {
+		return answerWord(r)
+	}
 	if r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved {
 		return "waits for its turn"
 	}
@@ -19,6 +22,10 @@ func callWord(r *approvals.RequestHead) string {
 func callLine(r *approvals.RequestHead) string {
 	since := r.OutcomeAt
 	switch {
+	case r.IsQuestion() && r.Status == approvals.RequestPending:
+		return "not known yet: the question waits for an answer"
+	case r.IsQuestion():
+		return answerWord(r) + "; nothing runs"
 	case r.Status == approvals.RequestPending && r.Outcome == approvals.OutcomeNone:
 		return "not known yet: the request waits for people"
 	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
@@ -57,6 +64,12 @@ func reporter(r *approvals.RequestHead) approvals.UserID {
 
 // callSentence says what became of the call of a request that no longer waits for people.
 func callSentence(r *approvals.RequestHead) string {
+	switch {
+	case r.IsQuestion() && r.Status == approvals.RequestApproved:
+		return "The question is answered."
+	case r.IsQuestion():
+		return "The question has no answer."
+	}
 	switch r.Outcome {
 	case approvals.OutcomeRunning:
 		return "The call is running."

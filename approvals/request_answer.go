@@ -1,0 +1,100 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"countersign/agent"
+)
+
+// IsQuestion reports whether r is a question that an agent asks of its own accord, by a tool that agent.NewAskTool
+// made: nothing runs, and Answer or Reject settles it. The answer of one person suffices, whatever the quorum.
+func (r *RequestHead) IsQuestion() bool {
+	return r.Kind == agent.ExternalResult && r.Tool.Kind == agent.KindAsk
+}
+
+// Question returns what the agent asks; nil for requests that are no questions. It is the model's text.
+func (r *Request) Question() *agent.Question {
+	if !r.IsQuestion() {
+		return nil
+	}
+	q, _ := agent.ParseQuestion(r.Arguments) // what was asked once is answered under the bounds of later versions too
+	return q
+}
+
+// checkAnswers refuses answers where they do not belong, and their absence where they do.
+func (d *Decision) checkAnswers() error {
+	if (d.Verdict == Answer) != (len(d.Answers) > 0) {
+		return fmt.Errorf("%w: answers go with %q, and only with it", ErrInvalid, Answer)
+	}
+	for _, text := range d.Answers {
+		switch {
+		case strings.TrimSpace(text) == "":
+			return fmt.Errorf("%w: an answer is empty", ErrInvalid)
+		case utf8.RuneCountInString(text) > maxReason:
+			return fmt.Errorf("%w: an answer has at most %d characters", ErrInvalid, maxReason)
+		case !utf8.ValidString(text):
+			return fmt.Errorf("%w: the answer is not UTF-8", ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// answerable checks that the question of r can be answered so.
+func (r *Request) answerable(d *Decision) error {
+	q := r.Question()
+	switch {
+	case !r.IsQuestion():
+		return nil // refused for its verdict
+	case q == nil:
+		return fmt.Errorf("%w: this version cannot read the question", ErrInvalid)
+	case len(d.Answers) > 1 && len(q.Options) == 0:
+		return fmt.Errorf("%w: the question has no options; give one answer", ErrInvalid)
+	case len(d.Answers) > 1 && !q.Several:
+		return fmt.Errorf("%w: one of the options is the answer, not several", ErrInvalid)
+	}
+	for i, text := range d.Answers {
+		switch {
+		case len(q.Options) > 0 && !slices.Contains(q.Options, text):
+			return fmt.Errorf("%w: %s is none of the options, which are %s", ErrInvalid, quote(text), quoted(q.Options))
+		case slices.Contains(d.Answers[:i], text):
+			return fmt.Errorf("%w: %s is given twice", ErrInvalid, quote(text))
+		}
+	}
+	return nil
+}
+
+// answered is the output of a question that a person has answered: who they are and what they say, as data.
+func (d *Decision) answered() string {
+	said := struct {
+		By      string   `json:"answered_by"`
+		For     string   `json:"for,omitempty"`
+		Answers []string `json:"answers"`
+		Remark  string   `json:"remark,omitempty"`
+	}{d.By.Local(), d.For.Local(), d.Answers, d.Reason}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return "A person has answered the question, and the answer cannot be written."
+	}
+	return "A person has answered the question. Their answer, as data: " + string(text)
+}
+
+// refusesToAnswer is the output of a question that was rejected.
+func (d *Decision) refusesToAnswer() string {
+	text := "A person says that nobody will answer the question."
+	if d.Reason != "" {
+		text += " Their words, as data: " + quote(d.Reason)
+	}
+	return text
+}
+
+// wordsDigest is what the trail holds of a person's words: the reason alone, or with the answers.
+func (d *Decision) wordsDigest() agent.Digest {
+	if len(d.Answers) == 0 {
+		return textDigest(d.Reason)
+	}
+	return textDigest(quoted(append(slices.Clone(d.Answers), d.Reason)))
+}
