@@ -204,14 +204,15 @@ func TestQuestionFromTheCommandLine(t *testing.T) {
 	if out, _, _ := w.run("approvals", "list"); !strings.Contains(out, "answer") || !strings.Contains(out, "ask_team") {
 		t.Errorf("list:\n%s", out)
 	}
-	for _, wrong := range [][]string{
-		{"--approve"}, {"--provide-result", "--reason", "blue"}, {"--answer", "green"},
-		{"--answer", "blue", "--answer", "red"},
+	for wrong, want := range map[string]string{
+		"--approve":                      "answer with --answer or --reject",
+		"--provide-result --reason blue": "answer with --answer or --reject",
+		"--answer green":                 `none of the options, which are "blue", "red"`,
+		"--answer blue --answer red":     "one of the options is the answer, not several",
 	} {
-		_, complaint, code := w.run(append([]string{"approvals", "decide", id, "--as", ben}, wrong...)...)
-		if code != 1 ||
-			!strings.Contains(complaint, "--answer or --reject") {
-			t.Errorf("%v: %d %s", wrong, code, complaint)
+		flags := append([]string{"approvals", "decide", id, "--as", ben}, strings.Fields(wrong)...)
+		if _, complaint, code := w.run(flags...); code != 1 || !strings.Contains(complaint, want) {
+			t.Errorf("%s: %d %s", wrong, code, complaint)
 		}
 	}
 	if _, complaint, code := w.run("approvals", "callback", id, "--as", ben); code != 1 {
