@@ -35,17 +35,19 @@ var arrows = []struct {
 	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact",
 		"agent/internal/location"}},
 	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
+	{"agent/asktool", []string{"agent"}},
 	{"agent/openaimodel", []string{"agent", "agent/trace", "agent/internal/plainhttp", "agent/internal/redact",
 		"agent/internal/strictjson"}},
 	{"agent/guardrail", nil},
 	{"agent/trace", nil},
 	{"agent/oteltrace", []string{"agent", "agent/trace"}},
 	{"agent/...", []string{"agent"}},
-	{"approvals", []string{"agent", "agent/history", "agent/trace", "internal/fault"}},
+	{"approvals", []string{"agent", "agent/asktool", "agent/history", "agent/trace", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent", "agent/guardrail"}},
-	{"store", []string{"approvals", "store/boltstore"}},
+	{"store", []string{"approvals", "store/boltstore", "store/seal"}},
 	{"store/storetest", []string{"approvals", "agent"}},
-	{"store/...", []string{"approvals", "agent", "internal/fault"}},
+	{"store/seal", nil},
+	{"store/...", []string{"approvals", "agent", "internal/fault", "store/seal"}},
 	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
 	{"internal/planted", nil},
@@ -58,11 +60,13 @@ var arrows = []struct {
 	{"internal/agentsfile", []string{"agent", "agent/guardrail", "agent/rawtool"}},
 	{"internal/catalog", []string{"internal/agentsfile", "approvals", "approvals/celpolicy", "agent",
 		"agent/history", "agent/openaimodel", "agent/mcptoolset", "agent/shelltool", "agent/patchtool",
-		"agent/httptool", "agent/rawtool", "agent/guardrail"}},
+		"agent/httptool", "agent/rawtool", "agent/asktool", "agent/guardrail"}},
 	{"internal/policycheck", []string{"internal/agentsfile", "internal/catalog", "internal/humanize", "approvals",
 		"agent"}},
 	{"internal/lineage", nil},
-	{"internal/control", []string{"approvals", "store", "internal/lineage"}},
+	{"internal/report/markup", []string{"internal/visible"}},
+	{"internal/report", []string{"internal/report/markup", "internal/visible", "approvals", "agent"}},
+	{"internal/control", []string{"approvals", "store", "store/seal", "internal/lineage", "internal/report"}},
 	{"internal/traces", []string{"agent/oteltrace", "agent/trace"}},
 	{"internal/botprocess", nil},
 	{"internal/demo", []string{"examples", "internal/botprocess", "internal/slackdev", "internal/openaidev",
@@ -71,23 +75,24 @@ var arrows = []struct {
 	{"internal/testrun", []string{"internal/testfile", "internal/agentsfile", "internal/botprocess", "internal/control",
 		"internal/slackdev", "internal/openaidev", "internal/visible", "approvals"}},
 	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
-		"internal/traces", "bot", "store", "store/boltstore", "approvals", "agent", "agent/openaimodel",
+		"internal/traces", "bot", "store", "store/boltstore", "store/seal", "approvals", "agent", "agent/openaimodel",
 		"agent/rawtool"}},
 	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
 		"internal/demo", "internal/testfile", "internal/testrun", "internal/lineage", "internal/policycheck",
-		"internal/visible", "internal/humanize", "bot", "store", "approvals", "agent"}},
+		"internal/report", "internal/visible", "internal/humanize", "bot", "store", "approvals", "agent"}},
 	{"bench/...", []string{"..."}},
 }
 
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
-	"agent/scripted", "agent/shelltool", "store/storetest", "store/boltstore", "approvals", "internal/fault"}
+	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "store/storetest",
+	"store/boltstore", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
 	"agent/scripted", "agent/guardrail", "agent/history", "agent/trace", "internal/fault",
-	"internal/openaidev", "internal/visible"}
+	"internal/openaidev", "internal/visible", "store/seal"}
 
 type listed struct {
 	ImportPath                         string
@@ -183,11 +188,28 @@ func TestLayoutControl(t *testing.T) {
 		{"store/boltstore", "bot"}, {"agent/openaimodel", "approvals"}, {"internal/slackdev", "bot"},
 		{"countersign", "bot"}, {"internal/visible", "bot"}, {"internal/control", "bot"}, {"internal/catalog", "bot"},
 		{"internal/app", "internal/app/cli"}, {"internal/policycheck", "internal/control"},
-		{"internal/lineage", "internal/control"},
+		{"internal/lineage", "internal/control"}, {"internal/report", "internal/control"},
+		{"internal/report", "store"},
 	} {
 		if may, _ := allowed(c.pkg, c.dep, false); may {
 			t.Errorf("%s may import %s", c.pkg, c.dep)
 		}
+	}
+}
+
+// maxSurface bounds what a reader of package agent has to take in: lines of "go doc -short". What only some programs
+// need belongs into a package beside it.
+const maxSurface = 81
+
+// TestSurface keeps the runtime's exported names few.
+func TestSurface(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "doc", "-short", "./agent").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out, []byte("\n")); n == 0 || n > maxSurface {
+		t.Errorf("go doc -short ./agent has %d lines, at most %d are allowed:\n%s", n, maxSurface, out)
 	}
 }
 

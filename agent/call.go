@@ -118,8 +118,8 @@ func (c *call) fail(problem string) {
 // end forgets everything but that the call was made, and whether it ran.
 func (c *call) end() { c.enter(callDone) }
 
-func unknownTool(box *toolbox, name string) string {
-	names := box.names()
+func unknownTool(tools *toolbox, name string) string {
+	names := tools.names()
 	if len(names) == 0 {
 		return fmt.Sprintf("There is no tool %q, and no other tool either.", excerpt(name))
 	}

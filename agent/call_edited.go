@@ -13,12 +13,21 @@ func (c *call) withNote(tool *Tool, out ToolOutput) ToolOutput {
 	if !c.edited(tool) {
 		return out
 	}
-	note := "A person changed the arguments of this call to " + string(c.Arguments) + ".\n"
+	note := c.changeNote(tool)
 	out.Text = note + out.Text
 	if out.Native != nil {
 		out.Native = nativeWithNote(note, out.Native)
 	}
 	return out
+}
+
+// changeNote tells the model what people made of its arguments. What they put into secret ones is for the tool alone.
+func (c *call) changeNote(tool *Tool) string {
+	if tool == nil || len(tool.Secret) == 0 {
+		return "A person changed the arguments of this call to " + string(c.Arguments) + ".\n"
+	}
+	return "A person changed the arguments of this call. Without the secret ones they are now " +
+		string(without(c.Arguments, tool.Secret)) + ".\n"
 }
 
 // edited reports whether people changed what the model wrote. What it was not to write, and a person filled in, does

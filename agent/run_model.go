@@ -50,14 +50,14 @@ func (l *loop) turn(ctx context.Context) error {
 
 // look finds out what the agent can call now.
 func (l *loop) look(ctx context.Context) error {
-	var box *toolbox
+	var tools *toolbox
 	var err error
 	if l.agent.Toolsets == nil && l.frame.toolbox != nil {
 		return nil
 	}
-	l.unlocked(func() { box, err = l.agent.allTools(ctx) })
+	l.unlocked(func() { tools, err = l.agent.allTools(ctx) })
 	if err == nil {
-		l.frame.toolbox = box
+		l.frame.toolbox = tools
 	}
 	return err
 }

@@ -23,7 +23,7 @@ const (
 	KindAgent      ToolKind = "agent"      // another agent; see Agent.AsTool
 	KindHandoff    ToolKind = "handoff"    // how a Handoff looks to the model
 	KindExternal   ToolKind = "external"   // somebody else carries it out
-	KindAsk        ToolKind = "ask"        // a question to people; see NewAskTool
+	KindAsk        ToolKind = "ask"        // a question to people; see package asktool
 )
 
 // Tool is something the model may call.
@@ -82,6 +82,9 @@ type Tool struct {
 	// model is not obliged to write them; what it writes is shown as Field.Proposal. A call interrupts with
 	// FieldsRequired as it does for Fields, and one property is not in both.
 	Proposed []string
+	// Secret names the properties of Parameters whose values are for the tool alone: whoever shows calls to people
+	// masks them. The model, which wrote them, and gates see them, and decisions are bound to them as to all others.
+	Secret []string
 	// External says that somebody outside carries the call out: it interrupts with ExternalResult, after a gate that
 	// asks was answered, and what they report is the output. Such a tool has no Invoke; see NewExternalTool.
 	External bool

@@ -24,7 +24,7 @@ var (
 	errHosted       = errors.New(
 		"a tool that the provider executes is made by NewHostedTool, from a description that is a JSON object")
 	errHostedParts = errors.New("the provider executes it: it has no Parameters, Invoke, Preconditions, Fields, " +
-		"Proposed or External")
+		"Proposed, Secret or External")
 	errHostedGate = errors.New(
 		"the provider executes it without asking: it cannot have NeedsApproval, OnApproval or Audit")
 	errHostedSecrets = errors.New("its secrets are not a JSON object")
@@ -98,6 +98,9 @@ func (t *Tool) checkForm() error {
 			return errNoValidate
 		}
 	}
+	if err := t.checkSecret(); err != nil {
+		return err
+	}
 	return t.checkFields()
 }
 
@@ -112,6 +115,8 @@ func (t *Tool) checkHosted() error {
 		return errHosted
 	case len(t.Parameters) > 0 || t.Invoke != nil || t.Preconditions != nil || t.fills() ||
 		t.External || t.agent != nil:
+		return errHostedParts
+	case len(t.Secret) > 0:
 		return errHostedParts
 	case len(t.hostedSecrets) > 0 && (!json.Valid(t.hostedSecrets) || firstByte(t.hostedSecrets) != '{'):
 		return errHostedSecrets

@@ -11,6 +11,7 @@ import (
 
 var (
 	errInputField = errors.New("its Fields or Proposed name a property that its Parameters do not have, or one twice")
+	errSecret     = errors.New("its Secret names a property that its Parameters do not have")
 	errNoInput    = errors.New("it has Fields or Proposed without Parameters")
 )
 
@@ -36,6 +37,22 @@ func (t *Tool) checkFields() error {
 		if slices.Contains(names[:i], name) ||
 			!slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
 			return fmt.Errorf("%w: %q", errInputField, name)
+		}
+	}
+	return nil
+}
+
+// checkSecret reports whether Secret names properties of Parameters.
+func (t *Tool) checkSecret() error {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if len(t.Secret) > 0 && json.Unmarshal(t.Parameters, &schema) != nil {
+		return fmt.Errorf("%w: %q", errSecret, t.Secret[0])
+	}
+	for _, name := range t.Secret {
+		if _, known := schema.Properties[name]; !known {
+			return fmt.Errorf("%w: %q", errSecret, name)
 		}
 	}
 	return nil

@@ -43,6 +43,7 @@ const (
 	AuditRunDone          AuditAction = "run.done"
 	AuditRunFailed        AuditAction = "run.failed"
 	AuditRunCancelled     AuditAction = "run.cancelled"
+	AuditRunRetried       AuditAction = "run.retried" // somebody had its input submitted once more
 	AuditRequestCreated   AuditAction = "request.created"
 	AuditRequestUnmet     AuditAction = "request.unmet" // the policy cannot be met; nobody was asked
 	AuditRequestApproved  AuditAction = "request.approved"
@@ -54,22 +55,32 @@ const (
 	AuditRequestReviewed  AuditAction = "request.reviewed"  // of a decision past the policy
 	// AuditRequestSuperseded: somebody changed the call's arguments; the data name the request that asks about them.
 	AuditRequestSuperseded AuditAction = "request.superseded"
-	AuditDecision          AuditAction = "decision.recorded"
-	AuditDecisionRefused   AuditAction = "decision.refused"
-	AuditDecisionVoided    AuditAction = "decision.voided"  // the person had lost the right when it was about to settle
-	AuditTrigger           AuditAction = "trigger"          // a call's way to what carries it out: kind is the status
-	AuditCallbackIssued    AuditAction = "callback.issued"  // the token of a one-time callback was made
-	AuditCallbackRefused   AuditAction = "callback.refused" // somebody asked for a token and may not have it
-	AuditRequestOutcome    AuditAction = "request.outcome"  // what became of the call, where no effect says so
-	AuditEffectIntent      AuditAction = "effect.intent"
-	AuditEffectDone        AuditAction = "effect.done"
-	AuditEffectUnknown     AuditAction = "effect.unknown" // begun, and nobody knows what came of it
-	AuditGrantCreated      AuditAction = "grant.created"
-	AuditGrantUsed         AuditAction = "grant.used" // by a call that begins, or that waited when it was given
-	AuditGrantRevoked      AuditAction = "grant.revoked"
-	AuditGrantRefused      AuditAction = "grant.revocation_refused"
-	AuditGrantDenied       AuditAction = "grant.denied"        // a call was rejected by it
-	AuditGrantLapsed       AuditAction = "grant.lapsed_at_use" // it had ended when a call was about to begin under it
-	AuditUndeliverable     AuditAction = "notification.undeliverable"
-	AuditReplayed          AuditAction = "notification.replayed"
+	// AuditRequestRevealed: somebody who may decide was shown the values of secret arguments; the data name these.
+	AuditRequestRevealed AuditAction = "request.revealed"
+	AuditRevealRefused   AuditAction = "request.reveal_refused" // somebody asked for them and may not have them
+	AuditDecision        AuditAction = "decision.recorded"
+	AuditDecisionRefused AuditAction = "decision.refused"
+	AuditDecisionVoided  AuditAction = "decision.voided"  // the person had lost the right when it was about to settle
+	AuditTrigger         AuditAction = "trigger"          // a call's way to what carries it out: kind is the status
+	AuditCallbackIssued  AuditAction = "callback.issued"  // the token of a one-time callback was made
+	AuditCallbackRefused AuditAction = "callback.refused" // somebody asked for a token and may not have it
+	AuditRequestOutcome  AuditAction = "request.outcome"  // what became of the call, where no effect says so
+	AuditEffectIntent    AuditAction = "effect.intent"
+	AuditEffectDone      AuditAction = "effect.done"
+	AuditEffectUnknown   AuditAction = "effect.unknown" // begun, and nobody knows what came of it
+	AuditGrantCreated    AuditAction = "grant.created"
+	AuditGrantUsed       AuditAction = "grant.used" // by a call that begins, or that waited when it was given
+	AuditGrantRevoked    AuditAction = "grant.revoked"
+	AuditGrantRefused    AuditAction = "grant.revocation_refused"
+	AuditGrantDenied     AuditAction = "grant.denied"        // a call was rejected by it
+	AuditGrantLapsed     AuditAction = "grant.lapsed_at_use" // it had ended when a call was about to begin under it
+	AuditUndeliverable   AuditAction = "notification.undeliverable"
+	AuditReplayed        AuditAction = "notification.replayed"
+
+	// Deletions because of age: the data say before which instant a record must have ended to go.
+	AuditRunDeleted     AuditAction = "run.deleted"     // with its effects, its input and its output
+	AuditRequestDeleted AuditAction = "request.deleted" // with its arguments and decisions
+	AuditSessionDeleted AuditAction = "session.deleted" // the memory of a place
+	// AuditRetention is left once a day by the search for old records in a trail that has no other entry.
+	AuditRetention AuditAction = "retention.checked"
 )

@@ -17,11 +17,16 @@ type trail struct {
 	requests map[RequestID]requestTrail
 	effects  map[effectKey]effectTrail
 	grants   map[GrantID]grantTrail
+	deleted  deletions
+	runs     map[RunID]bool     // that it tells of; true: and of their deletion
+	ends     map[RunID]bool     // whose beginning or end it tells of; true: the end
+	only     map[RequestID]bool // nil: all requests count
 }
 
 func newTrail() *trail {
 	return &trail{
 		requests: map[RequestID]requestTrail{}, effects: map[effectKey]effectTrail{}, grants: map[GrantID]grantTrail{},
+		runs: map[RunID]bool{}, ends: map[RunID]bool{},
 	}
 }
 
@@ -37,6 +42,13 @@ type requestTrail struct {
 	next      RequestID    // that took its place
 	standing  bool         // somebody's answer was for all calls of the tool
 	effects   []string     // those it allowed, but for those that say that a standing answer allowed them
+	revealed  []UserID     // who was shown its secret values, each once
+
+	seq   uint64 // of the first entry about it; zero: not sealed yet
+	seen  bool   // the store has it
+	gone  bool   // it was deleted
+	sent  triggerTrail
+	calls []issuedToken // of its callback
 }
 
 // decisionSum stands for the decisions about a request: who decided what, and what was taken back.
@@ -54,6 +66,9 @@ func (s *decisionSum) add(d *Decision, reason, terms agent.Digest) {
 	}
 	if d.For != "" {
 		b = appendText(b, string(d.For))
+	}
+	if d.Issuer != "" {
+		b = appendText(appendText(b, "issuer"), string(d.Issuer))
 	}
 	b = append(append(b, d.Bound[:]...), reason[:]...)
 	if terms != (agent.Digest{}) {
@@ -74,22 +89,6 @@ func combine(sum *agent.Digest, more agent.Digest) {
 	}
 }
 
-type effectKey struct {
-	run RunID
-	id  string
-}
-
-// effectTrail is what the trail says of an effect.
-type effectTrail struct {
-	request  RequestID
-	grant    GrantID
-	broken   DecisionID // the emergency decision that allowed it
-	digest   agent.Digest
-	attempts int
-	done     bool
-	output   agent.Digest // zero in entries of the first form
-}
-
 // statusOf says which status an action brings a request to.
 var statusOf = map[AuditAction]RequestStatus{
 	AuditRequestCreated: RequestPending, AuditRequestApproved: RequestApproved, AuditRequestRejected: RequestRejected,
@@ -99,6 +98,14 @@ var statusOf = map[AuditAction]RequestStatus{
 
 // add takes an entry into account.
 func (t *trail) add(e *AuditEntry) error {
+	t.deleted.add(e)
+	switch e.Action {
+	case AuditRunSubmitted, AuditRunDone, AuditRunFailed, AuditRunCancelled:
+		t.ends[e.Run] = t.ends[e.Run] || e.Action != AuditRunSubmitted
+	}
+	if e.Run != "" {
+		t.runs[e.Run] = t.runs[e.Run] || e.Action == AuditRunDeleted
+	}
 	effect := e.Action == AuditEffectIntent || e.Action == AuditEffectDone
 	grant := e.Action == AuditGrantCreated || e.Action == AuditGrantUsed || e.Action == AuditGrantRevoked
 	if e.Request == "" && !effect && !grant {
@@ -109,6 +116,12 @@ func (t *trail) add(e *AuditEntry) error {
 		if err := json.Unmarshal(e.Data, &said); err != nil {
 			return &AuditError{Workspace: e.Workspace, Seq: e.Seq, Reason: "its data cannot be understood"}
 		}
+	}
+	if t.only != nil {
+		if t.only[e.Request] {
+			t.addRequest(e, &said)
+		}
+		return nil
 	}
 	if effect {
 		t.addEffect(e, &said)
@@ -123,7 +136,10 @@ func (t *trail) add(e *AuditEntry) error {
 }
 
 func (t *trail) addRequest(e *AuditEntry, said *auditData) {
-	r := t.requests[e.Request]
+	r, known := t.requests[e.Request]
+	if !known {
+		r.seq = e.Seq
+	}
 	if status, ok := statusOf[e.Action]; ok && later(status) >= later(r.status) {
 		r.status = status
 	}
@@ -133,6 +149,7 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	case AuditDecision:
 		d := Decision{
 			ID: said.Decision, By: UserID(e.Actor), For: said.For, Verdict: said.Verdict, Bound: said.Bound,
+			Issuer: said.Person,
 		}
 		r.decisions.add(&d, said.Reason, said.Terms)
 		r.standing = r.standing || said.Verdict.standing()
@@ -141,14 +158,24 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 		}
 	case AuditRequestSuperseded:
 		r.next = said.Next
+	case AuditRequestDeleted:
+		r.gone = true
 	case AuditDecisionVoided:
 		r.decisions.void(said.Decision)
 	case AuditRequestEscalated:
 		r.escalated = true
 	case AuditRequestReviewed:
 		r.review = reviewSum(UserID(e.Actor), ReviewVerdict(said.Verdict), said.Reason)
+	case AuditRequestRevealed:
+		if u := UserID(e.Actor); !slices.Contains(r.revealed, u) {
+			r.revealed = append(r.revealed, u)
+		}
 	case AuditRequestOutcome:
 		r.became(said.Outcome)
+	case AuditTrigger:
+		r.sent.add(said)
+	case AuditCallbackIssued:
+		r.calls = append(r.calls, newIssuedToken(e, said))
 	case AuditEffectIntent, AuditEffectDone, AuditEffectUnknown:
 		r.addEffect(e.Action, said)
 	}
@@ -194,70 +221,96 @@ func (r *requestTrail) became(o Outcome) {
 	}
 }
 
-func (t *trail) addEffect(e *AuditEntry, said *auditData) {
-	key := effectKey{e.Run, said.Effect}
-	x := t.effects[key]
-	if said.Attempt < x.attempts {
-		return
-	}
-	if said.Attempt > x.attempts {
-		x = effectTrail{attempts: said.Attempt}
-	}
-	x.request, x.grant, x.broken, x.digest = e.Request, said.Grant, said.BreakGlass, said.Digest
-	if e.Action == AuditEffectDone {
-		x.done, x.output = true, said.Output
-	}
-	t.effects[key] = x
-}
-
 // compared counts the records that were held against a trail.
 type compared struct {
 	requests, effects         int // that agree
-	goneRequests, goneEffects int // that the trail tells of and the store has not any more
+	goneRequests, goneEffects int // that were deleted, as the trail says
 }
 
-// compare holds the workspace's requests and effects against the trail. Of records that are gone the trail alone tells.
+// compare holds the workspace's requests, grants and effects against the trail, and the trail against them.
 func (t *trail) compare(ctx context.Context, tx Tx, ws WorkspaceID) (n compared, err error) {
-	runs := make(map[RunID]bool)
-	for key := range t.effects {
-		runs[key.run] = true
+	if n.requests, err = t.compareRequests(ctx, tx, ws); err != nil {
+		return n, err
 	}
-	query := RequestQuery{Workspace: ws, Limit: maxPage}
-	for {
+	if err := errors.Join(t.compareGrants(tx, ws), t.deleted.contradict(tx, ws)); err != nil {
+		return n, err
+	}
+	for run := range t.runs {
+		found, err := t.compareEffects(tx, ws, run)
+		if err != nil {
+			return n, err
+		}
+		if n.effects += found; ctx.Err() != nil {
+			return n, ctx.Err()
+		}
+	}
+	if bad := t.gone(&n); bad != nil {
+		bad.Workspace = ws
+		return n, bad
+	}
+	return n, ctx.Err()
+}
+
+// compareRequests holds all requests against the trail and returns how many there are.
+func (t *trail) compareRequests(ctx context.Context, tx Tx, ws WorkspaceID) (n int, err error) {
+	for query := (RequestQuery{Workspace: ws, Limit: maxPage}); ; {
 		page, next, err := tx.QueryRequests(query)
 		if err != nil {
 			return n, err
 		}
-		for _, r := range page {
-			reason, err := t.differs(tx, r)
+		whole, err := t.contents(tx, ws, page)
+		if err != nil {
+			return n, err
+		}
+		for _, r := range whole {
+			reason, err := t.requestDiffers(tx, r)
 			if err != nil {
 				return n, err
 			}
 			if reason != "" {
-				return n, &AuditError{Workspace: ws, Request: r.ID, Reason: reason}
+				return n, &AuditError{Workspace: ws, Request: r.ID, Kind: FaultRecord, Reason: reason}
 			}
-			n.requests++
-			runs[r.Run] = true
+			if _, known := t.runs[r.Run]; !known {
+				t.runs[r.Run] = false // its effects are looked for too
+			}
+			n++
 		}
 		if query.After = next; next == "" {
-			break
+			return n, nil
 		}
 		if err := ctx.Err(); err != nil {
 			return n, err
 		}
 	}
-	if err := t.compareGrants(tx, ws); err != nil {
-		return n, err
+}
+
+// contents reads what the requests of a page ask about.
+func (t *trail) contents(tx Tx, ws WorkspaceID, page []*RequestHead) ([]*Request, error) {
+	ids := make([]RequestID, len(page))
+	for i, r := range page {
+		ids[i] = r.ID
 	}
-	for run := range runs {
-		found, err := t.compareEffects(tx, ws, run)
-		if err != nil {
-			return n, err
-		}
-		n.effects += found
+	whole, err := tx.Requests(ws, ids)
+	if err == nil && len(whole) != len(page) {
+		err = fmt.Errorf("read requests of %s: %d of %d are there: %w", ws, len(whole), len(page), ErrNotFound)
 	}
-	n.goneRequests, n.goneEffects = len(t.requests)-n.requests, len(t.effects)-n.effects
-	return n, ctx.Err()
+	return whole, err
+}
+
+// requestDiffers says how a request differs from what the trail says of it; empty when it does not.
+func (t *trail) requestDiffers(tx Tx, r *Request) (reason string, err error) {
+	if said, known := t.requests[r.ID]; known {
+		said.seen = true
+		t.requests[r.ID] = said
+	}
+	if reason, err := t.differs(tx, &r.RequestHead); reason != "" || err != nil {
+		return reason, err
+	}
+	if r.Definition.Call(r.Arguments, r.Facts...) != r.Digest {
+		return "its arguments are not those that its digest is of", nil
+	}
+	said := t.requests[r.ID]
+	return said.callbackDiffers(tx, &r.RequestHead)
 }
 
 // differs says how a request differs from what the trail says of it; empty when it does not.
@@ -286,6 +339,8 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "", err
 	}
 	switch {
+	case said.gone:
+		return putBack, nil
 	case r.Digest != said.digest:
 		return "it is about another call than the trail says", nil
 	case said.demanded != agent.Digest{} && said.demanded != demanded:
@@ -296,6 +351,10 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "the trail says otherwise whether more people were asked in time", nil
 	case r.Review.sum() != said.review:
 		return "its review is not that of the trail", nil
+	case revealedSum(r.revealedPeople()) != revealedSum(said.revealed):
+		return "the trail says otherwise who was shown its secret values", nil
+	case said.sent.differs(r.Trigger):
+		return "how far its call has come on its way is not what the trail says", nil
 	case r.Status == RequestSuperseded && r.SupersededBy != said.next:
 		return "another request took its place than the trail says", nil
 	case r.Status != said.status:
@@ -303,15 +362,15 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 	case plausible(r.Outcome, said.outcome):
 		return "", nil
 	}
-	if mixed, err := said.mixed(tx, r); mixed || err != nil {
+	if mixed, err := said.mixed(tx, r, t.deleted.runs[r.Run]); mixed || err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("what became of its call is %q, and the trail says %q", r.Outcome, said.outcome), nil
 }
 
 // mixed reports whether the outcome that the trail has may be that of another call: earlier versions did not say of an
-// effect that a standing answer allowed it.
-func (s *requestTrail) mixed(tx Tx, r *RequestHead) (bool, error) {
+// effect that a standing answer allowed it. gone says that the run was deleted: nobody can tell any more.
+func (s *requestTrail) mixed(tx Tx, r *RequestHead, gone bool) (bool, error) {
 	switch {
 	case !s.standing || len(s.effects) == 0:
 		return false, nil
@@ -320,7 +379,7 @@ func (s *requestTrail) mixed(tx Tx, r *RequestHead) (bool, error) {
 	}
 	e, err := tx.Effect(r.Workspace, r.Run, s.effects[0])
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return gone, nil
 	}
 	return err == nil && e.Interruption != r.Interruption, err
 }
@@ -339,52 +398,4 @@ func plausible(has, said Outcome) bool {
 		return has != OutcomeRunning
 	}
 	return slices.Contains(outcomeMoves[said], has)
-}
-
-// compareEffects holds the effects of a run against the trail and returns how many there are.
-func (t *trail) compareEffects(tx Tx, ws WorkspaceID, run RunID) (int, error) {
-	all, err := tx.EffectsOfRun(ws, run)
-	if err != nil {
-		return 0, err
-	}
-	for _, e := range all {
-		reason, err := t.effectDiffers(e)
-		if err != nil {
-			return 0, err
-		}
-		if reason != "" {
-			return 0, &AuditError{Workspace: ws, Request: e.Request, Effect: e.ID, Reason: reason}
-		}
-	}
-	return len(all), nil
-}
-
-func (t *trail) effectDiffers(e *EffectRecord) (reason string, err error) {
-	said, known := t.effects[effectKey{e.Run, e.ID}]
-	if !known {
-		return "the trail does not know it", nil
-	}
-	var output agent.Digest
-	if e.Output != nil {
-		if output, err = outputDigest(e.Output); err != nil {
-			return "", err
-		}
-	}
-	switch {
-	case e.Request != said.request:
-		return "another request allowed it than the trail says", nil
-	case e.Grant != said.grant:
-		return "another grant allowed it than the trail says", nil
-	case e.BreakGlass != said.broken:
-		return "the trail says otherwise which emergency decision allowed it", nil
-	case e.Digest != said.digest:
-		return "it is another call than the trail says", nil
-	case e.Attempt != said.attempts:
-		return fmt.Sprintf("it was begun %d times, and the trail says %d", e.Attempt, said.attempts), nil
-	case e.Done.IsZero() == said.done:
-		return "the trail says otherwise whether it is done", nil
-	case said.output != agent.Digest{} && output != said.output:
-		return "its output is not the one of the trail", nil
-	}
-	return "", nil
 }

@@ -17,13 +17,15 @@ type auditData struct {
 	After   RunID        `json:"after,omitempty"`
 	Agent   string       `json:"agent,omitempty"`
 	Attempt int          `json:"attempt,omitempty"`
-	Bound   agent.Digest `json:"bound,omitzero"` // of the call as a person changed or completed it
+	Before  string       `json:"before,omitempty"` // what had ended by then was old enough to be deleted; RFC 3339
+	Bound   agent.Digest `json:"bound,omitzero"`   // of the call as a person changed or completed it
 
 	BreakGlass DecisionID `json:"break_glass,omitempty"` // the emergency decision that allowed an effect
 
 	Decision DecisionID   `json:"decision,omitempty"`
 	Digest   agent.Digest `json:"digest,omitzero"`
 	Effect   string       `json:"effect,omitempty"`
+	Effects  int          `json:"effects,omitempty"` // how many there were
 	Epoch    int64        `json:"epoch,omitempty"`
 	For      UserID       `json:"for,omitempty"` // on whose behalf somebody decided
 	Grant    GrantID      `json:"grant,omitempty"`
@@ -33,6 +35,7 @@ type auditData struct {
 	Outcome  Outcome      `json:"outcome,omitempty"`
 	Output   agent.Digest `json:"output,omitzero"` // of a tool's output; see outputDigest
 	Person   UserID       `json:"person,omitempty"`
+	Place    string       `json:"place,omitempty"` // see Place.Key
 	Policy   string       `json:"policy,omitempty"`
 
 	// The policy's evidence; see Requirement.
@@ -46,11 +49,14 @@ type auditData struct {
 
 	Requirement agent.Digest `json:"requirement,omitzero"` // what a request demands; see Requirement.digest
 
+	RetryOf  RunID     `json:"retry_of,omitempty"` // the run whose input was submitted once more
 	Review   bool      `json:"review,omitempty"`
+	Secret   string    `json:"secret,omitempty"`   // the names of secret arguments, as a JSON array
 	Standing RequestID `json:"standing,omitempty"` // the request whose standing answer this follows from
 	// Terms is the digest of the terms of a decision, or of a whole grant; see Grant.digest.
 	Terms   agent.Digest `json:"terms,omitzero"`
-	To      string       `json:"to,omitempty"` // who may answer beside those who could before
+	To      string       `json:"to,omitempty"`   // who may answer beside those who could before
+	Token   agent.Digest `json:"token,omitzero"` // of a callback; see tokenSum
 	Tool    string       `json:"tool,omitempty"`
 	Turns   int          `json:"turns,omitempty"`
 	Verdict Verdict      `json:"verdict,omitempty"`
@@ -67,11 +73,13 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("after", string(d.After))
 	w.text("agent", d.Agent)
 	w.number("attempt", int64(d.Attempt))
+	w.text("before", d.Before)
 	w.digest("bound", d.Bound)
 	w.text("break_glass", string(d.BreakGlass))
 	w.text("decision", string(d.Decision))
 	w.digest("digest", d.Digest)
 	w.text("effect", d.Effect)
+	w.number("effects", int64(d.Effects))
 	w.number("epoch", d.Epoch)
 	w.text("for", string(d.For))
 	w.text("grant", string(d.Grant))
@@ -81,6 +89,7 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.text("outcome", string(d.Outcome))
 	w.digest("output", d.Output)
 	w.text("person", string(d.Person))
+	w.text("place", d.Place)
 	w.text("policy", d.Policy)
 	w.digest("policy_hash", d.PolicyHash)
 	w.text("policy_vars", d.PolicyVars)
@@ -89,10 +98,13 @@ func (d *auditData) encode() (json.RawMessage, error) {
 	w.digest("reason", d.Reason)
 	w.text("request", string(d.Request))
 	w.digest("requirement", d.Requirement)
+	w.text("retry_of", string(d.RetryOf))
 	w.flag("review", d.Review)
+	w.text("secret", d.Secret)
 	w.text("standing", string(d.Standing))
 	w.digest("terms", d.Terms)
 	w.text("to", d.To)
+	w.digest("token", d.Token)
 	w.text("tool", d.Tool)
 	w.number("turns", int64(d.Turns))
 	w.text("verdict", string(d.Verdict))

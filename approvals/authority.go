@@ -201,6 +201,7 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 	rec.Tool, rec.Digest, rec.Authority = call.Tool, p.effect.Digest, p.authority
 	rec.Call, rec.Agent, rec.Kind, rec.Interruption = call.ID, call.Agent, call.Kind, p.effect.Interruption
 	rec.Epoch, rec.Intent, rec.Nonce = run.Epoch, c.now, p.nonce
+	rec.Review = p.effect.Review
 	if err := p.markRunning(c, run, r); err != nil {
 		return err
 	}

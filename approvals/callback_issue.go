@@ -70,7 +70,7 @@ func (s *Service) gatherFor(
 	}
 	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
 	if current, err := g.demand(ctx, r); err == nil && by != "" {
-		g.right(ctx, by, &r.Requirement, &current)
+		g.right(ctx, by, r.demands(&current)...)
 	}
 	return r, &g.facts, nil
 }
@@ -114,7 +114,7 @@ func (c *txn) issue(r *RequestHead, token string, by UserID, via string) error {
 	}
 	err := c.audit(entry{
 		Action: AuditCallbackIssued, Actor: actor, Run: r.Run, Request: r.ID,
-		Data: auditData{Digest: r.Digest, Via: via},
+		Data: auditData{Digest: r.Digest, Via: via, Token: tokenSum(tokenDigest(token))},
 	})
 	if err != nil {
 		return err

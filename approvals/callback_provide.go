@@ -190,21 +190,26 @@ func (c *txn) refuseResult(r *RequestHead, k *Callback, in CallbackResult, why e
 // lateResult is how much of a result that was not taken people are told, in characters.
 const lateResult = 300
 
-// tellLate tells people, and the memory of an ended run's place, of a result that was not taken.
+// tellLate tells people, and the memory of an ended run's place, of a result that was not taken. The run may be gone:
+// its request is kept for as long as retention says of requests.
 func (c *txn) tellLate(r *RequestHead, result string, why error) error {
 	run, err := c.run(r.Run)
-	if err != nil {
+	gone := errors.Is(err, ErrNotFound)
+	if err != nil && !gone {
 		return err
 	}
+	say := func(text string) {
+		c.notify(&Notification{Kind: NotifyNotice, Place: r.Place, Run: r.Run, Text: text})
+	}
 	if errors.Is(why, ErrUnauthorized) {
-		c.say(run, fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token "+
+		say(fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token "+
 			"made may not provide it any more. Somebody who may can provide the result, or have a new token made.",
 			r.Tool.Name, r.ID))
 		return nil
 	}
-	c.say(run, fmt.Sprintf("A result of %s (%s) came by its callback after that request had ended, and was not taken. "+
+	say(fmt.Sprintf("A result of %s (%s) came by its callback after that request had ended, and was not taken. "+
 		"It says: %s", r.Tool.Name, r.ID, quote(shortened(result, lateResult))))
-	if !run.Status.Ended() {
+	if !gone && !run.Status.Ended() {
 		return nil
 	}
 	chunk, err := json.Marshal([]agent.Item{{

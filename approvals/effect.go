@@ -39,6 +39,9 @@ type EffectRecord struct {
 	Kind agent.ToolKind `json:"kind,omitempty"`
 	// GivenUp says that people were told that nobody knows what came of it. A late Done changes that.
 	GivenUp bool `json:"given_up,omitempty"`
+	// Review says that the tool's gate would have asked people, and the agents file has such calls run at once and be
+	// looked at afterwards (approval: audit).
+	Review bool `json:"review,omitempty"`
 }
 
 // Outcome says what became of the call, as far as the journal knows.

@@ -25,6 +25,8 @@ var (
 	ErrLimit = errors.New("limit reached")
 	// ErrEnded is returned when a run has ended already.
 	ErrEnded = errors.New("run has ended")
+	// ErrRetried is returned when the input of a run was submitted once more already. The text says as which run.
+	ErrRetried = errors.New("started again before")
 	// ErrFenced is returned when a write carries an epoch that is not the run's: somebody else has claimed it.
 	ErrFenced = errors.New("fenced")
 	// ErrUndeliverable is wrapped by a Notifier when no attempt can succeed.

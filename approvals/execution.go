@@ -179,10 +179,19 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if earlier.forgotten {
+		if err := x.tellForgotten(ctx); err != nil {
+			return nil, stored(err)
+		}
+	}
 	x.history = len(earlier.items)
 	x.options.MaxTurns = x.config.MaxTurns
 	x.converse(earlier)
-	return x.runner.Run(ctx, x.config.Agent, append(earlier.items, agent.UserMessage(x.run.Input)), x.options)
+	input, err := x.input(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return x.runner.Run(ctx, x.config.Agent, append(earlier.items, input...), x.options)
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two

@@ -74,15 +74,16 @@ func (r *RequestHead) live(in agent.Interruption) bool {
 
 // newRequest returns the question about in, not yet put to anybody.
 func (x *execution) newRequest(in agent.Interruption, tool *agent.Tool) *Request {
+	secret := secretsOf(tool, in, x.requests)
 	return &Request{
 		RequestHead: RequestHead{
 			Workspace: x.run.Workspace, Run: x.run.ID, Place: x.run.Place, Requester: x.run.Requester,
 			Kind: in.Kind, Interruption: in.ID, Agent: in.Call.Agent, Path: in.Call.Path,
-			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest,
+			Tool: snapshot(in.Call, tool), Definition: in.Definition, Digest: in.Digest, Secret: secret,
 		},
 		RequestContent: RequestContent{
 			Arguments: in.Call.Arguments, Facts: in.Preconditions, Original: in.Original,
-			Fields: inputFields(in.Fields),
+			Fields: inputFields(in.Fields, secret),
 		},
 	}
 }

@@ -40,6 +40,7 @@ func (x *execution) memory(ctx context.Context) (recollection, error) {
 		return recollection{}, &storeError{err}
 	}
 	m, err := recall(chunks, older, room)
+	m.forgotten = forgotten(chunks)
 	if err != nil {
 		return recollection{}, fmt.Errorf("session of %s: %w", x.run.Place.Key(), err)
 	}
@@ -52,6 +53,8 @@ type recollection struct {
 	// response is the provider's response that holds the first items, as many as held; empty: it holds none.
 	response string
 	held     int
+	// forgotten says that what was before was deleted, and that the people of the place do not know it yet.
+	forgotten bool
 }
 
 // add appends what is remembered of a run.

@@ -116,7 +116,7 @@ func (x *execution) saveState(c *txn, r *Run) error {
 	if err != nil {
 		return err
 	}
-	r.Turns, r.Usage = x.state.Turn(), x.state.Usage()
+	x.account(r)
 	return x.saveDelta(c, r, d)
 }
 
@@ -334,7 +334,7 @@ func (x *execution) end(ctx context.Context, e ending) error {
 	e.idle = true
 	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {
 		if x.state != nil {
-			r.Turns, r.Usage = x.state.Turn(), x.state.Usage()
+			x.account(r)
 			r.Output = ""
 			if e.to == RunDone {
 				r.Output = x.state.FinalOutput()

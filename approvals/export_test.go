@@ -2,6 +2,8 @@ package approvals
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 )
 
@@ -35,8 +37,9 @@ func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatu
 func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to RequestStatus) error {
 	return update(ctx, st, ws, func(c *txn) error {
 		r := &Request{RequestHead: RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}}
+		r.Digest = r.Definition.Call(r.Arguments)
 		c.created(r)
-		return c.moveRequest(&r.RequestHead, to, system, auditData{})
+		return c.moveRequest(&r.RequestHead, to, system, auditData{Digest: r.Digest})
 	})
 }
 
@@ -48,6 +51,14 @@ func AppendEntryAt(ctx context.Context, st Store, ws WorkspaceID, at time.Time) 
 	})
 }
 
+// TellDeletion appends the entries that say that a run and a request of it were deleted.
+func TellDeletion(ctx context.Context, st Store, r *RequestHead) error {
+	return update(ctx, st, r.Workspace, func(c *txn) error {
+		err := c.audit(entry{Action: AuditRunDeleted, Actor: system, Run: r.Run})
+		return errors.Join(err, c.audit(entry{Action: AuditRequestDeleted, Actor: system, Run: r.Run, Request: r.ID}))
+	})
+}
+
 // Relink hashes the entries anew, as somebody would who can write the store.
 func Relink(all []*AuditEntry) []*AuditEntry {
 	for _, e := range all {
@@ -55,4 +66,12 @@ func Relink(all []*AuditEntry) []*AuditEntry {
 	}
 	link(&AuditEntry{}, all)
 	return all
+}
+
+// SealNow links what waits into the chains, as workers do.
+func SealNow(ctx context.Context, st Store) error { return (&Worker{store: st}).seal(ctx) }
+
+// SweepOld deletes once what is older than the rules say, as workers do.
+func SweepOld(ctx context.Context, st Store, log *slog.Logger, rules Retention) error {
+	return (&Worker{store: st, log: logger(log)}).sweepOld(ctx, rules)
 }

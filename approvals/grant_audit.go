@@ -43,7 +43,7 @@ func (t *trail) compareGrants(tx Tx, ws WorkspaceID) error {
 				return err
 			}
 			if reason != "" {
-				return &AuditError{Workspace: ws, Grant: g.ID, Reason: reason}
+				return &AuditError{Workspace: ws, Grant: g.ID, Kind: FaultRecord, Reason: reason}
 			}
 			found, after = found+1, g.ID
 		}
@@ -52,7 +52,7 @@ func (t *trail) compareGrants(tx Tx, ws WorkspaceID) error {
 		}
 	}
 	if gone := len(t.grants) - found; gone > 0 {
-		return &AuditError{Workspace: ws, Reason: fmt.Sprintf(
+		return &AuditError{Workspace: ws, Kind: FaultRecord, Reason: fmt.Sprintf(
 			"%d grant%s of which the trail tells %s gone", gone, plural(gone), isAre(gone))}
 	}
 	return nil

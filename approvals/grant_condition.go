@@ -30,6 +30,24 @@ const (
 	maxExponent = 400
 )
 
+// boundable returns ErrInvalid, in words, unless the terms can be derived from the call of r. None binds to a secret
+// value: people who list grants read their conditions.
+func (r *Request) boundable(terms *GrantTerms) error {
+	for _, name := range slices.Concat(terms.Same, terms.AtMost) {
+		b, err := newBound(name)
+		if err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(b.Pointer[1:], "/")
+		if slices.Contains(r.Secret, strings.NewReplacer("~1", "/", "~0", "~").Replace(first)) {
+			return fmt.Errorf("%w: %q is a secret argument, and a condition shows its value to those who list grants; "+
+				"leave it out", ErrInvalid, name)
+		}
+	}
+	_, err := bounds(r.Arguments, terms)
+	return err
+}
+
 // bounds derives a condition from a recorded call: the arguments that the terms name as Same keep their values, those
 // named as AtMost are numbers that do not become greater, and those named as Without are not there. Names are top-level
 // fields or, with a slash first, JSON pointers. ErrInvalid says in words what is wrong with a name.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/agent"
@@ -79,6 +80,18 @@ func (q *Requirement) lasts() time.Duration {
 	return q.MaxTTL
 }
 
+// scopeNames lists the scopes of standing answers that the requirement allows.
+func (q *Requirement) scopeNames() string {
+	if len(q.Always) == 0 {
+		return "none"
+	}
+	names := make([]string, len(q.Always))
+	for i, s := range q.Always {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}
+
 // allows returns ErrInvalid, in words, unless the requirement allows a standing answer on these terms.
 func (q *Requirement) allows(t *GrantTerms) error {
 	if q.Risk == RiskHigh {
@@ -93,7 +106,7 @@ func (q *Requirement) allows(t *GrantTerms) error {
 	}
 	if !slices.Contains(q.Always, t.Scope) {
 		return fmt.Errorf("%w: %s allows no standing answers for the scope %q; always.scopes of the agents file names "+
-			"those it allows: %q", ErrInvalid, q.name(), t.Scope, q.Always)
+			"those it allows: %s", ErrInvalid, q.name(), t.Scope, q.scopeNames())
 	}
 	if t.TTL > q.lasts() {
 		return fmt.Errorf("%w: %s lets a grant last %s at most; ask for no more", ErrInvalid, q.name(), q.lasts())

@@ -43,6 +43,9 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if err := r.hasNoAnswer(v); err != nil {
 		return ruling{}, err
 	}
+	if err := r.unseen(d, &current); err != nil {
+		return ruling{}, err
+	}
 	if v.on != "" && !d.Grant.plain() {
 		return ruling{}, fmt.Errorf("%w: nobody gives a grant for somebody else; answer this call alone, or all calls "+
 			"of the run", ErrInvalid)

@@ -164,7 +164,7 @@ func TestCardOfADeletedRun(t *testing.T) {
 	if _, err := b.service.CancelRun(t.Context(), ws, id, ann, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.store.Update(t.Context(), func(tx approvals.Tx) error { return tx.DeleteRun(ws, id) }); err != nil {
+	if err := b.store.Update(t.Context(), func(tx approvals.Tx) error { return deleteWhole(tx, id) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := step(deliverJob(place)); err != nil {
@@ -187,7 +187,7 @@ func TestRunDeletedDuringDelivery(t *testing.T) {
 			b := newBench(t)
 			var id approvals.RunID
 			b.surface.intercept = func(n *approvals.Notification) error {
-				err := b.store.Update(b.Context(), func(tx approvals.Tx) error { return tx.DeleteRun(ws, id) })
+				err := b.store.Update(b.Context(), func(tx approvals.Tx) error { return deleteWhole(tx, id) })
 				return errors.Join(err, outcome)
 			}
 			step := b.step()
@@ -302,4 +302,13 @@ func TestToldOnceThatACardCannotBeShown(t *testing.T) {
 	if told := b.surface.texts(approvals.NotifyNotice); len(told) != 2 || told[0] == told[1] {
 		t.Errorf("told of two requests: %q", told)
 	}
+}
+
+// deleteWhole deletes a run with its requests.
+func deleteWhole(tx approvals.Tx, id approvals.RunID) error {
+	requests, err := tx.RequestsOfRun(ws, id)
+	for _, r := range requests {
+		err = errors.Join(err, tx.DeleteRequest(ws, r.ID))
+	}
+	return errors.Join(err, tx.DeleteRun(ws, id))
 }

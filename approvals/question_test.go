@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/asktool"
 	"countersign/approvals"
 )
 
@@ -15,7 +16,7 @@ func wonders(arguments string) agent.Model { return asks(call("c1", "ask_team", 
 const colours = `{"options":["blue","\"red\", said <!here>"],"question":"Which colour?"}`
 
 func (b *bench) asksTeam(arguments string) approvals.RunID {
-	b.agent(wonders(arguments), agent.NewAskTool("ask_team", "Asks the team."))
+	b.agent(wonders(arguments), asktool.New("ask_team", "Asks the team."))
 	b.start()
 	return b.submit()
 }

@@ -41,6 +41,9 @@ const (
 type Request struct {
 	RequestHead
 	RequestContent
+	// Masked says that this is a copy without the values of secret arguments, made by Mask. It is not stored, nor is
+	// such a copy.
+	Masked bool `json:"-"`
 }
 
 // RequestContent is what a request asks about, as far as only those need it who show or run the call. It never changes
@@ -126,6 +129,11 @@ type RequestHead struct {
 	// AskedDigest is the digest of the call that the run itself asks about, where people have changed the arguments
 	// since. Zero: it is Digest.
 	AskedDigest agent.Digest `json:"asked_digest,omitzero"`
+	// Secret names the arguments whose values people are not shown unless they ask, as agent.Tool.Secret did when the
+	// request was made; see Request.Mask.
+	Secret []string `json:"secret,omitempty"`
+	// Revelations are of the people who were shown those values, the first one of each, in order.
+	Revelations []Revelation `json:"revelations,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
@@ -139,8 +147,8 @@ type RequestHead struct {
 
 // Covered is a waiting request that a standing answer to another one would settle.
 type Covered struct {
-	ID        RequestID
-	Arguments json.RawMessage
+	ID    RequestID
+	Shown string // Request.Shown: its arguments as people read them
 }
 
 // ToolSnapshot is what people are told about the tool of a request.

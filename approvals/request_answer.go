@@ -8,20 +8,21 @@ import (
 	"unicode/utf8"
 
 	"countersign/agent"
+	"countersign/agent/asktool"
 )
 
-// IsQuestion reports whether r is a question that an agent asks of its own accord, by a tool that agent.NewAskTool
+// IsQuestion reports whether r is a question that an agent asks of its own accord, by a tool that asktool.New
 // made: nothing runs, and Answer or Reject settles it. The answer of one person suffices, whatever the quorum.
 func (r *RequestHead) IsQuestion() bool {
 	return r.Kind == agent.ExternalResult && r.Tool.Kind == agent.KindAsk
 }
 
 // Question returns what the agent asks; nil for requests that are no questions. It is the model's text.
-func (r *Request) Question() *agent.Question {
+func (r *Request) Question() *asktool.Question {
 	if !r.IsQuestion() {
 		return nil
 	}
-	q, _ := agent.ParseQuestion(r.Arguments) // what was asked once is answered under the bounds of later versions too
+	q, _ := asktool.Parse(r.Arguments) // what was asked once is answered under the bounds of later versions too
 	return q
 }
 

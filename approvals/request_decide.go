@@ -101,7 +101,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		return nil, err
 	}
 	if d.Grant != nil {
-		if _, err := bounds(seen.Arguments, d.Grant); err != nil {
+		if err := seen.boundable(d.Grant); err != nil {
 			return nil, err
 		}
 	}

@@ -173,7 +173,7 @@ func (r *Request) revisedBy(by voter, in agent.Interruption) *Request {
 		Workspace: r.Workspace, Run: r.Run, Place: r.Place, Requester: r.Requester,
 		Kind: r.Kind, Interruption: r.Interruption, Agent: r.Agent, Path: r.Path, Tool: r.Tool,
 		Definition: in.Definition, Digest: in.Digest, AskedDigest: r.askedDigest(), Supersedes: r.ID,
-		Editors: r.Editors,
+		Editors: r.Editors, Secret: r.Secret,
 	}}
 	for _, u := range by.people() {
 		next.Editors = with(next.Editors, u)

@@ -24,10 +24,21 @@ type InputField struct {
 	Schema json.RawMessage `json:"schema,omitempty"` // its JSON Schema as the tool has it
 	// Proposal is what the model wrote, canonical; nil where it wrote nothing.
 	Proposal json.RawMessage `json:"proposal,omitempty"`
+	// Secret says that the proposal is the value of a secret argument; see Request.Mask.
+	Secret bool `json:"secret,omitempty"`
 }
 
-// String describes the field on one line: its name, what may be filled in, and what the model proposes.
+// String describes the field on one line: its name, what may be filled in, and what the model proposes. Of a secret
+// value it says only that there is one; Request.FieldLines says how long it is.
 func (f InputField) String() string {
+	if f.Secret && f.Proposal != nil {
+		return f.describe(maskMark)
+	}
+	return f.describe(string(f.Proposal))
+}
+
+// describe is String with the proposal in these words; empty: there is none.
+func (f InputField) describe(proposal string) string {
 	kind := f.Type
 	if kind == "" {
 		kind = "any value"
@@ -43,8 +54,8 @@ func (f InputField) String() string {
 	if f.Description != "" {
 		text += ": " + f.Description
 	}
-	if f.Proposal != nil {
-		text += "; proposed by the model: " + string(f.Proposal)
+	if proposal != "" {
+		text += "; proposed by the model: " + proposal
 	}
 	return text
 }
@@ -58,11 +69,11 @@ func quoted(texts []string) string {
 }
 
 // inputFields are the fields of a question as a request holds them.
-func inputFields(asked []agent.Field) (fields []InputField) {
+func inputFields(asked []agent.Field, secret []string) (fields []InputField) {
 	for _, f := range asked {
 		fields = append(fields, InputField{
 			Name: f.Name, Type: f.Type, Description: f.Description, Required: f.Required, Enum: f.Enum,
-			Schema: f.Schema, Proposal: f.Proposal,
+			Schema: f.Schema, Proposal: f.Proposal, Secret: slices.Contains(secret, f.Name),
 		})
 	}
 	return fields

@@ -251,7 +251,7 @@ func (r *Request) cover(tx Tx) error {
 	others, err := tx.Requests(r.Workspace, ids)
 	r.Covers = nil
 	for _, o := range others {
-		r.Covers = append(r.Covers, Covered{o.ID, o.Arguments})
+		r.Covers = append(r.Covers, Covered{o.ID, o.Shown()})
 	}
 	return err
 }

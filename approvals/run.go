@@ -73,6 +73,25 @@ type Run struct {
 	Waits string `json:"waits,omitempty"`
 	// Uses are calls that began under grants of which people have not been told yet; all of one turn.
 	Uses []GrantUse `json:"uses,omitempty"`
+	// RetryOf is the run whose input this one was given again, because somebody asked for that; RetriedAs is its
+	// opposite.
+	RetryOf   RunID `json:"retry_of,omitempty"`
+	RetriedAs RunID `json:"retried_as,omitempty"`
+	// Guardrails are what guardrails did in the run, oldest first, the last 20; those that let everything pass without
+	// a word are left out.
+	Guardrails []GuardrailVerdict `json:"guardrails,omitempty"`
+}
+
+// GuardrailVerdict is what a guardrail did in a run.
+type GuardrailVerdict struct {
+	Stage     string `json:"stage"`     // input, tool_input, tool_output or output
+	Guardrail string `json:"guardrail"` // its name
+	Agent     string `json:"agent"`
+	Tool      string `json:"tool,omitempty"`
+	Call      string `json:"call,omitempty"`   // the provider's id of the call
+	Action    string `json:"action,omitempty"` // replace, ask_again or trip; empty: it let the call or text pass
+	// Message is what it said, cut at 300 characters.
+	Message string `json:"message,omitempty"`
 }
 
 func (r *Run) conversation() conversation {
@@ -90,4 +109,6 @@ type QueuedInput struct {
 	Text      string      `json:"text"`
 	At        time.Time   `json:"at"`
 	Message   string      `json:"message"` // the surface's id of the message
+	// RetryOf is the run of which this is the input once more; empty for what people wrote.
+	RetryOf RunID `json:"retry_of,omitempty"`
 }

@@ -8,26 +8,45 @@ import (
 	"unicode/utf8"
 )
 
-// CancelRun ends the run and cancels its open requests. Nothing of it begins any more; a tool that is running at this
+// Cancellation ends a run.
+type Cancellation struct {
+	Workspace WorkspaceID
+	Run       RunID
+	By        UserID
+	// Reason is at most 2,000 characters; the people of the run's place read it.
+	Reason string
+	// Via names the way it came, as Decision.Via does.
+	Via string
+}
+
+// CancelRun is Cancel without a way.
+func (s *Service) CancelRun(ctx context.Context, ws WorkspaceID, id RunID, by UserID, reason string) (*Run, error) {
+	return s.Cancel(ctx, Cancellation{Workspace: ws, Run: id, By: by, Reason: reason})
+}
+
+// Cancel ends the run and cancels its open requests. Nothing of it begins any more; a tool that is running at this
 // moment has its context cancelled as soon as its worker notices, and what comes of it is recorded and told however
 // late. The requester may do this, and whoever may decide one of the run's pending requests. Errors: ErrNotFound,
 // ErrInvalid, ErrUnauthorized, ErrUnavailable; ErrEnded with the run as it ended.
-func (s *Service) CancelRun(ctx context.Context, ws WorkspaceID, id RunID, by UserID, reason string) (*Run, error) {
+func (s *Service) Cancel(ctx context.Context, v Cancellation) (*Run, error) {
 	arrived := time.Now()
-	if utf8.RuneCountInString(reason) > maxReason || !utf8.ValidString(reason) {
-		return nil, fmt.Errorf("cancel run %s: %w: unusable reason", id, ErrInvalid)
+	if utf8.RuneCountInString(v.Reason) > maxReason || !utf8.ValidString(v.Reason) {
+		return nil, fmt.Errorf("cancel run %s: %w: unusable reason", v.Run, ErrInvalid)
 	}
-	e := ending{to: RunCancelled, by: by, text: "The run was cancelled.", deed: "cancelled the run."}
-	if reason != "" {
-		e.text += " " + reason
-		e.deed += " " + reason
+	e := ending{
+		to: RunCancelled, by: v.By, text: "The run was cancelled.", deed: "cancelled the run.",
+		data: auditData{Via: v.Via},
 	}
-	r, err := s.cancelRun(ctx, RunKey{Workspace: ws, Run: id}, e, arrived)
+	if v.Reason != "" {
+		e.text += " " + v.Reason
+		e.deed += " " + v.Reason
+	}
+	r, err := s.cancelRun(ctx, RunKey{Workspace: v.Workspace, Run: v.Run}, e, arrived)
 	switch {
 	case errors.Is(err, ErrEnded):
-		return r, fmt.Errorf("cancel run %s: %w", id, err)
+		return r, fmt.Errorf("cancel run %s: %w", v.Run, err)
 	case err != nil:
-		return nil, fmt.Errorf("cancel run %s: %w", id, err)
+		return nil, fmt.Errorf("cancel run %s: %w", v.Run, err)
 	}
 	return r, nil
 }

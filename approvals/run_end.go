@@ -192,10 +192,11 @@ func (c *txn) succeed(r *Run) error {
 	first := queue[0]
 	next := &Run{
 		Workspace: r.Workspace, ID: RunID(c.newID("run_")), Place: r.Place, Agent: r.Agent, Requester: first.By,
-		Created: c.now,
+		Created: c.now, RetryOf: first.RetryOf,
 	}
 	for i, in := range queue {
-		if in.By != first.By || i > 0 && len(next.Input)+len(inputGap)+len(in.Text) > maxText {
+		apart := i > 0 && (first.RetryOf != "" || in.RetryOf != "") // the input of a run stays as it was
+		if in.By != first.By || apart || i > 0 && len(next.Input)+len(inputGap)+len(in.Text) > maxText {
 			next.Queued = len(queue) - i
 			break
 		}
@@ -206,6 +207,9 @@ func (c *txn) succeed(r *Run) error {
 		if err := c.DeleteInput(in); err != nil {
 			return err
 		}
+	}
+	if err := c.sameAgent(next); err != nil {
+		return err
 	}
 	return c.start(next, auditData{Agent: next.Agent, After: r.ID})
 }

@@ -24,16 +24,24 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	if err := s.check(in); err != nil {
 		return Receipt{}, fmt.Errorf("submit: %w", err)
 	}
-	refusal := s.mayStart(ctx, in)
+	receipt, err := s.newAdmission(in).submit(ctx)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("submit: %w", err)
+	}
+	return receipt, nil
+}
+
+// submit records what was submitted, or that it was refused.
+func (a *admission) submit(ctx context.Context) (Receipt, error) {
+	in := &a.in
+	refusal := a.service.mayStart(ctx, *in)
 	if refusal != nil && !errors.Is(refusal, ErrUnauthorized) {
-		return Receipt{}, fmt.Errorf("submit: %w", refusal)
+		return Receipt{}, refusal
 	}
 	fault.Point("event.before_store")
 	var receipt Receipt
 	var refused, told error // told: with which a try that may be committed was refused
-	arrived := time.Now()
-	a := admission{service: s, in: in, run: NewRunID(arrived), input: InputID(newID("inp_", arrived, 0))}
-	err := update(ctx, s.store, in.Workspace, func(c *txn) error {
+	err := update(ctx, a.service.store, in.Workspace, func(c *txn) error {
 		receipt, refused = Receipt{}, refusal
 		if done, err := a.repeated(c); err != nil || done.Outcome != "" {
 			receipt, refused = done, nil
@@ -57,14 +65,14 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 		}
 		return c.audit(entry{
 			Action: AuditRunRefused, Actor: string(in.Requester),
-			Data: auditData{Why: reason(refused)},
+			Data: auditData{Why: reason(refused), RetryOf: a.retryOf, Via: a.via},
 		})
 	})
 	if err == nil {
 		err = refused
 	}
 	if err != nil {
-		return Receipt{}, fmt.Errorf("submit: %w", err)
+		return Receipt{}, err
 	}
 	fault.Point("event.after_store")
 	return receipt, nil
@@ -131,6 +139,13 @@ type admission struct {
 	in      Submission
 	run     RunID
 	input   InputID
+	retryOf RunID  // of a retry: the run whose input this is
+	via     string // of a retry: the way it came
+}
+
+func (s *Service) newAdmission(in Submission) *admission {
+	arrived := time.Now()
+	return &admission{service: s, in: in, run: NewRunID(arrived), input: InputID(newID("inp_", arrived, 0))}
 }
 
 // repeated returns the receipt of an earlier try that was committed, and an empty one when none was.
@@ -158,6 +173,9 @@ func (a *admission) repeated(c *txn) (Receipt, error) {
 // admit queues the text behind the run of the place, or starts a run. refused is ErrLimit.
 func (a *admission) admit(c *txn) (receipt Receipt, refused, err error) {
 	in := &a.in
+	if err := a.checkRetry(c); err != nil {
+		return Receipt{}, nil, err
+	}
 	active, err := c.ActiveRun(in.Workspace, in.Place)
 	if err == nil {
 		return a.queue(c, active)
@@ -170,13 +188,20 @@ func (a *admission) admit(c *txn) (receipt Receipt, refused, err error) {
 	}
 	r := &Run{
 		Workspace: in.Workspace, ID: a.run, Place: in.Place, Agent: in.Agent,
-		Requester: in.Requester, Input: in.Text, Created: c.now,
+		Requester: in.Requester, Input: in.Text, Created: c.now, RetryOf: a.retryOf,
 	}
-	return Receipt{Run: r.ID, Outcome: SubmitStarted}, nil, c.start(r, auditData{Agent: in.Agent})
+	if err := a.tellRetry(c, r.ID, ""); err != nil {
+		return Receipt{}, nil, err
+	}
+	return Receipt{Run: r.ID, Outcome: SubmitStarted}, nil, c.start(r, auditData{Agent: in.Agent, Via: a.via})
 }
 
 // start puts a new run and wakes it.
 func (c *txn) start(r *Run, data auditData) error {
+	data.RetryOf = r.RetryOf
+	if err := c.linkRetry(r); err != nil {
+		return err
+	}
 	c.wake(r)
 	return c.moveRun(r, RunQueued, string(r.Requester), data)
 }
@@ -189,15 +214,21 @@ func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err er
 	}
 	err = c.PutInput(&QueuedInput{
 		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now,
-		Message: in.Message,
+		Message: in.Message, RetryOf: a.retryOf,
 	})
+	if err == nil {
+		err = a.tellRetry(c, active.ID, " It waits for the run that is under way here.")
+	}
 	if err != nil {
 		return Receipt{}, nil, err
 	}
 	receipt = Receipt{Run: active.ID, Outcome: SubmitQueued, Ahead: active.Queued}
 	active.Queued++
 	c.changed(active)
-	return receipt, nil, c.audit(entry{Action: AuditInputQueued, Actor: string(in.Requester), Run: active.ID})
+	return receipt, nil, c.audit(entry{
+		Action: AuditInputQueued, Actor: string(in.Requester), Run: active.ID,
+		Data: auditData{RetryOf: a.retryOf, Via: a.via},
+	})
 }
 
 // check returns ErrLimit as refused when the person or the channel has too much under way.

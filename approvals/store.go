@@ -87,14 +87,27 @@ type RunTx interface {
 	// LapsedLeases lists runs of all workspaces that are queued, or running with a lease that ended at or before the
 	// instant: they need a worker. At most limit. Its cost depends on how many runs are queued or running.
 	LapsedLeases(at time.Time, limit int) ([]RunKey, error)
+	// QueryRuns lists the runs that match, by id. Its pages are like those of QueryRequests. For a RunQuery.Status of
+	// runs that have not ended the cost never depends on how many have.
+	QueryRuns(q RunQuery) (page []*Run, next RunID, err error)
 	// EndedRuns lists runs of the workspace that ended before the instant, the earliest end first, at most limit.
 	EndedRuns(ws WorkspaceID, before time.Time, limit int) ([]RunID, error)
-	// DeleteRun removes a run with its requests and their callbacks, effects and state. The audit trail, the place's
-	// memory, queued input and the outbox stay.
+	// DeleteRun removes a run with its effects and state. Its requests and their callbacks, the audit trail, the
+	// place's memory, queued input and the outbox stay.
 	DeleteRun(ws WorkspaceID, id RunID) error
 	// Once records the key of an event and reports whether it was new. Keys are kept per workspace. A key is new again
 	// when the transaction that recorded it fails.
 	Once(ws WorkspaceID, key string, now time.Time) (bool, error)
+	// Events lists the keys that Once has recorded, behind the given one, at most limit.
+	Events(ws WorkspaceID, after string, limit int) ([]Event, error)
+	// DeleteEvent forgets a key: it is new again.
+	DeleteEvent(ws WorkspaceID, key string) error
+}
+
+// Event is a key that Once has recorded, and the instant that it was given.
+type Event struct {
+	Key string
+	At  time.Time
 }
 
 // RunKey names a run.
@@ -142,12 +155,15 @@ type RequestTx interface {
 	PutRequestHead(r *RequestHead) error
 	// QueryRequests lists the heads of requests that match, by id. One call looks at a bounded number of records, so a
 	// page can be short, or empty, and yet not be the last: next is where to go on (RequestQuery.After), empty at the
-	// end. For RequestQuery.Status RequestPending the cost never depends on how many requests were decided.
+	// end. For RequestQuery.Status RequestPending the cost never depends on how many requests were decided, and
+	// pending ones that a query for settled requests passes over count little, however many there are.
 	QueryRequests(q RequestQuery) (page []*RequestHead, next RequestID, err error)
 	// RequestsOfRun lists the heads of a run's requests by id.
 	RequestsOfRun(ws WorkspaceID, run RunID) ([]*RequestHead, error)
 	// PendingOf counts the pending requests of a requester.
 	PendingOf(ws WorkspaceID, requester UserID) (int, error)
+	// DeleteRequest removes a request, whole, with its callback. Its run need not be there any more.
+	DeleteRequest(ws WorkspaceID, id RequestID) error
 }
 
 // RequestQuery selects requests of a workspace. Empty fields match everything.
@@ -160,8 +176,10 @@ type RequestQuery struct {
 	Channel    string
 	Run        RunID
 	Unreviewed bool      // decided past the policy, and nobody has reviewed that
+	Settled    bool      // of any status but pending
 	From, To   time.Time // created at or after From and before To
-	After      RequestID // continue behind this one
+	Newest     bool      // the greatest ids, which are the newest requests, come first
+	After      RequestID // continue behind this one, in the order of the list
 	Limit      int
 }
 
@@ -175,6 +193,7 @@ func (q *RequestQuery) Matches(r *RequestHead) bool {
 		q.Channel != "" && r.Place.Channel != q.Channel,
 		q.Run != "" && r.Run != q.Run,
 		q.Unreviewed && !r.AwaitsReview(),
+		q.Settled && r.Status == RequestPending,
 		!q.From.IsZero() && r.Created.Before(q.From),
 		!q.To.IsZero() && !r.Created.Before(q.To):
 		return false
@@ -185,7 +204,7 @@ func (q *RequestQuery) Matches(r *RequestHead) bool {
 // CallbackTx keeps the callbacks of requests, one for each at most.
 type CallbackTx interface {
 	Callback(ws WorkspaceID, id RequestID) (*Callback, error)
-	// PutCallback adds the callback of a request or replaces it. DeleteRun deletes those of the run's requests.
+	// PutCallback adds the callback of a request or replaces it. DeleteRequest deletes it.
 	PutCallback(k *Callback) error
 }
 
@@ -248,6 +267,12 @@ type SessionTx interface {
 	SessionTail(ws WorkspaceID, p Place, bytes int) (chunks []json.RawMessage, older int, err error)
 	// AppendSession appends items (a JSON array) under the key; appending under the same key again changes nothing.
 	AppendSession(ws WorkspaceID, p Place, key string, items json.RawMessage) error
+	// Sessions lists the places of the workspace that have chunks, by surface, channel and thread, behind the given
+	// one, at most limit. Place.Direct is not known of them.
+	Sessions(ws WorkspaceID, after Place, limit int) ([]Place, error)
+	// SessionAppended returns when AppendSession last added to the place, by Now; ErrNotFound when it has no chunks.
+	// Zero: an earlier version of the program did, which did not note the time.
+	SessionAppended(ws WorkspaceID, p Place) (time.Time, error)
 	// DeleteSession removes the place's chunks and keys.
 	DeleteSession(ws WorkspaceID, p Place) error
 }

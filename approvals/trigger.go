@@ -23,7 +23,8 @@ type TriggerAnswer struct {
 	// Again says that sending it once more is safe, and may help; After is how long to wait before, at least.
 	Again bool
 	After time.Duration
-	// Unknown says that it was sent, as far as can be told, and not answered.
+	// Unknown says that the system may have it, and does not say so: it was sent, as far as can be told, and not
+	// answered, or answered that something went wrong.
 	Unknown bool
 	Text    string // the same for people, without secrets
 }
@@ -43,7 +44,7 @@ const (
 	TriggerSending  TriggerStatus = "sending"  // sending was begun
 	TriggerSent     TriggerStatus = "sent"     // the system has it
 	TriggerFailed   TriggerStatus = "failed"   // the system did not take it, or could not be reached
-	TriggerUnknown  TriggerStatus = "unknown"  // it was sent, or may have been, and there was no answer
+	TriggerUnknown  TriggerStatus = "unknown"  // it was sent, or may have been, and the system may have it
 	TriggerWithheld TriggerStatus = "withheld" // it was not sent: what had allowed it did not hold any more
 )
 

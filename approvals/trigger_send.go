@@ -278,6 +278,7 @@ const doneTries = 6
 
 // recordOnce returns when to send again, as a *RetryError, if at all.
 func (s *sending) recordOnce(ctx context.Context, a TriggerAnswer) (later, err error) {
+	a.Text = s.request.withoutSecrets(a.Text)
 	err = update(ctx, s.store, s.request.Workspace, func(c *txn) error {
 		later = nil
 		r, err := c.request(s.request.ID)

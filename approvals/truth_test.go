@@ -188,30 +188,54 @@ func TestVerifyComparesRecordsWithTheTrail(t *testing.T) {
 	}
 }
 
-// TestVerifyCountsWhatIsGone deletes a run with what belongs to it: the trail still tells of it, and the report counts
-// it.
-func TestVerifyCountsWhatIsGone(t *testing.T) {
+// TestVerifyKnowsWhatMayBeGone deletes a run with what belongs to it. Where the trail tells of that, the report counts
+// the records; where it does not, the first of them is named.
+func TestVerifyKnowsWhatMayBeGone(t *testing.T) {
 	t.Parallel()
+	for name, told := range map[string]bool{"with an entry": true, "behind the trail's back": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, request := deleted(t, told)
+			report, err := approvals.VerifyAudit(t.Context(), b.store, approvals.VerifyOptions{})
+			if !told {
+				bad, found := errors.AsType[*approvals.AuditError](err)
+				if !found || bad.Request != request || bad.Kind != approvals.FaultRecord || bad.Effect != "" {
+					t.Errorf("have %v, want an error about request %s", err, request)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := report.Workspaces[0]
+			if got.Requests != 0 || got.Effects != 0 || got.GoneRequests != 1 || got.GoneEffects != 1 {
+				t.Errorf("%d requests and %d effects agree, %d and %d are gone; want 0, 0, 1 and 1",
+					got.Requests, got.Effects, got.GoneRequests, got.GoneEffects)
+			}
+		})
+	}
+}
+
+// deleted is a bench whose run was deleted, and that run's request.
+func deleted(t *testing.T, tell bool) (*bench, approvals.RequestID) {
+	t.Helper()
 	b := told(t)
+	var head *approvals.RequestHead
 	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
 		heads, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: ws, Limit: 1})
 		if err != nil {
 			return err
 		}
-		return tx.DeleteRun(ws, heads[0].Run)
+		head = heads[0]
+		return errors.Join(tx.DeleteRun(ws, head.Run), tx.DeleteRequest(ws, head.ID))
 	})
+	if err == nil && tell {
+		err = approvals.TellDeletion(t.Context(), b.store, head)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := approvals.VerifyAudit(t.Context(), b.store, approvals.VerifyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := report.Workspaces[0]
-	if got.Requests != 0 || got.Effects != 0 || got.GoneRequests != 1 || got.GoneEffects != 1 {
-		t.Errorf("%d requests and %d effects agree, %d and %d are gone; want 0, 0, 1 and 1",
-			got.Requests, got.Effects, got.GoneRequests, got.GoneEffects)
-	}
+	return b, head.ID
 }
 
 // TestVerifyAgainstAHeadKeptElsewhere cuts the trail off, and writes its end anew: the chain holds, the head is gone.

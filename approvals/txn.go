@@ -78,6 +78,7 @@ func update(ctx context.Context, st Store, ws WorkspaceID, fn func(c *txn) error
 func answered(err error) bool {
 	for _, answer := range []error{
 		ErrNotFound, ErrConflict, ErrUnauthorized, ErrUnavailable, ErrExpired, ErrStale, ErrInvalid, ErrLimit, ErrEnded,
+		ErrRetried,
 		ErrFenced, agent.ErrStale, agent.ErrOutcomeUnknown, errLeased, errEarly, errPolicy, errMoved, errIllegalMove,
 	} {
 		if errors.Is(err, answer) {

@@ -34,6 +34,8 @@ type WorkerConfig struct {
 	Triggers  Triggers     // where external calls are sent; nil: nowhere
 	PublicURL string       // where their results arrive, see ServiceConfig
 	Tracer    trace.Tracer // follows the runs for a tracing system; nil: none
+	// Retention says for how long records are kept, each time it is called; nil: for ever.
+	Retention func() Retention
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -52,6 +54,7 @@ type Worker struct {
 	tracer     trace.Tracer
 	triggers   Triggers
 	publicURL  string
+	retention  func() Retention
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -75,7 +78,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		drain:  orDefault(cfg.Drain, defaultDrain),
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
-		start: rand.Text(),
+		retention: cfg.Retention,
+		start:     rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 	}

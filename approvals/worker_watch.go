@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -27,6 +28,9 @@ const (
 
 // watch looks after the store until ctx ends.
 func (w *Worker) watch(ctx context.Context) {
+	var retaining sync.WaitGroup
+	defer retaining.Wait()
+	retaining.Go(func() { w.retain(ctx) })
 	every, seals := sweepEvery, sealEvery
 	if exclusive(w.store) {
 		every, seals = sweepAlone, sweepAlone

@@ -14,8 +14,8 @@ import (
 	"countersign/internal/slackdev"
 )
 
-// benchStart fills one store step by step with what years leave behind, and at each step measures the program's start
-// and a page of the pending list.
+// benchStart fills one store step by step with what years leave behind, and at each step measures the program's start,
+// what people and operators read page by page, and a decision.
 func benchStart(ctx context.Context, o options) error {
 	dir := filepath.Join(o.dir, "start")
 	if err := preparePending(ctx, dir, o.scale(10_000, 100)); err != nil {
@@ -25,16 +25,18 @@ func benchStart(ctx context.Context, o options) error {
 	if o.quick {
 		steps = []int{100, 1000}
 	}
-	fmt.Println("| decided | file MB | ready after ms | page of 20 of the pending ms |\n|--:|--:|--:|--:|")
+	fmt.Println("| decided | file MB | ready after ms | page of 20 of the pending ms | " +
+		"page of 15 of the history ms | page of 100 runs ms | page of 100 approved requests ms | decision ms |")
+	fmt.Println("|--:|--:|--:|--:|--:|--:|--:|--:|")
 	decided := 0
 	for _, until := range steps {
-		var page time.Duration
+		var took readTimes
 		starts := make([]time.Duration, o.scale(5, 1))
 		for n := range starts {
 			p, err := launch(ctx, o, dir, func(_ *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
 				err := rig.seedDecided(ctx, decided, until)
 				if err == nil && n == 0 {
-					page, err = rig.pageTime(ctx)
+					took, err = rig.readTimes(ctx)
 				}
 				decided = until
 				return nil, err
@@ -50,8 +52,9 @@ func benchStart(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %d | %.0f | %.0f | %.2f |\n",
-			until, float64(info.Size())/1e6, ms(starts[len(starts)/2]), ms(page))
+		fmt.Printf("| %d | %.0f | %.0f | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
+			until, float64(info.Size())/1e6, ms(starts[len(starts)/2]), ms(took.pending), ms(took.history),
+			ms(took.runs), ms(took.listed), ms(took.decision))
 	}
 	fmt.Println()
 	return nil
@@ -67,28 +70,90 @@ func preparePending(ctx context.Context, dir string, n int) error {
 	return err
 }
 
-// pageTime is the median time of a page of the pending list, from its middle, as an operator reads it.
-func (r *serviceRig) pageTime(ctx context.Context) (time.Duration, error) {
+// readTimes are what it takes to read, and to decide, in a store.
+type readTimes struct{ pending, history, runs, listed, decision time.Duration }
+
+func (r *serviceRig) readTimes(ctx context.Context) (took readTimes, err error) {
 	first, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 100})
 	if err != nil {
-		return 0, err
+		return took, err
 	}
-	all := first.Requests
-	times := make([]time.Duration, 101)
-	for i := range times {
+	middle, next := first.Requests[len(first.Requests)/2].ID, 0
+	for _, m := range []struct {
+		took  *time.Duration
+		times int
+		read  func() error
+	}{
+		{&took.pending, 101, func() error {
+			page, err := r.service.Pending(ctx,
+				approvals.PendingQuery{Workspace: benchWorkspace, Limit: 20, After: middle})
+			return full(err, len(page.Requests), 20)
+		}},
+		{&took.history, 101, func() error {
+			page, err := r.service.History(ctx,
+				approvals.HistoryQuery{Workspace: benchWorkspace, Viewer: benchApprover, Limit: 15})
+			return full(err, len(page.Requests), 15)
+		}},
+		{&took.runs, 101, func() (err error) {
+			var page []*approvals.Run
+			err = r.store.View(ctx, func(tx approvals.Tx) (err error) {
+				page, _, err = tx.QueryRuns(
+					approvals.RunQuery{Workspace: benchWorkspace, Newest: true, Limit: 100})
+				return err
+			})
+			return full(err, len(page), 100)
+		}},
+		{&took.listed, 101, func() (err error) {
+			q := approvals.RequestQuery{
+				Workspace: benchWorkspace, Status: approvals.RequestApproved, Newest: true, Limit: 100,
+			}
+			var page []*approvals.RequestHead
+			err = r.store.View(ctx, func(tx approvals.Tx) (err error) {
+				page, _, err = tx.QueryRequests(q)
+				return err
+			})
+			return full(err, len(page), 100)
+		}},
+		{&took.decision, 21, func() error {
+			for len(first.Requests[next].Decisions) > 0 {
+				next++
+			}
+			q := first.Requests[next]
+			next++
+			_, err := r.service.Decide(ctx, approvals.Decision{
+				Workspace: benchWorkspace, Request: q.ID, By: benchApprover, Verdict: approvals.Approve,
+				Digest: q.Digest, Via: "button",
+			})
+			return err
+		}},
+	} {
+		if *m.took, err = medianTime(m.times, m.read); err != nil {
+			return took, err
+		}
+	}
+	return took, nil
+}
+
+// full checks that a page has as many records as it should.
+func full(err error, have, want int) error {
+	if err == nil && have != want {
+		return fmt.Errorf("a page of %d records, not %d", have, want)
+	}
+	return err
+}
+
+// medianTime is the median of how long fn takes.
+func medianTime(times int, fn func() error) (time.Duration, error) {
+	all := make([]time.Duration, times)
+	for i := range all {
 		start := time.Now()
-		page, err := r.service.Pending(ctx, approvals.PendingQuery{Workspace: benchWorkspace, Limit: 20,
-			After: all[len(all)/2].ID})
-		if err != nil {
+		if err := fn(); err != nil {
 			return 0, err
 		}
-		if len(page.Requests) != 20 {
-			return 0, fmt.Errorf("a page of %d pending requests", len(page.Requests))
-		}
-		times[i] = time.Since(start)
+		all[i] = time.Since(start)
 	}
-	slices.Sort(times)
-	return times[len(times)/2], nil
+	slices.Sort(all)
+	return all[times/2], nil
 }
 
 // seedDecided puts runs that are done, with a decided request and the audit entries of its decision each.

@@ -81,6 +81,7 @@ func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error)
 		actApprove: b.decide, actReject: b.decide, actAlwaysYes: b.decide, actAlwaysNo: b.decide, actRetry: b.decide,
 		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm, actProvide: b.openForm,
 		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
+		actReveal:    b.openRevealed,
 		actCancelRun: b.cancelRun,
 	}
 }
@@ -297,7 +298,7 @@ func shownWhole(c click, r *approvals.Request) bool {
 		return brief(r)
 	case c.View.Callback == viewDetails:
 		n, ok := readNote(c.View.Private)
-		return ok && n.Request == r.ID && n.Page == len(newCallText(r).pages())-1
+		return ok && n.Request == r.ID && n.Page == len(newCallText(n.shows(r)).pages())-1
 	}
 	return false
 }

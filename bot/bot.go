@@ -23,11 +23,13 @@ type Service interface {
 	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Recorded(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Pending(ctx context.Context, q approvals.PendingQuery) (approvals.PendingPage, error)
+	History(ctx context.Context, q approvals.HistoryQuery) (approvals.HistoryPage, error)
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	GrantsFor(ctx context.Context, by approvals.UserID, after approvals.GrantID, limit int) (
 		page []approvals.GrantView, next approvals.GrantID, err error)
+	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
 	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
 	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }

@@ -28,6 +28,7 @@ const (
 	actGiveUp       action = "give_up"
 	actProvide      action = "provide_result"
 	actCancelRun    action = "cancel_run"
+	actReveal       action = "reveal_secret"
 )
 
 // verdicts are the buttons that decide at once.
@@ -60,6 +61,7 @@ func cancelButton(r *approvals.Request) slack.BlockElement {
 
 // decideButtons returns the rows of buttons that answer the question; the first row may be empty.
 func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+	whole = whole && !r.RevealFirst()
 	if r.IsQuestion() { // answered on the command line
 		return [][]slack.BlockElement{rejectButtons(r)}
 	}
@@ -148,7 +150,7 @@ func alwaysScope(r *approvals.Request, affirm bool) string {
 	scope += " It also answers " + waiting(len(r.Covers)) + ", where the policy lets it: "
 	var names []string
 	for _, c := range r.Covers {
-		names = append(names, label(string(c.Arguments), 60))
+		names = append(names, label(c.Shown, 60))
 	}
 	return label(scope+strings.Join(names, ", "), maxConfirm)
 }

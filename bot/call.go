@@ -25,19 +25,20 @@ type section struct {
 // on, all of which a decision is bound to, and aids to read them.
 type callText struct {
 	sections []section
-	hidden   bool // something shows nothing, misleads or pads, and is written out
-	runs     bool // people decide whether it runs
+	hidden   bool   // something shows nothing, misleads or pads, and is written out
+	runs     bool   // people decide whether it runs
+	secret   phrase // says which values are not shown; nil: all are
 }
 
 const headingArguments = "Arguments"
 
 // newCallText renders what there is to show, in the order of showing.
 func newCallText(r *approvals.Request) callText {
-	t := callText{runs: r.Kind == agent.Confirm || r.Kind == agent.OutcomeUnknown}
+	t := callText{runs: r.Kind == agent.Confirm || r.Kind == agent.OutcomeUnknown, secret: secretNote(r)}
 	where, claims := boundTo(r.Tool)
 	t.add(where.heading, where.aside, where.lines, 0)
 	t.add(claims.heading, claims.aside, claims.lines, 0)
-	t.add(explanationHeading(r.Tool.Kind), ", read off the arguments", r.Explanation, 6)
+	t.add(explanationHeading(r.Tool.Kind), ", read off the arguments", r.Mask().Explanation, 6)
 	t.addArguments(r)
 	t.addChanges(r)
 	t.addFields(r)
@@ -61,9 +62,12 @@ func (t *callText) add(heading, aside string, lines []string, aid int) {
 
 // addArguments appends the canonical arguments, and behind them a script or a patch that they hold as plain text.
 func (t *callText) addArguments(r *approvals.Request) {
-	out, hidden := visible.Text(string(r.Arguments), visible.OneLine)
+	out, hidden := visible.Text(r.Shown(), visible.OneLine)
 	arguments := section{heading: headingArguments, aside: ", complete", text: out}
-	plain, ok := plainTextOf(r.Tool.Kind, r.Arguments)
+	if t.secret != nil {
+		arguments.aside = "; ••• stands for a secret value"
+	}
+	plain, ok := plainTextOf(r.Tool.Kind, r.Mask().Arguments)
 	if ok && hidden && !plain.hidden { // what is long is indentation
 		arguments.aside += `; \u{20*N} stands for N spaces`
 		hidden = false
@@ -87,16 +91,12 @@ func (t *callText) addChanges(r *approvals.Request) {
 		lines = append(lines, c.String())
 	}
 	t.add("Changed by people", ", what the model wrote → what runs", lines, 12)
-	t.add("The model wrote", "", []string{string(r.Original)}, 1)
+	t.add("The model wrote", "", []string{r.ShownOriginal()}, 1)
 }
 
 // addFields appends what people fill in. It is the question itself, so that all of it is shown.
 func (t *callText) addFields(r *approvals.Request) {
-	var lines []string
-	for _, f := range r.Fields {
-		lines = append(lines, f.String())
-	}
-	t.add("To be filled in", "", lines, 0)
+	t.add("To be filled in", "", r.FieldLines(), 0)
 }
 
 func explanationHeading(kind agent.ToolKind) string {
@@ -149,10 +149,7 @@ func (t callText) blocks(d detail) []slack.Block {
 	if !d.whole() {
 		return t.openingBlocks(d)
 	}
-	var blocks []slack.Block
-	if t.hidden {
-		blocks = append(blocks, paragraph(hiddenWarning()))
-	}
+	blocks := t.warnings()
 	for _, s := range t.sections {
 		if s.aid == 0 || d == everything {
 			blocks = append(blocks, s.blocks()...)
@@ -207,6 +204,17 @@ func counted(lines []string) string {
 	return fmt.Sprintf("%d lines", len(lines))
 }
 
+// warnings say what a reader does not see by looking.
+func (t callText) warnings() (blocks []slack.Block) {
+	if t.hidden {
+		blocks = append(blocks, paragraph(hiddenWarning()))
+	}
+	if t.secret != nil {
+		blocks = append(blocks, paragraph(t.secret))
+	}
+	return blocks
+}
+
 func hiddenWarning() phrase {
 	return phrase{
 		strong("Careful: "),
@@ -227,10 +235,7 @@ func (t callText) openingBlocks(d detail) []slack.Block {
 	if t.runs {
 		words = append(words, ", and approving is offered at its end")
 	}
-	blocks := []slack.Block{paragraph(append(words, ".")), verbatim(first)}
-	if t.hidden {
-		blocks = append(blocks, paragraph(hiddenWarning()))
-	}
+	blocks := append([]slack.Block{paragraph(append(words, ".")), verbatim(first)}, t.warnings()...)
 	for _, s := range t.sections {
 		if d == opening && s.aid > 0 {
 			blocks = append(blocks, s.shortened(briefly)...)

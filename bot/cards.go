@@ -35,7 +35,7 @@ func newCard(r *approvals.Request) card {
 	c := card{text: cardText(r)}
 	call := newCallText(r)
 	for _, d := range []detail{everything, briefly, barely, opening} {
-		c.blocks, c.whole = pendingBlocks(r, call, d), d.whole()
+		c.blocks, c.whole = pendingBlocks(r, call, d), d.whole() && !r.RevealFirst()
 		var ok bool
 		if c.encoded, ok = fitted(c.blocks); ok {
 			return c
@@ -67,7 +67,7 @@ func surelyWhole(r *approvals.Request) bool {
 		size += len(part)
 	}
 	if policyChanged(r) || r.IsQuestion() || r.Requirement.Escalation.After > 0 || r.Original != nil ||
-		len(r.Inherited)+len(r.Fields) > 0 { // more is said of it
+		len(r.Inherited)+len(r.Fields)+len(r.Secret) > 0 { // more is said of it
 		return false
 	}
 	named := 0

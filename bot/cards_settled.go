@@ -36,7 +36,7 @@ func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
 	blocks = append(blocks, questionBlocks(r)...)
 	for _, d := range r.Decisions[:most] {
 		if d.Input != nil {
-			text, _ := visible.Text(string(d.Input), visible.OneLine)
+			text, _ := visible.Text(r.ShownInput(&d), visible.OneLine)
 			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(text, reason))
 		}
 		if len(d.Answers) > 0 {

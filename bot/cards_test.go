@@ -51,8 +51,8 @@ func surfaces() map[string]surface {
 	}
 	siblings := transfer(args)
 	siblings.Covers = []approvals.Covered{
-		{ID: "req_01arz3ndektsv4rrffq69g5faw", Arguments: json.RawMessage(`{"amount":980.5,"to":"globex"}`)},
-		{ID: "req_01arz3ndektsv4rrffq69g5fax", Arguments: json.RawMessage(`{"amount":7,"to":"<!channel>"}`)},
+		{ID: "req_01arz3ndektsv4rrffq69g5faw", Shown: `{"amount":980.5,"to":"globex"}`},
+		{ID: "req_01arz3ndektsv4rrffq69g5fax", Shown: `{"amount":7,"to":"<!channel>"}`},
 	}
 	oneEach := transfer(args)
 	oneEach.Requirement.Seats = []approvals.Seat{
@@ -178,6 +178,12 @@ func surfaces() map[string]surface {
 	for name, r := range questionCards() {
 		cards["question_"+name] = r
 	}
+	cards["pending_secret"], cards["pending_secret_high"] = secretTransfer(), secretTransfer()
+	cards["pending_secret_high"].Requirement.Risk = approvals.RiskHigh
+	cards["approved_secret"] = decided(approvals.RequestApproved, func(r *approvals.Request) {
+		r.Secret = []string{"memo"}
+		became(approvals.OutcomeRan)(r)
+	}, by("U0BEN", approvals.Approve, ""))
 	cards["edited_pending"] = editedTransfer()
 	cards["superseded"] = decided(approvals.RequestSuperseded, func(r *approvals.Request) {
 		r.SupersededBy, r.Note = "req_2", "The arguments were changed; req_2 asks about the changed call."
@@ -218,6 +224,9 @@ func surfaces() map[string]surface {
 	out["list_item_question"] = surface{Blocks: listItem(wonder(nil), true)}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
+	out["details_secret"] = surface{
+		Blocks: detailsView(secretTransfer(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet,
+	}
 	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	return out
 }

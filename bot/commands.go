@@ -44,7 +44,7 @@ func (b *Bot) command(ctx context.Context, id identity, c command) {
 	case "revoke":
 		b.respondRevoke(ctx, c, by, words)
 	case "history":
-		b.respond(ctx, c, phrase{"This version does not have ", code(slashCommand + " " + verb), " yet."}, nil)
+		b.respondHistory(ctx, c, by, words)
 	case "help":
 		b.respond(ctx, c, commandHelp(), nil)
 	default:
@@ -57,6 +57,8 @@ func commandHelp() phrase {
 		code(slashCommand), " or ", code(slashCommand + " mine"), ": what you may decide or asked for\n",
 		code(slashCommand + " all"), ": everything that waits and that you may see\n",
 		code(slashCommand + " show ID"), ": one request in full\n",
+		code(slashCommand + " history"), ": decided ones that you asked for or answered; ", code("history all"),
+		": all that you may see\n",
 		code(slashCommand + " grants"), ": answers for later calls too, with how they stand\n",
 		code(slashCommand + " revoke ID"), ": end one of them; a reason may follow\n",
 		code(slashCommand + " help"), ": this",

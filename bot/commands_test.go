@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -97,6 +98,28 @@ func TestEmptyPageIsNotTheEnd(t *testing.T) {
 	})
 }
 
+// TestUnreadableListIsNoEmptyList: a store that does not answer is not a store in which nothing waits.
+func TestUnreadableListIsNoEmptyList(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	listed(s, 2)
+	s.service.mu.Lock()
+	s.service.unreadable = errors.New("disk failure at /var/lib")
+	s.service.mu.Unlock()
+	const words = "I cannot read the pending requests right now"
+	m := s.command("U0BEN", "")
+	if !strings.Contains(m.Text, words) || strings.Contains(m.Text, "disk") {
+		t.Errorf("the list says %q", m.Text)
+	}
+	if err := s.slack.OpenHome(s.ctx(), "U0BEN"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("a home tab that says so", func() bool {
+		home := s.slack.HomeView("U0BEN")
+		return home != nil && strings.Contains(string(home.Blocks), words)
+	})
+}
+
 func TestCommandShowsOnlyWhatTheViewerMayDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})
@@ -130,8 +153,10 @@ func TestCommandWords(t *testing.T) {
 		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "no grants that you may see",
 		"grants all": "/approvals show ID", "revoke": "/approvals revoke ID", "revoke <!channel>": "no id of a grant",
 		"revoke grant_01arz3ndektsv4rrffq69g5fav": "no grant grant_01arz3ndektsv4rrffq69g5fav that you may revoke",
-		"history": "does not have", "dance <!channel>": "I do not know dance",
-		"show": "/approvals show ID", "mine please": "/approvals show ID",
+		"history":        "Nothing that you asked for or answered was decided yet",
+		"history please": "/approvals show ID", "history after x": "no id of a request",
+		"dance <!channel>": "I do not know dance",
+		"show":             "/approvals show ID", "mine please": "/approvals show ID",
 		"show x": "no id of a request", "all after x": "no id of a request",
 	} {
 		if m := s.command("U0BEN", text); !strings.Contains(m.Text, words) || strings.Contains(m.Text, "<!") {

@@ -47,9 +47,7 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 	if words := whatToDo(r); words != nil && r.Status == approvals.RequestPending {
 		blocks = append(blocks, paragraph(words))
 	}
-	if t.hidden {
-		blocks = append(blocks, paragraph(hiddenWarning()))
-	}
+	blocks = append(blocks, t.warnings()...)
 	for _, p := range all[page] {
 		if p.heading != nil {
 			blocks = append(blocks, paragraph(p.heading))
@@ -60,7 +58,7 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		number := phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}
 		blocks = append(blocks, paragraph(number), pageButtons(r, page, len(all)))
 	}
-	blocks = append(blocks, detailsEnd(r, t.runs, last, can)...)
+	blocks = append(blocks, detailsEnd(r, t, last, can)...)
 	v := modal(viewDetails, "Call details", stamp(blocks, blockPrefix(r)+".p")...)
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Page: page}.String()
 	return v
@@ -77,16 +75,18 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 	return slack.NewActionBlock("", row...)
 }
 
-// detailsEnd is what stands under the call: the outcome, or who decides and the buttons. runs says that the question is
-// whether it runs.
-func detailsEnd(r *approvals.Request, runs, last bool, can rights) []slack.Block {
+// detailsEnd is what stands under the call: the outcome, or who decides and the buttons.
+func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
 		lines := append([]phrase{outcome(r)}, aboutOutcome(r)...)
 		return []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
 	}
 	blocks := []slack.Block{paragraph(append(terms(r), policyLines(r)...)...)}
-	if can.decide && !last && runs {
+	if can.decide && !last && t.runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
+	}
+	if can.decide && t.secret != nil {
+		blocks = append(blocks, slack.NewActionBlock("", revealButton(r)))
 	}
 	if can.decide {
 		for _, row := range decideButtons(r, last) {
@@ -115,7 +115,7 @@ func (b *Bot) rights(ctx context.Context, r *approvals.Request, viewer approvals
 
 // openDetails shows the first page of a call.
 func (b *Bot) openDetails(_ context.Context, c click) (answer, error) {
-	return b.showPage(c, 0), nil
+	return b.showPage(c, 0, false), nil
 }
 
 // turnPage shows the next or the page before.
@@ -128,14 +128,18 @@ func (b *Bot) turnPage(_ context.Context, c click) (answer, error) {
 		return answer{}, nil
 	}
 	if c.act == actDetailsPrev {
-		return b.showPage(c, n.Page-1), nil
+		return b.showPage(c, n.Page-1, n.Revealed), nil
 	}
-	return b.showPage(c, n.Page+1), nil
+	return b.showPage(c, n.Page+1, n.Revealed), nil
 }
 
-func (b *Bot) showPage(c click, page int) answer {
+// showPage shows a page of a call; revealed: with its secret values, to somebody who may decide.
+func (b *Bot) showPage(c click, page int, revealed bool) answer {
 	return answer{then: func(ctx context.Context) {
 		b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
+			if revealed {
+				return b.revealedView(ctx, c, page)
+			}
 			r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by)
 			if err != nil {
 				return slack.ModalViewRequest{}, err

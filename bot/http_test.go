@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,53 @@ func TestEmptySecretProvesNothing(t *testing.T) {
 	if authentic("", header, nil, time.Unix(1, 0)) {
 		t.Error("an empty secret was accepted")
 	}
+}
+
+// TestRetriesOverHTTP has requests arrive that Slack marks as repeated, because nothing had answered before: they do
+// what the first would have done, and a further repetition does nothing more.
+func TestRetriesOverHTTP(t *testing.T) {
+	t.Parallel()
+	s, base := newHTTPStage(t, setUp{})
+	r := transfer(small)
+	s.service.put(r)
+	r.Cards = []approvals.Card{{Channel: "C0GENERAL", Message: "1700000000.000200"}}
+	click := `{"type":"block_actions","user":{"id":"U0BEN"},"team":{"id":"T0DEV"},"container":{"type":"message",` +
+		`"channel_id":"C0GENERAL","message_ts":"1700000000.000200"},` +
+		`"actions":[{"action_id":"approve","value":"` + string(r.ID) + `","action_ts":"1"}]}`
+	command := url.Values{
+		"command": {slashCommand}, "text": {"help"}, "user_id": {"U0BEN"}, "team_id": {"T0DEV"},
+		"channel_id": {"C0GENERAL"}, "api_app_id": {"A0DEV"},
+	}
+	for _, c := range []struct{ path, body string }{
+		{PathEvents, mentionEvent}, {PathInteractions, url.Values{"payload": {click}}.Encode()},
+		{PathCommands, command.Encode()},
+	} {
+		for attempt := range 3 {
+			h := s.slack.Sign([]byte(c.body), time.Now())
+			h.Set("X-Slack-Retry-Num", strconv.Itoa(attempt+1))
+			h.Set("X-Slack-Retry-Reason", "http_timeout")
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+c.path, strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = h
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("%s, attempt %d: HTTP %d", c.path, attempt+1, resp.StatusCode)
+			}
+		}
+	}
+	if n := len(s.service.submitted()); n != 1 {
+		t.Errorf("%d submissions of one mention", n)
+	}
+	if got := s.service.get(r.ID).Decisions; len(got) != 1 {
+		t.Errorf("%d decisions of one click", len(got))
+	}
+	s.whispered("U0BEN", "one request in full")
 }
 
 func TestHTTPWithoutRunAsksToTryAgain(t *testing.T) {

@@ -63,5 +63,5 @@ func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (li
 
 // headline names a call by its tool and the beginning of its arguments.
 func headline(r *approvals.Request) string {
-	return toolName(r) + " " + label(string(r.Arguments), 120)
+	return toolName(r) + " " + label(r.Shown(), 120)
 }

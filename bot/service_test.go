@@ -36,9 +36,12 @@ type fakeService struct {
 	unseeable   []approvals.UserID  // may see nothing
 	unjudged    int                 // how many requests Pending cannot judge
 	unlisted    approvals.RequestID // Pending lists nothing up to here, and says that there is more
+	unreadable  error               // answer of Pending
 
 	grants  []approvals.GrantView
 	revoked []approvals.Revocation
+
+	revealed []approvals.RevealIn // in order
 
 	hold func(what string) // called outside the lock, before a commit
 }
@@ -186,6 +189,9 @@ func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) (appr
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []*approvals.Request
+	if f.unreadable != nil {
+		return approvals.PendingPage{}, f.unreadable
+	}
 	if q.After < f.unlisted {
 		return approvals.PendingPage{Next: f.unlisted}, nil
 	}
@@ -202,6 +208,25 @@ func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) (appr
 	return approvals.PendingPage{Requests: out, Unjudged: f.unjudged}, nil
 }
 
+func (f *fakeService) History(_ context.Context, q approvals.HistoryQuery) (approvals.HistoryPage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	page := approvals.HistoryPage{Unjudged: f.unjudged}
+	for _, id := range slices.Backward(f.order) {
+		r := f.requests[id]
+		if q.After != "" && id >= q.After || r.Status == approvals.RequestPending || q.Mine && r.Requester != q.Viewer {
+			continue
+		}
+		if len(page.Requests) == q.Limit {
+			page.Next = page.Requests[q.Limit-1].ID
+			break
+		}
+		head := r.RequestHead
+		page.Requests = append(page.Requests, &head)
+	}
+	return page, nil
+}
+
 func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error {
 	who, err := f.directory.Person(ctx, u, time.Time{})
 	switch {
@@ -215,6 +240,27 @@ func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u app
 		return fmt.Errorf("%w: the requester does not decide about their own request", approvals.ErrUnauthorized)
 	}
 	return nil
+}
+
+// Reveal hands out what MayDecide lets somebody have.
+func (f *fakeService) Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error) {
+	r, err := f.Recorded(ctx, in.Workspace, in.Request)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.MayDecide(ctx, r, in.By); err != nil {
+		return nil, err
+	}
+	answered := slices.ContainsFunc(r.Decisions, func(d approvals.Decision) bool { return d.By == in.By })
+	if answered || r.Status != approvals.RequestPending {
+		return nil, approvals.ErrConflict
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.revealed = append(f.revealed, in)
+	whole := *r
+	whole.Secret = nil
+	return &whole, nil
 }
 
 // Progress knows of no other policy than the recorded one.

@@ -24,6 +24,8 @@ type note struct {
 	Request approvals.RequestID `json:"request"`
 	Digest  agent.Digest        `json:"digest"`
 	Page    int                 `json:"page,omitempty"`
+	// Revealed says that the details show secret values.
+	Revealed bool `json:"revealed,omitempty"`
 	// Channel is where to say that the answer was recorded; empty where the card says so.
 	Channel string `json:"channel,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/store/boltstore"
+	"countersign/store/seal"
 )
 
 // Config configures a store of any kind. The zero value is usable.
@@ -20,7 +21,15 @@ type Config struct {
 	Workers int
 	// ReadOnly opens the store for reading only.
 	ReadOnly bool
+	// Keys encrypt what the store holds; nil: it is plain. A store that was written with keys opens with the same ones.
+	Keys *seal.Keyring
 }
+
+// Errors of Open about the keys; see package boltstore.
+var (
+	ErrKeys  = boltstore.ErrKeys  // the store needs keys that are not given
+	ErrPlain = boltstore.ErrPlain // keys are given for a store that is not encrypted yet; Compact encrypts it
+)
 
 // Errors of Open that say that the URL itself is unusable.
 var (
@@ -61,7 +70,9 @@ func openBolt(path string, cfg Config) (approvals.Store, error) {
 	case strings.HasPrefix(path, "//"):
 		return nil, fmt.Errorf("%w: bolt takes a path, not //: %s", ErrURL, forms)
 	}
-	s, err := boltstore.Open(path, boltstore.Config{Logger: cfg.Logger, Workers: cfg.Workers, ReadOnly: cfg.ReadOnly})
+	s, err := boltstore.Open(path, boltstore.Config{
+		Logger: cfg.Logger, Workers: cfg.Workers, ReadOnly: cfg.ReadOnly, Keys: cfg.Keys,
+	})
 	if err != nil {
 		return nil, err // never a typed nil
 	}

@@ -26,7 +26,8 @@ type Answer struct {
 	// nothing, or Config.Idempotent. After is how long the other side asks to be left alone; zero: it does not say.
 	Again bool
 	After time.Duration
-	// Unknown says that it was sent, as far as can be told, and not answered.
+	// Unknown says that the other side may have taken it all the same: it was sent, as far as can be told, and was not
+	// answered, or by a status that does not say what was done before (408, 500 and above).
 	Unknown bool
 	// Text says it in words: the status, or why there is none. It holds no secret and nothing of the answer's body.
 	Text string
@@ -96,12 +97,14 @@ func (s *Sender) unanswered(ctx context.Context, x *exchange, err error) Answer 
 var idempotentAgain = []int{http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway,
 	http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// answered judges a status. After 429 the other side has done nothing. After 503 it says so too, but what stands in
-// front of it may not know.
+// answered judges a status. After 429, and after other statuses below 500, the other side has done nothing. One that
+// fails, or gives up waiting, may have done it before; and what stands in front of it does not know. The key alone is
+// no reason to send it again: whether the other side looks at it, Config.Idempotent says.
 func (s *Sender) answered(res *http.Response) Answer {
 	a := Answer{
-		Taken: res.StatusCode < 300,
-		Text:  s.tool.hidden.Hide(oneline.Of(hostOf(s.tool.url)+" answered "+statusLine(res), 300)),
+		Taken:   res.StatusCode < 300,
+		Unknown: res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout,
+		Text:    s.tool.hidden.Hide(oneline.Of(hostOf(s.tool.url)+" answered "+statusLine(res), 300)),
 	}
 	a.Again = res.StatusCode == http.StatusTooManyRequests ||
 		s.tool.Idempotent && slices.Contains(idempotentAgain, res.StatusCode)

@@ -24,11 +24,17 @@ func TestSender(t *testing.T) {
 		once, idempotent answer
 		text             string
 	}{
-		"taken":     {status(202), answer{taken: true}, answer{taken: true}, "answered HTTP 202 Accepted"},
-		"failed":    {status(500), answer{}, answer{again: true}, "answered HTTP 500 Internal Server Error"},
-		"refused":   {status(422), answer{}, answer{}, "answered HTTP 422"},
-		"too many":  {status(429), answer{again: true}, answer{again: true}, "answered HTTP 429"},
-		"not there": {status(503), answer{}, answer{again: true}, "answered HTTP 503"},
+		"taken": {status(202), answer{taken: true}, answer{taken: true}, "answered HTTP 202 Accepted"},
+		"failed": {status(500), answer{unknown: true}, answer{again: true, unknown: true},
+			"answered HTTP 500 Internal Server Error"},
+		"refused":  {status(422), answer{}, answer{}, "answered HTTP 422"},
+		"too many": {status(429), answer{again: true}, answer{again: true}, "answered HTTP 429"},
+		"gave up":  {status(408), answer{unknown: true}, answer{again: true, unknown: true}, "answered HTTP 408"},
+		"not there": {status(503), answer{unknown: true}, answer{again: true, unknown: true},
+			"answered HTTP 503"},
+		"no answer behind": {status(504), answer{unknown: true}, answer{again: true, unknown: true},
+			"answered HTTP 504"},
+		"odd":       {status(599), answer{unknown: true}, answer{unknown: true}, "answered HTTP 599"},
 		"elsewhere": {status(307), answer{}, answer{}, "answered HTTP 307"},
 		"silence": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			answer{unknown: true}, answer{again: true, unknown: true}, "did not answer: "},

@@ -18,6 +18,7 @@ type File struct {
 	Channels     map[string]string // channel id to agent name
 	Requesters   People
 	Limits       Limits
+	Retention    Retention
 	Vars         []Var    // in the order of the file
 	Agents       []*Agent // in the order of the file
 	MCPServers   []*MCPServer
@@ -102,6 +103,7 @@ func (d *decoder) decodeFile(root *node) *File {
 	f := &File{
 		DefaultAgent: o.literal("default_agent"),
 		Limits:       d.decodeLimits(o.values["limits"]),
+		Retention:    d.decodeRetention(o.values["retention"]),
 		Requesters:   d.decodeRequesters(o.values["requesters"]),
 		Vars:         d.decodeVars(o.of("vars", kindMapping)),
 		Agents:       d.decodeAgents(o),

@@ -13,6 +13,17 @@ type Input struct {
 // Asked reports whether people fill in anything.
 func (i Input) Asked() bool { return i.All || len(i.Names) > 0 }
 
+// secretKey lists arguments whose values people are not shown unless they ask.
+const secretKey = "secret"
+
+func (o *object) decodeSecret() []Reference {
+	n := o.of(secretKey, kindSequence)
+	if n != nil && len(n.items) == 0 {
+		o.problem(n.pos, "secret is a list of names of arguments such as [memo]; leave it out where nothing is secret")
+	}
+	return o.references(secretKey)
+}
+
 const inputKey = "requires_user_input"
 
 func (o *object) decodeInput() Input {

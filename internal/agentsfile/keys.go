@@ -20,15 +20,23 @@ const (
 	noFieldsAgent    = "its argument is what one agent tells another; have the tools of that agent ask"
 )
 
+// Why the arguments of some tools cannot be secret.
+const (
+	noSecretWhole    = "people approve what it does only if they see it, and its arguments are nothing else"
+	noSecretProvider = "nobody knows before a call what the provider's tools take: a misspelt name would hide nothing"
+	noSecretAgent    = "its argument is what one agent tells another; make arguments of that agent's tools secret"
+	noSecretAsk      = "people cannot answer what they are not shown"
+)
+
 // The tables are the format. The JSON Schema says the same; a test compares them.
 var (
 	fileKeys = keys{
 		now: []string{
 			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
-			"default_policy", "delegates", "break_glass",
+			"default_policy", "delegates", "break_glass", "retention",
 		},
-		later: []string{"retention"},
 	}
+	retentionKeys  = keys{now: []string{"runs", "requests", "sessions", "events"}}
 	breakGlassKeys = keys{now: []string{"users", "groups", "notify"}}
 	delegateKeys   = keys{now: []string{"to", "until"}}
 	limitKeys      = keys{now: []string{"runs_per_person", "runs_per_channel", "pending_per_person"}}
@@ -54,72 +62,70 @@ var (
 		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP),
 		string(AgentTool), string(WebSearch), string(External), string(AskTool),
 	}}
-	laterToolKeys = []string{"secret"}
-	functionKeys  = keys{
+	functionKeys = keys{
 		now: []string{
 			"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout", "guardrails", inputKey,
+			secretKey,
 		},
-		later: laterToolKeys,
 	}
 	httpKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "parameters", "method", "url", "headers", "allow_addresses",
-			"needs_approval", "approval", "idempotent", "timeout", "guardrails", inputKey,
+			"needs_approval", "approval", "idempotent", "timeout", "guardrails", inputKey, secretKey,
 		},
-		later: laterToolKeys,
 	}
 	shellKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "workdir", "env", "shell", "max_output", "native",
 			"needs_approval", "approval", "timeout", "guardrails",
 		},
-		later: laterToolKeys,
-		never: map[string]string{inputKey: noFieldsWhole},
+		never: map[string]string{inputKey: noFieldsWhole, secretKey: noSecretWhole},
 	}
 	patchKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "root", "allow", "native",
 			"needs_approval", "approval", "timeout", "guardrails",
 		},
-		later: laterToolKeys,
-		never: map[string]string{inputKey: noFieldsWhole},
+		never: map[string]string{inputKey: noFieldsWhole, secretKey: noSecretWhole},
 	}
 	mcpKeys = keys{
-		now:   []string{"type", "server", "require_approval", "allowed_tools", "blocked_tools", "prefix", inputKey},
-		later: append([]string{"guardrails"}, laterToolKeys...),
+		now: []string{
+			"type", "server", "require_approval", "allowed_tools", "blocked_tools", "prefix", inputKey, secretKey,
+		},
+		later: []string{"guardrails"},
 	}
 	hostedMCPKeys = keys{
 		now: []string{
 			"type", "server_label", "server_url", "server_description", "headers", "require_approval",
 			"allowed_tools", "needs_approval",
 		},
-		later: append([]string{"guardrails"}, laterToolKeys...),
-		never: map[string]string{inputKey: noFieldsProvider},
+		later: []string{"guardrails"},
+		never: map[string]string{inputKey: noFieldsProvider, secretKey: noSecretProvider},
 	}
 	agentToolKeys = keys{
 		now: []string{
 			"type", "agent", "name", "description", "max_turns", "needs_approval", "approval", "guardrails",
 		},
-		later: laterToolKeys,
-		never: map[string]string{inputKey: noFieldsAgent},
+		never: map[string]string{inputKey: noFieldsAgent, secretKey: noSecretAgent},
 	}
 	webSearchKeys = keys{
 		now:   []string{"type", "name"},
-		later: append([]string{"needs_approval", "approval", "guardrails"}, laterToolKeys...),
-		never: map[string]string{inputKey: noFieldsProvider},
+		later: []string{"needs_approval", "approval", "guardrails"},
+		never: map[string]string{inputKey: noFieldsProvider, secretKey: noSecretProvider},
 	}
 	externalKeys = keys{
 		now: []string{
 			"type", "name", "description", "version", "parameters", "needs_approval", "guardrails", "trigger", inputKey,
+			secretKey,
 		},
-		later: append([]string{"approval"}, laterToolKeys...),
+		later: []string{"approval"},
 	}
 	askKeys = keys{
 		now:   []string{"type", "name", "description", "version"},
-		later: append([]string{"guardrails"}, laterToolKeys...),
+		later: []string{"guardrails"},
 		never: map[string]string{
 			"needs_approval": noGateAsk, "approval": noGateAsk, inputKey: noFieldsAsk, "parameters": noParametersAsk,
-			"trigger": noTriggerAsk,
+			"trigger": noTriggerAsk, secretKey: noSecretAsk,
 		},
 	}
 	triggerKeys   = keys{now: []string{"method", "url", "headers", "timeout", "idempotent"}}

@@ -91,7 +91,7 @@ func (o *object) texts(key string) []Text {
 func (o *object) decodeMCP(what string) *Tool {
 	o.require(what, "server")
 	t := &Tool{
-		Prefix: o.literal("prefix"), Input: o.decodeInput(),
+		Prefix: o.literal("prefix"), Input: o.decodeInput(), Secret: o.decodeSecret(),
 		Tools: Filter{o.literals("allowed_tools", anything), o.literals("blocked_tools", anything)},
 	}
 	t.Server = o.reference("server")

@@ -38,7 +38,8 @@ type Tool struct {
 	Idempotent *bool         // nil: as the type has it
 	Timeout    time.Duration // zero: as the type has it
 	Guardrails []*Guardrail
-	Input      Input // requires_user_input
+	Input      Input       // requires_user_input
+	Secret     []Reference // arguments whose values people are shown only on request
 
 	Description  string
 	Parameters   json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
@@ -151,6 +152,7 @@ func (o *object) decodeCommon(name string, timeout time.Duration) *Tool {
 		Idempotent:  o.boolean("idempotent"),
 		Timeout:     o.duration("timeout", timeout),
 		Input:       o.decodeInput(),
+		Secret:      o.decodeSecret(),
 	}
 	if n := o.values["name"]; n != nil && n.kind == kindString && n.text != "" && !isName(n.text) {
 		o.problem(n.pos, "tool name %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)

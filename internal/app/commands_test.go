@@ -20,9 +20,11 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "run", "demo", "check", "approvals", "approvals list", "approvals show", "approvals decide",
-		"audit", "audit verify", "audit export", "outbox", "outbox list", "outbox replay",
+		"audit", "audit verify", "audit export", "approvals export", "audit report",
+		"outbox", "outbox list", "outbox replay",
 		"grants", "grants list", "grants revoke",
-		"backup", "version", "healthcheck", "demo-mcp", "completion", "help",
+		"runs", "runs list", "runs show", "runs cancel", "runs retry",
+		"backup", "restore", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
 		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
@@ -49,10 +51,18 @@ func TestUsage(t *testing.T) {
 		{"help check now", `unexpected argument "now"`},
 		{"completion", "it has the commands bash, fish, powershell, zsh"},
 		{"completion bsh", "did you mean bash or"},
-		{"approvals", "break-glass, callback, decide, list, review, show"},
+		{"approvals", "break-glass, callback, decide, export, list, review, show"},
 		{"approvals fly", `countersign approvals has no command "fly"`},
 		{"version now", `unexpected argument "now"`},
 		{"grants", "it has the commands list, revoke"},
+		{"runs", "it has the commands cancel, list, retry, show"},
+		{"runs list --status open", "queued, running, waiting, done, failed, cancelled, all"},
+		{"runs list --limit -1", "--limit is a number of runs"},
+		{"runs list --count --limit 2", "--count counts all"},
+		{"runs list --since 1h --until 2h", "no run can match"},
+		{"runs show", "needs a run's id"},
+		{"runs cancel run_1", "--as takes"},
+		{"runs retry run_1", "--as takes"},
 		{"grants revoke", "needs a grant's id"},
 		{"approvals decide req_1 --approve --scope thread --as U1", "go with --always-approve or --always-reject"},
 		{"check --fast", "unknown flag: --fast"},
@@ -69,8 +79,18 @@ func TestUsage(t *testing.T) {
 		{"approvals decide req_1 --mark-done --as U1", "needs --reason"},
 		{"approvals decide req_1 --retry --always --as U1", "--always goes with"},
 		{"approvals list --status done",
-			"pending, approved, rejected, expired, cancelled, stale, superseded, review, all"},
+			"pending, approved, rejected, expired, cancelled, stale, superseded, review, audit, all"},
+		{"approvals list --status done", `invalid argument "done" for "--status" flag: it is one of pending,`},
 		{"approvals list --since tomorrow", "how long ago"},
+		{"approvals decide req_1 --edit {x --as U1", "--edit: this is not JSON"},
+		{"approvals decide req_1 --edit @absent.json --as U1", "--edit: open absent.json"},
+		{"approvals decide req_1 --input-json [ --as U1", "--input-json: this is not JSON"},
+		{"approvals decide req_1 --input date --as U1", "--input date: write NAME=VALUE"},
+		{"approvals decide req_1 --input a=1 --input a=2 --as U1", "--input: a is given twice"},
+		{"approvals decide req_1 --always-approve --scope planet --as U1",
+			`--scope "planet": it is run, thread, channel or workspace`},
+		{"policy simulate --since 1d --file absent.yaml", "absent.yaml: no such file or directory; examples/"},
+		{"check absent.yaml", "absent.yaml: no such file or directory; examples/"},
 		{"audit verify --head 12ab", "64 hexadecimal digits"},
 		{"outbox", "list, replay"},
 		{"outbox replay", "needs the ids of dead letters, or --all"},
@@ -78,6 +98,8 @@ func TestUsage(t *testing.T) {
 		{"outbox list --limit -1", "--limit is a number of dead letters"},
 		{"outbox replay ntf_1", "there is no store at"},
 		{"backup", "needs the file to make"},
+		{"restore", "needs the file to restore"},
+		{"restore old.db", "old.db: no such file"},
 		{"''", `has no command ""; it has approvals,`},
 		{"approvals list", "there is no store at"},
 		{"audit verify", "there is no store at"},
@@ -137,8 +159,37 @@ func TestCommands(t *testing.T) {
 			if out, _, _ := w.run("audit", "export"); !strings.Contains(out, `"via":"cli"`) {
 				t.Errorf("the trail does not say how the answer came:\n%s", out)
 			}
+			w.exported(id)
 			w.verified()
 		})
+	}
+}
+
+// exported checks what auditors are given: requests and entries of a time, as lines and as a table.
+func (w *world) exported(id string) {
+	w.t.Helper()
+	out, complaint, code := w.run("approvals", "export", "--from", "1h")
+	var r struct {
+		ID, Tool, Status, Audit string
+		Decisions               []struct{ By, Verdict, Via string }
+	}
+	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil || r.ID != id || r.Tool != "pay" ||
+		r.Status != "rejected" || r.Audit != "ok" || len(r.Decisions) != 1 || r.Decisions[0].Via != "cli" {
+		w.t.Errorf("approvals export: %d %v\n%s%s", code, err, out, complaint)
+	}
+	out, complaint, code = w.run("approvals", "export", "--format", "csv")
+	if code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, ben+" reject ") {
+		w.t.Errorf("approvals export as CSV: %d\n%s%s", code, out, complaint)
+	}
+	if out, complaint, code := w.run("approvals", "export", "--to", "1h"); code != 0 || out != "" {
+		w.t.Errorf("approvals export of nothing: %d\n%s%s", code, out, complaint)
+	}
+	all, _, _ := w.run("audit", "export", "--since", "1h", "--workspace", "T0DEV", "--format", "csv")
+	if !strings.HasPrefix(all, "workspace,seq,at,") || !strings.Contains(all, "decision.recorded") {
+		w.t.Errorf("audit export as CSV:\n%s", all)
+	}
+	if out, _, code := w.run("audit", "export", "--until", "1h"); code != 0 || out != "" {
+		w.t.Errorf("audit export of nothing: %d\n%s", code, out)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/agentsfile"
 	"countersign/internal/traces"
+	"countersign/store/seal"
 )
 
 // Config is the environment of the program. Every field takes any text, so that reading never stops at the first
@@ -33,6 +34,7 @@ type Config struct {
 	Store            Secret `envconfig:"COUNTERSIGN_STORE" default:"bolt:countersign.db"`
 	SlackMode        string `envconfig:"COUNTERSIGN_SLACK_MODE" default:"socket"`
 	Listen           string `envconfig:"COUNTERSIGN_LISTEN" default:"127.0.0.1:8080"`
+	MetricsListen    string `envconfig:"COUNTERSIGN_METRICS_LISTEN"`
 	PublicURL        string `envconfig:"COUNTERSIGN_PUBLIC_URL"`
 	EncryptionKeys   Secret `envconfig:"COUNTERSIGN_ENCRYPTION_KEYS"`
 	AuditKey         string `envconfig:"COUNTERSIGN_AUDIT_KEY"`
@@ -42,6 +44,7 @@ type Config struct {
 
 	traces         *traces.Config // from OTEL_…; nil: none
 	tracesProblems []error
+	agentsGiven    bool // by UseAgents
 }
 
 // The two ways to receive what happens in Slack.
@@ -71,6 +74,9 @@ func (c *Config) Check() error {
 	c.checkStore(&p)
 	c.checkLog(&p)
 	c.checkPublicURL(&p)
+	if _, err := c.Keys(); err != nil {
+		p.add("COUNTERSIGN_ENCRYPTION_KEYS: %w", err)
+	}
 	c.checkLater(&p)
 	p = append(p, unknownVariables(os.Environ())...)
 	return Misconfigured(errors.Join(p...))
@@ -90,12 +96,31 @@ func (c *Config) CheckSet() error {
 	p := problems{c.Check()}
 	c.checkSlack(&p)
 	c.checkURLs(&p)
+	c.checkAudit(&p)
 	p = append(p, c.tracesProblems...)
-	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
-		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
-	}
+	c.checkListen(&p)
 	return Misconfigured(errors.Join(p...))
 }
+
+func (c *Config) checkListen(p *problems) {
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err != nil || port == "" {
+		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
+	}
+	if c.MetricsListen == "" {
+		return
+	}
+	if _, port, err := net.SplitHostPort(c.MetricsListen); err != nil || port == "" {
+		p.add("COUNTERSIGN_METRICS_LISTEN: %q is no address with a port, such as 127.0.0.1:9090", c.MetricsListen)
+	}
+	if c.MetricsListen == c.Listen && port != "0" {
+		p.add("COUNTERSIGN_METRICS_LISTEN is COUNTERSIGN_LISTEN; give the metrics an address of their own, or unset it")
+	}
+}
+
+// metricsBeside reports whether COUNTERSIGN_LISTEN serves the metrics too: not where Slack calls it, as the world then
+// reaches it, and not where they have an address of their own.
+func (c *Config) metricsBeside() bool { return c.SlackMode == modeSocket && c.MetricsListen == "" }
 
 // need is a variable without which the bot does not run, and where its value comes from.
 type need struct{ name, what string }
@@ -162,9 +187,6 @@ func (c *Config) checkLater(p *problems) {
 	}{
 		{"SLACK_CLIENT_ID", c.ClientID != "", "several workspaces are"},
 		{"SLACK_CLIENT_SECRET", c.ClientSecret.IsSet(), "several workspaces are"},
-		{"COUNTERSIGN_ENCRYPTION_KEYS", c.EncryptionKeys.IsSet(), "encryption at rest is"},
-		{"COUNTERSIGN_AUDIT_KEY", c.AuditKey != "", "signed checkpoints are"},
-		{"COUNTERSIGN_AUDIT_CHECKPOINTS", c.AuditCheckpoints != "", "signed checkpoints are"},
 	} {
 		if v.set {
 			p.add("%s is set, but %s not supported by this version; unset it", v.name, v.what)
@@ -218,8 +240,9 @@ func (c *Config) checkURLs(p *problems) {
 // variables are the names with the program's own prefix. The last two belong to tests.
 var variables = []string{
 	"COUNTERSIGN_AGENTS", "COUNTERSIGN_STORE", "COUNTERSIGN_SLACK_MODE", "COUNTERSIGN_LISTEN", "COUNTERSIGN_PUBLIC_URL",
-	"COUNTERSIGN_ENCRYPTION_KEYS", "COUNTERSIGN_AUDIT_KEY", "COUNTERSIGN_AUDIT_CHECKPOINTS", "COUNTERSIGN_LOG_LEVEL",
-	"COUNTERSIGN_LOG_FORMAT", "COUNTERSIGN_FAULT", "COUNTERSIGN_TEST_REQUIRE",
+	"COUNTERSIGN_METRICS_LISTEN", "COUNTERSIGN_ENCRYPTION_KEYS", "COUNTERSIGN_AUDIT_KEY",
+	"COUNTERSIGN_AUDIT_CHECKPOINTS", "COUNTERSIGN_LOG_LEVEL", "COUNTERSIGN_LOG_FORMAT", "COUNTERSIGN_FAULT",
+	"COUNTERSIGN_TEST_REQUIRE",
 }
 
 // unknownVariables finds misspelled names. Names that resemble none are somebody else's, for instance an
@@ -240,6 +263,14 @@ func unknownVariables(environ []string) []error {
 		}
 	}
 	return errs
+}
+
+// Keys are the keys that encrypt the store; nil when none are set: it is plain.
+func (c *Config) Keys() (*seal.Keyring, error) {
+	if !c.EncryptionKeys.IsSet() {
+		return nil, nil
+	}
+	return seal.Parse(c.EncryptionKeys.Reveal())
 }
 
 // StorePath is the path of the bolt file. Check has made sure that there is one.

@@ -3,5 +3,5 @@
 //
 //	config secret logger errors version            the environment, and what the program says of itself
 //	run server service reload agents models slack  the parts, wired, and what a reload replaces
-//	http metrics trail                             what operators look at
+//	http metrics trail waiting                     what operators look at: pages, numbers, lines of the log
 package app

@@ -36,17 +36,22 @@ func ExplainStore(err error) error {
 		return fmt.Errorf("%w; stop that process, or give this one another COUNTERSIGN_STORE", err)
 	case errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
+	case errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain):
+		return Misconfigured(fmt.Errorf("COUNTERSIGN_ENCRYPTION_KEYS: %w", err))
 	}
 	return err
 }
 
-// explainFile adds to an error of reading the agents file what to do about it.
-func explainFile(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; COUNTERSIGN_AGENTS says where it is, examples/countersign.yaml is one to start from",
-			err)
+// explainFile adds to an error of reading the agents file what to do about it; given says that the file was named on
+// the command line.
+func explainFile(err error, given bool) error {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case given:
+		return fmt.Errorf("%w; examples/countersign.yaml is one to start from", err)
 	}
-	return err
+	return fmt.Errorf("%w; COUNTERSIGN_AGENTS says where it is, examples/countersign.yaml is one to start from", err)
 }
 
 // explainSlack adds to what Slack says what to do about it. A refused token is a matter of configuration.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -15,8 +16,22 @@ import (
 
 // serveHTTP answers on COUNTERSIGN_LISTEN until ctx ends.
 func (s *server) serveHTTP(ctx context.Context) error {
+	s.log.Info("listening", "address", s.listener.Addr().String())
+	return s.answer(ctx, "COUNTERSIGN_LISTEN", s.listener, s.routes())
+}
+
+// serveMetrics answers on COUNTERSIGN_METRICS_LISTEN until ctx ends.
+func (s *server) serveMetrics(ctx context.Context) error {
+	s.log.Info("listening for metrics", "address", s.metricsListener.Addr().String())
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metricsPage())
+	return s.answer(ctx, "COUNTERSIGN_METRICS_LISTEN", s.metricsListener, mux)
+}
+
+// answer serves what comes to the listener of the variable until ctx ends.
+func (s *server) answer(ctx context.Context, variable string, l net.Listener, handler http.Handler) error {
 	srv := &http.Server{
-		Handler:           s.routes(),
+		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -32,20 +47,25 @@ func (s *server) serveHTTP(ctx context.Context) error {
 			srv.Close()
 		}
 	})
-	s.log.Info("listening", "address", s.listener.Addr().String())
-	err := srv.Serve(s.listener)
+	err := srv.Serve(l)
 	if errors.Is(err, http.ErrServerClosed) {
 		<-closed
 		return nil
 	}
-	return fmt.Errorf("COUNTERSIGN_LISTEN: %w", err)
+	return fmt.Errorf("%s: %w", variable, err)
+}
+
+func (s *server) metricsPage() http.Handler {
+	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
 }
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	if s.cfg.metricsBeside() {
+		mux.Handle("GET /metrics", s.metricsPage())
+	}
 	s.routeCallbacks(mux)
 	if s.cfg.SlackMode == modeHTTP {
 		mux.Handle("/slack/", s.bot.Handler())

@@ -44,8 +44,10 @@ func TestBadStart(t *testing.T) {
 			[]string{"countersign.yaml:18:35", "EFFECTS_TOKEN is not set"}},
 		{"no policy", func(w *world) []string { w.write("countersign.yaml", fmt.Sprintf(agentsYAML, "")); return nil },
 			2, []string{"countersign.yaml:8:9", "default_policy"}},
-		{"later variable", func(*world) []string { return []string{"COUNTERSIGN_ENCRYPTION_KEYS=a:" + canaryToken} }, 2,
-			[]string{"COUNTERSIGN_ENCRYPTION_KEYS", "not supported by this version"}},
+		{"later variable", func(*world) []string { return []string{"SLACK_CLIENT_ID=1.2"} }, 2,
+			[]string{"SLACK_CLIENT_ID", "not supported by this version"}},
+		{"no key", func(*world) []string { return []string{"COUNTERSIGN_ENCRYPTION_KEYS=a:" + canaryToken} }, 2,
+			[]string{"COUNTERSIGN_ENCRYPTION_KEYS", "entry 1 (a)", "openssl rand -base64 32"}},
 		{"address in use", func(w *world) []string {
 			return []string{"COUNTERSIGN_LISTEN=" + strings.TrimPrefix(w.effects.server.URL, "http://")}
 		}, 1, []string{"COUNTERSIGN_LISTEN", "in use"}},
@@ -181,19 +183,11 @@ func TestReloadDuringTheStart(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, settings{http: true})
-	w.start()
+	numbers := freeAddress(t)
+	w.start("COUNTERSIGN_METRICS_LISTEN=" + numbers)
 	w.answer(w.mention("pay 1"), "R-1")
-	get := func(path string) (int, string) {
-		t.Helper()
-		resp, err := http.Get("http://" + w.listen + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		return resp.StatusCode, readAll(t, resp.Body)
-	}
 	for _, path := range []string{"/healthz", "/readyz"} {
-		if code, body := get(path); code != 200 {
+		if code, body := get(t, w.listen, path); code != 200 {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
@@ -203,7 +197,7 @@ func TestHTTP(t *testing.T) {
 		`countersign_delivery_seconds_count{kind="answer",outcome="ok"} 1`, "go_goroutines",
 	}
 	for deadline := time.Now().Add(patience); ; { // the answer is seen before its delivery is counted
-		_, body := get("/metrics")
+		_, body := get(t, numbers, "/metrics")
 		missing := slices.DeleteFunc(slices.Clone(wanted),
 			func(line string) bool { return strings.Contains(body, line) })
 		if len(missing) == 0 {

@@ -50,10 +50,25 @@ func newMetrics() *metrics {
 			Name: "countersign_reloads_total", Help: "Reloads of the agents file.",
 		}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(m.submissions, m.decisions, m.deliveries, m.modelCalls, m.modelRetries, m.reloads,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, outcome := range []string{reloaded, reloadRefused} {
+		m.reloads.WithLabelValues(outcome) // see alerting
+	}
+	m.registry.MustRegister(m.own()...)
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// own are the metrics but for those of the trail.
+func (m *metrics) own() []prometheus.Collector {
+	return []prometheus.Collector{m.submissions, m.decisions, m.deliveries, m.modelCalls, m.modelRetries, m.reloads}
+}
+
+// The outcomes of a reload.
+const (
+	reloaded      = "ok"
+	reloadRefused = "refused"
+)
 
 func (m *metrics) submitted(r approvals.Receipt, err error) {
 	if err != nil {

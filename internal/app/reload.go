@@ -29,13 +29,13 @@ func (s *server) reload() {
 	}
 	if err != nil {
 		s.parts.Servers.Retire(before.Catalog)
-		s.metrics.reloads.WithLabelValues("refused").Inc()
+		s.metrics.reloads.WithLabelValues(reloadRefused).Inc()
 		s.log.Error("ALERT: the agents file was not reloaded; the one read before stays in force",
 			"problems", problemLines(err))
 		return
 	}
 	s.parts.Servers.Retire(next)
-	s.metrics.reloads.WithLabelValues("ok").Inc()
+	s.metrics.reloads.WithLabelValues(reloaded).Inc()
 	if next.Limits().PendingPerPerson != before.Limits().PendingPerPerson {
 		s.log.Warn("limits.pending_per_person takes effect at the next start")
 	}

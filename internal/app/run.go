@@ -76,8 +76,15 @@ func (s *server) serve(ctx context.Context) error {
 	part("the bot", s.bot.Run)
 	part("the worker", s.worker.Run)
 	part("the listener", s.serveHTTP)
+	if s.metricsListener != nil {
+		part("the metrics", s.serveMetrics)
+	}
+	part("the trail", s.trail.follow)
 	part("reloading", s.reloadOnSignal)
 	part("the readiness log", s.sayWhenReady)
+	if s.checkpoints != nil {
+		part("the checkpoints", s.checkpoints.Run)
+	}
 	if s.socket != nil {
 		part("the control socket", func(ctx context.Context) error {
 			desk := &control.Local{Store: s.store, Decider: s.service}
@@ -87,6 +94,8 @@ func (s *server) serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() {
 		err := g.Wait()
+		s.finishCheckpoints(ctx)
+		s.trail.finish(ctx)
 		s.flushTraces(ctx)
 		ended <- err
 	}()

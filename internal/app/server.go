@@ -36,6 +36,11 @@ type server struct {
 	worker    *approvals.Worker
 	socket    net.Listener // the operator's
 	listener  net.Listener // COUNTERSIGN_LISTEN
+	trail     *trail
+
+	metricsListener net.Listener // COUNTERSIGN_METRICS_LISTEN; nil: none
+
+	checkpoints *approvals.CheckpointWriter // nil: none are made
 }
 
 // open makes the parts, in the order in which a mistake is cheapest to find: the file, the token, the store.
@@ -47,8 +52,8 @@ func (s *server) open(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	if s.store, err = store.Open(ctx, s.cfg.Store.Reveal(), store.Config{Logger: s.log}); err != nil {
-		return ExplainStore(err)
+	if err := s.openStore(ctx); err != nil {
+		return err
 	}
 	if err := s.assemble(ctx, first); err != nil {
 		s.store.Close()
@@ -57,6 +62,15 @@ func (s *server) open(ctx context.Context) error {
 	s.log.Info("starting", "workspace", s.workspace, "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "sha256",
 		hex.EncodeToString(first.File.Digest[:]), "mode", s.cfg.SlackMode)
 	return nil
+}
+
+func (s *server) openStore(ctx context.Context) error {
+	keys, err := s.cfg.Keys()
+	if err != nil {
+		return Misconfigured(err)
+	}
+	s.store, err = store.Open(ctx, s.cfg.Store.Reveal(), store.Config{Logger: s.log, Keys: keys})
+	return ExplainStore(err)
 }
 
 // connect asks Slack who the bot is. A refused token ends the start.
@@ -91,7 +105,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
 		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
-		Triggers: s.live, PublicURL: s.cfg.CallbackURL(),
+		Triggers: s.live, PublicURL: s.cfg.CallbackURL(), Retention: s.live.Retention,
 	})
 	if err != nil {
 		return err
@@ -99,11 +113,13 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	if err := s.checkSlack(ctx); err != nil {
 		return err
 	}
-	t, err := newTrail(context.WithoutCancel(ctx), s.store, s.log)
-	if err != nil {
+	if s.trail, err = newTrail(context.WithoutCancel(ctx), s.store, s.log); err != nil {
 		return err
 	}
-	s.metrics.registry.MustRegister(t)
+	s.metrics.registry.MustRegister(s.trail)
+	if s.checkpoints, err = s.newCheckpoints(); err != nil {
+		return err
+	}
 	return s.listen()
 }
 
@@ -111,6 +127,12 @@ func (s *server) listen() error {
 	var err error
 	if s.listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
 		return fmt.Errorf("COUNTERSIGN_LISTEN: %w", err)
+	}
+	if s.cfg.MetricsListen != "" {
+		if s.metricsListener, err = net.Listen("tcp", s.cfg.MetricsListen); err != nil {
+			s.listener.Close()
+			return fmt.Errorf("COUNTERSIGN_METRICS_LISTEN: %w", err)
+		}
 	}
 	// Without the control socket the bot still does its work; commands then say why they cannot.
 	if s.socket, err = control.Listen(s.cfg.StorePath(), s.log); err != nil {

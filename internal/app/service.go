@@ -44,6 +44,9 @@ func (l *live) Trigger(agentName, tool string) approvals.Trigger {
 	return l.current.Load().Trigger(agentName, tool)
 }
 
+// Retention says for how long records are kept, by the catalog in force.
+func (l *live) Retention() approvals.Retention { return l.current.Load().Retention() }
+
 // Delegations is part of approvals.Delegator.
 func (l *live) Delegations(ws approvals.WorkspaceID) []approvals.Delegation {
 	return l.current.Load().Delegations(ws)
@@ -67,6 +70,13 @@ func (s *service) Submit(ctx context.Context, in approvals.Submission) (approval
 	now := s.live.current.Load()
 	in.Agent = now.File.AgentFor(in.Place.Channel)
 	receipt, err := now.submitter.Submit(ctx, in)
+	s.metrics.submitted(receipt, err)
+	return receipt, err
+}
+
+// RetryRun starts a run again if the requesters and limits of the catalog in force allow it.
+func (s *service) RetryRun(ctx context.Context, v approvals.RunRetry) (approvals.Receipt, error) {
+	receipt, err := s.live.current.Load().submitter.RetryRun(ctx, v)
 	s.metrics.submitted(receipt, err)
 	return receipt, err
 }

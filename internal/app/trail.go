@@ -12,8 +12,8 @@ import (
 	"countersign/approvals"
 )
 
-// trail counts what happened from the audit trail, so that nothing is counted that was not committed, and nothing
-// twice. It reads what is new when it is asked.
+// trail follows the audit trail from the start of the program on: what it counts and logs was committed, whoever did
+// it, and is counted and logged once.
 type trail struct {
 	store approvals.Store
 	log   *slog.Logger
@@ -21,27 +21,26 @@ type trail struct {
 	mu      sync.Mutex
 	ctx     context.Context
 	next    map[approvals.WorkspaceID]uint64
-	actions map[approvals.AuditAction]float64
+	asked   questions
+	lines   *eventLog
+	tally   *tally
 	waiting waiting
+	behind  bool // reading has failed, and that was logged
 }
 
-// How long a scrape may take, and how many entries it reads at a time.
 const (
-	trailTimeout = 3 * time.Second
-	trailPage    = 500
+	trailEvery   = 250 * time.Millisecond // how often new entries are looked for
+	trailTimeout = 3 * time.Second        // how long a scrape, or the end of the program, may wait for that
+	trailPage    = 500                    // how many entries are read at a time
 )
-
-var trailDesc = prometheus.NewDesc("countersign_audit_entries_total",
-	"What happened since the start, by the action in the audit trail: runs, requests, decisions, effects.",
-	[]string{"action"}, nil)
 
 var _ prometheus.Collector = (*trail)(nil)
 
 // newTrail starts behind the entries that are there already. ctx bounds the life of the trail.
 func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger) (*trail, error) {
 	t := &trail{
-		store: st, log: log, ctx: ctx,
-		next: make(map[approvals.WorkspaceID]uint64), actions: make(map[approvals.AuditAction]float64),
+		store: st, log: log, ctx: ctx, next: make(map[approvals.WorkspaceID]uint64), asked: make(questions),
+		lines: &eventLog{log.Handler()}, tally: newTally(),
 	}
 	err := st.View(ctx, func(tx approvals.Tx) error {
 		all, err := tx.AuditWorkspaces()
@@ -62,9 +61,8 @@ func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger) (*trail
 
 // Describe is part of prometheus.Collector.
 func (t *trail) Describe(ch chan<- *prometheus.Desc) {
-	ch <- trailDesc
-	ch <- pendingDesc
-	ch <- deadLettersDesc
+	t.tally.describe(ch)
+	t.waiting.describe(ch)
 }
 
 // Collect is part of prometheus.Collector.
@@ -73,22 +71,55 @@ func (t *trail) Collect(ch chan<- prometheus.Metric) {
 	defer t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.ctx, trailTimeout)
 	defer cancel()
-	if err := t.catchUp(ctx); err != nil {
-		t.log.Warn("metrics are behind", "error", err)
+	err := t.catchUp(ctx)
+	if err == nil {
+		err = t.waiting.count(ctx, t.store)
 	}
-	for action, n := range t.actions {
-		ch <- prometheus.MustNewConstMetric(trailDesc, prometheus.CounterValue, n, string(action))
-	}
-	ch <- prometheus.MustNewConstMetric(pendingDesc, prometheus.GaugeValue, t.waiting.requests)
-	ch <- prometheus.MustNewConstMetric(deadLettersDesc, prometheus.GaugeValue, t.waiting.letters)
+	t.report(err)
+	t.tally.collect(ch)
+	t.waiting.collect(ch)
 }
 
+// follow reads what is new until ctx ends. What is committed after that is for finish.
+func (t *trail) follow(ctx context.Context) error {
+	tick := time.NewTicker(trailEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			t.step(ctx)
+		}
+	}
+}
+
+// finish reads what was committed last, when nothing is committed any more.
+func (t *trail) finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), trailTimeout)
+	defer cancel()
+	t.step(ctx)
+}
+
+func (t *trail) step(ctx context.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.catchUp(ctx); ctx.Err() == nil {
+		t.report(err)
+	}
+}
+
+// report logs that numbers and lines are behind, once until they are not.
+func (t *trail) report(err error) {
+	if err != nil && !t.behind && !errors.Is(err, approvals.ErrClosed) {
+		t.log.Warn("metrics and the lines of what happens are behind", "error", err)
+	}
+	t.behind = err != nil
+}
+
+// catchUp reads all that is new.
 func (t *trail) catchUp(ctx context.Context) error {
-	var all []approvals.WorkspaceID
-	err := t.store.View(ctx, func(tx approvals.Tx) (err error) {
-		all, err = tx.AuditWorkspaces()
-		return err
-	})
+	all, err := workspaces(ctx, t.store)
 	if err != nil {
 		return err
 	}
@@ -99,23 +130,79 @@ func (t *trail) catchUp(ctx context.Context) error {
 			}
 		}
 	}
-	return t.waiting.count(ctx, t.store, all)
+	return nil
 }
 
-// read counts the next entries of a workspace and says whether there may be more.
+func workspaces(ctx context.Context, st approvals.Store) (all []approvals.WorkspaceID, err error) {
+	err = st.View(ctx, func(tx approvals.Tx) (err error) {
+		all, err = tx.AuditWorkspaces()
+		return err
+	})
+	return all, err
+}
+
+// read takes in the next entries of a workspace and says whether there may be more.
 func (t *trail) read(ctx context.Context, ws approvals.WorkspaceID) (more bool, err error) {
 	from := max(t.next[ws], 1)
 	var page []*approvals.AuditEntry
 	err = t.store.View(ctx, func(tx approvals.Tx) (err error) {
-		page, err = tx.AuditEntries(ws, from, trailPage)
-		return err
+		if page, err = tx.AuditEntries(ws, from, trailPage); err != nil {
+			return err
+		}
+		return t.asked.learn(tx, page)
 	})
 	if err != nil {
 		return false, err
 	}
 	for _, e := range page {
-		t.actions[e.Action]++
+		about := t.asked[requestKey{ws, e.Request}]
+		t.tally.take(e, about)
+		t.lines.write(ctx, e, about)
 	}
 	t.next[ws] = from + uint64(len(page))
 	return len(page) == trailPage, nil
+}
+
+// question is what is told and counted of a request beside what an audit entry says.
+type question struct {
+	agent, tool, policy string
+	asked               time.Time // zero: the request is gone
+}
+
+type requestKey struct {
+	ws approvals.WorkspaceID
+	id approvals.RequestID
+}
+
+// questions are the requests that entries have spoken of lately.
+type questions map[requestKey]question
+
+// questionsKept is how many of them are kept.
+const questionsKept = 4096
+
+// learn reads the requests that the entries speak of, but for those that are known.
+func (q questions) learn(tx approvals.Tx, entries []*approvals.AuditEntry) error {
+	if len(q) > questionsKept {
+		clear(q)
+	}
+	for _, e := range entries {
+		key := requestKey{e.Workspace, e.Request}
+		if _, known := q[key]; known || e.Request == "" {
+			continue
+		}
+		r, err := tx.RequestHead(e.Workspace, e.Request)
+		if errors.Is(err, approvals.ErrNotFound) {
+			q[key] = question{}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		about := question{agent: r.Agent, tool: r.Tool.Name, policy: r.Requirement.Policy, asked: r.Created}
+		if !r.Asked.IsZero() {
+			about.asked = r.Asked
+		}
+		q[key] = about
+	}
+	return nil
 }

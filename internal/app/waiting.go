@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,44 +10,141 @@ import (
 	"countersign/approvals"
 )
 
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
 var (
-	pendingDesc     = prometheus.NewDesc("countersign_requests_pending", "Requests that wait for people.", nil, nil)
-	deadLettersDesc = prometheus.NewDesc("countersign_dead_letters",
-		"Notifications that could not be delivered and were given up; see the command outbox.", nil, nil)
+	pendingDesc       = newDesc("countersign_requests_pending", "Requests that wait for people.")
+	oldestPendingDesc = newDesc("countersign_request_oldest_pending_seconds",
+		"For how long the oldest request that waits has waited; 0 when none does.")
+	outboxDesc       = newDesc("countersign_outbox_notifications", "Notifications that are not delivered yet.")
+	oldestOutboxDesc = newDesc("countersign_outbox_oldest_seconds",
+		"For how long the oldest notification that is not delivered yet has waited; 0 when none does.")
+	deadLettersDesc = newDesc("countersign_dead_letters",
+		"Notifications that could not be delivered and were given up; see the command outbox.")
+	grantsDesc = newDesc("countersign_grants_active",
+		"Grants that have not expired, are not used up and were not revoked.")
+	runsDesc = newDesc("countersign_runs_active", "Runs that have not ended, by status.", "status")
 )
 
-// waitingAge is how old the numbers of what waits may be. Counting reads all of it.
-const waitingAge = 10 * time.Second
+const (
+	// waitingAge is how old the numbers of what waits may be. Counting reads all of it.
+	waitingAge = 10 * time.Second
+	// waitingMost is up to how many notifications, and how many runs that are at work, are counted.
+	waitingMost = 20_000
+)
 
-// waiting are the numbers of what waits for people.
+// waiting is what waits, and how much of it there is. It is counted in the store, at most every waitingAge: what was
+// decided or delivered is not looked at.
 type waiting struct {
-	requests, letters float64
-	counted           time.Time
+	numbers numbers
+	grants  openGrants
+	counted time.Time // zero: never
+}
+
+// numbers are what was counted at the instant now of the store's clock. Oldest instants are zero where nothing waits.
+type numbers struct {
+	now                         time.Time
+	pending, outbox, letters    int
+	oldestPending, oldestOutbox time.Time
+	queued, running, waiting    int
+	grants                      int
+}
+
+func (w *waiting) describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		pendingDesc, oldestPendingDesc, outboxDesc, oldestOutboxDesc, deadLettersDesc, grantsDesc, runsDesc,
+	} {
+		ch <- d
+	}
+}
+
+// collect hands out what was counted; nothing before that has succeeded once. Ages are as of now.
+func (w *waiting) collect(ch chan<- prometheus.Metric) {
+	if w.counted.IsZero() {
+		return
+	}
+	n := w.numbers
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	age := func(since time.Time) float64 {
+		if since.IsZero() {
+			return 0
+		}
+		return max(0, (n.now.Sub(since) + time.Since(w.counted)).Seconds())
+	}
+	gauge(pendingDesc, float64(n.pending))
+	gauge(oldestPendingDesc, age(n.oldestPending))
+	gauge(outboxDesc, float64(n.outbox))
+	gauge(oldestOutboxDesc, age(n.oldestOutbox))
+	gauge(deadLettersDesc, float64(n.letters))
+	gauge(grantsDesc, float64(n.grants))
+	gauge(runsDesc, float64(n.queued), string(approvals.RunQueued))
+	gauge(runsDesc, float64(n.running), string(approvals.RunRunning))
+	gauge(runsDesc, float64(n.waiting), string(approvals.RunWaiting))
 }
 
 // count brings the numbers up to date when they are too old.
-func (w *waiting) count(ctx context.Context, st approvals.Store, all []approvals.WorkspaceID) error {
-	if time.Since(w.counted) < waitingAge {
+func (w *waiting) count(ctx context.Context, st approvals.Store) error {
+	if !w.counted.IsZero() && time.Since(w.counted) < waitingAge {
 		return nil
 	}
-	requests, letters := 0, 0
-	for _, ws := range all {
-		n, err := countPending(ctx, st, ws)
-		if err != nil {
-			return err
-		}
-		requests += n
-		if n, err = countLetters(ctx, st, ws); err != nil {
-			return err
-		}
-		letters += n
+	all, err := workspaces(ctx, st)
+	if err != nil {
+		return err
 	}
-	*w = waiting{float64(requests), float64(letters), time.Now()}
+	n, working, err := countWork(ctx, st)
+	if err != nil {
+		return err
+	}
+	if err := n.countOutbox(ctx, st); err != nil {
+		return err
+	}
+	for _, ws := range all {
+		if err := n.countPending(ctx, st, ws, working); err != nil {
+			return err
+		}
+		if err := n.countLetters(ctx, st, ws); err != nil {
+			return err
+		}
+		if err := w.grants.read(ctx, st, ws); err != nil {
+			return err
+		}
+	}
+	n.grants = w.grants.active(n.now)
+	w.numbers, w.counted = n, time.Now()
 	return nil
 }
 
-func countPending(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) (n int, err error) {
+// farAhead is later than any instant of a record.
+var farAhead = time.Unix(math.MaxInt32*8, 0)
+
+// countWork counts the runs that are queued or running, and returns them.
+func countWork(ctx context.Context, st approvals.Store) (n numbers, working map[approvals.RunID]bool, err error) {
+	err = st.View(ctx, func(tx approvals.Tx) error {
+		n, working = numbers{now: tx.Now()}, make(map[approvals.RunID]bool)
+		queued, err := tx.LapsedLeases(time.Time{}, waitingMost)
+		if err != nil {
+			return err
+		}
+		all, err := tx.LapsedLeases(farAhead, waitingMost)
+		for _, k := range all {
+			working[k.Run] = true
+		}
+		n.queued, n.running = len(queued), len(all)-len(queued)
+		return err
+	})
+	return n, working, err
+}
+
+// countPending counts the requests that wait, and the runs that wait for their answers and do not work meanwhile.
+func (n *numbers) countPending(
+	ctx context.Context, st approvals.Store, ws approvals.WorkspaceID, working map[approvals.RunID]bool,
+) error {
 	q := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, Limit: trailPage}
+	runs := make(map[approvals.RunID]bool)
 	for more := true; more; more = q.After != "" {
 		var page []*approvals.RequestHead
 		var next approvals.RequestID
@@ -55,20 +153,63 @@ func countPending(ctx context.Context, st approvals.Store, ws approvals.Workspac
 			return err
 		})
 		if err != nil {
-			return 0, err
+			return err
 		}
-		n, q.After = n+len(page), next
+		for _, r := range page {
+			since := r.Created
+			if !r.Asked.IsZero() {
+				since = r.Asked
+			}
+			n.oldestPending = earlier(n.oldestPending, since)
+			if !working[r.Run] {
+				runs[r.Run] = true
+			}
+		}
+		n.pending += len(page)
+		q.After = next
 	}
-	return n, nil
+	n.waiting += len(runs)
+	return nil
 }
 
-func countLetters(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) (n int, err error) {
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// countOutbox counts what is not delivered yet.
+func (n *numbers) countOutbox(ctx context.Context, st approvals.Store) error {
+	var queues []approvals.CopyKey
+	err := st.View(ctx, func(tx approvals.Tx) (err error) {
+		queues, err = tx.UndeliveredPlaces(farAhead, waitingMost)
+		return err
+	})
+	for _, k := range queues {
+		if err != nil || n.outbox >= waitingMost {
+			return err
+		}
+		var list []*approvals.Notification
+		err = st.View(ctx, func(tx approvals.Tx) (err error) {
+			list, err = tx.Notifications(k.Workspace, k.Place, k.Copy, waitingMost-n.outbox)
+			return err
+		})
+		for _, o := range list {
+			n.oldestOutbox = earlier(n.oldestOutbox, o.Created)
+		}
+		n.outbox += len(list)
+	}
+	return err
+}
+
+func (n *numbers) countLetters(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) error {
 	var after approvals.NotificationID
 	for {
 		page, err := approvals.DeadLetters(ctx, st, ws, after, 0)
 		if err != nil || len(page) == 0 {
-			return n, err
+			return err
 		}
-		n, after = n+len(page), page[len(page)-1].ID
+		n.letters, after = n.letters+len(page), page[len(page)-1].ID
 	}
 }

@@ -166,7 +166,11 @@ func (w *world) spawn(path string, env []string, args ...string) *process {
 func (w *world) start(more ...string) *process {
 	w.t.Helper()
 	p := w.spawn(binary(w.t), w.env(more...), "run")
-	p.says("msg=ready")
+	ready := "msg=ready"
+	if slices.Contains(more, "COUNTERSIGN_LOG_FORMAT=json") {
+		ready = `"msg":"ready"`
+	}
+	p.says(ready)
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"countersign/agent"
+	"countersign/agent/asktool"
 	"countersign/agent/history"
 	"countersign/agent/openaimodel"
 	"countersign/approvals"
@@ -130,7 +131,7 @@ func (b *builder) agent(a *agentsfile.Agent) {
 		}
 		b.needsResponses(a, t)
 		tool, ok := b.tool(t)
-		if !ok || !b.gate(t, &tool) || !b.trigger(a, t, &tool) || !b.input(t, &tool) {
+		if !ok || !b.gate(t, &tool) || !b.trigger(a, t, &tool) || !b.input(t, &tool) || !b.secret(t, &tool) {
 			continue
 		}
 		b.guardTool(t, &tool)
@@ -178,7 +179,7 @@ func (b *builder) tool(t *agentsfile.Tool) (agent.Tool, bool) {
 	case agentsfile.External:
 		tool, err = newExternalTool(t)
 	case agentsfile.AskTool:
-		tool = agent.NewAskTool(t.Name, t.Description)
+		tool = asktool.New(t.Name, t.Description)
 		tool.Version = t.Version
 	case agentsfile.AgentTool:
 		tool = b.agents[t.Agent.Name].AsTool(t.Name, t.Description)

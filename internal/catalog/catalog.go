@@ -93,6 +93,9 @@ func (c *Catalog) Requesters(ws approvals.WorkspaceID) approvals.Approvers {
 	return celpolicy.People(ws, p.Users, p.Groups, p.ChannelMembers)
 }
 
+// Retention says for how long records are kept.
+func (c *Catalog) Retention() approvals.Retention { return approvals.Retention(c.File.Retention) }
+
 // Limits bound what is under way at a time.
 func (c *Catalog) Limits() approvals.Limits {
 	l := c.File.Limits

@@ -32,7 +32,7 @@ func (b *builder) toolset(a *agentsfile.Agent, built *agent.Agent, t *agentsfile
 		b.refused(t.Position, "tools of MCP server "+declared.Name, err)
 		return
 	}
-	built.Toolsets = append(built.Toolsets, withInput(set, t, declared))
+	built.Toolsets = append(built.Toolsets, withSecret(withInput(set, t, declared), t, declared))
 	if b.gated == nil && (!never(t.Require) || t.Input.Asked()) {
 		b.gated = t
 	}

@@ -165,23 +165,6 @@ func (c *Client) Review(
 	return answer.Request, answer.Error.err()
 }
 
-// VerifyAudit is part of Desk.
-func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
-	path, kept := "/v1/audit/report", opts != (approvals.VerifyOptions{})
-	if kept {
-		path += "?" + url.Values{paramHead: {opts.Head.String()}}.Encode()
-	}
-	answer := result{Report: &approvals.AuditReport{}}
-	if err := c.call(ctx, http.MethodGet, path, nil, &answer); err != nil {
-		return approvals.AuditReport{}, err
-	}
-	err := answer.Error.err()
-	if err == nil && kept && !answer.Report.HeadFound { // a bot that has not looked for it
-		err = fmt.Errorf("ask the bot: it does not say whether an entry has the head; %w", errOtherVersion)
-	}
-	return *answer.Report, err
-}
-
 // ExportAudit is part of Desk.
 func (c *Client) ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error {
 	r, err := c.open(ctx, http.MethodGet, "/v1/audit/entries", nil)

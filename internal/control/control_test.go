@@ -19,20 +19,28 @@ import (
 
 	"countersign/approvals"
 	"countersign/internal/lineage"
+	"countersign/internal/report"
 )
 
 // fakeDesk answers with what a test wants.
 type fakeDesk struct {
+	RunDesk
 	grants  []*approvals.GrantView
 	page    []*approvals.RequestHead
 	asked   Query
 	request *approvals.Request
 	err     error
 	decided approvals.Decision
-	batch   approvals.Batch
-	head    approvals.VerifyOptions
-	found   bool
-	letters []*DeadLetter
+
+	revealed    approvals.RevealIn
+	batch       approvals.Batch
+	head        approvals.VerifyOptions
+	checkpoints int // that are said to agree
+	found       bool
+	letters     []*DeadLetter
+
+	report   *report.Report
+	reported ReportQuery
 
 	replayed []approvals.NotificationID
 	entries  int
@@ -52,6 +60,11 @@ func (f *fakeDesk) Requests(_ context.Context, q Query, after Cursor, limit int)
 
 func (f *fakeDesk) Request(context.Context, approvals.RequestID) (*approvals.Request, error) {
 	return f.request, f.err
+}
+
+func (d *fakeDesk) Reveal(_ context.Context, in approvals.RevealIn) (*approvals.Request, error) {
+	d.revealed = in
+	return d.request, d.err
 }
 
 func (d *fakeDesk) Review(
@@ -93,7 +106,7 @@ func (f *fakeDesk) IssueCallback(
 func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
 	f.head = opts
 	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}},
-		HeadFound: f.found}, f.err
+		HeadFound: f.found, Checkpoints: f.checkpoints}, f.err
 }
 
 func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry) error) error {
@@ -104,6 +117,19 @@ func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry)
 		}
 	}
 	return f.err
+}
+
+func (f *fakeDesk) ExportRequests(
+	context.Context, time.Time, time.Time, func(*approvals.ExportedRequest) error,
+) error {
+	return f.err
+}
+
+func (f *fakeDesk) Report(_ context.Context, q ReportQuery, progress func(int)) (*report.Report, error) {
+	progress(10_000)
+	progress(20_000)
+	f.reported = q
+	return f.report, f.err
 }
 
 func (f *fakeDesk) DeadLetters(context.Context, Cursor, int) ([]*DeadLetter, bool, error) {
@@ -240,6 +266,9 @@ func TestErrorsThroughSocket(t *testing.T) {
 	if len(report.Workspaces) != 1 || report.Workspaces[0].Entries != 7 {
 		t.Errorf("verify: what is in order got lost: %+v", report)
 	}
+	if page, _, err := c.Requests(t.Context(), Query{}, Cursor{}, 10); err == nil {
+		t.Errorf("what cannot be listed was taken for a list of %d", len(page))
+	}
 	if err := c.ExportAudit(t.Context(), func(*approvals.AuditEntry) error { return nil }); err == nil {
 		t.Error("half an export was taken for a whole one")
 	}
@@ -259,7 +288,7 @@ func TestHeadIsLookedFor(t *testing.T) {
 		if report.HeadFound != found || found != (err == nil) || !found && !errors.Is(err, errOtherVersion) {
 			t.Errorf("found %v: %+v, %v", found, report, err)
 		}
-		if desk.head != kept {
+		if desk.head.Head != kept.Head {
 			t.Errorf("the bot was asked for %v", desk.head)
 		}
 		if answer := get(t, c, "/v1/audit/report?head=12"); !strings.Contains(answer, `"code":"invalid"`) {
@@ -425,5 +454,27 @@ func TestReviewThroughTheSocket(t *testing.T) {
 	_, err = client.Review(t.Context(), "T1", "req_1", approvals.Review{Verdict: approvals.ReviewAccept})
 	if !errors.Is(err, approvals.ErrConflict) {
 		t.Errorf("have %v", err)
+	}
+}
+
+// TestRevealThroughTheSocket asks in somebody's name, the desk saying by which way, and gets the values or a refusal.
+func TestRevealThroughTheSocket(t *testing.T) {
+	t.Parallel()
+	seen := &fakeDesk{request: named("req_1")}
+	_, client := serve(t, &Local{Decider: seen})
+	in := approvals.RevealIn{Workspace: "T1", Request: "req_1", By: "T1/U1", Via: "modal"}
+	if r, err := client.Reveal(t.Context(), in); err != nil || r.ID != "req_1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	in.Via = "cli"
+	if seen.revealed != in {
+		t.Errorf("the desk asked %+v", seen.revealed)
+	}
+	seen.err = approvals.ErrUnauthorized
+	if r, err := client.Reveal(t.Context(), in); r != nil || !errors.Is(err, approvals.ErrUnauthorized) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := (&Local{}).Reveal(t.Context(), in); !errors.Is(err, approvals.ErrInvalid) {
+		t.Errorf("a store that is open for reading: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/report"
 )
 
 // ErrNoBackup is returned by a store that cannot be copied while it is in use.
@@ -15,11 +16,13 @@ var ErrNoBackup = errors.New("this store has no backup of its own; use the datab
 
 // Desk is what an operator can do with a store, across its workspaces.
 type Desk interface {
+	RunDesk
 	// Requests lists what becomes of the requests that match, workspace after workspace, oldest first, behind the
 	// cursor: at most limit, and no more than a page of 200. There may be others only where more is set.
 	Requests(ctx context.Context, q Query, after Cursor, limit int) (
 		page []*approvals.RequestHead, more bool, err error)
-	// Request finds a request in any workspace; approvals.ErrNotFound.
+	// Request finds a request in any workspace; approvals.ErrNotFound. Its secret values are in it: what prints it
+	// masks them, see approvals.Request.Mask.
 	Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error)
 	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
 	// set, whatever d holds.
@@ -34,10 +37,18 @@ type Desk interface {
 	// desk's to set.
 	Review(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review) (
 		*approvals.Request, error)
+	// Reveal shows somebody the secret values of a request. See approvals.Service.Reveal. The way is the desk's to set.
+	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
 	// VerifyAudit walks every audit trail. See approvals.VerifyAudit.
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
 	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
+	// ExportRequests hands every request that was made at or after from and before to to fn, by workspace and in order,
+	// compared with the trail. See approvals.ExportRequests.
+	ExportRequests(ctx context.Context, from, to time.Time, fn func(*approvals.ExportedRequest) error) error
+	// Report counts what was asked, decided and done in a window; its Version is the caller's to set. progress is told
+	// now and then how many records were read. Errors: approvals.ErrInvalid, approvals.ErrNotFound for the workspace.
+	Report(ctx context.Context, q ReportQuery, progress func(read int)) (*report.Report, error)
 	// DeadLetters lists the notifications that were given up, workspace after workspace and by id, behind the cursor.
 	// Pages are as those of Requests.
 	DeadLetters(ctx context.Context, after Cursor, limit int) (page []*DeadLetter, more bool, err error)
@@ -65,6 +76,7 @@ type Decider interface {
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	Review(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review) (
 		*approvals.Request, error)
+	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
 }
 
 // backuper is a store that can copy itself.
@@ -87,6 +99,9 @@ func (l *Local) Requests(ctx context.Context, q Query, after Cursor, limit int) 
 	read := func(ws approvals.WorkspaceID, behind string, limit int) (
 		found []*approvals.RequestHead, next string, err error,
 	) {
+		if q.Status == Recorded {
+			return l.recordedCalls(ctx, &q, ws, behind, limit)
+		}
 		one := q.in(ws)
 		one.After, one.Limit = approvals.RequestID(behind), limit
 		err = l.Store.View(ctx, func(tx approvals.Tx) error {
@@ -160,6 +175,16 @@ func (l *Local) Review(
 	}
 	v.Via, v.At = Via, time.Time{}
 	return l.Decider.Review(ctx, ws, id, v)
+}
+
+// Reveal is part of Desk.
+func (l *Local) Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error) {
+	if l.Decider == nil {
+		return nil, fmt.Errorf("reveal request %s: %w: the store is open for reading only", in.Request,
+			approvals.ErrInvalid)
+	}
+	in.Via = Via
+	return l.Decider.Reveal(ctx, in)
 }
 
 // VerifyAudit is part of Desk.

@@ -16,6 +16,8 @@ var codes = map[string]error{
 	"stale":        approvals.ErrStale,
 	"invalid":      approvals.ErrInvalid,
 	"limit":        approvals.ErrLimit,
+	"ended":        approvals.ErrEnded,
+	"retried":      approvals.ErrRetried,
 	"no_operator":  ErrNoOperator,
 }
 

@@ -11,6 +11,7 @@ import (
 	"countersign/approvals"
 	"countersign/internal/lineage"
 	"countersign/store"
+	"countersign/store/seal"
 )
 
 var (
@@ -24,13 +25,35 @@ var (
 type Config struct {
 	// URL names the store as store.Open takes it, and Path is its file.
 	URL, Path string
-	// Rules says what answers are judged by while no bot runs; Store is filled in. With a running bot it is not called:
-	// the bot judges.
-	Rules func() (approvals.ServiceConfig, error)
+	// Rules says what answers are judged by while no bot runs. With a running bot it is not called: the bot judges.
+	Rules func() (Rules, error)
 	// Write is set for changes that need no rules. Without Rules and Write the store is opened for reading only.
 	Write bool
+	// Keys encrypt the store's file; nil: it is plain. With a running bot they are not needed.
+	Keys *seal.Keyring
 	// Logger receives what the store has to say.
 	Logger *slog.Logger
+}
+
+// Rules are what a Service needs; Store and Requesters are filled in.
+type Rules struct {
+	approvals.ServiceConfig
+	// RequestersOf says who may start runs in a workspace; nil: nobody.
+	RequestersOf func(ws approvals.WorkspaceID) approvals.Approvers
+}
+
+// requesters are those of all workspaces of the store. Each counts in their own workspace alone.
+func (r *Rules) requesters(ctx context.Context) (all approvals.Approvers, err error) {
+	if r.RequestersOf == nil {
+		return all, nil
+	}
+	found, err := workspaces(ctx, r.Store)
+	for _, ws := range found {
+		of := r.RequestersOf(ws)
+		all.Users = append(all.Users, of.Users...)
+		all.Groups, all.ChannelMembers = of.Groups, of.ChannelMembers // the same words in each
+	}
+	return all, err
 }
 
 // Open returns the desk of the bot that has the store open or, when none runs, one on the store itself. Errors:
@@ -65,7 +88,7 @@ func openFile(ctx context.Context, cfg Config) (Desk, error) {
 
 // openStore opens the store for what needs no rules.
 func openStore(ctx context.Context, cfg Config, readOnly bool) (Desk, error) {
-	st, err := store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger, ReadOnly: readOnly})
+	st, err := store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger, ReadOnly: readOnly, Keys: cfg.Keys})
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +102,14 @@ func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules.Store, err = store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger})
+	rules.Store, err = store.Open(ctx, cfg.URL, store.Config{Logger: cfg.Logger, Keys: cfg.Keys})
 	if err != nil {
 		return nil, err
 	}
-	service, err := approvals.NewService(rules)
+	var service *approvals.Service
+	if rules.Requesters, err = rules.requesters(ctx); err == nil {
+		service, err = approvals.NewService(rules.ServiceConfig)
+	}
 	if err != nil {
 		rules.Store.Close()
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // Query selects requests of all workspaces. Empty fields match everything.
 type Query struct {
-	// Status may also be AwaitsReview.
+	// Status may also be AwaitsReview, or Recorded.
 	Status approvals.RequestStatus
 	// Person asked, or gave an answer that counts: a user's id as the surface knows it, in whatever workspace, or an
 	// approvals.UserID.
@@ -24,17 +24,13 @@ type Query struct {
 
 // in is the query in one workspace.
 func (q *Query) in(ws approvals.WorkspaceID) approvals.RequestQuery {
-	person := approvals.UserID(q.Person)
-	if q.Person != "" && !strings.Contains(q.Person, "/") {
-		person = approvals.NewUserID(ws, q.Person)
-	}
 	status, unreviewed := q.Status, q.Status == AwaitsReview
 	if unreviewed {
 		status = ""
 	}
 	return approvals.RequestQuery{
-		Workspace: ws, Status: status, Unreviewed: unreviewed, Person: person, Tool: q.Tool, Agent: q.Agent,
-		Channel: q.Channel, Run: q.Run,
+		Workspace: ws, Status: status, Unreviewed: unreviewed, Person: personIn(ws, q.Person), Tool: q.Tool,
+		Agent: q.Agent, Channel: q.Channel, Run: q.Run,
 		From: q.Since, To: q.Until,
 	}
 }
@@ -56,7 +52,7 @@ func StatusWords() []string {
 	return []string{
 		string(approvals.RequestPending), string(approvals.RequestApproved), string(approvals.RequestRejected),
 		string(approvals.RequestExpired), string(approvals.RequestCancelled), string(approvals.RequestStale),
-		string(approvals.RequestSuperseded), string(AwaitsReview), anyStatus,
+		string(approvals.RequestSuperseded), string(AwaitsReview), string(Recorded), anyStatus,
 	}
 }
 

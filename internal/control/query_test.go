@@ -55,7 +55,7 @@ func TestQueryTravels(t *testing.T) {
 func TestQueryIsRefused(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"status=done":        "pending, approved, rejected, expired, cancelled, stale, superseded, review, all",
+		"status=done":        "pending, approved, rejected, expired, cancelled, stale, superseded, review, audit, all",
 		"status=":            "pending, approved",
 		"since=yesterday":    "RFC 3339",
 		"until=2026-11-02":   "RFC 3339",

@@ -62,12 +62,20 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/batches", s.decideAll)
 	mux.HandleFunc("POST /v1/callbacks", s.issueCallback)
 	mux.HandleFunc("POST /v1/reviews", s.review)
+	mux.HandleFunc("POST /v1/revelations", s.reveal)
 	mux.HandleFunc("GET /v1/audit/report", s.verify)
+	mux.HandleFunc("POST /v1/audit/report", s.verifyAgainst)
 	mux.HandleFunc("GET /v1/audit/entries", s.export)
+	mux.HandleFunc("GET /v1/audit/requests", s.exportRequests)
+	mux.HandleFunc("GET /v1/report", s.report)
 	mux.HandleFunc("GET /v1/outbox/dead", s.letters)
 	mux.HandleFunc("POST /v1/outbox/replay", s.replay)
 	mux.HandleFunc("GET /v1/grants", s.grants)
 	mux.HandleFunc("POST /v1/grants/revoke", s.revoke)
+	mux.HandleFunc("GET /v1/runs", s.runs)
+	mux.HandleFunc("GET /v1/runs/{id}", s.run)
+	mux.HandleFunc("POST /v1/runs/cancel", s.cancelRun)
+	mux.HandleFunc("POST /v1/runs/retry", s.retryRun)
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	return mux
 }
@@ -92,21 +100,6 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := s.Desk.Decide(r.Context(), d)
 	s.answer(w, result{Request: req, Error: newFailure(err)})
-}
-
-// paramHead is the parameter of GET /v1/audit/report with the hash that an entry must have.
-const paramHead = "head"
-
-func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
-	var opts approvals.VerifyOptions
-	if head := r.URL.Query().Get(paramHead); head != "" {
-		if err := opts.Head.UnmarshalText([]byte(head)); err != nil {
-			s.answer(w, result{Error: newFailure(fmt.Errorf("%w: head: %w", approvals.ErrInvalid, err))})
-			return
-		}
-	}
-	report, err := s.Desk.VerifyAudit(r.Context(), opts)
-	s.answer(w, result{Report: &report, Error: newFailure(err)})
 }
 
 // export streams the entries. An error cuts the connection, so that a part is never taken for the whole.

@@ -60,7 +60,7 @@ func judge(
 	case ctx.Err() != nil:
 		return Verdict{}, ctx.Err()
 	case err != nil:
-		return Verdict{Fate: Impossible, Why: err.Error()}, nil
+		return Verdict{Fate: Impossible, Why: sayable(r, err)}, nil
 	case q.Impossible(r.Requester, r.Place):
 		v.Fate = Impossible
 		v.Why = fmt.Sprintf("policy %q needs %s, and too few people can decide", q.Policy, q.Describe())
@@ -85,14 +85,14 @@ func find(a *agent.Agent, t *approvals.ToolSnapshot) *agent.Tool {
 func gate(ctx context.Context, tool *agent.Tool, r *approvals.Request) Verdict {
 	if tool.Validate != nil && tool.Kind != agent.KindHostedMCP {
 		if err := tool.Validate(r.Arguments); err != nil {
-			return Verdict{Fate: Unusable, Why: err.Error()}
+			return Verdict{Fate: Unusable, Why: sayable(r, err)}
 		}
 	}
 	asks, why := tool.External, ""
 	if tool.NeedsApproval != nil {
 		says, err := tool.NeedsApproval(ctx, callOf(r, tool))
 		if err != nil {
-			says, why = true, err.Error()+", so people are asked"
+			says, why = true, sayable(r, err)+", so people are asked"
 		}
 		asks = asks || says
 	}
@@ -103,6 +103,14 @@ func gate(ctx context.Context, tool *agent.Tool, r *approvals.Request) Verdict {
 		return Verdict{Fate: Recorded, Why: why}
 	}
 	return Verdict{Fate: Asked, Why: why}
+}
+
+// sayable is the text of an error about the arguments of r, which may quote them, unless some are secret.
+func sayable(r *approvals.Request, err error) string {
+	if len(r.Withheld()) > 0 {
+		return "an error that is not told because it may quote a secret argument"
+	}
+	return err.Error()
 }
 
 func noAgent(c *catalog.Catalog, name string) string {

@@ -125,7 +125,7 @@ func (s *Suggestions) Add(r *approvals.Request) {
 	if e == nil {
 		return
 	}
-	sm := sample{id: r.ID, at: r.Created, args: scalars(r.Arguments)}
+	sm := sample{id: r.ID, at: r.Created, args: plainScalars(r)}
 	for i := range r.Decisions {
 		if d := &r.Decisions[i]; d.Void == "" && d.Verdict.Affirms() {
 			sm.by = append(sm.by, d.By.Local())

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"countersign/approvals"
 )
 
 // scalar is a text, number, or true or false among the arguments of a call.
@@ -28,6 +30,18 @@ func scalars(arguments json.RawMessage) map[string]scalar {
 	values := make(map[string]scalar, len(all))
 	for name, raw := range all {
 		values[name] = scalarOf(bytes.TrimSpace(raw))
+	}
+	return values
+}
+
+// plainScalars are the scalars of a request's call, with secret ones as those that no expression can name: suggestions
+// are printed.
+func plainScalars(r *approvals.Request) map[string]scalar {
+	values := scalars(r.Arguments)
+	for _, name := range r.Secret {
+		if _, ok := values[name]; ok {
+			values[name] = scalar{}
+		}
 	}
 	return values
 }

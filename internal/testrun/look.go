@@ -103,7 +103,7 @@ func cardWanted(c *testfile.Card) string {
 
 // cardDiffers says what the store or the workspace has instead of the card, or "".
 func (p *play) cardDiffers(want *testfile.Card, r *approvals.Request) string {
-	got := fmt.Sprintf("%s %s by agent %s", r.Tool.Name, r.Arguments, r.Agent)
+	got := fmt.Sprintf("%s %s by agent %s", r.Tool.Name, r.Shown(), r.Agent)
 	switch {
 	case r.Tool.Name != want.Tool, want.Agent != "" && r.Agent != want.Agent,
 		want.Args != nil && !sameJSON(want.Args, r.Arguments):

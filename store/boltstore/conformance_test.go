@@ -13,10 +13,22 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, harness)
 }
 
-func harness(t testing.TB) storetest.Harness {
+// TestConformanceEncrypted is TestConformance with keys.
+func TestConformanceEncrypted(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, encryptedHarness)
+}
+
+func harness(t testing.TB) storetest.Harness { return harnessOf(t, Config{}) }
+
+func encryptedHarness(t testing.TB) storetest.Harness {
+	return harnessOf(t, Config{Keys: testKeys(t, "a")})
+}
+
+func harnessOf(t testing.TB, cfg Config) storetest.Harness {
 	path := filepath.Join(t.TempDir(), "store.db")
 	return storetest.Harness{Open: func() approvals.Store {
-		s, err := Open(path, Config{})
+		s, err := Open(path, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,10 +6,10 @@
 //   - What Update returned without error is on disk, and stays whole when the process is killed at any moment.
 //   - Callers that wait at the same time share one write to the disk, and none of them sees anything of another that
 //     fails. A lone caller waits for nothing but its own write.
-//   - What is read was written: every record carries a checksum over its key and bytes. A file that was cut short or
-//     damaged gives ErrDamaged, never a crash. Open checks what can be checked in a fixed time; Check reads everything,
-//     and Backup copies nothing that Check refuses. Only Check notices a key that has changed in a way that keeps the
-//     order: the record seems to be missing until then.
+//   - What is read was written: every record carries a checksum over its key and bytes, or is encrypted and bound to
+//     its key. A file that was cut short or damaged gives ErrDamaged, never a crash. Open checks what can be checked in
+//     a fixed time; Check reads everything, and Backup and Compact copy nothing that Check refuses. Only Check notices
+//     a key that has changed in a way that keeps the order: the record seems to be missing until then.
 //   - Jobs are handled at least once, soon after the commit that made them due, one of a key at a time.
 //
 // # File
@@ -22,6 +22,7 @@
 //	bucket                  key                                              value
 //	meta                    "format"                                         format of the file, as text
 //	                        "migration"                                      how far a migration to it has come
+//	                        "encryption"                                     fileKeys, of an encrypted file
 //	runs                    workspace, run                                   Run
 //	                        workspace, run, request                          RequestHead
 //	runs_active_place       workspace, surface, channel, thread, run         – (runs that have not ended)
@@ -42,7 +43,7 @@
 //	audit_unsealed          workspace, id                                    AuditEntry
 //	audit_ids               workspace, id                                    – (entries that are or were unsealed)
 //	sessions                workspace, surface, channel, thread, n           items, as given
-//	session_keys            workspace, surface, channel, thread, key         nothing
+//	session_keys            workspace, surface, channel, thread, key         time, as in once; earlier: nothing
 //	queue                   workspace, id, "j", kind                         job that was due when it was written
 //	                        workspace, place and copy, "n", id               Notification that waits
 //	                        workspace, run, "r"                              nothing (runs that are queued or running)
@@ -54,6 +55,13 @@
 // A value is a CRC-32C over key and payload, then the payload: a record as records_codec.go describes it where a type
 // is named. Buckets with – are indexes; their values are empty, without a checksum, because their keys follow from
 // the records.
+//
+// A file that is made with keys (Config.Keys) has format 4 instead of 3, and is the same but for its values: all of
+// them, except those of meta, are a byte that says which of the file's keys encrypted it, a nonce, the encrypted
+// payload, and a tag over it and format, bucket and key. Keys of entries stay as they are: they consist of ids, places,
+// times, and the names of agents and tools, and hold nothing that a person or a model wrote. Keys can be replaced: the
+// first of Config.Keys encrypts what is written from then on. Compact rewrites the file: under the first key alone,
+// and without what was deleted. It is also how a plain file is encrypted.
 //
 // What one decision writes lies close together, because a commit costs what the pages cost that it touches: requests
 // are behind their run, what is to be delivered is beside the job that delivers it, the mark of a run that needs a
@@ -81,5 +89,7 @@
 //	txn          one caller's view of a transaction
 //	records_*    its methods by kind of record; keys, indexes, checksums and encoding
 //	scheduler_*  jobs: queues of what is ready, claims, handlers, acknowledgements
-//	file_*       the file itself: opening, locking, mapping, migrating, checking and copying it
+//	file_*       the file itself: opening, locking, mapping, migrating, checking, copying and replacing it
+//	seal_*       encryption: the values, and the file's list of keys
+//	compact_*    rewriting the file
 package boltstore

@@ -55,6 +55,7 @@ func (s *Store) check(ctx context.Context, btx *bolt.Tx, h head) error {
 	for _, b := range buckets {
 		known[string(b.name)], sealed[string(b.name)] = true, b.sealed
 	}
+	t := s.tx(btx, false)
 	w := &walker{r: s.file, head: h, leaves: true, entry: func(bucket, k, v []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -67,7 +68,7 @@ func (s *Store) check(ctx context.Context, btx *bolt.Tx, h head) error {
 		case !sealed[string(bucket)]:
 			return nil
 		}
-		if _, err := unseal(k, v); err != nil {
+		if _, err := t.payload(bucket, k, v); err != nil {
 			return fmt.Errorf("%s %q: %w", bucket, k, err)
 		}
 		return nil
@@ -78,7 +79,7 @@ func (s *Store) check(ctx context.Context, btx *bolt.Tx, h head) error {
 		}
 		return s.damaged(err)
 	}
-	return s.tx(btx, false).checkIndexes(ctx)
+	return t.checkIndexes(ctx)
 }
 
 // checkIndexes compares the indexes with the records.

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	format       = 3 // of the file; raised when another version of the program could misread it
-	oldestFormat = 2 // that can be migrated
+	format          = 3 // of a plain file; raised when another version of the program could misread it
+	formatEncrypted = 4 // of a file that is the same but for its values, which are encrypted
+	oldestFormat    = 2 // that can be migrated
 )
 
 // The records of the bucket meta.
@@ -25,16 +26,33 @@ var (
 // checkFormat reads the format of the file, makes the buckets in a file that has none, and brings an older file to this
 // format.
 func (s *Store) checkFormat() error {
-	btx, err := s.begin(false)
+	has, err := s.readFormat()
 	if err != nil {
 		return err
 	}
-	t := s.tx(btx, false)
-	has, err := t.format()
-	s.rollback(btx)
-	switch {
-	case err != nil:
+	if err := s.bringUp(has); err != nil {
 		return err
+	}
+	return s.useFirstKey()
+}
+
+// readFormat finds out what the file is, and prepares to read its values.
+func (s *Store) readFormat() (has found, err error) {
+	btx, err := s.begin(false)
+	if err != nil {
+		return has, err
+	}
+	defer s.rollback(btx)
+	t := s.tx(btx, false)
+	if has, err = t.format(); err != nil {
+		return has, err
+	}
+	return has, s.unlock(t, has)
+}
+
+// bringUp makes what a new or older file lacks.
+func (s *Store) bringUp(has found) error {
+	switch {
 	case has.version == format && !has.migrating && len(has.missing) == 0:
 		return nil
 	case s.cfg.ReadOnly && has.version == 0:
@@ -55,7 +73,8 @@ func (s *Store) checkFormat() error {
 
 // found is what a file says of itself.
 type found struct {
-	version   int // 0: the file is new
+	version   int  // 0: the file is new; the format without encryption of an encrypted one
+	encrypted bool // its values are
 	migrating bool
 	missing   [][]byte // buckets that were added to the format since
 }
@@ -75,13 +94,16 @@ func (t *tx) format() (has found, err error) {
 		return has, err
 	}
 	has.version, err = strconv.Atoi(string(text))
+	if has.version == formatEncrypted {
+		has.version, has.encrypted = format, true
+	}
 	switch {
 	case err != nil:
 		return has, t.damaged(fmt.Errorf("the number of its format: %w", err))
 	case has.version > format:
 		return has, fmt.Errorf(
 			"open store %s: %w: its format is %d, this one reads %d; nothing is lost: upgrade the program",
-			t.path, ErrNewer, has.version, format)
+			t.path, ErrNewer, has.version, formatEncrypted)
 	case has.version < oldestFormat:
 		return has, fmt.Errorf("open store %s: %w: its format is %d, this one reads %d; "+
 			"go on with the program that wrote it, or name a new file in COUNTERSIGN_STORE",
@@ -119,7 +141,10 @@ func (s *Store) prepare() error {
 		if err := t.create(names); err != nil {
 			return err
 		}
-		return t.putFormat(format)
+		if s.cfg.Keys == nil {
+			return t.putFormat(format)
+		}
+		return errors.Join(t.putFormat(formatEncrypted), s.encrypt(t))
 	})
 }
 

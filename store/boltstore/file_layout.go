@@ -33,7 +33,7 @@ var (
 // bucketInfo describes a bucket.
 type bucketInfo struct {
 	name   []byte
-	sealed bool // the values carry a checksum; otherwise it is an index
+	sealed bool // the values carry a checksum or are encrypted; otherwise it is an index
 	// added says that files of this format may lack the bucket, because it was added to the format later. Open makes
 	// it.
 	added bool

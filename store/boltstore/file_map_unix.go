@@ -32,3 +32,17 @@ func mappable(f *os.File, size int64) bool {
 	}
 	return syscall.Munmap(m) == nil
 }
+
+// freeBytes returns how much room the file system that holds the file has for this user; known is false when it is
+// not known.
+func freeBytes(f *os.File) (free int64, known bool) {
+	var st syscall.Statfs_t
+	if err := syscall.Fstatfs(int(f.Fd()), &st); err != nil {
+		return 0, false
+	}
+	blocks, size := uint64(max(st.Bavail, 0)), uint64(st.Bsize)
+	if size == 0 || blocks > math.MaxInt64/2/size {
+		return mostMap, true
+	}
+	return int64(blocks * size), true
+}

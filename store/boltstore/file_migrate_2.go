@@ -151,7 +151,7 @@ var codecs2 = newCodecs(run2{}, request2{}, effect2{}, job2{})
 
 // decode2 reads a record of format 2.
 func (t *tx) decode2(k, v []byte, record any) error {
-	payload, err := unseal(k, v)
+	payload, err := cutChecksum(k, v)
 	if err == nil {
 		into := reflect.ValueOf(record).Elem()
 		err = codecs2[into.Type()].read(payload, into)

@@ -22,7 +22,7 @@ import (
 // seal2 returns a record of format 2 as it is stored under the key.
 func seal2(k []byte, record any) []byte {
 	v := reflect.ValueOf(record).Elem()
-	return seal(k, codecs2[v.Type()].encode(nil, v))
+	return withChecksum(k, codecs2[v.Type()].encode(nil, v))
 }
 
 // storeOf2 makes a store of format 2 with so many runs. Each has two requests, an effect, a notification and three
@@ -40,7 +40,7 @@ func storeOf2(t testing.TB, runs int) string {
 				return err
 			}
 		}
-		err := btx.Bucket(bucketMeta).Put(formatKey, seal(formatKey, []byte("2")))
+		err := btx.Bucket(bucketMeta).Put(formatKey, withChecksum(formatKey, []byte("2")))
 		for n := range runs {
 			err = errors.Join(err, putRun2(btx, n))
 		}
@@ -83,7 +83,7 @@ func putRun2(btx *bolt.Tx, n int) error {
 		put(bucketRuns, pending, "T1", "run_"+id, "req_p"+id), put(bucketEffects, e, "T1", "run_"+id, "eff_1"),
 		mark(bucketRequests, "T1", "req_"+id, "run_"+id), mark(bucketRequests, "T1", "req_p"+id, "run_"+id),
 		mark(bucketPending, "T1", "req_p"+id, "run_"+id),
-		btx.Bucket(bucketWork2).Put(noteKey, appendSealed(nil, noteKey, note)),
+		btx.Bucket(bucketWork2).Put(noteKey, appendWithChecksum(nil, noteKey, note)),
 		putJob2(btx, bucketWork2, approvals.JobDeliver, place.Key(), &place, at),
 		putJob2(btx, bucketWork2, approvals.JobRun, "run_"+id, nil, at),
 		putJob2(btx, bucketLater2, approvals.JobTimer, "req_p"+id, nil, at.Add(time.Hour)))

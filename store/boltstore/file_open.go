@@ -72,8 +72,39 @@ func (s *Store) release() error {
 	return nil
 }
 
-// openFile opens and locks the file.
+// openFile opens and locks the file. While it waits for the lock, Compact may put another file in the place of the one
+// that it has opened: then it begins again, for nobody would find what is written to the old one.
 func openFile(path string, cfg Config) (*os.File, error) {
+	for {
+		f, err := openLocked(path, cfg)
+		if err != nil {
+			return nil, err
+		}
+		current, err := inPlace(f, path)
+		if current {
+			return f, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+}
+
+// inPlace reports whether the path still names the file.
+func inPlace(f *os.File, path string) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) { // deleted: it is made anew
+		return false, nil
+	}
+	return err == nil && os.SameFile(opened, named), err
+}
+
+func openLocked(path string, cfg Config) (*os.File, error) {
 	flag := os.O_RDWR | os.O_CREATE
 	if cfg.ReadOnly {
 		flag = os.O_RDONLY

@@ -81,7 +81,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"empty and read-only", at("empty", nil), Config{ReadOnly: true}, ErrNotStore, "empty"},
 		{"missing and read-only", filepath.Join(folder, "missing"), Config{ReadOnly: true}, fs.ErrNotExist, ""},
 		{"another program's", foreignBolt(t), Config{}, ErrNotStore, "another program"},
-		{"newer", storeOfFormat(t, format+1), Config{}, ErrNewer, "upgrade"},
+		{"newer", storeOfFormat(t, formatEncrypted+1), Config{}, ErrNewer, "upgrade"},
 		{"too old", storeOfFormat(t, oldestFormat-1), Config{}, ErrOlder, "name a new file"},
 		{"too old and read-only", storeOfFormat(t, oldestFormat-1), Config{ReadOnly: true},
 			ErrOlder, "name a new file"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"time"
 )
 
@@ -349,4 +350,12 @@ func (b bitset) add(n uint64) bool {
 	}
 	b[n/64] |= 1 << (n % 64)
 	return true
+}
+
+// count returns how many numbers are in the set.
+func (b bitset) count() (n uint64) {
+	for _, word := range b {
+		n += uint64(bits.OnesCount64(word))
+	}
+	return n
 }

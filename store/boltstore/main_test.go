@@ -22,6 +22,8 @@ var children = map[string]func(args []string) error{
 	"hold":    holdOpen,
 	"damage":  surviveDamage,
 	"migrate": migrateNoisily,
+	"compact": compactNoisily,
+	"canary":  commitCanaries,
 }
 
 const childVariable = "COUNTERSIGN_BOLTSTORE_CHILD"

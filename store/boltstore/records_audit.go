@@ -77,7 +77,7 @@ func (t *tx) appendSealed(e *approvals.AuditEntry) error {
 	}
 	k := appendNumber(key(string(e.Workspace)), e.Seq)
 	// The bucket holds nothing behind the newest entry.
-	if err := t.replace(t.bucket(bucketAudit), k, nil, t.encode(k, e)); err != nil {
+	if err := t.replace(t.bucket(bucketAudit), k, nil, t.encode(bucketAudit, k, e)); err != nil {
 		return err
 	}
 	t.auditEnd.seq = e.Seq

@@ -173,7 +173,7 @@ func (t *tx) putJob(k []byte, rec *storedJob) error {
 		old = nil
 	}
 	if bucket != nil {
-		err = errors.Join(err, t.replace(t.bucket(bucket), k, old, t.encode(k, &rec.jobRecord)))
+		err = errors.Join(err, t.replace(t.bucket(bucket), k, old, t.encode(bucket, k, &rec.jobRecord)))
 	}
 	return err
 }

@@ -72,6 +72,9 @@ func lastPart(k []byte) string {
 	return part
 }
 
+// numberSize is how many bytes appendNumber appends.
+const numberSize = 8
+
 // appendNumber appends n so that keys compare as numbers do.
 func appendNumber(k []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(k, n) }
 

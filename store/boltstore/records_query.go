@@ -8,7 +8,7 @@ import (
 	"countersign/approvals"
 )
 
-// queryLooks bounds how many requests one call of QueryRequests looks at.
+// queryLooks bounds how many records one call of QueryRequests, or of QueryRuns, looks at.
 const queryLooks = 1000
 
 func (t *tx) QueryRequests(q approvals.RequestQuery) (
@@ -40,23 +40,27 @@ func (t *tx) QueryRequests(q approvals.RequestQuery) (
 	return page, next, nil
 }
 
-// eachRequest calls fn with the keys of the heads of all requests that the query may select, in the order of their ids.
+// eachRequest calls fn with the keys of the heads of all requests that the query may select, in the order of the query.
 func (t *tx) eachRequest(q *approvals.RequestQuery, fn func(head []byte) (bool, error)) error {
 	ws := key(string(q.Workspace))
 	if q.Run != "" && q.Status != approvals.RequestPending {
 		run := appendPart(bytes.Clone(ws), string(q.Run))
-		return t.scan(bucketRuns, run, from(run, string(q.After)), func(k, _ []byte) (bool, error) {
+		return t.ordered(bucketRuns, run, string(q.After), q.Newest, func(k, _ []byte) (bool, error) {
 			if len(k) == len(run) { // the run itself
 				return true, nil
 			}
 			return fn(k)
 		})
 	}
-	bucket := bucketRequests
+	bucket, settled := bucketRequests, q.Settled || q.Status != ""
 	if q.Status == approvals.RequestPending {
-		bucket = bucketPending
+		bucket, settled = bucketPending, false
 	}
-	return t.scan(bucket, ws, from(ws, string(q.After)), func(k, _ []byte) (bool, error) {
+	waits := t.pendingWalk(q.Newest)
+	return t.ordered(bucket, ws, string(q.After), q.Newest, func(k, _ []byte) (bool, error) {
+		if settled && waits(k) { // passed over at the cost of a step in an index
+			return true, nil
+		}
 		id, run, ok := cutPart(k[len(ws):])
 		if !ok {
 			return false, t.damaged(fmt.Errorf("%s %q: unreadable key", bucket, k))
@@ -65,12 +69,51 @@ func (t *tx) eachRequest(q *approvals.RequestQuery, fn func(head []byte) (bool, 
 	})
 }
 
+// pendingWalk returns what says whether the request with a key of the index is pending. It walks through the index of
+// pending requests beside whoever calls it with keys in ascending order, or, newest first, in descending order.
+func (t *tx) pendingWalk(newest bool) func(k []byte) bool {
+	c := t.btx.Bucket(bucketPending).Cursor()
+	var at []byte
+	begun := false
+	return func(k []byte) bool {
+		if !begun {
+			begun = true
+			if at, _ = c.Seek(k); at == nil && newest {
+				at, _ = c.Last()
+			}
+		}
+		for !newest && at != nil && bytes.Compare(at, k) < 0 {
+			at, _ = c.Next()
+		}
+		for newest && at != nil && bytes.Compare(at, k) > 0 {
+			at, _ = c.Prev()
+		}
+		return bytes.Equal(at, k)
+	}
+}
+
+// ordered is scan behind a part of the key, or, the newest first, backwards from it; empty: of all.
+func (t *tx) ordered(bucket, prefix []byte, part string, newest bool, fn func(k, v []byte) (bool, error)) error {
+	if !newest {
+		return t.scan(bucket, prefix, from(prefix, part), fn)
+	}
+	return t.scanBack(bucket, prefix, before(prefix, part), fn)
+}
+
 // from returns the key at which a list continues behind a part; nil to begin it.
 func from(prefix []byte, part string) []byte {
 	if part == "" {
 		return nil
 	}
 	return behind(appendPart(bytes.Clone(prefix), part))
+}
+
+// before returns the key before which a list continues that goes backwards, past a part or from its end.
+func before(prefix []byte, part string) []byte {
+	if part == "" {
+		return behind(prefix)
+	}
+	return appendPart(bytes.Clone(prefix), part)
 }
 
 func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) (
@@ -91,7 +134,7 @@ func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n 
 		return 0, err
 	}
 	err = t.scan(bucketPending, key(string(ws)), nil, func(k, v []byte) (bool, error) {
-		by, err := unseal(k, v)
+		by, err := t.payload(bucketPending, k, v)
 		if err != nil {
 			return false, t.damaged(fmt.Errorf("%s %q: %w", bucketPending, k, err))
 		}

@@ -155,7 +155,7 @@ func (t *tx) putHead(r *approvals.RequestHead, run approvals.RunID, found bool) 
 		}
 		t.request.ws, t.request.id, t.request.run = r.Workspace, r.ID, r.Run
 	}
-	raw := t.encode(k, r)
+	raw := t.encode(bucketRuns, k, r)
 	if err := t.replace(t.bucket(bucketRuns), k, old, raw); err != nil {
 		return err
 	}
@@ -185,6 +185,32 @@ func (t *tx) moveRequest(r *approvals.RequestHead, from approvals.RunID) error {
 		return err
 	}
 	return t.put(bucketContents, requestKey(r.Workspace, r.Run, r.ID), content)
+}
+
+func (t *tx) DeleteRequest(ws approvals.WorkspaceID, id approvals.RequestID) (err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	if err := t.deleteRequest(ws, id); err != nil {
+		return fmt.Errorf("delete request %s: %w", id, err)
+	}
+	return nil
+}
+
+func (t *tx) deleteRequest(ws approvals.WorkspaceID, id approvals.RequestID) error {
+	if err := t.drop(bucketCallbacks, key(string(ws), string(id))); err != nil {
+		return err
+	}
+	run, found, err := t.runOf(ws, id)
+	if err != nil || !found {
+		return err
+	}
+	head := new(approvals.RequestHead)
+	if err := t.indexed(bucketRuns, requestKey(ws, run, id), head); err != nil {
+		return err
+	}
+	return t.dropRequest(head)
 }
 
 // dropRequest deletes a request with its index entries.

@@ -49,7 +49,7 @@ func (t *tx) putRun(r *approvals.Run) error {
 			was = factsOf(stored)
 		}
 	}
-	raw := t.encode(k, r)
+	raw := t.encode(bucketRuns, k, r)
 	if err := t.replace(t.bucket(bucketRuns), k, old, raw); err != nil {
 		return err
 	}
@@ -159,25 +159,8 @@ func (t *tx) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) (err error)
 
 func (t *tx) deleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
 	k := key(string(ws), string(id))
-	var heads []approvals.RequestHead
-	err := t.scan(bucketRuns, k, nil, func(each, v []byte) (bool, error) {
-		if len(each) == len(k) { // the run itself
-			return true, nil
-		}
-		heads = append(heads, approvals.RequestHead{})
-		return true, t.decode(bucketRuns, each, v, &heads[len(heads)-1])
-	})
-	if err != nil {
-		return err
-	}
-	for i := range heads {
-		k := key(string(ws), string(heads[i].ID))
-		if err := errors.Join(t.dropRequest(&heads[i]), t.drop(bucketCallbacks, k)); err != nil {
-			return err
-		}
-	}
 	r := new(approvals.Run)
-	err = t.get(bucketRuns, k, r)
+	err := t.get(bucketRuns, k, r)
 	if err == nil {
 		facts := factsOf(r)
 		err = errors.Join(t.reindex(facts.entries(), nil), t.drop(bucketRuns, k))
@@ -200,4 +183,32 @@ func (t *tx) Once(ws approvals.WorkspaceID, event string, now time.Time) (fresh 
 		return false, nil
 	}
 	return true, t.putRaw(bucketOnce, k, appendNumber(nil, instant(now)))
+}
+
+func (t *tx) Events(ws approvals.WorkspaceID, after string, limit int) (list []approvals.Event, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	prefix := key(string(ws))
+	err = t.scan(bucketOnce, prefix, from(prefix, after), func(k, v []byte) (bool, error) {
+		at, err := t.raw(bucketOnce, k, v)
+		switch {
+		case err != nil:
+			return false, err
+		case len(at) != numberSize:
+			return false, t.damaged(fmt.Errorf("%s %q: no time", bucketOnce, k))
+		}
+		list = append(list, approvals.Event{Key: lastPart(k), At: timeOf(at).UTC()})
+		return len(list) < limit, nil
+	})
+	return list, err
+}
+
+func (t *tx) DeleteEvent(ws approvals.WorkspaceID, event string) (err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	return t.drop(bucketOnce, key(string(ws), event))
 }

@@ -70,7 +70,7 @@ func (t *tx) tail(bucket, prefix []byte, size, least int) (newest []json.RawMess
 	}
 	c := b.Cursor()
 	for k, v := seekLast(c, prefix); k != nil; k, v = prev(c, prefix) {
-		if size -= len(v) - sumSize; size < 0 && len(newest) >= least {
+		if size -= len(v) - t.overhead(bucket); size < 0 && len(newest) >= least {
 			break
 		}
 		value, err := t.raw(bucket, k, v)

@@ -17,6 +17,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"countersign/approvals"
+	"countersign/store/seal"
 )
 
 // Config configures a store. The zero value is usable.
@@ -31,6 +32,13 @@ type Config struct {
 	// missing, and with it the record that something was done: only for when there is no backup.
 	AcceptOlder bool
 
+	// Keys encrypt the file; nil: it is plain. A file that is encrypted opens only with all keys that it was written
+	// with, and one that is plain only without any: Compact makes the one of the other.
+	Keys *seal.Keyring
+
+	// compacting opens a file only to copy it: also a plain one although there are keys, and without adding a key.
+	compacting bool
+
 	reserve int64 // bytes of address space to reserve for the file; 0: what file_map.go says. Tests make it small.
 }
 
@@ -42,6 +50,7 @@ type Store struct {
 	db        *bolt.DB
 	commit    *committer
 	acks      *acks
+	crypt     *encryption // nil: the file is plain
 	clock     *clock
 	announced announcements
 	wake      chan struct{} // 1 deep: jobs were enqueued
@@ -197,7 +206,7 @@ func (s *Store) guard(err *error) func() {
 }
 
 func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
-	t := &tx{btx: btx, write: write, path: s.path}
+	t := &tx{btx: btx, write: write, path: s.path, crypt: s.crypt}
 	if !write {
 		t.now = s.clock.now()
 	} else {
@@ -208,7 +217,7 @@ func (s *Store) tx(btx *bolt.Tx, write bool) *tx {
 
 // txIn returns a view that writes, in the room that the one before it has left.
 func (s *Store) txIn(btx *bolt.Tx, r room) *tx {
-	return &tx{btx: btx, write: true, path: s.path, now: s.clock.next(), room: r}
+	return &tx{btx: btx, write: true, path: s.path, crypt: s.crypt, now: s.clock.next(), room: r}
 }
 
 func (s *Store) damaged(detail any) error { return damaged(s.path, detail) }

@@ -32,7 +32,8 @@ type tx struct {
 	now    time.Time
 	ctx    context.Context // of the call of View or Update, of which the tx is a part; nil: it never ends
 
-	path string // of the file, for errors
+	path  string      // of the file, for errors
+	crypt *encryption // of an encrypted file; nil: its values are plain
 }
 
 var _ approvals.Tx = (*tx)(nil)
@@ -106,7 +107,10 @@ func (t *tx) readIndexed(bucket, k []byte, record any) (raw []byte, err error) {
 // decode reads v, which is stored under k, into record. Its errors are ErrDamaged, and ErrNewer for a record that has
 // fields of a newer version of the program.
 func (t *tx) decode(bucket, k, v []byte, record any) error {
-	err := decode(k, v, record)
+	payload, err := t.payload(bucket, k, v)
+	if err == nil {
+		err = readRecord(payload, record)
+	}
 	switch {
 	case errors.Is(err, errNewerField):
 		return fmt.Errorf(
@@ -121,35 +125,43 @@ func (t *tx) damaged(detail any) error { return damaged(t.path, detail) }
 
 // raw returns a copy of the bytes stored under k by putRaw.
 func (t *tx) raw(bucket, k, v []byte) ([]byte, error) {
-	payload, err := unseal(k, v)
+	payload, err := t.copied(bucket, k, v)
 	if err != nil {
 		return nil, t.damaged(fmt.Errorf("%s %q: %w", bucket, k, err))
 	}
-	return bytes.Clone(payload), nil
+	return payload, nil
 }
 
-func (t *tx) put(bucket, k []byte, record any) error { return t.store(bucket, k, t.encode(k, record)) }
+func (t *tx) put(bucket, k []byte, record any) error {
+	return t.store(bucket, k, t.encode(bucket, k, record))
+}
 
 // encode returns the record as it is stored. bbolt keeps what it is given until the commit.
-func (t *tx) encode(k []byte, record any) []byte {
-	t.buf = appendSealed(t.buf[:0], k, record)
+func (t *tx) encode(bucket, k []byte, record any) []byte {
+	if t.encrypts(bucket) {
+		t.buf = appendRecord(t.buf[:0], record)
+		return t.seal(bucket, k, t.buf)
+	}
+	t.buf = appendWithChecksum(t.buf[:0], k, record)
 	return bytes.Clone(t.buf)
 }
 
-func (t *tx) putRaw(bucket, k, payload []byte) error { return t.store(bucket, k, seal(k, payload)) }
+func (t *tx) putRaw(bucket, k, payload []byte) error {
+	return t.store(bucket, k, t.seal(bucket, k, payload))
+}
 
 // mark puts an index entry: a key without a value. (bbolt reports a nil value of this transaction as missing.) In the
 // bucket queue, where it stands between records, it is a sealed value without content.
-func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, markOf(bucket, k)) }
+func (t *tx) mark(bucket, k []byte) error { return t.store(bucket, k, t.markOf(bucket, k)) }
 
 // add is mark for an entry that is not there.
 func (t *tx) add(bucket, k []byte) error {
-	return t.replace(t.bucket(bucket), k, nil, markOf(bucket, k))
+	return t.replace(t.bucket(bucket), k, nil, t.markOf(bucket, k))
 }
 
-func markOf(bucket, k []byte) []byte {
+func (t *tx) markOf(bucket, k []byte) []byte {
 	if string(bucket) == string(bucketQueue) {
-		return seal(k, nil)
+		return t.seal(bucket, k, nil)
 	}
 	return []byte{}
 }
@@ -245,6 +257,27 @@ func (t *tx) scan(bucket, prefix, from []byte, fn func(k, v []byte) (bool, error
 	return nil
 }
 
+// scanBack is scan in the opposite order, for the entries whose keys are less than before.
+func (t *tx) scanBack(bucket, prefix, before []byte, fn func(k, v []byte) (bool, error)) error {
+	b := t.btx.Bucket(bucket)
+	if b == nil {
+		return nil
+	}
+	c := b.Cursor()
+	n := 0
+	for k, v := seekBefore(c, before); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Prev() {
+		if n++; n%64 == 0 {
+			if err := t.cancelled(); err != nil {
+				return err
+			}
+		}
+		if more, err := fn(k, v); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
 // collect appends the records whose keys start with prefix to the list, from the key from on (nil: from the first),
 // until it holds so many.
 func collect[T any](t *tx, list *[]*T, bucket, prefix, from []byte, limit int) error {
@@ -302,15 +335,18 @@ func (t *tx) last(bucket, prefix []byte) (k, v []byte) {
 
 // seekLast moves the cursor to the entry with the greatest key that starts with prefix; nil when there is none.
 func seekLast(c *bolt.Cursor, prefix []byte) (k, v []byte) {
-	if k, _ = c.Seek(behind(prefix)); k == nil {
-		k, v = c.Last()
-	} else {
-		k, v = c.Prev()
-	}
-	if !bytes.HasPrefix(k, prefix) {
+	if k, v = seekBefore(c, behind(prefix)); !bytes.HasPrefix(k, prefix) {
 		return nil, nil
 	}
 	return k, v
+}
+
+// seekBefore moves the cursor to the entry with the greatest key that is less than before; nil when there is none.
+func seekBefore(c *bolt.Cursor, before []byte) (k, v []byte) {
+	if k, _ = c.Seek(before); k == nil {
+		return c.Last()
+	}
+	return c.Prev()
 }
 
 // prev moves the cursor back by one entry, as long as its key starts with prefix.

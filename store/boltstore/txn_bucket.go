@@ -20,7 +20,8 @@ type bucket struct {
 type room struct {
 	opened  []*bucket
 	undoLog []change // empty
-	buf     []byte   // to encode in
+	buf     []byte   // to encode in, and to decrypt
+	about   []byte   // what the value at hand is bound to
 	*recent          // empty
 }
 
@@ -51,7 +52,7 @@ const (
 // next returns the room for the update after this one, without what it was used for.
 func (r *room) next() room {
 	*r.recent = recent{}
-	n := room{opened: r.opened, recent: r.recent}
+	n := room{opened: r.opened, about: r.about, recent: r.recent}
 	if cap(r.undoLog) <= maxUndoRoom {
 		clear(r.undoLog)
 		n.undoLog = r.undoLog[:0]

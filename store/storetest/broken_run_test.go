@@ -47,17 +47,11 @@ func (t leavesEffects) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) e
 
 type leavesCallbacks struct{ approvals.Tx }
 
-func (t leavesCallbacks) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
-	requests, err := t.RequestsOfRun(ws, id)
-	var kept []*approvals.Callback
-	for _, r := range requests {
-		if k, err := t.Callback(ws, r.ID); err == nil {
-			kept = append(kept, k)
-		}
-	}
-	err = errors.Join(err, t.Tx.DeleteRun(ws, id))
-	for _, k := range kept {
-		err = errors.Join(err, t.PutCallback(k))
+func (t leavesCallbacks) DeleteRequest(ws approvals.WorkspaceID, id approvals.RequestID) error {
+	k, missing := t.Callback(ws, id)
+	err := t.Tx.DeleteRequest(ws, id)
+	if err == nil && missing == nil {
+		err = t.PutCallback(k)
 	}
 	return err
 }
@@ -217,6 +211,13 @@ func (t readsAll) LapsedLeases(at time.Time, limit int) ([]approvals.RunKey, err
 		return nil, err
 	}
 	return t.Tx.LapsedLeases(at, limit)
+}
+
+func (t readsAll) QueryRuns(q approvals.RunQuery) ([]*approvals.Run, approvals.RunID, error) {
+	if _, err := t.EndedRuns(ws, now().Add(time.Hour), math.MaxInt); err != nil {
+		return nil, "", err
+	}
+	return t.Tx.QueryRuns(q)
 }
 
 func (t readsAll) StateTail(ws approvals.WorkspaceID, run approvals.RunID, size int) ([]json.RawMessage, int, error) {

@@ -14,11 +14,11 @@ func controls() []control {
 		{"Whole", nil, nil, around(asItIs)},
 		{"WholeAlone", nil, nil, around(newAlone)},
 		{"Forgets", []string{"ActiveRun", "Audit", "AuditForms", "AuditRepeated", "AuditSeal", "AuditUnsealed",
-			"AuditWorkspaces", "BigState", "Callback", "CallbackOfDeletedRun",
-			"CloseWaits", "DeadLetters", "DeleteRun", "DeleteSession", "EndedRuns",
+			"AuditWorkspaces", "BigState", "Callback", "CallbackOfDeletedRequest",
+			"CloseWaits", "DeadLetters", "DeleteRequest", "DeleteRun", "DeleteSession", "EndedRuns", "Events",
 			"Grant", "Inputs", "JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox",
 			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead",
-			"Session", "SessionTail", "StateTail", "UndeliveredPlaces"},
+			"Session", "SessionTail", "Sessions", "StateTail", "UndeliveredPlaces"},
 			nil, forgetting},
 	}
 	for _, part := range [][]control{brokenStores(), brokenRecords(), brokenRequests(), brokenTrails(), brokenJobs()} {
@@ -72,19 +72,19 @@ func brokenStores() []control {
 		storeControl("WritesAfterwards", quiet(func(_ approvals.Tx, ended bool) bool { return ended }), "EndedTx"),
 		storeControl("NowMoves", clockOf(func(at time.Time, _, calls int) time.Time {
 			return at.Add(time.Duration(calls) * time.Microsecond)
-		}), "Now"),
+		}), "Now").or("Sessions"),
 		storeControl("NowElsewhere", clockOf(func(at time.Time, _, _ int) time.Time {
 			return at.In(time.FixedZone("elsewhere", 3600))
 		}), "Now"),
 		storeControl("NowTooFine", clockOf(func(at time.Time, _, _ int) time.Time {
 			return at.Add(time.Nanosecond)
-		}), "Now"),
+		}), "Now").or("Sessions"),
 		storeControl("NowWrong", clockOf(func(at time.Time, _, _ int) time.Time { return at.Add(-90 * time.Second) }),
-			"NowIsReal").or("JobDue", "JobLater"),
+			"NowIsReal").or("JobDue", "JobLater", "Sessions"),
 		storeControl("NowBack", clockOf(func(at time.Time, n, _ int) time.Time {
 			return at.Add(-time.Duration(n) * time.Microsecond)
-		}), "NowForward").or("JobDue", "JobLater", "ReplicasNow"),
-		{"NowApart", []string{"ReplicasNow"}, nil, apart},
+		}), "NowForward").or("JobDue", "JobLater", "ReplicasNow", "Sessions"),
+		{"NowApart", []string{"ReplicasNow"}, []string{"Sessions"}, apart},
 		storeControl("OnlySaysSo", func(s approvals.Store) approvals.Store { return onlySaysSo{s} }, "DispatchOnce"),
 	}
 }
@@ -103,7 +103,13 @@ func brokenRecords() []control {
 		broken[leasesLinger]("LapsedLeases"),
 		broken[endsByName]("EndedRuns"),
 		broken[leavesEffects]("DeleteRun"),
-		broken[leavesCallbacks]("CallbackOfDeletedRun", "DeleteRun"),
+		broken[leavesCallbacks]("CallbackOfDeletedRequest", "DeleteRequest"),
+		broken[deletesRequests]("DeleteRequest", "DeleteRun"),
+		broken[deletesWithRun]("DeleteRequest", "RequestHeadMissing"),
+		broken[remembersEvents]("Events"),
+		broken[listsEventsAgain]("Events"),
+		broken[listsPlacesAgain]("Sessions"),
+		broken[tellsFirstTime]("Sessions"),
 		broken[keepsTokens]("Callback"),
 		broken[deletesMemory]("DeleteRun"),
 		broken[runsByPrefix]("DeleteRun", "EffectsOfRun", "RequestsOfRun"),
@@ -123,7 +129,7 @@ func brokenRecords() []control {
 			n := new(atomic.Int64)
 			return around(each(func(tx approvals.Tx) repeatsSession { return repeatsSession{tx, n} }))()
 		}},
-		broken[remembersKeys]("DeleteSession"),
+		broken[remembersKeys]("DeleteSession", "Sessions"),
 		broken[keepsBytes]("OwnRecords"),
 		storeControl("MissesDeleted", deletingJobs(missesDeleted), "DeleteNothing"),
 	}
@@ -141,14 +147,20 @@ func brokenRequests() []control {
 		broken[headMakesRequest]("RequestHeadMissing"),
 		broken[sortsRequests]("Requests"),
 		broken[countsAll]("PendingOf"),
-		storeControl("Collates", querying(collates), "BytewiseOrder"),
-		storeControl("EndsShort", querying(endsShort), "QueryPages"),
+		storeControl("Collates", querying(collates), "BytewiseOrder", "NewestFirst"),
+		storeControl("EndsShort", querying(endsShort), "NewestFirst", "QueryPages"),
 		storeControl("StandsStill", querying(standsStill), "QueryPages"),
 		storeControl("StaleIsPending", querying(staleIsPending), "PendingPages"),
 	}
-	for _, field := range []string{"Status", "Person", "Tool", "Agent", "Channel", "Run", "From", "To", "After"} {
+	for _, field := range []string{"Status", "Person", "Tool", "Agent", "Channel", "Run", "From", "To", "After",
+		"Settled"} {
 		list = append(list, storeControl("Ignores"+field, ignoresField(field), "Query").
-			or("QueryPages", "PendingPages", "BytewiseOrder"))
+			or("QueryPages", "PendingPages", "BytewiseOrder", "NewestFirst"))
+	}
+	list = append(list, storeControl("IgnoresNewest", ignoresField("Newest"), "NewestFirst"),
+		storeControl("EndsShortOfRuns", queryingRuns(runsEndShort), "RunPages"))
+	for _, field := range []string{"Status", "Person", "Agent", "Channel", "From", "To", "After", "Newest"} {
+		list = append(list, storeControl("IgnoresRun"+field, ignoresRunField(field), "QueryRuns").or("RunPages"))
 	}
 	return list
 }

@@ -10,7 +10,8 @@ import (
 func callbacks() []promise {
 	return []promise{
 		{"Callback", "the token that was made last opens the callback, and those before it do not", testCallback},
-		{"CallbackOfDeletedRun", "no token outlives the run whose result it could provide", testCallbackOfDeletedRun},
+		{"CallbackOfDeletedRequest", "no token outlives the request whose result it could provide",
+			testCallbackOfDeletedRequest},
 	}
 }
 
@@ -56,7 +57,7 @@ func testCallback(s *suite) {
 	s.expectCallback(other, "req_1", elsewhere)
 }
 
-func testCallbackOfDeletedRun(s *suite) {
+func testCallbackOfDeletedRequest(s *suite) {
 	kept := request("req_2", approvals.RequestPending)
 	kept.Run = "run_2"
 	s.update(func(tx approvals.Tx) error {
@@ -64,7 +65,7 @@ func testCallbackOfDeletedRun(s *suite) {
 			tx.PutRequest(request("req_1", approvals.RequestApproved)), tx.PutRequest(kept),
 			tx.PutCallback(callback("req_1", 1)), tx.PutCallback(callback("req_2", 2)))
 	})
-	s.update(func(tx approvals.Tx) error { return tx.DeleteRun(ws, "run_1") })
+	s.update(func(tx approvals.Tx) error { return tx.DeleteRequest(ws, "req_1") })
 	s.reopen()
 	s.expectCallback(ws, "req_1", nil)
 	s.view(func(tx approvals.Tx) error {

@@ -129,6 +129,7 @@ func timed() map[string]wrapper {
 	return map[string]func(approvals.Store) approvals.Store{
 		"PendingCost":   everything,
 		"LapsedCost":    everything,
+		"OpenRunsCost":  everything,
 		"StateTailCost": everything,
 
 		"OpenGrantsCost": everything,

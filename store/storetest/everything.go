@@ -35,11 +35,15 @@ type finder struct {
 	there func() (bool, error)
 }
 
-// finders look at a workspace in every way there is. Jobs have no getter, and events are asked for by recording them.
+// finders look at a workspace in every way there is. Jobs have no getter.
 func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 	soon := now().Add(time.Hour)
 	return []finder{
 		{"run", func() (bool, error) { return one(tx.Run(w, "run_1")) }},
+		{"runs", func() (bool, error) {
+			page, _, err := tx.QueryRuns(approvals.RunQuery{Workspace: w, Limit: 10})
+			return len(page) > 0, err
+		}},
 		{"active run", func() (bool, error) { return one(tx.ActiveRun(w, place)) }},
 		{"active runs", func() (bool, error) {
 			return positive(tx.ActiveRuns(w, "", place.Channel))
@@ -91,6 +95,12 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 		{"memory", func() (bool, error) {
 			chunks, _, err := tx.SessionTail(w, place, 1000)
 			return len(chunks) > 0, err
+		}},
+		{"event", func() (bool, error) { return some(tx.Events(w, "", 10)) }},
+		{"place with memory", func() (bool, error) { return some(tx.Sessions(w, approvals.Place{}, 10)) }},
+		{"time of memory", func() (bool, error) {
+			at, err := tx.SessionAppended(w, place)
+			return !at.IsZero(), err
 		}},
 		{"run without worker", func() (bool, error) {
 			list, err := tx.LapsedLeases(soon, 10)
@@ -162,6 +172,8 @@ func writes(tx approvals.Tx) []write {
 		}},
 		{"DeleteState", func() error { _, err := tx.DeleteState(ws, "run_1", 0); return err }},
 		{"PutRequest", func() error { return tx.PutRequest(request("req_1", approvals.RequestPending)) }},
+		{"DeleteRequest", func() error { return tx.DeleteRequest(ws, "req_1") }},
+		{"DeleteEvent", func() error { return tx.DeleteEvent(ws, "event") }},
 		{"PutRequestHead", func() error { return tx.PutRequestHead(head("req_1", approvals.RequestPending)) }},
 		{"PutEffect", func() error { return tx.PutEffect(effect("eff_1")) }},
 		{"PutCallback", func() error { return tx.PutCallback(callback("req_1", 1)) }},

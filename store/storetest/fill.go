@@ -175,6 +175,7 @@ func idsOf[T, ID any](list []T, id func(T) ID) []ID {
 	return ids
 }
 
+func runID(r *approvals.Run) approvals.RunID                            { return r.ID }
 func headID(r *approvals.RequestHead) approvals.RequestID               { return r.ID }
 func notificationID(n *approvals.Notification) approvals.NotificationID { return n.ID }
 func auditID(e *approvals.AuditEntry) approvals.AuditID                 { return e.ID }

@@ -197,6 +197,8 @@ func (d drawn) deletions() []operation {
 	return []operation{
 		func(tx approvals.Tx) (string, error) { return done(tx.DeleteRun(d.ws, approvals.RunID(d.id))) },
 		func(tx approvals.Tx) (string, error) { return say(tx.DeleteState(d.ws, approvals.RunID(d.id), d.n)) },
+		func(tx approvals.Tx) (string, error) { return done(tx.DeleteRequest(d.ws, approvals.RequestID(d.id))) },
+		func(tx approvals.Tx) (string, error) { return done(tx.DeleteEvent(d.ws, d.id)) },
 		func(tx approvals.Tx) (string, error) { return done(tx.DeleteInput(d.input())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.DeleteNotification(d.notification())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.DeleteSession(d.ws, d.place)) },

@@ -37,6 +37,12 @@ func reads(w approvals.WorkspaceID) []operation {
 		func(tx approvals.Tx) (string, error) { return say(tx.EndedRuns(w, later, 100)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.EndedRuns(w, later, 2)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.PendingOf(w, person)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Events(w, "", 100)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Events(w, "10", 2)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Sessions(w, approvals.Place{}, 100)) },
+		func(tx approvals.Tx) (string, error) {
+			return say(tx.Sessions(w, approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}, 2))
+		},
 		func(tx approvals.Tx) (string, error) { return say(tx.Grants(w, "", 100)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.Grants(w, "10", 2)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.OpenGrants(w, "ops", "1", machineTime(0), 100)) },
@@ -57,10 +63,22 @@ func reads(w approvals.WorkspaceID) []operation {
 		{Limit: 2, Person: person},
 		{Limit: 2, Run: "10", Channel: "C1"},
 		{Limit: 2, Agent: "1"},
+		{Limit: 2, Newest: true, Settled: true},
+		{Limit: 2, Newest: true, Status: approvals.RequestPending, After: "10"},
 		{Limit: 2, From: machineTime(1), To: machineTime(3)},
 	} {
 		q.Workspace = w
 		all = append(all, func(tx approvals.Tx) (string, error) { return say(follow(tx, q)) })
+	}
+	for _, q := range []approvals.RunQuery{
+		{Limit: 100},
+		{Limit: 2, After: "10"},
+		{Limit: 2, Newest: true},
+		{Limit: 1, Status: approvals.RunWaiting, Newest: true},
+		{Limit: 2, Person: person, From: machineTime(1), To: machineTime(3)},
+	} {
+		q.Workspace = w
+		all = append(all, func(tx approvals.Tx) (string, error) { return say(followRuns(tx, q)) })
 	}
 	for _, id := range machineIDs {
 		all = append(all, readsOf(w, id)...)
@@ -76,6 +94,18 @@ func follow(tx approvals.Tx, q approvals.RequestQuery) ([]*approvals.RequestHead
 	var all []*approvals.RequestHead
 	for {
 		page, next, err := tx.QueryRequests(q)
+		if err != nil || next == "" {
+			return append(all, page...), err
+		}
+		all = append(all, page...)
+		q.After = next
+	}
+}
+
+// followRuns is follow for runs.
+func followRuns(tx approvals.Tx, q approvals.RunQuery) (all []*approvals.Run, err error) {
+	for {
+		page, next, err := tx.QueryRuns(q)
 		if err != nil || next == "" {
 			return append(all, page...), err
 		}

@@ -24,6 +24,15 @@ func writePart(k *strings.Builder, part string) {
 	k.WriteString("\x00\x01")
 }
 
+// parts is the inverse of key: the kind, the workspace and the others.
+func parts(k string) []string {
+	list := strings.Split(strings.TrimSuffix(k, "\x00\x01"), "\x00\x01")
+	for i, part := range list {
+		list[i] = strings.ReplaceAll(part, "\x00\xff", "\x00")
+	}
+	return list
+}
+
 // everywhere is what the keys of a kind start with, in all workspaces.
 func everywhere(kind string) string {
 	var k strings.Builder

@@ -79,7 +79,7 @@ func (t *memoryTx) QueryRequests(q approvals.RequestQuery) ([]*approvals.Request
 	var page []*approvals.RequestHead
 	var last approvals.RequestID
 	looked := 0
-	for _, v := range t.rows(key("request", q.Workspace), after(key("request", q.Workspace, string(q.After)))) {
+	for v := range t.ordered("request", q.Workspace, string(q.After), q.Newest) {
 		r := look[approvals.RequestHead](v)
 		if q.Status == approvals.RequestPending && r.Status != approvals.RequestPending {
 			continue // as an index would: decided requests cost nothing
@@ -114,6 +114,15 @@ func (t *memoryTx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserI
 		n++
 	}
 	return n, err
+}
+
+func (t *memoryTx) DeleteRequest(ws approvals.WorkspaceID, id approvals.RequestID) error {
+	return t.change(func() error {
+		t.remove(key("request", ws, string(id)))
+		t.remove(key("content", ws, string(id)))
+		t.remove(key("callback", ws, string(id)))
+		return nil
+	})
 }
 
 func (t *memoryTx) Effect(ws approvals.WorkspaceID, run approvals.RunID, id string) (*approvals.EffectRecord, error) {

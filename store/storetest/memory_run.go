@@ -58,6 +58,35 @@ func (t *memoryTx) LapsedLeases(at time.Time, limit int) ([]approvals.RunKey, er
 	return keys, err
 }
 
+func (t *memoryTx) QueryRuns(q approvals.RunQuery) ([]*approvals.Run, approvals.RunID, error) {
+	if err := t.reading(); err != nil || q.Limit <= 0 {
+		return nil, "", err
+	}
+	var page []*approvals.Run
+	var last approvals.RunID
+	looked := 0
+	for v := range t.ordered("run", q.Workspace, string(q.After), q.Newest) {
+		r := look[approvals.Run](v)
+		if q.Open() && r.Status.Ended() {
+			continue // as an index would: ended runs cost nothing
+		}
+		if len(page) == q.Limit || looked == t.looks {
+			return page, last, nil
+		}
+		looked++
+		last = r.ID
+		if !q.Matches(r) {
+			continue
+		}
+		own, err := decode[approvals.Run](v)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, own)
+	}
+	return page, "", nil
+}
+
 func (t *memoryTx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit int) ([]approvals.RunID, error) {
 	runs, err := list(t, key("run", ws), math.MaxInt, func(r *approvals.Run) bool {
 		return r.Status.Ended() && r.Ended.Before(before)
@@ -73,11 +102,6 @@ func (t *memoryTx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit i
 func (t *memoryTx) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
 	return t.change(func() error {
 		t.remove(key("run", ws, string(id)))
-		for r := range matching(t, key("request", ws), func(r *approvals.RequestHead) bool { return r.Run == id }) {
-			t.remove(key("request", ws, string(r.ID)))
-			t.remove(key("content", ws, string(r.ID)))
-			t.remove(key("callback", ws, string(r.ID)))
-		}
 		t.removeAll(key("effect", ws, string(id)))
 		t.remove(key("state", ws, string(id)))
 		t.removeAll(key("chunk", ws, string(id)))
@@ -100,6 +124,33 @@ func (t *memoryTx) Once(ws approvals.WorkspaceID, event string, now time.Time) (
 		return false, nil
 	}
 	return true, t.put(k, now)
+}
+
+func (t *memoryTx) Events(ws approvals.WorkspaceID, after string, limit int) ([]approvals.Event, error) {
+	if err := t.reading(); err != nil || limit <= 0 {
+		return nil, err
+	}
+	var list []approvals.Event
+	prefix := key("once", ws)
+	start := prefix
+	if after != "" {
+		start = key("once", ws, after) + "\x00"
+	}
+	for k, v := range t.rows(prefix, start) {
+		at, err := decode[time.Time](v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, approvals.Event{Key: parts(k)[2], At: *at})
+		if len(list) == limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+func (t *memoryTx) DeleteEvent(ws approvals.WorkspaceID, event string) error {
+	return t.drop(key("once", ws, event))
 }
 
 func inputKey(in *approvals.QueuedInput) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -106,12 +107,16 @@ func (t *memoryTx) AppendSession(ws approvals.WorkspaceID, p approvals.Place, id
 		return err
 	}
 	items = bytes.Clone(items)
+	at, err := marshal(t.now)
+	if err != nil {
+		return err
+	}
 	return t.change(func() error {
 		seen := key("session key", ws, placeParts(p, id)...)
 		if t.root.get(seen) != nil {
 			return nil
 		}
-		t.set(seen, nil)
+		t.set(seen, at)
 		n := uint64(0)
 		for range t.rows(key("session", ws, placeParts(p)...), "") {
 			n++
@@ -127,4 +132,45 @@ func (t *memoryTx) DeleteSession(ws approvals.WorkspaceID, p approvals.Place) er
 		t.removeAll(key("session key", ws, placeParts(p)...))
 		return nil
 	})
+}
+
+func (t *memoryTx) Sessions(ws approvals.WorkspaceID, behind approvals.Place, limit int) ([]approvals.Place, error) {
+	if err := t.reading(); err != nil || limit <= 0 {
+		return nil, err
+	}
+	var list []approvals.Place
+	prefix := key("session", ws)
+	for k := range t.rows(prefix, "") {
+		p := parts(k)
+		place := approvals.Place{Surface: p[2], Channel: p[3], Thread: p[4]}
+		known := len(list) > 0 && samePlace(list[len(list)-1], place)
+		if known || slices.Compare(placeParts(place), placeParts(behind)) <= 0 {
+			continue
+		}
+		if len(list) == limit {
+			break
+		}
+		list = append(list, place)
+	}
+	return list, nil
+}
+
+func (t *memoryTx) SessionAppended(ws approvals.WorkspaceID, p approvals.Place) (newest time.Time, err error) {
+	if err := t.reading(); err != nil {
+		return newest, err
+	}
+	found := false
+	for _, v := range t.rows(key("session key", ws, placeParts(p)...), "") {
+		at, err := decode[time.Time](v)
+		if err != nil {
+			return newest, err
+		}
+		if found = true; at.After(newest) {
+			newest = *at
+		}
+	}
+	if !found {
+		return newest, approvals.ErrNotFound
+	}
+	return newest, nil
 }

@@ -96,6 +96,32 @@ func (t *memoryTx) rows(prefix, start string) iter.Seq2[string, *value] {
 	}
 }
 
+// ordered yields the records of a kind behind an id, or, the newest first, those before it; all when it is empty.
+func (t *memoryTx) ordered(kind string, ws approvals.WorkspaceID, behind string, newest bool) iter.Seq[*value] {
+	return func(yield func(*value) bool) {
+		if !newest {
+			for _, v := range t.rows(key(kind, ws), after(key(kind, ws, behind))) {
+				if !yield(v) {
+					return
+				}
+			}
+			return
+		}
+		var before []*value
+		for k, v := range t.rows(key(kind, ws), "") {
+			if behind != "" && k >= key(kind, ws, behind) {
+				break
+			}
+			before = append(before, v)
+		}
+		for _, v := range slices.Backward(before) {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
 // identified refuses records that lack a part of their key.
 func identified(ws approvals.WorkspaceID, parts ...string) error {
 	if ws == "" || slices.Contains(parts, "") {

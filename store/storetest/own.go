@@ -111,7 +111,11 @@ func (s *suite) ownPlaces() []ownership {
 		owns(s, fresh,
 			func(tx approvals.Tx, r *approvals.Run) error { return tx.PutRun(r) },
 			func(tx approvals.Tx) ([]*approvals.Run, error) { return only(tx.Run(r.Workspace, r.ID)) },
-			func(tx approvals.Tx) ([]*approvals.Run, error) { return only(tx.ActiveRun(r.Workspace, r.Place)) }),
+			func(tx approvals.Tx) ([]*approvals.Run, error) { return only(tx.ActiveRun(r.Workspace, r.Place)) },
+			func(tx approvals.Tx) ([]*approvals.Run, error) {
+				page, _, err := tx.QueryRuns(approvals.RunQuery{Workspace: r.Workspace, Limit: 10})
+				return page, err
+			}),
 		owns(s, message,
 			func(tx approvals.Tx, in *approvals.QueuedInput) error { return tx.PutInput(in) },
 			func(tx approvals.Tx) ([]*approvals.QueuedInput, error) { return tx.Inputs(in.Workspace, in.Place, 10) }),

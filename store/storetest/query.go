@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -13,6 +14,7 @@ func queries() []promise {
 	return []promise{
 		{"Query", "people look for requests by what they remember of them", testQuery},
 		{"QueryPages", "a list that shows every match must not miss one, however rare they are", testQueryPages},
+		{"NewestFirst", "people look at what was decided last, and at the page before that", testNewestFirst},
 		{"PendingPages", "what waits is listed, and nothing else", testPendingPages},
 		{"PendingCost",
 			"people open the list for years: it must not slow down with what was ever decided", testPendingCost},
@@ -37,7 +39,7 @@ func (s *suite) query(q approvals.RequestQuery) []approvals.RequestID {
 		if next == "" {
 			return ids
 		}
-		if next <= q.After {
+		if !q.Newest && next <= q.After || q.Newest && q.After != "" && next >= q.After {
 			s.Fatalf("a page after %q goes on after %q", q.After, next)
 		}
 		q.After = next
@@ -101,7 +103,7 @@ func testQuery(s *suite) {
 		}
 		return ids
 	}
-	seen := map[string]bool{"Workspace": true, "Limit": true}
+	seen := map[string]bool{"Workspace": true, "Limit": true, "Newest": true}
 	for _, c := range []struct {
 		q    approvals.RequestQuery
 		want []approvals.RequestID
@@ -110,6 +112,8 @@ func testQuery(s *suite) {
 		{approvals.RequestQuery{Status: approvals.RequestPending}, without(1, 10, 11, 12)},
 		{approvals.RequestQuery{Status: approvals.RequestApproved}, []approvals.RequestID{"req_1", "req_b", "req_c"}},
 		{approvals.RequestQuery{Unreviewed: true}, all[11:12]},
+		{approvals.RequestQuery{Settled: true}, []approvals.RequestID{"req_1", "req_a", "req_b", "req_c"}},
+		{approvals.RequestQuery{Settled: true, Status: approvals.RequestPending}, nil},
 		{approvals.RequestQuery{Status: approvals.RequestCancelled}, nil},
 		{approvals.RequestQuery{Tool: "pay"}, without(2)},
 		{approvals.RequestQuery{Agent: "clerk"}, without(3)},
@@ -125,12 +129,7 @@ func testQuery(s *suite) {
 		{approvals.RequestQuery{Status: approvals.RequestPending, Person: "T1/U1", Tool: "pay", Agent: "clerk",
 			Channel: "C1", Run: "run_1", From: start, To: start.Add(time.Minute)}, all[:1]},
 	} {
-		fields := reflect.ValueOf(c.q)
-		for i := range fields.NumField() {
-			if !fields.Field(i).IsZero() {
-				seen[fields.Type().Field(i).Name] = true
-			}
-		}
+		noteFields(seen, c.q)
 		c.q.Workspace = ws
 		for _, limit := range []int{1, 4, 100} {
 			c.q.Limit = limit
@@ -168,6 +167,45 @@ func testQueryPages(s *suite) {
 	}
 	if n := len(s.query(approvals.RequestQuery{Workspace: ws, Limit: 7})); n != many {
 		s.Errorf("%d requests were listed, want %d", n, many)
+	}
+}
+
+func testNewestFirst(s *suite) {
+	const many = 1200 // more than one call looks at
+	s.putMany("req", many, approvals.RequestApproved)
+	s.update(func(tx approvals.Tx) error {
+		for _, i := range []int{3, 700, 1150} {
+			id := approvals.RequestID(fmt.Sprintf("req_%05d", i))
+			if err := tx.PutRequestHead(head(id, approvals.RequestPending)); err != nil {
+				return err
+			}
+		}
+		another := request("req_x", approvals.RequestApproved)
+		another.Workspace = other
+		return tx.PutRequest(another)
+	})
+	for name, q := range map[string]approvals.RequestQuery{
+		"all": {}, "settled": {Settled: true}, "pending": {Status: approvals.RequestPending},
+		"of a run":   {Run: "run_1"},
+		"before one": {After: "req_00700"}, "before none": {After: "req_00700x"},
+		"pending before one": {Status: approvals.RequestPending, After: "req_00700"},
+		"settled before one": {Settled: true, After: "req_00700"},
+		"of a run before":    {Run: "run_1", After: "req_00700"},
+	} {
+		q.Workspace, q.Newest = ws, true
+		forward := q
+		forward.After, forward.Newest, forward.Limit = "", false, 100
+		want := slices.DeleteFunc(s.query(forward), func(id approvals.RequestID) bool {
+			return q.After != "" && id >= q.After
+		})
+		slices.Reverse(want)
+		if len(want) == 0 {
+			s.Fatalf("%s: there is nothing to list", name)
+		}
+		for _, limit := range []int{1, 2, 7, 100} {
+			q.Limit = limit
+			same(s, fmt.Sprintf("%s, the newest first, with limit %d", name, limit), want, s.query(q))
+		}
 	}
 }
 

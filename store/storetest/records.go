@@ -188,12 +188,13 @@ func testLimits(s *suite) {
 			outbox, err7 := tx.Notifications(ws, place, "", limit)
 			undelivered, err8 := tx.UndeliveredPlaces(soon, limit)
 			dead, err9 := tx.DeadLetters(ws, "", limit)
-			if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9); err != nil {
+			runs, _, err10 := tx.QueryRuns(approvals.RunQuery{Workspace: ws, Limit: limit})
+			if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10); err != nil {
 				return err
 			}
 			for i, n := range []int{
 				len(lapsed), len(ended), len(inputs), len(requests), len(unsealed), len(sealed), len(outbox),
-				len(undelivered), len(dead),
+				len(undelivered), len(dead), len(runs),
 			} {
 				if n != max(limit, 0) {
 					s.Errorf("list %d with limit %d has %d records", i+1, limit, n)

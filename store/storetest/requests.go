@@ -75,7 +75,7 @@ func testRequestHeadMissing(s *suite) {
 	s.expect(false)
 	s.update(func(tx approvals.Tx) error { return tx.PutRequest(request("req_1", approvals.RequestPending)) })
 	s.must(put())
-	s.update(func(tx approvals.Tx) error { return tx.DeleteRun(ws, "run_1") })
+	s.update(func(tx approvals.Tx) error { return tx.DeleteRequest(ws, "req_1") })
 	if err := put(); !errors.Is(err, approvals.ErrNotFound) {
 		s.Errorf("the head of a request that was deleted: %v, want ErrNotFound", err)
 	}

@@ -15,7 +15,7 @@
 //	lifecycle replicas
 //	records own runs inputs states        promises of the records
 //	sessions requests callbacks query grants
-//	trail outbox
+//	trail outbox deletions
 //	jobs jobs_again jobs_group            promises of Dispatch
 //	machine machine_draw machine_read     Compare
 //	memory memory_…                       Memory
@@ -51,7 +51,9 @@ func promises() []promise {
 	var all []promise
 	for _, part := range [][]promise{
 		transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(), requests(),
-		callbacks(), queries(), grants(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(), lifecycle(),
+		deletions(),
+		callbacks(), queries(), runQueries(), grants(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(),
+		lifecycle(),
 	} {
 		all = append(all, part...)
 	}

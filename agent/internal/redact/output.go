@@ -2,7 +2,6 @@ package redact
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"maps"
 	"net/url"
 	"regexp"
@@ -93,7 +92,7 @@ func (c *Credentials) AddVariable(name, written, value string) {
 	}
 }
 
-// add hides a text as it is and as JSON and URLs hold it.
+// add hides a text in all its forms.
 func (c *Credentials) add(text string) {
 	if len(text) < minHidden {
 		return
@@ -101,12 +100,7 @@ func (c *Credentials) add(text string) {
 	if c.found == nil {
 		c.found = make(Secrets)
 	}
-	quoted, _ := json.Marshal(text) // a text always can be
-	for _, form := range []string{
-		text, strings.Trim(string(quoted), `"`), strings.ReplaceAll(text, "/", `\/`), url.QueryEscape(text),
-		url.PathEscape(text),
-		base64.StdEncoding.EncodeToString([]byte(text)),
-	} {
+	for _, form := range formsOf(text) {
 		c.found[form] = Hidden
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +31,8 @@ type decideCommand struct {
 	Edit, InputJSON string   // JSON, or @FILE
 	Input           []string // NAME=VALUE
 	Answer          []string
+
+	arguments, values json.RawMessage // what Edit and InputJSON hold
 }
 
 // answers are the flags of which a decision has one.
@@ -130,6 +133,9 @@ func (c *decideCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	if err := c.readRevision(); err != nil {
+		return err
+	}
 	desk, err := p.decidingDesk(ctx)
 	if err != nil {
 		return err
@@ -225,6 +231,11 @@ func (c *decideCommand) terms(v approvals.Verdict) (*approvals.GrantTerms, error
 		return nil, misused("--uses is a number of calls, not %d", c.Uses)
 	}
 	scope := approvals.Scope(cmp.Or(c.Scope, string(approvals.ScopeRun)))
+	switch scope {
+	case approvals.ScopeRun, approvals.ScopeThread, approvals.ScopeChannel, approvals.ScopeWorkspace:
+	default:
+		return nil, misused("--scope %q: it is run, thread, channel or workspace", c.Scope)
+	}
 	return &approvals.GrantTerms{
 		Scope: scope, Same: c.Same, AtMost: c.AtMost, Without: c.Without, TTL: c.TTL, Uses: c.Uses,
 	}, nil

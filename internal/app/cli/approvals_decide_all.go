@@ -113,7 +113,7 @@ func (c *decideCommand) batches(ctx context.Context, desk control.Desk, verdict 
 // say prints how a request stands after the answer.
 func (c *decideCommand) say(p *Program, r *approvals.Request) error {
 	if c.JSON {
-		return newEncoder(p.Stdout).Encode(r)
+		return newEncoder(p.Stdout).Encode(r.Mask())
 	}
 	for _, line := range append([]string{c.standsNow(&r.RequestHead)}, voided(&r.RequestHead)...) {
 		if _, err := fmt.Fprintln(p.Stdout, visible.Line(line)); err != nil {

@@ -23,6 +23,10 @@ func (d *batchDecider) IssueCallback(
 	return approvals.CallbackAddress{}, errors.New("no callbacks here")
 }
 
+func (d *batchDecider) Reveal(context.Context, approvals.RevealIn) (*approvals.Request, error) {
+	return nil, approvals.ErrInvalid
+}
+
 func (d *batchDecider) Review(
 	context.Context, approvals.WorkspaceID, approvals.RequestID, approvals.Review,
 ) (*approvals.Request, error) {

@@ -26,14 +26,39 @@ func (c *decideCommand) revisionFlags(cmd *cobra.Command) {
 			"as often as needed where it allows several")
 }
 
-// revise adds to the decision what makes another call of the one that r asks about.
-func (c *decideCommand) revise(r *approvals.Request, d *approvals.Decision) (err error) {
+// readRevision reads what makes another call of one, as far as that can be told without the request.
+func (c *decideCommand) readRevision() (err error) {
 	switch {
 	case c.Edit != "":
-		d.Arguments, err = jsonOrFile("--edit", c.Edit)
+		c.arguments, err = jsonOrFile("--edit", c.Edit)
 	case c.InputJSON != "":
-		d.Input, err = jsonOrFile("--input-json", c.InputJSON)
-	case len(c.Input) > 0:
+		c.values, err = jsonOrFile("--input-json", c.InputJSON)
+	default:
+		err = checkPairs(c.Input)
+	}
+	return err
+}
+
+// checkPairs refuses what is no NAME=VALUE, and a name that is there twice.
+func checkPairs(pairs []string) error {
+	var seen []string
+	for _, pair := range pairs {
+		name, _, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok:
+			return misused("--input %s: write NAME=VALUE", pair)
+		case slices.Contains(seen, name):
+			return misused("--input: %s is given twice", name)
+		}
+		seen = append(seen, name)
+	}
+	return nil
+}
+
+// revise adds to the decision what makes another call of the one that r asks about.
+func (c *decideCommand) revise(r *approvals.Request, d *approvals.Decision) (err error) {
+	d.Arguments, d.Input = c.arguments, c.values
+	if len(c.Input) > 0 {
 		d.Input, err = inputOf(r.Fields, c.Input)
 	}
 	return err
@@ -58,22 +83,19 @@ func jsonOrFile(flag, value string) (json.RawMessage, error) {
 
 // inputOf makes one object of NAME=VALUE pairs.
 func inputOf(fields []approvals.InputField, pairs []string) (json.RawMessage, error) {
+	if err := checkPairs(pairs); err != nil {
+		return nil, err
+	}
 	var members []string
-	var seen []string
 	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
+		name, value, _ := strings.Cut(pair, "=")
 		i := slices.IndexFunc(fields, func(f approvals.InputField) bool { return f.Name == name })
 		switch {
-		case !ok:
-			return nil, misused("--input %s: write NAME=VALUE", pair)
 		case i < 0 && len(fields) == 0:
 			return nil, misused("--input: this request asks for no values")
 		case i < 0:
 			return nil, misused("--input: there is no field %q; the request asks for %s", name, fieldNames(fields))
-		case slices.Contains(seen, name):
-			return nil, misused("--input: %s is given twice", name)
 		}
-		seen = append(seen, name)
 		raw, err := fieldValue(&fields[i], value)
 		if err != nil {
 			return nil, err

@@ -26,6 +26,9 @@ func (c *listCommand) command(l *commandLine) *cobra.Command {
 		Short: "List requests, oldest first",
 		Long: `List requests, oldest first: those that wait for people, unless --status says otherwise.
 
+Calls under "approval: audit" run at once and ask nobody; --status audit lists them, under the ids of their run and
+effect, and "runs show" has more.
+
 Arguments of the calls are not listed; "approvals show" prints them. A TIME is a date and time as in RFC 3339, such as
 2026-11-02T15:04:05Z, or how long ago: 90m, 24h, 7d.`,
 		Example: `  countersign approvals list --json | jq -r .id
@@ -51,8 +54,10 @@ Arguments of the calls are not listed; "approvals show" prints them. A TIME is a
 }
 
 func (c *listCommand) setStatus(word string) (err error) {
-	c.query.Status, err = control.ReadStatus(word)
-	return err
+	if c.query.Status, err = control.ReadStatus(word); err != nil {
+		return errors.New("it is one of " + strings.Join(control.StatusWords(), ", ")) // the word is named before it
+	}
+	return nil
 }
 
 // Run prints the requests, page by page.

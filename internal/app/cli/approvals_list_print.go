@@ -110,6 +110,8 @@ func wanted(r *approvals.RequestHead) string {
 		return "answer"
 	}
 	switch r.Kind {
+	case agent.InterruptionKind(control.Recorded):
+		return "nothing"
 	case agent.Confirm:
 		return "approval"
 	case agent.OutcomeUnknown:

@@ -13,12 +13,13 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/control"
 	"countersign/internal/visible"
 )
 
 type showCommand struct {
-	ID   string
-	JSON bool
+	ID, As       string
+	JSON, Reveal bool
 }
 
 // command is the command line's view of it.
@@ -28,19 +29,31 @@ func (c *showCommand) command(l *commandLine) *cobra.Command {
 		Short: "Show one request with its arguments, decisions and outcome",
 		Long: `Show the request ID, as on its card and in the list: how it stands, ` +
 			`what became of its call (running, ran,
-failed, not run, unknown), its arguments and decisions.`,
-		Example: "  countersign approvals show req_06f1k8…",
-		Args:    one("a request's id", &c.ID),
-		RunE:    l.run(c.Run),
+failed, not run, unknown), its arguments and decisions.
+
+Secret arguments (secret: in the agents file) stand as ••• with their length. With --reveal their values are printed,
+in the name of a Slack user who may decide the request now; the audit trail says that they were, and to whom.`,
+		Example: "  countersign approvals show req_06f1k8…\n" +
+			"  countersign approvals show req_06f1k8… --reveal --as U0123456789",
+		Args: one("a request's id", &c.ID),
+		RunE: l.run(c.Run),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&c.JSON, "json", false, "print the whole record as one JSON object")
+	f.BoolVar(&c.Reveal, "reveal", false, "print the values of secret arguments, which is recorded")
+	f.StringVar(&c.As, "as", "", "with --reveal: the Slack `USER` who is shown them, such as U0123456789")
 	return cmd
 }
 
 // Run prints one request.
 func (c *showCommand) Run(ctx context.Context, p *Program) error {
+	if c.Reveal {
+		return c.reveal(ctx, p)
+	}
+	if c.As != "" {
+		return misused("--as goes with --reveal: anybody who may run this command is shown the rest")
+	}
 	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
@@ -53,7 +66,32 @@ func (c *showCommand) Run(ctx context.Context, p *Program) error {
 	return c.print(p, r)
 }
 
+// reveal prints one request with its secret values.
+func (c *showCommand) reveal(ctx context.Context, p *Program) error {
+	if c.As == "" {
+		return misused("who is shown the secret values? --as takes the id of a Slack user, such as U0123456789")
+	}
+	desk, err := p.decidingDesk(ctx)
+	if err != nil {
+		return err
+	}
+	defer desk.Close()
+	r, err := desk.Request(ctx, approvals.RequestID(c.ID))
+	if err != nil {
+		return err
+	}
+	r, err = desk.Reveal(ctx, approvals.RevealIn{
+		Workspace: r.Workspace, Request: r.ID, By: approvals.NewUserID(r.Workspace, c.As), Via: control.Via,
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(p, r)
+}
+
+// print writes the request without secret values, unless it was revealed.
 func (c *showCommand) print(p *Program, r *approvals.Request) error {
+	r = r.Mask()
 	if c.JSON {
 		e := newEncoder(p.Stdout)
 		e.SetIndent("", "  ")
@@ -62,8 +100,9 @@ func (c *showCommand) print(p *Program, r *approvals.Request) error {
 	return printRequest(p.Stdout, r)
 }
 
-// printRequest writes what people decide on. All of it: what was shown is what is decided.
+// printRequest writes what people decide on. All of it but secret values: what was shown is what is decided.
 func printRequest(w io.Writer, r *approvals.Request) error {
+	r = r.Mask()
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, visible.Line(value)) }
 	list := func(name string, lines []string) {
@@ -120,14 +159,21 @@ func printRequest(w io.Writer, r *approvals.Request) error {
 	case r.AwaitsReview():
 		line("review", "waits for one: it was decided past its policy")
 	}
+	if names := r.Withheld(); len(names) > 0 {
+		line("secret", strings.Join(names, ", ")+
+			" (masked as •••; --reveal --as USER prints it for somebody who may decide)")
+	}
+	for _, v := range r.Revelations {
+		line("revealed", "to "+v.By.Local()+" at "+v.At.UTC().Format(time.RFC3339))
+	}
 	line("arguments", "")
-	b.WriteString(indentArguments(r.Arguments))
+	b.WriteString(indentArguments(r.Arguments, r.Secret))
 	if r.Original != nil {
 		line("model wrote", "")
-		b.WriteString(indentArguments(r.Original))
+		b.WriteString(indentArguments(r.Original, r.Secret))
 		list("changes", texts(r.Changes()))
 	}
-	list("to fill in", texts(r.Fields))
+	list("to fill in", r.FieldLines())
 	list("question", questionLines(r))
 	list("depends on", r.Facts)
 	list("in words", r.Explanation)
@@ -226,16 +272,35 @@ func decisionLine(d approvals.Decision) string {
 	return s
 }
 
-// indentArguments spreads canonical JSON over lines; nothing of it is left out.
-func indentArguments(arguments json.RawMessage) string {
+// withoutQuotes takes the quotes off the mask on a line such as `"memo": "••• (12 characters)",`.
+func withoutQuotes(line string, secret []string) string {
+	for _, name := range secret {
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, string(quoted)+`: "`); ok {
+			mask, comma, _ := strings.Cut(rest, `"`)
+			return string(quoted) + ": " + mask + comma
+		}
+	}
+	return line
+}
+
+// indentArguments spreads canonical JSON over lines; nothing of it is left out. Masks of the secret arguments stand
+// without quotes, as no value does.
+func indentArguments(arguments json.RawMessage, secret []string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, arguments, "  ", "  ") != nil {
 		return "  " + visible.Line(string(arguments)) + "\n"
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i, line := range lines {
-		text := strings.TrimLeft(line, " ") // what stands before it is indentation made here
-		lines[i] = line[:len(line)-len(text)] + visible.Line(text)
+		text := strings.TrimLeft(line, " ")     // what stands before it is indentation made here
+		if len(line)-len(text) == len("    ") { // an argument itself, not a part of one
+			text = withoutQuotes(text, secret)
+		}
+		lines[i] = line[:len(line)-len(strings.TrimLeft(line, " "))] + visible.Line(text)
 	}
 	return "  " + strings.Join(lines, "\n") + "\n"
 }

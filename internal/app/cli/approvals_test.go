@@ -291,7 +291,7 @@ func TestFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"approvals list --status done": "approved, rejected, expired, cancelled, stale, " +
-			"superseded, review, all",
+			"superseded, review, audit, all",
 		"approvals list --since yesterday":     "or how long ago, such as 24h or 7d",
 		"approvals list --since -24h":          "or how long ago",
 		"approvals list --until 2026-11-02":    "a date and time as in RFC 3339",

@@ -48,8 +48,8 @@ func TestVerifySays(t *testing.T) {
 		desk auditDesk
 		want string
 	}{
-		"ok":      {agent.Digest{}, auditDesk{report: one}, "audit: ok, " + meansConsistent + "\n" + line},
-		"head":    {head, auditDesk{report: found}, "audit: ok, " + meansHead + "\n" + line},
+		"ok":      {agent.Digest{}, auditDesk{report: one}, line + "audit: ok, " + meansConsistent + "\n"},
+		"head":    {head, auditDesk{report: found}, line + "audit: ok, " + meansHead + "\n"},
 		"nothing": {agent.Digest{}, auditDesk{}, "audit: ok, no entries\n"},
 		"entry": {agent.Digest{}, auditDesk{report: one, err: broken(approvals.AuditError{Workspace: "T3", Seq: 7,
 			Reason: "was altered"})}, "audit: BROKEN in workspace T3 at entry 7: was altered\n" + meansBroken + "\n"},
@@ -126,7 +126,7 @@ func TestExportHasUnsealedEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := exportAudit(t.Context(), &control.Local{Store: st}, &out, newEncoder); err != nil {
+	if err := (&exportCommand{}).export(t.Context(), &control.Local{Store: st}, &out, terminal()); err != nil {
 		t.Fatal(err)
 	}
 	type entry struct {

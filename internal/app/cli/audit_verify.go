@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,12 +10,12 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/control"
-	"countersign/internal/visible"
 )
 
 type verifyCommand struct {
-	head agent.Digest
-	JSON bool
+	head        agent.Digest
+	checkpoints checkpointFlags
+	JSON        bool
 }
 
 // command is the command line's view of it.
@@ -24,20 +23,23 @@ func (c *verifyCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Recompute the audit chain and compare requests and effects with it",
-		Long: `Recompute every entry's hash and its link to the entry before, ` +
-			`and compare every request and every effect with
-what the trail says of it.
+		Long: `Recompute every entry's hash and its link to the entry before, and compare every request and every
+effect with what the trail says of it. The first entry, or the record, that is not as it was is named, with exit code 1.
 
 A chain without a key shows accidents and careless edits. Whoever can write the store can also write a chain that
-holds. Against them, keep a head that is printed here where they cannot write, and give it later with --head: an entry
-has it as long as nothing up to that entry was removed or written anew.`,
+holds. Against them, hold it against what was kept where they cannot write: the checkpoints that the bot signs
+(COUNTERSIGN_AUDIT_CHECKPOINTS), or a head that was printed here. The last line says how far that proves the trail.`,
 		Example: `  countersign audit verify
+  countersign audit verify --checkpoints /mnt/worm/checkpoints --key audit-public.pem
   countersign audit verify --head "$(cat head-of-last-month)"`,
 		Args: none,
 		RunE: l.run(c.Run),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.StringVar(&c.checkpoints.path, "checkpoints", "", "hold the trail against the checkpoints in this `FILE_OR_DIR`")
+	f.StringArrayVar(&c.checkpoints.keys, "key", nil, "the key that has signed them: a PEM `FILE` with the public or "+
+		"the private key; again for older keys; without it, COUNTERSIGN_AUDIT_KEY")
 	f.Func("head", "fail unless an entry has this `HASH`, a head that was printed earlier", c.setHead)
 	f.BoolVar(&c.JSON, "json", false, "print one JSON object")
 	return cmd
@@ -63,19 +65,29 @@ func (c *verifyCommand) Run(ctx context.Context, p *Program) error {
 
 // verify verifies and prints the result. The error is nil only when the whole trail is in order.
 func (c *verifyCommand) verify(ctx context.Context, p *Program, desk control.Desk) error {
-	report, err := desk.VerifyAudit(ctx, approvals.VerifyOptions{Head: c.head})
+	kept, err := c.checkpoints.read()
+	if err != nil {
+		return err
+	}
+	report, err := desk.VerifyAudit(ctx, approvals.VerifyOptions{Head: c.head, Checkpoints: kept.good})
 	broken, ok := errors.AsType[*approvals.AuditError](err)
 	if err != nil && !ok {
 		return err
 	}
-	v := newVerified(report, c.head, broken)
+	if broken == nil {
+		broken = kept.fault()
+	}
+	v := newVerified(report, c.head, &kept, broken)
 	switch {
 	case c.JSON:
-		return errors.Join(newEncoder(p.Stdout).Encode(v), err)
+		err = newEncoder(p.Stdout).Encode(v)
 	case broken != nil:
-		fmt.Fprintln(p.Stdout, "audit: BROKEN"+v.Error.where()+": "+visible.Line(v.Error.Reason))
-		fmt.Fprintln(p.Stdout, v.Means)
-		return errSilent
+		v.printBroken(p.Stdout)
+	default:
+		err = v.print(p.Stdout)
 	}
-	return v.print(p.Stdout)
+	if broken != nil {
+		return errors.Join(err, errSilent)
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/approvals"
+	"countersign/internal/app"
 	"countersign/store"
 )
 
@@ -22,8 +23,8 @@ func (c *backupCommand) command(l *commandLine) *cobra.Command {
 		Short: "Copy the store to a file, also while the bot runs",
 		Long: `Copy the store to FILE, which must not exist, also while the bot runs.
 
-The copy is consistent, and is verified before the command ends. To restore it, stop the bot and put the copy in
-the place of the store's file.`,
+The copy is consistent, and is verified before the command ends. restore puts it back. The copy of an encrypted store
+is encrypted as the store is: to verify it, and later to use it, takes the same COUNTERSIGN_ENCRYPTION_KEYS.`,
 		Example: "  countersign backup /backups/countersign-$(date +%F).db",
 		Args:    one("the file to make", &c.File),
 		RunE:    l.run(c.Run),
@@ -43,7 +44,7 @@ func (c *backupCommand) Run(ctx context.Context, p *Program) error {
 		if err := desk.Backup(ctx, f); err != nil {
 			return err
 		}
-		report, err = verifyCopy(ctx, f.Name())
+		report, err = p.verifyCopy(ctx, f.Name())
 		return err
 	})
 	if err != nil {
@@ -61,11 +62,24 @@ func (c *backupCommand) Run(ctx context.Context, p *Program) error {
 	return err
 }
 
-func verifyCopy(ctx context.Context, path string) (approvals.AuditReport, error) {
-	st, err := store.Open(ctx, "bolt:"+path, store.Config{ReadOnly: true})
+func (p *Program) verifyCopy(ctx context.Context, path string) (approvals.AuditReport, error) {
+	st, err := p.openCopy(ctx, path, true)
 	if err != nil {
-		return approvals.AuditReport{}, fmt.Errorf("the copy cannot be opened: %w", err)
+		return approvals.AuditReport{}, err
 	}
 	defer st.Close()
 	return approvals.VerifyAudit(ctx, st, approvals.VerifyOptions{})
+}
+
+// openCopy opens a backup with the keys of the environment.
+func (p *Program) openCopy(ctx context.Context, path string, readOnly bool) (approvals.Store, error) {
+	_, c, err := p.storeConfig()
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, "bolt:"+path, store.Config{ReadOnly: readOnly, Keys: c.Keys})
+	if err != nil {
+		return nil, app.ExplainStore(fmt.Errorf("the copy cannot be verified: %w", err))
+	}
+	return st, nil
 }

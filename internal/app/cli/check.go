@@ -56,6 +56,9 @@ type report struct {
 	Policies   []catalog.PolicyRow `json:"policies,omitempty"`
 	Policy     string              `json:"policy,omitempty"`
 	Requesters string              `json:"requesters"`
+	Retention  string              `json:"retention"` // what is kept for how long
+	Delegates  []standIn           `json:"delegates,omitempty"`
+	BreakGlass *emergency          `json:"break_glass,omitempty"`
 	Slack      string              `json:"slack"`
 	catalog    *catalog.Catalog    // what the words come from
 	missing    []string            // what is not set, and not needed offline
@@ -74,7 +77,7 @@ func (c *checkCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.File != "" {
-		cfg.Agents = c.File
+		cfg.UseAgents(c.File)
 	}
 	rep, err := c.inspect(ctx, p, cfg)
 	if err != nil {
@@ -126,10 +129,11 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 func (rep *report) describe(ctx context.Context, c *catalog.Catalog) error {
 	rep.catalog = c
 	rep.File, rep.SHA256, rep.Tools = c.File.Path, hex.EncodeToString(c.File.Digest[:]), c.Rows()
-	rep.Requesters = c.File.Requesters.String()
+	rep.Requesters, rep.Retention = c.File.Requesters.String(), c.File.Retention.String()
 	for _, id := range c.File.ChannelIDs() {
 		rep.channels = append(rep.channels, [2]string{id, c.File.Channels[id]})
 	}
+	rep.Delegates, rep.BreakGlass = standIns(c.File), whoBreaksGlass(c.File)
 	policies, err := c.PolicyRows(ctx)
 	if err != nil {
 		return err
@@ -162,12 +166,19 @@ func (rep *report) print(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nanswers     %s\n", visible.Line(rep.answers()))
 	fmt.Fprintf(w, "may ask     %s\n", visible.Line(rep.Requesters))
+	fmt.Fprintf(w, "kept        %s\n", rep.Retention)
 	if rep.Policy != "" {
 		otherwise := ""
 		if len(rep.Policies) > 0 {
 			otherwise = " (where none of the policies above holds)"
 		}
 		fmt.Fprintf(w, "must agree  %s%s\n", visible.Line(rep.Policy), otherwise)
+	}
+	for _, d := range rep.Delegates {
+		fmt.Fprintf(w, "stand in    %s for %s until the end of %s\n", d.To, d.From, d.Until)
+	}
+	if rep.BreakGlass != nil {
+		fmt.Fprintf(w, "emergency   %s\n", rep.BreakGlass)
 	}
 	fmt.Fprintf(w, "Slack       %s\n", visible.Line(rep.Slack))
 	if len(rep.byHand) > 0 {

@@ -26,35 +26,51 @@ func (p *Program) writingDesk(ctx context.Context) (control.Desk, error) {
 // decidingDesk is a desk that records answers.
 func (p *Program) decidingDesk(ctx context.Context) (control.Desk, error) {
 	return open(ctx, p, func(c *control.Config, cfg *app.Config) {
-		c.Rules = func() (approvals.ServiceConfig, error) { return p.rules(cfg) }
+		c.Rules = func() (control.Rules, error) { return p.rules(cfg) }
 	})
 }
 
 // open opens a desk as the environment says, and as allow wants it while no bot runs.
 func open(ctx context.Context, p *Program, allow func(*control.Config, *app.Config)) (control.Desk, error) {
-	cfg, err := app.ReadConfig()
+	cfg, c, err := p.storeConfig()
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.Check(); err != nil {
-		return nil, err
-	}
-	c := control.Config{URL: cfg.Store.Reveal(), Path: cfg.StorePath(), Logger: cfg.Logger(p.Stderr)}
 	allow(&c, cfg)
 	desk, err := control.Open(ctx, c)
-	if errors.Is(err, control.ErrNoStore) {
-		return nil, app.Misconfigured(fmt.Errorf("%w; COUNTERSIGN_STORE says where it is", err))
+	return desk, explainStore(err)
+}
+
+// storeConfig says where the store is and what it is opened with, as the environment has it.
+func (p *Program) storeConfig() (*app.Config, control.Config, error) {
+	cfg, err := app.ReadConfig()
+	if err != nil {
+		return nil, control.Config{}, err
 	}
-	return desk, app.ExplainStore(err)
+	if err := cfg.Check(); err != nil {
+		return nil, control.Config{}, err
+	}
+	keys, err := cfg.Keys()
+	return cfg, control.Config{
+		URL: cfg.Store.Reveal(), Path: cfg.StorePath(), Logger: cfg.Logger(p.Stderr), Keys: keys,
+	}, err
+}
+
+// explainStore adds to an error of working on the store what to do about it.
+func explainStore(err error) error {
+	if errors.Is(err, control.ErrNoStore) {
+		return app.Misconfigured(fmt.Errorf("%w; COUNTERSIGN_STORE says where it is", err))
+	}
+	return app.ExplainStore(err)
 }
 
 // rules says what an answer is judged by while the bot does not run. They are the same as the bot's, so this needs the
 // agents file for the policy, and Slack to say who the person is.
-func (p *Program) rules(cfg *app.Config) (approvals.ServiceConfig, error) {
+func (p *Program) rules(cfg *app.Config) (control.Rules, error) {
 	servers := catalog.NewServers(app.BuildVersion().Version, slog.New(slog.DiscardHandler)) // none is contacted
 	c, err := app.LoadCatalog(cfg, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})
 	if err != nil {
-		return approvals.ServiceConfig{}, err
+		return control.Rules{}, err
 	}
 	log := cfg.Logger(p.Stderr)
 	directory, err := bot.NewClient(bot.ClientConfig{
@@ -62,9 +78,9 @@ func (p *Program) rules(cfg *app.Config) (approvals.ServiceConfig, error) {
 	})
 	if err != nil {
 		err = app.Misconfigured(fmt.Errorf("the bot does not run, so this command must ask Slack itself: %w", err))
-		return approvals.ServiceConfig{}, err
+		return control.Rules{}, err
 	}
-	return approvals.ServiceConfig{
+	return control.Rules{RequestersOf: c.Requesters, ServiceConfig: approvals.ServiceConfig{
 		Policy: c, Directory: directory, Agents: c, Limits: c.Limits(), Logger: log, PublicURL: cfg.CallbackURL(),
-	}, nil
+	}}, nil
 }

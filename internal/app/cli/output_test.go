@@ -79,7 +79,7 @@ func TestArgumentsAreShownWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := visibletest.Hostile().Draw(t, "text")
 		r := tricky(text)
-		back := visibletest.Original(t, indentArguments(r.Arguments))
+		back := visibletest.Original(t, indentArguments(r.Arguments, nil))
 		var compact, want any
 		if err := json.Unmarshal([]byte(back), &compact); err != nil {
 			t.Fatalf("%q: %v", back, err)
@@ -92,7 +92,7 @@ func TestArgumentsAreShownWhole(t *testing.T) {
 		}
 	})
 	nested := json.RawMessage(`{"a":{"b":{"c":{"d":{"e":{"f":1}}}}}}`)
-	if out := indentArguments(nested); strings.Contains(out, `\u{`) {
+	if out := indentArguments(nested, nil); strings.Contains(out, `\u{`) {
 		t.Errorf("indentation made here is written out:\n%s", out)
 	}
 }

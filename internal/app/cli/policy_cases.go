@@ -60,13 +60,13 @@ func (c *policyTestCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if c.Agents != "" {
-		cfg.Agents = c.Agents
+		cfg.UseAgents(c.Agents)
 	}
 	cases, err := agentsfile.ReadCases(c.File, os.LookupEnv)
 	if err != nil {
 		return app.Misconfigured(err)
 	}
-	file, err := c.agents(cfg.Agents, cases)
+	file, err := c.agents(cfg, cases)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (c *policyTestCommand) Run(ctx context.Context, p *Program) error {
 }
 
 // agents reads the agents file with the environment that the cases bring along.
-func (c *policyTestCommand) agents(path string, cases *agentsfile.CaseFile) (*agentsfile.File, error) {
+func (c *policyTestCommand) agents(cfg *app.Config, cases *agentsfile.CaseFile) (*agentsfile.File, error) {
 	unset := false
-	file, err := app.ReadAgents(path, func(name string) (string, bool) {
+	file, err := cfg.ReadAgents(func(name string) (string, bool) {
 		if value, ok := cases.Environment[name]; ok {
 			return value, true
 		}

@@ -52,7 +52,7 @@ func (c *recorded) catalog(p *Program) (*catalog.Catalog, error) {
 		return nil, err
 	}
 	if c.File != "" {
-		cfg.Agents = c.File
+		cfg.UseAgents(c.File)
 	}
 	servers := catalog.NewServers(app.BuildVersion().Version, cfg.Logger(p.Stderr)) // none is contacted
 	return app.LoadCatalog(cfg, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})

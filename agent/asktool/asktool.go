@@ -1,4 +1,6 @@
-package agent
+// Package asktool makes a tool by which the model asks people a question of its own: with options, or for an answer in
+// their own words.
+package asktool
 
 import (
 	"context"
@@ -9,17 +11,19 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"countersign/agent"
 )
 
 // The bounds of a Question.
 const (
-	MaxQuestion       = 1000 // characters of its text
-	MinQuestionChoice = 2    // options, if there are any
-	MaxQuestionChoice = 20
-	MaxQuestionOption = 75 // characters of an option
+	MaxText    = 1000 // characters of Question.Question
+	MinOptions = 2    // if there are any
+	MaxOptions = 20
+	MaxOption  = 75 // characters of an option
 )
 
-// Question is what an agent asks people of its own accord: the arguments of a tool that NewAskTool makes. It is the
+// Question is what an agent asks people of its own accord: the arguments of a tool that New makes. It is the
 // model's text, to be shown as data.
 type Question struct {
 	Question string   `json:"question" doc:"what people are asked, at most 1000 characters"`
@@ -27,13 +31,13 @@ type Question struct {
 	Several  bool     `json:"several,omitempty" doc:"whether more than one of the options may be chosen"`
 }
 
-// NewAskTool returns a tool by which the model asks people a Question. Nothing runs: each call interrupts with
-// ExternalResult, without a gate before, and what RunState.Approve is given as Output is what the model reads. A
-// question that is empty or too long, has one option or two that are equal, or allows several choices without options,
-// is told to the model as unusable arguments, and nobody is asked.
-func NewAskTool(name, description string) Tool {
-	t := NewTool(name, description, func(context.Context, Question) (string, error) { return "", nil })
-	t.Kind, t.External, t.Invoke = KindAsk, true, nil
+// New returns a tool by which the model asks people a Question. Nothing runs: each call interrupts with
+// [agent.ExternalResult], without a gate before, and what [agent.RunState.Approve] is given as Output is what the model
+// reads. A question that is empty or too long, has one option or two that are equal, or allows several choices without
+// options, is told to the model as unusable arguments, and nobody is asked.
+func New(name, description string) agent.Tool {
+	t := agent.NewTool(name, description, func(context.Context, Question) (string, error) { return "", nil })
+	t.Kind, t.External, t.Invoke = agent.KindAsk, true, nil
 	fits := t.Validate
 	if fits == nil {
 		return t
@@ -42,15 +46,15 @@ func NewAskTool(name, description string) Tool {
 		if err := fits(arguments); err != nil {
 			return err
 		}
-		_, err := ParseQuestion(arguments)
+		_, err := Parse(arguments)
 		return err
 	}
 	return t
 }
 
-// ParseQuestion reads the arguments of a call of a tool that NewAskTool made. The error says what is wrong with them,
+// Parse reads the arguments of a call of a tool that New made. The error says what is wrong with them,
 // for the model. A question that can be read is returned with it; nil where none can.
-func ParseQuestion(arguments json.RawMessage) (*Question, error) {
+func Parse(arguments json.RawMessage) (*Question, error) {
 	var q Question
 	if err := json.Unmarshal(arguments, &q); err != nil {
 		return nil, fmt.Errorf("arguments do not fit: %w", err)
@@ -62,13 +66,13 @@ func (q *Question) check() error {
 	switch n := len(q.Options); {
 	case strings.TrimSpace(q.Question) == "":
 		return errors.New("question: it is empty")
-	case utf8.RuneCountInString(q.Question) > MaxQuestion:
-		return fmt.Errorf("question: it has more than %d characters", MaxQuestion)
+	case utf8.RuneCountInString(q.Question) > MaxText:
+		return fmt.Errorf("question: it has more than %d characters", MaxText)
 	case n == 0 && q.Several:
 		return errors.New("several: there are no options to choose from")
-	case n != 0 && (n < MinQuestionChoice || n > MaxQuestionChoice):
+	case n != 0 && (n < MinOptions || n > MaxOptions):
 		return fmt.Errorf("options: give %d to %d, or none for an answer in people's own words, not %d",
-			MinQuestionChoice, MaxQuestionChoice, n)
+			MinOptions, MaxOptions, n)
 	}
 	for i, option := range q.Options {
 		if err := checkOption(option); err != nil {
@@ -87,8 +91,8 @@ func checkOption(s string) error {
 	switch {
 	case s == "" || strings.TrimSpace(s) != s:
 		return errors.New("it is empty, or begins or ends with a space")
-	case utf8.RuneCountInString(s) > MaxQuestionOption:
-		return fmt.Errorf("it has more than %d characters", MaxQuestionOption)
+	case utf8.RuneCountInString(s) > MaxOption:
+		return fmt.Errorf("it has more than %d characters", MaxOption)
 	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("it holds a line break or an invisible character")
 	}

@@ -20,15 +20,15 @@ func checksum(key, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, payload)
 }
 
-// seal returns the payload as it is stored under the key.
-func seal(key, payload []byte) []byte {
+// withChecksum returns the payload as it is stored under the key.
+func withChecksum(key, payload []byte) []byte {
 	v := make([]byte, sumSize, sumSize+len(payload))
 	binary.BigEndian.PutUint32(v, checksum(key, payload))
 	return append(v, payload...)
 }
 
-// unseal returns the payload of a stored value. It is a part of v, not a copy.
-func unseal(key, v []byte) ([]byte, error) {
+// cutChecksum returns the payload of a stored value. It is a part of v, not a copy.
+func cutChecksum(key, v []byte) ([]byte, error) {
 	if len(v) < sumSize {
 		return nil, fmt.Errorf("value of %d bytes", len(v))
 	}
@@ -39,20 +39,11 @@ func unseal(key, v []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// appendSealed appends the record that p points to as it is stored under the key.
-func appendSealed(b, key []byte, p any) []byte {
+// appendWithChecksum appends the record that p points to as it is stored under the key.
+func appendWithChecksum(b, key []byte, p any) []byte {
 	start := len(b)
 	b = appendRecord(append(b, make([]byte, sumSize)...), p)
 	v := b[start:]
 	binary.BigEndian.PutUint32(v, checksum(key, v[sumSize:]))
 	return b
-}
-
-// decode reads a record written by appendSealed into what p points to.
-func decode(key, v []byte, p any) error {
-	payload, err := unseal(key, v)
-	if err != nil {
-		return err
-	}
-	return readRecord(payload, p)
 }

@@ -1,4 +1,4 @@
-package agent_test
+package asktool_test
 
 import (
 	"encoding/json"
@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/asktool"
 )
 
-// TestNewAskTool takes questions that people can be asked, and says what is wrong with others.
-func TestNewAskTool(t *testing.T) {
+// TestNew takes questions that people can be asked, and says what is wrong with others.
+func TestNew(t *testing.T) {
 	t.Parallel()
-	tool := agent.NewAskTool("ask_team", "Asks the team.")
+	tool := asktool.New("ask_team", "Asks the team.")
 	options := func(n int) string {
 		var all []string
 		for i := range n {

@@ -1,0 +1,135 @@
+package approvals_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+)
+
+// exportedOf are the exported requests of a window.
+func (b *bench) exportedOf(from, to time.Time) []*approvals.ExportedRequest {
+	b.Helper()
+	return exportedFrom(b, b.store, from, to)
+}
+
+func exportedFrom(t testing.TB, st approvals.Store, from, to time.Time) (all []*approvals.ExportedRequest) {
+	t.Helper()
+	err := approvals.ExportRequests(t.Context(), st, from, to, func(r *approvals.ExportedRequest) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestExportRequests has who asked for what, who answered, and what became of the call, each as the trail says.
+func TestExportRequests(t *testing.T) {
+	t.Parallel()
+	b := told(t)
+	all := b.exportedOf(time.Time{}, time.Time{})
+	if len(all) != 1 {
+		t.Fatalf("%d requests", len(all))
+	}
+	r := all[0]
+	if r.Audit != approvals.AuditAgrees || r.Tool != "pay" || r.Requester != ann ||
+		r.Status != approvals.RequestApproved || r.Outcome != approvals.OutcomeRan || len(r.Decisions) != 1 ||
+		r.Decisions[0].By != bob || r.Decisions[0].Verdict != approvals.Approve || r.Decisions[0].Via != "button" ||
+		!strings.Contains(string(r.Arguments), "amount") {
+		t.Errorf("%+v", r)
+	}
+	for name, w := range map[string]struct {
+		from, to time.Time
+		want     int
+	}{
+		"from then on":  {r.Created, time.Time{}, 1},
+		"later":         {r.Created.Add(1), time.Time{}, 0},
+		"until then":    {time.Time{}, r.Created, 0},
+		"until behind":  {time.Time{}, r.Created.Add(1), 1},
+		"another month": {r.Created.AddDate(0, 1, 0), r.Created.AddDate(0, 2, 0), 0},
+	} {
+		if got := b.exportedOf(w.from, w.to); len(got) != w.want {
+			t.Errorf("%s: %d requests, want %d", name, len(got), w.want)
+		}
+	}
+}
+
+// TestExportRequestsComparesEach with the trail: one that was forged says so, and so do all where the chain is broken.
+func TestExportRequestsComparesEach(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		forge func(*approvals.Request)
+		chain func([]*approvals.AuditEntry) []*approvals.AuditEntry
+		want  string
+	}{
+		"another verdict": {forge: func(r *approvals.Request) { r.Decisions[0].Verdict = approvals.AlwaysApprove },
+			want: "decisions"},
+		"other arguments": {forge: func(r *approvals.Request) { r.Arguments = []byte(`{"amount":6}`) },
+			want: "arguments"},
+		"another entry": {chain: func(all []*approvals.AuditEntry) []*approvals.AuditEntry {
+			all[0].Actor = string(cara)
+			return all
+		}, want: "entry 1: was altered"},
+		"nothing": {want: approvals.AuditAgrees},
+	} {
+		b := told(t)
+		if c.forge != nil {
+			b.forge(b.exportedOf(time.Time{}, time.Time{})[0].ID, c.forge)
+		}
+		var st approvals.Store = b.store
+		if c.chain != nil {
+			st = tampered{b.store, c.chain}
+		}
+		all := exportedFrom(t, st, time.Time{}, time.Time{})
+		if len(all) != 1 || !strings.Contains(all[0].Audit, c.want) {
+			t.Errorf("%s: %+v", name, all[0])
+		}
+	}
+}
+
+// unsealedEnd is a store of which only the first entries are linked into the chain.
+type unsealedEnd struct {
+	approvals.Store
+	linked int
+}
+
+func (s unsealedEnd) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.Store.View(ctx, func(tx approvals.Tx) error { return fn(unsealedTx{tx, s.linked}) })
+}
+
+type unsealedTx struct {
+	approvals.Tx
+	linked int
+}
+
+func (tx unsealedTx) AuditEntries(ws approvals.WorkspaceID, seq uint64, limit int) ([]*approvals.AuditEntry, error) {
+	all, err := tx.Tx.AuditEntries(ws, 1, tx.linked)
+	if err != nil || seq > uint64(tx.linked) {
+		return nil, err
+	}
+	return all[seq-1:], nil
+}
+
+func (tx unsealedTx) UnsealedAudit(ws approvals.WorkspaceID, limit int) ([]*approvals.AuditEntry, error) {
+	rest, err := tx.Tx.AuditEntries(ws, uint64(tx.linked)+1, limit)
+	for _, e := range rest {
+		e.Seq = 0
+	}
+	return rest, err
+}
+
+// TestExportRequestsBeforeSealing has entries that are not linked yet: they count.
+func TestExportRequestsBeforeSealing(t *testing.T) {
+	t.Parallel()
+	b := told(t)
+	for linked := range 12 {
+		all := exportedFrom(t, unsealedEnd{b.store, linked}, time.Time{}, time.Time{})
+		if len(all) != 1 || all[0].Audit != approvals.AuditAgrees {
+			t.Errorf("%d entries are linked: %+v", linked, all[0])
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package approvals
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// When checkpoints are made: at the start, at the end, and when so many entries were added since the last one, or when
+// it is so old and there is anything new.
+const (
+	CheckpointEntries  = 1000
+	CheckpointInterval = 10 * time.Minute
+)
+
+const (
+	// checkpointPoll is how often it is looked whether a checkpoint is due.
+	checkpointPoll = 15 * time.Second
+	// checkpointRest is the longest pause after checkpoints that could not be kept.
+	checkpointRest = 5 * time.Minute
+)
+
+// CheckpointSink keeps checkpoints where whoever can write the store cannot change them.
+type CheckpointSink interface {
+	// KeepCheckpoint returns nil once the checkpoint is kept for good. The same one may come again after an error.
+	KeepCheckpoint(ctx context.Context, c *Checkpoint) error
+}
+
+// CheckpointWriter makes checkpoints of the audit trails of a store. It reads the store only, never the checkpoints
+// that it has made, and nothing waits for it. All fields are needed but Kept.
+type CheckpointWriter struct {
+	Store  Store
+	Key    ed25519.PrivateKey
+	Sink   CheckpointSink
+	Logger *slog.Logger
+	// Kept is told of every try to keep a checkpoint, and what came of it.
+	Kept func(c *Checkpoint, err error)
+
+	last map[WorkspaceID]keptCheckpoint
+}
+
+// keptCheckpoint is the newest checkpoint of a workspace that the sink has, and when it got it, on this machine's
+// clock.
+type keptCheckpoint struct {
+	checkpoint *Checkpoint
+	at         time.Time
+}
+
+// Run makes checkpoints until ctx ends. One that cannot be kept raises an alert and is made anew later, with what was
+// added since.
+func (w *CheckpointWriter) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		if err := w.write(ctx, due); err == nil {
+			failures = 0
+		} else if ctx.Err() == nil {
+			failures++
+			w.Logger.Error("ALERT: a checkpoint of the audit trail is not kept; it is tried again. "+
+				"Until then the end of the trail is not proven", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(min(checkpointPoll<<min(failures, 8), checkpointRest)):
+		}
+	}
+}
+
+// Finish makes checkpoints of what was added since the last ones. It is for the end of the process, when Run has
+// returned.
+func (w *CheckpointWriter) Finish(ctx context.Context) {
+	err := w.write(ctx, func(head *AuditEntry, last keptCheckpoint) bool { return head.Seq > last.seq() })
+	if err != nil {
+		w.Logger.Error("ALERT: the last checkpoint of the audit trail is not kept; the next start makes one",
+			"error", err)
+	}
+}
+
+// due reports whether it is time for a checkpoint.
+func due(head *AuditEntry, last keptCheckpoint) bool {
+	added := head.Seq - last.seq()
+	return last.checkpoint == nil || added >= CheckpointEntries ||
+		added > 0 && time.Since(last.at) >= CheckpointInterval
+}
+
+func (k keptCheckpoint) seq() uint64 {
+	if k.checkpoint == nil {
+		return 0
+	}
+	return k.checkpoint.Seq
+}
+
+// write makes a checkpoint of every chain for which one is wanted. An error with one workspace leaves the others alone.
+func (w *CheckpointWriter) write(ctx context.Context, wanted func(head *AuditEntry, last keptCheckpoint) bool) error {
+	heads, now, err := w.heads(ctx)
+	if err != nil {
+		return err
+	}
+	if w.last == nil {
+		w.last = make(map[WorkspaceID]keptCheckpoint)
+	}
+	var errs []error
+	for _, head := range heads {
+		last := w.last[head.Workspace]
+		if !wanted(head, last) {
+			continue
+		}
+		c := NewCheckpoint(head, now, last.checkpoint, w.Key)
+		err := w.Sink.KeepCheckpoint(ctx, c)
+		if w.Kept != nil {
+			w.Kept(c, err)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("keep a checkpoint of %s: %w", head.Workspace, err))
+			continue
+		}
+		w.last[head.Workspace] = keptCheckpoint{c, time.Now()}
+	}
+	return errors.Join(errs...)
+}
+
+// heads reads the newest entry of every chain.
+func (w *CheckpointWriter) heads(ctx context.Context) (heads []*AuditEntry, now time.Time, err error) {
+	err = w.Store.View(ctx, func(tx Tx) error {
+		heads, now = nil, tx.Now()
+		all, err := tx.AuditWorkspaces()
+		if err != nil {
+			return err
+		}
+		for _, ws := range all {
+			head, err := tx.AuditHead(ws)
+			if errors.Is(err, ErrNotFound) {
+				continue // nothing of it is linked yet
+			}
+			if err != nil {
+				return err
+			}
+			heads = append(heads, head)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("read the heads of the audit trails: %w", err)
+	}
+	return heads, now, nil
+}

@@ -1,0 +1,80 @@
+package approvals_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"countersign/agent"
+	"countersign/agent/guardrail"
+	"countersign/approvals"
+)
+
+// TestReadRun has what was asked, decided and done in a run, what guardrails did, and none of the arguments.
+func TestReadRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tools := b.tools()
+	tools[0] = guarded(tools[0], "ceiling", func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
+		return guardrail.Verdict{Message: strings.Repeat("é", 400)}, nil
+	})
+	b.agent(asks(call("c1", "pay", `{"amount":4711}`), call("c2", "note", `{"amount":4712}`)), tools...)
+	b.start()
+	id := b.submit()
+	b.must(b.question(id), bob, approvals.Approve, "")
+	b.reaches(id, approvals.RunDone)
+	rec, err := approvals.ReadRun(t.Context(), b.store, ws, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.Status != approvals.RunDone || len(rec.Requests) != 1 || rec.Requests[0].Outcome != approvals.OutcomeRan ||
+		rec.Requests[0].Settler().By != bob || rec.Turns != 2 {
+		t.Errorf("run %s, %d turns, requests %+v", rec.Status, rec.Turns, rec.Requests)
+	}
+	outcomes := map[string]bool{}
+	for _, e := range rec.Effects {
+		outcomes[e.Tool] = e.Outcome == approvals.OutcomeRan && e.Output != (agent.Digest{}) && !e.Done.IsZero() &&
+			(e.Tool == "note") == (e.Authority == (approvals.Authority{}))
+	}
+	if len(rec.Effects) != 2 || !outcomes["pay"] || !outcomes["note"] {
+		t.Errorf("effects %+v", rec.Effects)
+	}
+	if n := len(rec.Guardrails); n != 1 || rec.Guardrails[0].Guardrail != "ceiling" ||
+		len([]rune(rec.Guardrails[0].Message)) != 300 {
+		t.Errorf("guardrails %+v", rec.Guardrails)
+	}
+	text, err := json.Marshal(rec)
+	var top struct{ ID, Status string }
+	if err = errors.Join(err, json.Unmarshal(text, &top)); err != nil || top.ID != string(id) || top.Status != "done" {
+		t.Errorf("as JSON: %+v, %v", top, err)
+	}
+	if strings.Contains(string(text), "4711") || strings.Contains(string(text), "4712") {
+		t.Errorf("arguments are in %s", text)
+	}
+	if _, err := approvals.ReadRun(t.Context(), b.store, ws, "run_absent"); !errors.Is(err, approvals.ErrNotFound) {
+		t.Errorf("a run that is not there: %v", err)
+	}
+}
+
+// TestAuditedCallsAreMarked has a call that runs at once and is to be looked at afterwards.
+func TestAuditedCallsAreMarked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tools := b.tools()
+	tools[0].Audit = true
+	b.agent(asks(call("c1", "pay", `{}`), call("c2", "note", `{}`)), tools...)
+	b.start()
+	id := b.submit()
+	b.reaches(id, approvals.RunDone)
+	rec, err := approvals.ReadRun(t.Context(), b.store, ws, id)
+	if err != nil || len(rec.Requests) != 0 || len(rec.Effects) != 2 {
+		t.Fatalf("%+v, %v", rec, err)
+	}
+	for _, e := range rec.Effects {
+		if e.Review != (e.Tool == "pay") {
+			t.Errorf("%s: to be reviewed %t", e.Tool, e.Review)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"countersign/agent"
+)
+
+// RunRetry asks to submit the input of a run once more.
+type RunRetry struct {
+	Workspace WorkspaceID
+	Run       RunID
+	// By asks for it, and is the requester of the new run.
+	By UserID
+	// Via names the way it came, as Decision.Via does.
+	Via string
+}
+
+// RetryRun submits the input of a run that failed, or was cancelled, once more as a new run of the same agent in the
+// same place. The rules are those of a mention: By must be one of those who may start runs there, limits hold, and
+// while a run of the place is under way the input waits for its end. A direct conversation is its requester's alone. A
+// run is retried once; what was started so can be retried in its turn.
+//
+// Nothing of the old run is resumed. The new one begins with the memory of its place, which has the calls of the old
+// one with what came of them, and it is told which of them ran: a call that it makes again is a new one, about which
+// people are asked again. Errors: ErrNotFound, ErrInvalid for a run that has not ended or has its answer, ErrRetried,
+// and those of Submit.
+func (s *Service) RetryRun(ctx context.Context, v RunRetry) (Receipt, error) {
+	old, err := s.Run(ctx, v.Workspace, v.Run)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("retry: %w", err)
+	}
+	receipt, err := s.retryRun(ctx, old, v)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("retry run %s: %w", v.Run, err)
+	}
+	return receipt, nil
+}
+
+func (s *Service) retryRun(ctx context.Context, old *Run, v RunRetry) (Receipt, error) {
+	if err := old.retriable(); err != nil {
+		return Receipt{}, err
+	}
+	a := s.newAdmission(Submission{
+		Workspace: v.Workspace, Place: old.Place, Requester: v.By, Agent: old.Agent, Text: old.Input,
+	})
+	a.in.Keys = []string{"retry " + string(a.run)}
+	a.retryOf, a.via = old.ID, v.Via
+	if err := s.check(a.in); err != nil {
+		return Receipt{}, err
+	}
+	if old.Place.Direct && v.By != old.Requester {
+		return Receipt{}, fmt.Errorf("%w: a direct conversation is its requester's alone", ErrUnauthorized)
+	}
+	return a.submit(ctx)
+}
+
+// retriable returns ErrInvalid, with what to do instead, for a run that is not retried.
+func (r *Run) retriable() error {
+	switch {
+	case !r.Status.Ended():
+		return fmt.Errorf("%w: it is %s; cancel it first, or wait for its end", ErrInvalid, r.Status)
+	case r.Status == RunDone:
+		return fmt.Errorf("%w: it has its answer; ask again in its conversation", ErrInvalid)
+	}
+	return nil
+}
+
+// checkRetry looks in the transaction whether the run of a retry can still be retried.
+func (a *admission) checkRetry(c *txn) error {
+	if a.retryOf == "" {
+		return nil
+	}
+	old, err := c.run(a.retryOf)
+	if err != nil {
+		return err
+	}
+	if err := old.retriable(); err != nil {
+		return err
+	}
+	if old.RetriedAs != "" {
+		return fmt.Errorf("%w, as %s", ErrRetried, old.RetriedAs)
+	}
+	queue, err := c.Inputs(c.ws, old.Place, maxQueue)
+	for _, in := range queue {
+		if in.RetryOf == old.ID {
+			return fmt.Errorf("%w, by %s: it waits for the run that is under way there", ErrRetried, in.By.Local())
+		}
+	}
+	return err
+}
+
+// tellRetry tells the people of the place, and the trail, who had a run started again.
+func (a *admission) tellRetry(c *txn, shown RunID, more string) error {
+	if a.retryOf == "" {
+		return nil
+	}
+	old, err := c.run(a.retryOf)
+	if err != nil {
+		return err
+	}
+	how := "failed"
+	if old.Status == RunCancelled {
+		how = "was cancelled"
+	}
+	c.notify(&Notification{
+		Kind: NotifyNotice, Place: old.Place, Run: shown, By: a.in.Requester,
+		Text: fmt.Sprintf("started the run again that %s (%s). What its calls did stays done.%s", how, old.ID, more),
+	})
+	return c.audit(entry{
+		Action: AuditRunRetried, Actor: string(a.in.Requester), Run: old.ID, Data: auditData{Via: a.via},
+	})
+}
+
+// linkRetry records with the old run as which one it was started again.
+func (c *txn) linkRetry(r *Run) error {
+	if r.RetryOf == "" {
+		return nil
+	}
+	old, err := c.run(r.RetryOf)
+	if errors.Is(err, ErrNotFound) { // it was deleted while its input waited
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	old.RetriedAs = r.ID
+	c.changed(old)
+	return nil
+}
+
+// sameAgent gives a run whose input waited the agent of the run that it is to repeat.
+func (c *txn) sameAgent(r *Run) error {
+	if r.RetryOf == "" {
+		return nil
+	}
+	old, err := c.run(r.RetryOf)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		r.Agent = old.Agent
+	}
+	return err
+}
+
+// input is what the run begins with, behind the memory of its place. A run that was started again is told so: the same
+// words a second time would read as a second order.
+func (x *execution) input(ctx context.Context) ([]agent.Item, error) {
+	said := agent.UserMessage(x.run.Input)
+	if x.run.RetryOf == "" {
+		return []agent.Item{said}, nil
+	}
+	var t tries
+	if err := x.store.View(ctx, func(tx Tx) error { return t.read(tx, x.run) }); err != nil {
+		return nil, &storeError{err}
+	}
+	note := agent.Item{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: t.text()}
+	return []agent.Item{note, said}, nil
+}

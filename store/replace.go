@@ -1,0 +1,11 @@
+package store
+
+import "countersign/store/boltstore"
+
+// ErrOlder is returned by Open for a file that an earlier version of the program has written, when it is opened for
+// reading only: to read it, Open has to bring it to today's format.
+var ErrOlder = boltstore.ErrOlder
+
+// Replace puts the file at from in the place of the store's file at path; what was there is called aside from then on.
+// boltstore.Replace has the details.
+func Replace(path, from, aside string) error { return boltstore.Replace(path, from, aside) }
