@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"countersign/agent"
@@ -46,19 +48,59 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// TestOpenViewStallsNobody keeps a view open while the file grows past a reserve: with as much as Open reserves,
-// others read and write all the time. The control is a store with a small reserve, whose writer waits for the view.
-// (It looks at all goroutines of the process and so runs alone.)
-func TestOpenViewStallsNobody(t *testing.T) {
-	const small = 1 << 20
-	past := int64(2 * small)
-	if *long {
-		past = leastMap + 64<<20 // what used to be reserved
+// TestOpenReservesTheFileSystem compares what Open has mapped with what it means to reserve, as the kernel tells it.
+func TestOpenReservesTheFileSystem(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the maps of a process are read from /proc")
 	}
+	for _, reserve := range []int64{0, 8 << 20} {
+		path := newPath(t)
+		s, err := Open(path, Config{reserve: reserve})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := reserve
+		if want == 0 {
+			want = reservation(0, systemSize(s.file), func(n int64) bool { return mappable(s.file, n) })
+		}
+		if got := mappedBytes(t, path); got != want || got < tinyMap {
+			t.Errorf("Open mapped %d bytes of address space, want %d", got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// mappedBytes returns the size of the largest map of the file in this process.
+func mappedBytes(t *testing.T, path string) (largest int64) {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		if strings.HasSuffix(strings.TrimSpace(line), path) {
+			if _, err := fmt.Sscanf(line, "%x-%x", &from, &to); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			largest = max(largest, to-from)
+		}
+	}
+	return largest
+}
+
+// TestOpenViewStallsNobody keeps a view open while the file grows from its first pages to most of its reserve: others
+// read and write all the time. The control has a smaller reserve, and its writer waits for the view. How much Open
+// reserves is another test's, so that none has to fill a gibibyte of disk. (It looks at all goroutines of the process
+// and so runs alone.)
+func TestOpenViewStallsNobody(t *testing.T) {
+	const past = 12 << 20
 	for _, c := range []struct {
 		reserve int64
 		stalled bool
-	}{{0, false}, {small, true}} {
+	}{{16 << 20, false}, {1 << 20, true}} {
 		s, err := Open(newPath(t), Config{reserve: c.reserve})
 		if err != nil {
 			t.Fatal(err)
