@@ -144,7 +144,7 @@ func TestSlowDecisionIsConfirmedLater(t *testing.T) {
 	if err := s.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	s.whispered("U0BEN", "Not confirmed yet")
+	s.whispered("U0BEN", "Your answer is on its way")
 	close(release)
 	s.whispered("U0BEN", "Recorded: approved")
 }
@@ -173,7 +173,7 @@ func TestClicksAreAcknowledgedInTime(t *testing.T) {
 			t.Errorf("acknowledged after %s: %v", decideBudget, got)
 		}
 		for _, who := range []string{"U0ANN", "U0BEN", "U0CLEO"} {
-			if got := l.told(who); len(got) != 1 || !strings.Contains(got[0], "Not confirmed yet") {
+			if got := l.told(who); len(got) != 1 || !strings.Contains(got[0], "Your answer is on its way") {
 				t.Errorf("%s is told %q", who, got)
 			}
 		}

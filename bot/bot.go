@@ -73,6 +73,7 @@ type Bot struct {
 
 	hooks   *hookSender
 	pace    *pacing
+	roots   *roots
 	way     *rightOfWay
 	doubts  doubts
 	started time.Time
@@ -108,10 +109,14 @@ func New(cfg Config) (*Bot, error) {
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger,
-		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
+		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(), way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)
+	cfg.Client.standing.watch(func(refused bool) {
+		b.ready.bar(refused)
+		b.socket.ready.bar(refused)
+	})
 	return b, nil
 }
 
@@ -135,7 +140,8 @@ func checkMode(cfg Config) error {
 }
 
 // Ready returns a channel that is closed once the bot can hear Slack, which may be now: in Socket Mode a connection has
-// said hello and is open, in HTTP mode Run is at work. Each time it ceases to hear, later calls return another channel.
+// said hello and is open, in HTTP mode Run is at work; and Slack takes the bot token. Each time it ceases to hear, later
+// calls return another channel.
 func (b *Bot) Ready() <-chan struct{} {
 	if b.mode == ModeHTTP {
 		return b.ready.channel()

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,7 +101,7 @@ func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step
 func startWorld(t *testing.T, w *world) *world {
 	t.Helper()
 	ws, err := slackdev.Start(slackdev.Config{
-		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond},
+		Scopes: neededScopes(), Events: slices.Sorted(maps.Keys(eventScopes)), RetryAfter: []time.Duration{0, 100 * time.Millisecond},
 		AckTimeout: *patience, TriggerLife: *patience,
 	})
 	if err != nil {
@@ -216,7 +218,7 @@ func TestWholeStory(t *testing.T) {
 			if err := w.click("U0GUS", card, "approve"); err != nil {
 				t.Fatal(err)
 			}
-			w.whispered("U0GUS", "You cannot decide this")
+			w.whispered("U0GUS", "Guests cannot decide. The members of this channel can: open the thread.")
 			if got := w.bank.payments(); len(got) != 0 {
 				t.Fatalf("ran before anybody approved: %v", got)
 			}

@@ -100,8 +100,15 @@ func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card)
 		switch {
 		case gone(err):
 			continue
-		case refused && !mendable(word): // to repeat it would hold up the whole thread
-			return approvals.Delivery{}, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+		case refused && !mendable(word): // to repeat it for ever would hold up the whole thread
+			if tooLarge(err) && shown.whole {
+				return approvals.Delivery{}, undeliverable(err) // a shorter one may do
+			}
+			if err := b.insist(ctx, n, at, shown, err); errors.Is(err, errAnew) {
+				continue
+			} else if err != nil {
+				return approvals.Delivery{}, err
+			}
 		case err != nil:
 			return approvals.Delivery{}, err
 		}
@@ -112,6 +119,11 @@ func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card)
 	}
 	return b.deliver(ctx, n, []post{shown.post(n.Card)})
 }
+
+// errAnew says that the card is to be posted anew.
+var errAnew = errors.New("cannot be changed")
+
+func undeliverable(err error) error { return fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable) }
 
 // recorded reports whether the message is one the request's record knows.
 func recorded(r *approvals.Request, ts string) bool {
@@ -144,7 +156,7 @@ func (b *Bot) repost(ctx context.Context, channel, ts string, p post) error {
 	if err != nil {
 		return err
 	}
-	return b.paced(methodUpdate, channel, func() error {
+	return b.paced(paced{method: methodUpdate, channel: channel, what: channel + " " + ts}, func() error {
 		return b.client.updateMessage(ctx, channel, ts, m)
 	})
 }
@@ -171,20 +183,23 @@ func (p post) message(thread string) (message, error) {
 
 // paced makes a call when its turn has come. A call that has to wait, or that Slack sends away, is a
 // *approvals.RetryError.
-func (b *Bot) paced(method, channel string, call func() error) error {
-	if wait := b.pace.wait(method, channel); wait > 0 {
-		return &approvals.RetryError{After: wait, Err: fmt.Errorf("%s in %s: slowed down", method, channel)}
+func (b *Bot) paced(c paced, call func() error) error {
+	defer b.pace.enter(c.method)()
+	if wait := b.pace.wait(c); wait > 0 {
+		return &approvals.RetryError{After: wait, Err: fmt.Errorf("%s in %s: slowed down", c.method, c.channel)}
 	}
+	began := time.Now()
 	err := call()
 	after, limit := limited(err)
 	if err == nil || limit {
-		b.pace.done(method, channel, after)
+		b.pace.done(c, began, after)
 	}
 	switch {
-	case limit:
-		return &approvals.RetryError{After: after, Err: fmt.Errorf("%s in %s: %w", method, channel, err)}
+	case limit: // its next turn, which is behind those promised before
+		after = max(after, b.pace.wait(c))
+		return &approvals.RetryError{After: after, Err: fmt.Errorf("%s in %s: %w", c.method, c.channel, err)}
 	case err != nil:
-		return fmt.Errorf("%s in %s: %w", method, channel, err)
+		return fmt.Errorf("%s in %s: %w", c.method, c.channel, err)
 	}
 	return nil
 }
@@ -302,7 +317,7 @@ func (c *Client) openDM(ctx context.Context, user string) (string, error) {
 func (b *Bot) postAll(
 	ctx context.Context, n *approvals.Notification, channel, thread string, posts []post,
 ) (approvals.Delivery, error) {
-	there, err := b.earlier(ctx, n, channel, thread)
+	there, err := b.earlier(ctx, n, channel, b.roots.of(channel, thread))
 	if err != nil {
 		return approvals.Delivery{}, err
 	}
@@ -311,7 +326,7 @@ func (b *Bot) postAll(
 		ts := find(there, p)
 		switch {
 		case ts == "":
-			ts, err = b.postOne(ctx, n, channel, thread, p)
+			ts, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
 		case n.Card != nil: // what it shows may have been decided since
 			err = b.repost(ctx, channel, ts, p)
 		}
@@ -334,6 +349,9 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 	}
 	const drift = 2 * time.Minute // between Slack's clock and ours
 	there, err := b.client.own(ctx, channel, thread, n.Created.Add(-drift))
+	if word, _ := refusal(err); word == "thread_not_found" && thread != "" { // then it went to the conversation
+		there, err = b.client.own(ctx, channel, "", n.Created.Add(-drift))
+	}
 	if after, limit := limited(err); limit {
 		return nil, &approvals.RetryError{After: after, Err: err}
 	}
@@ -360,12 +378,15 @@ func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, t
 		return "", err
 	}
 	var ts string
-	err = b.paced(methodPost, channel, func() error {
+	turn := paced{
+		method: methodPost, channel: channel, what: string(n.ID), cosmetic: n.Kind == approvals.NotifyReminder,
+	}
+	err = b.paced(turn, func() error {
 		if n.Kind == approvals.NotifyCard {
 			fault.Point("card.before_post")
 		}
 		var err error
-		ts, err = b.client.postMessage(ctx, channel, m)
+		ts, err = b.postIn(ctx, channel, m)
 		if uncertain(err) {
 			b.doubts.add(n.ID)
 		}

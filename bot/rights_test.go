@@ -108,7 +108,7 @@ type loss struct {
 }
 
 func losses() map[string]loss {
-	const refused = "You cannot decide this"
+	const refused = "You cannot decide"
 	become := func(u slackdev.User) func(*slackdev.Workspace) error {
 		u.ID = "U0BEN"
 		return func(w *slackdev.Workspace) error { w.SetUser(u); return nil }
@@ -120,7 +120,7 @@ func losses() map[string]loss {
 		"deactivated":                           {ofTheChannel, deactivate, ""},
 		"deactivated, and still in the group":   {ofAGroup, become(slackdev.User{Deleted: true}), ""},
 		"deactivated, and still in the channel": {ofTheChannel, become(slackdev.User{Deleted: true}), ""},
-		"made a guest":                          {ofTheChannel, become(slackdev.User{Guest: true}), "a guest"},
+		"made a guest":                          {ofTheChannel, become(slackdev.User{Guest: true}), "Guests cannot decide."},
 		"taken out of the group": {ofAGroup, func(w *slackdev.Workspace) error {
 			w.SetUserGroup(finance("U0ANN", "U0CLEO"))
 			return nil
