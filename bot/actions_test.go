@@ -48,8 +48,8 @@ func TestRefusedClicksAreExplained(t *testing.T) {
 	r := transfer(small)
 	card := s.show(r)
 	for _, c := range []struct{ user, words, why string }{
-		{"U0GUS", "a guest", "guests never decide"},
-		{"U0ANN", "the requester does not decide", "no self-approval"},
+		{"U0GUS", "Guests cannot decide. The members of this channel can: open the thread.", "guests never decide"},
+		{"U0ANN", "You asked for this, so somebody else has to decide.", "no self-approval"},
 	} {
 		if err := s.click(c.user, card, "approve"); err != nil {
 			t.Errorf("%s: %v", c.why, err)
@@ -211,7 +211,7 @@ func TestFormIsOnlyForThoseWhoMayDecide(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("words", func() bool {
-		return strings.Contains(string(s.modalOf("U0ANN", viewWords).Blocks), "the requester does not decide")
+		return strings.Contains(string(s.modalOf("U0ANN", viewWords).Blocks), "somebody else has to decide")
 	})
 }
 

@@ -76,6 +76,7 @@ type world struct {
 	tools  []agent.Tool // beside the bank's
 	file   string
 	script
+	with slackdev.Config // what is special about the workspace
 }
 
 type script []scripted.Step
@@ -100,10 +101,13 @@ func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step
 
 func startWorld(t *testing.T, w *world) *world {
 	t.Helper()
-	ws, err := slackdev.Start(slackdev.Config{
-		Scopes: neededScopes(), Events: slices.Sorted(maps.Keys(eventScopes)), RetryAfter: []time.Duration{0, 100 * time.Millisecond},
-		AckTimeout: *patience, TriggerLife: *patience,
-	})
+	cfg := w.with
+	cfg.Scopes, cfg.Events = neededScopes(), slices.Sorted(maps.Keys(eventScopes))
+	cfg.AckTimeout, cfg.TriggerLife = *patience, *patience
+	if cfg.RetryAfter == nil {
+		cfg.RetryAfter = []time.Duration{0, 100 * time.Millisecond}
+	}
+	ws, err := slackdev.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

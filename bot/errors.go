@@ -58,11 +58,11 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrNotFound):
 		return phrase{"I do not know this request any more."}, true
 	case errors.Is(err, approvals.ErrInvalid):
-		return phrase{"This answer does not fit the request" + reason(err, approvals.ErrInvalid) +
+		return phrase{"This answer does not fit this request" + reason(err, approvals.ErrInvalid) +
 			". Nothing was recorded."}, true
 	case errors.Is(err, approvals.ErrUnavailable):
 		return phrase{"Not confirmed yet: Slack does not say right now who may decide this. Nothing was recorded: " +
-			"press again in " + later(err) + "."}, true
+			"try again in " + later(err) + "."}, true
 	case errors.Is(err, approvals.ErrEnded):
 		return phrase{"This run has ended already."}, true
 	}

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,9 +21,6 @@ const (
 	PathInteractions = "/slack/interactions"
 	PathCommands     = "/slack/commands"
 )
-
-// formType is the content type of everything but events.
-const formType = "application/x-www-form-urlencoded"
 
 const (
 	maxBody   = 4 << 20         // of a request
@@ -68,7 +66,7 @@ func isProbe(h http.Header, body []byte) bool {
 	if len(body) > most {
 		return false
 	}
-	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind != formType {
+	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
 		return false
 	}
 	form, err := url.ParseQuery(string(body))
@@ -104,7 +102,7 @@ func authentic(secret string, h http.Header, body []byte, now time.Time) bool {
 // httpDelivery takes what Slack sends to any of the paths: an app may have one address for everything, as Bolt's users do.
 // Events are JSON, interactions a form with a payload, and every other form is a command.
 func (b *Bot) httpDelivery(w http.ResponseWriter, r *http.Request, body []byte) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != formType {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) { // no form begins so
 		b.httpEvent(w, r, body)
 		return
 	}

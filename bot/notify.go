@@ -323,7 +323,10 @@ func (b *Bot) postAll(
 	}
 	var first approvals.Delivery
 	for i, p := range posts {
-		ts := find(there, p)
+		ts, in := find(there, p)
+		if ts != "" && in == "" && thread != "" {
+			b.roots.set(channel, thread, ts)
+		}
 		switch {
 		case ts == "":
 			ts, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
@@ -363,13 +366,14 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 	return there, err
 }
 
-func find(there []postedMessage, p post) string {
+// find returns the message that the post is already, and its thread.
+func find(there []postedMessage, p post) (ts, thread string) {
 	for _, m := range there {
 		if p.same(m) {
-			return m.TS
+			return m.TS, m.ThreadTS
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, thread string, p post) (string, error) {

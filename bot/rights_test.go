@@ -94,7 +94,10 @@ func (a *asked) told(words ...string) {
 		return append(a.slack.Ephemerals("U0BEN"), a.slack.Messages(a.slack.DM("U0BEN"))...)
 	}
 	a.eventually("Ben is told: "+strings.Join(words, " … "), func() bool {
-		return slices.ContainsFunc(heard(), func(m slackdev.Message) bool {
+		home := a.slack.HomeView("U0BEN") // says what became of a click there
+		return home != nil && !slices.ContainsFunc(words, func(w string) bool {
+			return !strings.Contains(home.Shown(), w)
+		}) || slices.ContainsFunc(heard(), func(m slackdev.Message) bool {
 			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(m.Text, w) })
 		})
 	})

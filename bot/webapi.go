@@ -127,6 +127,7 @@ func uncertain(err error) bool {
 // postedMessage is what is read of a message that is already in a conversation.
 type postedMessage struct {
 	TS       string `json:"ts"`
+	ThreadTS string `json:"thread_ts"`
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
 	Metadata struct {

@@ -51,7 +51,10 @@ func (w *Workspace) ClickRaw(ctx context.Context, payload map[string]any) error 
 		user, _ := sent["user"].(map[string]any)
 		sent["trigger_id"] = w.NewTrigger(str(user["id"]))
 	}
-	_, err := w.ask(ctx, envelope{kind: kindInteractive, inner: str(sent["type"]), payload: encode(sent)})
+	kind := str(sent["type"])
+	_, err := w.ask(ctx, envelope{
+		kind: kindInteractive, inner: kind, payload: encode(sent), accepts: kind == "view_submission",
+	})
 	return err
 }
 
