@@ -57,6 +57,9 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
+	// Alone says that no other process delivers the notifications of the same store. What was only put off is then not
+	// looked for before it is posted.
+	Alone bool
 	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
 	Logger *slog.Logger
 }
@@ -76,6 +79,8 @@ type Bot struct {
 	roots   *roots
 	way     *rightOfWay
 	doubts  doubts
+	unsent  doubts // what this process has put off, and nobody has posted
+	alone   bool
 	started time.Time
 	work    *work
 	socket  *socket
@@ -108,7 +113,7 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
-		agent: cfg.DefaultAgent, log: cfg.Logger,
+		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(), way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}

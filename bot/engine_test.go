@@ -145,7 +145,7 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
-		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops",
+		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -334,8 +334,14 @@ func (b *Bot) postAll(
 			err = b.repost(ctx, channel, ts, p)
 		}
 		if err != nil {
+			if _, off := errors.AsType[*approvals.RetryError](err); off && i == 0 && len(there) == 0 {
+				b.unsent.add(n.ID)
+			} else {
+				b.unsent.settle(n.ID)
+			}
 			return approvals.Delivery{}, err
 		}
+		b.unsent.settle(n.ID)
 		if i == 0 {
 			first = approvals.Delivery{Channel: channel, Message: ts}
 		}
@@ -346,23 +352,47 @@ func (b *Bot) postAll(
 
 // earlier lists the bot's messages in the place when an earlier attempt may have posted there.
 func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, thread string) ([]postedMessage, error) {
-	first := n.Attempts == 0 && !b.doubts.has(n.ID) && n.Created.After(b.started) && time.Since(n.Created) < fresh
-	if first {
+	if b.surelyFirst(n) {
 		return nil, nil
 	}
-	const drift = 2 * time.Minute // between Slack's clock and ours
-	there, err := b.client.own(ctx, channel, thread, n.Created.Add(-drift))
+	there, err := b.ownAbout(ctx, n, channel, thread)
 	if word, _ := refusal(err); word == "thread_not_found" && thread != "" { // then it went to the conversation
-		there, err = b.client.own(ctx, channel, "", n.Created.Add(-drift))
-	}
-	if after, limit := limited(err); limit {
-		return nil, &approvals.RetryError{After: after, Err: err}
+		there, err = b.ownAbout(ctx, n, channel, "")
 	}
 	if word, refused := refusal(err); refused {
 		// Without the right to read back, a doubled message is the lesser harm.
 		b.log.Warn("cannot look for an earlier post", "run", n.Run, "channel", channel, "reason", word)
 		return nil, nil
 	}
+	return there, err
+}
+
+// surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or this process,
+// which is the only one, has put it off each time.
+func (b *Bot) surelyFirst(n *approvals.Notification) bool {
+	switch {
+	case b.doubts.has(n.ID) || !n.Created.After(b.started):
+		return false
+	case n.Attempts == 0:
+		return b.alone || time.Since(n.Created) < fresh
+	}
+	return b.alone && b.unsent.has(n.ID)
+}
+
+// ownAbout lists the bot's messages since about when the notification was made, when there is a turn for it.
+func (b *Bot) ownAbout(
+	ctx context.Context, n *approvals.Notification, channel, thread string,
+) (there []postedMessage, err error) {
+	const drift = 2 * time.Minute // between Slack's clock and ours
+	turn := paced{method: methodReplies, channel: channel, what: string(n.ID)}
+	if thread == "" {
+		turn.method = methodHistory
+	}
+	err = b.paced(turn, func() error {
+		var err error
+		there, err = b.client.own(ctx, channel, thread, n.Created.Add(-drift))
+		return err
+	})
 	return there, err
 }
 

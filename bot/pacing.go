@@ -118,7 +118,9 @@ func (p *pacing) done(c paced, began time.Time, after time.Duration) {
 }
 
 // knownBefore reports whether a 429 had taught the distance when a call began.
-func (d *distance) knownBefore(began time.Time) bool { return !d.limited.IsZero() && !began.Before(d.limited) }
+func (d *distance) knownBefore(began time.Time) bool {
+	return !d.limited.IsZero() && !began.Before(d.limited)
+}
 
 // of returns the lanes that the call is in, that of the workspace first.
 func (p *pacing) of(c paced) []*lane {
