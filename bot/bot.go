@@ -114,7 +114,8 @@ func New(cfg Config) (*Bot, error) {
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
-		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(), way: newRightOfWay(), started: time.Now(),
+		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
+		way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)
@@ -145,8 +146,8 @@ func checkMode(cfg Config) error {
 }
 
 // Ready returns a channel that is closed once the bot can hear Slack, which may be now: in Socket Mode a connection has
-// said hello and is open, in HTTP mode Run is at work; and Slack takes the bot token. Each time it ceases to hear, later
-// calls return another channel.
+// said hello and is open, in HTTP mode Run is at work; and Slack takes the bot token. Each time it ceases to hear,
+// later calls return another channel.
 func (b *Bot) Ready() <-chan struct{} {
 	if b.mode == ModeHTTP {
 		return b.ready.channel()

@@ -74,8 +74,9 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		return nil, errors.New("slack client: SLACK_BOT_TOKEN is not set")
 	}
 	if strings.HasPrefix(cfg.Token, "xoxe") {
-		return nil, errors.New("slack client: SLACK_BOT_TOKEN is of an app with token rotation: it ends after twelve hours, " +
-			"and is not renewed; create the app from manifest.yaml, which leaves rotation off, and use its token")
+		return nil, errors.New("slack client: SLACK_BOT_TOKEN is of an app with token rotation: it ends after twelve " +
+			"hours, and is not renewed; create the app from manifest.yaml, which leaves rotation off, " +
+			"and use its token")
 	}
 	if !strings.HasPrefix(cfg.Token, "xoxb-") {
 		return nil, errors.New("slack client: SLACK_BOT_TOKEN must be a bot token, which starts with xoxb-")

@@ -17,13 +17,14 @@ func refusedSubmission(err error) (p phrase, known bool) {
 	case errors.Is(err, approvals.ErrUnauthorized):
 		return notAllowed(err, "start a run"), true
 	case errors.Is(err, approvals.ErrUnavailable):
-		return phrase{"Slack does not say right now whether you may start this. Nothing was started: send it again in " +
-			later(err) + "."}, true
+		return phrase{"Slack does not say right now whether you may start this. Nothing was started: " +
+			"send it again in " + later(err) + "."}, true
 	case errors.Is(err, approvals.ErrLimit):
 		return phrase{"Too much is under way already" + reason(err, approvals.ErrLimit) +
 			". Nothing was started: send it again when something has ended."}, true
 	case errors.Is(err, approvals.ErrNotFound):
-		return phrase{"The agent for this channel is not configured. Nothing was started: tell the people who run me."}, true
+		return phrase{"The agent for this channel is not configured. Nothing was started: " +
+			"tell the people who run me."}, true
 	case errors.Is(err, approvals.ErrInvalid):
 		return phrase{"This message cannot be taken" + reason(err, approvals.ErrInvalid) +
 			". Nothing was started: send it again otherwise."}, true
@@ -54,7 +55,8 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrExpired):
 		return phrase{"The time for an answer has passed. Nothing was recorded: have it asked again."}, true
 	case errors.Is(err, approvals.ErrStale):
-		return phrase{"This request has changed since it was shown to you. Nothing was recorded: look at it again."}, true
+		return phrase{"This request has changed since it was shown to you. Nothing was recorded: " +
+			"look at it again."}, true
 	case errors.Is(err, approvals.ErrNotFound):
 		return phrase{"I do not know this request any more."}, true
 	case errors.Is(err, approvals.ErrInvalid):

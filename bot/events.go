@@ -121,10 +121,9 @@ func spoken(e event, id identity) bool {
 	return e.Type == "app_mention" || isDirect(e) || e.ChannelType == "mpim" && mentioned(e.Text, id.botUser)
 }
 
-// mentioned reports whether the text mentions the bot. In group direct messages some apps get app_mention and others only
-// the message, see
-// https://github.com/slackapi/bolt-js/issues/817 and
-// https://github.com/lidge-jun/cli-jaw/issues/651; whichever comes, or both, the message is taken once.
+// mentioned reports whether the text mentions the bot. Of a mention in a group direct message some apps get app_mention
+// (https://github.com/slackapi/bolt-js/issues/817) and others only the message
+// (https://github.com/lidge-jun/cli-jaw/issues/651): whichever comes, or both, it is taken once.
 func mentioned(text, botUser string) bool {
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
 		if m[1] == botUser {

@@ -99,8 +99,8 @@ func authentic(secret string, h http.Header, body []byte, now time.Time) bool {
 	return hmac.Equal(got, mac.Sum(nil))
 }
 
-// httpDelivery takes what Slack sends to any of the paths: an app may have one address for everything, as Bolt's users do.
-// Events are JSON, interactions a form with a payload, and every other form is a command.
+// httpDelivery takes what Slack sends to any of the paths: an app may have one address for everything, as Bolt's users
+// do. Events are JSON, interactions a form with a payload, and every other form is a command.
 func (b *Bot) httpDelivery(w http.ResponseWriter, r *http.Request, body []byte) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) { // no form begins so
 		b.httpEvent(w, r, body)

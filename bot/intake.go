@@ -143,7 +143,8 @@ func (b *Bot) turnAway(from origin) answer {
 	case from.reply != "":
 		return answer{then: func(ctx context.Context) {
 			p := foreignWords()
-			if err := b.hooks.send(ctx, from.reply, hookMessage{Text: p.fallback(), Blocks: paragraphs(p)}); err != nil {
+			said := hookMessage{Text: p.fallback(), Blocks: paragraphs(p)}
+			if err := b.hooks.send(ctx, from.reply, said); err != nil {
 				b.log.Warn("could not tell a person", "error", err)
 			}
 		}}

@@ -16,9 +16,9 @@ import (
 
 var long = flag.Bool("long", false, "run the slow tests too")
 
-// TestThousandMentionsAtOnce: 1,000 people's worth of mentions over 100 channels of a workspace that counts calls. Its
-// minute lasts three seconds; its limits are Slack's. Nothing is lost, Slack says 429 hardly more often than it takes to
-// learn from, and clicks are taken while the queue drains.
+// TestThousandMentionsAtOnce: 1,000 mentions over 100 channels of a workspace that counts calls. Its minute lasts three
+// seconds; its limits are Slack's. Nothing is lost, Slack says 429 hardly more often than it takes to learn from, and
+// clicks are taken while the queue drains.
 func TestThousandMentionsAtOnce(t *testing.T) {
 	if !*long {
 		t.Skip("slow; -long runs it")
@@ -32,7 +32,8 @@ func TestThousandMentionsAtOnce(t *testing.T) {
 	}
 	w := startWorld(t, &world{
 		policy: everybody{}, script: script{pay("call_1"), scripted.Say("Paid.")}, with: slackdev.Config{
-			Channels: all, RateLimits: true, RateMinute: 3 * time.Second, RetryAfter: []time.Duration{0, time.Second, time.Second},
+			Channels: all, RateLimits: true, RateMinute: 3 * time.Second,
+			RetryAfter: []time.Duration{0, time.Second, time.Second},
 		},
 	})
 	var posting sync.WaitGroup
@@ -112,7 +113,9 @@ func TestThousandMentionsAtOnce(t *testing.T) {
 // approved lists the requests that people approved.
 func (w *world) approved() (found []*approvals.Request) {
 	w.t.Helper()
-	page, err := w.engine.History(w.ctx(), approvals.HistoryQuery{Workspace: testWorkspace, Viewer: user("U0BEN"), Limit: 50})
+	page, err := w.engine.History(w.ctx(), approvals.HistoryQuery{
+		Workspace: testWorkspace, Viewer: user("U0BEN"), Limit: 50,
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -88,7 +88,8 @@ func TestPacingMeetsFew429s(t *testing.T) {
 				}
 				all.Wait()
 				if took := time.Since(began); slack.refused > c.most || took > c.within {
-					t.Errorf("%d answers of 429, at most %d; it took %s, at most %s", slack.refused, c.most, took, c.within)
+					t.Errorf("%d answers of 429, at most %d; it took %s, at most %s",
+						slack.refused, c.most, took, c.within)
 				}
 				if n := len(p.lanes); n > c.channels+1 {
 					t.Errorf("%d lanes are remembered", n)

@@ -123,7 +123,7 @@ func losses() map[string]loss {
 		"deactivated":                           {ofTheChannel, deactivate, ""},
 		"deactivated, and still in the group":   {ofAGroup, become(slackdev.User{Deleted: true}), ""},
 		"deactivated, and still in the channel": {ofTheChannel, become(slackdev.User{Deleted: true}), ""},
-		"made a guest":                          {ofTheChannel, become(slackdev.User{Guest: true}), "Guests cannot decide."},
+		"made a guest":                          {ofTheChannel, become(slackdev.User{Guest: true}), "Guests cannot"},
 		"taken out of the group": {ofAGroup, func(w *slackdev.Workspace) error {
 			w.SetUserGroup(finance("U0ANN", "U0CLEO"))
 			return nil

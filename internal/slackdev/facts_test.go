@@ -1,6 +1,7 @@
 package slackdev_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -101,13 +102,14 @@ func TestLimitsHoldForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	var channels []slackdev.Channel
 	for i := range 80 {
-		channels = append(channels, slackdev.Channel{ID: "C0" + string(rune('A'+i/26)) + string(rune('A'+i%26)), BotMember: true})
+		channels = append(channels, slackdev.Channel{ID: fmt.Sprintf("C0%02d", i), BotMember: true})
 	}
 	w := start(t, slackdev.Config{Channels: channels, RateLimits: true, RateMinute: time.Hour})
 	count := func(method string, each int) (refused int) {
 		for _, c := range channels {
 			for range each {
-				if call(t, w, method, map[string]any{"channel": c.ID, "text": "x"}).status == http.StatusTooManyRequests {
+				got := call(t, w, method, map[string]any{"channel": c.ID, "text": "x"})
+				if got.status == http.StatusTooManyRequests {
 					refused++
 				}
 			}

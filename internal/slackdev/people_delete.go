@@ -23,8 +23,8 @@ func (w *Workspace) Delete(ctx context.Context, user, channel, ts string) error 
 	return nil
 }
 
-// erase deletes a message. One with replies becomes what Slack calls a tombstone, and its thread goes on: its shape is in
-// https://github.com/hackclub/toriel/pull/238, and that the event is then message_changed in
+// erase deletes a message. One with replies becomes what Slack calls a tombstone, and its thread goes on: its shape is
+// in https://github.com/hackclub/toriel/pull/238, and that the event is then message_changed in
 // https://github.com/openclaw/openclaw/pull/22035. w.mu is held.
 func (w *Workspace) erase(c *conversation, m *Message) {
 	before := w.messageObject(c, m, false)
