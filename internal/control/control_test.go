@@ -374,6 +374,34 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
+// TestRuntimeFolderEnds keeps the runtime directory as long as one store has its socket there, and not longer.
+func TestRuntimeFolderEnds(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	deep := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Listener
+	for _, name := range []string{"a.db", "b.db"} {
+		l, err := Listen(filepath.Join(deep, name), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, l)
+	}
+	for i, l := range open {
+		if _, err := os.Stat(runtimeFolder()); err != nil {
+			t.Errorf("with %d sockets in it: %v", len(open)-i, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(runtimeFolder()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the runtime directory is left behind: %v", err)
+	}
+}
+
 // TestServeEnds lets an answer under way finish, and no longer than two seconds.
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
