@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -48,7 +47,7 @@ func (s *Server) verified(w http.ResponseWriter, r *http.Request, opts approvals
 func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
 	method, path, body := http.MethodGet, "/v1/audit/report", []byte(nil)
 	params := url.Values{}
-	kept := opts.Head != agent.Digest{}
+	kept := opts.Head != approvals.VerifyOptions{}.Head
 	switch {
 	case len(opts.Checkpoints) > 0:
 		var err error
