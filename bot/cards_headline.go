@@ -13,10 +13,16 @@ const maxHeadline = 140
 // maxHeadlineValue is how many characters of one argument stand in a headline.
 const maxHeadlineValue = 80
 
-// headline says on one line what the call does, for whoever has five seconds: the tool and its first arguments. It is
-// plain text, made visible and cut; secret values are masked. It is a summary: people decide about the arguments, which
-// stand elsewhere.
+// headline says on one line what the call does, for whoever has five seconds: the tool's own headline, else its name
+// and first arguments; of a question its text. It is plain text, made visible and cut; secret values are masked. It is a
+// summary: people decide about the arguments, which stand elsewhere.
 func headline(r *approvals.Request) string {
+	if q := r.Question(); q != nil {
+		return label(firstLine(q.Question), maxHeadline)
+	}
+	if r.Headline != "" {
+		return label(r.Headline, maxHeadline)
+	}
 	name := toolName(r)
 	var values []string
 	for _, value := range firstArguments(r.Mask().Arguments, 3) {
@@ -42,7 +48,7 @@ func firstArguments(object json.RawMessage, most int) (values []string) {
 		}
 		switch v := value.(type) {
 		case string:
-			if text := strings.TrimSpace(v); text != "" {
+			if text := firstLine(v); text != "" {
 				values = append(values, text)
 			}
 		case json.Number:
@@ -50,4 +56,13 @@ func firstArguments(object json.RawMessage, most int) (values []string) {
 		}
 	}
 	return values
+}
+
+// firstLine is the first line of a text that says something; that more follow is said.
+func firstLine(text string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if first = strings.TrimSpace(first); strings.TrimSpace(rest) != "" {
+		return first + " …"
+	}
+	return first
 }
