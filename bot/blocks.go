@@ -63,8 +63,8 @@ func quoted(text string) slack.Block {
 	})
 }
 
-// small returns a line in small print.
-func small(s string) slack.Block { return slack.NewContextBlock("", plain(s)) }
+// smallPrint returns a line in small print.
+func smallPrint(s string) slack.Block { return slack.NewContextBlock("", plain(s)) }
 
 // stamp gives every block an id. Slack wants new ids whenever a message changes: prefix holds the request's version.
 func stamp(blocks []slack.Block, prefix string) []slack.Block {

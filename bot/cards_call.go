@@ -49,7 +49,7 @@ func newCardCall(r *approvals.Request) *cardCall {
 	c.readOff(r.Tool.Kind, m.Explanation)
 	c.addWhere(r)
 	for _, line := range r.FieldLines() {
-		c.addLine(&c.behind, phrase{strong("to fill in  ")}, line)
+		c.addLine(&c.behind, phrase{strong("to fill in"), "  "}, line)
 	}
 	return c
 }
@@ -73,8 +73,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members takes an object apart, in its order.
-func members(object json.RawMessage) (all []member, ok bool) {
+// membersOf takes an object apart, in its order.
+func membersOf(object json.RawMessage) (all []member, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
 		return nil, false
@@ -93,7 +93,7 @@ func members(object json.RawMessage) (all []member, ok bool) {
 
 // addFields renders arguments as rows and boxes, in the order of the schema; false: they do not fit that form.
 func (c *cardCall) addFields(r *approvals.Request, arguments json.RawMessage) bool {
-	all, ok := members(arguments)
+	all, ok := membersOf(arguments)
 	if !ok || len(all) > maxRows {
 		return false
 	}
@@ -218,9 +218,9 @@ func (c *cardCall) readOff(kind agent.ToolKind, lines []string) {
 	for _, line := range lines {
 		switch command, isRun := strings.CutPrefix(line, "runs "); {
 		case kind == agent.KindApplyPatch:
-			c.addLine(&c.ahead, nil, strings.Replace(line, " -", " −", 1))
+			c.ahead = append(c.ahead, phrase{strings.Replace(c.visible(line, visible.OneLine), " -", " −", 1)})
 		case isRun:
-			runs = append(runs, label(command, 120))
+			runs = append(runs, label(command, 120)) // an aid: the script is judged where it stands
 		default:
 			c.addLine(&c.behind, nil, line)
 		}
@@ -231,7 +231,7 @@ func (c *cardCall) readOff(kind agent.ToolKind, lines []string) {
 		if left := len(runs) - most; left > 0 {
 			text += fmt.Sprintf(" and %d more", left)
 		}
-		c.behind = append([]phrase{{strong("runs  "), text}}, c.behind...)
+		c.behind = append([]phrase{{strong("runs"), "  " + text}}, c.behind...)
 	}
 }
 

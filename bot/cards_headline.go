@@ -2,8 +2,10 @@ package bot
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -23,36 +25,49 @@ func headline(r *approvals.Request) string {
 	if r.Headline != "" {
 		return label(r.Headline, maxHeadline)
 	}
-	name := toolName(r)
-	var values []string
-	for _, value := range firstArguments(r.Mask().Arguments, 3) {
-		values = append(values, label(value, maxHeadlineValue))
-	}
+	values := firstArguments(r)
 	if len(values) == 0 {
-		return name
+		return toolName(r)
 	}
-	return label(name+": "+strings.Join(values, ", "), maxHeadline)
+	return label(r.Tool.Name+": "+strings.Join(values, ", "), maxHeadline)
 }
 
-// firstArguments returns the first few texts and numbers of an object, in its order.
-func firstArguments(object json.RawMessage, most int) (values []string) {
-	dec := json.NewDecoder(strings.NewReader(string(object)))
-	dec.UseNumber()
-	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
+// firstArguments returns the first few texts and numbers of a call's arguments, in the order of the schema; of a shell
+// what it runs, and of a patch the files.
+func firstArguments(r *approvals.Request) (values []string) {
+	const most = 3
+	all, ok := membersOf(r.Mask().Arguments)
+	switch {
+	case !ok:
 		return nil
+	case r.Tool.Kind == agent.KindApplyPatch:
+		return r.Explanation[:min(most, len(r.Explanation))]
 	}
-	for dec.More() && len(values) < most {
-		var value any
-		if _, err := dec.Token(); err != nil || dec.Decode(&value) != nil {
+	slices.SortStableFunc(all, func(a, b member) int { return orderOf(r.Order, a.name) - orderOf(r.Order, b.name) })
+	for _, m := range all {
+		var text string
+		switch {
+		case len(values) == most:
 			return values
-		}
-		switch v := value.(type) {
-		case string:
-			if text := firstLine(v); text != "" {
-				values = append(values, text)
+		case r.Tool.Kind == agent.KindShell && m.name != "script" && m.name != "argv" && m.name != "commands":
+			continue
+		case r.Tool.Kind == agent.KindShell && m.value[0] == '[':
+			var list []string
+			if json.Unmarshal(m.value, &list) == nil {
+				text = firstLine(strings.Join(list, " "))
 			}
-		case json.Number:
-			values = append(values, v.String())
+		case m.value[0] == '"':
+			if json.Unmarshal(m.value, &text) == nil {
+				text = firstLine(text)
+			}
+		case m.value[0] == '-' || m.value[0] >= '0' && m.value[0] <= '9':
+			text = string(m.value)
+		}
+		if runes := []rune(text); len(runes) > maxHeadlineValue {
+			text = string(runes[:maxHeadlineValue-1]) + "…"
+		}
+		if text != "" {
+			values = append(values, text)
 		}
 	}
 	return values

@@ -41,7 +41,7 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 	for _, row := range cardButtons(r, complete) {
 		blocks = append(blocks, slack.NewActionBlock("", row...))
 	}
-	return stamp(append(blocks, small(fineprint(r, complete))), blockPrefix(r)), complete
+	return stamp(append(blocks, smallPrint(fineprint(r, complete))), blockPrefix(r)), complete
 }
 
 // question is the headline of a question wherever one stands.
@@ -198,7 +198,7 @@ func changedBy(r *approvals.Request) []phrase {
 	if len(r.Editors) == 0 {
 		return nil
 	}
-	line := append(phrase{"Arguments changed or filled in by "}, listed(r.Editors)...)
+	line := append(phrase{"Arguments changed or filled in by "}, persons(r.Editors)...)
 	if !r.Requirement.SelfApproval {
 		line = append(line, ", not deciding about it")
 	}
@@ -208,8 +208,8 @@ func changedBy(r *approvals.Request) []phrase {
 	return []phrase{line}
 }
 
-// listed names people.
-func listed(all []approvals.UserID) (p phrase) {
+// persons names people.
+func persons(all []approvals.UserID) (p phrase) {
 	for i, u := range all {
 		p = append(p, []any{"", ", ", " and "}[joint(i, len(all))], u)
 	}

@@ -38,7 +38,7 @@ func settledBlocks(r *approvals.Request) []slack.Block {
 	return stamp([]slack.Block{
 		paragraph(lines...),
 		slack.NewActionBlock("", button(r, actDetails, "Show details", slack.StyleDefault)),
-		small(print),
+		smallPrint(print),
 	}, blockPrefix(r))
 }
 
@@ -88,7 +88,7 @@ func decidedBy(r *approvals.Request) phrase {
 	}
 	p := phrase{strong(word)}
 	if s := r.Standing(); s != nil {
-		return append(append(p, " by "), append(listed([]approvals.UserID{r.Settler().By}),
+		return append(append(p, " by "), append(persons([]approvals.UserID{r.Settler().By}),
 			"’s “always” (", code(string(s.Request)), ") ", at(r, r.Settled))...)
 	}
 	deciders := deciding(r)
@@ -103,9 +103,10 @@ func decidedBy(r *approvals.Request) phrase {
 	if s == nil {
 		return p
 	}
-	switch said := label(strings.Join(append(slices.Clone(s.Answers), s.Reason), " "), maxSaid); {
-	case strings.TrimSpace(said) != "":
-		p = append(p, ": “"+strings.TrimSpace(said)+"”")
+	said := strings.Fields(strings.Join(append(slices.Clone(s.Answers), s.Reason), " "))
+	switch {
+	case len(said) > 0:
+		p = append(p, ": “"+label(strings.Join(said, " "), maxSaid)+"”")
 	case s.Input != nil:
 		p = append(p, ": "+label(r.ShownInput(s), maxSaid))
 	}

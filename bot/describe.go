@@ -24,7 +24,7 @@ func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
 			}
 		}
 		p = append(p, ", not ")
-		p = append(p, listed(apart)...)
+		p = append(p, persons(apart)...)
 	}
 	if q.DenyQuorum > 1 {
 		p = append(p, fmt.Sprintf("; %d reject", q.DenyQuorum))

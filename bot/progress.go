@@ -132,9 +132,9 @@ func stillNeeded(r *approvals.Request) phrase {
 	}
 	switch {
 	case !p.Changed || len(p.MissingNow) == 0:
-		return append(moreNeeded(recorded), given(r)...)
+		return append(moreNeeded(recorded), approvedBy(r)...)
 	case len(p.Missing) == 0:
-		return append(moreNeeded(now), given(r)...)
+		return append(moreNeeded(now), approvedBy(r)...)
 	}
 	line := append(append(moreNeeded(recorded), ", and by the policy as it is now "), now...)
 	return append(line, ". One person may count for both")
@@ -150,8 +150,8 @@ func moreNeeded(who phrase) phrase {
 	return append(phrase{"Still needs "}, who...)
 }
 
-// given names those who have approved: (1 of 2: @ben approved 14:50).
-func given(r *approvals.Request) phrase {
+// approvedBy names those who have approved: (1 of 2: @ben approved 14:50).
+func approvedBy(r *approvals.Request) phrase {
 	p := phrase{fmt.Sprintf(" (%d of %d: ", len(r.Requirement.Seats)-len(r.Progress.Missing), len(r.Requirement.Seats))}
 	n := 0
 	for _, d := range r.Decisions {
