@@ -113,8 +113,8 @@ func argvReadsAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := w.card(thread, 2)
-	w.shown(first, `["rm","a b"]`)
-	w.shown(second, `["rm","a","b"]`)
+	w.shown(first, "1 rm\n2 a b")
+	w.shown(second, "1 rm\n2 a\n3 b")
 	if exists(filepath.Join(dir, "a b")) {
 		t.Error("the approved command did not run")
 	}
@@ -406,7 +406,7 @@ func invisibleCharacters(t *testing.T) {
 		scripted.Calls(scripted.Call("call_2", "transfer_funds", string(other))), scripted.Say("Done."))
 	thread := w.mention("U0ANN", "pay acme", "")
 	first := w.card(thread, 1)
-	w.shown(first, `"to":"acme"`)
+	w.shown(first, "to  acme")
 	if err := w.click("U0BEN", first, "approve"); err != nil {
 		t.Fatal(err)
 	}
