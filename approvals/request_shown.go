@@ -148,12 +148,3 @@ func (r *Request) byOrder(a, b string) int {
 	}
 	return strings.Compare(a, b)
 }
-
-// Differences returns how the arguments of r differ from those of an earlier call of the same tool, by name, with
-// secret values masked.
-func (r *Request) Differences(earlier *Request) []Change {
-	with := *r
-	with.Original = earlier.Arguments
-	with.Secret = slices.Concat(r.Secret, earlier.Secret)
-	return with.Changes()
-}

@@ -3,6 +3,7 @@ package bot
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"countersign/agent"
@@ -54,7 +55,7 @@ func firstArguments(r *approvals.Request) (values []string) {
 		case r.Tool.Kind == agent.KindShell && m.value[0] == '[':
 			var list []string
 			if json.Unmarshal(m.value, &list) == nil {
-				text = firstLine(strings.Join(list, " "))
+				text = firstLine(spelled(list))
 			}
 		case m.value[0] == '"':
 			if json.Unmarshal(m.value, &text) == nil {
@@ -80,4 +81,15 @@ func firstLine(text string) string {
 		return first + " …"
 	}
 	return first
+}
+
+// spelled joins words so that one can tell where each ends: those with anything else than plain characters are quoted.
+func spelled(words []string) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		if all[i] = w; w == "" || strings.ContainsAny(w, " \t\r\n\"'\\`$;&|<>") {
+			all[i] = strconv.Quote(w)
+		}
+	}
+	return strings.Join(all, " ")
 }

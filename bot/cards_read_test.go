@@ -154,7 +154,8 @@ func TestDifferentArgumentsLookDifferent(t *testing.T) {
 	t.Parallel()
 	tricky := rapid.SampledFrom([]any{
 		"250", 250, "", " ", "true", true, nil, "null", `"x"`, "[1]", []int{1}, "{}", map[string]any{}, "a\nb", "a\n", "a",
-		"a ", " a", "a  b", "to  Acme", "x\namount  1", "-1", -1, 1e21, "1e21", "•••", "••• (3 characters)", "\t", "⇥", "ˑ",
+		"a ", " a", "a  b", "to  Acme", "x\namount  1", "-1", -1, 1e21, "1e21", "•••", "••• (3 characters)",
+		"\t", "⇥", "ˑ",
 		"а", "a", "א 1", strings.Repeat("long ", 40), strings.Repeat("long ", 40) + "\n", `\u{41}`, "A", "[", "\"",
 		map[string]any{"a": []any{"b", map[string]any{"c": "d\ne"}}}, []any{"one", "two"},
 	})

@@ -10,7 +10,8 @@ import (
 // mentioned, so that they learn of the question.
 func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
 	p := whoSits(q)
-	if set, uniform := q.Uniform(); r.Place.Direct && uniform && set.ChannelMembers && len(set.Users)+len(set.Groups) == 0 {
+	set, uniform := q.Uniform()
+	if r.Place.Direct && uniform && set.ChannelMembers && len(set.Users)+len(set.Groups) == 0 {
 		return phrase{"the answer of ", r.Requester}
 	}
 	if p == nil {

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -22,7 +23,7 @@ type piece struct {
 // pages cuts the whole call into pages of a modal. Joined, the pieces under each heading are exactly the text.
 func (t callText) pages() [][]piece {
 	var all []piece
-	for _, s := range t.sections {
+	for _, s := range slices.Concat(t.sections, t.extra) {
 		heading := s.title()
 		for _, p := range pieces(s.text, maxElement) {
 			all = append(all, piece{heading, p})
@@ -110,7 +111,8 @@ func answersOf(r *approvals.Request) (blocks []slack.Block) {
 	for i, d := range r.Decisions {
 		if i == most {
 			more := fmt.Sprintf("%d more answers: ", len(r.Decisions)-most)
-			return append(blocks, paragraph(phrase{more, code("countersign approvals show " + string(r.ID)), " prints them."}))
+			show := code("countersign approvals show " + string(r.ID))
+			return append(blocks, paragraph(phrase{more, show, " prints them."}))
 		}
 		if d.Input != nil {
 			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(r.ShownInput(&d), maxElement))

@@ -207,7 +207,7 @@ func TestWholeStory(t *testing.T) {
 			w := newWorld(t, pay("call_1"), scripted.Say("Acme has its money."))
 			thread := w.mention("U0ANN", "pay acme", "")
 			card := w.card(thread, 1)
-			if !strings.Contains(texts(t, card.Blocks), `{"amount":1200,"to":"acme"}`) {
+			if !strings.Contains(texts(t, card.Blocks), "amount  1200\nto  acme") {
 				t.Errorf("the card shows %s", card.Blocks)
 			}
 			if restarted {

@@ -109,11 +109,11 @@ func argvReadsAlike(t *testing.T) {
 		runs(`{"argv":["rm","a b"]}`), runs(`{"argv":["rm","a","b"]}`), scripted.Say("Done."))
 	thread := w.mention("U0ANN", "remove the file", "")
 	first := w.card(thread, 1)
+	w.shown(first, "1 rm\n2 a b")
 	if err := w.click("U0BEN", first, "approve"); err != nil {
 		t.Fatal(err)
 	}
 	second := w.card(thread, 2)
-	w.shown(first, "1 rm\n2 a b")
 	w.shown(second, "1 rm\n2 a\n3 b")
 	if exists(filepath.Join(dir, "a b")) {
 		t.Error("the approved command did not run")

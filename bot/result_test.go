@@ -53,7 +53,7 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 		t.Errorf("the card has the buttons %s, want %s", got, want)
 	}
 	shown := texts(t, card.Blocks)
-	if !strings.Contains(shown, "A result is needed: deploy") || !strings.Contains(shown, `{"ref":"v2.4.1"}`) {
+	if !strings.Contains(shown, "Result needed: deploy") || !strings.Contains(shown, "ref  v2.4.1") {
 		t.Errorf("the card shows %s", shown)
 	}
 	if !strings.HasPrefix(card.Text, "A result is needed: deploy") || strings.Contains(card.Text, "v2.4.1") {
@@ -61,7 +61,7 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 	}
 	m := w.command("U0BEN", "all")
 	shown = texts(t, m.Blocks)
-	if !strings.Contains(shown, "A result is needed: deploy") || strings.Contains(ids(m), "approve") {
+	if !strings.Contains(shown, "Result needed: deploy") || strings.Contains(ids(m), "approve") {
 		t.Errorf("the list shows %s with %s", shown, ids(m))
 	}
 

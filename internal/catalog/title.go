@@ -77,7 +77,8 @@ func plainValue(text string) bool {
 		return strings.HasPrefix(text, "•••")
 	}
 	for _, w := range words {
-		if w == "" || strings.ContainsAny(w, "“”\"'(),;:!?…") || strings.ContainsFunc(w, func(r rune) bool { return r < ' ' }) {
+		control := strings.ContainsFunc(w, func(r rune) bool { return r < ' ' })
+		if w == "" || control || strings.ContainsAny(w, "“”\"'(),;:!?…") {
 			return false
 		}
 	}

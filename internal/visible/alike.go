@@ -37,7 +37,8 @@ func compatible(r rune) bool {
 	if r < 0x2000 || r >= 0x3000 && r < 0xFB00 {
 		return false
 	}
-	if r >= 0x2460 && r < 0x2500 || r >= 0x2070 && r < 0x20A0 || r >= 0x2190 && r < 0x2300 || r >= 0x2150 && r < 0x2160 {
+	if r >= 0x2460 && r < 0x2500 || r >= 0x2070 && r < 0x20A0 ||
+		r >= 0x2190 && r < 0x2300 || r >= 0x2150 && r < 0x2160 {
 		return false // in circles, raised or lowered, fractions
 	}
 	switch r {
