@@ -270,10 +270,11 @@ func (c *cardCall) addWhere(r *approvals.Request) {
 func factWords(fact string) string {
 	const hexDigits = 64
 	i := strings.LastIndex(fact, " sha256:")
-	if i < 0 || len(fact)-i != len(" sha256:")+hexDigits {
+	end := i + len(" sha256:") + hexDigits
+	if i < 0 || len(fact) < end || len(fact) > end && fact[end] != ' ' {
 		return fact
 	}
-	return "content of " + strings.TrimPrefix(fact[:i], "program ")
+	return "content of " + strings.TrimPrefix(fact[:i], "program ") + fact[end:]
 }
 
 // addList appends a list to where, on a line where its parts can be told apart.

@@ -17,8 +17,8 @@ const maxHeadline = 140
 const maxHeadlineValue = 80
 
 // headline says on one line what the call does, for whoever has five seconds: the tool's own headline, else its name
-// and first arguments; of a question its text. It is plain text, made visible and cut; secret values are masked. It is a
-// summary: people decide about the arguments, which stand elsewhere.
+// and first arguments; of a question its text. It is plain text, made visible and cut, and secret values are masked.
+// It is a summary: people decide about the arguments, which stand elsewhere.
 func headline(r *approvals.Request) string {
 	if q := r.Question(); q != nil {
 		return label(firstLine(q.Question), maxHeadline)
