@@ -153,7 +153,8 @@ func cardShowsAll(t interface{ Fatalf(string, ...any) }, r *approvals.Request, b
 func TestDifferentArgumentsLookDifferent(t *testing.T) {
 	t.Parallel()
 	tricky := rapid.SampledFrom([]any{
-		"250", 250, "", " ", "true", true, nil, "null", `"x"`, "[1]", []int{1}, "{}", map[string]any{}, "a\nb", "a\n", "a",
+		"250", 250, "", " ", "true", true, nil, "null", `"x"`, "[1]", []int{1}, "{}", map[string]any{}, "a\nb", "a\n",
+		"a",
 		"a ", " a", "a  b", "to  Acme", "x\namount  1", "-1", -1, 1e21, "1e21", "•••", "••• (3 characters)",
 		"\t", "⇥", "ˑ",
 		"а", "a", "א 1", strings.Repeat("long ", 40), strings.Repeat("long ", 40) + "\n", `\u{41}`, "A", "[", "\"",

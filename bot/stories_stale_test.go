@@ -46,7 +46,7 @@ func TestStaleCardSaysWhatDiffers(t *testing.T) {
 	again := w.card(thread, 2)
 	w.shown(card, "Stale", "what the call depends on (reload.sh) changed after it was shown", "not run",
 		"Asked again below", "not:program /bin/sh)")
-	w.shown(again, "sha256:bb", "not:approved")
+	w.shown(again, "sha256:bb", "not:Approved by")
 	if err := w.click("U0BEN", again, "approve"); err != nil {
 		t.Fatal(err)
 	}
