@@ -157,8 +157,7 @@ func whatToDo(r *approvals.Request) phrase {
 			"and the agent waits to be told what came of it. " +
 			"Provide the result once it is there, or reject the call if nobody will carry it out."}
 	case agent.FieldsRequired:
-		return phrase{"Somebody has to fill in values before the call can go on. Fill them in on the command line: ",
-			code("countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER"),
+		return phrase{"Somebody has to fill in values before the call can go on: press ", strong("Fill in"),
 			". What the model proposes stands where no other value is given. Reject the call if nobody will."}
 	}
 	return nil
@@ -260,11 +259,4 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 	return slack.SlackMetadata{EventType: cardEvent, EventPayload: map[string]any{
 		"request": string(r.ID), "digest": r.Digest.String(), "status": string(r.Status),
 	}}
-}
-
-// mayAlways reports whether the policy allows a standing answer for the run, and allowed one when it was asked.
-func mayAlways(r *approvals.Request) bool {
-	return r.Kind == agent.Confirm && r.AskedDigest == (agent.Digest{}) &&
-		slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
-		(r.Progress == nil || slices.Contains(r.Progress.Current.Always, approvals.ScopeRun))
 }

@@ -260,13 +260,22 @@ func TestRejectedCallNeverRuns(t *testing.T) {
 	})
 }
 
+// always gives a standing answer of the scope by the form.
+func (w *world) always(user string, card slackdev.Message, action, scope string) {
+	w.t.Helper()
+	if err := w.click(user, card, action); err != nil {
+		w.t.Fatal(err)
+	}
+	if got := w.submits(user, action, map[string]any{"How far": scope}); got != nil {
+		w.t.Fatalf("the form answers %v", got)
+	}
+}
+
 func TestAlwaysHoldsForOneRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pay("call_1"), pay("call_2"), scripted.Say("Paid twice."))
 	first := w.mention("U0ANN", "pay acme twice", "")
-	if err := w.click("U0BEN", w.card(first, 1), "always_approve"); err != nil {
-		t.Fatal(err)
-	}
+	w.always("U0BEN", w.card(first, 1), "always_approve", "run")
 	w.said(first, "Paid twice.")
 	if got := len(w.bank.payments()); got != 2 {
 		t.Errorf("%d payments", got)

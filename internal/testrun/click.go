@@ -18,12 +18,11 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 	before := len(p.workspace.Views(by))
 	err := error(slackdev.ErrNoMessage)
 	for _, m := range p.copies(p.requests[s.Card]) {
-		c, ok := button(m, s.Click)
+		c, ok := m.Press(by, s.Click)
 		if !ok {
 			return []Failure{p.failure("the buttons of card "+s.Card, s.Click,
 				strings.Join(actions(m), ", "))}, nil
 		}
-		c.User = by
 		if err = p.workspace.Click(ctx, c); !errors.Is(err, slackdev.ErrNotMember) {
 			break
 		}
@@ -37,67 +36,12 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 	return p.window(ctx, by, before)
 }
 
-// button finds the button, or the line of a menu, for the action.
-func button(m slackdev.Message, action string) (slackdev.Click, bool) {
-	c := slackdev.Click{Channel: m.Channel, TS: m.TS}
-	if _, ok := m.Button(action); ok {
-		c.ActionID = action
-		return c, true
-	}
-	for _, menu := range menus(m.Blocks) {
-		for _, o := range menu.Options {
-			if strings.HasPrefix(o.Value, action+":") {
-				c.ActionID, c.BlockID, c.Value = menu.ActionID, menu.block, o.Value
-				return c, true
-			}
-		}
-	}
-	return c, false
-}
-
-// menu is an overflow menu.
-type menu struct {
-	Type     string `json:"type"`
-	ActionID string `json:"action_id"`
-	Options  []struct {
-		Value string `json:"value"`
-	} `json:"options"`
-	block string
-}
-
-func menus(blocks json.RawMessage) (all []menu) {
-	var list []struct {
-		ID        string `json:"block_id"`
-		Elements  []menu `json:"elements"`
-		Accessory menu   `json:"accessory"`
-	}
-	json.Unmarshal(blocks, &list) // what does not fit is no menu
-	for _, b := range list {
-		for _, m := range append(b.Elements, b.Accessory) {
-			if m.Type == "overflow" {
-				m.block = b.ID
-				all = append(all, m)
-			}
-		}
-	}
-	return all
-}
-
 // actions are what one can press on a message.
-func actions(m slackdev.Message) (names []string) {
-	for _, b := range m.Buttons() {
-		names = append(names, b.ActionID)
+func actions(m slackdev.Message) []string {
+	if names := m.Actions(); names != nil {
+		return names
 	}
-	for _, menu := range menus(m.Blocks) {
-		for _, o := range menu.Options {
-			name, _, _ := strings.Cut(o.Value, ":")
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return []string{"none: the card has no buttons"}
-	}
-	return names
+	return []string{"none: the card has no buttons"}
 }
 
 // window waits for the window that a click opened, compares it with what the step expects, and fills it in or closes
