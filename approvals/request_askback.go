@@ -41,8 +41,8 @@ type AskedBack struct {
 }
 
 // AskBack puts a question to the requester of a pending request, in the run's conversation, for somebody who could
-// decide it now and has not. It decides nothing: the request waits on, and so does its deadline. What the requester next
-// says to the bot in that conversation while the request waits is the answer, and told to who asked; it starts no run.
+// decide it now. It decides nothing: the request waits on, until the same deadline. What the requester next says to the
+// bot in that conversation while the request waits is the answer, and told to who asked; it starts no run.
 // Errors: ErrInvalid for a text that is empty or too long, where the requester asks themselves, and for too many
 // questions; else as MayDecide, and ErrStale as Decide.
 func (s *Service) AskBack(ctx context.Context, in AskBackIn) (*Request, error) {

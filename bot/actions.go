@@ -95,8 +95,8 @@ func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error)
 	}
 }
 
-// always opens the form for a standing answer. The button of earlier versions has asked back itself, and answers for the
-// rest of the run at once.
+// always opens the form for a standing answer. The button of earlier versions has asked back itself, and answers for
+// the rest of the run at once.
 func (b *Bot) always(ctx context.Context, c click) (answer, error) {
 	if c.fromMenu() {
 		return b.openForm(ctx, c)

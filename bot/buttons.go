@@ -226,9 +226,10 @@ func actionOf(p pressed) (a action, request string, n int) {
 		return action(name), id, 0
 	}
 	if rest, ok := strings.CutPrefix(p.ActionID, string(actOption)); ok {
-		if n, err := strconv.Atoi(rest); err == nil && strconv.Itoa(n) == rest {
+		if n, err := strconv.Atoi(rest); err == nil && n >= 0 && strconv.Itoa(n) == rest {
 			return actOption, request, n
 		}
+		return "", request, 0
 	}
 	return a, request, 0
 }
@@ -255,8 +256,8 @@ func droppedBy(r *approvals.Request, affirm bool) string {
 	if !affirm {
 		again = "Always reject"
 	}
-	return who + " answered always. This answer is for this call alone, so later calls ask again; to have always hold, " +
-		"press " + again + " instead."
+	return who + " answered always. This answer is for this call alone, so later calls ask again; to have always " +
+		"hold, press " + again + " instead."
 }
 
 func button(r *approvals.Request, a action, text string, style slack.Style) *slack.ButtonBlockElement {

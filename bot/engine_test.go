@@ -73,6 +73,7 @@ type world struct {
 	engine *approvals.Service
 	tools  []agent.Tool // beside the bank's
 	file   string
+	public string // where callbacks arrive
 	script
 }
 
@@ -133,7 +134,7 @@ func (w *world) restart() {
 	}}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
-		Requesters: approvals.Approvers{ChannelMembers: true},
+		Requesters: approvals.Approvers{ChannelMembers: true}, PublicURL: w.public,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,7 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
-		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client,
+		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package bot
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slack-go/slack"
 
@@ -71,7 +72,7 @@ func alwaysForm(affirm bool) form {
 
 // scopeChoice says of a scope how far it reaches, and until when.
 func scopeChoice(r *approvals.Request, s approvals.Scope) choice {
-	lasts := "For " + humanize.Duration(r.GrantLasts())
+	lasts := "For " + strings.TrimSuffix(humanize.Duration(r.GrantLasts()), " 0 min")
 	switch s {
 	case approvals.ScopeThread:
 		return choice{string(s), "This thread", lasts + ", for all runs in this thread"}
@@ -96,8 +97,8 @@ func alwaysWords(r *approvals.Request, affirm bool) []slack.Block {
 	tool, by := strong(label(r.Tool.Name, 80)), strong(label(r.Agent, 80))
 	before := votesBefore(r, affirm)
 	if before.once > 0 {
-		return paragraphs(phrase{verb + " this call alone: somebody has answered for this call only, and always counts " +
-			"if everybody answers always. Later calls of ", tool, " ask again."})
+		return paragraphs(phrase{verb + " this call alone: somebody has answered for this call only, and always " +
+			"counts if everybody answers always. Later calls of ", tool, " ask again."})
 	}
 	lines := []phrase{{verb + " this call and every later call of ", tool, " by the agent ", by,
 		", with any arguments, as far as you choose. Nobody is asked about those."}}

@@ -82,7 +82,9 @@ func editForm() form {
 	return form{
 		title: "Edit arguments", submit: "Ask about this call",
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
-			lead := paragraph(phrase{"Nothing runs by this: the changed call is asked about anew, and you count as its editor."})
+			lead := paragraph(phrase{
+				"Nothing runs by this: the changed call is asked about anew, and you count as its editor.",
+			})
 			all, ok := membersOf(r.Arguments)
 			if !ok {
 				return nil, tooLongToEdit(r)

@@ -47,12 +47,13 @@ type fakeService struct {
 	issued []approvals.CallbackIssue // in order
 
 	hold func(what string) // called outside the lock, before a commit
+	read func()            // called outside the lock, before a request is read
 }
 
 func newFakeService() *fakeService {
 	return &fakeService{
 		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
-		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {},
+		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {}, read: func() {},
 	}
 }
 
@@ -172,6 +173,7 @@ func (f *fakeService) Run(_ context.Context, ws approvals.WorkspaceID, id approv
 func (f *fakeService) Request(
 	_ context.Context, _ approvals.WorkspaceID, id approvals.RequestID,
 ) (*approvals.Request, error) {
+	f.read()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.requests[id]
@@ -271,8 +273,8 @@ func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]appro
 	var all []approvals.BatchAnswer
 	for _, item := range b.Requests {
 		r, err := f.Decide(ctx, approvals.Decision{
-			ID: b.ID + "/" + approvals.DecisionID(item.Request), Workspace: b.Workspace, Request: item.Request, By: b.By,
-			Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
+			ID: b.ID + "/" + approvals.DecisionID(item.Request), Workspace: b.Workspace, Request: item.Request,
+			By: b.By, Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
 		})
 		all = append(all, approvals.BatchAnswer{ID: item.Request, Request: r, Err: err})
 	}

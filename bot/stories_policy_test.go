@@ -182,7 +182,8 @@ func TestAlwaysOfTwo(t *testing.T) {
 	w.shown(second, "For this call alone: @U0CLEO answered always", "not:always, until this run ends")
 }
 
-// confirmationOf returns what is asked back before the action: by the button itself, or by the form that the menu opens.
+// confirmationOf returns what is asked back before the action: by the button itself, or by the form that the menu
+// opens.
 func confirmationOf(t *testing.T, w *world, card slackdev.Message, action string) string {
 	t.Helper()
 	m, _ := w.slack.Message(card.Channel, card.TS)
