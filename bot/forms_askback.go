@@ -14,8 +14,8 @@ func askBackForm() form {
 		title: "Ask the requester", submit: "Ask",
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
 			return []slack.Block{
-				paragraph(phrase{r.Requester, " reads the question in the thread. Nothing is decided by it; what they " +
-					"answer me there is told to you."}),
+				paragraph(phrase{r.Requester, " reads the question in the thread. Nothing is decided by it. What " +
+					"they answer me there is told to you."}),
 				reasonInput("Your question", ""),
 			}, nil
 		},

@@ -16,7 +16,8 @@ import (
 func TestEditedByFields(t *testing.T) {
 	t.Parallel()
 	w := newWorldUnder(t, demands(nil), scripted.Calls(scripted.Call("call_1", "transfer_funds",
-		`{"amount":250,"memo":"Invoice 1042\nplease","to":"acme","urgent":false}`)), scripted.Say("Acme has its money."))
+		`{"amount":250,"memo":"Invoice 1042\nplease","to":"acme","urgent":false}`)),
+		scripted.Say("Acme has its money."))
 	thread := w.mention("U0ANN", "pay acme", "")
 	card := w.card(thread, 1)
 	form := w.opened("U0BEN", card, "edit_arguments")
@@ -36,7 +37,8 @@ func TestEditedByFields(t *testing.T) {
 	if words := errorsOf(answer); len(words) != 1 || !strings.Contains(words[0], "arguments that the call has") {
 		t.Errorf("nothing was changed: %v", answer)
 	}
-	answer = w.submits("U0BEN", "edit_arguments", map[string]any{"amount": "400", "urgent": "true", "to": "acme & <co>"})
+	changed := map[string]any{"amount": "400", "urgent": "true", "to": "acme & <co>"}
+	answer = w.submits("U0BEN", "edit_arguments", changed)
 	if answer != nil {
 		t.Fatalf("the form answers %v", answer)
 	}
@@ -70,7 +72,8 @@ func TestEditedAsJSON(t *testing.T) {
 	t.Parallel()
 	tool := agent.Tool{
 		Name: "order", Description: "Orders.", NeedsApproval: agent.AlwaysAsk, Secret: []string{"card"},
-		Parameters: json.RawMessage(`{"type":"object","properties":{"card":{"type":"string"}}}`), Validate: noMoreThanTwo,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"card":{"type":"string"}}}`),
+		Validate:   noMoreThanTwo,
 	}
 	b := &bank{}
 	tool.Invoke = b.tool().Invoke
@@ -90,7 +93,8 @@ func TestEditedAsJSON(t *testing.T) {
 		`{"items": [`: "unexpected end of JSON input", `[1]`: "must be a JSON object", "": "unexpected end",
 		`{"items":[{"n":3}]}`: "no more than two", `{"a":1,"a":2}`: "a",
 	} {
-		_, err := w.slack.Submit(w.ctx(), "U0BEN", form.ID, labelled(t, form, map[string]any{"Arguments as JSON": typed}))
+		values := labelled(t, form, map[string]any{"Arguments as JSON": typed})
+		_, err := w.slack.Submit(w.ctx(), "U0BEN", form.ID, values)
 		if typed == "" && errors.Is(err, slackdev.ErrInvalidInput) {
 			continue // Slack itself takes no empty input
 		}
@@ -99,7 +103,8 @@ func TestEditedAsJSON(t *testing.T) {
 			t.Errorf("%s: %v, %v", typed, answer, err)
 		}
 	}
-	answer := w.submits("U0BEN", "edit_arguments", map[string]any{"Arguments as JSON": `{"items":[{"n":2}],"note":"x"}`})
+	typed := `{"items":[{"n":2}],"note":"x"}`
+	answer := w.submits("U0BEN", "edit_arguments", map[string]any{"Arguments as JSON": typed})
 	if answer != nil {
 		t.Fatalf("the form answers %v", answer)
 	}
@@ -146,7 +151,8 @@ func TestSecretFieldsAreNotPrefilled(t *testing.T) {
 		t.Errorf("a number of letters is taken: %v", bad)
 	}
 	refilled(v.Blocks.BlockSet, values{"secret.1": {Value: "typed-canary"}, "field.0": {Value: "77"}})
-	if raw, _ = json.Marshal(v); strings.Contains(string(raw), "typed-canary") || !strings.Contains(string(raw), `"77"`) {
+	raw, _ = json.Marshal(v)
+	if strings.Contains(string(raw), "typed-canary") || !strings.Contains(string(raw), `"77"`) {
 		t.Errorf("what comes back is %s", raw)
 	}
 }

@@ -304,6 +304,18 @@ func (w *world) click(user string, card slackdev.Message, action string) error {
 	return w.slack.Click(w.ctx, c)
 }
 
+// send submits the window that an action opens, as it opens.
+func (w *world) send(user, callback string) {
+	w.t.Helper()
+	w.until("the window "+callback, func() bool {
+		views := w.slack.Views(user)
+		return len(views) > 0 && views[len(views)-1].CallbackID == callback
+	})
+	if answer, err := w.slack.Submit(w.ctx, user, "", nil); err != nil || answer["response_action"] == "errors" {
+		w.t.Fatalf("%v, %v", answer, err)
+	}
+}
+
 func (w *world) mustClick(user string, card slackdev.Message, action string) {
 	w.t.Helper()
 	if err := w.click(user, card, action); err != nil {

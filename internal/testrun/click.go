@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/approvals"
 	"countersign/internal/slackdev"
 )
 
@@ -16,6 +17,7 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 	s := p.step
 	by := p.file.People[s.By].ID
 	before := len(p.workspace.Views(by))
+	var pressed slackdev.Click
 	err := error(slackdev.ErrNoMessage)
 	for _, m := range p.copies(p.requests[s.Card]) {
 		c, ok := m.Press(by, s.Click)
@@ -23,6 +25,7 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 			return []Failure{p.failure("the buttons of card "+s.Card, s.Click,
 				strings.Join(actions(m), ", "))}, nil
 		}
+		pressed = c
 		if err = p.workspace.Click(ctx, c); !errors.Is(err, slackdev.ErrNotMember) {
 			break
 		}
@@ -31,9 +34,30 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 		return p.trouble(err), nil
 	}
 	if len(s.Fill) == 0 && len(s.Opens) == 0 {
-		return nil, nil
+		asks, err := p.asksBack(ctx, pressed)
+		if err != nil || !asks {
+			return nil, err
+		}
 	}
 	return p.window(ctx, by, before)
+}
+
+// asksBack reports whether the action opens a window that asks whether it is meant, and holds all that it needs: those
+// are sent as they open. The lines of the menu do, except where a text is needed, and approving a call of high risk.
+func (p *play) asksBack(ctx context.Context, c slackdev.Click) (bool, error) {
+	switch p.step.Click {
+	case "always_approve", "always_reject", "cancel_run":
+		return c.ActionID != p.step.Click, nil
+	case "approve_all", "reject_all":
+		return true, nil
+	case "approve":
+		r, err := p.request(ctx, p.requests[p.step.Card])
+		if err != nil {
+			return false, err
+		}
+		return r.Requirement.Risk == approvals.RiskHigh, nil
+	}
+	return false, nil
 }
 
 // actions are what one can press on a message.
@@ -64,6 +88,9 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 			}
 		}
 		values, missing = filled(view, p.step.Fill)
+		if len(p.step.Fill)+len(p.step.Opens) == 0 && view.SubmitLabel == "" && strings.Contains(shown, "One moment") {
+			missing = "a window that goes on loading"
+		}
 		return missing == ""
 	})
 	if err != nil {
@@ -71,7 +98,7 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 		f.Waited = p.cfg.Timeout
 		return []Failure{f}, nil
 	}
-	if len(p.step.Fill) == 0 {
+	if len(p.step.Fill) == 0 && len(p.step.Opens) > 0 || view.SubmitLabel == "" {
 		return p.trouble(p.workspace.CloseView(ctx, by, view.ID, true)), nil
 	}
 	refused, err := p.workspace.Submit(ctx, by, view.ID, values)
