@@ -265,4 +265,6 @@ func (r *Request) neighbours(tx Tx) error {
 }
 
 // yesOrNo reports whether r asks for no more than yes or no and is, as its policy was then, of no high risk.
-func (r *RequestHead) yesOrNo() bool { return r.Kind == agent.Confirm && r.Requirement.Risk != RiskHigh }
+func (r *RequestHead) yesOrNo() bool {
+	return r.Kind == agent.Confirm && r.Requirement.Risk != RiskHigh
+}
