@@ -603,7 +603,7 @@ func TestCancelRunIsNotForEverybody(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("a refusal", func() bool {
-		return strings.Contains(texts(t, s.modalOf("U0GUS", viewWords).Blocks), "a guest")
+		return strings.Contains(texts(t, s.modalOf("U0GUS", viewWords).Blocks), "Guests cannot decide")
 	})
 	p, err := s.slack.Payload(slackdev.Click{User: "U0GUS", Channel: card.Channel, TS: card.TS, ActionID: "reject"})
 	if err != nil {

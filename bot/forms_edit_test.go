@@ -47,7 +47,7 @@ func TestEditedByFields(t *testing.T) {
 	if err := w.click("U0BEN", again, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.whispered("U0BEN", "You cannot decide this") // as the editor
+	w.whispered("U0BEN", "You changed") // as the editor
 	if err := w.click("U0CLEO", again, "approve"); err != nil {
 		t.Fatal(err)
 	}

@@ -343,7 +343,7 @@ func TestAFormIsJudgedWhenItIsSent(t *testing.T) {
 	if err != nil || answer["response_action"] != "update" {
 		t.Fatalf("the form answers %v, %v", answer, err)
 	}
-	if got := w.modalOf("U0BEN", viewWords).Shown(); !strings.Contains(got, "You cannot decide this") {
+	if got := w.modalOf("U0BEN", viewWords).Shown(); !strings.Contains(got, "You cannot decide") {
 		t.Errorf("the person reads %q", got)
 	}
 	if !slices.Contains(w.now(card).Actions(), "approve") {
@@ -377,7 +377,7 @@ func TestCallbackIsShownToWhoMayProvide(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.eventually("the guest is refused", func() bool {
-		return strings.Contains(texts(t, w.modalOf("U0GUS", viewWords).Blocks), "guest")
+		return strings.Contains(texts(t, w.modalOf("U0GUS", viewWords).Blocks), "Guests cannot decide")
 	})
 	second := token("U0CLEO")
 	if first == second {
