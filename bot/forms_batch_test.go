@@ -96,6 +96,7 @@ func TestTogetherIsForThoseWhoMayDecide(t *testing.T) {
 	}
 	w.eventually("the requester is told", func() bool {
 		said := w.modalOf("U0ANN", viewWords).Shown()
-		return strings.Contains(said, "None of these calls can be answered here") && strings.Contains(said, "You asked for this")
+		return strings.Contains(said, "None of these calls can be answered here") &&
+			strings.Contains(said, "You asked for this")
 	})
 }
