@@ -58,6 +58,9 @@ const (
 	// AuditRequestRevealed: somebody who may decide was shown the values of secret arguments; the data name these.
 	AuditRequestRevealed AuditAction = "request.revealed"
 	AuditRevealRefused   AuditAction = "request.reveal_refused" // somebody asked for them and may not have them
+	// AuditAskedBack: somebody who may decide asked the requester something first; AuditAnsweredBack: who answered.
+	AuditAskedBack       AuditAction = "request.asked_back"
+	AuditAnsweredBack    AuditAction = "request.answered_back"
 	AuditDecision        AuditAction = "decision.recorded"
 	AuditDecisionRefused AuditAction = "decision.refused"
 	AuditDecisionVoided  AuditAction = "decision.voided"  // the person had lost the right when it was about to settle

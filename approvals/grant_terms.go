@@ -80,6 +80,15 @@ func (q *Requirement) lasts() time.Duration {
 	return q.MaxTTL
 }
 
+// GrantLasts returns how long a grant lasts at most that an answer to r gives now, by what is known of the policy of
+// today.
+func (r *RequestHead) GrantLasts() time.Duration {
+	if r.Progress == nil {
+		return r.Requirement.lasts()
+	}
+	return min(r.Requirement.lasts(), r.Progress.Current.lasts())
+}
+
 // scopeNames lists the scopes of standing answers that the requirement allows.
 func (q *Requirement) scopeNames() string {
 	if len(q.Always) == 0 {

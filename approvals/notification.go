@@ -68,6 +68,8 @@ type Notification struct {
 
 	// By is the person with whom the sentence begins that Text continues: surfaces name them before it.
 	By UserID `json:"by,omitempty"`
+	// To is the person whom the sentence is said to: surfaces mention them before everything else.
+	To UserID `json:"to,omitempty"`
 
 	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer and
 	// NotifyNotice. It is not stored.

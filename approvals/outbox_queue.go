@@ -78,7 +78,7 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
-		if err := n.Card.complement(tx); err != nil {
+		if err := n.Card.complement(tx, q.publicURL); err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
 		}
 	}

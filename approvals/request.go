@@ -145,6 +145,8 @@ type RequestHead struct {
 	Secret []string `json:"secret,omitempty"`
 	// Revelations are of the people who were shown those values, the first one of each, in order.
 	Revelations []Revelation `json:"revelations,omitempty"`
+	// AskedBack are the questions that people who may decide have put to the requester, in order.
+	AskedBack []AskedBack `json:"asked_back,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
@@ -154,6 +156,11 @@ type RequestHead struct {
 	Progress *Progress `json:"-"`
 	// Replaced is what was asked instead of a stale request. It is filled in where Covers is.
 	Replaced *Replacement `json:"-"`
+	// Beside are the other requests of the run that wait for a yes or no and that a Batch may answer together with this
+	// one; none where this one is to be answered by itself. They are filled in where Covers is.
+	Beside []RequestID `json:"-"`
+	// Callbacks says that IssueCallback has an address for the pending request. It is filled in where Covers is.
+	Callbacks bool `json:"-"`
 }
 
 // Covered is a waiting request that a standing answer to another one would settle.

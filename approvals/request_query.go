@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"countersign/agent"
 )
 
 const (
@@ -238,20 +240,31 @@ func (s *Service) now(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// cover fills in which other waiting requests a standing answer to r would settle.
-func (r *Request) cover(tx Tx) error {
+// neighbours fills in which other waiting requests a standing answer to r would settle, and which a batch may answer
+// with it.
+func (r *Request) neighbours(tx Tx) error {
 	all, err := tx.RequestsOfRun(r.Workspace, r.Run)
 	if err != nil {
 		return err
 	}
+	r.Covers, r.Beside = nil, nil
+	for _, o := range all {
+		if o.ID != r.ID && o.Status == RequestPending && o.yesOrNo() && r.yesOrNo() {
+			r.Beside = append(r.Beside, o.ID)
+		}
+	}
 	ids := r.siblings(all)
-	if len(ids) == 0 {
+	if len(ids) == 0 || len(r.Requirement.Always) == 0 {
 		return nil
 	}
 	others, err := tx.Requests(r.Workspace, ids)
-	r.Covers = nil
 	for _, o := range others {
 		r.Covers = append(r.Covers, Covered{o.ID, o.Shown()})
 	}
 	return err
+}
+
+// yesOrNo reports whether r asks for no more than yes or no and is, as its policy was then, of no high risk.
+func (r *RequestHead) yesOrNo() bool {
+	return r.Kind == agent.Confirm && r.Requirement.Risk != RiskHigh
 }

@@ -85,13 +85,16 @@ func unlike(a, b []string) (names []string) {
 	return names
 }
 
-// complement fills in of a request that is shown to people what its own record does not hold.
-func (r *Request) complement(tx Tx) error {
+// complement fills in of a request that is shown to people what its own record does not hold. publicURL is where
+// callbacks arrive.
+func (r *Request) complement(tx Tx, publicURL string) error {
 	switch {
 	case r.Status == RequestStale:
 		return r.replaced(tx)
-	case r.Status == RequestPending && r.Kind == agent.Confirm && len(r.Requirement.Always) > 0:
-		return r.cover(tx)
+	case r.Status == RequestPending && r.Kind == agent.Confirm:
+		return r.neighbours(tx)
+	case r.Status == RequestPending && r.Kind == agent.ExternalResult:
+		r.Callbacks = publicURL != "" && !r.IsQuestion()
 	}
 	return nil
 }

@@ -158,6 +158,9 @@ func (a *admission) repeated(c *txn) (Receipt, error) {
 	} else if !errors.Is(err, ErrNotFound) {
 		return Receipt{}, err
 	}
+	if done, err := a.answeredBefore(c); err != nil || done.Outcome != "" {
+		return done, err
+	}
 	queue, err := c.Inputs(c.ws, a.in.Place, maxQueue)
 	ahead := slices.IndexFunc(queue, func(in *QueuedInput) bool { return in.ID == a.input })
 	if err != nil || ahead < 0 {
@@ -178,6 +181,9 @@ func (a *admission) admit(c *txn) (receipt Receipt, refused, err error) {
 	}
 	active, err := c.ActiveRun(in.Workspace, in.Place)
 	if err == nil {
+		if done, err := a.answerBack(c, active); err != nil || done.Outcome != "" {
+			return done, nil, err
+		}
 		return a.queue(c, active)
 	}
 	if !errors.Is(err, ErrNotFound) {

@@ -99,7 +99,7 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 		if r, err = tx.Request(ws, id); err != nil {
 			return err
 		}
-		return r.complement(tx)
+		return r.complement(tx, s.publicURL)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)

@@ -21,6 +21,8 @@ const (
 	SubmitStarted   SubmitOutcome = "started"   // a new run is queued
 	SubmitQueued    SubmitOutcome = "queued"    // a run of the place is under way; the text waits for its end
 	SubmitDuplicate SubmitOutcome = "duplicate" // seen before; nothing was changed
+	// SubmitAnswered: the text answers what somebody asked the requester back, see Service.AskBack; no run is queued.
+	SubmitAnswered SubmitOutcome = "answered"
 )
 
 // Receipt tells what became of a submission.

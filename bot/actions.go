@@ -26,9 +26,13 @@ type click struct {
 	act     action
 	request approvals.RequestID
 	press   pressed
+	option  int // the number of the option of a question
 	id      identity
 	by      approvals.UserID
 }
+
+// fromMenu reports whether the action was chosen in the menu. What has asked back there where it was a button has not.
+func (c click) fromMenu() bool { return c.press.ActionID == string(actMore) }
 
 // decodeInteraction reads clicks, forms and shortcuts. Anything else is nothing to do.
 func (b *Bot) decodeInteraction(payload json.RawMessage) (delivery, error) {
@@ -58,12 +62,14 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 	if len(i.Actions) != 1 {
 		return delivery{}, fmt.Errorf("a click on %d elements: %w", len(i.Actions), errUnreadable)
 	}
-	c := click{interaction: i, press: i.Actions[0], act: action(i.Actions[0].ActionID)}
+	c := click{interaction: i, press: i.Actions[0]}
+	act, request, option := actionOf(c.press)
+	c.act, c.option = act, option
 	handle, ok := b.handlers()[c.act]
 	if !ok {
 		return delivery{}, fmt.Errorf("a click on an unknown button: %w", errUnreadable)
 	}
-	if c.request, ok = parseRequestID(c.press.Value); !ok {
+	if c.request, ok = parseRequestID(request); !ok {
 		return delivery{}, fmt.Errorf("a click on a button without a request: %w", errUnreadable)
 	}
 	return delivery{
@@ -78,12 +84,24 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 // handlers is the list of buttons that exist.
 func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error) {
 	return map[action]func(context.Context, click) (answer, error){
-		actApprove: b.decide, actReject: b.decide, actAlwaysYes: b.decide, actAlwaysNo: b.decide, actRetry: b.decide,
+		actApprove: b.decide, actReject: b.decide, actRetry: b.decide, actOption: b.decide,
+		actAlwaysYes: b.always, actAlwaysNo: b.always,
 		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm, actProvide: b.openForm,
+		actComment: b.openForm, actAskBack: b.openForm, actEdit: b.openForm, actInput: b.openForm,
+		actApproveAll: b.openBatch, actRejectAll: b.openBatch, actCallback: b.showCallback,
 		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
 		actReveal:    b.openRevealed,
 		actCancelRun: b.cancelRun,
 	}
+}
+
+// always opens the form for a standing answer. The button of earlier versions has asked back itself, and answers for
+// the rest of the run at once.
+func (b *Bot) always(ctx context.Context, c click) (answer, error) {
+	if c.fromMenu() {
+		return b.openForm(ctx, c)
+	}
+	return b.decide(ctx, c)
 }
 
 // decide records the answer of a button.
@@ -105,9 +123,18 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 		return b.reply(c, phrase{"This call is larger than what you were shown here. Press ", strong("Show details"),
 			" and read to the end; approving is offered there."}), nil
 	}
+	if c.act == actApprove && careful(r) && !c.inDetails() { // whose window shows the call once more
+		return b.openForm(ctx, c)
+	}
 	d := approvals.Decision{
 		ID: decisionID(c.request, c.by, c.moment()), Workspace: c.id.workspace, Request: c.request, By: c.by,
 		Verdict: verdicts[c.act], Digest: c.shown(r), Via: c.via(),
+	}
+	if c.act == actOption {
+		var ok bool
+		if d.Answers, ok = optionChosen(r, c.option); !ok {
+			return b.reply(c, phrase{"This question has no such option."}), nil
+		}
 	}
 	res := b.record(ctx, d, c.arrived)
 	if res.late != nil {
@@ -331,6 +358,9 @@ func (c click) shown(r *approvals.Request) agent.Digest {
 	return r.Digest
 }
 
+// inDetails reports whether the button stands in the window that shows the call in detail.
+func (c click) inDetails() bool { return c.View != nil && c.View.Callback == viewDetails }
+
 // private reports whether the button stands in a message that only the person sees: a list, or a card of "show".
 func (c click) private() bool { return c.View == nil && c.Container.Ephemeral }
 
@@ -408,29 +438,4 @@ func (b *Bot) tell(ctx context.Context, c click, p phrase) {
 	if direct := b.direct(ctx, c.User.ID, p); direct != nil {
 		b.log.Warn("could not tell a person", "user", c.User.ID, "error", errors.Join(err, direct))
 	}
-}
-
-// cancelRun ends the run that a request belongs to.
-func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
-	r, err := b.service.Request(ctx, c.id.workspace, c.request)
-	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
-		return b.reply(c, unrecorded()), err
-	}
-	if err == nil {
-		if refusal := misplaced(c, r); refusal != nil {
-			return b.reply(c, refusal), nil
-		}
-		_, err = b.service.CancelRun(ctx, c.id.workspace, r.Run, c.by, "")
-	}
-	if err == nil {
-		return b.reply(c, phrase{"You have cancelled the run. The thread says what came of its calls."}), nil
-	}
-	if errors.Is(err, approvals.ErrUnauthorized) {
-		return b.reply(c, phrase{"You cannot cancel this run" + reason(err, approvals.ErrUnauthorized) + "."}), nil
-	}
-	words, known := refusedDecision(err, nil, c.by)
-	if !known {
-		return b.reply(c, unrecorded()), fmt.Errorf("cancel run: %w", err)
-	}
-	return b.reply(c, words), nil
 }

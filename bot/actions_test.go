@@ -25,7 +25,6 @@ func TestButtonsDecide(t *testing.T) {
 		verdict approvals.Verdict
 	}{
 		{"approve", approvals.Approve}, {"reject", approvals.Reject},
-		{"always_approve", approvals.AlwaysApprove}, {"always_reject", approvals.AlwaysReject},
 	} {
 		t.Run(c.action, func(t *testing.T) {
 			t.Parallel()
@@ -562,7 +561,7 @@ func TestCancelRun(t *testing.T) {
 				return err
 			}
 			view := s.modalOf(user, viewDetails)
-			return s.slack.Click(s.ctx(), slackdev.Click{User: user, ViewID: view.ID, ActionID: "cancel_run"})
+			return s.clickIn(user, view, "cancel_run")
 		},
 		"in the command's answer": func(s *stage, user string, r *approvals.Request, _ slackdev.Message) error {
 			m := s.command(user, "show "+string(r.ID))
@@ -578,6 +577,15 @@ func TestCancelRun(t *testing.T) {
 				if err := press(s, user, r, card); err != nil {
 					t.Fatal(err)
 				}
+				if user == "U0BEN" || name == "on the card" { // from the menu; the button asks back itself
+					if got := s.service.cancellations(); len(got) != 0 {
+						t.Error("cancelled without having been asked back")
+					}
+					s.eventually("the form says what it does", func() bool {
+						return strings.Contains(texts(t, s.modalOf(user, "cancel_run").Blocks), cancelWords)
+					})
+					s.submits(user, "cancel_run", nil)
+				}
 				if got := s.service.cancellations(); len(got) != 1 || got[0] != r.Run {
 					t.Errorf("cancelled: %v", got)
 				}
@@ -592,6 +600,17 @@ func TestCancelRunIsNotForEverybody(t *testing.T) {
 	r := transfer(small)
 	card := s.show(r)
 	if err := s.click("U0GUS", card, "cancel_run"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("a refusal", func() bool {
+		return strings.Contains(texts(t, s.modalOf("U0GUS", viewWords).Blocks), "Guests cannot decide")
+	})
+	p, err := s.slack.Payload(slackdev.Click{User: "U0GUS", Channel: card.Channel, TS: card.TS, ActionID: "reject"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p["actions"].([]any)[0].(map[string]any)["action_id"] = "cancel_run" // the button of earlier versions
+	if err := s.slack.ClickRaw(s.ctx(), p); err != nil {
 		t.Fatal(err)
 	}
 	s.whispered("U0GUS", "You cannot cancel this run: neither the requester nor an approver")

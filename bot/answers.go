@@ -37,18 +37,18 @@ func textPosts(n *approvals.Notification, event, empty string) []post {
 	}
 	posts := make([]post, len(parts))
 	for i, part := range parts {
-		by := n.By
+		by, to := n.By, n.To
 		if i > 0 {
-			by = ""
+			by, to = "", ""
 		}
-		posts[i] = newPost(n, event, passage{by, part, i + 1, len(parts)})
+		posts[i] = newPost(n, event, passage{by, to, part, i + 1, len(parts)})
 	}
 	return posts
 }
 
-// passage is a part of a text, with the person whom it begins with.
+// passage is a part of a text, with the person whom it begins with, and the one whom it is said to.
 type passage struct {
-	by          approvals.UserID
+	by, to      approvals.UserID
 	text        string
 	part, parts int
 }
@@ -70,12 +70,16 @@ func newPost(n *approvals.Notification, event string, p passage) post {
 	}
 }
 
-// begun puts the person before the text.
+// begun puts the people before the text.
 func (p passage) begun(text string) phrase {
-	if p.by == "" {
-		return phrase{text}
+	var all phrase
+	if p.to != "" {
+		all = phrase{p.to, ", "}
 	}
-	return phrase{p.by, " " + text}
+	if p.by != "" {
+		return append(all, p.by, " "+text)
+	}
+	return append(all, text)
 }
 
 func (p passage) blocks() []slack.Block {

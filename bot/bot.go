@@ -31,6 +31,9 @@ type Service interface {
 		page []approvals.GrantView, next approvals.GrantID, err error)
 	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
 	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
+	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
+	AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error)
+	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }
 

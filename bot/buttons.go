@@ -2,6 +2,8 @@ package bot
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -10,171 +12,242 @@ import (
 	"countersign/approvals"
 )
 
-// action is the action_id of a button.
+// action is the action_id of a button, or what stands before the colon in the value of a line of the menu.
 type action string
 
-// The buttons. Their value is the id of the request, nothing else.
+// The actions. The value of a button is the id of the request, nothing else.
 const (
 	actApprove      action = "approve"
 	actReject       action = "reject"
 	actAlwaysYes    action = "always_approve"
 	actAlwaysNo     action = "always_reject"
 	actRejectReason action = "reject_with_reason"
+	actComment      action = "comment"
+	actAskBack      action = "ask_back"
+	actEdit         action = "edit_arguments"
+	actInput        action = "provide_input"
+	actProvide      action = "provide_result"
+	actCallback     action = "show_callback"
+	actApproveAll   action = "approve_all"
+	actRejectAll    action = "reject_all"
 	actDetails      action = "show_details"
 	actDetailsNext  action = "details_next"
 	actDetailsPrev  action = "details_prev"
 	actMarkDone     action = "mark_done"
 	actRetry        action = "retry"
 	actGiveUp       action = "give_up"
-	actProvide      action = "provide_result"
 	actCancelRun    action = "cancel_run"
 	actReveal       action = "reveal_secret"
+	actOption       action = "option_" // and the number of the option, from 0
+	actMore         action = "more"    // an overflow menu; its options' values are ACTION:ID
 )
 
 // verdicts are the buttons that decide at once.
 var verdicts = map[action]approvals.Verdict{
 	actApprove: approvals.Approve, actReject: approvals.Reject,
 	actAlwaysYes: approvals.AlwaysApprove, actAlwaysNo: approvals.AlwaysReject,
-	actRetry: approvals.Retry,
+	actRetry: approvals.Retry, actOption: approvals.Answer,
 }
 
 // runsCall reports whether pressing the button may make the call run, which only somebody may ask for who was shown
 // all of it.
-func (a action) runsCall() bool { return a == actApprove || a == actAlwaysYes || a == actRetry }
+func (a action) runsCall() bool {
+	return a == actApprove || a == actAlwaysYes || a == actRetry || a == actComment
+}
 
-// cardButtons returns the rows of buttons under a pending request. Without the whole call above them, none of them
-// makes it run.
+// cardButtons returns the rows of buttons under a pending request. What is pressed most stands open, the rest is in a
+// menu. Without the whole call above them, none of them makes it run.
 func cardButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
-	rows := decideButtons(r, whole)
-	rows[0] = append(rows[0], button(r, actDetails, "Show details", slack.StyleDefault), cancelButton(r))
+	rows := answerButtons(r, whole)
+	last := &rows[len(rows)-1]
+	*last = append(*last, button(r, actDetails, "Show details", slack.StyleDefault))
+	if n := len(r.Beside); n > 0 && whole && !careful(r) {
+		*last = append(*last,
+			button(r, actApproveAll, fmt.Sprintf("Approve all %d", n+1), slack.StyleDefault),
+			button(r, actRejectAll, fmt.Sprintf("Reject all %d", n+1), slack.StyleDefault))
+	}
+	*last = append(*last, moreMenu(r, whole, true))
 	return rows
 }
 
-// cancelButton ends the run that the request belongs to. A card is one message for everybody, so everybody sees it; the
-// service judges who pressed it.
-func cancelButton(r *approvals.Request) slack.BlockElement {
-	b := confirmed(button(r, actCancelRun, "Cancel run", slack.StyleDefault), slack.StyleDanger,
-		"Cancel the run?", "The agent stops, and everything it still waits for is withdrawn.")
-	b.Confirm.Deny = plain("Keep running") // "Cancel" would say the opposite of what it does
-	return b
+// decideButtons returns the rows of buttons that answer the question where a list shows it; the first row may be empty.
+func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+	rows := answerButtons(r, whole)
+	if menu := moreMenu(r, whole, false); menu != nil {
+		last := &rows[len(rows)-1]
+		*last = append(*last, menu)
+	}
+	return rows
 }
 
-// decideButtons returns the rows of buttons that answer the question; the first row may be empty.
-func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
+// detailsButtons returns the rows of buttons under the details, for a viewer with these rights: those of a card, and
+// those for somebody who has something to say.
+func detailsButtons(r *approvals.Request, whole bool, can rights) [][]slack.BlockElement {
+	if !can.decide {
+		if !can.cancel {
+			return nil
+		}
+		return [][]slack.BlockElement{{cancelButton(string(r.ID))}}
+	}
+	rows := answerButtons(r, whole)
+	var words []slack.BlockElement
+	if r.Kind == agent.Confirm && whole && !r.RevealFirst() {
+		words = append(words, button(r, actComment, "Approve with a comment", slack.StyleDefault))
+	}
+	words = append(words, button(r, actAskBack, "Ask the requester", slack.StyleDefault))
+	if menu := moreMenu(r, whole, can.cancel); menu != nil {
+		words = append(words, menu)
+	}
+	rows = append(rows, words)
+	return slices.DeleteFunc(rows, func(row []slack.BlockElement) bool { return len(row) == 0 })
+}
+
+// answerButtons returns the rows of buttons that answer the question at once, or open the form for it. There is at
+// least one row, which may be empty.
+func answerButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	whole = whole && !r.RevealFirst()
-	if r.IsQuestion() { // answered on the command line
-		return [][]slack.BlockElement{rejectButtons(r)}
+	reject := dropping(r, button(r, actReject, "Reject", slack.StyleDanger), false)
+	if r.IsQuestion() {
+		return questionButtons(r, reject)
 	}
 	switch r.Kind {
 	case agent.Confirm:
-		return confirmButtons(r, whole)
+		if !whole {
+			return [][]slack.BlockElement{{reject}}
+		}
+		yes := button(r, actApprove, "Approve", slack.StylePrimary)
+		if !careful(r) { // whose form says it
+			yes = dropping(r, yes, true)
+		}
+		return [][]slack.BlockElement{{yes, reject}}
 	case agent.OutcomeUnknown:
-		return unknownButtons(r, whole)
+		return [][]slack.BlockElement{unknownButtons(r, whole)}
 	case agent.ExternalResult:
-		return [][]slack.BlockElement{{
-			button(r, actProvide, "Provide result", slack.StylePrimary),
-			button(r, actReject, "Reject", slack.StyleDanger),
-			button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
-		}}
-	case agent.FieldsRequired: // values are filled in on the command line
-		return [][]slack.BlockElement{rejectButtons(r)}
+		return [][]slack.BlockElement{{button(r, actProvide, "Provide result", slack.StylePrimary), reject}}
+	case agent.FieldsRequired:
+		return [][]slack.BlockElement{{button(r, actInput, "Fill in", slack.StylePrimary), reject}}
 	}
 	return [][]slack.BlockElement{nil} // a question that this version cannot take an answer to
 }
 
-func rejectButtons(r *approvals.Request) []slack.BlockElement {
-	return []slack.BlockElement{
-		button(r, actReject, "Reject", slack.StyleDanger),
-		button(r, actRejectReason, "Reject with reason", slack.StyleDefault),
-	}
+// careful reports whether nobody approves the call with one press: its policy says that the risk is high.
+func careful(r *approvals.Request) bool {
+	return r.Requirement.Risk == approvals.RiskHigh ||
+		r.Progress != nil && r.Progress.Current.Risk == approvals.RiskHigh
 }
 
-func confirmButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
-	var first, second []slack.BlockElement
+func unknownButtons(r *approvals.Request, whole bool) []slack.BlockElement {
+	row := []slack.BlockElement{button(r, actMarkDone, "It happened", slack.StyleDefault)}
 	if whole {
-		first = append(first, dropping(r, button(r, actApprove, "Approve", slack.StylePrimary), true))
-	}
-	first = append(first,
-		dropping(r, button(r, actReject, "Reject", slack.StyleDanger), false),
-		button(r, actRejectReason, "Reject with reason", slack.StyleDefault))
-	if whole && mayAlways(r) {
-		always := button(r, actAlwaysYes, "Always approve", slack.StyleDefault)
-		second = append(second, confirmed(always, slack.StylePrimary, "Always approve?", alwaysScope(r, true)))
-	}
-	if mayAlways(r) {
-		always := button(r, actAlwaysNo, "Always reject", slack.StyleDefault)
-		second = append(second, confirmed(always, slack.StyleDanger, "Always reject?", alwaysScope(r, false)))
-	}
-	if len(second) == 0 {
-		return [][]slack.BlockElement{first}
-	}
-	return [][]slack.BlockElement{first, second}
-}
-
-func unknownButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
-	row := []slack.BlockElement{button(r, actMarkDone, "Mark done", slack.StyleDefault)}
-	if whole {
-		retry := button(r, actRetry, "Retry", slack.StyleDefault)
+		retry := button(r, actRetry, "Try again", slack.StyleDefault)
 		row = append(row, confirmed(retry, slack.StyleDanger, "Run it again?",
 			"If the call did happen before, it happens twice. Run it again only if you know that it did not."))
 	}
-	return [][]slack.BlockElement{append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))}
+	return append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))
 }
 
-// maxConfirm is how many characters the text of a confirmation may have.
-const maxConfirm = 300
-
-// alwaysScope says how far a standing answer reaches, which waiting calls it answers too, and, where others have to
-// answer or have answered, what becomes of it.
-func alwaysScope(r *approvals.Request, affirm bool) string {
-	verb, once := "Approves", "approve"
-	if !affirm {
-		verb, once = "Rejects", "reject"
+// moreMenu holds what else can be done about a pending request; nil for nothing, and a button where it is one thing.
+// Slack allows five lines, and asks for confirmation of a whole menu only: what needs one opens a form.
+func moreMenu(r *approvals.Request, whole, cancel bool) slack.BlockElement {
+	var lines []*slack.OptionBlockObject
+	add := func(a action, text string) { lines = append(lines, menuLine(r, a, text)) }
+	if r.Kind != agent.OutcomeUnknown && known(r.Kind) {
+		add(actRejectReason, "Reject with reason")
 	}
-	tool, by := label(r.Tool.Name, 48), label(r.Agent, 48)
-	before := votesBefore(r, affirm)
-	if before.once > 0 {
-		return label(fmt.Sprintf("%s this call alone: somebody has answered for this call only, and always counts if "+
-			"everybody answers always. Later calls of the tool %s ask again.", verb, tool), maxConfirm)
+	if r.Kind == agent.Confirm {
+		if whole && !r.RevealFirst() && len(alwaysScopes(r)) > 0 {
+			add(actAlwaysYes, "Always approve")
+		}
+		if len(alwaysScopes(r)) > 0 {
+			add(actAlwaysNo, "Always reject")
+		}
+		add(actEdit, "Edit arguments")
 	}
-	if before.left > 0 {
-		return label(fmt.Sprintf("Counts for this call. It holds for every later call of the tool %s by the agent %s, "+
-			"until this run ends, only if %s always too; if they only %s, it is for this call alone.%s",
-			label(r.Tool.Name, 30), label(r.Agent, 30), more(before.left), once, wouldCover(r)), maxConfirm)
+	if r.Callbacks {
+		add(actCallback, "Show callback")
 	}
-	scope := verb + " this call and every later call of the tool " + tool + " by the agent " + by +
-		", with any arguments, until this run ends."
-	if len(r.Covers) == 0 {
-		return scope + " Other runs ask again."
+	if cancel {
+		add(actCancelRun, "Cancel run")
 	}
-	scope += " It also answers " + waiting(len(r.Covers)) + ", where the policy lets it: "
-	var names []string
-	for _, c := range r.Covers {
-		names = append(names, label(c.Shown, 60))
+	switch {
+	case len(lines) > 1:
+		return slack.NewOverflowBlockElement(string(actMore), lines...)
+	case cancel:
+		return cancelButton(string(r.ID))
+	case len(lines) == 1:
+		return button(r, actRejectReason, lines[0].Text.Text, slack.StyleDefault)
 	}
-	return label(scope+strings.Join(names, ", "), maxConfirm)
+	return nil
 }
 
-// wouldCover says how many waiting calls a standing answer settles once it is one.
-func wouldCover(r *approvals.Request) string {
-	if len(r.Covers) == 0 {
-		return ""
-	}
-	return " Then it answers " + waiting(len(r.Covers)) + " too."
+// known reports whether this version can take an answer to questions of the kind.
+func known(kind agent.InterruptionKind) bool {
+	return kind == agent.Confirm || kind == agent.OutcomeUnknown || kind == agent.ExternalResult ||
+		kind == agent.FieldsRequired
 }
 
-func waiting(n int) string {
-	if n == 1 {
-		return "1 call that waits now"
+func menuLine(r *approvals.Request, a action, text string) *slack.OptionBlockObject {
+	return slack.NewOptionBlockObject(string(a)+":"+string(r.ID), plain(text), nil)
+}
+
+// cancelButton ends the run that a request belongs to, where there is no menu for it. A card is one message for
+// everybody, so everybody sees it; the service judges who pressed it.
+func cancelButton(request string) slack.BlockElement {
+	b := slack.NewButtonBlockElement(string(actCancelRun), request, plain("Cancel run"))
+	b = confirmed(b, slack.StyleDanger, "Cancel the run?", cancelWords)
+	b.Confirm.Deny = plain("Keep running") // "Cancel" would say the opposite of what it does
+	return b
+}
+
+const cancelWords = "The agent stops, and everything it still waits for is withdrawn."
+
+// onlyCancel leaves of an element what somebody may press who may cancel the run and no more; nil for nothing.
+func onlyCancel(e slack.BlockElement) slack.BlockElement {
+	switch e := e.(type) {
+	case *slack.ButtonBlockElement:
+		if e.ActionID == string(actCancelRun) {
+			return e
+		}
+	case *slack.OverflowBlockElement:
+		for _, line := range e.Options {
+			if name, request, _ := strings.Cut(line.Value, ":"); name == string(actCancelRun) {
+				return cancelButton(request)
+			}
+		}
 	}
-	return fmt.Sprintf("%d calls that wait now", n)
+	return nil
+}
+
+// actionOf reads which action an element stands for, and of which request; n is the number of an option.
+func actionOf(p pressed) (a action, request string, n int) {
+	a, request = action(p.ActionID), p.Value
+	if a == actMore {
+		name, id, _ := strings.Cut(p.Selected.Value, ":")
+		return action(name), id, 0
+	}
+	if rest, ok := strings.CutPrefix(p.ActionID, string(actOption)); ok {
+		if n, err := strconv.Atoi(rest); err == nil && n >= 0 && strconv.Itoa(n) == rest {
+			return actOption, request, n
+		}
+		return "", request, 0
+	}
+	return a, request, 0
 }
 
 // dropping has a button ask back whose press drops the standing answer that others have given to the request.
 func dropping(r *approvals.Request, b *slack.ButtonBlockElement, affirm bool) *slack.ButtonBlockElement {
-	n := votesBefore(r, affirm).forever
-	if n == 0 {
+	words := droppedBy(r, affirm)
+	if words == "" {
 		return b
+	}
+	return confirmed(b, b.Style, b.Text.Text+" this call alone?", words)
+}
+
+// droppedBy says that an answer for this call alone drops the standing answer of others; empty where it does not.
+func droppedBy(r *approvals.Request, affirm bool) string {
+	n := votesBefore(r, affirm).forever
+	if n == 0 || r.Kind != agent.Confirm {
+		return ""
 	}
 	who, again := "Somebody has", "Always approve"
 	if n > 1 {
@@ -183,8 +256,8 @@ func dropping(r *approvals.Request, b *slack.ButtonBlockElement, affirm bool) *s
 	if !affirm {
 		again = "Always reject"
 	}
-	return confirmed(b, b.Style, b.Text.Text+" this call alone?", who+" answered always. This answer is for this call "+
-		"alone, so later calls ask again; to have always hold, press "+again+" instead.")
+	return who + " answered always. This answer is for this call alone, so later calls ask again; to have always " +
+		"hold, press " + again + " instead."
 }
 
 func button(r *approvals.Request, a action, text string, style slack.Style) *slack.ButtonBlockElement {

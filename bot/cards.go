@@ -140,10 +140,3 @@ func (c card) metadata(r *approvals.Request) slack.SlackMetadata {
 		"request": string(r.ID), "digest": r.Digest.String(), "status": string(r.Status),
 	}}
 }
-
-// mayAlways reports whether the policy allows a standing answer for the run, and allowed one when it was asked.
-func mayAlways(r *approvals.Request) bool {
-	return r.Kind == agent.Confirm && r.AskedDigest == (agent.Digest{}) &&
-		slices.Contains(r.Requirement.Always, approvals.ScopeRun) &&
-		(r.Progress == nil || slices.Contains(r.Progress.Current.Always, approvals.ScopeRun))
-}

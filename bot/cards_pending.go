@@ -163,8 +163,7 @@ func whatToDo(r *approvals.Request) phrase {
 		return phrase{"Somebody has to do this elsewhere, and the agent waits to be told what came of it. " +
 			"Provide the result once it is there, or reject the call if nobody will do it."}
 	case agent.FieldsRequired:
-		return phrase{"Somebody has to fill in values before the call can go on. On the command line: ",
-			code("countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER"),
+		return phrase{"Somebody has to fill in values before the call can go on: press ", strong("Fill in"),
 			". What the model proposes stands where no other value is given. Reject the call if nobody will."}
 	}
 	return nil

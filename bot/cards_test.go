@@ -307,7 +307,15 @@ func actions(blocks []seenBlock) map[string]bool {
 			continue
 		}
 		for _, e := range block["elements"].([]any) {
-			found[e.(map[string]any)["action_id"].(string)] = true
+			element := e.(map[string]any)
+			lines, _ := element["options"].([]any)
+			for _, line := range lines {
+				name, _, _ := strings.Cut(line.(map[string]any)["value"].(string), ":")
+				found[name] = true
+			}
+			if lines == nil {
+				found[element["action_id"].(string)] = true
+			}
 		}
 	}
 	return found

@@ -144,8 +144,10 @@ func within(can rights, blocks []slack.Block) []slack.Block {
 		var kept []slack.BlockElement
 		for _, element := range row.Elements.ElementSet {
 			e, ok := element.(*slack.ButtonBlockElement)
-			if ok && (e.ActionID == string(actDetails) || can.cancel && e.ActionID == string(actCancelRun)) {
+			if ok && e.ActionID == string(actDetails) {
 				kept = append(kept, element)
+			} else if cancel := onlyCancel(element); can.cancel && cancel != nil {
+				kept = append(kept, cancel)
 			}
 		}
 		if len(kept) > 0 {

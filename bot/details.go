@@ -85,22 +85,15 @@ func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack
 		return append(blocks, answersOf(r)...)
 	}
 	blocks := []slack.Block{paragraph(append(terms(r, true), policyLines(r)...)...)}
+	blocks = append(blocks, askedBackBlocks(r)...)
 	if can.decide && !last && t.runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}
 	if can.decide && t.secret != nil {
 		blocks = append(blocks, slack.NewActionBlock("", revealButton(r)))
 	}
-	if can.decide {
-		for _, row := range decideButtons(r, last) {
-			if len(row) == 0 {
-				continue
-			}
-			blocks = append(blocks, slack.NewActionBlock("", row...))
-		}
-	}
-	if can.cancel {
-		blocks = append(blocks, slack.NewActionBlock("", cancelButton(r)))
+	for _, row := range detailsButtons(r, last, can) {
+		blocks = append(blocks, slack.NewActionBlock("", row...))
 	}
 	return blocks
 }

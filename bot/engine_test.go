@@ -75,6 +75,7 @@ type world struct {
 	engine *approvals.Service
 	tools  []agent.Tool // beside the bank's
 	file   string
+	public string // where callbacks arrive
 	script
 	with slackdev.Config // what is special about the workspace
 }
@@ -139,7 +140,7 @@ func (w *world) restart() {
 	}}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
-		Requesters: approvals.Approvers{ChannelMembers: true},
+		Requesters: approvals.Approvers{ChannelMembers: true}, PublicURL: w.public,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
-		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client,
+		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,13 +267,22 @@ func TestRejectedCallNeverRuns(t *testing.T) {
 	})
 }
 
+// always gives a standing answer of the scope by the form.
+func (w *world) always(user string, card slackdev.Message, action, scope string) {
+	w.t.Helper()
+	if err := w.click(user, card, action); err != nil {
+		w.t.Fatal(err)
+	}
+	if got := w.submits(user, action, map[string]any{"How far": scope}); got != nil {
+		w.t.Fatalf("the form answers %v", got)
+	}
+}
+
 func TestAlwaysHoldsForOneRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pay("call_1"), pay("call_2"), scripted.Say("Paid twice."))
 	first := w.mention("U0ANN", "pay acme twice", "")
-	if err := w.click("U0BEN", w.card(first, 1), "always_approve"); err != nil {
-		t.Fatal(err)
-	}
+	w.always("U0BEN", w.card(first, 1), "always_approve", "run")
 	w.said(first, "Paid twice.")
 	if got := len(w.bank.payments()); got != 2 {
 		t.Errorf("%d payments", got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -152,8 +153,64 @@ func cardNotification(r *approvals.Request) *approvals.Notification {
 	}
 }
 
+// click presses the button, or the line of the menu, that stands for the action.
 func (s *stage) click(user string, card slackdev.Message, action string) error {
-	return s.slack.Click(s.ctx(), slackdev.Click{User: user, Channel: card.Channel, TS: card.TS, ActionID: action})
+	c, ok := card.Press(user, action)
+	if !ok {
+		return fmt.Errorf("%w: %s", slackdev.ErrNoElement, action)
+	}
+	return s.slack.Click(s.ctx(), c)
+}
+
+// clickIn is click for the window that somebody has open.
+func (s *stage) clickIn(user string, v slackdev.View, action string) error {
+	c, ok := v.Press(user, action)
+	if !ok {
+		return fmt.Errorf("%w: %s", slackdev.ErrNoElement, action)
+	}
+	return s.slack.Click(s.ctx(), c)
+}
+
+// submits sends the form that an action has opened, with what stands in it but for the values, which are given by the
+// labels of their inputs.
+func (s *stage) submits(user, callback string, values map[string]any) map[string]any {
+	s.t.Helper()
+	form := s.modalOf(user, callback)
+	answer, err := s.slack.Submit(s.ctx(), user, form.ID, labelled(s.t, form, values))
+	if err != nil {
+		s.t.Fatalf("submit %s: %v", callback, err)
+	}
+	return answer
+}
+
+// labelled finds the inputs whose labels begin with the names.
+func labelled(t *testing.T, form slackdev.View, values map[string]any) map[string]map[string]any {
+	t.Helper()
+	var blocks []struct {
+		ID    string `json:"block_id"`
+		Label struct {
+			Text string `json:"text"`
+		} `json:"label"`
+		Element struct {
+			Action string `json:"action_id"`
+		} `json:"element"`
+	}
+	if err := json.Unmarshal(form.Blocks, &blocks); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for name, value := range values {
+		for _, b := range blocks {
+			if b.Label.Text != "" && strings.HasPrefix(b.Label.Text, name) && out[b.ID] == nil {
+				out[b.ID] = map[string]any{b.Element.Action: value}
+				break
+			}
+		}
+	}
+	if len(out) != len(values) {
+		t.Fatalf("not all of %v are inputs of %s", values, form.Blocks)
+	}
+	return out
 }
 
 // reasoned is what a form holds in which somebody has written the text.

@@ -97,12 +97,16 @@ type interaction struct {
 // unread is what interaction does not read of the message or form that a button stands in.
 var unread = omit{"message": {"blocks": nil, "attachments": nil}, "view": {"blocks": nil}}
 
-// pressed is a button somebody pressed.
+// pressed is a button, or a line of a menu, that somebody pressed.
 type pressed struct {
 	ActionID string `json:"action_id"`
 	BlockID  string `json:"block_id"`
 	Value    string `json:"value"`
 	ActionTS string `json:"action_ts"`
+	// Selected is the line of an overflow menu.
+	Selected struct {
+		Value string `json:"value"`
+	} `json:"selected_option"`
 }
 
 // view is a modal or a home tab.
@@ -115,10 +119,22 @@ type view struct {
 	// Installed is the workspace whose app opened the view. The team of a form is that of whoever submits it.
 	Installed string `json:"app_installed_team_id"`
 	State     struct {
-		Values map[string]map[string]struct {
-			Value string `json:"value"`
-		} `json:"values"`
+		Values map[string]map[string]entered `json:"values"`
 	} `json:"state"`
+}
+
+// entered is what somebody put into one input of a form; which of the fields has it depends on the kind of input.
+type entered struct {
+	Value  string `json:"value"`
+	Option struct {
+		Value string `json:"value"`
+	} `json:"selected_option"`
+	Options []struct {
+		Value string `json:"value"`
+	} `json:"selected_options"`
+	Date     string `json:"selected_date"`
+	Time     string `json:"selected_time"`
+	DateTime int64  `json:"selected_date_time"`
 }
 
 // command is a slash command.

@@ -32,18 +32,13 @@ func questionBlocks(r *approvals.Request) []slack.Block {
 	return append(blocks, paragraph(lines...))
 }
 
-// howToAnswer says where a question is answered.
+// howToAnswer says what an answer does.
 func howToAnswer(r *approvals.Request) phrase {
-	const reject = ". Reject if nobody will answer."
-	decide := "countersign approvals decide " + string(r.ID)
-	p := phrase{"Nothing runs: the agent waits to be told the answer. Answer on the command line: "}
-	switch q := r.Question(); {
-	case q != nil && q.Several:
-		return append(p, code(decide+" --answer OPTION --as USER"), ", with --answer for each choice"+reject)
-	case q != nil && len(q.Options) > 0:
-		return append(p, code(decide+" --answer OPTION --as USER"), reject)
+	const reject = " Reject if nobody will answer."
+	if q := r.Question(); q != nil && len(q.Options) > 0 && len(q.Options) <= maxButtonOptions && !q.Several {
+		return phrase{"Nothing runs: the agent waits to be told the answer. Press the one that is right." + reject}
 	}
-	return append(p, code(decide+" --answer TEXT --as USER"), reject)
+	return phrase{"Nothing runs: the agent waits to be told the answer. Press ", strong("Answer"), "." + reject}
 }
 
 // questionEnded says what the end of a question means for the agent.

@@ -37,11 +37,7 @@ func (w *world) provide(user, text string) map[string]any {
 }
 
 func ids(m slackdev.Message) string {
-	var all []string
-	for _, b := range m.Buttons() {
-		all = append(all, b.ActionID)
-	}
-	return strings.Join(all, " ")
+	return strings.Join(m.Actions(), " ")
 }
 
 // TestResultIsProvidedInAForm takes the result from an approver, tells the model, and the late what came of it.
@@ -49,7 +45,7 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 	t.Parallel()
 	w, thread := deployWorld(t)
 	card := w.card(thread, 1)
-	if got, want := ids(card), "provide_result reject reject_with_reason show_details cancel_run"; got != want {
+	if got, want := ids(card), "provide_result reject show_details reject_with_reason cancel_run"; got != want {
 		t.Errorf("the card has the buttons %s, want %s", got, want)
 	}
 	shown := texts(t, card.Blocks)
@@ -160,7 +156,7 @@ func TestQuestionOfTomorrow(t *testing.T) {
 		"details": decoded(t, detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet),
 	} {
 		for act := range actions(blocks) {
-			if act != "show_details" && act != "cancel_run" {
+			if act != "show_details" && act != "cancel_run" && act != "ask_back" {
 				t.Errorf("%s: offers %s", where, act)
 			}
 		}

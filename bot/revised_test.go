@@ -65,7 +65,7 @@ func TestInputCard(t *testing.T) {
 			}
 		}
 		for _, want := range []string{
-			`"action_id":"reject"`, "countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER",
+			`"action_id":"reject"`, `"action_id":"provide_input"`, "What the model proposes stands",
 		} {
 			if !strings.Contains(string(raw), want) {
 				t.Errorf("%s lacks %s", name, want)

@@ -43,13 +43,17 @@ type fakeService struct {
 
 	revealed []approvals.RevealIn // in order
 
+	asked  []approvals.AskBackIn     // in order
+	issued []approvals.CallbackIssue // in order
+
 	hold func(what string) // called outside the lock, before a commit
+	read func()            // called outside the lock, before a request is read
 }
 
 func newFakeService() *fakeService {
 	return &fakeService{
 		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
-		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {},
+		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {}, read: func() {},
 	}
 }
 
@@ -169,6 +173,7 @@ func (f *fakeService) Run(_ context.Context, ws approvals.WorkspaceID, id approv
 func (f *fakeService) Request(
 	_ context.Context, _ approvals.WorkspaceID, id approvals.RequestID,
 ) (*approvals.Request, error) {
+	f.read()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.requests[id]
@@ -261,6 +266,41 @@ func (f *fakeService) Reveal(ctx context.Context, in approvals.RevealIn) (*appro
 	whole := *r
 	whole.Secret = nil
 	return &whole, nil
+}
+
+// DecideAll decides one after the other.
+func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
+	var all []approvals.BatchAnswer
+	for _, item := range b.Requests {
+		r, err := f.Decide(ctx, approvals.Decision{
+			ID: b.ID + "/" + approvals.DecisionID(item.Request), Workspace: b.Workspace, Request: item.Request,
+			By: b.By, Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
+		})
+		all = append(all, approvals.BatchAnswer{ID: item.Request, Request: r, Err: err})
+	}
+	return all, nil
+}
+
+// AskBack remembers what was asked.
+func (f *fakeService) AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error) {
+	r, err := f.Recorded(ctx, in.Workspace, in.Request)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, in)
+	return r, f.fail
+}
+
+// IssueCallback makes a token that opens nothing.
+func (f *fakeService) IssueCallback(
+	_ context.Context, in approvals.CallbackIssue,
+) (approvals.CallbackAddress, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.issued = append(f.issued, in)
+	return approvals.CallbackAddress{URL: "https://bot.example/callbacks/" + string(in.Request), Token: "tok"}, f.fail
 }
 
 // Progress knows of no other policy than the recorded one.

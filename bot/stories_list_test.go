@@ -166,7 +166,7 @@ func TestCondensedSaysTheSame(t *testing.T) {
 	}
 	r := transfer(small)
 	wide, narrow := size(listItem(r, true)), size(replyItem(r, true, listing{verb: "mine"}))
-	if 2*narrow > wide {
+	if 3*narrow > 2*wide {
 		t.Errorf("a row takes %d bytes, and %d elsewhere", narrow, wide)
 	}
 	t.Logf("a row takes %d bytes, and %d elsewhere", narrow, wide)

@@ -45,6 +45,7 @@ func TestEndOfARunNamesItsCalls(t *testing.T) {
 	if err := w.click("U0BEN", second, "cancel_run"); err != nil {
 		t.Fatal(err)
 	}
+	w.submits("U0BEN", "cancel_run", nil)
 	m := w.notice(thread, "cancelled the run")
 	ran, not := requestOf(t, first), requestOf(t, second)
 	said := texts(t, m.Blocks)

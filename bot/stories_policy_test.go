@@ -154,9 +154,7 @@ func TestAlwaysOfTwo(t *testing.T) {
 	if got := confirmationOf(t, w, first, "approve"); got != "" {
 		t.Errorf("approving asks back before anybody answered: %s", got)
 	}
-	if err := w.click("U0BEN", first, "always_approve"); err != nil {
-		t.Fatal(err)
-	}
+	w.always("U0BEN", first, "always_approve", "run")
 	w.shown(first, "@U0BEN approved ", ", always; ", "only if everybody")
 	w.shown(second, "not:approved")
 	got := confirmationOf(t, w, first, "always_approve")
@@ -176,38 +174,43 @@ func TestAlwaysOfTwo(t *testing.T) {
 	if !strings.Contains(got, "1 more person answers always too") {
 		t.Errorf("on the other card: %s", got)
 	}
-	for _, press := range []struct{ who, button string }{{"U0BEN", "approve"}, {"U0CLEO", "always_approve"}} {
-		if err := w.click(press.who, second, press.button); err != nil {
-			t.Fatal(err)
-		}
+	if err := w.click("U0BEN", second, "approve"); err != nil {
+		t.Fatal(err)
 	}
+	w.always("U0CLEO", second, "always_approve", "run")
 	w.said(thread, "Done.")
 	w.shown(second, "For this call alone: @U0CLEO answered always", "not:always, until this run ends")
 }
 
-// confirmationOf returns what the button of the message, as it stands, asks back; empty for nothing.
+// confirmationOf returns what is asked back before the action: by the button itself, or by the form that the menu
+// opens.
 func confirmationOf(t *testing.T, w *world, card slackdev.Message, action string) string {
 	t.Helper()
 	m, _ := w.slack.Message(card.Channel, card.TS)
-	var asked string
-	found := false
-	for _, block := range decodedBlocks(t, m.Blocks) {
-		elements, _ := block["elements"].([]any)
+	c, found := m.Press("U0CLEO", action)
+	if !found {
+		t.Fatalf("no %s on %s", action, m.Blocks)
+	}
+	if c.ActionID != action { // of the menu
+		if err := w.slack.Click(w.ctx(), c); err != nil {
+			t.Fatal(err)
+		}
+		form := w.modalOf("U0CLEO", action)
+		if err := w.slack.CloseView(w.ctx(), "U0CLEO", form.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		return texts(t, form.Blocks)
+	}
+	for _, b := range decodedBlocks(t, m.Blocks) {
+		elements, _ := b["elements"].([]any)
 		for _, e := range elements {
 			b, _ := e.(map[string]any)
-			if b["action_id"] != action {
-				continue
-			}
-			found = true
-			if c, ok := b["confirm"].(map[string]any); ok {
-				asked = c["text"].(map[string]any)["text"].(string)
+			if dialog, ok := b["confirm"].(map[string]any); ok && b["action_id"] == action {
+				return dialog["text"].(map[string]any)["text"].(string)
 			}
 		}
 	}
-	if !found {
-		t.Fatalf("no button %s on %s", action, m.Blocks)
-	}
-	return asked
+	return ""
 }
 
 func decodedBlocks(t *testing.T, raw json.RawMessage) []seenBlock {

@@ -13,9 +13,10 @@ import (
 
 // The callback ids of modals.
 const (
-	viewDetails = "details"
-	viewList    = "list"
-	viewWords   = "words"
+	viewDetails  = "details"
+	viewList     = "list"
+	viewWords    = "words"
+	viewCallback = "callback"
 	// The forms have the action id of the button that opens them.
 )
 
@@ -28,6 +29,8 @@ type note struct {
 	Revealed bool `json:"revealed,omitempty"`
 	// Channel is where to say that the answer was recorded; empty where the card says so.
 	Channel string `json:"channel,omitempty"`
+	// Home says that the form was opened from the home tab, which is shown anew afterwards.
+	Home bool `json:"home,omitempty"`
 }
 
 func readNote(private string) (note, bool) {

@@ -121,6 +121,7 @@ func TestAlways(t *testing.T) {
 	thread := w.mention("pay 5 then 6")
 	card := w.card(thread, 1)
 	w.mustClick(ben, card, "always_approve")
+	w.send(ben, "always_approve")
 	w.answer(thread, "R-2")
 	w.settled(card, "Approved")
 	if n := len(w.cards(thread)); n != 1 {

@@ -295,8 +295,25 @@ func (w *world) answer(thread, text string) {
 	})
 }
 
+// click presses the button, or the line of the menu, that stands for the action.
 func (w *world) click(user string, card slackdev.Message, action string) error {
-	return w.slack.Click(w.ctx, slackdev.Click{User: user, Channel: general, TS: card.TS, ActionID: action})
+	c, ok := card.Press(user, action)
+	if !ok {
+		return fmt.Errorf("%w: %s", slackdev.ErrNoElement, action)
+	}
+	return w.slack.Click(w.ctx, c)
+}
+
+// send submits the window that an action opens, as it opens.
+func (w *world) send(user, callback string) {
+	w.t.Helper()
+	w.until("the window "+callback, func() bool {
+		views := w.slack.Views(user)
+		return len(views) > 0 && views[len(views)-1].CallbackID == callback
+	})
+	if answer, err := w.slack.Submit(w.ctx, user, "", nil); err != nil || answer["response_action"] == "errors" {
+		w.t.Fatalf("%v, %v", answer, err)
+	}
 }
 
 func (w *world) mustClick(user string, card slackdev.Message, action string) {
@@ -329,10 +346,10 @@ func (w *world) settled(card slackdev.Message, word string) {
 
 // decidable reports whether a message has a button that decides.
 func decidable(m slackdev.Message) bool {
-	return slices.ContainsFunc(m.Buttons(), func(b slackdev.Button) bool {
-		switch b.ActionID {
+	return slices.ContainsFunc(m.Actions(), func(action string) bool {
+		switch action {
 		case "approve", "reject", "always_approve", "always_reject", "reject_with_reason",
-			"mark_done", "retry", "give_up", "provide_result":
+			"mark_done", "retry", "give_up", "provide_result", "provide_input", "edit_arguments":
 			return true
 		}
 		return false

@@ -204,7 +204,11 @@ func (t *story) crash(ctx context.Context) error {
 }
 
 func (t *story) click(ctx context.Context, user string, card slackdev.Message, action string) error {
-	return t.workspace.Click(ctx, slackdev.Click{User: user, Channel: channel, TS: card.TS, ActionID: action})
+	c, ok := card.Press(user, action)
+	if !ok {
+		return fmt.Errorf("the card offers no %s", action)
+	}
+	return t.workspace.Click(ctx, c)
 }
 
 // settled waits until the card shows the word and has no button left to decide with.

@@ -1,6 +1,9 @@
 package slackdev
 
-import "maps"
+import (
+	"maps"
+	"time"
+)
 
 // elementKit knows the interactive elements and where each may stand.
 type elementKit struct {
@@ -61,7 +64,7 @@ func elementShapes() map[string]shape {
 			"type": anything, "alt_text": length(1, 2000), "image_url": webURL(3000), "slack_file": anything,
 		}},
 		"overflow": {required: []string{"options"}, fields: withAction(map[string]rule{
-			"options": count(1, 5, option("url")), "confirm": confirmDialog(),
+			"options": count(2, 5, option("url")), "confirm": confirmDialog(),
 		})},
 		"workflow_button": {required: []string{"text", "workflow"}, fields: withAction(map[string]rule{
 			"text": plainText(1, 75), "workflow": anything, "style": among("primary", "danger"),
@@ -84,26 +87,28 @@ func inputShapes() map[string]shape {
 	})
 	number := maps.Clone(line)
 	maps.Copy(number, map[string]rule{
-		"is_decimal_allowed": boolean, "min_value": length(1, 255), "max_value": length(1, 255),
-		"initial_value": length(1, 255),
+		"is_decimal_allowed": boolean, "min_value": numeric, "max_value": numeric, "initial_value": numeric,
 	})
-	picker := func(key string) shape {
+	picker := func(key string, form rule) shape {
 		return shape{fields: withAction(map[string]rule{
-			key: anything, "placeholder": plainText(1, 150), "confirm": confirmDialog(), "focus_on_load": boolean,
-			"timezone": length(1, 255),
+			key: form, "placeholder": plainText(1, 150), "confirm": confirmDialog(), "focus_on_load": boolean,
 		})}
 	}
+	clock := picker("initial_time", formed("15:04", "HH:mm"))
+	clock.fields["timezone"] = length(1, 255)
+	moment := picker("initial_date_time", between(1_000_000_000, 9_999_999_999)) // a UNIX timestamp of 10 digits
+	delete(moment.fields, "placeholder")
 	rich := maps.Clone(line)
 	rich["initial_value"] = anything
 	return map[string]shape{
-		"plain_text_input": {fields: withAction(plain)},
+		"plain_text_input": {fields: withAction(plain), extra: initialFits},
 		"email_text_input": {fields: withAction(line)},
 		"url_text_input":   {fields: withAction(line)},
 		"number_input":     {required: []string{"is_decimal_allowed"}, fields: withAction(number)},
 		"rich_text_input":  {required: []string{"action_id"}, fields: withAction(rich)},
-		"datepicker":       picker("initial_date"),
-		"timepicker":       picker("initial_time"),
-		"datetimepicker":   picker("initial_date_time"),
+		"datepicker":       picker("initial_date", formed(time.DateOnly, "YYYY-MM-DD")),
+		"timepicker":       clock,
+		"datetimepicker":   moment,
 	}
 }
 
@@ -127,7 +132,10 @@ func selectShapes() map[string]shape {
 	choice("static_select", nil, one)
 	choice("multi_static_select", nil, many)
 	for kind, s := range out {
-		s.extra = needsOptions
+		s.extra = func(c *checker, path string, m map[string]any) {
+			needsOptions(c, path, m)
+			initialAmong(c, path, m)
+		}
 		out[kind] = s
 	}
 	choice("external_select", nil, map[string]rule{"initial_option": option(), "min_query_length": between(0, 100)})
@@ -152,8 +160,12 @@ func selectShapes() map[string]shape {
 	choice("checkboxes", []string{"options"}, map[string]rule{
 		"options": count(1, 10, option("mrkdwn")), "initial_options": count(1, 10, option("mrkdwn")),
 	})
-	delete(out["radio_buttons"].fields, "placeholder")
-	delete(out["checkboxes"].fields, "placeholder")
+	for _, kind := range []string{"radio_buttons", "checkboxes"} {
+		s := out[kind]
+		delete(s.fields, "placeholder")
+		s.extra = initialAmong
+		out[kind] = s
+	}
 	return out
 }
 

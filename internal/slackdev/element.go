@@ -193,6 +193,9 @@ func (e element) accept(entry map[string]any) error {
 		return nil
 	}
 	s, isText := v.(string)
+	if e.kind() == "number_input" {
+		return e.acceptNumber(s)
+	}
 	if !isText || e.kind() != "plain_text_input" {
 		return nil
 	}

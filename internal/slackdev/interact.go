@@ -183,6 +183,7 @@ func findElement(blocks json.RawMessage, click Click) (element, error) {
 		switch {
 		case el.actionID() != click.ActionID, click.BlockID != "" && click.BlockID != el.blockID:
 		case el.kind() == "button" && click.Value != "" && str(el.def["value"]) != click.Value:
+		case el.kind() == "overflow" && click.Value != "" && !slices.Contains(el.values(), click.Value):
 		default:
 			return el, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/approvals"
 	"countersign/internal/slackdev"
 )
 
@@ -16,14 +17,15 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 	s := p.step
 	by := p.file.People[s.By].ID
 	before := len(p.workspace.Views(by))
+	var pressed slackdev.Click
 	err := error(slackdev.ErrNoMessage)
 	for _, m := range p.copies(p.requests[s.Card]) {
-		c, ok := button(m, s.Click)
+		c, ok := m.Press(by, s.Click)
 		if !ok {
 			return []Failure{p.failure("the buttons of card "+s.Card, s.Click,
 				strings.Join(actions(m), ", "))}, nil
 		}
-		c.User = by
+		pressed = c
 		if err = p.workspace.Click(ctx, c); !errors.Is(err, slackdev.ErrNotMember) {
 			break
 		}
@@ -32,72 +34,38 @@ func (p *play) click(ctx context.Context) ([]Failure, error) {
 		return p.trouble(err), nil
 	}
 	if len(s.Fill) == 0 && len(s.Opens) == 0 {
-		return nil, nil
+		asks, err := p.asksBack(ctx, pressed)
+		if err != nil || !asks {
+			return nil, err
+		}
 	}
 	return p.window(ctx, by, before)
 }
 
-// button finds the button, or the line of a menu, for the action.
-func button(m slackdev.Message, action string) (slackdev.Click, bool) {
-	c := slackdev.Click{Channel: m.Channel, TS: m.TS}
-	if _, ok := m.Button(action); ok {
-		c.ActionID = action
-		return c, true
-	}
-	for _, menu := range menus(m.Blocks) {
-		for _, o := range menu.Options {
-			if strings.HasPrefix(o.Value, action+":") {
-				c.ActionID, c.BlockID, c.Value = menu.ActionID, menu.block, o.Value
-				return c, true
-			}
+// asksBack reports whether the action opens a window that asks whether it is meant, and holds all that it needs: those
+// are sent as they open. The lines of the menu do, except where a text is needed, and approving a call of high risk.
+func (p *play) asksBack(ctx context.Context, c slackdev.Click) (bool, error) {
+	switch p.step.Click {
+	case "always_approve", "always_reject", "cancel_run":
+		return c.ActionID != p.step.Click, nil
+	case "approve_all", "reject_all":
+		return true, nil
+	case "approve":
+		r, err := p.request(ctx, p.requests[p.step.Card])
+		if err != nil {
+			return false, err
 		}
+		return r.Requirement.Risk == approvals.RiskHigh, nil
 	}
-	return c, false
-}
-
-// menu is an overflow menu.
-type menu struct {
-	Type     string `json:"type"`
-	ActionID string `json:"action_id"`
-	Options  []struct {
-		Value string `json:"value"`
-	} `json:"options"`
-	block string
-}
-
-func menus(blocks json.RawMessage) (all []menu) {
-	var list []struct {
-		ID        string `json:"block_id"`
-		Elements  []menu `json:"elements"`
-		Accessory menu   `json:"accessory"`
-	}
-	json.Unmarshal(blocks, &list) // what does not fit is no menu
-	for _, b := range list {
-		for _, m := range append(b.Elements, b.Accessory) {
-			if m.Type == "overflow" {
-				m.block = b.ID
-				all = append(all, m)
-			}
-		}
-	}
-	return all
+	return false, nil
 }
 
 // actions are what one can press on a message.
-func actions(m slackdev.Message) (names []string) {
-	for _, b := range m.Buttons() {
-		names = append(names, b.ActionID)
+func actions(m slackdev.Message) []string {
+	if names := m.Actions(); names != nil {
+		return names
 	}
-	for _, menu := range menus(m.Blocks) {
-		for _, o := range menu.Options {
-			name, _, _ := strings.Cut(o.Value, ":")
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return []string{"none: the card has no buttons"}
-	}
-	return names
+	return []string{"none: the card has no buttons"}
 }
 
 // window waits for the window that a click opened, compares it with what the step expects, and fills it in or closes
@@ -120,6 +88,9 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 			}
 		}
 		values, missing = filled(view, p.step.Fill)
+		if len(p.step.Fill)+len(p.step.Opens) == 0 && view.SubmitLabel == "" && strings.Contains(shown, "One moment") {
+			missing = "a window that goes on loading"
+		}
 		return missing == ""
 	})
 	if err != nil {
@@ -127,7 +98,7 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 		f.Waited = p.cfg.Timeout
 		return []Failure{f}, nil
 	}
-	if len(p.step.Fill) == 0 {
+	if len(p.step.Fill) == 0 && len(p.step.Opens) > 0 || view.SubmitLabel == "" {
 		return p.trouble(p.workspace.CloseView(ctx, by, view.ID, true)), nil
 	}
 	refused, err := p.workspace.Submit(ctx, by, view.ID, values)

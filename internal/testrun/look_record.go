@@ -100,7 +100,7 @@ func beginsLine(text, words string) bool {
 // waits reports whether the card takes answers.
 func waits(m slackdev.Message) bool {
 	return slices.ContainsFunc([]string{"approve", "reject", "provide_result", "provide_input", "mark_done", "give_up"},
-		func(action string) bool { _, ok := button(m, action); return ok })
+		func(action string) bool { _, ok := m.Press("", action); return ok })
 }
 
 // outcomeDiffers says what became of the call instead, or "".

@@ -1,0 +1,57 @@
+package bot
+
+import (
+	"context"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// askBackForm asks the requester something before deciding. The request waits on.
+func askBackForm() form {
+	return form{
+		title: "Ask the requester", submit: "Ask",
+		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
+			return []slack.Block{
+				paragraph(phrase{r.Requester, " reads the question in the thread. Nothing is decided by it. What " +
+					"they answer me there is told to you."}),
+				reasonInput("Your question", ""),
+			}, nil
+		},
+		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
+			text := s.values.text(inputBlock)
+			if _, bad := wordedDecision("", text, "Please write a question."); bad != nil {
+				return wrong(bad), nil
+			}
+			r, err := b.service.AskBack(ctx, approvals.AskBackIn{
+				Workspace: s.id.workspace, Request: s.note.Request, By: s.by, Text: text, Digest: s.note.Digest,
+				Via: "modal", Key: "asked back:" + string(s.decisionID()),
+			})
+			if err == nil {
+				return answer{payload: becomes(wordsView(phrase{"Asked. I mention you in the thread when ", r.Requester,
+					" has answered me there."}))}, nil
+			}
+			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
+			if !known {
+				b.log.Error("a question to a requester was not recorded", "request", s.note.Request, "error", err)
+				words = unrecorded()
+			}
+			return b.formRefused(s, r, words, !known || mendableByHand(err)), nil
+		},
+	}
+}
+
+// askedBackBlocks show what was asked back, and what was answered.
+func askedBackBlocks(r *approvals.Request) (blocks []slack.Block) {
+	const most = 400 // characters of each text
+	for _, q := range r.AskedBack {
+		blocks = append(blocks, paragraph(phrase{q.By, " asked ", r.Requester, ", ", q.At, ":"}), quote(q.Text, most))
+		if q.Answered.IsZero() {
+			blocks = append(blocks, paragraph(phrase{r.Requester, " has not answered yet."}))
+			continue
+		}
+		blocks = append(blocks, paragraph(phrase{r.Requester, " answered, ", q.Answered, ":"}), quote(q.Answer, most))
+	}
+	return blocks
+}

@@ -1,0 +1,217 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// mostTogether is how many calls one window answers together.
+const mostTogether = 20
+
+// batchForm answers all waiting calls of a run together.
+type batchForm struct {
+	verdict       approvals.Verdict
+	title, submit string
+	lead          string
+}
+
+var batchForms = map[action]*batchForm{
+	actApproveAll: {approvals.Approve, "Approve together", "Approve", "These are approved, each as it stands here:"},
+	actRejectAll:  {approvals.Reject, "Reject together", "Reject", "These are rejected:"},
+}
+
+// batchNote is what such a window remembers: which calls it shows.
+type batchNote struct {
+	Items []approvals.BatchItem `json:"items"`
+}
+
+// batchCall is a call that a window answers together with others, or why it does not.
+type batchCall struct {
+	request *approvals.Request
+	blocks  []slack.Block
+	why     string // empty: it is answered
+}
+
+// openBatch shows the calls of the run that the person may answer together.
+func (b *Bot) openBatch(_ context.Context, c click) (answer, error) {
+	return answer{then: func(ctx context.Context) {
+		b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
+			r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by)
+			if err != nil {
+				return slack.ModalViewRequest{}, err
+			}
+			if words := misplaced(c, r); words != nil {
+				return wordsView(words), nil
+			}
+			calls, err := b.batchCalls(ctx, c, r)
+			if err != nil {
+				return slack.ModalViewRequest{}, err
+			}
+			return batchView(c.act, calls), nil
+		})
+	}}, nil
+}
+
+// batchCalls reads the calls that wait beside r, and judges each.
+func (b *Bot) batchCalls(ctx context.Context, c click, r *approvals.Request) ([]batchCall, error) {
+	var calls []batchCall
+	used := 0
+	for _, id := range append([]approvals.RequestID{r.ID}, r.Beside...) {
+		o, err := b.service.Request(ctx, c.id.workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		call := batchCall{request: o}
+		b.inform(ctx, o)
+		shown, whole := wholeCall(o)
+		raw, err := encodeBlocks(shown)
+		switch may := b.service.MayDecide(ctx, o, c.by); {
+		case may != nil:
+			words, known := refusedDecision(b.explained(ctx, o, may), o, c.by)
+			if !known {
+				return nil, may
+			}
+			call.why = words.fallback()
+		case o.Kind != agent.Confirm || careful(o):
+			call.why = "It is answered by itself, on its own card."
+		case err != nil || !whole || used+len(raw) > formCallBytes || len(shown) > 8 || len(calls) >= mostTogether:
+			call.why = "It is too long to be shown here. Answer it on its own card."
+		default:
+			call.blocks = shown
+			used += len(raw)
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+// batchView shows the calls that are answered together, whole, and below them those that are not.
+func batchView(a action, calls []batchCall) slack.ModalViewRequest {
+	f := batchForms[a]
+	var n batchNote
+	blocks := []slack.Block{paragraph(phrase{f.lead})}
+	var left []phrase
+	for _, call := range calls {
+		r := call.request
+		room := len(blocks)+len(call.blocks)+2 <= 85
+		if call.why == "" && room {
+			n.Items = append(n.Items, approvals.BatchItem{Request: r.ID, Digest: r.Digest})
+			number := fmt.Sprintf("%d. ", len(n.Items))
+			blocks = append(append(blocks, paragraph(phrase{strong(number + toolName(r)), " ", code(string(r.ID))})),
+				call.blocks...)
+			continue
+		}
+		if call.why == "" {
+			call.why = "There is no room for it here. Answer it on its own card."
+		}
+		left = append(left, phrase{code(string(r.ID)), " " + toolName(r) + ": " + call.why})
+	}
+	if len(n.Items) == 0 {
+		return wordsView(append(phrase{"None of these calls can be answered here. "}, joined(left)...))
+	}
+	if left != nil {
+		blocks = append(blocks, slack.NewDividerBlock(),
+			paragraph(append([]phrase{{strong("Not answered by this:")}}, left[:min(len(left), 20)]...)...))
+	}
+	if f.verdict == approvals.Reject {
+		own := reasonInput("Why not?", "The agent is told.")
+		own.Optional = true
+		own.Element.(*slack.PlainTextInputBlockElement).MinLength = 0
+		blocks = append(blocks, own)
+	}
+	v := modal(string(a), f.title, blocks...)
+	v.Submit, v.Close = plain(fmt.Sprintf("%s %d", f.submit, len(n.Items))), plain("Cancel")
+	raw, err := json.Marshal(n)
+	if err != nil {
+		panic(fmt.Sprintf("encode note: %v", err)) // strings
+	}
+	v.PrivateMetadata = string(raw)
+	return v
+}
+
+// decodeBatch accepts such a form.
+func (b *Bot) decodeBatch(s submitted) (delivery, error) {
+	var n batchNote
+	if json.Unmarshal([]byte(s.View.Private), &n) != nil || len(n.Items) == 0 || len(n.Items) > mostTogether {
+		return delivery{}, fmt.Errorf("a form without requests: %w", errUnreadable)
+	}
+	for _, item := range n.Items {
+		if _, ok := parseRequestID(string(item.Request)); !ok {
+			return delivery{}, fmt.Errorf("a form without a request: %w", errUnreadable)
+		}
+	}
+	s.note.Request = n.Items[0].Request
+	return delivery{
+		what: "form " + s.View.Callback, key: "request " + string(s.note.Request), click: true,
+		handle: b.checked(s.origin(), func(ctx context.Context, id identity) (answer, error) {
+			s.id, s.by = id, approvals.NewUserID(id.workspace, s.User.ID)
+			return b.submitBatch(ctx, s, n), nil
+		}),
+	}, nil
+}
+
+// submitBatch records the answers and says of each call what happened.
+func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer {
+	batch := approvals.Batch{
+		ID: s.decisionID(), Workspace: s.id.workspace, By: s.by, Verdict: batchForms[s.act].verdict,
+		Reason: s.values.text(inputBlock), Via: "modal", Requests: n.Items,
+	}
+	if words := tooLong(batch.Reason, maxReason); words != "" {
+		return wrong(map[string]string{inputBlock: words})
+	}
+	done := make(chan slack.ModalViewRequest, 1)
+	b.work.aside(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, decideLimit)
+		defer cancel()
+		answers, err := b.service.DecideAll(ctx, batch)
+		done <- b.batchResult(ctx, s, answers, err)
+	}, func() { done <- wordsView(unrecorded()) })
+	timer := time.NewTimer(time.Until(s.arrived.Add(decideBudget)))
+	defer timer.Stop()
+	select {
+	case v := <-done:
+		return answer{payload: becomes(v)}
+	case <-timer.C:
+	}
+	return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
+		if err := b.updateView(ctx, s.View.ID, <-done); err != nil {
+			b.whisper(ctx, "", "", s.User.ID, phrase{"Your answers are recorded as far as the cards show them."})
+		}
+	}}
+}
+
+// batchResult says of each call what came of the answer.
+func (b *Bot) batchResult(
+	ctx context.Context, s submitted, answers []approvals.BatchAnswer, err error,
+) slack.ModalViewRequest {
+	if err != nil {
+		b.log.Error("answers to several requests were not recorded", "error", err)
+		if words, known := refusedDecision(err, nil, s.by); known {
+			return wordsView(words)
+		}
+		return wordsView(unrecorded())
+	}
+	var lines []phrase
+	for _, a := range answers {
+		d := approvals.Decision{Verdict: batchForms[s.act].verdict, By: s.by}
+		res := result{request: a.Request, err: a.Err}
+		b.inform(ctx, res.request)
+		res.err = b.explained(ctx, res.request, res.err)
+		if _, known := res.refusal(d); res.err != nil && !known {
+			b.log.Error("one of several answers was not recorded", "request", a.ID, "error", res.err)
+		}
+		line := phrase{code(string(a.ID))}
+		if a.Request != nil {
+			line = append(line, " "+toolName(a.Request))
+		}
+		lines = append(lines, append(append(line, ": "), res.words(d)...))
+	}
+	return modal(viewWords, "Your answers", moreParagraphs(lines)...)
+}

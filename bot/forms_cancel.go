@@ -1,0 +1,73 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// cancelForm asks whether to end the run that a request belongs to.
+func cancelForm() form {
+	return form{
+		title: "Cancel the run?", submit: "Cancel run", close: "Keep running",
+		ask: func(*approvals.Request) ([]slack.Block, phrase) {
+			return paragraphs(phrase{cancelWords}), nil
+		},
+		open: (*Bot).mayCancel,
+		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
+			r, err := b.service.Recorded(ctx, s.id.workspace, s.note.Request)
+			if err == nil {
+				_, err = b.service.CancelRun(ctx, s.id.workspace, r.Run, s.by, "")
+			}
+			words, known := cancelled(err, s.by)
+			if !known {
+				b.log.Error("a run was not cancelled", "request", s.note.Request, "error", err)
+			}
+			return answer{payload: becomes(wordsView(words)), then: func(ctx context.Context) {
+				if s.note.Home {
+					b.publishHome(ctx, s.id, s.User.ID)
+				}
+			}}, nil
+		},
+	}
+}
+
+// cancelRun ends the run that a request belongs to: the button of earlier versions, which has asked back itself.
+func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
+	if c.fromMenu() {
+		return b.openForm(ctx, c)
+	}
+	r, err := b.service.Request(ctx, c.id.workspace, c.request)
+	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
+		return b.reply(c, unrecorded()), err
+	}
+	if err == nil {
+		if refusal := misplaced(c, r); refusal != nil {
+			return b.reply(c, refusal), nil
+		}
+		_, err = b.service.CancelRun(ctx, c.id.workspace, r.Run, c.by, "")
+	}
+	words, known := cancelled(err, c.by)
+	if !known {
+		return b.reply(c, words), fmt.Errorf("cancel run: %w", err)
+	}
+	return b.reply(c, words), nil
+}
+
+// cancelled says how a cancellation went; known is false when it is not certain.
+func cancelled(err error, by approvals.UserID) (words phrase, known bool) {
+	switch {
+	case err == nil:
+		return phrase{"You have cancelled the run. The thread says what came of its calls."}, true
+	case errors.Is(err, approvals.ErrUnauthorized):
+		return phrase{"You cannot cancel this run" + reason(err, approvals.ErrUnauthorized) + "."}, true
+	}
+	if words, known = refusedDecision(err, nil, by); known {
+		return words, true
+	}
+	return unrecorded(), false
+}

@@ -1,0 +1,341 @@
+package bot
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+	"countersign/internal/visible"
+)
+
+// Inputs of fields have these block ids, with a number behind them. What is typed into a secret one is never put into a
+// form again.
+const (
+	fieldBlock  = "field."
+	secretBlock = "secret."
+	jsonBlock   = "json"
+)
+
+// mostFields is how many inputs a form has; a view holds 100 blocks.
+const mostFields = 40
+
+// objectOf writes the fields.
+func objectOf(all []member) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range all {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(quotedJSON(m.name))
+		b.WriteByte(':')
+		b.Write(m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+func quotedJSON(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(fmt.Sprintf("encode text: %v", err)) // a string
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// editForm changes the arguments of a call: an input for each, or where they are not flat, or hold what cannot be seen,
+// one text with the JSON. Values of secret arguments are in neither, and stay as they are unless others are typed.
+func editForm() form {
+	return form{
+		title: "Edit arguments", submit: "Ask about this call",
+		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
+			lead := paragraph(phrase{
+				"Nothing runs by this: the changed call is asked about anew, and you count as its editor.",
+			})
+			all, ok := membersOf(r.Arguments)
+			if !ok {
+				return nil, tooLongToEdit(r)
+			}
+			if !flat(r, all) {
+				text := openJSON(r, all)
+				if units(text) > maxInput {
+					return nil, tooLongToEdit(r)
+				}
+				return []slack.Block{lead, jsonInput(r, all, text)}, nil
+			}
+			blocks := []slack.Block{lead}
+			for i, m := range all {
+				blocks = append(blocks, memberInput(r, i, m))
+			}
+			return blocks, nil
+		},
+		read: readEdited,
+		at: func(r *approvals.Request, words string) string {
+			all, _ := membersOf(r.Arguments)
+			if !flat(r, all) {
+				return jsonBlock
+			}
+			for i, m := range all {
+				if speaksOf(words, m.name) {
+					return memberBlock(r, i, m)
+				}
+			}
+			return ""
+		},
+	}
+}
+
+func tooLongToEdit(r *approvals.Request) phrase {
+	return phrase{fmt.Sprintf("These arguments do not fit into a form, which holds %d characters. Change them on the "+
+		"command line: ", maxInput), code("countersign approvals decide " + string(r.ID) + " --edit JSON --as USER")}
+}
+
+// speaksOf reports whether the words of a refusal are about the field.
+func speaksOf(words, name string) bool {
+	name = escape(label(name, 200))
+	for _, quoted := range []string{`"` + name + `"`, "/" + name, "“" + name + "”", name + ":"} {
+		if strings.Contains(words, quoted) {
+			return true
+		}
+	}
+	return false
+}
+
+func isSecret(r *approvals.Request, name string) bool { return slices.Contains(r.Secret, name) }
+
+func memberBlock(r *approvals.Request, i int, m member) string {
+	if isSecret(r, m.name) {
+		return secretBlock + strconv.Itoa(i)
+	}
+	return fieldBlock + strconv.Itoa(i)
+}
+
+// flat reports whether each of the fields fits into an input: they are few, and each of them is a text that people see
+// as it is, a number or a truth value.
+func flat(r *approvals.Request, all []member) bool {
+	if len(all) == 0 || len(all) > mostFields {
+		return false
+	}
+	for _, m := range all {
+		if visible.Line(m.name) != m.name {
+			return false
+		}
+		if !isSecret(r, m.name) && !inputtable(m.value) {
+			return false
+		}
+	}
+	return true
+}
+
+func inputtable(value json.RawMessage) bool {
+	switch kindOf(value) {
+	case "string":
+		var s string
+		return json.Unmarshal(value, &s) == nil && seen(s) && units(s) <= maxInput
+	case "number", "boolean":
+		return true
+	}
+	return false
+}
+
+// seen reports whether a reader sees all of the text as it is, in an input that keeps line breaks.
+func seen(s string) bool { return string(visible.JSON([]byte(s))) == s }
+
+// kindOf is the JSON type of a value.
+func kindOf(value json.RawMessage) string {
+	if len(value) == 0 {
+		return ""
+	}
+	switch value[0] {
+	case '"':
+		return "string"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// memberInput holds the current value of a field, unless that is secret.
+func memberInput(r *approvals.Request, i int, m member) *slack.InputBlock {
+	block, name := memberBlock(r, i, m), label(m.name, 200)
+	if isSecret(r, m.name) {
+		input := textInput(block, inputValue, name, "Secret. Leave it empty to keep the value that is there.", "", true)
+		input.Optional = true
+		return input
+	}
+	switch kindOf(m.value) {
+	case "number":
+		return numberInput(block, name, "", string(m.value), true)
+	case "boolean":
+		return oneInput(block, name, "", truths, string(m.value))
+	}
+	var s string
+	_ = json.Unmarshal(m.value, &s) // flat has tried
+	input := textInput(block, inputValue, name, "", s, strings.Contains(s, "\n") || units(s) > 60)
+	input.Optional = true // an empty text is one too
+	return input
+}
+
+var truths = []choice{{value: "true", text: "true"}, {value: "false", text: "false"}}
+
+// plainNumber is what an input for numbers takes.
+var plainNumber = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,9})?$`)
+
+// numberInput asks for a number, which may be one that Slack's own input does not take.
+func numberInput(block, name, hint, initial string, decimal bool) *slack.InputBlock {
+	if initial != "" && !plainNumber.MatchString(initial) {
+		return textInput(block, inputValue, name, hint, initial, false)
+	}
+	e := slack.NewNumberInputBlockElement(nil, inputValue, decimal)
+	e.InitialValue = initial
+	return slack.NewInputBlock(block, plain(name), hinted(hint), e)
+}
+
+// jsonInput holds all arguments that are not secret as JSON.
+func jsonInput(r *approvals.Request, all []member, text string) *slack.InputBlock {
+	var names, hidden []string
+	for _, m := range all {
+		names = append(names, label(m.name, 80))
+		if isSecret(r, m.name) {
+			hidden = append(hidden, label(m.name, 80))
+		}
+	}
+	hint := ""
+	if hidden != nil {
+		hint = label("Secret, not shown and kept as they are unless you add them: "+strings.Join(hidden, ", "), 1000)
+	}
+	name := "Arguments as JSON"
+	if len(names) > 0 {
+		name = label(name+": "+strings.Join(names, ", "), 1000)
+	}
+	return textInput(jsonBlock, inputValue, name, hint, text, true)
+}
+
+// openJSON is the arguments without those that are secret, indented, with what cannot be seen written out.
+func openJSON(r *approvals.Request, all []member) string {
+	open := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return isSecret(r, m.name) })
+	var b bytes.Buffer
+	if err := json.Indent(&b, objectOf(open), "", "  "); err != nil {
+		return string(visible.JSON(objectOf(open)))
+	}
+	return string(visible.JSON(b.Bytes()))
+}
+
+// readEdited makes the decision of an edit form. What is not typed anew stays exactly as it is.
+func readEdited(r *approvals.Request, v values) (approvals.Decision, map[string]string) {
+	all, ok := membersOf(r.Arguments)
+	if !ok {
+		return approvals.Decision{}, map[string]string{jsonBlock: "The arguments cannot be changed here."}
+	}
+	if !flat(r, all) {
+		return readJSON(r, all, v)
+	}
+	bad := map[string]string{}
+	edited := slices.Clone(all)
+	for i, m := range all {
+		block := memberBlock(r, i, m)
+		value, words := readMember(m, isSecret(r, m.name), v[block])
+		if words != "" {
+			bad[block] = words
+			continue
+		}
+		edited[i].value = value
+	}
+	if len(bad) > 0 {
+		return approvals.Decision{}, bad
+	}
+	return approvals.Decision{Verdict: approvals.Edit, Arguments: objectOf(edited)}, nil
+}
+
+// readMember reads the value of a field; words say what is wrong with it.
+func readMember(m member, secret bool, e entered) (value json.RawMessage, words string) {
+	if secret && e.Value == "" {
+		return m.value, ""
+	}
+	switch kindOf(m.value) {
+	case "number":
+		return readNumber(e.Value)
+	case "boolean":
+		if secret {
+			return readValue(e.Value)
+		}
+		return readTruth(e.Option.Value)
+	case "string":
+		return quotedJSON(e.Value), ""
+	}
+	return readValue(e.Value) // a secret one
+}
+
+func readNumber(text string) (json.RawMessage, string) {
+	text = strings.TrimSpace(text)
+	if kindOf(json.RawMessage(text)) != "number" || !json.Valid([]byte(text)) {
+		return nil, "This must be a number, such as 250 or 12.5."
+	}
+	return json.RawMessage(text), ""
+}
+
+func readTruth(text string) (json.RawMessage, string) {
+	if text != "true" && text != "false" {
+		return nil, "Please choose true or false."
+	}
+	return json.RawMessage(text), ""
+}
+
+// readValue reads any value, as JSON.
+func readValue(text string) (json.RawMessage, string) {
+	text = strings.TrimSpace(text)
+	if !json.Valid([]byte(text)) {
+		return nil, "This must be JSON: " + jsonMistake(text)
+	}
+	return json.RawMessage(text), ""
+}
+
+// jsonMistake says what is wrong with a text that is no JSON, and where.
+func jsonMistake(text string) string {
+	var any json.RawMessage
+	err := json.Unmarshal([]byte(text), &any)
+	mistake, ok := err.(*json.SyntaxError) //nolint:errorlint // as encoding/json returns it
+	if !ok {
+		return "it is incomplete."
+	}
+	at := min(int(mistake.Offset), len(text))
+	line := 1 + strings.Count(text[:at], "\n")
+	return fmt.Sprintf("%s in line %d.", mistake.Error(), line)
+}
+
+// readJSON reads the one text of an edit form. Secret arguments that it leaves out stay.
+func readJSON(r *approvals.Request, all []member, v values) (approvals.Decision, map[string]string) {
+	text := v.text(jsonBlock)
+	if words := tooLong(text, maxInput); words != "" {
+		return approvals.Decision{}, map[string]string{jsonBlock: words}
+	}
+	if _, words := readValue(text); words != "" {
+		return approvals.Decision{}, map[string]string{jsonBlock: words}
+	}
+	edited, ok := membersOf(json.RawMessage(text))
+	if !ok {
+		return approvals.Decision{}, map[string]string{jsonBlock: "The arguments must be a JSON object, in braces."}
+	}
+	for _, m := range all {
+		there := slices.ContainsFunc(edited, func(e member) bool { return e.name == m.name })
+		if isSecret(r, m.name) && !there {
+			edited = append(edited, m)
+		}
+	}
+	return approvals.Decision{Verdict: approvals.Edit, Arguments: objectOf(edited)}, nil
+}

@@ -1,0 +1,65 @@
+package slackdev
+
+import (
+	"math/big"
+	"reflect"
+	"time"
+	"unicode/utf8"
+)
+
+// What follows are rules about what an element begins with. They are those of Slack's reference of block elements
+// (docs.slack.dev/reference/block-kit/block-elements): initial options are exactly options of the element, dates are
+// YYYY-MM-DD, times HH:mm, moments UNIX timestamps of ten digits, and numbers are given as text. That an overflow menu
+// has at least two options was in that reference until it was shortened to "up to five"; the fake keeps to it.
+
+// initialAmong checks that what an element with options begins with is exactly one of them, or several.
+func initialAmong(c *checker, path string, m map[string]any) {
+	options, _ := m["options"].([]any)
+	groups, _ := m["option_groups"].([]any)
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		more, _ := group["options"].([]any)
+		options = append(options[:len(options):len(options)], more...)
+	}
+	there := func(v any) bool {
+		for _, o := range options {
+			if reflect.DeepEqual(o, v) {
+				return true
+			}
+		}
+		return false
+	}
+	if one := m["initial_option"]; one != nil && !there(one) {
+		c.add(path+"/initial_option", "initial_option must exactly match one of the provided options")
+	}
+	several, _ := m["initial_options"].([]any)
+	for _, one := range several {
+		if !there(one) {
+			c.add(path+"/initial_options", "initial_options must exactly match the provided options")
+		}
+	}
+}
+
+// initialFits checks that a text input begins with no more than it takes.
+func initialFits(c *checker, path string, m map[string]any) {
+	most, ok := m["max_length"].(float64)
+	if n := utf8.RuneCountInString(str(m["initial_value"])); ok && n > int(most) {
+		c.add(path+"/initial_value", "initial_value must be less than max_length")
+	}
+}
+
+// formed checks a text that is a date or a time of this layout.
+func formed(layout, name string) rule {
+	return func(c *checker, path string, v any) {
+		if _, err := time.Parse(layout, str(v)); err != nil {
+			c.add(path, "must be in the format %s", name)
+		}
+	}
+}
+
+// numeric checks a number that is given as text.
+func numeric(c *checker, path string, v any) {
+	if _, ok := new(big.Rat).SetString(str(v)); !ok || !written.MatchString(str(v)) {
+		c.add(path, "must be a valid number")
+	}
+}
