@@ -135,6 +135,9 @@ type RequestHead struct {
 	// Revelations are of the people who were shown those values, the first one of each, in order.
 	Revelations []Revelation `json:"revelations,omitempty"`
 
+	// Called says who is called to the request, and where.
+	Called Called `json:"called,omitzero"`
+
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
@@ -166,6 +169,11 @@ type ToolSnapshot struct {
 type Card struct {
 	Channel string `json:"channel"`
 	Message string `json:"message"` // the surface's id of the message
+	// Copy is whom the message is for; empty: the people of the request's own place.
+	Copy Copy `json:"copy,omitempty"`
+	// List says that the message lists several requests, Bare that it does not show what is called.
+	List bool `json:"list,omitempty"`
+	Bare bool `json:"bare,omitempty"`
 }
 
 // Settler returns the decision that settled the request, or nil. A request whose quorum came out of reach was settled

@@ -176,7 +176,9 @@ func TestSchemaAgrees(t *testing.T) {
 		{"policy with an odd name", rulesWith("{name: a b, when: true, approvers: {users: [U1]}}"), false},
 		{"policy called as the default",
 			rulesWith("{name: default_policy, when: true, approvers: {users: [U1]}}"), false},
-		{"later key of a policy", rulesWith("{name: a, when: true, approvers: {users: [U1]}, notify: {}}"), false},
+		{"notify", rulesWith("{name: a, when: true, approvers: {users: [U1]}, notify: {named: dm, channel: C1}}"), true},
+		{"notify nobody knows how", rulesWith("{name: a, when: true, approvers: {users: [U1]}, notify: {named: all}}"), false},
+		{"notify a person", rulesWith("{name: a, when: true, approvers: {users: [U1]}, notify: {channel: U1}}"), false},
 		{"risk", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: high}"), true},
 		{"another risk", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: higher}"), false},
 		{"freeze", rulesWith("{name: a, when: true, approvers: {users: [U1]}, freeze: [{from: 2026-12-24, " +
