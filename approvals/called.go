@@ -10,6 +10,8 @@ import (
 // Called says who is called to a request, and where. Whoever is in none of its lists is not called: they may find the
 // request in a list.
 type Called struct {
+	// Planned says that it was found out whom to call; earlier versions did not.
+	Planned bool `json:"planned,omitempty"`
 	// Copies are the audiences beside the request's own place that are shown its card.
 	Copies []Copy `json:"copies,omitempty"`
 	// Users and Groups are mentioned in the place itself.
@@ -23,6 +25,7 @@ type Called struct {
 const (
 	copyPerson  = "dm:"
 	copyChannel = "channel:"
+	copyHome    = "home:"
 )
 
 // CopyFor is the copy for a person alone, CopyIn the one for the people of a channel.
@@ -36,21 +39,26 @@ func (c Copy) Person(ws WorkspaceID) (UserID, bool) {
 	return NewUserID(ws, c.name()), c.of(copyPerson)
 }
 
+// Home returns whose own page the copy is; false: it is a message.
+func (c Copy) Home(ws WorkspaceID) (UserID, bool) {
+	return NewUserID(ws, c.name()), c.of(copyHome)
+}
+
 // Channel returns the channel whose people the copy is for; false: it is not for those of a channel of its own.
 func (c Copy) Channel() (string, bool) { return c.name(), c.of(copyChannel) }
 
 // queueOf names the queue of a copy of what is shown of runs in the place. Those for one person, or one channel, have
 // one queue, wherever the runs are.
 func queueOf(at Place, c Copy) Place {
-	if !c.of(copyPerson) && !c.of(copyChannel) {
+	if !c.of(copyPerson) && !c.of(copyChannel) && !c.of(copyHome) {
 		return at
 	}
-	return Place{Surface: at.Surface, Channel: c.name(), Direct: c.of(copyPerson)}
+	return Place{Surface: at.Surface, Channel: c.name(), Direct: !c.of(copyChannel)}
 }
 
 // add takes over whom o calls beside those whom t calls. Nobody is called twice.
 func (t *Called) add(o Called) {
-	t.Bare = t.Bare || o.Bare
+	t.Planned, t.Bare = t.Planned || o.Planned, t.Bare || o.Bare
 	for _, c := range o.Copies {
 		t.Copies = with(t.Copies, c)
 	}
@@ -69,6 +77,8 @@ const (
 	mostCalled = 20
 	// smallGroup is how large a group is at most of which everybody is looked for in the channel one by one.
 	smallGroup = 10
+	// mostCopies is how many copies a request has at most.
+	mostCopies = 40
 )
 
 // calling finds out whom to call to a request.
@@ -91,7 +101,7 @@ func (g *gatherer) called(ctx context.Context, r *Request, bare bool, sets ...Ap
 		roll:   roll{gatherer: g, r: &asked, current: &r.Requirement, now: now},
 		naming: r.Requirement.Notify.Named,
 	}
-	c.Bare = bare
+	c.Planned, c.Bare = true, bare
 	if channel := r.Requirement.Notify.Channel; channel != "" && (r.Place.Direct || channel != r.Place.Channel) {
 		c.Copies = []Copy{CopyIn(channel)}
 	}
@@ -220,7 +230,7 @@ func (c *calling) listMembers(ctx context.Context) {
 
 // open reports whether it is known that people of other organisations read the place.
 func (g *gatherer) open() bool {
-	return !g.at.place.Direct && g.told.Knows(FactChannel) && g.told.Channel.Shared
+	return !g.at.place.Direct && g.told.Knows(FactChannel) && g.told.Channel.External
 }
 
 // call asks the directory anew whom r calls of the sets.

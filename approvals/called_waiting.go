@@ -60,9 +60,12 @@ func (n *Notification) fillWaiting(tx Tx) error {
 // it than they are shown one by one.
 func (n *Notification) Listing() bool { return n.WaitingAll > mostApart }
 
-// covers reports whether the delivery of n, as d, tells what o tells too: both are for the person whom the list is for,
-// and the request of o is in it.
+// covers reports whether the delivery of n tells what o tells too: both are for the person whom a list is for, and the
+// request of o is in it.
 func (n *Notification) covers(o *Notification) bool {
+	if n.Copy.of(copyHome) { // one page shows all
+		return o.Copy == n.Copy
+	}
 	if !n.Listing() || !o.Listing() || n.Copy != o.Copy || n.Kind != o.Kind {
 		return false
 	}

@@ -148,4 +148,6 @@ type Channel struct {
 	Name    string // without "#"
 	Private bool   // only people who were invited find it
 	Shared  bool   // with another workspace or organisation, or about to be
+	// External says that people of another organisation are in it, or about to be.
+	External bool
 }

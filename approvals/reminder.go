@@ -14,6 +14,9 @@ func (c *txn) remind(r *RequestHead) error {
 	r.RemindAt = r.nextReminder(c.now)
 	c.touched(r)
 	for _, copyOf := range append([]Copy{""}, r.Called.Copies...) {
+		if copyOf.of(copyHome) { // nobody is called by it
+			continue
+		}
 		if err := c.remindCopy(r, copyOf); err != nil {
 			return err
 		}

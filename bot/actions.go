@@ -252,7 +252,7 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 		return
 	}
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
-	if err := b.update(ctx, at, newCard(r), r); err != nil {
+	if err := b.update(ctx, at, b.cardAt(ctx, r, at.Channel, at.Message), r); err != nil {
 		b.log.Warn("a card could not be brought up to date", "request", r.ID, "error", err)
 	}
 }
@@ -268,7 +268,7 @@ func misplaced(c click, r *approvals.Request) phrase {
 			return nil
 		}
 	}
-	if len(r.Cards) == 0 && c.channel() == r.Place.Channel {
+	if len(r.Cards) == 0 && c.channel() == r.Place.Channel || c.onUnrecordedCopy(r) {
 		return nil
 	}
 	return phrase{

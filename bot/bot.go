@@ -31,6 +31,8 @@ type Service interface {
 		page []approvals.GrantView, next approvals.GrantID, err error)
 	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
 	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
+	ShowAgain(ctx context.Context, ws approvals.WorkspaceID, channel string) error
+	ShownAtHome(ctx context.Context, u approvals.UserID, ids ...approvals.RequestID) error
 	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }
 
@@ -75,6 +77,7 @@ type Bot struct {
 	pace    *pacing
 	way     *rightOfWay
 	doubts  doubts
+	marks   marking
 	started time.Time
 	work    *work
 	socket  *socket
@@ -109,7 +112,8 @@ func New(cfg Config) (*Bot, error) {
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
-		work: newWork(cfg.Logger), ended: make(chan error, 1),
+		marks: marking{since: time.Now()},
+		work:  newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)
 	return b, nil

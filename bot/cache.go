@@ -154,3 +154,19 @@ func (c *cache[V]) evict() {
 		clear(c.answers)
 	}
 }
+
+// forget has the next caller ask anew.
+func (c *cache[V]) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.answers, key)
+}
+
+// learn remembers an answer that came by the way, to a question put at the instant.
+func (c *cache[V]) learn(key string, v V, asked time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !asked.Before(c.answers[key].asked) {
+		c.put(key, answered[V]{v, asked})
+	}
+}

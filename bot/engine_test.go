@@ -73,6 +73,7 @@ type world struct {
 	engine *approvals.Service
 	tools  []agent.Tool // beside the bank's
 	file   string
+	store  approvals.Store
 	script
 }
 
@@ -124,6 +125,7 @@ func (w *world) restart() {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.store = store
 	client, err := NewClient(ClientConfig{Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL()})
 	if err != nil {
 		t.Fatal(err)

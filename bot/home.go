@@ -19,15 +19,19 @@ func (b *Bot) homeOpened(id identity, e event) (answer, error) {
 	return answer{then: func(ctx context.Context) { b.publishHome(ctx, id, e.User) }}, nil
 }
 
-func (b *Bot) publishHome(ctx context.Context, id identity, user string) {
+func (b *Bot) publishHome(ctx context.Context, id identity, user string) error {
 	view := slack.HomeTabViewRequest{Type: slack.VTHomeTab, Blocks: slack.Blocks{BlockSet: b.waiting(ctx, id, user)}}
 	err := b.patiently(ctx, func() error {
 		_, err := b.client.api.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view})
 		return err
 	})
+	if err == nil {
+		err = b.service.ShownAtHome(ctx, approvals.NewUserID(id.workspace, user), shownRequests(view.Blocks.BlockSet)...)
+	}
 	if err != nil {
 		b.log.Warn("the home tab could not be shown", "user", user, "error", err)
 	}
+	return err
 }
 
 // waiting lists what the person may decide or asked for.

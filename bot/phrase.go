@@ -44,6 +44,8 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 			out = append(out, slack.NewRichTextSectionUserGroupElement(string(v)))
 		case time.Time:
 			out = append(out, date(v))
+		case richPart:
+			out = append(out, v.element())
 		default:
 			panic(fmt.Sprintf("phrase: no element for %T", part))
 		}

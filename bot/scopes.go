@@ -26,6 +26,8 @@ const (
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
+	methodReact       = "reactions.add"
+	methodUnreact     = "reactions.remove"
 )
 
 // methodScopes are the bot scopes each method needs. A scope of channels, groups and im is needed for the kind of
@@ -47,12 +49,15 @@ var methodScopes = map[string][]string{
 	methodPlaces:      {"channels:read", "groups:read"},
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history"},
-	methodHistory:     {"im:history"},
+	methodHistory:     {"im:history", "channels:history", "groups:history"},
+	methodReact:       {stateScope},
+	methodUnreact:     {stateScope},
 }
 
 // eventScopes are the events the bot subscribes to and the bot scopes that each needs.
 var eventScopes = map[string][]string{
 	"app_mention":     {"app_mentions:read"},
+	"channel_shared":  {"channels:read", "groups:read"},
 	"message.im":      {"im:history"},
 	"app_home_opened": nil,
 	"app_uninstalled": nil,

@@ -55,6 +55,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"people", def("people"), peopleKeys},
 		{"approvers", def("approvers"), approverKeys},
 		{"escalate", def("escalate"), escalateKeys},
+		{"notify", def("notify"), notifyKeys},
 		{"delegate", def("delegate"), delegateKeys},
 		{"policy", def("policy"), policyKeys},
 		{"freeze", def("freeze"), freezeKeys},
