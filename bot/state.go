@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"sync"
@@ -25,7 +26,7 @@ var stateMarks = map[approvals.RunStatus]string{
 // marking remembers which reactions may be on a message without anybody having recorded that.
 type marking struct {
 	mu    sync.Mutex
-	ids   map[approvals.NotificationID]bool
+	ids   map[approvals.NotificationID][]string // with the reactions that were taken away since
 	since time.Time // of what was noted before, nothing is known
 	off   bool      // Slack has refused for want of the scope
 }
@@ -34,7 +35,8 @@ type marking struct {
 func (m *marking) uncertain(n *approvals.Notification) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ids[n.ID] || n.Created.Before(m.since)
+	_, begun := m.ids[n.ID]
+	return begun || n.Created.Before(m.since)
 }
 
 // begin notes that a reaction is about to be added.
@@ -42,10 +44,46 @@ func (m *marking) begin(id approvals.NotificationID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	const most = 10_000
-	if m.ids == nil || len(m.ids) >= most {
-		m.ids, m.since = map[approvals.NotificationID]bool{}, time.Now()
+	if len(m.ids) >= most {
+		m.ids, m.since = nil, time.Now()
 	}
-	m.ids[id] = true
+	if m.ids == nil {
+		m.ids = map[approvals.NotificationID][]string{}
+	}
+	m.ids[id] = nil
+}
+
+// doubt is begin for an attempt that may have been made before.
+func (m *marking) doubt(id approvals.NotificationID) {
+	m.mu.Lock()
+	_, begun := m.ids[id]
+	m.mu.Unlock()
+	if !begun {
+		m.begin(id)
+	}
+}
+
+// clearedOf are the reactions that an earlier attempt has taken away since begin.
+func (m *marking) clearedOf(id approvals.NotificationID) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ids[id]
+}
+
+// cleared notes that a reaction was taken away: an attempt that Slack slows down goes on where the last one ended.
+func (m *marking) cleared(id approvals.NotificationID, mark string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, doubtful := m.ids[id]; doubtful {
+		m.ids[id] = append(m.ids[id], mark)
+	}
+}
+
+// undo takes back begin.
+func (m *marking) undo(id approvals.NotificationID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.ids, id)
 }
 
 func (m *marking) switchedOff() bool {
@@ -80,7 +118,9 @@ func (b *Bot) showState(ctx context.Context, n *approvals.Notification) (approva
 		return approvals.Delivery{}, nil
 	}
 	want, old := stateMarks[m.Status], []string{stateMarks[m.Shown]}
-	if b.marks.uncertain(n) {
+	doubted := b.marks.uncertain(n)
+	if doubted {
+		b.marks.doubt(n.ID)
 		old = nil
 		for _, mark := range stateMarks {
 			old = append(old, mark)
@@ -88,18 +128,23 @@ func (b *Bot) showState(ctx context.Context, n *approvals.Notification) (approva
 		slices.Sort(old)
 	}
 	for _, mark := range old {
-		if mark == "" || mark == want {
+		if mark == "" || mark == want || slices.Contains(b.marks.clearedOf(n.ID), mark) {
 			continue
 		}
 		if err := b.react(ctx, methodUnreact, m, mark); err != nil {
 			return approvals.Delivery{}, b.stateError(n, err)
 		}
+		b.marks.cleared(n.ID, mark)
 	}
-	if m.Shown == m.Status && !b.marks.uncertain(n) {
+	if m.Shown == m.Status && !doubted {
 		return approvals.Delivery{}, nil
 	}
 	b.marks.begin(n.ID)
-	return approvals.Delivery{}, b.stateError(n, b.react(ctx, methodReact, m, want))
+	err := b.react(ctx, methodReact, m, want)
+	if _, later := errors.AsType[*approvals.RetryError](err); later && !doubted {
+		b.marks.undo(n.ID) // Slack has not taken it
+	}
+	return approvals.Delivery{}, b.stateError(n, err)
 }
 
 // stateError passes on what is worth another attempt.
@@ -117,14 +162,13 @@ func (b *Bot) stateError(n *approvals.Notification, err error) error {
 
 // react adds a reaction to a message or takes it away. What is so already is no error.
 func (b *Bot) react(ctx context.Context, method string, m *approvals.Marked, mark string) error {
-	err := b.paced(method, m.Channel, func() error {
+	return b.paced(method, m.Channel, func() error {
 		form := url.Values{"channel": {m.Channel}, "timestamp": {m.Message}, "name": {mark}}
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)
+		switch word, _ := refusal(err); word {
+		case "already_reacted", "no_reaction":
+			return nil
+		}
 		return err
 	})
-	switch word, _ := refusal(err); word {
-	case "already_reacted", "no_reaction":
-		return nil
-	}
-	return err
 }
