@@ -33,8 +33,8 @@ func (s *Service) ShowAgain(ctx context.Context, ws WorkspaceID, channel string)
 	}
 }
 
-// ShownAtHome notes that a page that u alone sees lists the requests: it is a copy of each that waits, and is brought up
-// to date with them.
+// ShownAtHome notes that a page that u alone sees lists the requests: it is a copy of each that waits, and is brought
+// up to date with them.
 func (s *Service) ShownAtHome(ctx context.Context, u UserID, ids ...RequestID) error {
 	copyOf := Copy(copyHome + u.Local())
 	err := update(ctx, s.store, u.Workspace(), func(c *txn) error {

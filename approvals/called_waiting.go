@@ -23,8 +23,8 @@ func (n *Notification) needsList(r *RequestHead) (needs, alone bool) {
 	return listed || r.Status == RequestPending && (n.Kind != NotifyCard || !alone), alone
 }
 
-// fillWaiting fills in what waits for the person whom the copy is for, as far as the notification is about more than its
-// own request.
+// fillWaiting fills in what waits for the person whom the copy is for, as far as the notification is about more than
+// its own request.
 func (n *Notification) fillWaiting(tx Tx) error {
 	needs, _ := n.needsList(&n.Card.RequestHead)
 	u, person := n.Copy.Person(n.Workspace)

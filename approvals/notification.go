@@ -74,8 +74,8 @@ type Notification struct {
 	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer, NotifyNotice and NotifyState. It is
 	// not stored, and neither is what follows.
 	Card *Request `json:"-"`
-	// Waiting are requests that wait for the one person whom the copy is for, Card among them, by id, and how many there
-	// are in all. They are filled in where a message lists them, or should because they are too many for a card each.
+	// Waiting are requests that wait for the one person whom the copy is for, by id, and WaitingAll how many there are.
+	// They are filled in where a message lists them, or should because they are too many for a card each.
 	Waiting    []*Request `json:"-"`
 	WaitingAll int        `json:"-"`
 	// Marked is the run as it stands at delivery of a NotifyState.

@@ -79,7 +79,8 @@ func together(page []*Notification) (batch, rest []*Notification) {
 	first := page[0]
 	for _, n := range page {
 		same := first.Kind.aboutRequest() && n.Kind == first.Kind && n.Request == first.Request
-		if n == first || same || first.covers(n) || first.Kind == NotifyState && n.Kind == NotifyState && n.Run == first.Run {
+		state := first.Kind == NotifyState && n.Kind == NotifyState && n.Run == first.Run
+		if n == first || same || state || first.covers(n) {
 			batch = append(batch, n)
 		} else {
 			rest = append(rest, n)

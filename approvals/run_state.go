@@ -45,8 +45,8 @@ func (c *txn) mark(r *Run, from RunStatus) {
 	c.notifyAt(&Notification{Kind: NotifyState, Place: r.Place, Copy: copyState, Run: r.ID}, c.now.Add(pause))
 }
 
-// fillState fills in how the run of a NotifyState stands now: whatever it was when the entry was made, the last state is
-// the one to show.
+// fillState fills in how the run of a NotifyState stands now: whatever it was when the entry was made, the last state
+// is the one to show.
 func (n *Notification) fillState(tx Tx) error {
 	r, err := tx.Run(n.Workspace, n.Run)
 	if errors.Is(err, ErrNotFound) {

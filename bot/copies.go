@@ -250,7 +250,8 @@ func shownRequests(blocks []slack.Block) (ids []approvals.RequestID) {
 			if !ok {
 				continue
 			}
-			if id := approvals.RequestID(press.Value); mentionedRequest.MatchString(press.Value) && !slices.Contains(ids, id) {
+			id := approvals.RequestID(press.Value)
+			if mentionedRequest.MatchString(press.Value) && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}

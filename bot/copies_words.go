@@ -36,7 +36,7 @@ func (l hyperlinkTo) String() string { return l.text }
 // permalink is the address of a message, as chat.getPermalink returns it: of a reply, with its thread. See
 // https://docs.slack.dev/reference/methods/chat.getPermalink.
 func permalink(workspace, channel, ts, thread string) string {
-	link := fmt.Sprintf("%s/archives/%s/p%s", strings.TrimSuffix(workspace, "/"), channel, strings.ReplaceAll(ts, ".", ""))
+	link := strings.TrimSuffix(workspace, "/") + "/archives/" + channel + "/p" + strings.ReplaceAll(ts, ".", "")
 	if thread != "" && thread != ts {
 		link += "?thread_ts=" + thread + "&cid=" + channel
 	}

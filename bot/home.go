@@ -26,7 +26,8 @@ func (b *Bot) publishHome(ctx context.Context, id identity, user string) error {
 		return err
 	})
 	if err == nil {
-		err = b.service.ShownAtHome(ctx, approvals.NewUserID(id.workspace, user), shownRequests(view.Blocks.BlockSet)...)
+		viewer := approvals.NewUserID(id.workspace, user)
+		err = b.service.ShownAtHome(ctx, viewer, shownRequests(view.Blocks.BlockSet)...)
 	}
 	if err != nil {
 		b.log.Warn("the home tab could not be shown", "user", user, "error", err)

@@ -74,9 +74,9 @@ func (b *Bot) rendered(
 	return b.deliver(ctx, n, posts)
 }
 
-// showCard updates the messages that show the request to the people of the copy, or posts the first one. A message that
-// has disappeared is posted anew. When Slack finds the card too large after all, one with only the beginning of the call
-// takes its place.
+// showCard updates the messages that show the request to the people of the copy, or posts the first one. A message
+// that has disappeared is posted anew. When Slack finds the card too large after all, one with only the beginning of
+// the call takes its place.
 func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if len(n.Card.Cards) > 0 {
 		b.way.yield(ctx) // before the card is made: many may wait

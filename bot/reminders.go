@@ -39,8 +39,8 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 	return []post{noticePost(n, lines)}, nil
 }
 
-// remindCopy reminds the people of a copy. Somebody for whom more waits is shown all of it at once; nobody is reminded of
-// what they may not decide any more.
+// remindCopy reminds the people of a copy. Somebody for whom more waits is shown all of it at once; nobody is reminded
+// of what they may not decide any more.
 func (b *Bot) remindCopy(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if u, person := n.Copy.Person(n.Workspace); person {
 		err := b.service.MayDecide(ctx, n.Card, u)

@@ -27,8 +27,8 @@ var stateMarks = map[approvals.RunStatus]string{
 type marking struct {
 	mu    sync.Mutex
 	ids   map[approvals.NotificationID][]string // with the reactions that were taken away since
-	since time.Time // of what was noted before, nothing is known
-	off   bool      // Slack has refused for want of the scope
+	since time.Time                             // of what was noted before, nothing is known
+	off   bool                                  // Slack has refused for want of the scope
 }
 
 // uncertain reports whether an attempt may have been made before that was not recorded.

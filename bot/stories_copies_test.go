@@ -108,8 +108,8 @@ func (w *world) pings(m slackdev.Message) (all []string) {
 	return slices.Compact(all)
 }
 
-// TestNamedApproversAreReached: Ben is in the channel and is mentioned there; Dan is not and has a card of his own; Ann,
-// who asks, and Gus, a guest, may not decide and are not called. Dan decides where he is; every copy says so.
+// TestNamedApproversAreReached: Ben is in the channel and is mentioned there; Dan is not and has a card of his own;
+// Ann, who asks, and Gus, a guest, may not decide and are not called. Dan decides where he is; every copy says so.
 func TestNamedApproversAreReached(t *testing.T) {
 	t.Parallel()
 	policy := namedPolicy{
@@ -228,12 +228,12 @@ func TestWaysOfCalling(t *testing.T) {
 func TestDeadCopyStopsNoOther(t *testing.T) {
 	t.Parallel()
 	policy := namedPolicy{
-		who: approvals.Approvers{Users: usersOf("U0BEN", "U0DAN", "U0EVE")}, notify: approvals.Notify{Channel: "C0APPROVE"},
+		who:    approvals.Approvers{Users: usersOf("U0BEN", "U0DAN", "U0EVE")},
+		notify: approvals.Notify{Channel: "C0APPROVE"},
 	}
 	w := newOffice(t, policy, pay("call_1"), scripted.Say("Done."))
-	w.slack.Fail(slackdev.Fault{Method: methodOpenDM, Error: "cannot_dm_bot", Times: -1, Match: func(a map[string]any) bool {
-		return strings.Contains(fmt.Sprint(a["users"]), "U0DAN")
-	}})
+	isDan := func(a map[string]any) bool { return strings.Contains(fmt.Sprint(a["users"]), "U0DAN") }
+	w.slack.Fail(slackdev.Fault{Method: methodOpenDM, Error: "cannot_dm_bot", Times: -1, Match: isDan})
 	thread := w.mention("U0ANN", "pay acme", "")
 	card, own, there := w.card(thread, 1), w.copyIn(w.slack.DM("U0EVE")), w.copyIn("C0APPROVE")
 	dead := w.given(1)
@@ -356,7 +356,9 @@ func TestManyRequestsBecomeOneList(t *testing.T) {
 	dm := w.slack.DM("U0DAN")
 	for i := range all {
 		w.mention("U0ANN", fmt.Sprintf("pay acme %d", i), "")
-		w.eventually("the request is told", func() bool { return len(w.pendingFor("U0DAN")) == i+1 && w.undelivered() == 0 })
+		w.eventually("the request is told", func() bool {
+			return len(w.pendingFor("U0DAN")) == i+1 && w.undelivered() == 0
+		})
 	}
 	lists := func() (found []slackdev.Message) {
 		for _, m := range w.slack.Messages(dm) {

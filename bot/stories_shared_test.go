@@ -28,9 +28,9 @@ func (w *world) argumentsIn(channel string) (all []string) {
 	return all
 }
 
-// TestChannelThatBecomesSharedShowsNoArguments: the card is there with the call, and then people of another organisation
-// are. The call disappears, Ben and Cleo, members who may decide, get it by themselves, nobody else decides, and how it
-// ended is said without it.
+// TestChannelThatBecomesSharedShowsNoArguments: the card is there with the call, and then people of another
+// organisation are. The call disappears, Ben and Cleo, members who may decide, get it by themselves, nobody else
+// decides, and how it ended is said without it.
 func TestChannelThatBecomesSharedShowsNoArguments(t *testing.T) {
 	t.Parallel()
 	w := newOffice(t, everybody{}, pay("call_1"), scripted.Say("Done."))

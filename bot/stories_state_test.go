@@ -29,8 +29,8 @@ func (w *world) marked(ts, mark string) {
 	})
 }
 
-// TestMessageShowsHowItsRunStands: one reaction, which loses the one before, also when it was set by a process that died
-// before it could record that, and when Slack slows it down.
+// TestMessageShowsHowItsRunStands: one reaction, which loses the one before, also when Slack slows that down, and when
+// nobody knows whether it was set.
 func TestMessageShowsHowItsRunStands(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]func(*world){
@@ -86,7 +86,8 @@ func TestCancelledRunShowsIt(t *testing.T) {
 	ts := w.mention("U0ANN", "pay acme", "")
 	w.card(ts, 1)
 	w.marked(ts, "raised_hand")
-	if _, err := w.engine.CancelRun(w.ctx(), testWorkspace, w.pendingFor("U0BEN")[0].Run, user("U0ANN"), ""); err != nil {
+	run := w.pendingFor("U0BEN")[0].Run
+	if _, err := w.engine.CancelRun(w.ctx(), testWorkspace, run, user("U0ANN"), ""); err != nil {
 		t.Fatal(err)
 	}
 	w.marked(ts, "no_entry_sign")

@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 		Name:      "default_policy",
 		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute,
-		AlwaysScopes: []string{}, MaxTTL: 24 * time.Hour,
+		AlwaysScopes: []string{}, MaxTTL: 24 * time.Hour, Notify: Notify{Named: "auto"},
 	}
 	if diff := cmp.Diff(policy, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)

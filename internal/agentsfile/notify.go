@@ -23,7 +23,8 @@ func (o *object) decodeNotify() Notify {
 		p.Named = NotifyAuto
 	}
 	if p.Channel != "" && !isSlackID(p.Channel, "CG") {
-		o.problem(in.values["channel"].pos, "channel is the Slack id of a channel, such as C0123456789, not %q", p.Channel)
+		at := in.values["channel"].pos
+		o.problem(at, "channel is the Slack id of a channel, such as C0123456789, not %q", p.Channel)
 	}
 	return p
 }

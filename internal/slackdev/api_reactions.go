@@ -45,12 +45,15 @@ func (w *Workspace) reactionsRemove(a args) (reply, error) {
 		return nil, err
 	}
 	own := func(u string) bool { return u == w.cfg.App.BotUserID }
-	i := slices.IndexFunc(m.Reactions, func(r Reaction) bool { return r.Name == name && slices.ContainsFunc(r.Users, own) })
+	i := slices.IndexFunc(m.Reactions, func(r Reaction) bool {
+		return r.Name == name && slices.ContainsFunc(r.Users, own)
+	})
 	if i < 0 {
 		return nil, fail("no_reaction")
 	}
 	m.Reactions = slices.Clone(m.Reactions)
-	if m.Reactions[i].Users = slices.DeleteFunc(slices.Clone(m.Reactions[i].Users), own); len(m.Reactions[i].Users) == 0 {
+	left := slices.DeleteFunc(slices.Clone(m.Reactions[i].Users), own)
+	if m.Reactions[i].Users = left; len(left) == 0 {
 		m.Reactions = slices.Delete(m.Reactions, i, i+1)
 	}
 	return reply{}, nil

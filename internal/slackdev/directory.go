@@ -14,8 +14,8 @@ func (w *Workspace) SetUser(u User) {
 	w.touch()
 }
 
-// SetChannel enters a channel or changes one; its messages stay. One that becomes shared with another organisation raises
-// channel_shared.
+// SetChannel enters a channel or changes one; its messages stay. One that becomes shared with another organisation
+// raises channel_shared.
 func (w *Workspace) SetChannel(ch Channel) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
