@@ -174,10 +174,6 @@ func (b *Bot) showsBare(ctx context.Context, n *approvals.Notification) (bool, e
 	if _, person := n.Copy.Person(n.Workspace); person || n.Place.Direct {
 		return false, nil
 	}
-	if r := n.Card; n.Copy == "" && r != nil && len(r.Cards) > 0 && !slices.ContainsFunc(r.Cards,
-		func(at approvals.Card) bool { return at.Copy == "" && at.Channel == n.Place.Channel }) {
-		return false, nil // it is in the requester's own conversation
-	}
 	return b.outsiders(ctx, n.Workspace, n.Place.Channel)
 }
 

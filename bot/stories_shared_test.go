@@ -3,6 +3,7 @@ package bot
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/agent/scripted"
 	"countersign/approvals"
@@ -74,12 +75,15 @@ func TestRunOfASharedChannelShowsNoArguments(t *testing.T) {
 		who: approvals.Approvers{Users: usersOf("U0BEN")}, notify: approvals.Notify{Channel: "C0APPROVE"},
 	}, pay("call_1"), scripted.Say("Done."))
 	held := make(chan struct{})
-	w.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: 1, Times: 1, Match: func(map[string]any) bool {
-		defer close(held)
+	w.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: time.Second, Match: func(a map[string]any) bool {
+		if a["channel"] != "C0GENERAL" {
+			return false
+		}
+		close(held)
 		return true
 	}})
 	thread := w.mention("U0ANN", "pay acme", "")
-	<-held // the card is on its way and has to wait
+	<-held // the card is on its way and has to wait, while the approvals channel has it
 	w.shares()
 	w.card(thread, 1)
 	w.copyIn("C0APPROVE")
