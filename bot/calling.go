@@ -15,7 +15,7 @@ func (b *Bot) calling(ctx context.Context, n *approvals.Notification, shown card
 	p := shown.post(n.Card)
 	p.metadata.EventPayload["copy"] = string(n.Copy)
 	r := n.Card
-	if !r.Called.Planned { // recorded by an earlier version
+	if !r.Called.Planned || r.Status != approvals.RequestPending { // of an earlier version, or it calls nobody
 		return p
 	}
 	keep := mentionedOf{users: map[string]bool{}, groups: map[string]bool{}}
@@ -26,9 +26,7 @@ func (b *Bot) calling(ctx context.Context, n *approvals.Notification, shown card
 		for _, g := range r.Called.Groups {
 			keep.groups[g] = true
 		}
-		if r.Status == approvals.RequestPending {
-			p = p.alsoFor(r, keep)
-		}
+		p = p.alsoFor(r, keep)
 	}
 	if _, channel := n.Copy.Channel(); !channel {
 		keep.users[r.Requester.Local()] = true // it is their thread, or a conversation that they are not in
