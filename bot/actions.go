@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -268,7 +269,8 @@ func misplaced(c click, r *approvals.Request) phrase {
 			return nil
 		}
 	}
-	if len(r.Cards) == 0 && c.channel() == r.Place.Channel || c.onUnrecordedCopy(r) {
+	there := func(at approvals.Card) bool { return at.Copy == "" }
+	if !slices.ContainsFunc(r.Cards, there) && c.channel() == r.Place.Channel || c.onUnrecordedCopy(r) {
 		return nil
 	}
 	return phrase{
