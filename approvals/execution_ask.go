@@ -48,6 +48,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 			refused = append(refused, *u)
 			continue
 		}
+		r.Called = g.called(ctx, r, g.open())
 		x.asked = append(x.asked, r)
 	}
 	return refused, nil

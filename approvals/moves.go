@@ -67,7 +67,9 @@ func (c *txn) moveRun(r *Run, to RunStatus, actor string, data auditData) error 
 	if r.Status == "" {
 		action = AuditRunSubmitted
 	}
+	from := r.Status
 	r.Status = to
+	c.mark(r, from)
 	if to.Ended() {
 		r.Ended = c.now
 	}

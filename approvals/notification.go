@@ -21,6 +21,8 @@ const (
 	NotifyReminder NotificationKind = "reminder"
 	// NotifyEscalation says that from now on more people may answer a request, and names them.
 	NotifyEscalation NotificationKind = "escalation"
+	// NotifyState shows on the message that asked for a run how it stands.
+	NotifyState NotificationKind = "state"
 )
 
 // aboutRequest reports whether a notification of the kind is rendered from its request as it stands at delivery.
@@ -71,18 +73,27 @@ type Notification struct {
 	// To is the person whom the sentence is said to: surfaces mention them before everything else.
 	To UserID `json:"to,omitempty"`
 
-	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer and
-	// NotifyNotice. It is not stored.
+	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer, NotifyNotice and NotifyState. It is
+	// not stored, and neither is what follows.
 	Card *Request `json:"-"`
+	// Waiting are requests that wait for the one person whom the copy is for, by id, and WaitingAll how many there are.
+	// They are filled in where a message lists them, or should because they are too many for a card each.
+	Waiting    []*Request `json:"-"`
+	WaitingAll int        `json:"-"`
+	// Marked is the run as it stands at delivery of a NotifyState.
+	Marked *Marked `json:"-"`
 }
 
 // Key names the queue that the notification waits in.
 func (n *Notification) Key() CopyKey { return CopyKey{n.Workspace, n.Place, n.Copy} }
 
-// Delivery says where a notification is to be seen.
+// Delivery says where a notification is to be seen, and how: see Card, which has the same fields.
 type Delivery struct {
 	Channel string
 	Message string
+	Copy    Copy // ignored: it is that of the notification
+	List    bool
+	Bare    bool
 }
 
 // Notifier shows notifications on a surface. Notify may be called again with the same ID after an unknown outcome and

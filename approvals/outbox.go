@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // DeadLetters lists the notifications of the workspace that were given up, by id, behind the given one, at most limit
@@ -73,8 +74,13 @@ func Replay(ctx context.Context, st Store, ws WorkspaceID, ids ...NotificationID
 func (c *txn) revive(n *Notification) error {
 	n.Why, n.Attempts, n.Dead = "", 0, noTime
 	if n.Kind == NotifyCard {
-		if _, err := c.request(n.Request); errors.Is(err, ErrNotFound) {
+		r, err := c.request(n.Request)
+		if errors.Is(err, ErrNotFound) {
 			return c.DeleteNotification(n) // what it would show is gone
+		}
+		if err == nil && n.Copy != "" && r.Status == RequestPending && !slices.Contains(r.Called.Copies, n.Copy) {
+			r.Called.Copies = append(r.Called.Copies, n.Copy) // it is brought up to date too
+			c.touched(r)
 		}
 	}
 	c.dirty.notes = append(c.dirty.notes, n)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/fault"
@@ -75,11 +74,13 @@ func (q *queue) sendPage(ctx context.Context) error {
 }
 
 // together splits off the first notification with all others that the same delivery covers: a card, and a reminder,
-// shows the request as it stands.
+// shows the request as it stands, a list all that it names, a state how the run stands.
 func together(page []*Notification) (batch, rest []*Notification) {
 	first := page[0]
 	for _, n := range page {
-		if n == first || first.Kind.aboutRequest() && n.Kind == first.Kind && n.Request == first.Request {
+		same := first.Kind.aboutRequest() && n.Kind == first.Kind && n.Request == first.Request
+		state := first.Kind == NotifyState && n.Kind == NotifyState && n.Run == first.Run
+		if n == first || same || state || first.covers(n) {
 			batch = append(batch, n)
 		} else {
 			rest = append(rest, n)
@@ -97,6 +98,7 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 		d, err = q.notify(ctx, n)
 	}
 	fault.Point("outbox.sent_before_mark")
+	elsewhere := q.elsewhere(ctx, n, d)
 	if err != nil && !q.hopeless(n, err) {
 		return fmt.Errorf("deliver notification %s: %w", n.ID, err)
 	}
@@ -106,7 +108,40 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	return update(ctx, q.store, n.Workspace, func(c *txn) error { return q.settle(c, batch, d, err) })
+	return update(ctx, q.store, n.Workspace, func(c *txn) error {
+		if err := q.settle(c, batch, d, err); err != nil || elsewhere == nil {
+			return err
+		}
+		return c.callElsewhere(n.Request, *elsewhere)
+	})
+}
+
+// elsewhere returns whom to call to a request that waits, because its own place turns out to be read by people of other
+// organisations; nil when that is not so, or was known.
+func (q *queue) elsewhere(ctx context.Context, n *Notification, d Delivery) *Called {
+	if !d.Bare || n.Copy != "" || n.Card == nil || n.Card.Called.Bare || n.Card.Status != RequestPending {
+		return nil
+	}
+	called := q.call(ctx, n.Card, true)
+	return &called
+}
+
+// callElsewhere shows the request to more people.
+func (c *txn) callElsewhere(id RequestID, called Called) error {
+	r, err := c.request(id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil || r.Status != RequestPending {
+		return err
+	}
+	had := r.Called.Copies
+	r.Called.add(called)
+	c.touched(r)
+	for _, copyOf := range without(r.Called.Copies, had) {
+		c.showCopy(r, copyOf, c.now)
+	}
+	return nil
 }
 
 // settle removes what a delivery stood for, or makes its first notification a dead letter if it has failed for good.
@@ -128,10 +163,24 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 	switch {
 	case failed != nil && contains(held, n.ID):
 		return c.bury(n, failed)
-	case failed != nil || n.Kind != NotifyCard || d.Message == "":
+	case failed != nil:
+		return nil
+	case n.Kind == NotifyState:
+		return c.marked(n)
+	case d.Message == "" || n.Kind != NotifyCard && !d.List:
 		return nil
 	}
-	return c.shown(n.Request, Card(d))
+	card := Card(d)
+	card.Copy = n.Copy
+	if !d.List {
+		return c.shown(n.Request, card)
+	}
+	for _, r := range n.Waiting {
+		if err := c.shown(r.ID, card); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hopeless reports whether it makes no sense to try again.
@@ -173,7 +222,12 @@ func (c *txn) shown(id RequestID, card Card) error {
 	if err != nil || slices.Contains(r.Cards, card) {
 		return err
 	}
-	r.Cards = append(r.Cards, card)
+	at := slices.IndexFunc(r.Cards, func(o Card) bool { return o.Channel == card.Channel && o.Message == card.Message })
+	if at < 0 {
+		r.Cards = append(r.Cards, card)
+	} else {
+		r.Cards[at] = card // which shows less, or more, than before
+	}
 	c.touched(r)
 	return nil
 }
@@ -198,7 +252,10 @@ func (c *txn) bury(n *Notification, why error) error {
 		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request,
 		Data: auditData{Kind: string(n.Kind)},
 	})
-	if err != nil || n.Kind != NotifyCard || told || n.Copy == "" && errors.Is(why, ErrUnreachable) {
+	if err != nil || n.Kind != NotifyCard {
+		return err
+	}
+	if err := c.lose(n); err != nil || told || n.Copy == "" && errors.Is(why, ErrUnreachable) {
 		return err
 	}
 	r, err := c.request(n.Request)
@@ -212,20 +269,38 @@ func (c *txn) bury(n *Notification, why error) error {
 	return nil
 }
 
+// lose has a request that waits call nobody by a copy any more that cannot be delivered to them. A dead letter that is
+// sent again shows the request all the same.
+func (c *txn) lose(n *Notification) error {
+	if n.Copy == "" {
+		return nil
+	}
+	r, err := c.request(n.Request)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil || slices.ContainsFunc(r.Cards, func(at Card) bool { return at.Copy == n.Copy }) {
+		return err
+	}
+	r.Called.Copies = without(r.Called.Copies, []Copy{n.Copy})
+	c.touched(r)
+	return nil
+}
+
 // unshown says in the run's own place that the card n of r was given up. Of the copies that have an audience of their
 // own, only those for a person name it.
 func unshown(n *Notification, r *RequestHead) *Notification {
 	const answer = "It waits, and can be answered with: " +
 		"countersign approvals decide %s --approve (or --reject) --as USER"
-	notice := &Notification{Kind: NotifyNotice, Place: n.Place, Run: n.Run}
+	notice := &Notification{Kind: NotifyNotice, Place: r.Place, Run: n.Run}
 	notice.Text = fmt.Sprintf("The request for approval of %s cannot be shown here. "+answer, r.Tool.Name, r.ID)
 	if n.Copy == "" {
 		return notice
 	}
 	notice.Text = fmt.Sprintf("The request for approval of %s could not be shown to everybody who was to see it. "+
 		answer, r.Tool.Name, r.ID)
-	if person, ok := strings.CutPrefix(string(n.Copy), "dm:"); ok {
-		notice.By = NewUserID(n.Workspace, person)
+	if person, ok := n.Copy.Person(n.Workspace); ok {
+		notice.By = person
 		notice.Text = fmt.Sprintf("was to see the request for approval of %s, and no message reaches them. "+answer,
 			r.Tool.Name, r.ID)
 	}

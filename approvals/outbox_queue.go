@@ -67,6 +67,11 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		return nil, err
 	}
 	for _, n := range page {
+		if n.Kind == NotifyState {
+			if err := n.fillState(tx); err != nil {
+				return nil, fmt.Errorf("state of run %s: %w", n.Run, err)
+			}
+		}
 		if !n.Kind.aboutRequest() {
 			continue
 		}
@@ -80,6 +85,9 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 		}
 		if err := n.Card.complement(tx, q.publicURL); err != nil {
 			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
+		}
+		if err := n.fillWaiting(tx); err != nil {
+			return nil, fmt.Errorf("what waits beside request %s: %w", n.Request, err)
 		}
 	}
 	return page, nil

@@ -50,6 +50,8 @@ type Requirement struct {
 	RemindEvery time.Duration `json:"remind_every,omitempty"`
 	// Escalation lets more people take the seats of a request that has waited for some time.
 	Escalation Escalation `json:"escalation,omitzero"`
+	// Notify says how people learn of the request. Requirements that differ in nothing else demand the same.
+	Notify Notify `json:"notify,omitzero"`
 }
 
 // PolicyVar is a variable of the policies' file that a condition reads.
@@ -146,4 +148,6 @@ type Channel struct {
 	Name    string // without "#"
 	Private bool   // only people who were invited find it
 	Shared  bool   // with another workspace or organisation, or about to be
+	// External says that people of another organisation are in it, or about to be.
+	External bool
 }

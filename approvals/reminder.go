@@ -8,12 +8,26 @@ import (
 // remindersSeen bounds how many notifications of a place are looked at for a reminder that was not delivered yet.
 const remindersSeen = 200
 
-// remind queues a reminder of the request, unless an earlier one still waits to be delivered, and sets the time of the
-// next: one transaction, so that no reminder is queued twice.
+// remind queues reminders of the request, in its place and for each of its copies, unless an earlier one still waits to
+// be delivered, and sets the time of the next: one transaction, so that no reminder is queued twice.
 func (c *txn) remind(r *RequestHead) error {
 	r.RemindAt = r.nextReminder(c.now)
 	c.touched(r)
-	waiting, err := c.Notifications(c.ws, r.Place, "", remindersSeen)
+	for _, copyOf := range append([]Copy{""}, r.Called.Copies...) {
+		if copyOf.of(copyHome) { // nobody is called by it
+			continue
+		}
+		if err := c.remindCopy(r, copyOf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remindCopy is remind for those whom one copy is for.
+func (c *txn) remindCopy(r *RequestHead, copyOf Copy) error {
+	at := queueOf(r.Place, copyOf)
+	waiting, err := c.Notifications(c.ws, at, copyOf, remindersSeen)
 	if err != nil {
 		return err
 	}
@@ -22,7 +36,7 @@ func (c *txn) remind(r *RequestHead) error {
 	}) {
 		return nil
 	}
-	c.notify(&Notification{Kind: NotifyReminder, Place: r.Place, Run: r.Run, Request: r.ID})
+	c.notify(&Notification{Kind: NotifyReminder, Place: at, Copy: copyOf, Run: r.Run, Request: r.ID})
 	return nil
 }
 

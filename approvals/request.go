@@ -148,6 +148,9 @@ type RequestHead struct {
 	// AskedBack are the questions that people who may decide have put to the requester, in order.
 	AskedBack []AskedBack `json:"asked_back,omitempty"`
 
+	// Called says who is called to the request, and where.
+	Called Called `json:"called,omitzero"`
+
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
@@ -184,6 +187,11 @@ type ToolSnapshot struct {
 type Card struct {
 	Channel string `json:"channel"`
 	Message string `json:"message"` // the surface's id of the message
+	// Copy is whom the message is for; empty: the people of the request's own place.
+	Copy Copy `json:"copy,omitempty"`
+	// List says that the message lists several requests, Bare that it does not show what is called.
+	List bool `json:"list,omitempty"`
+	Bare bool `json:"bare,omitempty"`
 }
 
 // Settler returns the decision that settled the request, or nil. A request whose quorum came out of reach was settled

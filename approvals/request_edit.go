@@ -187,12 +187,12 @@ func (r *Request) revisedBy(by voter, in agent.Interruption) *Request {
 	return next
 }
 
-// with returns the people, and u behind them unless they are there already.
-func with(people []UserID, u UserID) []UserID {
-	if slices.Contains(people, u) {
-		return people
+// with returns all, and v behind them unless it is there already.
+func with[T comparable](all []T, v T) []T {
+	if slices.Contains(all, v) {
+		return all
 	}
-	return append(slices.Clip(people), u)
+	return append(slices.Clip(all), v)
 }
 
 // demandNext records with next what it takes to approve the call as it was changed: what the policy demands of it, and
@@ -208,6 +208,7 @@ func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
 	}
 	next.inheritFrom(r.demands(&current))
 	next.mergeExpiry()
+	next.Called = g.called(ctx, next, r.Called.Bare)
 	_, why, err := g.unmeetable(ctx, next)
 	if err == nil && why == "" {
 		why, err = g.disjoint(ctx, next)

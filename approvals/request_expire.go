@@ -12,13 +12,30 @@ import (
 // by what its requirement says about expiry; before that, people are reminded of it. It changes nothing when the
 // request is settled or nothing is due. Workers call it; it may be called at any time. Errors: ErrNotFound.
 func (s *Service) Expire(ctx context.Context, ws WorkspaceID, id RequestID) error {
-	_, err := act(ctx, s.store, ws, id)
+	_, err := act(ctx, s.store, ws, id, s.escalationCall)
 	return err
+}
+
+// escalationCall finds out whom the escalation of r calls.
+func (s *Service) escalationCall(ctx context.Context, r *Request) Called {
+	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
+	return g.called(ctx, r, r.Called.Bare, r.Requirement.Escalation.To)
+}
+
+// escalationCall is Service.escalationCall.
+func (w *Worker) escalationCall(ctx context.Context, r *Request) Called {
+	return w.call(ctx, r, r.Called.Bare, r.Requirement.Escalation.To)
 }
 
 // act is Expire. When nothing is due it returns how long that lasts; zero when what comes next has been planned, or
 // nothing will come.
-func act(ctx context.Context, st Store, ws WorkspaceID, id RequestID) (left time.Duration, err error) {
+func act(
+	ctx context.Context, st Store, ws WorkspaceID, id RequestID, call func(context.Context, *Request) Called,
+) (left time.Duration, err error) {
+	called, err := escalating(ctx, st, ws, id, call)
+	if err != nil {
+		return 0, err
+	}
 	var r *RequestHead
 	err = update(ctx, st, ws, func(c *txn) (err error) {
 		left = 0
@@ -29,7 +46,7 @@ func act(ctx context.Context, st Store, ws WorkspaceID, id RequestID) (left time
 		if r.overdue(c.now) {
 			return c.expire(r)
 		}
-		left, err = c.tick(r)
+		left, err = c.tick(r, called)
 		return err
 	})
 	if err != nil || r.Status != RequestExpired || r.Requirement.OnExpiry != ExpiryCancel {
@@ -41,6 +58,29 @@ func act(ctx context.Context, st Store, ws WorkspaceID, id RequestID) (left time
 		err = nil
 	}
 	return 0, err
+}
+
+// escalating returns whom the escalation of the request calls, if it is due. People are looked up before the
+// transaction.
+func escalating(
+	ctx context.Context, st Store, ws WorkspaceID, id RequestID, call func(context.Context, *Request) Called,
+) (Called, error) {
+	var r *Request
+	err := st.View(ctx, func(tx Tx) (err error) {
+		r = nil
+		head, err := tx.RequestHead(ws, id)
+		if err != nil || head.Status != RequestPending {
+			return err
+		}
+		if due := head.Escalates(); !due.IsZero() && !tx.Now().Before(due) {
+			r, err = tx.Request(ws, id)
+		}
+		return err
+	})
+	if err != nil || r == nil {
+		return Called{}, err
+	}
+	return call(ctx, r), nil
 }
 
 // expire settles an overdue request. Where that cancels the run, the request's timer goes off once more to end it,
@@ -63,7 +103,7 @@ func (c *txn) expire(r *RequestHead) error {
 
 // actOn does what is due for the request of a timer.
 func (w *Worker) actOn(ctx context.Context, job Job) error {
-	left, err := act(ctx, w.store, job.Workspace, RequestID(job.ID))
+	left, err := act(ctx, w.store, job.Workspace, RequestID(job.ID), w.escalationCall)
 	if errors.Is(err, ErrNotFound) || err == nil && left <= 0 {
 		return nil
 	}

@@ -39,13 +39,13 @@ func (r *RequestHead) nextAct() (next time.Time) {
 }
 
 // tick does what is due for a pending request that is not overdue, and plans what comes next. It returns how long that
-// is away, or zero when a timer has been planned for it.
-func (c *txn) tick(r *RequestHead) (left time.Duration, err error) {
+// is away, or zero when a timer has been planned for it. called is whom an escalation calls.
+func (c *txn) tick(r *RequestHead, called Called) (left time.Duration, err error) {
 	c.mend(r)
 	escalate, remind := r.Escalates(), r.RemindAt
 	switch {
 	case !escalate.IsZero() && !c.now.Before(escalate):
-		if err := c.escalate(r); err != nil {
+		if err := c.escalate(r, called); err != nil {
 			return 0, err
 		}
 		if !remind.IsZero() && !c.now.Before(remind) { // which says the same

@@ -80,6 +80,10 @@ type Run struct {
 	// Guardrails are what guardrails did in the run, oldest first, the last 20; those that let everything pass without
 	// a word are left out.
 	Guardrails []GuardrailVerdict `json:"guardrails,omitempty"`
+	// StateMessage is the surface's id of the message that shows how the run stands; empty: none does. StateShown is
+	// what it shows, as far as is known.
+	StateMessage string    `json:"state_message,omitempty"`
+	StateShown   RunStatus `json:"state_shown,omitempty"`
 }
 
 // GuardrailVerdict is what a guardrail did in a run.
@@ -111,4 +115,6 @@ type QueuedInput struct {
 	Message   string      `json:"message"` // the surface's id of the message
 	// RetryOf is the run of which this is the input once more; empty for what people wrote.
 	RetryOf RunID `json:"retry_of,omitempty"`
+	// State is Submission.State.
+	State string `json:"state,omitempty"`
 }

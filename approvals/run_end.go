@@ -192,7 +192,7 @@ func (c *txn) succeed(r *Run) error {
 	first := queue[0]
 	next := &Run{
 		Workspace: r.Workspace, ID: RunID(c.newID("run_")), Place: r.Place, Agent: r.Agent, Requester: first.By,
-		Created: c.now, RetryOf: first.RetryOf,
+		Created: c.now, RetryOf: first.RetryOf, StateMessage: first.State,
 	}
 	for i, in := range queue {
 		apart := i > 0 && (first.RetryOf != "" || in.RetryOf != "") // the input of a run stays as it was

@@ -11,6 +11,8 @@ type Submission struct {
 	Agent     string // the agent's name; must be known
 	Text      string // what the person wrote, without the mention
 	Message   string // the surface's id of the message
+	// State is the surface's id of the message that is to show how the run stands; empty: none.
+	State string
 }
 
 // SubmitOutcome says what became of a submission.

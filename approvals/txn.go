@@ -267,13 +267,24 @@ const cardPause = 250 * time.Millisecond
 
 // showAt is show not before the instant, unless something else is to be shown in the place before.
 func (c *txn) showAt(r *RequestHead, due time.Time) {
+	c.showCopy(r, "", due)
+	for _, copyOf := range r.Called.Copies {
+		c.showCopy(r, copyOf, due)
+	}
+}
+
+// showCopy is showAt for one of the messages that show the request. Each has an entry of the outbox to itself, so that
+// one that cannot be delivered holds up no other.
+func (c *txn) showCopy(r *RequestHead, copyOf Copy, due time.Time) {
 	for _, n := range c.dirty.notes {
-		if n.Kind == NotifyCard && n.Request == r.ID {
+		if n.Kind == NotifyCard && n.Request == r.ID && n.Copy == copyOf {
 			c.plan(deliverJob(n.Key(), due))
 			return
 		}
 	}
-	c.notifyAt(&Notification{Kind: NotifyCard, Place: r.Place, Run: r.Run, Request: r.ID}, due)
+	c.notifyAt(&Notification{
+		Kind: NotifyCard, Place: queueOf(r.Place, copyOf), Copy: copyOf, Run: r.Run, Request: r.ID,
+	}, due)
 }
 
 // say queues a notice for the people of the run's place.

@@ -123,7 +123,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			return err
 		}
 		for _, id := range amiss {
-			if _, err := act(ctx, w.store, ws, id); err != nil {
+			if _, err := act(ctx, w.store, ws, id, w.escalationCall); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -279,7 +280,7 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 		return
 	}
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
-	if err := b.update(ctx, at, newCard(r), r); err != nil {
+	if err := b.update(ctx, at, b.cardAt(ctx, r, at.Channel, at.Message), r); err != nil {
 		b.log.Warn("a card could not be brought up to date", "request", r.ID, "error", err)
 	}
 }
@@ -296,10 +297,12 @@ func misplaced(c click, r *approvals.Request) phrase {
 			return nil
 		}
 	}
-	if len(r.Cards) == 0 && c.surelyOurs(r) {
+	there := func(at approvals.Card) bool { return at.Copy == "" }
+	unrecorded := !slices.ContainsFunc(r.Cards, there)
+	if unrecorded && c.surelyOurs(r) || c.onUnrecordedCopy(r) {
 		return nil
 	}
-	if len(r.Cards) == 0 { // the card may be the one whose place is not recorded yet
+	if unrecorded { // the card may be the one whose place is not recorded yet
 		return phrase{
 			"I cannot tell yet whether this is the card of this request. Nothing was recorded: press again in a ",
 			"moment, or use ",

@@ -34,6 +34,8 @@ type Service interface {
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
 	AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error)
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
+	ShowAgain(ctx context.Context, ws approvals.WorkspaceID, channel string) error
+	ShownAtHome(ctx context.Context, u approvals.UserID, ids ...approvals.RequestID) error
 	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }
 
@@ -84,6 +86,7 @@ type Bot struct {
 	doubts  doubts
 	unsent  doubts // what this process has put off, and nobody has posted
 	alone   bool
+	marks   marking
 	started time.Time
 	work    *work
 	socket  *socket
@@ -118,7 +121,7 @@ func New(cfg Config) (*Bot, error) {
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
-		way: newRightOfWay(), started: time.Now(),
+		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)

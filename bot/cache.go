@@ -26,6 +26,7 @@ type cache[V any] struct {
 	mu      sync.Mutex
 	answers map[string]answered[V]
 	flights map[string]*flight[V] // the newest question about each key that has no answer yet
+	floors  map[string]time.Time  // answers to what was asked before do not hold any more
 }
 
 // answered is an answer, and when its question was put.
@@ -72,6 +73,9 @@ func (c *cache[V]) find(
 ) (known V, f *flight[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if floor := c.floors[key]; floor.After(since) {
+		since = floor
+	}
 	if e, ok := c.answers[key]; ok && time.Since(e.asked) < c.age && reaches(e.asked, since) {
 		return e.value, nil
 	}
@@ -130,7 +134,7 @@ func (c *cache[V]) land(key string, f *flight[V]) {
 	if c.flights[key] == f {
 		delete(c.flights, key)
 	}
-	if f.err == nil && !f.asked.Before(c.answers[key].asked) {
+	if f.err == nil && !f.asked.Before(c.answers[key].asked) && !f.asked.Before(c.floors[key]) {
 		c.put(key, answered[V]{f.value, f.asked})
 	}
 }
@@ -152,5 +156,25 @@ func (c *cache[V]) evict() {
 	}
 	if len(c.answers) >= c.size {
 		clear(c.answers)
+	}
+}
+
+// forget has the next caller ask anew: no answer holds any more to what was asked until now.
+func (c *cache[V]) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.floors == nil || len(c.floors) >= c.size {
+		c.floors = map[string]time.Time{}
+	}
+	c.floors[key] = time.Now()
+	delete(c.answers, key)
+}
+
+// learn remembers an answer that came by the way, to a question put at the instant.
+func (c *cache[V]) learn(key string, v V, asked time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !asked.Before(c.answers[key].asked) && !asked.Before(c.floors[key]) {
+		c.put(key, answered[V]{v, asked})
 	}
 }

@@ -24,6 +24,8 @@ type card struct {
 	encoded json.RawMessage
 	// whole says that the card shows the complete call, so that it may offer to approve it.
 	whole bool
+	// bare says that it shows nothing of the call, because people of other organisations read it.
+	bare bool
 }
 
 // newCard renders the request as it stands: the question while it is pending, the outcome afterwards.

@@ -43,6 +43,7 @@ type Client struct {
 	people   *cache[approvals.Person]
 	groups   *cache[[]string]
 	groupsOf *cache[map[string][]string] // one answer, by user
+	handles  *cache[map[string]string]   // of groups, one answer
 	channels *cache[approvals.Channel]
 	members  *cache[[]string]
 	places   *cache[conversations]
@@ -66,6 +67,7 @@ type identity struct {
 	botID      string
 	appID      string // empty when Slack does not tell
 	scopes     []string
+	url        string // of the workspace, which links begin with; empty when Slack does not tell
 }
 
 // NewClient returns a client. It makes no request.
@@ -104,6 +106,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		people:   newCache[approvals.Person](directoryAge, 20_000),
 		groups:   newCache[[]string](directoryAge, 1_000),
 		groupsOf: newCache[map[string][]string](directoryAge, 1),
+		handles:  newCache[map[string]string](directoryAge, 1),
 		channels: newCache[approvals.Channel](directoryAge, 1_000),
 		members:  newCache[[]string](directoryAge, 1_000),
 		places:   newCache[conversations](directoryAge, 1_000),
@@ -171,6 +174,7 @@ func (c *Client) authTest(ctx context.Context) (identity, error) {
 		BotID        string `json:"bot_id"`
 		AppID        string `json:"app_id"`
 		OrgWide      bool   `json:"is_enterprise_install"`
+		URL          string `json:"url"`
 	}
 	header, err := c.call(ctx, methodAuthTest, c.token, url.Values{}, &who)
 	if err != nil {
@@ -179,6 +183,7 @@ func (c *Client) authTest(ctx context.Context) (identity, error) {
 	id := identity{
 		workspace: approvals.WorkspaceID(who.TeamID), team: who.TeamID,
 		botUser: who.UserID, botID: who.BotID, appID: who.AppID, scopes: splitScopes(header.Get("X-OAuth-Scopes")),
+		url: who.URL,
 	}
 	if who.OrgWide {
 		id.workspace, id.enterprise = approvals.WorkspaceID(who.EnterpriseID), who.EnterpriseID

@@ -197,15 +197,17 @@ func (c *Client) placesOf(ctx context.Context, q placesQuery) (conversations, er
 		form.Set("cursor", q.cursor)
 	}
 	var page struct {
-		Channels []struct {
-			ID string `json:"id"`
-		} `json:"channels"`
-		Metadata cursorMetadata `json:"response_metadata"`
+		Channels []channelObject `json:"channels"`
+		Metadata cursorMetadata  `json:"response_metadata"`
 	}
+	asked := time.Now()
 	err := c.ask(ctx, methodPlaces, form, &page)
 	found := conversations{ids: make([]string, len(page.Channels)), next: page.Metadata.NextCursor}
 	for i, ch := range page.Channels {
 		found.ids[i] = ch.ID
+		if ch.External != nil && ch.Name != "" { // what conversations.info would say
+			c.channels.learn(ch.ID, ch.channel(), asked)
+		}
 	}
 	return found, err
 }

@@ -61,25 +61,61 @@ func (c *Client) Channel(
 	}
 	return c.channels.get(ctx, channel, since, func(ctx context.Context) (approvals.Channel, error) {
 		var answer struct {
-			Channel struct {
-				ID        string `json:"id"`
-				Name      string `json:"name"`
-				Private   bool   `json:"is_private"`
-				Shared    bool   `json:"is_shared"`
-				External  bool   `json:"is_ext_shared"`
-				Org       bool   `json:"is_org_shared"`
-				PendingEx bool   `json:"is_pending_ext_shared"`
-			} `json:"channel"`
+			Channel channelObject `json:"channel"`
 		}
 		what := "look up channel " + channel
 		if err := c.ask(ctx, methodChannelInfo, url.Values{"channel": {channel}}, &answer); err != nil {
 			return approvals.Channel{}, unanswered(what, err)
 		}
-		ch := answer.Channel
-		if ch.ID != channel {
+		if answer.Channel.ID != channel {
 			return approvals.Channel{}, fmt.Errorf("%s: Slack answered about another one", what)
 		}
-		shared := ch.Shared || ch.External || ch.Org || ch.PendingEx
-		return approvals.Channel{Name: ch.Name, Private: ch.Private, Shared: shared}, nil
+		return answer.Channel.channel(), nil
 	})
+}
+
+// channelObject is what is read of https://docs.slack.dev/reference/objects/conversation-object.
+type channelObject struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Private   bool   `json:"is_private"`
+	Shared    bool   `json:"is_shared"`
+	External  *bool  `json:"is_ext_shared"`
+	Org       bool   `json:"is_org_shared"`
+	PendingEx bool   `json:"is_pending_ext_shared"`
+}
+
+func (ch channelObject) channel() approvals.Channel {
+	external := ch.PendingEx || ch.External != nil && *ch.External
+	return approvals.Channel{
+		Name: ch.Name, Private: ch.Private, Shared: ch.Shared || ch.Org || external,
+		External: external || ch.Shared && !ch.Org,
+	}
+}
+
+// groupName is the handle of a user group, for where a mention would call its people; "a group" when it is not known.
+func (c *Client) groupName(ctx context.Context, id string) string {
+	if id == "" {
+		return ""
+	}
+	handles, err := c.handles.get(ctx, "", time.Time{}, func(ctx context.Context) (map[string]string, error) {
+		var answer struct {
+			Groups []struct {
+				ID     string `json:"id"`
+				Handle string `json:"handle"`
+			} `json:"usergroups"`
+		}
+		if err := c.ask(ctx, methodGroups, url.Values{}, &answer); err != nil {
+			return nil, unanswered("list user groups", err)
+		}
+		of := make(map[string]string, len(answer.Groups))
+		for _, g := range answer.Groups {
+			of[g.ID] = g.Handle
+		}
+		return of, nil
+	})
+	if err != nil || handles[id] == "" {
+		return "a group"
+	}
+	return "@" + label(handles[id], 80)
 }

@@ -50,7 +50,7 @@ func TestDirectoryTellsFacts(t *testing.T) {
 	}
 	for id, want := range map[string]approvals.Channel{
 		"C0OPEN": {Name: "open"}, "C0PRIVATE": {Name: "board", Private: true},
-		"C0SHARED": {Name: "partners", Shared: true},
+		"C0SHARED": {Name: "partners", Shared: true, External: true},
 	} {
 		got, err := c.Channel(s.ctx(), testWorkspace, id, time.Time{})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

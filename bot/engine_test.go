@@ -76,6 +76,7 @@ type world struct {
 	tools  []agent.Tool // beside the bank's
 	file   string
 	public string // where callbacks arrive
+	store  approvals.Store
 	script
 	with slackdev.Config // what is special about the workspace
 }
@@ -131,6 +132,7 @@ func (w *world) restart() {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.store = store
 	client, err := NewClient(ClientConfig{Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL()})
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,10 @@ func (b *Bot) decodeEvent(payload json.RawMessage) (delivery, error) {
 		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) {
 			return b.message(ctx, id, p)
 		})
+	case "channel_shared":
+		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) {
+			return b.channelShared(ctx, id, p.Event.Channel)
+		})
 	case "app_home_opened":
 		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
 			return b.homeOpened(id, p.Event)
@@ -81,7 +85,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 	}
 	got, err := b.service.Submit(ctx, approvals.Submission{
 		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agent, Text: text, Message: e.TS,
-		Keys: []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},
+		State: b.stateMessage(id, e.TS),
+		Keys:  []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},
 	})
 	switch {
 	case err != nil:

@@ -30,6 +30,10 @@ func (b *Bot) publishHome(ctx context.Context, id identity, user string, said ..
 		_, err := b.client.api.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view})
 		return err
 	})
+	if err == nil {
+		viewer := approvals.NewUserID(id.workspace, user)
+		err = b.service.ShownAtHome(ctx, viewer, shownRequests(view.Blocks.BlockSet)...)
+	}
 	if err != nil {
 		b.log.Warn("the home tab could not be shown", "user", user, "error", err)
 	}

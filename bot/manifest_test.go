@@ -193,6 +193,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
 		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
+		"methodReact": methodReact, "methodUnreact": methodUnreact,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

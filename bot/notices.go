@@ -22,8 +22,9 @@ var mentionedRequest = regexp.MustCompile(`\breq_[0-9a-z]{26}\b`)
 // beginning of its arguments; notifications hold none of them.
 func (b *Bot) notices(ctx context.Context, n *approvals.Notification) ([]post, error) {
 	posts := textPosts(n, noticeEvent, "…")
-	if n.Copy != "" { // for people who may not see the calls
-		return posts, nil
+	bare, err := b.showsBare(ctx, n)
+	if n.Copy != "" || bare || err != nil { // for people who may not see the calls
+		return posts, err
 	}
 	lines, err := b.mentionedCalls(ctx, n)
 	if err != nil || len(lines) == 0 {

@@ -35,15 +35,22 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	}
 	var d approvals.Delivery
 	var err error
+	u, home := n.Copy.Home(n.Workspace)
 	switch {
+	case n.Kind == approvals.NotifyCard && n.Card != nil && home:
+		err = b.refreshHome(ctx, u)
 	case n.Kind == approvals.NotifyCard && n.Card != nil:
 		d, err = b.showCard(ctx, n)
 	case n.Kind == approvals.NotifyAnswer:
 		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
 	case n.Kind == approvals.NotifyNotice:
 		d, err = b.rendered(ctx, n, b.notices)
+	case n.Kind == approvals.NotifyReminder && n.Card != nil && n.Copy != "":
+		d, err = b.remindCopy(ctx, n)
 	case n.Kind == approvals.NotifyReminder && n.Card != nil:
 		d, err = b.rendered(ctx, n, b.reminder)
+	case n.Kind == approvals.NotifyState:
+		d, err = b.showState(ctx, n)
 	case n.Kind == approvals.NotifyEscalation && n.Card != nil:
 		d, err = b.rendered(ctx, n, b.escalated)
 	default:
@@ -67,20 +74,46 @@ func (b *Bot) rendered(
 	return b.deliver(ctx, n, posts)
 }
 
-// showCard updates the messages that show the request, or posts the first one. A message that has disappeared is
-// posted anew. When Slack finds the card too large after all, one with only the beginning of the call takes its place.
+// showCard updates the messages that show the request to the people of the copy, or posts the first one. A message
+// that has disappeared is posted anew. When Slack finds the card too large after all, one with only the beginning of
+// the call takes its place.
 func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if len(n.Card.Cards) > 0 {
 		b.way.yield(ctx) // before the card is made: many may wait
 	}
+	if err := b.updateLists(ctx, n); err != nil {
+		return approvals.Delivery{}, err
+	}
+	if own, inList := shownIn(n); !own && (inList || n.Card.Status == approvals.RequestPending && n.Listing()) {
+		if inList {
+			return approvals.Delivery{}, nil
+		}
+		return b.digest(ctx, n)
+	}
 	b.inform(ctx, n.Card)
-	shown := newCard(n.Card)
-	d, err := b.showAs(ctx, n, shown)
+	bare, err := b.showsBare(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	shown := b.cardFor(ctx, n.Card, n.Copy, bare)
+	d, err := b.showCopy(ctx, n, shown)
 	if shown.whole && tooLarge(err) {
 		b.log.Warn("Slack refuses a card as too large, showing a shorter one", "request", n.Card.ID)
-		return b.showAs(ctx, n, shown.shortened(n.Card))
+		d, err = b.showCopy(ctx, n, shown.shortened(n.Card))
+	}
+	if d.Channel == n.Place.Channel {
+		d.Bare = bare
 	}
 	return d, err
+}
+
+// shownIn reports how the people of the copy are shown the request: in a message of its own, or in a list.
+func shownIn(n *approvals.Notification) (own, list bool) {
+	for _, at := range n.Card.Cards {
+		own = own || at.Copy == n.Copy && !at.List
+		list = list || at.Copy == n.Copy && at.List
+	}
+	return own, list
 }
 
 // tooLarge reports whether Slack refused the blocks of a message.
@@ -90,34 +123,6 @@ func tooLarge(err error) bool {
 		return true
 	}
 	return false
-}
-
-func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
-	var last approvals.Delivery
-	for _, at := range n.Card.Cards {
-		err := b.update(ctx, at, shown, n.Card)
-		word, refused := refusal(err)
-		switch {
-		case gone(err):
-			continue
-		case refused && !mendable(word): // to repeat it for ever would hold up the whole thread
-			if tooLarge(err) && shown.whole {
-				return approvals.Delivery{}, undeliverable(err) // a shorter one may do
-			}
-			if err := b.insist(ctx, n, at, shown, err); errors.Is(err, errAnew) {
-				continue
-			} else if err != nil {
-				return approvals.Delivery{}, err
-			}
-		case err != nil:
-			return approvals.Delivery{}, err
-		}
-		last = approvals.Delivery(at)
-	}
-	if last.Message != "" {
-		return last, nil
-	}
-	return b.deliver(ctx, n, []post{shown.post(n.Card)})
 }
 
 // errAnew says that the card is to be posted anew.

@@ -49,6 +49,8 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 			if !time.Time(v).IsZero() {
 				out = append(out, date(time.Time(v), "{time}"))
 			}
+		case richPart:
+			out = append(out, v.element())
 		default:
 			panic(fmt.Sprintf("phrase: no element for %T", part))
 		}

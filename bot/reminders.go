@@ -2,30 +2,90 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/humanize"
 )
 
-// reminder renders that a request still waits: for how many people, for whom, and until when. Nobody is mentioned who
-// could not answer it.
+// reminder renders that a request still waits: for how many people, for whom, and for how long. Nobody is mentioned who
+// could not answer it, or who is reminded elsewhere.
 func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, error) {
 	r := n.Card
 	who, err := b.service.Awaited(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("whom to remind of request %s: %w", r.ID, err)
 	}
+	bare, err := b.showsBare(ctx, n)
+	if err != nil {
+		return nil, err
+	}
 	b.inform(ctx, r)
 	lead := phrase{"Reminder: ", strong(toolName(r)), waitsFor(r)}
 	missing := phrase{fmt.Sprintf("Still needed: %s", stillMissing(r))}
-	if names := mentions(who); len(names) > 0 {
+	if names := b.calledHere(ctx, n, mentions(who)); len(names) > 0 {
 		missing = append(append(missing, ", of "), names...)
 	}
-	return []post{noticePost(n, []phrase{lead, append(missing, "."), deadline(r), aboutRequest(r)})}, nil
+	lines := []phrase{lead, append(missing, "."), timeLeft(r), aboutRequest(r, bare)}
+	if n.Copy != "" {
+		lines = append(lines, append(phrase{"Asked by ", r.Requester, " in "}, b.whereAsked(ctx, r)...))
+	}
+	return []post{noticePost(n, lines)}, nil
+}
+
+// remindCopy reminds the people of a copy. Somebody for whom more waits is shown all of it at once; nobody is reminded
+// of what they may not decide any more.
+func (b *Bot) remindCopy(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	if u, person := n.Copy.Person(n.Workspace); person {
+		err := b.service.MayDecide(ctx, n.Card, u)
+		switch {
+		case errors.Is(err, approvals.ErrUnavailable):
+			return approvals.Delivery{}, err
+		case err != nil:
+			return approvals.Delivery{}, nil
+		case n.Listing():
+			return b.digest(ctx, n)
+		}
+	}
+	posts, err := b.reminder(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	channel, err := b.copyChannel(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	d, err := b.postAll(ctx, n, channel, "", posts)
+	return d, undelivered(err)
+}
+
+// calledHere returns the phrase with names in the place of mentions of those who are called elsewhere, or not at all.
+func (b *Bot) calledHere(ctx context.Context, n *approvals.Notification, p phrase) phrase {
+	r := n.Card
+	if !r.Called.Planned {
+		return p
+	}
+	naming := r.Requirement.Notify.Named
+	quiet := n.Copy != "" || naming == approvals.NamingNone
+	for i, part := range p {
+		switch who := part.(type) {
+		case approvals.UserID:
+			if quiet || slices.Contains(r.Called.Copies, approvals.CopyFor(who)) {
+				p[i] = b.nameOf(ctx, who)
+			}
+		case group:
+			if quiet || !slices.Contains(r.Called.Groups, string(who)) {
+				p[i] = b.client.groupName(ctx, string(who))
+			}
+		}
+	}
+	return p
 }
 
 // escalated renders that more people may answer a request from now on, and calls those of them who could.
@@ -35,14 +95,18 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 	if err != nil {
 		return nil, fmt.Errorf("who else may answer request %s: %w", r.ID, err)
 	}
+	bare, err := b.showsBare(ctx, n)
+	if err != nil {
+		return nil, err
+	}
 	lead := phrase{strong(toolName(r)), waitsFor(r), " It has waited since ", r.Created, "."}
 	also := phrase{"From now on these may answer too: "}
-	if names := mentions(who); len(names) > 0 {
+	if names := b.calledHere(ctx, n, mentions(who)); len(names) > 0 {
 		also = append(append(also, names...), ".")
 	} else {
 		also = phrase{"Others may answer from now on too."}
 	}
-	return []post{noticePost(n, []phrase{lead, also, deadline(r), aboutRequest(r)})}, nil
+	return []post{noticePost(n, []phrase{lead, also, timeLeft(r), aboutRequest(r, bare)})}, nil
 }
 
 func waitsFor(r *approvals.Request) string {
@@ -103,8 +167,20 @@ func deadline(r *approvals.Request) phrase {
 	return phrase{"It waits until ", r.Expires, "."}
 }
 
-// aboutRequest names the request whose card stands above, with the beginning of its arguments.
-func aboutRequest(r *approvals.Request) phrase {
+// timeLeft says until when the request waits, and how long that is.
+func timeLeft(r *approvals.Request) phrase {
+	left := time.Until(r.Expires).Round(time.Minute)
+	if r.Expires.IsZero() || left <= 0 {
+		return deadline(r)
+	}
+	return phrase{"It waits until ", r.Expires, ": " + humanize.Duration(left) + " left."}
+}
+
+// aboutRequest names the request, with the beginning of its arguments unless people of other organisations read it.
+func aboutRequest(r *approvals.Request, bare bool) phrase {
+	if bare {
+		return phrase{"It is ", code(string(r.ID)), "."}
+	}
 	return phrase{"Its card is above: ", code(string(r.ID)), ": " + headline(r)}
 }
 

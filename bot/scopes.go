@@ -26,6 +26,8 @@ const (
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
+	methodReact       = "reactions.add"
+	methodUnreact     = "reactions.remove"
 )
 
 // methodScopes are the bot scopes each method needs. A scope of channels, groups, im and mpim is needed for the kind of
@@ -48,11 +50,14 @@ var methodScopes = map[string][]string{
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history", "mpim:history"},
 	methodHistory:     {"channels:history", "groups:history", "im:history", "mpim:history"},
+	methodReact:       {stateScope},
+	methodUnreact:     {stateScope},
 }
 
 // eventScopes are the events the bot subscribes to and the bot scopes that each needs.
 var eventScopes = map[string][]string{
 	"app_mention":     {"app_mentions:read"},
+	"channel_shared":  {"channels:read", "groups:read"},
 	"message.im":      {"im:history"},
 	"message.mpim":    {"mpim:history"},
 	"app_home_opened": nil,

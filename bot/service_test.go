@@ -407,3 +407,9 @@ func transfer(args string) *approvals.Request {
 	copy(r.Digest[:], "a digest of thirty-two bytes....")
 	return r
 }
+
+func (f *fakeService) ShowAgain(context.Context, approvals.WorkspaceID, string) error { return nil }
+
+func (f *fakeService) ShownAtHome(context.Context, approvals.UserID, ...approvals.RequestID) error {
+	return nil
+}

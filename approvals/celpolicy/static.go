@@ -37,6 +37,8 @@ type Static struct {
 	// EscalateTo may take seats beside the others when a request has waited for EscalateAfter; zero: never.
 	EscalateTo    Set           `json:",omitzero"`
 	EscalateAfter time.Duration `json:",omitzero"`
+	// Notify is how people learn of a request; its zero value, which earlier versions had, is no part of the hash.
+	Notify approvals.Notify `json:",omitzero"`
 	// Version stands for the file that the policy is from. It is recorded with what the policy demands, and no part of
 	// its hash.
 	Version string `json:"-"`
@@ -82,6 +84,7 @@ func (s *Static) requirement(ws approvals.WorkspaceID, when *Condition) (approva
 		Policy: s.Name, Seats: seats, DenyQuorum: s.DenyQuorum, SelfApproval: s.SelfApproval,
 		ExpiresIn: s.ExpiresIn, OnExpiry: s.OnExpiry, ValidFor: s.ValidFor, Always: s.Always,
 		Version: s.Version, Risk: s.Risk, MaxTTL: s.MaxTTL, RemindEvery: s.RemindEvery,
+		Notify: s.Notify,
 	}
 	if s.EscalateAfter > 0 {
 		q.Escalation = approvals.Escalation{After: s.EscalateAfter, To: s.EscalateTo.people(ws)}

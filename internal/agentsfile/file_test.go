@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 		Name:      "default_policy",
 		Approvers: People{Users: []string{"U111", "U222"}, Groups: []string{"S222"}}, Quorum: 2, DenyQuorum: 1,
 		SelfApproval: true, ExpiresIn: 36 * time.Hour, OnExpiry: "cancel", ValidFor: 30 * time.Minute,
-		AlwaysScopes: []string{}, MaxTTL: 24 * time.Hour,
+		AlwaysScopes: []string{}, MaxTTL: 24 * time.Hour, Notify: Notify{Named: "auto"},
 	}
 	if diff := cmp.Diff(policy, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)
@@ -151,7 +151,7 @@ func TestParsePolicies(t *testing.T) {
 			Approvers: People{Groups: []string{"S333"}, ChannelMembers: true}, Quorum: 3, DenyQuorum: 2,
 			SelfApproval: true, ExpiresIn: 2 * time.Hour, OnExpiry: "keep", ValidFor: 10 * time.Minute,
 			AlwaysScopes: []string{"run", "thread", "channel", "workspace"}, MaxTTL: 12 * time.Hour,
-			RemindEvery: 15 * time.Minute,
+			RemindEvery: 15 * time.Minute, Notify: Notify{Named: "dm", Channel: "C0APPROVALS"},
 			Escalate: &Escalate{
 				After: 30 * time.Minute,
 				To:    People{Users: []string{"U7"}, Groups: []string{"S7"}, ChannelMembers: true},
@@ -161,12 +161,12 @@ func TestParsePolicies(t *testing.T) {
 			Name: "both", When: Expression{Source: `agent == "ops"`},
 			AllOf: []People{{Groups: []string{"S1"}}, {Users: []string{"U5"}}}, Quorum: 1, DenyQuorum: 1,
 			ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour,
-			AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour,
+			AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour, Notify: Notify{Named: "auto"},
 		},
 		{
 			Name: "rest", When: Expression{Source: "true"}, Approvers: People{Users: []string{"U6"}},
 			Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour, OnExpiry: "reject", ValidFor: time.Hour,
-			AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour,
+			AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour, Notify: Notify{Named: "auto"},
 		},
 	}
 	if diff := cmp.Diff(policies, f.Policies, asWritten()...); diff != "" {
@@ -196,6 +196,7 @@ default_policy: { approvers: { channel_members: true } }
 		Name:      "default_policy",
 		Approvers: People{ChannelMembers: true}, Quorum: 1, DenyQuorum: 1, ExpiresIn: 24 * time.Hour,
 		OnExpiry: "reject", ValidFor: time.Hour, AlwaysScopes: []string{"run"}, MaxTTL: 24 * time.Hour,
+		Notify: Notify{Named: "auto"},
 	}
 	if diff := cmp.Diff(want, f.DefaultPolicy, asWritten()...); diff != "" {
 		t.Error(diff)

@@ -139,10 +139,11 @@ var (
 	policyKeys    = keys{
 		now: []string{
 			"approvers", "all_of", "quorum", "deny_quorum", "self_approval", "expires_in", "on_expiry", "valid_for",
-			"always", "risk", "freeze", "remind_every", "escalate",
+			"always", "risk", "freeze", "remind_every", "escalate", "notify",
 		},
-		later: []string{"notify"},
 	}
+	notifyKeys   = keys{now: []string{"named", "channel"}}
+	notifyWords  = keys{now: []string{NotifyAuto, "dm", "mention", "none"}}
 	freezeKeys   = keys{now: []string{"from", "to", "except"}}
 	riskWords    = keys{now: []string{"normal", "high"}}
 	ruleKeys     = keys{now: append([]string{"name", "when"}, policyKeys.now...), later: policyKeys.later}

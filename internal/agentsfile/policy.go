@@ -22,6 +22,7 @@ type Policy struct {
 	Freeze      []Freeze
 	RemindEvery time.Duration // zero: never
 	Escalate    *Escalate     // nil: nobody else is asked
+	Notify      Notify
 }
 
 // What a policy says where it says nothing: the strict thing.
@@ -64,6 +65,7 @@ func (o *object) decodePolicy(n *node, what string) *Policy {
 		p.AlwaysScopes = nil
 	}
 	o.decodeTimes(p)
+	p.Notify = o.decodeNotify()
 	if n.kind != kindMapping {
 		return p
 	}

@@ -55,6 +55,7 @@ func TestSchemaKeys(t *testing.T) {
 		{"people", def("people"), peopleKeys},
 		{"approvers", def("approvers"), approverKeys},
 		{"escalate", def("escalate"), escalateKeys},
+		{"notify", def("notify"), notifyKeys},
 		{"delegate", def("delegate"), delegateKeys},
 		{"policy", def("policy"), policyKeys},
 		{"freeze", def("freeze"), freezeKeys},
@@ -176,7 +177,9 @@ func TestSchemaAgrees(t *testing.T) {
 		{"policy with an odd name", rulesWith("{name: a b, when: true, approvers: {users: [U1]}}"), false},
 		{"policy called as the default",
 			rulesWith("{name: default_policy, when: true, approvers: {users: [U1]}}"), false},
-		{"later key of a policy", rulesWith("{name: a, when: true, approvers: {users: [U1]}, notify: {}}"), false},
+		{"notify", rulesWith(notified("{named: dm, channel: C1}")), true},
+		{"notify nobody knows how", rulesWith(notified("{named: all}")), false},
+		{"notify a person", rulesWith(notified("{channel: U1}")), false},
 		{"risk", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: high}"), true},
 		{"another risk", rulesWith("{name: a, when: true, approvers: {users: [U1]}, risk: higher}"), false},
 		{"freeze", rulesWith("{name: a, when: true, approvers: {users: [U1]}, freeze: [{from: 2026-12-24, " +
@@ -260,4 +263,9 @@ func TestSchemaAgrees(t *testing.T) {
 // triggered is a file with an external tool that has the trigger.
 func triggered(trigger string) string {
 	return agentWith("    tools: [{ type: external, name: x, description: x, trigger: " + trigger + " }]\n")
+}
+
+// notified is a policy with these words of notify.
+func notified(words string) string {
+	return "{name: a, when: true, approvers: {users: [U1]}, notify: " + words + "}"
 }

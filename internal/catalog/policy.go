@@ -55,6 +55,7 @@ func policyOf(f *agentsfile.File, p *agentsfile.Policy) *celpolicy.Static {
 		Quorum: p.Quorum, DenyQuorum: p.DenyQuorum, SelfApproval: p.SelfApproval,
 		ExpiresIn: p.ExpiresIn, OnExpiry: approvals.OnExpiry(p.OnExpiry), ValidFor: p.ValidFor,
 		Version: Version(f), MaxTTL: p.MaxTTL, RemindEvery: p.RemindEvery,
+		Notify: approvals.Notify{Named: naming(p.Notify.Named), Channel: p.Notify.Channel},
 	}
 	if e := p.Escalate; e != nil {
 		s.EscalateAfter, s.EscalateTo = e.After, setOf(e.To)
@@ -72,6 +73,14 @@ func policyOf(f *agentsfile.File, p *agentsfile.Policy) *celpolicy.Static {
 		s.Always = append(s.Always, approvals.Scope(scope))
 	}
 	return s
+}
+
+// naming is the way of calling people that the word of the file stands for. The default one has no word in records.
+func naming(word string) approvals.Naming {
+	if word == agentsfile.NotifyAuto {
+		return approvals.NamingAuto
+	}
+	return approvals.Naming(word)
 }
 
 func setOf(p agentsfile.People) celpolicy.Set {

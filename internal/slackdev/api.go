@@ -68,6 +68,9 @@ func methods() map[string]method {
 		"views.update":  {token: "xoxb-", tier: tier4, run: (*Workspace).viewsUpdate},
 		"views.publish": {token: "xoxb-", tier: tier4, run: (*Workspace).viewsPublish},
 
+		"reactions.add":    {token: "xoxb-", scope: "reactions:write", tier: tier3, run: (*Workspace).reactionsAdd},
+		"reactions.remove": {token: "xoxb-", scope: "reactions:write", tier: tier2, run: (*Workspace).reactionsRemove},
+
 		"assistant.threads.setStatus": {token: "xoxb-", scope: "chat:write", run: (*Workspace).threadsSetStatus},
 		"agents.sessions.setStatus": {
 			token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).sessionsSetStatus,

@@ -14,11 +14,19 @@ func (w *Workspace) SetUser(u User) {
 	w.touch()
 }
 
-// SetChannel enters a channel or changes one; its messages stay.
+// SetChannel enters a channel or changes one; its messages stay. One that becomes shared with another organisation
+// raises channel_shared.
 func (w *Workspace) SetChannel(ch Channel) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	before := false
+	if c, ok := w.convs[ch.ID]; ok {
+		before = c.ExtShared
+	}
 	w.putChannel(ch)
+	if ch.ExtShared && !before {
+		w.emitShared(w.convs[ch.ID])
+	}
 	w.touch()
 }
 

@@ -75,6 +75,9 @@ func (w *Workspace) messageObject(c *conversation, m *Message, metadata bool) ma
 	if metadata && m.Metadata != nil {
 		out["metadata"] = m.Metadata
 	}
+	if len(m.Reactions) > 0 {
+		out["reactions"] = reactionObjects(m.Reactions)
+	}
 	w.addThread(out, c, m)
 	return out
 }

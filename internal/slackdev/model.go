@@ -27,6 +27,9 @@ type Message struct {
 	// UnfurlLinks and UnfurlMedia are what the app asked for; Slack's default is true.
 	UnfurlLinks, UnfurlMedia bool
 
+	// Reactions are what people and apps have put under the message, in the order in which they came.
+	Reactions []Reaction
+
 	clientMsgID string
 	appID       string
 }

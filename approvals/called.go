@@ -1,0 +1,239 @@
+package approvals
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Called says who is called to a request, and where. Whoever is in none of its lists is not called: they may find the
+// request in a list.
+type Called struct {
+	// Planned says that it was found out whom to call; earlier versions did not.
+	Planned bool `json:"planned,omitempty"`
+	// Copies are the audiences beside the request's own place that are shown its card.
+	Copies []Copy `json:"copies,omitempty"`
+	// Users and Groups are mentioned in the place itself.
+	Users  []UserID `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Bare says that people of other organisations read the place: what is called is shown to the copies alone.
+	Bare bool `json:"bare,omitempty"`
+}
+
+// The audiences that a Copy can be for.
+const (
+	copyPerson  = "dm:"
+	copyChannel = "channel:"
+	copyHome    = "home:"
+)
+
+// CopyFor is the copy for a person alone, CopyIn the one for the people of a channel.
+func CopyFor(u UserID) Copy         { return Copy(copyPerson + u.Local()) }
+func CopyIn(channel string) Copy    { return Copy(copyChannel + channel) }
+func (c Copy) of(kind string) bool  { return strings.HasPrefix(string(c), kind) }
+func (c Copy) name() (local string) { _, local, _ = strings.Cut(string(c), ":"); return local }
+
+// Person returns whom alone the copy is for; false: it is for more people.
+func (c Copy) Person(ws WorkspaceID) (UserID, bool) {
+	return NewUserID(ws, c.name()), c.of(copyPerson)
+}
+
+// Home returns whose own page the copy is; false: it is a message.
+func (c Copy) Home(ws WorkspaceID) (UserID, bool) {
+	return NewUserID(ws, c.name()), c.of(copyHome)
+}
+
+// Channel returns the channel whose people the copy is for; false: it is not for those of a channel of its own.
+func (c Copy) Channel() (string, bool) { return c.name(), c.of(copyChannel) }
+
+// queueOf names the queue of a copy of what is shown of runs in the place. Those for one person, or one channel, have
+// one queue, wherever the runs are.
+func queueOf(at Place, c Copy) Place {
+	if !c.of(copyPerson) && !c.of(copyChannel) && !c.of(copyHome) {
+		return at
+	}
+	return Place{Surface: at.Surface, Channel: c.name(), Direct: !c.of(copyChannel)}
+}
+
+// add takes over whom o calls beside those whom t calls. Nobody is called twice.
+func (t *Called) add(o Called) {
+	t.Planned, t.Bare = t.Planned || o.Planned, t.Bare || o.Bare
+	for _, c := range o.Copies {
+		t.Copies = with(t.Copies, c)
+	}
+	for _, u := range o.Users {
+		if !slices.Contains(t.Copies, CopyFor(u)) {
+			t.Users = with(t.Users, u)
+		}
+	}
+	for _, g := range o.Groups {
+		t.Groups = with(t.Groups, g)
+	}
+}
+
+// The bounds of whom somebody calls one by one.
+const (
+	mostCalled = 20
+	// smallGroup is how large a group is at most of which everybody is looked for in the channel one by one.
+	smallGroup = 10
+	// mostCopies is how many copies a request has at most.
+	mostCopies = 40
+)
+
+// calling finds out whom to call to a request.
+type calling struct {
+	roll
+	Called
+	naming  Naming
+	members map[UserID]bool // of the channel, once they were listed
+}
+
+// called returns whom r calls of the sets; without sets, of those who may take its seats. Where it cannot be found out
+// whether somebody sees the place, they get a copy. bare: what is called is not shown in the place.
+func (g *gatherer) called(ctx context.Context, r *Request, bare bool, sets ...Approvers) Called {
+	asked := *r
+	now := time.Now()
+	if asked.Created.IsZero() { // not asked yet
+		asked.Created = now
+	}
+	c := &calling{
+		roll:   roll{gatherer: g, r: &asked, current: &r.Requirement, now: now},
+		naming: r.Requirement.Notify.Named,
+	}
+	c.Planned, c.Bare = true, bare
+	if channel := r.Requirement.Notify.Channel; channel != "" && (r.Place.Direct || channel != r.Place.Channel) {
+		c.Copies = []Copy{CopyIn(channel)}
+	}
+	if len(sets) == 0 {
+		for _, seat := range r.Requirement.Seats {
+			sets = append(sets, seat.Approvers)
+		}
+	}
+	if c.naming == NamingNone && !bare {
+		return c.Called
+	}
+	for i, set := range sets {
+		if slices.ContainsFunc(sets[:i], set.equal) {
+			continue
+		}
+		c.set(ctx, set)
+	}
+	return c.Called
+}
+
+// set calls the people of one set. Members of the channel are not named, and see the card there; where it is not shown
+// there, the first of them are called.
+func (c *calling) set(ctx context.Context, a Approvers) {
+	for _, u := range a.Users {
+		if c.could(ctx, u) {
+			c.person(u, c.sees(ctx, u))
+		}
+	}
+	for _, group := range a.Groups {
+		c.group(ctx, group)
+	}
+	if !a.ChannelMembers || !c.Called.Bare {
+		return
+	}
+	found, err := c.people(ctx, Approvers{ChannelMembers: true}, mostCalled+1)
+	if err != nil {
+		return
+	}
+	for _, u := range found {
+		if c.could(ctx, u) {
+			c.person(u, false)
+		}
+	}
+}
+
+// person calls one person.
+func (c *calling) person(u UserID, sees bool) {
+	direct := c.naming == NamingDM || c.Called.Bare || c.naming == NamingAuto && !sees
+	switch copyOf := CopyFor(u); {
+	case slices.Contains(c.Copies, copyOf):
+	case direct && len(c.Copies) < mostCalled:
+		c.Copies = append(c.Copies, copyOf)
+		c.Called.Users = without(c.Called.Users, []UserID{u})
+	case !direct && len(c.Called.Users) < mostCalled:
+		c.Called.Users = with(c.Called.Users, u)
+	}
+}
+
+// group calls a group: by its handle where that reaches only people who could answer, or more than are called one by
+// one; the members who do not see the card there by themselves.
+func (c *calling) group(ctx context.Context, group string) {
+	members, err := c.gatherer.group(ctx, group)
+	if err != nil {
+		return
+	}
+	could := slices.DeleteFunc(slices.Clone(members), func(u UserID) bool { return !c.could(ctx, u) })
+	if len(could) > smallGroup {
+		c.listMembers(ctx)
+	}
+	var seeing, blind []UserID
+	for _, u := range could {
+		if c.naming == NamingMention || c.sees(ctx, u) {
+			seeing = append(seeing, u)
+		} else {
+			blind = append(blind, u)
+		}
+	}
+	byHandle := !c.Called.Bare && len(seeing) > 0 && (len(could) == len(members) || len(seeing) > smallGroup)
+	if c.naming == NamingDM {
+		byHandle = byHandle && len(could) > mostCalled
+	}
+	if byHandle {
+		c.Called.Groups = with(c.Called.Groups, group)
+	}
+	if byHandle && len(could) > mostCalled { // whoever is not there is one of many
+		return
+	}
+	for _, u := range blind {
+		c.person(u, false)
+	}
+	for _, u := range seeing {
+		if !byHandle {
+			c.person(u, true)
+		}
+	}
+}
+
+// sees reports whether u sees what is posted in the place.
+func (c *calling) sees(ctx context.Context, u UserID) bool {
+	switch {
+	case c.Called.Bare:
+		return false
+	case c.at.place.Direct:
+		return u == c.at.requester
+	case c.members != nil:
+		return c.members[u]
+	}
+	in, err := c.askChannel(ctx, u)
+	return in && err == nil
+}
+
+// listMembers asks once for all people of the channel rather than for many one by one.
+func (c *calling) listMembers(ctx context.Context) {
+	if c.members != nil || c.at.place.Direct || c.Called.Bare {
+		return
+	}
+	c.members = map[UserID]bool{}
+	all, err := c.dir.ChannelMembers(ctx, c.at.ws, c.at.place.Channel)
+	if err != nil {
+		return
+	}
+	for _, u := range all {
+		c.members[u] = true
+	}
+}
+
+// open reports whether it is known that people of other organisations read the place.
+func (g *gatherer) open() bool {
+	return !g.at.place.Direct && g.told.Knows(FactChannel) && g.told.Channel.External
+}
+
+// call asks the directory anew whom r calls of the sets.
+func (w *Worker) call(ctx context.Context, r *Request, bare bool, sets ...Approvers) Called {
+	return newGatherer(w.directory, w.policy, r.conversation(), noTime).called(ctx, r, bare, sets...)
+}

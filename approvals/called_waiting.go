@@ -1,0 +1,74 @@
+package approvals
+
+import "slices"
+
+const (
+	// mostApart is how many requests one person is shown in a message each; when more wait for them, one message lists
+	// all of them.
+	mostApart = 3
+	// mostListed is how many requests such a message names.
+	mostListed = 20
+	// mostSought is how many pending requests are looked at for it.
+	mostSought = 2000
+)
+
+// needsList reports whether the entry of a person's queue is, or belongs to, a message that lists several requests:
+// r, about which it is, is not shown to them yet, or is listed. alone says that r is in a message of its own.
+func (n *Notification) needsList(r *RequestHead) (needs, alone bool) {
+	if !n.Copy.of(copyPerson) || r == nil {
+		return false, false
+	}
+	listed := slices.ContainsFunc(r.Cards, func(c Card) bool { return c.Copy == n.Copy && c.List })
+	alone = slices.ContainsFunc(r.Cards, func(c Card) bool { return c.Copy == n.Copy && !c.List })
+	return listed || r.Status == RequestPending && (n.Kind != NotifyCard || !alone), alone
+}
+
+// fillWaiting fills in what waits for the person whom the copy is for, as far as the notification is about more than
+// its own request.
+func (n *Notification) fillWaiting(tx Tx) error {
+	needs, _ := n.needsList(&n.Card.RequestHead)
+	u, person := n.Copy.Person(n.Workspace)
+	if !needs || !person {
+		return nil
+	}
+	query := RequestQuery{Workspace: n.Workspace, Status: RequestPending, Limit: maxPage, Newest: true}
+	var ids []RequestID
+	for seen := 0; seen < mostSought; seen += maxPage {
+		heads, next, err := tx.QueryRequests(query)
+		if err != nil {
+			return err
+		}
+		for _, r := range heads {
+			if slices.Contains(r.Called.Copies, n.Copy) && r.decidedBy(u) == nil && !r.overdue(tx.Now()) {
+				ids = append(ids, r.ID)
+			}
+		}
+		if next == "" {
+			break
+		}
+		query.After = next
+	}
+	n.WaitingAll = len(ids)
+	slices.Sort(ids)
+	ids = ids[max(0, len(ids)-mostListed):]
+	var err error
+	n.Waiting, err = tx.Requests(n.Workspace, ids)
+	return err
+}
+
+// Listing reports whether what n tells is to stand in a list of all that waits for the person, because there is more of
+// it than they are shown one by one.
+func (n *Notification) Listing() bool { return n.WaitingAll > mostApart }
+
+// covers reports whether the delivery of n tells what o tells too: both are for the person whom a list is for, and the
+// request of o is in it.
+func (n *Notification) covers(o *Notification) bool {
+	if n.Copy.of(copyHome) { // one page shows all
+		return o.Copy == n.Copy
+	}
+	if !n.Listing() || !o.Listing() || n.Copy != o.Copy || n.Kind != o.Kind {
+		return false
+	}
+	_, alone := o.needsList(&o.Card.RequestHead)
+	return !alone && slices.ContainsFunc(n.Waiting, func(r *Request) bool { return r.ID == o.Request })
+}

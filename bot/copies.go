@@ -1,0 +1,263 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// showCopy shows the request to the people of one copy: it updates the messages that they have, or posts the first one.
+// A settled request is posted to nobody who has not seen it.
+func (b *Bot) showCopy(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
+	last, err := b.updateCopy(ctx, n, shown)
+	if err != nil || last.Message != "" {
+		return last, err
+	}
+	if n.Copy == "" {
+		return b.deliver(ctx, n, []post{b.calling(ctx, n, shown)})
+	}
+	channel, err := b.copyChannel(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	p := b.calling(ctx, n, shown)
+	if n.Card.Status != approvals.RequestPending {
+		there, err := b.earlier(ctx, n, channel, "")
+		if ts, _ := find(there, p); err != nil || ts == "" {
+			return approvals.Delivery{}, err
+		}
+	}
+	d, err := b.postAll(ctx, n, channel, "", []post{p})
+	return d, undelivered(err)
+}
+
+// undelivered says of a refusal to post to people for whom there is no other place that no attempt can succeed.
+func undelivered(err error) error {
+	word, refused := refusal(err)
+	switch {
+	case !refused || mendable(word):
+		return err
+	case elsewhere(word):
+		return unreachable(err)
+	}
+	return fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+}
+
+// updateCopy updates the messages that show the request to the people of the copy. One that is gone is passed over; so
+// are all where the request is settled and people can press nothing any more.
+func (b *Bot) updateCopy(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
+	var last approvals.Delivery
+	for _, at := range n.Card.Cards {
+		if at.Copy != n.Copy || at.List {
+			continue
+		}
+		err := b.update(ctx, at, shown, n.Card)
+		word, refused := refusal(err)
+		switch {
+		case gone(err) && n.Copy != "" && n.Card.Status != approvals.RequestPending && word != "message_not_found":
+			return approvals.Delivery{}, unreachable(err) // it stands there as it was
+		case gone(err):
+			continue
+		case refused && !mendable(word): // to repeat it for ever would hold up the whole queue
+			if tooLarge(err) && shown.whole {
+				return approvals.Delivery{}, undeliverable(err) // a shorter one may do
+			}
+			if err := b.insist(ctx, n, at, shown, err); errors.Is(err, errAnew) {
+				continue
+			} else if err != nil {
+				return approvals.Delivery{}, err
+			}
+		case err != nil:
+			return approvals.Delivery{}, err
+		}
+		last = approvals.Delivery(at)
+		last.Bare = shown.bare
+	}
+	return last, nil
+}
+
+// copyChannel finds the conversation that the copy is shown in.
+func (b *Bot) copyChannel(ctx context.Context, n *approvals.Notification) (string, error) {
+	if channel, ok := n.Copy.Channel(); ok {
+		return channel, nil
+	}
+	u, ok := n.Copy.Person(n.Workspace)
+	if !ok || !isUserID(u.Local()) {
+		return "", unreachable(fmt.Errorf("no way to reach %q in Slack", n.Copy))
+	}
+	channel, err := b.client.openDM(ctx, u.Local())
+	if word, refused := refusal(err); refused && !mendable(word) {
+		return "", unreachable(err)
+	}
+	return channel, err
+}
+
+// cardFor renders the request for the people of the copy.
+func (b *Bot) cardFor(ctx context.Context, r *approvals.Request, copyOf approvals.Copy, bare bool) card {
+	if bare {
+		return bareCard(r)
+	}
+	c := newCard(r)
+	if copyOf == "" {
+		return c
+	}
+	return c.led(b.needsYou(ctx, r, copyOf), r)
+}
+
+// cardAt renders the request for a message that shows it.
+func (b *Bot) cardAt(ctx context.Context, r *approvals.Request, channel, ts string) card {
+	i := slices.IndexFunc(r.Cards, func(at approvals.Card) bool { return at.Channel == channel && at.Message == ts })
+	if i < 0 {
+		return b.cardFor(ctx, r, "", r.Called.Bare)
+	}
+	at := r.Cards[i]
+	return b.cardFor(ctx, r, at.Copy, at.Bare || at.Copy == "" && r.Called.Bare)
+}
+
+// led puts a line above the card, where there is room for it.
+func (c card) led(line phrase, r *approvals.Request) card {
+	above := stamp([]slack.Block{paragraph(line)}, blockPrefix(r)+".for")
+	blocks := append(above, c.blocks...)
+	if raw, ok := fitted(blocks); ok {
+		c.blocks, c.encoded = blocks, raw
+	}
+	return c
+}
+
+// needsYou is the first line of a copy: who asks, where, and a way there.
+func (b *Bot) needsYou(ctx context.Context, r *approvals.Request, copyOf approvals.Copy) phrase {
+	line := phrase{r.Requester, " asks in "}
+	if _, person := copyOf.Person(r.Workspace); person && r.Status == approvals.RequestPending {
+		line = phrase{r.Requester, " needs you in "}
+	}
+	return append(line, b.whereAsked(ctx, r)...)
+}
+
+// whereAsked names the conversation of the request, and leads there.
+func (b *Bot) whereAsked(ctx context.Context, r *approvals.Request) phrase {
+	if r.Place.Direct {
+		return phrase{"a direct message to me"}
+	}
+	return phrase{channelRef(r.Place.Channel), " · ", b.threadLink(ctx, r)}
+}
+
+// threadLink leads to the message that shows the request in its own thread, or to the thread. Without the address of
+// the workspace it is nothing.
+func (b *Bot) threadLink(ctx context.Context, r *approvals.Request) any {
+	id, err := b.client.identify(ctx)
+	if err != nil || id.url == "" {
+		return "in its thread"
+	}
+	at := r.Place.Thread
+	for _, c := range r.Cards {
+		if c.Copy == "" && c.Channel == r.Place.Channel {
+			at = c.Message
+		}
+	}
+	return hyperlinkTo{address: permalink(id.url, r.Place.Channel, at, r.Place.Thread), text: "open thread"}
+}
+
+// outsiders reports whether people of other organisations read what is shown of the run in the channel, by what was
+// known at most a minute ago, or since Slack last said that a channel was shared.
+func (b *Bot) outsiders(ctx context.Context, ws approvals.WorkspaceID, channel string) (bool, error) {
+	ch, err := b.client.Channel(ctx, ws, channel, noTime)
+	word, refused := refusal(err)
+	switch {
+	case errors.Is(err, approvals.ErrNotFound), refused && !mendable(word), word == "missing_scope":
+		return false, nil // nothing can be posted there, or an operator has not let the bot ask
+	case err != nil:
+		return false, fmt.Errorf("whether a channel is shared: %w", err)
+	}
+	return ch.External, nil
+}
+
+// showsBare reports whether the notification is shown where people of other organisations read it.
+func (b *Bot) showsBare(ctx context.Context, n *approvals.Notification) (bool, error) {
+	if _, person := n.Copy.Person(n.Workspace); person || n.Place.Direct {
+		return false, nil
+	}
+	return b.outsiders(ctx, n.Workspace, n.Place.Channel)
+}
+
+// bareCard says that the request waits, or how it ended, and nothing of what is called.
+func bareCard(r *approvals.Request) card {
+	c := card{text: newCard(r).text, bare: true}
+	lines := []phrase{append(slices.Clone(c.text), ".")}
+	if r.Status == approvals.RequestPending {
+		lines = append(lines, phrase{
+			"This channel is shared with people of another organisation, so what is called is not shown here. " +
+				"Those who may decide are sent it in a direct message or in a channel of their own, and find it with ",
+			code("/approvals"), ".",
+		}, deadline(r))
+	} else {
+		lines = append(lines, phrase{"This channel is shared with people of another organisation: ",
+			code("/approvals show " + string(r.ID)), " shows the call to those who may see it."})
+	}
+	lines = append(lines, phrase{code(string(r.ID))})
+	c.blocks = stamp([]slack.Block{paragraph(lines...)}, blockPrefix(r)+".bare")
+	return c
+}
+
+// onUnrecordedCopy reports whether the button stands in a message of the bot that shows the request to one of those it
+// calls, and that is not recorded yet. Slack hands on clicks on the bot's own messages only, with what the bot attached
+// to them.
+func (c click) onUnrecordedCopy(r *approvals.Request) bool {
+	meta := c.Message.Metadata
+	copyOf := approvals.Copy(textOf(meta.EventPayload["copy"]))
+	if meta.EventType != cardEvent || copyOf == "" || meta.EventPayload["request"] != string(r.ID) ||
+		!slices.Contains(r.Called.Copies, copyOf) {
+		return false
+	}
+	if channel, ok := copyOf.Channel(); ok {
+		return c.channel() == channel
+	}
+	return copyOf == approvals.CopyFor(c.by)
+}
+
+// channelShared has everything that waits in a channel shown anew, now that people of another organisation read it. See
+// https://docs.slack.dev/reference/events/channel_shared.
+func (b *Bot) channelShared(ctx context.Context, id identity, channel string) (answer, error) {
+	if !channelID.MatchString(channel) {
+		return answer{}, nil
+	}
+	b.client.channels.forget(channel)
+	if err := b.service.ShowAgain(ctx, id.workspace, channel); err != nil {
+		return answer{}, fmt.Errorf("channel shared: %w", err)
+	}
+	return answer{}, nil
+}
+
+// refreshHome shows somebody anew what waits for them on their own page, after it has changed.
+func (b *Bot) refreshHome(ctx context.Context, u approvals.UserID) error {
+	id, err := b.client.identify(ctx)
+	if err != nil {
+		return err
+	}
+	return undelivered(b.publishHome(ctx, id, u.Local()))
+}
+
+// shownRequests lists the requests that have buttons among the blocks.
+func shownRequests(blocks []slack.Block) (ids []approvals.RequestID) {
+	for _, block := range blocks {
+		row, ok := block.(*slack.ActionBlock)
+		if !ok || row.Elements == nil {
+			continue
+		}
+		for _, e := range row.Elements.ElementSet {
+			press, ok := e.(*slack.ButtonBlockElement)
+			if !ok {
+				continue
+			}
+			id := approvals.RequestID(press.Value)
+			if mentionedRequest.MatchString(press.Value) && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}

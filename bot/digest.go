@@ -1,0 +1,126 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals"
+)
+
+// listEvent is the metadata type of messages that list what waits for a person.
+const listEvent = "countersign_list"
+
+// digestEvery is how long a person is not called again by a list: until then the one that they have is changed.
+const digestEvery = 10 * time.Minute
+
+// digest lists all that waits for the person whom the notification is for, in place of one more message of its own. A
+// list that is young is brought up to date, which calls nobody; else there is a new one.
+func (b *Bot) digest(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	list := b.listPost(ctx, n)
+	if at, ok := newestList(n); ok && postedWithin(at.Message, digestEvery) {
+		err := b.repost(ctx, at.Channel, at.Message, list)
+		if err == nil || !gone(err) {
+			return listedAt(at.Channel, at.Message), undelivered(err)
+		}
+	}
+	channel, err := b.copyChannel(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	d, err := b.postAll(ctx, n, channel, "", []post{list})
+	return listedAt(d.Channel, d.Message), undelivered(err)
+}
+
+func listedAt(channel, ts string) approvals.Delivery {
+	return approvals.Delivery{Channel: channel, Message: ts, List: true}
+}
+
+// updateLists brings the lists up to date that name the request.
+func (b *Bot) updateLists(ctx context.Context, n *approvals.Notification) error {
+	for _, at := range n.Card.Cards {
+		if at.Copy != n.Copy || !at.List {
+			continue
+		}
+		err := b.repost(ctx, at.Channel, at.Message, b.listPost(ctx, n))
+		if err != nil && !gone(err) {
+			return undelivered(err)
+		}
+	}
+	return nil
+}
+
+// newestList returns the newest message that lists requests for the person.
+func newestList(n *approvals.Notification) (at approvals.Card, ok bool) {
+	for _, r := range n.Waiting {
+		for _, c := range r.Cards {
+			if c.Copy == n.Copy && c.List && c.Message > at.Message {
+				at, ok = c, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// postedWithin reports whether a message is as young, by the clock in its ts.
+func postedWithin(ts string, d time.Duration) bool {
+	seconds, _, _ := strings.Cut(ts, ".")
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	return err == nil && time.Since(time.Unix(at, 0)) < d
+}
+
+// listPost renders the list: what waits longest comes first.
+func (b *Bot) listPost(ctx context.Context, n *approvals.Notification) post {
+	id := string(n.ID)
+	p := post{
+		text: phrase{waitingWords(n.WaitingAll)},
+		metadata: slack.SlackMetadata{EventType: listEvent, EventPayload: map[string]any{
+			"notification": id, "copy": string(n.Copy),
+		}},
+		same: func(m postedMessage) bool {
+			return m.Metadata.EventType == listEvent && m.Metadata.EventPayload["notification"] == id
+		},
+	}
+	p.blocks = stamp([]slack.Block{header(waitingWords(n.WaitingAll))}, id)
+	shown := 0
+	for _, r := range n.Waiting {
+		rows := append(slices.Clip(p.blocks), b.listRow(ctx, r)...)
+		if !fitsReply(rows) {
+			break
+		}
+		p.blocks, shown = rows, shown+1
+	}
+	if left := n.WaitingAll - shown; left > 0 {
+		p.blocks = append(p.blocks, stamp(paragraphs(phrase{
+			fmt.Sprintf("%d more: ", left), code("/approvals mine"), " lists all.",
+		}), id+".more")...)
+	}
+	return p
+}
+
+// listRow names one request, with the way to it and the button that shows it whole.
+func (b *Bot) listRow(ctx context.Context, r *approvals.Request) []slack.Block {
+	line := append(phrase{strong(headline(r)), "\n", r.Requester, " in "}, b.whereAsked(ctx, r)...)
+	if !r.Expires.IsZero() {
+		line = append(append(line, " · until "), r.Expires)
+	}
+	row := []slack.Block{
+		paragraph(line), slack.NewActionBlock("", button(r, actDetails, "Show details", slack.StyleDefault)),
+	}
+	return stamp(row, blockPrefix(r)+"."+string(r.ID))
+}
+
+func waitingWords(n int) string {
+	switch n {
+	case 0:
+		return "Nothing that was listed here waits for you any more"
+	case 1:
+		return "1 request waits for you"
+	}
+	return fmt.Sprintf("%d requests wait for you", n)
+}

@@ -1,0 +1,110 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/agent/scripted"
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// shares makes #general a channel with people of another organisation, one of whom is there.
+func (w *world) shares() {
+	w.slack.SetUser(slackdev.User{ID: "U0EXT", Name: "ext", RealName: "Ext Ernal", TeamID: "T0OTHER", Stranger: true})
+	w.slack.SetChannel(slackdev.Channel{
+		ID: "C0GENERAL", Name: "general", ExtShared: true, BotMember: true,
+		Members: []string{"U0ANN", "U0BEN", "U0CLEO", "U0GUS", "U0EXT"},
+	})
+}
+
+// argumentsIn lists the messages of the conversation that hold what is called.
+func (w *world) argumentsIn(channel string) (all []string) {
+	for _, m := range w.slack.Messages(channel) {
+		if m.User == "U0BOT" && strings.Contains(m.Text+string(m.Blocks), "1200") {
+			all = append(all, m.Text)
+		}
+	}
+	return all
+}
+
+// TestChannelThatBecomesSharedShowsNoArguments: the card is there with the call, and then people of another
+// organisation are. The call disappears, Ben and Cleo, members who may decide, get it by themselves, nobody else
+// decides, and how it ended is said without it.
+func TestChannelThatBecomesSharedShowsNoArguments(t *testing.T) {
+	t.Parallel()
+	w := newOffice(t, everybody{}, pay("call_1"), scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	card := w.card(thread, 1)
+	if len(w.argumentsIn("C0GENERAL")) == 0 {
+		t.Fatal("the card shows no call before: this test shows nothing")
+	}
+	w.shares()
+	w.eventually("the card says that the channel is shared", func() bool {
+		m, _ := w.slack.Message(card.Channel, card.TS)
+		return strings.Contains(texts(t, m.Blocks), "shared with people of another organisation")
+	})
+	if all := w.argumentsIn("C0GENERAL"); len(all) != 0 {
+		t.Errorf("the call is still there: %q", all)
+	}
+	own := w.copyIn(w.slack.DM("U0BEN"))
+	if !strings.Contains(texts(t, own.Blocks), "1200") {
+		t.Errorf("Ben does not see what he is to decide: %s", own.Blocks)
+	}
+	for _, id := range []string{"U0GUS", "U0EXT"} {
+		if n := len(w.cardsIn(w.slack.DM(id))); n != 0 {
+			t.Errorf("%s is shown the call", id)
+		}
+	}
+	if err := w.click("U0BEN", own, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	w.said(thread, "Done.")
+	w.settledAt(own, "Approved by @U0BEN")
+	w.settledAt(card, "Approved")
+	if all := w.argumentsIn("C0GENERAL"); len(all) != 0 {
+		t.Errorf("the settled card has the call: %q", all)
+	}
+}
+
+// TestRunOfASharedChannelShowsNoArguments: the channel is shared after the mention and before the first card.
+func TestRunOfASharedChannelShowsNoArguments(t *testing.T) {
+	t.Parallel()
+	w := newOffice(t, namedPolicy{
+		who: approvals.Approvers{Users: usersOf("U0BEN")}, notify: approvals.Notify{Channel: "C0APPROVE"},
+	}, pay("call_1"), scripted.Say("Done."))
+	held := make(chan struct{})
+	w.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: time.Second, Match: func(a map[string]any) bool {
+		if a["channel"] != "C0GENERAL" {
+			return false
+		}
+		close(held)
+		return true
+	}})
+	thread := w.mention("U0ANN", "pay acme", "")
+	<-held // the card is on its way and has to wait, while the approvals channel has it
+	w.shares()
+	w.card(thread, 1)
+	w.copyIn("C0APPROVE")
+	w.copyIn(w.slack.DM("U0BEN"))
+	if all := w.argumentsIn("C0GENERAL"); len(all) != 0 {
+		t.Errorf("the call is there: %q", all)
+	}
+}
+
+// TestSharedApprovalsChannelShowsNoArguments: neither does a channel of approvers that others read.
+func TestSharedApprovalsChannelShowsNoArguments(t *testing.T) {
+	t.Parallel()
+	w := newOffice(t, namedPolicy{
+		who: approvals.Approvers{Users: usersOf("U0BEN")}, notify: approvals.Notify{Channel: "C0PARTNERS"},
+	}, pay("call_1"), scripted.Say("Done."))
+	w.slack.SetChannel(slackdev.Channel{
+		ID: "C0PARTNERS", Name: "partners", ExtShared: true, BotMember: true, Members: []string{"U0CLEO"},
+	})
+	w.mention("U0ANN", "pay acme", "")
+	w.copyIn("C0PARTNERS")
+	if all := w.argumentsIn("C0PARTNERS"); len(all) != 0 {
+		t.Errorf("the call is there: %q", all)
+	}
+}
