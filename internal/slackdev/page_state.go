@@ -27,13 +27,14 @@ func (w *Workspace) pageState(user string) map[string]any {
 	}
 	w.openDM(user)
 	return map[string]any{
-		"version": w.version, "me": user, "hint": w.cfg.Hint, "mode": w.cfg.Mode,
+		"version": w.version, "me": user, "tries": slices.Concat([]Try{}, w.cfg.Tries), "mode": w.cfg.Mode,
 		"connections": len(w.sock.conns), "team": map[string]any{"name": w.cfg.Team.Name, "domain": w.cfg.Team.Domain},
 		"app":      map[string]any{"name": w.cfg.App.Name, "user": w.cfg.App.BotUserID},
 		"commands": nonNil(w.cfg.Commands), "shortcuts": w.pageShortcuts(), "users": w.pageUsers(),
 		"groups": w.pageGroups(), "channels": w.pageChannels(user), "statuses": maps.Clone(w.statuses),
 		"views": w.pageViews(w.stacks[user]), "home": w.pageViews([]string{w.homes[user]}),
-		"activity": w.pageActivity(),
+		"activity": w.pageActivity(), "notifications": w.pageNotified(user), "startOver": w.cfg.StartOver != nil,
+		"instance": w.instance,
 	}
 }
 
@@ -60,7 +61,10 @@ func (w *Workspace) pageUsers() []any {
 		case u.Guest || u.UltraRestricted:
 			badge = "guest"
 		}
-		out = append(out, map[string]any{"id": u.ID, "name": u.Name, "real": u.RealName, "badge": badge})
+		called, news := w.pageCalled(id)
+		out = append(out, map[string]any{
+			"id": u.ID, "name": u.Name, "real": u.RealName, "badge": badge, "called": called, "news": news,
+		})
 	}
 	return out
 }
@@ -96,6 +100,7 @@ func (w *Workspace) pageChannels(user string) []any {
 		out = append(out, map[string]any{
 			"id": id, "name": c.Name, "kind": c.kind(), "topic": c.Topic, "shared": c.ExtShared, "archived": c.Archived,
 			"members": len(c.Members), "bot": c.BotMember, "messages": shown, "ephemeral": ephemeral,
+			"people": c.Members, "unread": w.unread(user, c), "called": w.calledIn(user, c.ID),
 		})
 	}
 	return out
