@@ -27,7 +27,7 @@ func (w *Workspace) pageState(user string) map[string]any {
 	}
 	w.openDM(user)
 	return map[string]any{
-		"version": w.version, "me": user, "tries": slices.Concat([]Try{}, w.cfg.Tries), "mode": w.cfg.Mode,
+		"version": w.version, "me": user, "tries": append([]Try{}, w.cfg.Tries...), "mode": w.cfg.Mode,
 		"connections": len(w.sock.conns), "team": map[string]any{"name": w.cfg.Team.Name, "domain": w.cfg.Team.Domain},
 		"app":      map[string]any{"name": w.cfg.App.Name, "user": w.cfg.App.BotUserID},
 		"commands": nonNil(w.cfg.Commands), "shortcuts": w.pageShortcuts(), "users": w.pageUsers(),
@@ -89,12 +89,12 @@ func (w *Workspace) pageChannels(user string) []any {
 		messages := c.messages[max(0, len(c.messages)-pageMessages):]
 		shown := make([]any, 0, len(messages))
 		for _, m := range messages {
-			shown = append(shown, pageMessage(m))
+			shown = append(shown, w.pageMessage(c, m))
 		}
 		ephemeral := []any{}
 		for _, m := range w.ephemerals[user] {
 			if m.Channel == id {
-				ephemeral = append(ephemeral, pageMessage(m))
+				ephemeral = append(ephemeral, w.pageMessage(c, m))
 			}
 		}
 		out = append(out, map[string]any{
@@ -106,11 +106,20 @@ func (w *Workspace) pageChannels(user string) []any {
 	return out
 }
 
-func pageMessage(m *Message) map[string]any {
-	return map[string]any{
+// pageMessage is a message as the page draws it. What stands under it is what the API says does.
+func (w *Workspace) pageMessage(c *conversation, m *Message) map[string]any {
+	out := map[string]any{
 		"channel": m.Channel, "ts": m.TS, "thread": m.ThreadTS, "user": m.User, "bot": m.BotID != "", "text": m.Text,
 		"blocks": m.Blocks, "edited": m.Edited, "rev": m.Revision, "ephemeral": m.Ephemeral, "broadcast": m.Broadcast,
 	}
+	object := w.messageObject(c, m, false)
+	for _, key := range []string{"reactions", "files"} {
+		if v, ok := object[key]; ok {
+			out[key] = v
+		}
+	}
+	out["deleted"] = object["subtype"] == "tombstone"
+	return out
 }
 
 func (w *Workspace) pageViews(ids []string) []any {
@@ -169,7 +178,7 @@ func (w *Workspace) pageActivity() []entry {
 		out = append(out, e)
 	}
 	slices.SortStableFunc(out, func(a, b entry) int { return a.At.Compare(b.At) })
-	return slices.Concat([]entry{}, out[max(0, len(out)-pageActivity):])
+	return append([]entry{}, out[max(0, len(out)-pageActivity):]...)
 }
 
 // activityDetail is the JSON behind an entry, empty for an unknown id.
