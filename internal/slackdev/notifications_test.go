@@ -117,7 +117,8 @@ func TestPageShowsWhoWasCalled(t *testing.T) {
 	step("go there", chromedp.Click(`[data-notification=mention]`), chromedp.WaitVisible(`#main article`),
 		chromedp.WaitNotPresent(`[data-channel=C0OTHER] [data-called]`),
 		chromedp.WaitVisible(`[data-switch-user=U0BEN] [data-called="1"]`))
-	if text, err := chromedp.Run(ctx, chromedp.Text(`#main`)); err != nil || !strings.Contains(text, "look at <i>this") {
+	text, err := chromedp.Run(ctx, chromedp.Text(`#main`))
+	if err != nil || !strings.Contains(text, "look at <i>this") {
 		t.Errorf("the channel shows %q, %v", text, err)
 	}
 	step("read the direct message", chromedp.Click(fmt.Sprintf(`[data-channel=%s]`, w.DM("U0BEN"))),

@@ -8,8 +8,8 @@ import (
 )
 
 // Notification says that Slack called a person to a message: as a mention of them, of a group of theirs or of
-// everybody; as a direct message; or as a reply in a thread that they follow. An edited message calls nobody: Slack does
-// not say that it would, so who must be reached has to be named when a message is posted.
+// everybody; as a direct message; or as a reply in a thread that they follow. An edited message calls nobody: Slack
+// does not say that it would, so who must be reached has to be named when a message is posted.
 type Notification struct {
 	Kind    string // "mention", "dm" or "reply"
 	Channel string
