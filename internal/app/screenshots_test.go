@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -204,8 +206,7 @@ func picturesOfDemo(t *testing.T, name string, size [2]int) {
 	write(t, filepath.Join(*screenshots, "demo_answered-"+name+".png"), file)
 }
 
-// write writes a picture with the 256 colours that it has most of: a page has few more, and the file is a third as
-// large.
+// write writes a picture with at most 256 colours: a page has few more, and the file is a third as large.
 func write(t *testing.T, file string, data []byte) {
 	t.Helper()
 	picture, err := png.Decode(bytes.NewReader(data))
@@ -224,45 +225,33 @@ func write(t *testing.T, file string, data []byte) {
 	}
 }
 
-// commonest are the colours that a picture has most of, each standing for those close to it.
+// commonest are the 160 colours that a picture has most of, and 96 that stand for groups of the others.
 func commonest(picture image.Image) color.Palette {
-	type bucket struct {
-		color color.RGBA
-		n     int
-	}
-	near := map[color.RGBA]int{}
-	exact := map[color.RGBA]map[color.RGBA]int{}
-	for y := picture.Bounds().Min.Y; y < picture.Bounds().Max.Y; y++ {
-		for x := picture.Bounds().Min.X; x < picture.Bounds().Max.X; x++ {
-			c := color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
-			key := color.RGBA{c.R &^ 15, c.G &^ 15, c.B &^ 15, 255}
-			near[key]++
-			if exact[key] == nil {
-				exact[key] = map[color.RGBA]int{}
-			}
-			exact[key][c]++
+	counts, groups := map[color.RGBA]int{}, map[color.RGBA]int{}
+	bounds := picture.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			counts[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
 		}
 	}
-	var buckets []bucket
-	for key, n := range near {
-		b := bucket{n: n}
-		most := 0
-		for c, m := range exact[key] {
-			if m > most || m == most && fmt.Sprint(c) < fmt.Sprint(b.color) {
-				b.color, most = c, m
-			}
+	exact := most(counts, 160)
+	for c, n := range counts {
+		if !slices.Contains(exact, c) {
+			groups[color.RGBA{c.R&^31 + 16, c.G&^31 + 16, c.B&^31 + 16, 255}] += n
 		}
-		buckets = append(buckets, b)
 	}
-	slices.SortFunc(buckets, func(a, b bucket) int {
-		if a.n != b.n {
-			return b.n - a.n
-		}
-		return strings.Compare(fmt.Sprint(a.color), fmt.Sprint(b.color))
-	})
 	palette := color.Palette{}
-	for _, b := range buckets[:min(256, len(buckets))] {
-		palette = append(palette, b.color)
+	for _, c := range append(exact, most(groups, 96)...) {
+		palette = append(palette, c)
 	}
 	return palette
+}
+
+// most are the n colours that were counted most often.
+func most(counts map[color.RGBA]int, n int) []color.RGBA {
+	all := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(all, func(a, b color.RGBA) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
+	return all[:min(n, len(all))]
 }

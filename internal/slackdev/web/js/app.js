@@ -165,7 +165,7 @@ function redraw() {
   document.body.dataset.pane = pane;
   sidebar.update(state, channel, view);
   main.update(state, channel, view);
-  const threadShown = side.update(state, thread);
+  const threadShown = side.update(state, thread, main.tries.then);
   if (!threadShown && pane === 'thread') { pane = 'main'; document.body.dataset.pane = pane; }
   activity.update(state);
   updateModal(state);

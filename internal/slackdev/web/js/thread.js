@@ -18,12 +18,16 @@ export class Thread {
     this.head = h('header', { class: 'pane-head' });
     this.status = h('div', { class: 'status', role: 'status', data: { status: '' } });
     this.composer = new Composer(() => ({ channel: this.open?.channel, thread: this.open?.ts }));
-    el.append(this.head, this.list.el, this.status, h('div', { class: 'pane-foot' }, this.composer.el));
+    this.now = h('p', { class: 'hint-card narrow-only', data: { now: '' }, hidden: true });
+    el.append(this.head, this.list.el, this.status, h('div', { class: 'pane-foot' }, this.now, this.composer.el));
     el.addEventListener('keydown', (ev) => { if (ev.key === 'Escape' && !ev.defaultPrevented) hooks.close(); });
   }
 
-  update(state, open) {
+  // update draws the thread that is open; now is what one could do next, said here where the channel is not seen.
+  update(state, open, now) {
     this.open = open;
+    this.now.textContent = now || '';
+    this.now.hidden = !now;
     const channel = open && state.channels.find((c) => c.id === open.channel);
     const all = channel ? withTombstones(channel.messages) : [];
     const parent = all.find((m) => m.ts === open.ts);

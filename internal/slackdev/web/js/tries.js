@@ -65,6 +65,7 @@ export class Tries {
 
   hide() {
     this.closed = true;
+    this.then = '';
     sessionStorage.setItem('tries', 'closed');
     this.el.hidden = true;
     this.composer.input.focus();
