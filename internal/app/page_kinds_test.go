@@ -97,7 +97,7 @@ func TestPageAlwaysApproves(t *testing.T) {
 	} else {
 		b.click(`dialog [data-confirm=yes]`)
 	}
-	b.shows(`#thread`, "Approved", "always", "answer:")
+	b.shows(`#thread`, "Approved", "answer:")
 	if n := len(w.effects.all()); n != 2 {
 		t.Errorf("%d payments, want both", n)
 	}
