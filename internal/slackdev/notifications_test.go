@@ -84,7 +84,10 @@ func TestThreadsAndDirectMessagesCall(t *testing.T) {
 	reply("for <@U0BEN>")
 	reply("more")
 	call(t, w, "chat.postMessage", object{"channel": "U0CLEO", "text": "in private"})
-	if got, want := called(w), "U0ANN reply U0ANN reply U0BEN mention U0BEN reply U0CLEO dm"; got != want {
+	if _, err := w.Post(t.Context(), "U0ANN", "C0GENERAL", "I mean <@U0ANN>", ts); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := called(w), "U0ANN reply U0ANN reply U0BEN mention U0BEN reply U0BEN reply U0CLEO dm"; got != want {
 		t.Errorf("called %q, want %q", got, want)
 	}
 }

@@ -118,6 +118,7 @@ func TestPageHidesWhispersOfEmptyThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "thread_ts": ts, "text": "not alone"})
+	call(t, w, "chat.postEphemeral", whisper)
 	if err := chromedp.Do(ctx, chromedp.WaitVisible(`#thread [data-ephemeral]`)); err != nil {
 		t.Fatal(err)
 	}
