@@ -39,8 +39,9 @@ func TestScreenshots(t *testing.T) {
 	}
 	for name, size := range map[string][2]int{"desk": {desk, 800}, "phone": {phone, 844}} {
 		t.Run(name, func(t *testing.T) {
-			picturesOfCards(t, name, [2]int{size[0], 3000}) // so high that no card has to be scrolled
-			picturesOfDemo(t, name, size)
+			t.Run("demo", func(t *testing.T) { picturesOfDemo(t, name, size) })
+			// So high that no card has to be scrolled:
+			t.Run("cards", func(t *testing.T) { picturesOfCards(t, name, [2]int{size[0], 3000}) })
 		})
 	}
 }
