@@ -37,6 +37,10 @@ lint: ## gofmt, vet, staticcheck, go.mod in order
 golden: ## rewrite the golden files after reading the difference
 	go test ./bot ./agent ./agent/oteltrace ./agent/shelltool -update
 
+.PHONY: screenshots
+screenshots: ## pictures of every card at two widths into ./screenshots, and those in docs/
+	go test ./internal/app -timeout 30m -run TestScreenshots -screenshots "$(CURDIR)/screenshots"
+
 .PHONY: fuzz
 fuzz: ## half a minute of every fuzz target
 	@go list ./... | while read -r pkg; do \

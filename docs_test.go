@@ -145,3 +145,58 @@ func TestPagesNameTestsControl(t *testing.T) {
 		t.Errorf("the pages name %d tests: they were not read", named)
 	}
 }
+
+var localLink = regexp.MustCompile(`\]\(([^)\s:]+)\)`)
+
+// deadLinks returns the links of a page, which stands in a folder of the module, to files and headings that there are
+// not.
+func deadLinks(folder, page string) (dead []string) {
+	for _, m := range localLink.FindAllStringSubmatch(fences.ReplaceAllString(page, ""), -1) {
+		name, anchor, _ := strings.Cut(m[1], "#")
+		text := page
+		if name != "" {
+			file := filepath.Join(folder, filepath.FromSlash(name))
+			if _, err := os.Stat(file); err != nil {
+				dead = append(dead, m[1])
+				continue
+			}
+			data, _ := os.ReadFile(file) // a folder has no headings
+			text = string(data)
+		}
+		if anchor != "" && !slices.Contains(anchors(text), anchor) {
+			dead = append(dead, m[1])
+		}
+	}
+	return dead
+}
+
+var (
+	fences  = regexp.MustCompile("(?ms)^```.*?^```")
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	unnamed = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors are the names under which a page's headings can be linked to.
+func anchors(text string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+		name := unnamed.ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
+}
+
+// TestPagesLink finds links of a page that lead nowhere.
+func TestPagesLink(t *testing.T) {
+	t.Parallel()
+	if dead := deadLinks(".", "# A b\n[x](#a-b) [y](README.md#read-on) [z](docs)"); dead != nil {
+		t.Errorf("these are alive: %v", dead)
+	}
+	if dead := deadLinks("docs", "[x](#a-b) [y](../README.md#made-up) [z](absent.md)"); len(dead) != 3 {
+		t.Errorf("only these are found dead: %v", dead)
+	}
+	for name, text := range pages(t) {
+		for _, dead := range deadLinks(path.Dir(name), text) {
+			t.Errorf("%s links to %s, which there is not", name, dead)
+		}
+	}
+}

@@ -9,19 +9,18 @@ import (
 	"testing"
 )
 
-// TestReadmeProgram builds the program of the README's library section in a module of its own, as a reader would, and
+// TestReadmeProgram builds the program of docs/library.md in a module of its own, as a reader would, and
 // runs it with both answers.
 func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("..")
 	must(t, err)
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	readme, err := os.ReadFile(filepath.Join(root, "docs", "library.md"))
 	must(t, err)
-	_, section, _ := strings.Cut(string(readme), "\n## As a library\n")
-	_, program, _ := strings.Cut(section, "\n```go\n")
+	_, program, _ := strings.Cut(string(readme), "\n```go\n")
 	program, _, ok := strings.Cut(program, "\n```\n")
 	if !ok {
-		t.Fatal("the README has no program in its library section")
+		t.Fatal("docs/library.md has no program")
 	}
 	program += "\n"
 	if n := strings.Count(program, "\n"); n > 40 {

@@ -35,7 +35,7 @@ func good() map[string]string {
 	}
 }
 
-// TestConfigDefaults are what the README promises.
+// TestConfigDefaults are what docs/configuration.md promises.
 func TestConfigDefaults(t *testing.T) {
 	environment(t, good())
 	c, err := ReadConfig()

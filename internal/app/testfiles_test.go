@@ -63,10 +63,10 @@ func TestExamplesPlayed(t *testing.T) {
 	}
 }
 
-// TestReadmeTest plays what the README says to paste.
+// TestReadmeTest plays what docs/test-file.md says to paste.
 func TestReadmeTest(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "test-file.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestReadmeTest(t *testing.T) {
 	for i, name := range []string{"agents.yaml", "agents_test.yaml"} {
 		text, ok := strings.CutPrefix(blocks[2*i+1], "yaml\n")
 		if !ok || !strings.Contains(blocks[2*i], name) {
-			t.Fatalf("there is no %s in the README", name)
+			t.Fatalf("there is no %s in docs/test-file.md", name)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -27,13 +27,13 @@ func document(t *testing.T, path ...string) string {
 
 func reference(t *testing.T) string { return document(t, "docs", "agents-file.md") }
 
-// TestDocumentedExamples makes the agents files that the README and the reference show first.
+// TestDocumentedExamples makes the agents files that the first page and the reference show first.
 func TestDocumentedExamples(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text  string
 		tools int
-	}{"README": {document(t, "README.md"), 2}, "reference": {reference(t), 4}} {
+	}{"getting started": {document(t, "docs", "getting-started.md"), 2}, "reference": {reference(t), 4}} {
 		_, rest, found := strings.Cut(c.text, "```yaml\n")
 		text, _, closed := strings.Cut(rest, "```")
 		if !found || !closed {

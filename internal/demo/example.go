@@ -12,6 +12,7 @@ import (
 
 	"countersign/examples"
 	"countersign/internal/openaidev"
+	"countersign/internal/slackdev"
 )
 
 // example is an agents file that the demo has a script and a story for.
@@ -27,8 +28,11 @@ type example struct {
 	decisions int
 }
 
-// room is the channel that everything happens in.
-type room struct{ name, topic, hint string }
+// room is the channel that everything happens in, and what the page proposes to do there, in this order.
+type room struct {
+	name, topic string
+	tries       []slackdev.Try
+}
 
 type file struct {
 	name, text string

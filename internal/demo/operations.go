@@ -25,7 +25,7 @@ echo "reloaded: $(grep '^workers = ' "$1")"
 func operations() example {
 	return example{
 		agents: examples.Operations,
-		room:   room{"operations", "The web server", "@countersign set the web server to 8 workers"},
+		room:   room{"operations", "The web server", operationsTries},
 		ideas: `write "@countersign set the web server to 8 workers" in #operations; ` +
 			`then switch to Ben and click Approve
       change web.conf by hand before you approve, have port 443 opened`,

@@ -59,6 +59,8 @@ func StartPayments() (*Payments, error) {
 		invoices: []*invoice{
 			{"1042", "Acme Ltd", 250, "EUR", "open"},
 			{"1043", "Globex", 980.5, "EUR", "open"},
+			{"1044", "Initech", 120, "EUR", "open"},
+			{"1045", "Umbrella", 64.2, "EUR", "open"},
 		},
 	}
 	mux := http.NewServeMux()

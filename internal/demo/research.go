@@ -23,7 +23,7 @@ Certificates are renewed thirty days before they expire. The reminder goes to wh
 func research() example {
 	return example{
 		agents: examples.Research,
-		room:   room{"research", "What we know", "@countersign find out about the outage and publish a report"},
+		room:   room{"research", "What we know", researchTries},
 		ideas: `write "@countersign find out about the outage and publish a report" in #research; ` +
 			`then switch to Ben and click Approve
       ask what we know about certificates, reject a text`,

@@ -89,8 +89,8 @@ func TestExampleOf(t *testing.T) {
 		for _, form := range []string{string(data), strings.ReplaceAll(string(data), "\n", "\r\n")} {
 			if e := exampleOf([]byte(form)); e == nil || e.room.name != name {
 				t.Errorf("%s is taken for %+v", name, e)
-			} else if !strings.HasPrefix(e.room.hint, "@countersign ") {
-				t.Errorf("%s: the bot does not hear %q", name, e.room.hint)
+			} else if !strings.HasPrefix(e.room.tries[0].Text, "@countersign ") {
+				t.Errorf("%s: the bot does not hear %q", name, e.room.tries[0].Text)
 			}
 		}
 		if e := exampleOf(append([]byte("# mine\n"), data...)); e != nil {

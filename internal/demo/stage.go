@@ -69,11 +69,12 @@ type Stage struct {
 	payments  *Payments
 	model     *openaidev.Server // nil with the real model
 	bot       *botprocess.Process
+	again     chan struct{} // somebody wants to start over
 }
 
 // New sets the stage and starts the bot. Close takes it down.
 func New(ctx context.Context, cfg Config) (*Stage, error) {
-	s := &Stage{cfg: cfg}
+	s := &Stage{cfg: cfg, again: make(chan struct{}, 1)}
 	if err := s.set(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -94,7 +95,7 @@ func (s *Stage) set(ctx context.Context) error {
 	if s.payments, err = StartPayments(); err != nil {
 		return err
 	}
-	room := room{name: "agents", topic: "Where agents work"}
+	room := room{name: "agents", topic: "Where agents work", tries: ownTries}
 	if s.example != nil {
 		room = s.example.room
 	}
@@ -114,7 +115,9 @@ func (s *Stage) set(ctx context.Context) error {
 			{ID: financeGroup, Handle: "finance", Name: "Finance", Users: []string{ben}},
 			{ID: controllersGroup, Handle: "controllers", Name: "Controllers", Users: []string{cleo}},
 		},
-		Hint: room.hint,
+		Commands:  []string{"/approvals"},
+		Shortcuts: []slackdev.Shortcut{{Name: "Pending approvals", CallbackID: "approvals_list"}},
+		Tries:     room.tries, StartOver: s.startOver(),
 	})
 	switch {
 	case err != nil && s.cfg.Listen != "":
@@ -243,20 +246,25 @@ func (s *Stage) Wait(ctx context.Context) error {
 	if s.cfg.Keep != "" {
 		left = "everything stays in " + s.dir
 	}
-	place, ideas := "The folder that agents work in: "+s.workdir(), "mention @countersign in #agents"
+	ideas := "mention @countersign in #agents"
 	if s.example != nil {
-		place, ideas = s.example.place(s), s.example.ideas
+		ideas = s.example.ideas
 	}
 	fmt.Fprintf(s.cfg.Out, `A workspace with the bot in it: %s
 The bot is real, its store is real, the model is %s. %s
 
 Try:  as Ann, %s, stop the bot with kill -9 %d meanwhile: this program starts it again
 Stop: Ctrl-C; %s
-`, s.workspace.URL(), model, place, ideas, s.bot.Pid(), left)
+`, s.workspace.URL(), model, s.place(), ideas, s.bot.Pid(), left)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-s.again:
+			if err := s.restart(ctx); err != nil {
+				return err
+			}
+			continue
 		case <-s.bot.Exited():
 		}
 		if ctx.Err() != nil { // the bot was told to stop too
@@ -271,6 +279,42 @@ Stop: Ctrl-C; %s
 		}
 		fmt.Fprintf(s.cfg.Out, "It is back, as process %d.\n", s.bot.Pid())
 	}
+}
+
+// place says where to look at what the agents do.
+func (s *Stage) place() string {
+	if s.example == nil {
+		return "The folder that agents work in: " + s.workdir()
+	}
+	return s.example.place(s)
+}
+
+// startOver is what the page calls to begin again; nil where what was done is to be kept.
+func (s *Stage) startOver() func() {
+	if s.cfg.Keep != "" {
+		return nil
+	}
+	return func() {
+		select {
+		case s.again <- struct{}{}:
+		default: // it was asked for already
+		}
+	}
+}
+
+// restart sets the stage anew on the same address: an empty workspace, an empty store, all invoices open.
+func (s *Stage) restart(ctx context.Context) error {
+	fmt.Fprintln(s.cfg.Out, "Starting over.")
+	s.cfg.Listen = strings.TrimSuffix(strings.TrimPrefix(s.workspace.URL(), "http://"), "/")
+	if err := s.Close(); err != nil {
+		return err
+	}
+	s.bot, s.workspace, s.payments, s.model, s.agents, s.dir = nil, nil, nil, nil, "", ""
+	if err := s.set(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.cfg.Out, "Everything is as at the beginning, the bot is process %d. %s\n", s.bot.Pid(), s.place())
+	return nil
 }
 
 // Close stops everything and removes the temporary folder.

@@ -14,7 +14,7 @@ import (
 func bills(agents []byte) example {
 	return example{
 		agents: agents,
-		room:   room{"payments", "Bills, and who pays them", "@countersign pay invoice 1042"},
+		room:   room{"payments", "Bills, and who pays them", billsTries},
 		ideas: `write "@countersign pay invoice 1042" in #payments; then switch to Ben and click Approve
       ask for both invoices, reject one`,
 		place: func(s *Stage) string {

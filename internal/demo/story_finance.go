@@ -14,7 +14,7 @@ import (
 func finance() example {
 	return example{
 		agents: examples.Finance,
-		room:   room{"finance", "Bills, and who pays them", "@countersign pay both invoices"},
+		room:   room{"finance", "Bills, and who pays them", financeTries},
 		ideas: `write "@countersign pay both invoices" in #finance; then switch to Ben and click Approve on both
       one of them also needs Cleo, who is not of the group that decides about the other`,
 		place: func(s *Stage) string {

@@ -49,7 +49,9 @@ func browser(t *testing.T) context.Context {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{
-		Commands: []string{"/approvals"}, Hint: "Try: @countersign <img src=x onerror=document.title='owned'>",
+		Commands: []string{"/approvals"}, Tries: []slackdev.Try{
+			{Text: "@countersign <img src=x onerror=document.title='owned'>", Then: "<b>look</b>"},
+		},
 	})
 	ctx := browser(t)
 	api := client(w)

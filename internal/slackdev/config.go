@@ -61,7 +61,9 @@ type Config struct {
 	// <@U…|name> and <#C…|name>, as should_escape in a manifest does.
 	EscapeCommands bool
 
-	Hint   string // text offered on the page as something to try
+	Tries     []Try  // what the page offers to try, in this order
+	StartOver func() // begins everything again when somebody asks the page for it; nil when that cannot be done
+
 	Logger *slog.Logger
 }
 
@@ -93,6 +95,12 @@ type RequestURLs struct {
 type Shortcut struct {
 	Name       string
 	CallbackID string
+}
+
+// Try is something to do in the workspace: a message or a command to send, and what to do when it was sent.
+type Try struct {
+	Text string `json:"text"` // as one types it; empty when there is nothing to send
+	Then string `json:"then"`
 }
 
 // User is a person, or another app's bot.

@@ -15,6 +15,7 @@ func (w *Workspace) add(c *conversation, m *Message) *Message {
 	}
 	c.messages = append(c.messages, m)
 	c.byTS[m.TS] = m
+	w.notify(c, m)
 	if m.BotID == w.cfg.App.BotID {
 		delete(w.statuses, c.ID+"/"+m.ThreadTS)
 	}

@@ -27,13 +27,14 @@ func (w *Workspace) pageState(user string) map[string]any {
 	}
 	w.openDM(user)
 	return map[string]any{
-		"version": w.version, "me": user, "hint": w.cfg.Hint, "mode": w.cfg.Mode,
+		"version": w.version, "me": user, "tries": append([]Try{}, w.cfg.Tries...), "mode": w.cfg.Mode,
 		"connections": len(w.sock.conns), "team": map[string]any{"name": w.cfg.Team.Name, "domain": w.cfg.Team.Domain},
 		"app":      map[string]any{"name": w.cfg.App.Name, "user": w.cfg.App.BotUserID},
 		"commands": nonNil(w.cfg.Commands), "shortcuts": w.pageShortcuts(), "users": w.pageUsers(),
 		"groups": w.pageGroups(), "channels": w.pageChannels(user), "statuses": maps.Clone(w.statuses),
 		"views": w.pageViews(w.stacks[user]), "home": w.pageViews([]string{w.homes[user]}),
-		"activity": w.pageActivity(),
+		"activity": w.pageActivity(), "notifications": w.pageNotified(user), "startOver": w.cfg.StartOver != nil,
+		"instance": w.instance,
 	}
 }
 
@@ -60,7 +61,10 @@ func (w *Workspace) pageUsers() []any {
 		case u.Guest || u.UltraRestricted:
 			badge = "guest"
 		}
-		out = append(out, map[string]any{"id": u.ID, "name": u.Name, "real": u.RealName, "badge": badge})
+		called, news := w.pageCalled(id)
+		out = append(out, map[string]any{
+			"id": u.ID, "name": u.Name, "real": u.RealName, "badge": badge, "called": called, "news": news,
+		})
 	}
 	return out
 }
@@ -85,27 +89,37 @@ func (w *Workspace) pageChannels(user string) []any {
 		messages := c.messages[max(0, len(c.messages)-pageMessages):]
 		shown := make([]any, 0, len(messages))
 		for _, m := range messages {
-			shown = append(shown, pageMessage(m))
+			shown = append(shown, w.pageMessage(c, m))
 		}
 		ephemeral := []any{}
 		for _, m := range w.ephemerals[user] {
 			if m.Channel == id {
-				ephemeral = append(ephemeral, pageMessage(m))
+				ephemeral = append(ephemeral, w.pageMessage(c, m))
 			}
 		}
 		out = append(out, map[string]any{
 			"id": id, "name": c.Name, "kind": c.kind(), "topic": c.Topic, "shared": c.ExtShared, "archived": c.Archived,
 			"members": len(c.Members), "bot": c.BotMember, "messages": shown, "ephemeral": ephemeral,
+			"people": c.Members, "unread": w.unread(user, c), "called": w.calledIn(user, c.ID),
 		})
 	}
 	return out
 }
 
-func pageMessage(m *Message) map[string]any {
-	return map[string]any{
+// pageMessage is a message as the page draws it. What stands under it is what the API says does.
+func (w *Workspace) pageMessage(c *conversation, m *Message) map[string]any {
+	out := map[string]any{
 		"channel": m.Channel, "ts": m.TS, "thread": m.ThreadTS, "user": m.User, "bot": m.BotID != "", "text": m.Text,
 		"blocks": m.Blocks, "edited": m.Edited, "rev": m.Revision, "ephemeral": m.Ephemeral, "broadcast": m.Broadcast,
 	}
+	object := w.messageObject(c, m, false)
+	for _, key := range []string{"reactions", "files"} {
+		if v, ok := object[key]; ok {
+			out[key] = v
+		}
+	}
+	out["deleted"] = object["subtype"] == "tombstone"
+	return out
 }
 
 func (w *Workspace) pageViews(ids []string) []any {
@@ -164,7 +178,7 @@ func (w *Workspace) pageActivity() []entry {
 		out = append(out, e)
 	}
 	slices.SortStableFunc(out, func(a, b entry) int { return a.At.Compare(b.At) })
-	return slices.Concat([]entry{}, out[max(0, len(out)-pageActivity):])
+	return append([]entry{}, out[max(0, len(out)-pageActivity):]...)
 }
 
 // activityDetail is the JSON behind an entry, empty for an unknown id.

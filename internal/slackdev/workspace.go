@@ -52,6 +52,9 @@ type Workspace struct {
 	limits  map[string][]time.Time
 	calls   []*Call
 	sent    []*Delivery
+
+	attention attention // who was called to what
+	instance  string    // tells this workspace from one before it on the same address
 }
 
 // conversation is a channel or a direct message with what was said in it.
@@ -80,7 +83,7 @@ func Start(cfg Config) (*Workspace, error) {
 		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
 		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
-		events: map[string]*event{}, limits: map[string][]time.Time{},
+		events: map[string]*event{}, limits: map[string][]time.Time{}, instance: shortID(),
 	}
 	w.sock.pending = map[string]*pendingAck{}
 	w.sock.tickets = map[string]bool{}

@@ -56,6 +56,20 @@ function table(b) {
     h('tbody', {}, rest.map((r) => h('tr', {}, r.map((c) => h('td', {}, cell(c)))))));
 }
 
+const taskMarks = { pending: '○', in_progress: '◐', complete: '✓', error: '✕' };
+
+// task is a step of what an agent does.
+function task(t) {
+  const more = [t.details, t.output].filter(Boolean);
+  return h('div', { class: `task ${t.status || 'pending'}`, data: { task: t.status || 'pending' } },
+    h('span', { class: 'task-mark', role: 'img', 'aria-label': (t.status || 'pending').replace('_', ' ') }, taskMarks[t.status] || '○'),
+    h('div', {}, h('div', { class: 'task-title' }, t.title?.text ?? t.title), more.map((m) => richText(m))));
+}
+
+function plan(b) {
+  return h('div', { class: 'plan' }, h('div', { class: 'task-title' }, b.title?.text ?? b.title), (b.tasks || []).map(task));
+}
+
 function block(b, surface, state) {
   switch (b.type) {
     case 'section': return section(b, surface, state);
@@ -68,7 +82,9 @@ function block(b, surface, state) {
     case 'input': return input(b, surface, state);
     case 'rich_text': return richText(b);
     case 'markdown': return markdown(b.text);
-    case 'table': return table(b);
+    case 'table': return h('div', { class: 'table', tabindex: '0' }, table(b));
+    case 'task_card': return task(b);
+    case 'plan': return plan(b);
     default: return h('div', { class: 'unsupported' }, `[${b.type} is not shown here]`);
   }
 }

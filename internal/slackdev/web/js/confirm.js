@@ -1,11 +1,13 @@
 // The dialog in front of an element with "confirm".
 
 import { h } from './dom.js';
+import { back, place } from './focus.js';
 import { plain, textObject } from './mrkdwn.js';
 
 export function confirmDialog(def) {
   return new Promise((resolve) => {
-    const done = (yes) => { dialog.close(); dialog.remove(); resolve(yes); };
+    const from = place();
+    const done = (yes) => { dialog.close(); dialog.remove(); back(from); resolve(yes); };
     const dialog = h('dialog', { class: 'dialog confirm', 'aria-labelledby': 'confirm-title', data: { confirm: '' }, oncancel: (ev) => { ev.preventDefault(); done(false); } },
       h('h2', { id: 'confirm-title' }, plain(def.title)),
       h('div', { class: 'dialog-body' }, textObject(def.text)),

@@ -4,24 +4,34 @@
 import { h, newID, safeHref } from './dom.js';
 import { plain, textObject } from './mrkdwn.js';
 import { confirmDialog } from './confirm.js';
+import { menuButton } from './menu.js';
+import { multiselect } from './multiselect.js';
 
 // A Surface belongs to one rendering of a message or view.
 export class Surface {
   constructor(send) {
     this.send = send; // (action) => Promise of an answer
-    this.readers = []; // [block id, action id, () => value or undefined]
+    this.inputs = []; // { block, action, read, write }
   }
 
-  register(blockID, actionID, read) { this.readers.push([blockID, actionID, read]); }
+  register(block, action, read, write) { this.inputs.push({ block, action, read, write, drawn: JSON.stringify(read()) }); }
 
   state() {
     const out = {};
-    for (const [block, action, read] of this.readers) {
+    for (const { block, action, read } of this.inputs) {
       const value = read();
       if (value === undefined) continue;
       out[block] = { ...out[block], [action]: value };
     }
     return out;
+  }
+
+  // takeOver fills in what people had entered before a redraw, where block and action are the same, as Slack does.
+  takeOver(before) {
+    for (const now of this.inputs) {
+      const then = before?.inputs.find((i) => i.block === now.block && i.action === now.action);
+      if (then && JSON.stringify(then.read()) !== then.drawn) now.write(then.read());
+    }
   }
 
   // run performs an action with the in-flight and failed looks of its control.
@@ -48,12 +58,14 @@ function trouble(answer) {
 }
 
 const control = (node, el) => h('span', { class: 'control', data: { action: el.action_id } }, node);
+const ids = (el, blockID) => ({ actionId: el.action_id, blockId: blockID });
 
 function button(el, blockID, surface) {
+  const icon = { trash: '🗑' }[el.icon];
   const node = h('button', {
-    type: 'button', class: `btn ${el.style || ''}`, 'aria-label': el.accessibility_label,
-    data: { actionId: el.action_id, blockId: blockID, value: el.value },
-  }, h('span', { class: 'btn-label' }, plain(el.text)));
+    type: 'button', class: `btn ${icon ? 'icon' : ''} ${el.style || ''}`, 'aria-label': el.accessibility_label || (icon ? el.text?.text : undefined),
+    data: { ...ids(el, blockID), value: el.value },
+  }, h('span', { class: 'btn-label' }, icon || plain(el.text)));
   node.addEventListener('click', () => {
     if (el.url && safeHref(el.url)) window.open(el.url, '_blank', 'noopener,noreferrer');
     surface.run(node, el, blockID, el.value || '');
@@ -62,63 +74,81 @@ function button(el, blockID, surface) {
 }
 
 function overflow(el, blockID, surface) {
-  const details = h('details', { class: 'overflow' },
-    h('summary', { class: 'btn', 'aria-label': 'More actions', data: { actionId: el.action_id } }, '⋯'),
-    h('div', { class: 'menu', role: 'menu' }, el.options.map((o) => h('button', {
-      type: 'button', role: 'menuitem', class: 'menu-item', data: { option: o.value },
-      onclick: (ev) => { details.open = false; surface.run(ev.currentTarget.closest('.control'), el, blockID, o.value); },
-    }, plain(o.text)))));
-  return control(details, el);
+  const choose = (o, node) => {
+    if (o.url && safeHref(o.url)) window.open(o.url, '_blank', 'noopener,noreferrer');
+    surface.run(node, el, blockID, o.value);
+  };
+  const label = (o) => [h('span', {}, plain(o.text)), o.description ? h('span', { class: 'choice-more' }, plain(o.description)) : null];
+  const node = menuButton({ class: 'btn more', 'aria-label': 'More actions', title: 'More actions', data: ids(el, blockID) }, '⋯',
+    () => el.options.map((o) => ({ label: label(o), data: { option: o.value }, choose: (at) => choose(o, at) })));
+  return control(node, el);
 }
 
-const allOptions = (el) => [...(el.options || []), ...(el.option_groups || []).flatMap((g) => g.options)];
+// feedback are the two buttons of an answer: good or bad.
+function feedback(el, blockID, surface) {
+  return [['positive_button', '👍'], ['negative_button', '👎']].map(([key, sign]) => {
+    const b = el[key];
+    const node = h('button', { type: 'button', class: 'btn icon', 'aria-label': b.accessibility_label || b.text?.text, title: b.text?.text, data: { ...ids(el, blockID), value: b.value } }, sign);
+    node.addEventListener('click', () => surface.run(node, el, blockID, b.value));
+    return control(node, el);
+  });
+}
+
+const grouped = (el) => [...(el.options || []).map((o) => [o, '']), ...(el.option_groups || []).flatMap((g) => g.options.map((o) => [o, g.label.text]))];
+const starts = (el) => new Set((el.initial_options || [el.initial_option].filter(Boolean)).map((o) => o.value));
 
 function dropdown(el, blockID, surface, asInput) {
-  const multi = el.type.startsWith('multi_');
-  const chosen = new Set((multi ? el.initial_options || [] : [el.initial_option].filter(Boolean)).map((o) => o.value));
-  const one = (o) => h('option', { value: o.value, selected: chosen.has(o.value) }, plain(o.text));
-  const node = h('select', { class: 'field', multiple: multi, size: multi ? Math.min(6, allOptions(el).length) : undefined, data: { actionId: el.action_id, blockId: blockID } },
-    multi ? null : h('option', { value: '' }, el.placeholder ? plain(el.placeholder) : 'Choose…'),
-    (el.option_groups || []).map((g) => h('optgroup', { label: g.label.text }, g.options.map(one))), (el.options || []).map(one));
-  const read = () => (multi ? [...node.selectedOptions].map((o) => o.value) : node.value || undefined);
-  return register(node, read, el, blockID, surface, asInput);
+  const first = starts(el);
+  if (el.type.startsWith('multi_')) return several(grouped(el).map(([o, group]) => ({ value: o.value, label: o.text.text, group })), first, el, blockID, surface, asInput);
+  const one = (o) => h('option', { value: o.value, selected: first.has(o.value) }, plain(o.text));
+  return single([(el.option_groups || []).map((g) => h('optgroup', { label: g.label.text }, g.options.map(one))), (el.options || []).map(one)], el, blockID, surface, asInput);
 }
 
 function directory(el, blockID, surface, asInput, state) {
-  const people = el.type.includes('users');
-  const options = people
+  const options = el.type.includes('users')
     ? state.users.map((u) => [u.id, u.real])
     : state.channels.filter((c) => c.kind !== 'im').map((c) => [c.id, `#${c.name}`]);
-  const multi = el.type.startsWith('multi_');
-  const key = Object.keys(el).find((k) => k.startsWith('initial_'));
-  const initial = new Set([key ? el[key] : []].flat());
-  const node = h('select', { class: 'field', multiple: multi, data: { actionId: el.action_id, blockId: blockID } },
-    multi ? null : h('option', { value: '' }, el.placeholder ? plain(el.placeholder) : 'Choose…'),
-    options.map(([id, label]) => h('option', { value: id, selected: initial.has(id) }, label)));
-  const read = () => (multi ? [...node.selectedOptions].map((o) => o.value) : node.value || undefined);
-  return register(node, read, el, blockID, surface, asInput);
+  const first = new Set([el.initial_user, el.initial_channel, el.initial_conversation,
+    ...(el.initial_users || el.initial_channels || el.initial_conversations || [])].filter(Boolean));
+  if (el.type.startsWith('multi_')) return several(options.map(([value, label]) => ({ value, label })), first, el, blockID, surface, asInput);
+  return single(options.map(([id, label]) => h('option', { value: id, selected: first.has(id) }, label)), el, blockID, surface, asInput);
+}
+
+function single(options, el, blockID, surface, asInput) {
+  const node = h('select', { class: 'field', data: ids(el, blockID) },
+    h('option', { value: '' }, el.placeholder ? plain(el.placeholder) : 'Choose…'), options);
+  return register(node, () => node.value || undefined, (v) => { node.value = v ?? ''; }, el, blockID, surface, asInput);
+}
+
+function several(options, first, el, blockID, surface, asInput) {
+  const list = multiselect(options, first, { data: ids(el, blockID) }, el.placeholder?.text || 'Choose…',
+    () => { if (!asInput) surface.run(list.node, el, blockID, ''); });
+  surface.register(blockID, el.action_id, list.read, list.write);
+  return asInput ? list.node : control(list.node, el);
 }
 
 function choices(el, blockID, surface, asInput) {
   const many = el.type === 'checkboxes';
-  const initial = new Set((many ? el.initial_options || [] : [el.initial_option].filter(Boolean)).map((o) => o.value));
+  const first = starts(el);
   const name = newID('choice');
-  const node = h('fieldset', { class: 'choices', data: { actionId: el.action_id, blockId: blockID } }, el.options.map((o) => h('label', { class: 'choice' },
-    h('input', { type: many ? 'checkbox' : 'radio', name, value: o.value, checked: initial.has(o.value) }),
+  const node = h('fieldset', { class: 'choices', data: ids(el, blockID) }, el.options.map((o) => h('label', { class: 'choice' },
+    h('input', { type: many ? 'checkbox' : 'radio', name, value: o.value, checked: first.has(o.value) }),
     h('span', {}, h('span', {}, textObject(o.text)), o.description ? h('span', { class: 'choice-more' }, textObject(o.description)) : null))));
   const values = () => [...node.querySelectorAll('input:checked')].map((i) => i.value);
-  return register(node, () => (many ? values() : values()[0]), el, blockID, surface, asInput);
+  const write = (v) => node.querySelectorAll('input').forEach((i) => { i.checked = [v].flat().includes(i.value); });
+  return register(node, () => (many ? values() : values()[0]), write, el, blockID, surface, asInput);
 }
 
 function picker(el, blockID, surface, asInput) {
   const kind = { datepicker: 'date', timepicker: 'time', datetimepicker: 'datetime-local' }[el.type];
   const initial = el.initial_date || el.initial_time || (el.initial_date_time ? localISO(el.initial_date_time) : '');
-  const node = h('input', { class: 'field', type: kind, value: initial, data: { actionId: el.action_id, blockId: blockID } });
+  const node = h('input', { class: 'field', type: kind, value: initial, data: ids(el, blockID) });
   const read = () => {
     if (!node.value) return undefined;
     return kind === 'datetime-local' ? String(Math.floor(new Date(node.value).getTime() / 1000)) : node.value;
   };
-  return register(node, read, el, blockID, surface, asInput);
+  const write = (v) => { node.value = kind === 'datetime-local' && v ? localISO(Number(v)) : v ?? ''; };
+  return register(node, read, write, el, blockID, surface, asInput);
 }
 
 function localISO(seconds) {
@@ -129,18 +159,18 @@ function localISO(seconds) {
 function textInput(el, blockID, surface) {
   const props = {
     class: 'field', value: el.initial_value || '', placeholder: el.placeholder?.text, 'data-focus': el.focus_on_load ? '' : undefined,
-    maxlength: el.max_length ? String(el.max_length) : undefined, data: { actionId: el.action_id, blockId: blockID },
+    maxlength: el.max_length ? String(el.max_length) : undefined, data: ids(el, blockID),
   };
+  if (el.type === 'number_input') Object.assign(props, { inputmode: el.is_decimal_allowed ? 'decimal' : 'numeric', step: el.is_decimal_allowed ? 'any' : '1', min: el.min_value, max: el.max_value });
   const types = { email_text_input: 'email', url_text_input: 'url', number_input: 'number' };
   const node = el.multiline ? h('textarea', { ...props, rows: '4' }) : h('input', { type: types[el.type] || 'text', ...props });
-  if (el.type === 'number_input' && el.is_decimal_allowed) node.step = 'any';
-  surface.register(blockID, el.action_id, () => node.value);
+  surface.register(blockID, el.action_id, () => node.value, (v) => { node.value = v; });
   return node;
 }
 
 // register makes a control an input, or lets a change send an action at once.
-function register(node, read, el, blockID, surface, asInput) {
-  surface.register(blockID, el.action_id, read);
+function register(node, read, write, el, blockID, surface, asInput) {
+  surface.register(blockID, el.action_id, read, write);
   if (asInput) return node;
   node.addEventListener('change', () => surface.run(node, el, blockID, ''));
   node.setAttribute('aria-label', el.placeholder?.text || el.action_id);
@@ -151,6 +181,7 @@ export function renderElement(el, blockID, surface, state, asInput = false) {
   switch (el.type) {
     case 'button': case 'icon_button': case 'workflow_button': return button(el, blockID, surface);
     case 'overflow': return overflow(el, blockID, surface);
+    case 'feedback_buttons': return feedback(el, blockID, surface);
     case 'static_select': case 'multi_static_select': return dropdown(el, blockID, surface, asInput);
     case 'users_select': case 'multi_users_select': case 'channels_select': case 'multi_channels_select':
     case 'conversations_select': case 'multi_conversations_select': return directory(el, blockID, surface, asInput, state);

@@ -1,12 +1,26 @@
-// The middle pane: header, messages or App Home, hint, composer.
+// The middle pane: header, messages, App Home or notifications, what to try, composer.
 
 import { act } from './api.js';
 import { fill, h, toast } from './dom.js';
 import { Composer } from './composer.js';
-import { MessageList } from './messages.js';
+import { MessageList, withTombstones } from './messages.js';
 import { renderBlocks } from './blocks.js';
 import { Surface } from './elements.js';
-import { me } from './names.js';
+import { keep } from './focus.js';
+import { menuButton } from './menu.js';
+import { me, person } from './names.js';
+import { notificationList } from './notifications.js';
+import { paneTools } from './pane.js';
+import { Tries } from './tries.js';
+
+// title is how a conversation is called.
+export function title(c, state) {
+  if (c.kind === 'im') return state.app.name;
+  if (c.kind === 'mpim') return c.people.filter((u) => u !== state.me).map((u) => person(u).real).join(', ');
+  return c.name;
+}
+
+export const mark = (c) => (c.kind === 'group' ? '🔒' : c.kind === 'mpim' ? '👥' : '#');
 
 export class Main {
   constructor(el, hooks) {
@@ -14,55 +28,73 @@ export class Main {
     this.tab = 'messages';
     this.head = h('header', { class: 'pane-head' });
     this.list = new MessageList('Messages');
-    this.home = h('div', { class: 'home', tabindex: '0', data: { home: '' }, hidden: true });
-    this.hint = h('div', { class: 'hint-card', data: { hint: '' }, hidden: true });
+    this.home = h('div', { class: 'home', tabindex: '0', role: 'tabpanel', 'aria-label': 'Home', data: { home: '' }, hidden: true });
+    this.notes = h('div', { class: 'home', data: { notifications: '' }, hidden: true });
     this.composer = new Composer(() => ({ channel: this.channel?.id }), this.shortcuts());
-    this.foot = h('div', { class: 'pane-foot' }, this.hint, this.composer.el);
-    el.append(this.head, this.list.el, this.home, this.foot);
+    this.tries = new Tries(this.composer);
+    this.foot = h('div', { class: 'pane-foot' }, this.tries.el, this.composer.el);
+    el.append(this.head, this.list.el, this.home, this.notes, this.foot);
   }
 
   shortcuts() {
-    this.menu = h('div', { class: 'menu', role: 'menu' });
-    this.shortcutBox = h('details', { class: 'overflow shortcut-menu', hidden: true }, h('summary', { class: 'icon-btn', 'aria-label': 'Shortcuts', title: 'Shortcuts', data: { shortcuts: '' } }, '⚡'), this.menu);
+    this.shortcutBox = menuButton({ class: 'icon-btn', 'aria-label': 'Shortcuts', title: 'Shortcuts', data: { shortcuts: '' } }, '⚡',
+      () => this.offered.map((s) => ({ label: s.name, data: { shortcut: s.id }, choose: () => runShortcut(s) })));
     return this.shortcutBox;
   }
 
-  update(state, channelID) {
+  update(state, channelID, view) {
     const before = this.channel?.id;
     this.channel = state.channels.find((c) => c.id === channelID);
     if (!this.channel) return;
     if (before !== channelID) this.tab = 'messages';
-    const dm = this.channel.kind === 'im';
-    this.drawHead(state, dm);
-    const messages = [...this.channel.messages, ...this.channel.ephemeral].sort((a, b) => Number(a.ts) - Number(b.ts));
+    const c = this.channel;
+    const dm = c.kind === 'im';
+    const notes = view === 'notifications';
+    this.drawHead(state, dm, notes);
+    const all = withTombstones(c.messages);
     const replies = new Map();
-    for (const m of this.channel.messages) {
+    for (const m of all) {
       if (m.thread && m.thread !== m.ts) replies.set(m.thread, [...(replies.get(m.thread) || []), m]);
     }
-    this.list.update(messages.filter((m) => !m.thread || m.thread === m.ts || m.broadcast), state, {
+    const shown = [...all, ...c.ephemeral].sort((a, b) => Number(a.ts) - Number(b.ts));
+    this.list.update(shown.filter((m) => !m.thread || m.thread === m.ts || m.broadcast), state, {
       thread: (m) => (m.ephemeral ? [] : replies.get(m.ts) || []), openThread: this.hooks.openThread,
       before: this.intro(state, dm),
     });
-    this.list.el.hidden = this.tab !== 'messages';
-    this.drawHome(state, dm && this.tab === 'home');
-    this.foot.hidden = this.tab === 'home';
-    this.drawHint(state);
-    this.drawShortcuts(state);
-    this.composer.update(state, this.channel.archived ? 'This channel is archived' : dm ? `Message ${state.app.name}` : `Message #${this.channel.name}`, this.channel.archived);
+    this.list.el.hidden = notes || this.tab !== 'messages';
+    this.drawHome(state, !notes && dm && this.tab === 'home');
+    this.drawNotes(state, notes);
+    this.foot.hidden = notes || this.tab === 'home';
+    this.tries.update(state);
+    this.offered = state.shortcuts;
+    this.shortcutBox.hidden = !state.shortcuts.length;
+    this.composer.update(state, c.archived ? 'This channel is archived' : `Message ${dm || c.kind === 'mpim' ? '' : '#'}${title(c, state)}`, c.archived);
   }
 
-  drawHead(state, dm) {
-    const key = JSON.stringify([this.channel.id, this.channel.name, this.channel.topic, this.channel.members, this.tab, state.app.name, this.channel.bot]);
+  drawHead(state, dm, notes) {
+    const c = this.channel;
+    const key = JSON.stringify([c.id, c.name, c.topic, c.members, this.tab, state.app.name, c.bot, notes, state.me, state.users.map((u) => [u.called, u.news]), state.channels.map((x) => x.called)]);
     if (key === this.headKey) return;
     this.headKey = key;
-    const c = this.channel;
-    fill(this.head, h('div', { class: 'pane-title' }, h('h1', {}, dm ? state.app.name : `${c.kind === 'group' ? '🔒' : '#'} ${c.name}`),
-        h('div', { class: 'pane-sub' }, dm ? 'Direct message with the app' : [c.topic, `${c.members} people`, c.bot ? '' : 'the bot is not in this channel'].filter(Boolean).join(' · '))),
-      dm ? h('div', { class: 'tabs', role: 'tablist' }, this.tabButton('home', 'Home'), this.tabButton('messages', 'Messages')) : null);
+    const about = dm ? 'Direct message with the app' : [c.topic, `${c.members} people`, c.bot ? '' : 'the bot is not in this channel'].filter(Boolean).join(' · ');
+    const tools = paneTools(state, this.hooks);
+    keep(() => fill(this.head, tools.back,
+      h('div', { class: 'pane-title' }, h('h1', {}, notes ? 'Activity' : dm || c.kind === 'mpim' ? title(c, state) : `${mark(c)} ${c.name}`),
+        h('div', { class: 'pane-sub' }, notes ? `What ${person(state.me).real} was called to` : about)),
+      dm && !notes ? h('div', { class: 'tabs', role: 'tablist', 'aria-label': state.app.name, onkeydown: (ev) => this.arrows(ev) }, this.tabButton('home', 'Home'), this.tabButton('messages', 'Messages')) : null,
+      tools.people));
   }
 
   tabButton(id, label) {
-    return h('button', { type: 'button', class: 'tab', role: 'tab', 'aria-selected': String(this.tab === id), data: { tab: id }, onclick: () => this.show(id) }, label);
+    const on = this.tab === id;
+    return h('button', { type: 'button', class: 'tab', role: 'tab', 'aria-selected': String(on), tabindex: on ? '0' : '-1', data: { tab: id, focusKey: `tab-${id}` }, onclick: () => this.show(id) }, label);
+  }
+
+  arrows(ev) {
+    if (ev.key !== 'ArrowLeft' && ev.key !== 'ArrowRight') return;
+    const other = this.tab === 'home' ? 'messages' : 'home';
+    this.show(other);
+    this.head.querySelector(`[data-tab="${other}"]`)?.focus();
   }
 
   async show(tab) {
@@ -81,41 +113,35 @@ export class Main {
     if (key === this.homeKey) return;
     this.homeKey = key;
     const surface = view && new Surface((a) => act('click', { ...a, User: me(), ViewID: view.id }));
-    fill(this.home, view ? h('div', { class: 'home-inner', data: { view: view.id } }, renderBlocks(view.blocks, surface, state)) : h('p', { class: 'empty' }, 'The app has not published a Home tab for you yet.'));
+    const at = this.home.scrollTop;
+    keep(() => fill(this.home, view ? h('div', { class: 'home-inner', data: { view: view.id } }, renderBlocks(view.blocks, surface, state)) : h('p', { class: 'empty' }, 'The app has not published a Home tab for you yet.')));
+    surface?.takeOver(this.homeSurface);
+    this.homeSurface = surface;
+    this.home.scrollTop = at;
+  }
+
+  drawNotes(state, visible) {
+    this.notes.hidden = !visible;
+    const key = visible && JSON.stringify([state.me, state.notifications]);
+    if (!visible || key === this.notesKey) return;
+    this.notesKey = key;
+    keep(() => fill(this.notes, notificationList(state, this.hooks.openNotification)));
   }
 
   intro(state, dm) {
     const c = this.channel;
-    if (this.introFor !== c.id) {
-      this.introFor = c.id;
-      this.introNode = h('div', { class: 'intro' }, h('div', { class: 'intro-title' }, dm ? state.app.name : `# ${c.name}`),
-        h('p', {}, dm ? 'Whatever you write here goes to the app alone.' : `This is the beginning of #${c.name}. Mention @${state.app.name} to put it to work.`));
+    const key = `${c.id}/${state.me}`;
+    if (this.introFor !== key) {
+      this.introFor = key;
+      const name = title(c, state);
+      this.introNode = h('div', { class: 'intro' }, h('div', { class: 'intro-title' }, dm || c.kind === 'mpim' ? name : `${mark(c)} ${name}`),
+        h('p', {}, dm ? 'Whatever you write here goes to the app alone.' : c.kind === 'mpim' ? `Only ${name} and you see this.` : `This is the beginning of #${name}. Mention @${state.app.name} to put it to work.`));
     }
     return this.introNode;
   }
+}
 
-  drawHint(state) {
-    this.hint.hidden = !state.hint || this.hintClosed;
-    if (this.hint.hidden || this.hintText === state.hint) return;
-    this.hintText = state.hint;
-    const text = state.hint.replace(/^\s*Try:\s*/i, '');
-    fill(this.hint, h('span', { class: 'hint-label' }, 'Try'), h('span', { class: 'hint-text' }, text),
-      h('button', { type: 'button', class: 'btn small', data: { useHint: '' }, onclick: () => this.composer.fill(text) }, 'Use this'),
-      h('button', { type: 'button', class: 'icon-btn', 'aria-label': 'Hide this hint', onclick: () => { this.hintClosed = true; this.hint.hidden = true; } }, '✕'));
-  }
-
-  drawShortcuts(state) {
-    this.shortcutBox.hidden = !state.shortcuts.length;
-    const key = JSON.stringify(state.shortcuts);
-    if (key === this.shortcutKey) return;
-    this.shortcutKey = key;
-    fill(this.menu, state.shortcuts.map((s) => h('button', {
-      type: 'button', class: 'menu-item', role: 'menuitem', data: { shortcut: s.id },
-      onclick: async () => {
-        this.shortcutBox.open = false;
-        const answer = await act('shortcut', { User: me(), CallbackID: s.id });
-        if (!answer.ok) toast(`${s.name}: ${answer.error}`, 'bad');
-      },
-    }, s.name)));
-  }
+export async function runShortcut(s) {
+  const answer = await act('shortcut', { User: me(), CallbackID: s.id });
+  if (!answer.ok) toast(`${s.name}: ${answer.error}`, 'bad');
 }

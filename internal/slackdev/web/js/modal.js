@@ -4,34 +4,46 @@ import { act } from './api.js';
 import { h, toast } from './dom.js';
 import { renderBlocks } from './blocks.js';
 import { Surface } from './elements.js';
+import { back, place } from './focus.js';
 import { me } from './names.js';
 
-let shown = null; // { id, rev, dialog }
+let shown = null; // { id, rev, user, dialog, surface }
+let from = null; // where the keyboard was before the first dialog
 
 export function updateModal(state) {
   const top = state.views[state.views.length - 1];
-  if (!top) { hide(); return; }
+  if (!top) { hide(true); return; }
   if (shown && shown.id === top.id && shown.rev === top.rev && shown.user === state.me) return;
-  const focus = shown && shown.id === top.id ? document.activeElement?.dataset?.actionId : null;
-  hide();
-  shown = { id: top.id, rev: top.rev, user: state.me, dialog: build(top, state) };
+  const same = shown && shown.id === top.id;
+  const before = same ? shown.surface : null;
+  const scrolled = same ? shown.dialog.querySelector('.dialog-body').scrollTop : 0;
+  const where = same ? place() : null;
+  if (!shown) from = place();
+  hide(false);
+  const built = build(top, state);
+  built.surface.takeOver(before);
+  shown = { id: top.id, rev: top.rev, user: state.me, ...built };
   document.body.append(shown.dialog);
   shown.dialog.showModal();
-  const target = (focus && shown.dialog.querySelector(`[data-action-id="${CSS.escape(focus)}"]`)) || shown.dialog.querySelector('[data-focus], input, textarea, select');
-  target?.focus();
+  const body = shown.dialog.querySelector('.dialog-body');
+  body.scrollTop = scrolled;
+  if (!back(where)) (shown.dialog.querySelector('[data-focus]') || body.querySelector('input, textarea, select, .tokens') || body).focus();
 }
 
-function hide() {
+function hide(last) {
   if (!shown) return;
   shown.dialog.close();
   shown.dialog.remove();
   shown = null;
+  if (!last) return;
+  back(from);
+  from = null;
 }
 
 function build(view, state) {
   const surface = new Surface((a) => act('click', { ...a, User: me(), ViewID: view.id }));
   const close = (all) => act('close', { User: me(), ViewID: view.id, All: all });
-  const body = h('div', { class: 'dialog-body' }, renderBlocks(view.blocks, surface, state));
+  const body = h('div', { class: 'dialog-body', tabindex: '-1' }, renderBlocks(view.blocks, surface, state));
   const submit = view.submit ? h('button', { type: 'submit', class: 'btn primary', data: { submit: '' } }, h('span', { class: 'btn-label' }, view.submit)) : null;
   const form = h('form', {
     method: 'dialog', novalidate: '',
@@ -45,20 +57,20 @@ function build(view, state) {
   h('div', { class: 'dialog-foot' }, h('div', { class: 'form-error', role: 'alert' }),
     h('div', { class: 'dialog-buttons' },
       h('button', { type: 'button', class: 'btn', data: { close: '' }, onclick: () => close(false) }, view.close || (submit ? 'Cancel' : 'Close')), submit)));
-  return h('dialog', {
+  const dialog = h('dialog', {
     class: 'dialog modal', 'aria-labelledby': 'modal-title', data: { view: view.id },
-    oncancel: (ev) => { ev.preventDefault(); close(false); },
+    oncancel: (ev) => { if (ev.target === dialog) { ev.preventDefault(); close(false); } },
+    onclose: () => { if (shown?.dialog === dialog) close(false); }, // the browser closed it by itself
   }, form);
+  return { dialog, surface };
 }
 
 async function send(view, surface, form, submit) {
   if (!submit || submit.getAttribute('aria-busy') === 'true') return;
   showErrors(form, {});
   submit.setAttribute('aria-busy', 'true');
-  submit.disabled = true;
   const answer = await act('submit', { User: me(), ViewID: view.id, State: surface.state() });
   submit.removeAttribute('aria-busy');
-  submit.disabled = false;
   if (answer.errors) showErrors(form, answer.errors);
   else if (answer.kind === 'invalid') markInvalid(form, answer.error);
   else if (!answer.ok && form.isConnected) {
@@ -69,14 +81,16 @@ async function send(view, surface, form, submit) {
 
 function showErrors(form, errors) {
   form.querySelector('.form-error').textContent = '';
+  let first = null;
   for (const el of form.querySelectorAll('[data-error-for]')) {
     const message = errors[el.dataset.errorFor] || '';
     el.textContent = message;
     const field = el.closest('.input').querySelector('.field, .choices');
     if (message) field?.setAttribute('aria-invalid', 'true');
     else field?.removeAttribute('aria-invalid');
+    if (message && !first) first = field?.matches('fieldset') ? field.querySelector('input') : field;
   }
-  form.querySelector('[aria-invalid="true"]')?.focus();
+  first?.focus();
 }
 
 // markInvalid shows what Slack's own client would complain about.

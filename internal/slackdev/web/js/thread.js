@@ -1,37 +1,60 @@
 // The right pane: one thread.
 
-import { h } from './dom.js';
+import { fill, h } from './dom.js';
 import { Composer } from './composer.js';
-import { MessageList } from './messages.js';
+import { MessageList, withTombstones } from './messages.js';
+import { keep } from './focus.js';
+import { title } from './main.js';
+import { paneTools } from './pane.js';
+
+const statusWords = { processing: 'is working…', suspended: 'waits for a person', active: '' };
 
 export class Thread {
   constructor(el, hooks) {
     this.el = el;
+    this.hooks = hooks;
     this.open = null; // { channel, ts }
     this.list = new MessageList('Replies');
-    this.sub = h('div', { class: 'pane-sub' });
+    this.head = h('header', { class: 'pane-head' });
     this.status = h('div', { class: 'status', role: 'status', data: { status: '' } });
     this.composer = new Composer(() => ({ channel: this.open?.channel, thread: this.open?.ts }));
-    el.append(
-      h('header', { class: 'pane-head' }, h('div', { class: 'pane-title' }, h('h2', {}, 'Thread'), this.sub),
-        h('button', { type: 'button', class: 'icon-btn', 'aria-label': 'Close thread', data: { closeThread: '' }, onclick: hooks.close }, '✕')),
-      this.list.el, this.status, h('div', { class: 'pane-foot' }, this.composer.el));
-    el.addEventListener('keydown', (ev) => { if (ev.key === 'Escape') hooks.close(); });
+    this.now = h('p', { class: 'hint-card narrow-only', data: { now: '' }, hidden: true });
+    el.append(this.head, this.list.el, this.status, h('div', { class: 'pane-foot' }, this.now, this.composer.el));
+    el.addEventListener('keydown', (ev) => { if (ev.key === 'Escape' && !ev.defaultPrevented) hooks.close(); });
   }
 
-  update(state, open) {
+  // update draws the thread that is open; now is what one could do next, said here where the channel is not seen.
+  update(state, open, now) {
     this.open = open;
+    this.now.textContent = now || '';
+    this.now.hidden = !now;
     const channel = open && state.channels.find((c) => c.id === open.channel);
-    const parent = channel?.messages.find((m) => m.ts === open.ts);
+    const all = channel ? withTombstones(channel.messages) : [];
+    const parent = all.find((m) => m.ts === open.ts);
     this.el.hidden = !parent;
     document.getElementById('app').classList.toggle('with-thread', !!parent);
-    if (!parent) return;
+    if (!parent) return false;
     this.el.dataset.threadTs = open.ts;
-    this.sub.textContent = channel.kind === 'im' ? state.app.name : `# ${channel.name}`;
-    const messages = [...channel.messages, ...channel.ephemeral].filter((m) => m.ts === open.ts || m.thread === open.ts).sort((a, b) => Number(a.ts) - Number(b.ts));
+    this.drawHead(state, channel);
+    const replies = all.filter((m) => m.ts === open.ts || m.thread === open.ts);
+    // Slack shows nobody an ephemeral reply in a thread that has no other.
+    const whispers = replies.length > 1 ? channel.ephemeral.filter((m) => m.thread === open.ts) : [];
     const status = state.statuses[`${open.channel}/${open.ts}`];
-    this.status.textContent = status ? `${state.app.name} ${{ processing: 'is working…', suspended: 'waits for a person' }[status] || status}` : '';
-    this.list.update(messages, state, { inThread: true });
+    const words = statusWords[status] ?? status;
+    this.status.textContent = words ? `${state.app.name} ${words}` : '';
+    this.list.update([...replies, ...whispers].sort((a, b) => Number(a.ts) - Number(b.ts)), state, { inThread: true });
     this.composer.update(state, 'Reply…', channel.archived);
+    return true;
+  }
+
+  drawHead(state, channel) {
+    const key = JSON.stringify([channel.id, channel.name, state.me, state.users.map((u) => [u.called, u.news])]);
+    if (key === this.headKey) return;
+    this.headKey = key;
+    const tools = paneTools(state, this.hooks);
+    const name = title(channel, state);
+    keep(() => fill(this.head, tools.back, h('div', { class: 'pane-title' }, h('h2', {}, 'Thread'), h('div', { class: 'pane-sub' }, channel.kind === 'im' || channel.kind === 'mpim' ? name : `# ${name}`)),
+      tools.people,
+      h('button', { type: 'button', class: 'icon-btn wide', 'aria-label': 'Close thread', title: 'Close', data: { closeThread: '', focusKey: 'close-thread' }, onclick: this.hooks.close }, '✕')));
   }
 }
