@@ -80,6 +80,11 @@ type Run struct {
 	// Guardrails are what guardrails did in the run, oldest first, the last 20; those that let everything pass without
 	// a word are left out.
 	Guardrails []GuardrailVerdict `json:"guardrails,omitempty"`
+	// Message is the surface's id of the message that Input is, or of the last of several; Files are attached to them.
+	Message string `json:"message,omitempty"`
+	Files   []File `json:"files,omitempty"`
+	// Background is what the model reads beside Input; nil until that is found out, and where there is nothing.
+	Background *Background `json:"background,omitempty"`
 }
 
 // GuardrailVerdict is what a guardrail did in a run.
@@ -110,5 +115,6 @@ type QueuedInput struct {
 	At        time.Time   `json:"at"`
 	Message   string      `json:"message"` // the surface's id of the message
 	// RetryOf is the run of which this is the input once more; empty for what people wrote.
-	RetryOf RunID `json:"retry_of,omitempty"`
+	RetryOf RunID  `json:"retry_of,omitempty"`
+	Files   []File `json:"files,omitempty"` // attached to the message
 }

@@ -11,6 +11,7 @@ type Submission struct {
 	Agent     string // the agent's name; must be known
 	Text      string // what the person wrote, without the mention
 	Message   string // the surface's id of the message
+	Files     []File // what is attached to the message
 }
 
 // SubmitOutcome says what became of a submission.

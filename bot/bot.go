@@ -80,6 +80,8 @@ type Bot struct {
 	socket  *socket
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
+	warn    warnings
+	closed  places // conversations whose threads the app may not read
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.

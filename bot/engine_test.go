@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -72,6 +73,8 @@ type world struct {
 	policy approvals.Policy
 	engine *approvals.Service
 	tools  []agent.Tool // beside the bank's
+	model  agent.Model  // nil: the script
+	config slackdev.Config
 	file   string
 	script
 }
@@ -98,10 +101,13 @@ func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step
 
 func startWorld(t *testing.T, w *world) *world {
 	t.Helper()
-	ws, err := slackdev.Start(slackdev.Config{
-		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond},
-		AckTimeout: *patience, TriggerLife: *patience,
-	})
+	cfg := w.config
+	if cfg.Scopes == nil {
+		cfg.Scopes = neededScopes()
+	}
+	cfg.RetryAfter = []time.Duration{0, 100 * time.Millisecond}
+	cfg.AckTimeout, cfg.TriggerLife = *patience, *patience
+	ws, err := slackdev.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,28 +130,37 @@ func (w *world) restart() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := NewClient(ClientConfig{Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL()})
+	logger := slog.New(slog.NewTextHandler(w.logs, nil))
+	client, err := NewClient(ClientConfig{
+		Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL(), Logger: logger,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	model := w.model
+	if model == nil {
+		model = scripted.New(w.script...)
+	}
 	known := oneAgent{&agent.Agent{
-		Name: "ops", Model: scripted.New(w.script...), Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
+		Name: "ops", Model: model, Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
 	}}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
-		Requesters: approvals.Approvers{ChannelMembers: true},
+		Requesters: mayAsk(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
 		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops",
+		Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client,
+		Reader: w.bot, Requesters: mayAsk, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +181,8 @@ func (w *world) restart() {
 	t.Cleanup(func() { w.stop() })
 	w.eventually("the bot is ready", func() bool { return isReady(w.bot.Ready()) })
 }
+
+func mayAsk() approvals.Approvers { return approvals.Approvers{ChannelMembers: true} }
 
 // card waits for the n-th card in the thread.
 func (w *world) card(thread string, n int) slackdev.Message {

@@ -53,7 +53,8 @@ type manifest struct {
 	} `yaml:"features"`
 	OAuth struct {
 		Scopes struct {
-			Bot []string `yaml:"bot"`
+			Bot      []string `yaml:"bot"`
+			Optional []string `yaml:"bot_optional"`
 		} `yaml:"scopes"`
 	} `yaml:"oauth_config"`
 	Settings struct {
@@ -157,6 +158,9 @@ func TestManifestAsksForExactlyWhatIsUsed(t *testing.T) {
 	for mode, m := range manifests(t) {
 		if diff := cmp.Diff(neededScopes(), slices.Sorted(slices.Values(m.OAuth.Scopes.Bot))); diff != "" {
 			t.Errorf("%s form: scopes (-in use +manifest):\n%s", mode, diff)
+		}
+		if diff := cmp.Diff(optionalScopes, m.OAuth.Scopes.Optional); diff != "" {
+			t.Errorf("%s form: optional scopes (-in use +manifest):\n%s", mode, diff)
 		}
 		inUse, listed := slices.Sorted(maps.Keys(eventScopes)), slices.Sorted(slices.Values(m.Settings.Events.Bot))
 		if diff := cmp.Diff(inUse, listed); diff != "" {

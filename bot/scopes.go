@@ -62,6 +62,9 @@ var eventScopes = map[string][]string{
 // featureScopes are needed by slash commands and shortcuts.
 var featureScopes = []string{"commands"}
 
+// optionalScopes are asked for in the manifest's bot_optional: what needs one is switched off without it.
+var optionalScopes = []string{scopeFiles}
+
 // neededScopes lists every bot scope the bot uses, sorted.
 func neededScopes() []string {
 	set := map[string]bool{}

@@ -27,6 +27,7 @@ type Message struct {
 	UnfurlLinks, UnfurlMedia bool
 
 	clientMsgID string
+	files       []File
 	appID       string
 }
 

@@ -46,6 +46,8 @@ type Workspace struct {
 	sock    socketHub
 	events  map[string]*event
 	urls    RequestURLs
+	files   map[string]*File // by id
+	fetched []string         // ids of files that were asked for
 	revoked bool
 	linkOff bool
 	faults  []*Fault
@@ -80,6 +82,7 @@ func Start(cfg Config) (*Workspace, error) {
 		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
 		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
+		files:  map[string]*File{},
 		events: map[string]*event{}, limits: map[string][]time.Time{},
 	}
 	w.sock.pending = map[string]*pendingAck{}
