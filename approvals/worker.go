@@ -40,6 +40,7 @@ type WorkerConfig struct {
 	// the words of Requesters are read, the people who may start runs, which is asked each time; nil: nobody's.
 	Reader     Reader
 	Requesters func() Approvers
+	Watcher    Watcher // is told what runs do; nil: nobody is
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -61,6 +62,7 @@ type Worker struct {
 	retention  func() Retention
 	reader     Reader
 	requesters func() Approvers
+	watcher    Watcher
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -85,7 +87,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
-		reader:    cfg.Reader, requesters: cfg.Requesters,
+		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher,
 		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),

@@ -81,7 +81,9 @@ type Bot struct {
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
 	warn    warnings
-	closed  places // conversations whose threads the app may not read
+	closed  places // conversations whose threads the app may not read, and methods that it may not call
+
+	statuses *statuses
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.
@@ -112,6 +114,7 @@ func New(cfg Config) (*Bot, error) {
 		agent: cfg.DefaultAgent, log: cfg.Logger,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
+		statuses: newStatuses(),
 	}
 	b.socket = newSocket(b)
 	return b, nil

@@ -160,7 +160,7 @@ func (w *world) restart() {
 	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client,
-		Reader: w.bot, Requesters: mayAsk, Logger: logger,
+		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -196,6 +196,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
+		"methodThreadStatus": methodThreadStatus, "methodSessionStatus": methodSessionStatus,
 		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
 	}
 	for _, name := range files {

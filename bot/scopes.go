@@ -26,6 +26,9 @@ const (
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
+
+	methodThreadStatus  = "assistant.threads.setStatus"
+	methodSessionStatus = "agents.sessions.setStatus"
 )
 
 // methodScopes are the bot scopes each method needs. A scope of channels, groups and im is needed for the kind of
@@ -48,6 +51,9 @@ var methodScopes = map[string][]string{
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history"},
 	methodHistory:     {"im:history"},
+
+	methodThreadStatus:  {"chat:write"},
+	methodSessionStatus: {"chat:write"},
 }
 
 // eventScopes are the events the bot subscribes to and the bot scopes that each needs.

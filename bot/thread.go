@@ -145,7 +145,7 @@ func (w *warnings) once(what string, say func()) {
 	}
 }
 
-// places remembers conversations, at most a thousand. The zero value is ready.
+// places remembers conversations or methods, at most a thousand. The zero value is ready.
 type places struct {
 	mu  sync.Mutex
 	all map[string]bool
