@@ -55,6 +55,17 @@ func TestFilesAreReadOrNamed(t *testing.T) {
 	}
 	w.said(thread, "invoice.pdf (120 KB), which I cannot read because it is no text file")
 	w.said(thread, "Understood.")
+	token := w.slack.Config().BotToken
+	for _, secret := range []string{token, "files-pri"} {
+		if strings.Contains(got+w.logs.String(), secret) {
+			t.Errorf("%s is told to the model or the log", secret)
+		}
+		for _, call := range w.slack.Calls() {
+			if strings.Contains(string(encodeCall(call)), secret) {
+				t.Errorf("%s is told to Slack by %s", secret, call.Method)
+			}
+		}
+	}
 	select {
 	case token := <-stolen:
 		t.Errorf("another host was asked, with %q", token)

@@ -80,8 +80,8 @@ func outline(text string, fenced bool) ends {
 		if !strings.HasSuffix(line, "\n") {
 			break
 		}
-		switch rest := text[at:]; {
-		case o.fenced, isRow(line) && isRow(rest), isRow(line) && rest == "":
+		switch next := text[at:]; {
+		case o.fenced, isRow(line) && (isRow(next) || next == ""):
 			o.inside = at
 		case fence || strings.TrimSpace(line) == "":
 			o.paragraph = at
