@@ -198,7 +198,8 @@ func TestBackgroundLeavesOutWhoCannotBeLookedUp(t *testing.T) {
 	b.people.persons[elsewhere] = approvals.Person{ID: elsewhere, Regular: true}
 	b.people.channels["C1"] = append(b.people.channels["C1"], elsewhere)
 	r.say(cara, "0.9", "heard")
-	r.remarks = append(r.remarks, approvals.Remark{Message: "0.91", By: cara, ToBot: true, At: time.Now(), Text: "canary"})
+	toBot := approvals.Remark{Message: "0.91", By: cara, ToBot: true, At: time.Now(), Text: "canary"}
+	r.remarks = append(r.remarks, toBot)
 	b.reads(r)
 	b.model(&ears{})
 	b.start()

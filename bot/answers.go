@@ -34,7 +34,8 @@ func textPosts(n *approvals.Notification, event, empty string) []post {
 			left += units(part)
 		}
 		parts = parts[:mostParts]
-		parts[mostParts-1] += fmt.Sprintf("\n[%d more characters were left out; whoever runs me finds them in the run's record]", left)
+		parts[mostParts-1] += fmt.Sprintf("\n[%d more characters were left out; "+
+			"whoever runs me finds them in the run's record]", left)
 	}
 	posts := make([]post, len(parts))
 	for i, part := range parts {

@@ -205,7 +205,8 @@ func TestRemarksNameNobodyForApps(t *testing.T) {
 		ok   bool
 		want approvals.Remark
 	}{
-		"a person": {`{"user":"U1","ts":"5.000001","text":"a &amp; b"}`, true, approvals.Remark{By: "T0DEV/U1", Text: "a & b"}},
+		"a person": {
+			`{"user":"U1","ts":"5.000001","text":"a &amp; b"}`, true, approvals.Remark{By: "T0DEV/U1", Text: "a & b"}},
 		"an app in somebody's name": {
 			`{"user":"U1","bot_id":"B2","ts":"5.000001","text":"a"}`, true, approvals.Remark{Text: "a"}},
 		"to the bot": {
