@@ -258,7 +258,8 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 }
 
 // misplaced refuses a click on a message that is not one of the request's cards: a copy, or one of another
-// conversation. A card whose place is not recorded yet is accepted in the request's channel.
+// conversation. A card whose place is not recorded yet is accepted when the message itself says that it is one; see
+// surelyOurs.
 func misplaced(c click, r *approvals.Request) phrase {
 	if c.View != nil || c.Container.Ephemeral {
 		return nil
@@ -268,8 +269,15 @@ func misplaced(c click, r *approvals.Request) phrase {
 			return nil
 		}
 	}
-	if len(r.Cards) == 0 && c.channel() == r.Place.Channel {
+	if len(r.Cards) == 0 && c.surelyOurs(r) {
 		return nil
+	}
+	if len(r.Cards) == 0 { // the card may be the one whose place is not recorded yet
+		return phrase{
+			"I cannot tell yet whether this is the card of this request. Nothing was recorded: press again in a ",
+			"moment, or use ",
+			code("/approvals show " + string(r.ID)), ".",
+		}
 	}
 	return phrase{
 		"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
@@ -277,9 +285,10 @@ func misplaced(c click, r *approvals.Request) phrase {
 	}
 }
 
-// retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind.
+// retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind. One
+// of which the place is not recorded yet may be the first.
 func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
-	if c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
+	if len(r.Cards) == 0 || c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
 		return
 	}
 	words := phrase{"A copy of a card that is no longer in use. The request is ", code(string(r.ID)), "."}
@@ -385,7 +394,9 @@ func (b *Bot) tell(ctx context.Context, c click, p phrase) {
 			return
 		}
 	case c.View != nil:
-		b.publishHome(ctx, c.id, c.User.ID)
+		if err = b.publishHome(ctx, c.id, c.User.ID, p); err == nil {
+			return
+		}
 	default:
 		if err = b.ephemeral(ctx, c.channel(), c.thread(), c.User.ID, p, paragraphs(p)); err == nil {
 			return

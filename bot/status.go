@@ -127,7 +127,7 @@ func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, s
 		return
 	}
 	form := url.Values{"channel_id": {p.Channel}, "thread_ts": {p.Thread}, "status": {status}}
-	err := b.patiently(ctx, func() error {
+	err := b.patiently(ctx, method, p.Channel, func() error {
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)
 		return err
 	})

@@ -95,7 +95,7 @@ func TestStatusIsShownWhileARunWorksAndWaits(t *testing.T) {
 // TestStatusThatSlackRefusesIsLeft: once refused it is not tried again, and the run goes on.
 func TestStatusThatSlackRefusesIsLeft(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, &world{policy: everybody{}, model: payer(), config: slackdev.Config{NoAgents: true}})
+	w := startWorld(t, &world{policy: everybody{}, model: payer(), with: slackdev.Config{NoAgents: true}})
 	for range 2 {
 		thread := w.directly("U0ANN", "pay acme")
 		if err := w.click("U0ANN", w.inDirect(thread, cardEvent), "approve"); err != nil {

@@ -55,7 +55,7 @@ func (w *world) heard(n int) string {
 
 func newListeningWorld(t *testing.T, config slackdev.Config) *world {
 	t.Helper()
-	return startWorld(t, &world{policy: everybody{}, model: &listening{}, config: config})
+	return startWorld(t, &world{policy: everybody{}, model: &listening{}, with: config})
 }
 
 func (w *world) post(user, text, thread string) string {

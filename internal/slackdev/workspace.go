@@ -84,8 +84,8 @@ func Start(cfg Config) (*Workspace, error) {
 		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
 		sessions: map[string]string{},
-		files:  map[string]*File{},
-		events: map[string]*event{}, limits: map[string][]time.Time{},
+		files:    map[string]*File{},
+		events:   map[string]*event{}, limits: map[string][]time.Time{},
 	}
 	w.sock.pending = map[string]*pendingAck{}
 	w.sock.tickets = map[string]bool{}
