@@ -92,6 +92,10 @@ type Bot struct {
 	socket  *socket
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
+	warn    warnings
+	closed  places // conversations whose threads the app may not read, and methods that it may not call
+
+	statuses *statuses
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.
@@ -123,6 +127,7 @@ func New(cfg Config) (*Bot, error) {
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
+		statuses: newStatuses(),
 	}
 	b.socket = newSocket(b)
 	cfg.Client.standing.watch(func(refused bool) {

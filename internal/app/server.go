@@ -107,6 +107,8 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
 		Triggers: s.live, PublicURL: s.cfg.CallbackURL(), Retention: s.live.Retention,
+		Reader: s.bot, Requesters: func() approvals.Approvers { return s.live.current.Load().Requesters(s.workspace) },
+		Watcher: s.bot,
 	})
 	if err != nil {
 		return err

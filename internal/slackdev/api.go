@@ -87,6 +87,7 @@ func (w *Workspace) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /link/", w.serveSocket)
 	mux.HandleFunc("POST /hooks/{id}", w.serveResponseURL)
+	mux.HandleFunc("GET /files-pri/{id}/{name}", w.serveFile)
 	w.pageRoutes(mux)
 	return mux
 }

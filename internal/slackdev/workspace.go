@@ -42,10 +42,13 @@ type Workspace struct {
 	triggers  map[string]*trigger
 	responses map[string]*responseURL
 	statuses  map[string]string // "channel/thread" -> what the app says it is doing
+	sessions  map[string]string // "channel/thread" -> the state of the agent's session, unless it is active
 
 	sock    socketHub
 	events  map[string]*event
 	urls    RequestURLs
+	files   map[string]*File // by id
+	fetched []string         // ids of files that were asked for
 	revoked bool
 	linkOff bool
 	faults  []*Fault
@@ -83,6 +86,7 @@ func Start(cfg Config) (*Workspace, error) {
 		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
 		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
+		sessions: map[string]string{}, files: map[string]*File{},
 		events: map[string]*event{}, limits: map[string][]time.Time{}, instance: shortID(),
 	}
 	w.sock.pending = map[string]*pendingAck{}
@@ -233,7 +237,10 @@ func (w *Workspace) HomeView(user string) *View {
 func (w *Workspace) Status(channel, threadTS string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.statuses[channel+"/"+threadTS]
+	if status := w.statuses[channel+"/"+threadTS]; status != "" {
+		return status
+	}
+	return w.sessions[channel+"/"+threadTS]
 }
 
 // Calls lists the requests the app made.
