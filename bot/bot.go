@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,6 +81,10 @@ type Bot struct {
 	socket  *socket
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
+
+	// Of a bot in one of several workspaces; see Workspaces.
+	intake func(kind string, payload json.RawMessage, back receipts) // where requests go: take, or the right bot's
+	leave  func(ctx context.Context, e eventPayload) error           // on removal, instead of ending Run; nil: none
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.
@@ -111,7 +116,7 @@ func New(cfg Config) (*Bot, error) {
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
-	b.socket = newSocket(b)
+	b.socket, b.intake = newSocket(b), b.take
 	return b, nil
 }
 

@@ -32,6 +32,7 @@ type ClientConfig struct {
 // Client calls Slack's Web API as the bot. It is an approvals.Directory, and safe for concurrent use.
 type Client struct {
 	token  string
+	holder string // what has the token: the variable of the environment, or an installation
 	apiURL string
 	http   *http.Client
 	api    *slack.Client
@@ -93,7 +94,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Client{
-		token: cfg.Token, apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
+		token: cfg.Token, holder: "SLACK_BOT_TOKEN", apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
 		api:      slack.New(cfg.Token, slack.OptionAPIURL(cfg.APIURL), slack.OptionHTTPClient(cfg.HTTPClient)),
 		people:   newCache[approvals.Person](directoryAge, 20_000),
 		groups:   newCache[[]string](directoryAge, 1_000),
@@ -167,7 +168,7 @@ func (c *Client) authTest(ctx context.Context) (identity, error) {
 	}
 	header, err := c.call(ctx, methodAuthTest, c.token, url.Values{}, &who)
 	if err != nil {
-		return identity{}, tokenError("SLACK_BOT_TOKEN", err)
+		return identity{}, tokenError(c.holder, err)
 	}
 	id := identity{
 		workspace: approvals.WorkspaceID(who.TeamID), team: who.TeamID,
@@ -188,7 +189,7 @@ func splitScopes(header string) []string {
 
 // TokenError says that Slack refuses a token.
 type TokenError struct {
-	Variable string // the environment variable to mend
+	Variable string // the environment variable to mend; "the installation in T1" where that has the token
 	Word     string // Slack's error word
 }
 

@@ -26,6 +26,7 @@ const (
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
+	methodOAuthAccess = "oauth.v2.access"
 )
 
 // methodScopes are the bot scopes each method needs. A scope of channels, groups and im is needed for the kind of
@@ -48,6 +49,7 @@ var methodScopes = map[string][]string{
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history"},
 	methodHistory:     {"im:history"},
+	methodOAuthAccess: nil, // the app's id and secret
 }
 
 // eventScopes are the events the bot subscribes to and the bot scopes that each needs.

@@ -182,11 +182,3 @@ func (c *Cloud) install(code *oauthCode) reply {
 		"authed_user": map[string]any{"id": code.user},
 	}
 }
-
-// enterprise is null in JSON outside an organisation.
-func (w *Workspace) enterprise() any {
-	if w.cfg.Team.EnterpriseID == "" {
-		return nil
-	}
-	return map[string]any{"id": w.cfg.Team.EnterpriseID, "name": "Organisation " + w.cfg.Team.EnterpriseID}
-}
