@@ -82,9 +82,7 @@ type Bot struct {
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
 
-	// Of a bot in one of several workspaces; see Workspaces.
-	intake func(kind string, payload json.RawMessage, back receipts) // where requests go: take, or the right bot's
-	leave  func(ctx context.Context, e eventPayload) error           // on removal, instead of ending Run; nil: none
+	intake func(kind string, payload json.RawMessage, back receipts) // what requests hold goes to take; see Workspaces
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.

@@ -76,22 +76,14 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if !strings.HasPrefix(cfg.Token, "xoxb-") && !strings.HasPrefix(cfg.Token, "xoxe.xoxb-") {
 		return nil, errors.New("slack client: SLACK_BOT_TOKEN must be a bot token, which starts with xoxb-")
 	}
-	if cfg.APIURL == "" {
-		cfg.APIURL = slack.APIURL
-	}
+	cfg = cfg.withDefaults()
 	base, err := url.Parse(cfg.APIURL)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
 		!strings.HasSuffix(base.Path, "/") {
 		return nil, errors.New("slack client: SLACK_API_URL must be an http or https URL that ends in a slash")
 	}
-	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
-	}
 	if cfg.HTTPClient.Timeout <= 0 {
 		return nil, errors.New("slack client: the HTTP client needs a timeout")
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Client{
 		token: cfg.Token, holder: "SLACK_BOT_TOKEN", apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
@@ -105,6 +97,20 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		presence: newCache[bool](directoryAge, 10_000),
 		limits:   newLimits(),
 	}, nil
+}
+
+// withDefaults fills what was left empty.
+func (c ClientConfig) withDefaults() ClientConfig {
+	if c.APIURL == "" {
+		c.APIURL = slack.APIURL
+	}
+	if c.HTTPClient == nil {
+		c.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
 }
 
 // transport returns the usual transport, which keeps as many connections to Slack as the bot may use at once: the usual

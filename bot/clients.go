@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/slack-go/slack"
 
 	"countersign/approvals"
 )
@@ -30,13 +27,7 @@ var _ approvals.Directory = (*Clients)(nil)
 
 // NewClients returns the clients of these installations, but for those that have ended. ClientConfig.Token is not used.
 func NewClients(cfg ClientConfig, all []*approvals.Installation) (*Clients, error) {
-	if cfg.APIURL == "" {
-		cfg.APIURL = slack.APIURL
-	}
-	if cfg.HTTPClient == nil { // one for all: they call the same host
-		cfg.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
-	}
-	cs := &Clients{cfg: cfg, of: map[approvals.WorkspaceID]*Client{}}
+	cs := &Clients{cfg: cfg.withDefaults(), of: map[approvals.WorkspaceID]*Client{}}
 	for _, i := range all {
 		if !i.Live() {
 			continue

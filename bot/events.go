@@ -38,21 +38,17 @@ func (b *Bot) decodeEvent(payload json.RawMessage) (delivery, error) {
 			return b.homeOpened(id, p.Event)
 		})
 	case "app_uninstalled", "tokens_revoked":
-		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) {
-			return b.removed(ctx, id, p)
+		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
+			return b.removed(id, p.Event)
 		})
 	}
 	return d, nil
 }
 
 // removed stops the bot when its token is gone.
-func (b *Bot) removed(ctx context.Context, id identity, p eventPayload) (answer, error) {
-	e := p.Event
+func (b *Bot) removed(id identity, e event) (answer, error) {
 	if e.Type == "tokens_revoked" && !slices.Contains(e.Tokens.Bot, id.botUser) {
 		return answer{}, nil
-	}
-	if b.leave != nil {
-		return answer{}, b.leave(ctx, p)
 	}
 	b.log.Error("the app was removed from the workspace or its token revoked; stopping", "event", e.Type)
 	return answer{then: func(context.Context) { b.end(ErrUninstalled) }}, nil

@@ -54,17 +54,42 @@ func (in *installer) exchange(ctx context.Context, code string) (*approvals.Inst
 	if code == "" {
 		return nil, errNoCode
 	}
-	form := url.Values{"code": {code}, "redirect_uri": {in.at(PathOAuth)}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, in.apiURL+methodOAuthAccess,
+	a, err := in.oauth.access(ctx, in.http, in.apiURL, code)
+	if err != nil {
+		return nil, err
+	}
+	return a.installation()
+}
+
+// Check asks Slack whether the app's id and secret are good: a *TokenError says that they are not. It does so with a
+// code that no installation has.
+func (o OAuth) Check(ctx context.Context, cfg ClientConfig) error {
+	cfg = cfg.withDefaults()
+	_, err := o.access(ctx, cfg.HTTPClient, cfg.APIURL, "0.0.0")
+	switch word, _ := refusal(err); word {
+	case "invalid_client_id":
+		return &TokenError{Variable: "SLACK_CLIENT_ID", Word: word}
+	case "bad_client_secret":
+		return &TokenError{Variable: "SLACK_CLIENT_SECRET", Word: word}
+	case "":
+		return err
+	}
+	return nil
+}
+
+// access calls the method that takes a code.
+func (o OAuth) access(ctx context.Context, client *http.Client, apiURL, code string) (*access, error) {
+	form := url.Values{"code": {code}, "redirect_uri": {o.PublicURL + PathOAuth}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, apiURL+methodOAuthAccess,
 		strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", methodOAuthAccess, err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.SetBasicAuth(in.oauth.ClientID, in.oauth.ClientSecret)
-	resp, err := in.http.Do(req)
+	req.SetBasicAuth(o.ClientID, o.ClientSecret)
+	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", methodOAuthAccess, withoutAddress(err))
+		return nil, fmt.Errorf("call %s: %w", methodOAuthAccess, err)
 	}
 	defer resp.Body.Close()
 	if err := statusError(resp); err != nil {
@@ -74,14 +99,14 @@ func (in *installer) exchange(ctx context.Context, code string) (*approvals.Inst
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", methodOAuthAccess, err)
 	}
-	var a access
-	if json.Unmarshal(raw, &a) != nil { // the error would quote it
+	a := new(access)
+	if json.Unmarshal(raw, a) != nil { // the error would quote it
 		return nil, fmt.Errorf("call %s: unreadable answer of %d bytes", methodOAuthAccess, len(raw))
 	}
 	if !a.OK {
 		return nil, fmt.Errorf("call %s: %w", methodOAuthAccess, slack.SlackErrorResponse{Err: label(a.Error, 60)})
 	}
-	return a.installation()
+	return a, nil
 }
 
 // installation is what the answer says, if it can be used.

@@ -58,8 +58,9 @@ type Workspaces struct {
 // resident is the Bot of a workspace.
 type resident struct {
 	*Bot
-	since time.Time          // of the installation, on the store's clock
-	end   context.CancelFunc // of its Run; nil before that
+	botUser string
+	since   time.Time          // of the installation, on the store's clock
+	end     context.CancelFunc // of its Run; nil before that
 }
 
 // Absence is a workspace in which the app was installed.
@@ -107,7 +108,7 @@ func NewWorkspaces(cfg WorkspacesConfig) (*Workspaces, error) {
 		if err != nil {
 			return nil, err
 		}
-		if w.bots[i.Workspace], err = w.bot(i.Workspace, c, i.Installed); err != nil {
+		if w.bots[i.Workspace], err = w.bot(i, c); err != nil {
 			return nil, err
 		}
 	}
@@ -115,17 +116,15 @@ func NewWorkspaces(cfg WorkspacesConfig) (*Workspaces, error) {
 }
 
 // bot returns the bot of a workspace, which does not run yet.
-func (w *Workspaces) bot(ws approvals.WorkspaceID, c *Client, since time.Time) (*resident, error) {
+func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error) {
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
-		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", ws),
+		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace),
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := &resident{Bot: b, since: since}
-	b.leave = func(ctx context.Context, p eventPayload) error { return w.removed(ctx, ws, r, p) }
-	return r, nil
+	return &resident{Bot: b, botUser: i.BotUser, since: i.Installed}, nil
 }
 
 // Handler serves Slack's requests as Bot.Handler does, for all workspaces, and the pages of the installation.
@@ -232,7 +231,7 @@ func (w *Workspaces) adopt(ctx context.Context, in approvals.Installation) error
 	if err != nil {
 		return err
 	}
-	r, err := w.bot(ws, c, time.Time{})
+	r, err := w.bot(&in, c)
 	if err != nil {
 		return err
 	}
@@ -271,9 +270,24 @@ func (w *Workspaces) Notify(ctx context.Context, n *approvals.Notification) (app
 // dead reports whether Slack's word means that the token will never be good again.
 func dead(word string) bool { return word == "account_inactive" || word == "token_revoked" }
 
-// removed handles the event that says that the app was removed, or its token revoked. Slack repeats events, and one may
-// arrive when the app has been installed again: so the token is tried. That it is of no use any more is recorded before
-// the event is acknowledged.
+// takeRemoval hands over the event that says that the app was removed, or its token revoked. The bot itself could not
+// say who it is any more.
+func (w *Workspaces) takeRemoval(ws approvals.WorkspaceID, r *resident, p eventPayload, back receipts) {
+	if p.Event.Type == "tokens_revoked" && !slices.Contains(p.Event.Tokens.Bot, r.botUser) {
+		w.front.acknowledge(back, nil)
+		return
+	}
+	d := delivery{what: "event " + p.Event.Type, handle: func(ctx context.Context) (answer, error) {
+		return answer{}, w.removed(ctx, ws, r, p)
+	}}
+	if err := r.work.add("removal", func(ctx context.Context) { r.serve(ctx, d, back) }); err != nil {
+		r.log.Warn("a delivery was not taken", "what", d.what, "reason", err)
+		back.refuse(err)
+	}
+}
+
+// removed finds out what has become of the app. Slack repeats events, and one may arrive when the app has been installed
+// again: so the token is tried. That it is of no use any more is recorded before the event is acknowledged.
 func (w *Workspaces) removed(ctx context.Context, ws approvals.WorkspaceID, r *resident, p eventPayload) error {
 	_, err := r.client.authTest(ctx)
 	var refused *TokenError

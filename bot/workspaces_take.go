@@ -15,6 +15,8 @@ type arrival struct {
 	from origin
 	hook secretURL // where an answer may go; empty: nowhere
 	form bool
+
+	removal *eventPayload // of the app; nil: it is something else
 }
 
 // take hands a payload over to the bot of its workspace. What belongs to a workspace without one is told so, wherever
@@ -26,8 +28,15 @@ func (w *Workspaces) take(kind string, payload json.RawMessage, back receipts) {
 		w.front.acknowledge(back, nil)
 		return
 	}
-	if r := w.of(a.from); r != nil {
+	switch ws, r := w.of(a.from); {
+	case r != nil && a.removal != nil:
+		w.takeRemoval(ws, r, *a.removal, back)
+		return
+	case r != nil:
 		r.take(kind, payload, back)
+		return
+	case a.removal != nil: // it is gone already
+		w.front.acknowledge(back, nil)
 		return
 	}
 	w.log.Warn("a delivery is of a workspace in which the app is not installed", "what", a.kind,
@@ -41,6 +50,9 @@ func readArrival(kind string, payload json.RawMessage) (a arrival, err error) {
 		var p eventPayload
 		err = decode(payload, &p)
 		a = arrival{kind: "event " + label(p.Event.Type, 40), from: p.origin()}
+		if p.Event.Type == "app_uninstalled" || p.Event.Type == "tokens_revoked" {
+			a.removal = &p
+		}
 	case kindCommand:
 		var c command
 		err = decode(payload, &c)
@@ -55,15 +67,15 @@ func readArrival(kind string, payload json.RawMessage) (a arrival, err error) {
 
 // of returns the bot of where a payload comes from: of the workspace, or of the organisation in the whole of which the
 // app is installed. nil: the app is in neither.
-func (w *Workspaces) of(from origin) *resident {
+func (w *Workspaces) of(from origin) (approvals.WorkspaceID, *resident) {
 	for _, ids := range [][]string{from.teams, from.enterprises} {
 		for _, id := range ids {
 			if r := w.resident(approvals.WorkspaceID(id)); r != nil && id != "" {
-				return r
+				return approvals.WorkspaceID(id), r
 			}
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // refuse acknowledges with words.

@@ -112,7 +112,7 @@ func brokenRecords() []control {
 		broken[tellsFirstTime]("Sessions"),
 		broken[keepsTokens]("Callback"),
 		broken[keepsInstalled]("Installation"),
-		broken[sharesInstallations]("Installation"),
+		broken[sharesInstallations]("Installation", "Workspaces"),
 		broken[listsInstallationsAgain]("Installations"),
 		broken[deletesMemory]("DeleteRun"),
 		broken[runsByPrefix]("DeleteRun", "EffectsOfRun", "RequestsOfRun"),
