@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Installation is the app in one workspace, or in all workspaces of an organisation: the token that the surface gave for
-// it, and who wanted it there. One that has ended keeps its record without the token.
+// Installation is the app in one workspace, or in all workspaces of an organisation: the token that the surface gave
+// for it, and who wanted it there. One that has ended keeps its record without the token.
 type Installation struct {
 	// Workspace is the tenant, and the key: see InstalledIn.
 	Workspace WorkspaceID `json:"workspace"`

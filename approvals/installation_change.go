@@ -40,9 +40,9 @@ func (s *Installations) All(ctx context.Context) (all []*Installation, err error
 	return all, nil
 }
 
-// Install records that the app was installed, and returns the record. An installation of the same workspace is replaced.
-// What could not be delivered there since the one before had ended goes back into the outbox. ErrInvalid says what is
-// missing, and never the token.
+// Install records that the app was installed, and returns the record. An installation of the same workspace is
+// replaced. What could not be delivered there since the one before had ended goes back into the outbox. ErrInvalid says
+// what is missing, and never the token.
 func (s *Installations) Install(ctx context.Context, in Installation) (*Installation, error) {
 	in.Workspace = InstalledIn(in.Enterprise, in.Team)
 	if err := in.check(); err != nil {
@@ -145,8 +145,8 @@ func (s *Installations) End(ctx context.Context, ws WorkspaceID, why string) err
 // removedText is what the people of a place read, once the app is installed again, of a run that Stop has ended.
 const removedText = "The run was stopped: the app was removed from the workspace or its token revoked."
 
-// Stop ends the runs of a workspace in which the app is not installed: nothing is done in its name that nobody there can
-// see or stop. It returns how many it has ended. It does nothing where the app is installed.
+// Stop ends the runs of a workspace in which the app is not installed: nothing is done in its name that nobody there
+// can see or stop. It returns how many it has ended. It does nothing where the app is installed.
 func (s *Installations) Stop(ctx context.Context, ws WorkspaceID) (stopped int, err error) {
 	gone := func(c *txn, _ *Run) error {
 		if i, err := c.Installation(c.ws); err != nil {

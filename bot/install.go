@@ -50,7 +50,7 @@ func newInstaller(
 	case oauth.PublicURL == "":
 		return nil, errors.New("bot: COUNTERSIGN_PUBLIC_URL is not set")
 	case !strings.HasSuffix(cfg.APIURL, "/api/"):
-		return nil, errors.New("bot: SLACK_API_URL must end in /api/: Slack's page for installations is found beside it")
+		return nil, errors.New("bot: SLACK_API_URL must end in /api/: Slack's page for installations is beside it")
 	}
 	return &installer{
 		oauth: oauth, apiURL: cfg.APIURL, http: cfg.HTTPClient, states: newStates(), adopt: adopt, log: log,

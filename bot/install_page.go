@@ -2,7 +2,8 @@ package bot
 
 import (
 	"errors"
-	"html/template"
+	"html"
+	"io"
 	"net/http"
 	"strings"
 
@@ -18,29 +19,38 @@ type installPage struct {
 	Again  string // where to begin anew; empty: nowhere
 }
 
-var installTemplate = template.Must(template.New("install").Parse(`<!doctype html>
+// html renders the page. Every word of it is escaped.
+func (p *installPage) html() string {
+	var b strings.Builder
+	line := func(before, text, after string) { b.WriteString(before + html.EscapeString(text) + after + "\n") }
+	b.WriteString(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Title}}</title>
 <style>
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 38rem; margin: 3rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
 </style>
-</head>
-<body>
-<main>
-<h1>{{.Title}}</h1>
-{{range .Words}}<p>{{.}}</p>
-{{end}}{{if .Steps}}<ol>
-{{range .Steps}}<li>{{.}}</li>
-{{end}}</ol>
-{{end}}{{if .Again}}<p><a href="{{.Again}}">Begin again</a></p>
-{{end}}</main>
-</body>
-</html>
-`))
+`)
+	line("<title>", p.Title, "</title>\n</head>\n<body>\n<main>")
+	line("<h1>", p.Title, "</h1>")
+	for _, words := range p.Words {
+		line("<p>", words, "</p>")
+	}
+	if p.Steps != nil {
+		b.WriteString("<ol>\n")
+		for _, step := range p.Steps {
+			line("<li>", step, "</li>")
+		}
+		b.WriteString("</ol>\n")
+	}
+	if p.Again != "" {
+		line(`<p><a href="`, p.Again, `">Begin again</a></p>`)
+	}
+	b.WriteString("</main>\n</body>\n</html>\n")
+	return b.String()
+}
 
 // unseen keeps an answer out of caches, and its address, which holds the code, from other sites.
 func unseen(h http.Header) {
@@ -59,7 +69,7 @@ func (in *installer) show(w http.ResponseWriter, status int, p installPage) {
 		p.Again = in.at(PathInstall)
 	}
 	w.WriteHeader(status)
-	_ = installTemplate.Execute(w, p) // whoever is gone meanwhile comes back
+	_, _ = io.WriteString(w, p.html()) // whoever is gone meanwhile comes back
 }
 
 // installed says what to do next.
@@ -75,8 +85,8 @@ func installed(i *approvals.Installation) installPage {
 	}
 	var lacks *ScopeError
 	if errors.As(missingScopes(i.Scopes), &lacks) {
-		p.Words = append([]string{"Slack did not give all that was asked for. Without these scopes parts of it do not " +
-			"work: " + strings.Join(lacks.Missing, ", ") + "."}, p.Words...)
+		p.Words = append([]string{"Slack did not give all that was asked for. Without these scopes parts of it do " +
+			"not work: " + strings.Join(lacks.Missing, ", ") + "."}, p.Words...)
 	}
 	return p
 }
@@ -117,8 +127,8 @@ func refusedExchange(err error) installPage {
 	word, _ := refusal(err)
 	switch {
 	case errors.Is(err, errRotates):
-		p.Words = []string{"The app's tokens would expire: token rotation is switched on in its settings at Slack, and " +
-			"cannot be switched off again. The operator of the bot needs an app without it."}
+		p.Words = []string{"The app's tokens would expire: token rotation is switched on in its settings at Slack, " +
+			"and cannot be switched off again. The operator of the bot needs an app without it."}
 	case errors.Is(err, errNoBot), errors.Is(err, errNoTenant):
 		p.Words = []string{"Slack did not say all that the bot needs to know. The operator of the bot finds more in " +
 			"its log."}

@@ -192,7 +192,8 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
-		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
+		"methodOAuthAccess": methodOAuthAccess,
+		"methodGroups":      methodGroups, "methodChannelInfo": methodChannelInfo,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

@@ -151,8 +151,8 @@ func (w *Workspaces) Absent() []Absence {
 	return all
 }
 
-// Run takes in what people do in all workspaces until ctx ends, and returns nil once everything it started is gone. That
-// the app was removed from a workspace is no reason to return.
+// Run takes in what people do in all workspaces until ctx ends, and returns nil once everything it started is gone.
+// That the app was removed from a workspace is no reason to return.
 func (w *Workspaces) Run(ctx context.Context) error {
 	w.mu.Lock()
 	w.ctx = ctx
@@ -286,8 +286,8 @@ func (w *Workspaces) takeRemoval(ws approvals.WorkspaceID, r *resident, p eventP
 	}
 }
 
-// removed finds out what has become of the app. Slack repeats events, and one may arrive when the app has been installed
-// again: so the token is tried. That it is of no use any more is recorded before the event is acknowledged.
+// removed finds out what has become of the app. Slack repeats events, and one may arrive when the app has been
+// installed again: so the token is tried. That it is of no use any more is recorded before the event is acknowledged.
 func (w *Workspaces) removed(ctx context.Context, ws approvals.WorkspaceID, r *resident, p eventPayload) error {
 	_, err := r.client.authTest(ctx)
 	var refused *TokenError
@@ -336,7 +336,8 @@ func (w *Workspaces) stop(ctx context.Context, ws approvals.WorkspaceID) {
 	for {
 		n, err := w.cfg.Installations.Stop(ctx, ws)
 		if n > 0 {
-			w.log.Warn("runs were stopped: the app is not installed in their workspace any more", "workspace", ws, "runs", n)
+			w.log.Warn("runs were stopped: the app is not installed in their workspace any more",
+				"workspace", ws, "runs", n)
 		}
 		if err == nil || errors.Is(err, approvals.ErrClosed) {
 			return

@@ -2,8 +2,6 @@ package bot
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"io"
 	"log/slog"
@@ -23,7 +21,6 @@ import (
 	"countersign/approvals"
 	"countersign/internal/slackdev"
 	"countersign/store/boltstore"
-	"countersign/store/seal"
 )
 
 // The two workspaces of a town. Their people and channels have the same ids.
@@ -39,7 +36,6 @@ type town struct {
 	bank   *bank
 	public string
 	file   string
-	keys   *seal.Keyring
 	policy approvals.Policy
 	script func() agent.Model
 	logs   *logs
@@ -58,8 +54,10 @@ func payer() agent.Model {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	k := &town{t: t, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), policy: everybody{}, logs: &logs{},
-		script: payer}
+	k := &town{
+		t: t, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), policy: everybody{}, logs: &logs{},
+		script: payer,
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h := k.handler.Load(); h != nil {
 			(*h).ServeHTTP(w, r)
@@ -71,7 +69,8 @@ func newTown(t *testing.T) *town {
 	k.public = server.URL
 	workspace := func(id string) slackdev.Config {
 		return slackdev.Config{
-			Team: slackdev.Team{ID: id, Name: "The " + id + " company"}, Mode: slackdev.ModeHTTP, Scopes: neededScopes(),
+			Team: slackdev.Team{ID: id, Name: "The " + id + " company"}, Mode: slackdev.ModeHTTP,
+			Scopes:     neededScopes(),
 			RetryAfter: []time.Duration{0, 100 * time.Millisecond}, AckTimeout: *patience, TriggerLife: *patience,
 		}
 	}
@@ -84,11 +83,6 @@ func newTown(t *testing.T) *town {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { k.cloud.Close() })
-	key := make([]byte, 32)
-	rand.Read(key)
-	if k.keys, err = seal.Parse("a:" + base64.StdEncoding.EncodeToString(key)); err != nil {
-		t.Fatal(err)
-	}
 	k.start()
 	err = k.cloud.SetRequestURL(t.Context(), slackdev.RequestURLs{
 		Events: k.public + PathEvents, Interactions: k.public + PathInteractions, Commands: k.public + PathCommands,
@@ -103,7 +97,7 @@ func newTown(t *testing.T) *town {
 func (k *town) start() {
 	t := k.t
 	t.Helper()
-	store, err := boltstore.Open(k.file, boltstore.Config{Keys: k.keys})
+	store, err := boltstore.Open(k.file, boltstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,8 @@ func (c *Config) checkInstalls(p *problems) {
 			"COUNTERSIGN_SLACK_MODE=http; set that, or unset them")
 	}
 	if c.BotToken.IsSet() {
-		p.add("SLACK_BOT_TOKEN is set, and SLACK_CLIENT_ID or SLACK_CLIENT_SECRET too: of several workspaces each has " +
-			"a token of its own; unset SLACK_BOT_TOKEN, or the others for one workspace")
+		p.add("SLACK_BOT_TOKEN is set, and SLACK_CLIENT_ID or SLACK_CLIENT_SECRET too: of several workspaces each " +
+			"has a token of its own; unset SLACK_BOT_TOKEN, or the others for one workspace")
 	}
 	if c.checkpointChannel() != "" {
 		p.add("COUNTERSIGN_AUDIT_CHECKPOINTS names a channel, and in several workspaces it is not known of which; " +

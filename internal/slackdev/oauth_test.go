@@ -155,7 +155,8 @@ func TestWhatAnAppAsksForIsChecked(t *testing.T) {
 		"no_scopes":         {"scope": {""}},
 		"invalid_scope":     {"scope": {"chat:write,admin"}},
 	} {
-		if to, err := c.Allow(c.authorize(changes), "T0ONE", "U0ANN"); err == nil || !strings.Contains(err.Error(), word) {
+		to, err := c.Allow(c.authorize(changes), "T0ONE", "U0ANN")
+		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: sent to %q, %v", word, to, err)
 		}
 	}
@@ -180,7 +181,8 @@ func TestRemovedAppIsGone(t *testing.T) {
 		return token
 	}
 	one, two := c.Workspace("T0ONE"), c.Workspace("T0TWO")
-	if _, err := one.Post(t.Context(), "U0ANN", "C0GENERAL", "<@U0BOT> hello", ""); err != nil || len(one.Deliveries()) != 0 {
+	_, err := one.Post(t.Context(), "U0ANN", "C0GENERAL", "<@U0BOT> hello", "")
+	if err != nil || len(one.Deliveries()) != 0 {
 		t.Errorf("%d deliveries before the app was installed, %v", len(one.Deliveries()), err)
 	}
 	first, other := install("T0ONE"), install("T0TWO")
