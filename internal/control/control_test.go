@@ -104,7 +104,11 @@ func (f *fakeDesk) IssueCallback(
 }
 
 func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
-	f.head = opts
+	if f.head = opts; opts.Progress != nil {
+		f.head.Progress = nil
+		opts.Progress(1000)
+		opts.Progress(2000)
+	}
 	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}},
 		HeadFound: f.found, Checkpoints: f.checkpoints}, f.err
 }
@@ -120,7 +124,7 @@ func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry)
 }
 
 func (f *fakeDesk) ExportRequests(
-	context.Context, time.Time, time.Time, func(*approvals.ExportedRequest) error,
+	context.Context, approvals.RequestExport, func(*approvals.ExportedRequest) error,
 ) error {
 	return f.err
 }
@@ -371,6 +375,34 @@ func TestLongPath(t *testing.T) {
 	if l, err := Listen(filepath.Join(deep, "b.db"), slog.New(slog.DiscardHandler)); err == nil {
 		l.Close()
 		t.Error("a folder open to everybody was used")
+	}
+}
+
+// TestRuntimeFolderEnds keeps the runtime directory as long as one store has its socket there, and not longer.
+func TestRuntimeFolderEnds(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	deep := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Listener
+	for _, name := range []string{"a.db", "b.db"} {
+		l, err := Listen(filepath.Join(deep, name), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, l)
+	}
+	for i, l := range open {
+		if _, err := os.Stat(runtimeFolder()); err != nil {
+			t.Errorf("with %d sockets in it: %v", len(open)-i, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(runtimeFolder()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the runtime directory is left behind: %v", err)
 	}
 }
 

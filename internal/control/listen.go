@@ -19,6 +19,21 @@ func Listen(store string, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	l, err := listenAt(path)
+	for tries := 1; errors.Is(err, fs.ErrNotExist) && tries < 10; tries++ {
+		l, err = listenAt(path) // another process has just taken away the runtime directory, which was empty
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	return &guarded{Listener: l, folder: filepath.Dir(path), log: log}, nil
+}
+
+func listenAt(path string) (net.Listener, error) {
 	if err := prepare(path); err != nil {
 		return nil, fmt.Errorf("control socket %s: %w", path, err)
 	}
@@ -26,11 +41,7 @@ func Listen(store string, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		l.Close()
-		return nil, fmt.Errorf("control socket: %w", err)
-	}
-	return &guarded{Listener: l, log: log}, nil
+	return l, nil
 }
 
 // prepare makes the runtime directory where it is used, and takes away a socket without a listener.
@@ -58,7 +69,8 @@ func prepare(path string) error {
 // guarded lets in connections of the process's own user and of root.
 type guarded struct {
 	net.Listener
-	log *slog.Logger
+	folder string
+	log    *slog.Logger
 }
 
 // peerConn is a connection with the process at its other end.
@@ -86,6 +98,15 @@ func (g *guarded) Accept() (net.Conn, error) {
 		}
 		conn.Close()
 	}
+}
+
+// Close takes away the socket, and the runtime directory where it was the last one in it.
+func (g *guarded) Close() error {
+	err := g.Listener.Close()
+	if g.folder == runtimeFolder() {
+		os.Remove(g.folder) // fails where other sockets are
+	}
+	return err
 }
 
 // Close is part of net.Conn.
