@@ -38,7 +38,8 @@ func InstalledIn(enterprise, team string) WorkspaceID {
 // Live reports whether the app is installed there now.
 func (i *Installation) Live() bool { return i.Ended.IsZero() }
 
-// BotToken lets whoever has it speak as the app in a workspace. Neither fmt nor slog prints it.
+// BotToken lets whoever has it speak as the app in a workspace. Neither fmt nor slog nor JSON shows it: a store that
+// keeps JSON has to ask for it.
 type BotToken string
 
 // hiddenToken stands where a token is not printed.
@@ -49,6 +50,9 @@ func (BotToken) String() string { return hiddenToken }
 
 // GoString hides the token.
 func (BotToken) GoString() string { return hiddenToken }
+
+// MarshalText hides the token.
+func (BotToken) MarshalText() ([]byte, error) { return []byte(hiddenToken), nil }
 
 // LogValue hides the token.
 func (BotToken) LogValue() slog.Value { return slog.StringValue(hiddenToken) }
