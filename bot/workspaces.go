@@ -181,13 +181,18 @@ func (w *Workspaces) start(r *resident) {
 	}
 	ctx, end := context.WithCancel(w.ctx)
 	r.end = end
+	ready, ended := r.Bot.Ready(), make(chan struct{})
 	w.running.Go(func() {
+		defer close(ended)
 		defer end()
 		if err := r.Bot.Run(ctx); err != nil {
 			r.log.Error("the bot of a workspace has ended", "error", err)
 		}
 	})
-	<-r.Bot.Ready() // which waits for nobody: from here on it takes what arrives
+	select { // neither waits for anybody: from here on the bot takes what arrives
+	case <-ready:
+	case <-ended:
+	}
 }
 
 // resident returns the bot of the workspace; nil: the app is not installed there.
