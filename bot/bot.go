@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/approvals"
@@ -81,6 +82,8 @@ type Bot struct {
 	socket  *socket
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
+	begin   func()     // closes begun, once
+	begun   chan struct{}
 
 	intake func(kind string, payload json.RawMessage, back receipts) // what requests hold goes to take; see Workspaces
 }
@@ -114,7 +117,8 @@ func New(cfg Config) (*Bot, error) {
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
-	b.socket, b.intake = newSocket(b), b.take
+	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})
+	b.begin = sync.OnceFunc(func() { close(b.begun) })
 	return b, nil
 }
 

@@ -181,18 +181,13 @@ func (w *Workspaces) start(r *resident) {
 	}
 	ctx, end := context.WithCancel(w.ctx)
 	r.end = end
-	ready, ended := r.Bot.Ready(), make(chan struct{})
 	w.running.Go(func() {
-		defer close(ended)
 		defer end()
 		if err := r.Bot.Run(ctx); err != nil {
 			r.log.Error("the bot of a workspace has ended", "error", err)
 		}
 	})
-	select { // neither waits for anybody: from here on the bot takes what arrives
-	case <-ready:
-	case <-ended:
-	}
+	<-r.begun // Run waits for nobody before that
 }
 
 // resident returns the bot of the workspace; nil: the app is not installed there.
