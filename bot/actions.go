@@ -258,7 +258,8 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 }
 
 // misplaced refuses a click on a message that is not one of the request's cards: a copy, or one of another
-// conversation. A card whose place is not recorded yet is accepted in the request's channel.
+// conversation. A card whose place is not recorded yet is accepted when the message itself says that it is one; see
+// surelyOurs.
 func misplaced(c click, r *approvals.Request) phrase {
 	if c.View != nil || c.Container.Ephemeral {
 		return nil
@@ -268,7 +269,7 @@ func misplaced(c click, r *approvals.Request) phrase {
 			return nil
 		}
 	}
-	if len(r.Cards) == 0 && c.channel() == r.Place.Channel {
+	if len(r.Cards) == 0 && c.surelyOurs(r) {
 		return nil
 	}
 	return phrase{
@@ -385,7 +386,9 @@ func (b *Bot) tell(ctx context.Context, c click, p phrase) {
 			return
 		}
 	case c.View != nil:
-		b.publishHome(ctx, c.id, c.User.ID)
+		if err = b.publishHome(ctx, c.id, c.User.ID, p); err == nil {
+			return
+		}
 	default:
 		if err = b.ephemeral(ctx, c.channel(), c.thread(), c.User.ID, p, paragraphs(p)); err == nil {
 			return

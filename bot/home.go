@@ -16,18 +16,24 @@ func (b *Bot) homeOpened(id identity, e event) (answer, error) {
 	if e.Tab != "home" || !isUserID(e.User) {
 		return answer{}, nil
 	}
-	return answer{then: func(ctx context.Context) { b.publishHome(ctx, id, e.User) }}, nil
+	return answer{then: func(ctx context.Context) { _ = b.publishHome(ctx, id, e.User) }}, nil
 }
 
-func (b *Bot) publishHome(ctx context.Context, id identity, user string) {
-	view := slack.HomeTabViewRequest{Type: slack.VTHomeTab, Blocks: slack.Blocks{BlockSet: b.waiting(ctx, id, user)}}
-	err := b.patiently(ctx, func() error {
+// publishHome shows what waits for the person, below what there is to say to them.
+func (b *Bot) publishHome(ctx context.Context, id identity, user string, said ...phrase) error {
+	blocks := b.waiting(ctx, id, user)
+	if len(said) > 0 {
+		blocks = append([]slack.Block{paragraph(said...)}, blocks...)
+	}
+	view := slack.HomeTabViewRequest{Type: slack.VTHomeTab, Blocks: slack.Blocks{BlockSet: blocks}}
+	err := b.patiently(ctx, methodPublishView, "", func() error {
 		_, err := b.client.api.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view})
 		return err
 	})
 	if err != nil {
 		b.log.Warn("the home tab could not be shown", "user", user, "error", err)
 	}
+	return err
 }
 
 // waiting lists what the person may decide or asked for.

@@ -29,7 +29,7 @@ const (
 	methodOAuthAccess = "oauth.v2.access"
 )
 
-// methodScopes are the bot scopes each method needs. A scope of channels, groups and im is needed for the kind of
+// methodScopes are the bot scopes each method needs. A scope of channels, groups, im and mpim is needed for the kind of
 // conversation at hand.
 var methodScopes = map[string][]string{
 	methodAuthTest:    nil,
@@ -43,12 +43,12 @@ var methodScopes = map[string][]string{
 	methodUserInfo:    {"users:read"},
 	methodGroupUsers:  {"usergroups:read"},
 	methodGroups:      {"usergroups:read"},
-	methodChannelInfo: {"channels:read", "groups:read"},
-	methodMembers:     {"channels:read", "groups:read"},
-	methodPlaces:      {"channels:read", "groups:read"},
+	methodChannelInfo: {"channels:read", "groups:read", "mpim:read"},
+	methodMembers:     {"channels:read", "groups:read", "mpim:read"},
+	methodPlaces:      {"channels:read", "groups:read", "mpim:read"},
 	methodOpenDM:      {"im:write"},
-	methodReplies:     {"channels:history", "groups:history", "im:history"},
-	methodHistory:     {"im:history"},
+	methodReplies:     {"channels:history", "groups:history", "im:history", "mpim:history"},
+	methodHistory:     {"channels:history", "groups:history", "im:history", "mpim:history"},
 	methodOAuthAccess: nil, // the app's id and secret
 }
 
@@ -56,6 +56,7 @@ var methodScopes = map[string][]string{
 var eventScopes = map[string][]string{
 	"app_mention":     {"app_mentions:read"},
 	"message.im":      {"im:history"},
+	"message.mpim":    {"mpim:history"},
 	"app_home_opened": nil,
 	"app_uninstalled": nil,
 	"tokens_revoked":  nil,

@@ -93,7 +93,7 @@ func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context)
 }
 
 func (b *Bot) updateView(ctx context.Context, id string, view slack.ModalViewRequest) error {
-	return b.patiently(ctx, func() error {
+	return b.patiently(ctx, methodUpdateView, "", func() error {
 		_, err := b.client.api.UpdateViewContext(ctx, view, "", "", id)
 		return err
 	})

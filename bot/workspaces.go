@@ -32,6 +32,7 @@ type WorkspacesConfig struct {
 	SigningSecret string // SLACK_SIGNING_SECRET
 	OAuth         OAuth
 	DefaultAgent  string
+	Alone         bool // as Config.Alone; may be false
 	Logger        *slog.Logger
 }
 
@@ -119,7 +120,7 @@ func NewWorkspaces(cfg WorkspacesConfig) (*Workspaces, error) {
 func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error) {
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
-		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace),
+		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
 	})
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ready")
 		s.sayAbsent(w)
 	default:
-		http.Error(w, "not connected to Slack", http.StatusServiceUnavailable)
+		http.Error(w, "not connected to Slack, or Slack refuses the bot token", http.StatusServiceUnavailable)
 	}
 }
 
