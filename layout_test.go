@@ -92,7 +92,7 @@ var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
 	"agent/scripted", "agent/guardrail", "agent/history", "agent/trace", "internal/fault",
-	"internal/openaidev", "internal/visible", "store/seal"}
+	"internal/openaidev", "store/seal"}
 
 type listed struct {
 	ImportPath                         string

@@ -63,6 +63,9 @@ type Tool struct {
 	// Explain, if set, takes a call apart for people: lines such as the commands of a script or the files of a patch.
 	// It is a reading aid beside the arguments, which are always shown, and nothing is bound to it.
 	Explain func(call *ToolCall) []string
+	// Headline, if set, says on one line what a call does, for people who have a moment: "Pay 250 to Acme Ltd". It is
+	// given the call with masks in place of the values of Secret, and like Explain it binds nothing.
+	Headline func(call *ToolCall) string
 	// Wire says how calls and outputs of the tool look to the provider. The zero value is a function.
 	Wire WireForm
 	// NeedsApproval says whether a call must be decided by people first. Nil means no. It is asked only when no

@@ -35,6 +35,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		r := x.newRequest(in, tool)
 		r.inherit(x.requests)
 		r.Explanation = explain(tool, &in.Call)
+		r.present(tool, &in.Call, x.run.Input, x.requests)
 		r.Trigger = x.triggerOf(in)
 		u, err := x.require(ctx, g, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {

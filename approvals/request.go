@@ -60,6 +60,17 @@ type RequestContent struct {
 	Original json.RawMessage `json:"original,omitempty"`
 	// Fields are what people fill in, in the order of the tool's schema.
 	Fields []InputField `json:"fields,omitempty"`
+
+	// Headline says on one line what the call does, as the tool's Headline did, with masks for secret values; empty
+	// where the tool has none.
+	Headline string `json:"headline,omitempty"`
+	// Words are what the requester wrote, at most 200 characters; that they are cut is said in them.
+	Words string `json:"words,omitempty"`
+	// Order are the names of the arguments in the order of the tool's schema, Schema is that, empty where it is long.
+	Order  []string        `json:"order,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Like is the call of the tool that was approved last in the run; nil: there is none.
+	Like *Likeness `json:"like,omitempty"`
 }
 
 // RequestHead is who asks what of whom, and what became of it: what is listed, counted and decided by.

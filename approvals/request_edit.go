@@ -95,6 +95,7 @@ func (s *Service) revise(ctx context.Context, g *gatherer, r *Request, d *Decisi
 	}
 	rev := &revision{next: r.revisedBy(v, in)}
 	rev.next.Explanation = explain(tool, &in.Call)
+	rev.next.retitle(tool, &in.Call)
 	if d.Verdict == ProvideInput {
 		if rev.input, rev.err = filledIn(r.Fields, d.Input, in.Call.Arguments); rev.err == nil {
 			rev.err = g.mayFillIn(ctx, r, rev.next, v, now)
@@ -179,6 +180,7 @@ func (r *Request) revisedBy(by voter, in agent.Interruption) *Request {
 		next.Editors = with(next.Editors, u)
 	}
 	next.Arguments, next.Original, next.Facts = in.Call.Arguments, in.Original, in.Preconditions
+	next.Words, next.Order, next.Schema = r.Words, r.Order, r.Schema
 	if bytes.Equal(next.Arguments, next.Original) { // changed back
 		next.Original = nil
 	}

@@ -272,15 +272,23 @@ func misplaced(c click, r *approvals.Request) phrase {
 	if len(r.Cards) == 0 && c.surelyOurs(r) {
 		return nil
 	}
+	if len(r.Cards) == 0 { // the card may be the one whose place is not recorded yet
+		return phrase{
+			"I cannot tell yet whether this is the card of this request. Nothing was recorded: press again in a ",
+			"moment, or use ",
+			code("/approvals show " + string(r.ID)), ".",
+		}
+	}
 	return phrase{
 		"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
 		code("/approvals show " + string(r.ID)), ".",
 	}
 }
 
-// retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind.
+// retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind. One
+// of which the place is not recorded yet may be the first.
 func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
-	if c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
+	if len(r.Cards) == 0 || c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
 		return
 	}
 	words := phrase{"A copy of a card that is no longer in use. The request is ", code(string(r.ID)), "."}

@@ -52,11 +52,19 @@ func quote(s string, limit int) slack.Block {
 	if n := units(out); n > limit {
 		out = pieces(out, limit)[0] + "… (" + strconv.Itoa(n) + " characters)"
 	}
+	return quoted(out)
+}
+
+// quoted returns text of somebody else as a quotation, which is rendered visible already.
+func quoted(text string) slack.Block {
 	return slack.NewRichTextBlock("", &slack.RichTextQuote{
 		Type:     slack.RTEQuote,
-		Elements: []slack.RichTextSectionElement{slack.NewRichTextSectionTextElement(out, nil)},
+		Elements: []slack.RichTextSectionElement{slack.NewRichTextSectionTextElement(text, nil)},
 	})
 }
+
+// smallPrint returns a line in small print.
+func smallPrint(s string) slack.Block { return slack.NewContextBlock("", plain(s)) }
 
 // stamp gives every block an id. Slack wants new ids whenever a message changes: prefix holds the request's version.
 func stamp(blocks []slack.Block, prefix string) []slack.Block {
@@ -68,6 +76,8 @@ func stamp(blocks []slack.Block, prefix string) []slack.Block {
 		case *slack.RichTextBlock:
 			b.BlockID = id
 		case *slack.ActionBlock:
+			b.BlockID = id
+		case *slack.ContextBlock:
 			b.BlockID = id
 		case *slack.DividerBlock:
 			b.BlockID = id

@@ -25,9 +25,10 @@ type section struct {
 // on, all of which a decision is bound to, and aids to read them.
 type callText struct {
 	sections []section
-	hidden   bool   // something shows nothing, misleads or pads, and is written out
-	runs     bool   // people decide whether it runs
-	secret   phrase // says which values are not shown; nil: all are
+	hidden   bool      // something shows nothing, misleads or pads, and is written out
+	runs     bool      // people decide whether it runs
+	extra    []section // what only the details show, behind the rest
+	secret   phrase    // says which values are not shown; nil: all are
 }
 
 const headingArguments = "Arguments"
@@ -43,6 +44,7 @@ func newCallText(r *approvals.Request) callText {
 	t.addChanges(r)
 	t.addFields(r)
 	t.add("Depends on", ", looked at again right before it runs", r.Facts, 0)
+	t.addTool(r)
 	return t
 }
 
@@ -92,6 +94,37 @@ func (t *callText) addChanges(r *approvals.Request) {
 	}
 	t.add("Changed by people", ", what the model wrote → what runs", lines, 12)
 	t.add("The model wrote", "", []string{r.ShownOriginal()}, 1)
+}
+
+// addTool appends what the tool says of itself, behind everything that a decision is about. It fills no card.
+func (t *callText) addTool(r *approvals.Request) {
+	var version []string
+	if r.Tool.Version != "" {
+		version = []string{r.Tool.Version}
+	}
+	var description []string
+	for line := range strings.SplitSeq(strings.TrimSpace(r.Tool.Description), "\n") {
+		if line != "" {
+			description = append(description, line)
+		}
+	}
+	t.more("What the tool says of itself", "", description)
+	t.more("Version of the tool", "", version)
+	if len(r.Schema) > 0 {
+		t.more("What the tool takes", ", JSON Schema", []string{string(r.Schema)})
+	}
+}
+
+// more appends a section that only the details show. What is odd in it is no reason to warn of the call.
+func (t *callText) more(heading, aside string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	rendered := make([]string, len(lines))
+	for i, line := range lines {
+		rendered[i] = visible.Line(line)
+	}
+	t.extra = append(t.extra, section{heading, aside, strings.Join(rendered, "\n"), 1})
 }
 
 // addFields appends what people fill in. It is the question itself, so that all of it is shown.

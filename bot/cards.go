@@ -1,9 +1,7 @@
 package bot
 
 import (
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +19,7 @@ const cardEvent = "countersign_approval"
 type card struct {
 	text   phrase // for notifications and screen readers; never holds argument values
 	blocks []slack.Block
+	lead   phrase // of a copy: why it is where it is
 	// encoded are the blocks as Slack takes them, when it was necessary to find out how large they are.
 	encoded json.RawMessage
 	// whole says that the card shows the complete call, so that it may offer to approve it.
@@ -28,14 +27,20 @@ type card struct {
 }
 
 // newCard renders the request as it stands: the question while it is pending, the outcome afterwards.
-func newCard(r *approvals.Request) card {
+func newCard(r *approvals.Request) card { return newCardCopy(r, nil) }
+
+// newCardCopy is newCard for a message elsewhere than where the run was asked for: above the question stands lead,
+// which says why it is there. Nil: nothing does.
+func newCardCopy(r *approvals.Request, lead phrase) card {
 	if r.Status != approvals.RequestPending {
 		return settledCard(r)
 	}
-	c := card{text: cardText(r)}
-	call := newCallText(r)
-	for _, d := range []detail{everything, briefly, barely, opening} {
-		c.blocks, c.whole = pendingBlocks(r, call, d), d.whole() && !r.RevealFirst()
+	c := card{text: cardText(r), lead: lead}
+	call := newCardCall(r)
+	for _, x := range []extent{full, bare, beginning} {
+		var complete bool
+		c.blocks, complete = pendingBlocks(r, call, lead, x)
+		c.whole = complete && !r.RevealFirst()
 		var ok bool
 		if c.encoded, ok = fitted(c.blocks); ok {
 			return c
@@ -48,9 +53,9 @@ func newCard(r *approvals.Request) card {
 func (c card) shortened(r *approvals.Request) card {
 	c.whole, c.encoded = false, nil
 	if r.Status == approvals.RequestPending {
-		c.blocks = pendingBlocks(r, newCallText(r), openingOnly)
+		c.blocks, _ = pendingBlocks(r, newCardCall(r), c.lead, least)
 	} else {
-		c.blocks = settledBlocks(r, false)
+		c.blocks = settledBlocks(r)
 	}
 	return c
 }
@@ -103,132 +108,6 @@ func cardText(r *approvals.Request) phrase {
 		return phrase{"Values are needed: ", toolName(r), ", asked for by ", r.Requester}
 	}
 	return phrase{"Approval needed: ", toolName(r), ", asked for by ", r.Requester}
-}
-
-// pendingBlocks renders a question.
-func pendingBlocks(r *approvals.Request, call callText, d detail) []slack.Block {
-	blocks := append([]slack.Block{header(question(r))}, questionBlocks(r)...)
-	blocks = append(blocks, paragraph(aboutCall(r)...))
-	if words := whatToDo(r); words != nil {
-		blocks = append(blocks, paragraph(words))
-	}
-	if sending := sendingLine(r); sending != nil {
-		blocks = append(blocks, paragraph(sending))
-	}
-	blocks = append(blocks, call.blocks(d)...)
-	blocks = append(blocks, paragraph(terms(r)...))
-	for _, row := range cardButtons(r, d.whole()) {
-		blocks = append(blocks, slack.NewActionBlock("", row...))
-	}
-	return stamp(blocks, blockPrefix(r))
-}
-
-func question(r *approvals.Request) string {
-	if r.IsQuestion() {
-		return "A question: " + toolName(r)
-	}
-	switch r.Kind {
-	case agent.OutcomeUnknown:
-		return "Outcome unknown"
-	case agent.ExternalResult:
-		return "A result is needed: " + toolName(r)
-	case agent.FieldsRequired:
-		return "Values are needed: " + toolName(r)
-	}
-	return "Approval needed"
-}
-
-// whatToDo explains the questions that are not about letting a call run.
-func whatToDo(r *approvals.Request) phrase {
-	if r.IsQuestion() {
-		return howToAnswer(r)
-	}
-	switch r.Kind {
-	case agent.OutcomeUnknown:
-		return phrase{"This call was begun, and no answer to it was recorded: the bot stopped meanwhile, " +
-			"or the other side did not reply. It may or may not have happened. Find out first, then choose."}
-	case agent.ExternalResult:
-		if r.Trigger != nil {
-			return phrase{"Nothing runs here: another system carries this call out, " +
-				"and the agent waits to be told what came of it. " +
-				"Provide the result if you know it, or reject the call if nobody will carry it out."}
-		}
-		return phrase{"Nothing runs here: somebody carries this call out elsewhere, " +
-			"and the agent waits to be told what came of it. " +
-			"Provide the result once it is there, or reject the call if nobody will carry it out."}
-	case agent.FieldsRequired:
-		return phrase{"Somebody has to fill in values before the call can go on. Fill them in on the command line: ",
-			code("countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER"),
-			". What the model proposes stands where no other value is given. Reject the call if nobody will."}
-	}
-	return nil
-}
-
-// sendingLine says how far the call has come on its way to the system that carries it out; nil where none is told.
-func sendingLine(r *approvals.Request) phrase {
-	if text := r.Sending(); text != "" {
-		return phrase{label(text, 500)}
-	}
-	return nil
-}
-
-// aboutCall names tool, agent and requester.
-func aboutCall(r *approvals.Request) []phrase {
-	tool := phrase{"Tool ", code(toolName(r)), " (", label(string(r.Tool.Kind), 40), "), called by agent "}
-	return append([]phrase{append(tool, caller(r)...), {"Asked for by ", r.Requester}}, changedBy(r)...)
-}
-
-// changedBy names the people who made the call what it is, and the request that their change took the place of.
-func changedBy(r *approvals.Request) []phrase {
-	if len(r.Editors) == 0 {
-		return nil
-	}
-	line := phrase{"Arguments changed or filled in by "}
-	for i, u := range r.Editors {
-		line = append(line, []any{"", ", ", " and "}[joint(i, len(r.Editors))], u)
-	}
-	if !r.Requirement.SelfApproval {
-		line = append(line, ", not deciding about it")
-	}
-	if r.Supersedes != "" {
-		line = append(line, "; this follows ", code(string(r.Supersedes)))
-	}
-	return []phrase{line}
-}
-
-func toolName(r *approvals.Request) string { return label(r.Tool.Name, 80) }
-
-// caller names the agent that made the call, and those that use it as a tool.
-func caller(r *approvals.Request) phrase {
-	path := slices.Clone(r.Path)
-	if len(path) == 0 {
-		path = []string{r.Agent}
-	}
-	slices.Reverse(path)
-	p := phrase{strong(label(path[0], 200))}
-	if len(path) > 1 {
-		p = append(p, ", used by "+label(strings.Join(path[1:], ", used by "), 200))
-	}
-	return p
-}
-
-// terms says who may decide, until when, how far it is, and which call this is.
-func terms(r *approvals.Request) []phrase {
-	lines := append(whoAnswers(r), freezes(r)...)
-	if r.Expires.IsZero() {
-		lines = append(lines, phrase{"No deadline"})
-	} else {
-		lines = append(lines, phrase{"Deadline: ", r.Expires})
-	}
-	return append(append(lines, soFar(r)...), fingerprint(r))
-}
-
-// fingerprint identifies the call on every surface.
-func fingerprint(r *approvals.Request) phrase {
-	return phrase{
-		"Digest ", code(hex.EncodeToString(r.Digest[:8])), fmt.Sprintf(", %d bytes of arguments, ", len(r.Arguments)),
-		code(string(r.ID)),
-	}
 }
 
 // blockPrefix changes with every version of the request and carries the digest of what the blocks show: a click brings

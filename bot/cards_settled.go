@@ -1,24 +1,29 @@
 package bot
 
 import (
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/humanize"
-	"countersign/internal/visible"
 )
 
-// settledCard renders a request that waits for nobody: no buttons, what was decided, by whom, when and why.
+// settledCard renders a request that waits for nobody: two lines and one in small print. What was decided, by whom and
+// when, and what became of the call; all else is in the details.
 func settledCard(r *approvals.Request) card {
 	text := append(outcome(r), ", asked for by ", r.Requester)
 	if became := whatBecame(r); became != nil {
 		text = append(append(text, ". "), became...)
 	}
-	c := card{text: text, blocks: settledBlocks(r, true), whole: true}
+	c := card{text: text, blocks: settledBlocks(r), whole: true}
 	var ok bool
 	if c.encoded, ok = fitted(c.blocks); !ok {
 		return c.shortened(r)
@@ -26,35 +31,167 @@ func settledCard(r *approvals.Request) card {
 	return c
 }
 
-// settledBlocks renders an outcome; when whole is false without the call and with shortened reasons.
-func settledBlocks(r *approvals.Request, whole bool) []slack.Block {
-	reason, most := maxElement, len(r.Decisions)
-	if !whole {
-		reason, most = 300, min(10, most)
-	}
-	blocks := []slack.Block{header(settledHeading(r)), paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...)}
-	blocks = append(blocks, questionBlocks(r)...)
-	for _, d := range r.Decisions[:most] {
-		if d.Input != nil {
-			text, _ := visible.Text(r.ShownInput(&d), visible.OneLine)
-			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(text, reason))
+func settledBlocks(r *approvals.Request) []slack.Block {
+	first := phrase{strong(question(r)), " · ", r.Requester}
+	lines := append([]phrase{first, ending(r)}, afterwards(r)...)
+	print := fmt.Sprintf("%s · %s · %s", label(r.Tool.Name, 80), hex.EncodeToString(r.Digest[:8]), r.ID)
+	return stamp([]slack.Block{
+		paragraph(lines...),
+		slack.NewActionBlock("", button(r, actDetails, "Show details", slack.StyleDefault)),
+		smallPrint(print),
+	}, blockPrefix(r))
+}
+
+// maxSaid is how many characters of a reason stand on a settled card; the details have all of it.
+const maxSaid = 200
+
+// ending is the sentence of a settled card: how the question ended, and what became of the call.
+func ending(r *approvals.Request) phrase {
+	switch r.Status {
+	case approvals.RequestApproved, approvals.RequestRejected:
+		return append(decidedBy(r), became(r)...)
+	case approvals.RequestExpired:
+		p := phrase{strong("Expired"), " ", at(r, r.Settled), ": " + lowered(expiredWords(r))}
+		return append(append(p, " Ask again to have it asked again"), became(r)...)
+	case approvals.RequestCancelled:
+		p := phrase{strong("Cancelled")}
+		if r.CancelledBy != "" {
+			p = append(p, " by ", r.CancelledBy)
 		}
-		if len(d.Answers) > 0 {
-			blocks = append(blocks, paragraph(append(decider(d), " answers:")),
-				quote(strings.Join(d.Answers, "\n"), reason))
+		p = append(p, " ", at(r, r.Settled))
+		if r.CancelledBy == "" && r.Note != "" {
+			p = append(p, ": "+strings.TrimSuffix(label(r.Note, maxSaid), "."))
 		}
-		if d.Reason != "" {
-			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, reason))
+		return append(p, became(r)...)
+	case approvals.RequestSuperseded:
+		p := phrase{strong("Stale"), ": changed"}
+		if n := len(r.Decisions); n > 0 {
+			p = append(p, " by ", r.Decisions[n-1].By)
+		}
+		return append(p, " ", at(r, r.Settled), " · ", strong("not run"), "; the card below asks about the new call")
+	case approvals.RequestStale:
+		p := phrase{strong("Stale"), " ", at(r, r.Settled), ": " + staleReason(r)}
+		p = append(p, became(r)...)
+		if r.Replaced != nil {
+			p = append(p, ". Asked again below")
+		}
+		return p
+	}
+	return phrase{strong(statusWord(r.Status))}
+}
+
+// decidedBy names those who decided, with what they wrote.
+func decidedBy(r *approvals.Request) phrase {
+	word := statusWord(r.Status)
+	if r.IsQuestion() && r.Status == approvals.RequestApproved {
+		word = "Answered"
+	}
+	p := phrase{strong(word)}
+	if s := r.Standing(); s != nil {
+		return append(append(p, " by "), append(persons([]approvals.UserID{r.Settler().By}),
+			"’s “always” (", code(string(s.Request)), ") ", at(r, r.Settled))...)
+	}
+	deciders := deciding(r)
+	for i, d := range deciders {
+		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
+	}
+	s := r.Settler()
+	if s != nil {
+		p = append(p, afterword(r, s.Verdict))
+	}
+	p = append(p, " ", at(r, r.Settled))
+	if s == nil {
+		return p
+	}
+	said := strings.Fields(strings.Join(append(slices.Clone(s.Answers), s.Reason), " "))
+	switch {
+	case len(said) > 0:
+		p = append(p, ": “"+label(strings.Join(said, " "), maxSaid)+"”")
+	case s.Input != nil:
+		p = append(p, ": "+label(r.ShownInput(s), maxSaid))
+	}
+	return p
+}
+
+// became says in a few words what became of the call.
+func became(r *approvals.Request) phrase {
+	if r.IsQuestion() {
+		return nil
+	}
+	switch r.Outcome {
+	case approvals.OutcomeRunning:
+		return phrase{" · ", strong("running")}
+	case approvals.OutcomeRan:
+		if by := reporter(r); by != "" {
+			return phrase{" · ", strong("ran"), ", as ", by, " reports"}
+		}
+		return phrase{" · ", strong("ran"), " ", at(r, r.OutcomeAt)}
+	case approvals.OutcomeFailed:
+		return phrase{" · ", strong("failed"), " ", at(r, r.OutcomeAt), " (the agent was told)"}
+	case approvals.OutcomeNotRun:
+		p := phrase{" · ", strong("not run")}
+		switch {
+		case r.Status != approvals.RequestApproved:
+		case r.CancelledBy != "":
+			p = append(p, ": ", r.CancelledBy, " cancelled the run first")
+		case r.Note != "":
+			p = append(p, ": "+lowered(strings.TrimSuffix(label(r.Note, maxSaid), ".")))
+		}
+		return p
+	case approvals.OutcomeUnknown:
+		return phrase{" · ", strong("unknown"), " whether it ran; see below"}
+	}
+	if r.Status == approvals.RequestApproved {
+		return phrase{" · waits for its turn"}
+	}
+	return nil
+}
+
+// afterwards are the few further lines that nobody should have to open the details for.
+func afterwards(r *approvals.Request) (lines []phrase) {
+	if by := callbackLine(r); by != nil {
+		lines = append(lines, by)
+	}
+	if alone := droppedAlways(r); alone != nil {
+		lines = append(lines, alone)
+	}
+	for _, d := range r.Decisions {
+		if d.Void != "" {
+			lines = append(lines, append(append(phrase{"The answer of "}, decider(d)...),
+				" did not count: "+label(d.Void, 120)+"."))
+			if len(lines) == 5 {
+				break
+			}
 		}
 	}
-	blocks = append(blocks, paragraph(aboutCall(r)...))
-	if whole {
-		blocks = append(blocks, newCallText(r).blocks(settled)...)
-	} else {
-		show := code("countersign approvals show " + string(r.ID))
-		blocks = append(blocks, paragraph(phrase{"The call is too large for this card. ", show, " prints it."}))
+	return append(lines, reviewLines(r)...)
+}
+
+// staleReason says what differs from what was shown.
+func staleReason(r *approvals.Request) string {
+	p := r.Replaced
+	switch {
+	case p == nil:
+		return lowered(strings.TrimSuffix(staleWords(r.Kind), "."))
+	case !p.Differs():
+		return "the call is the same, and the answer to it did not hold any more"
 	}
-	return stamp(append(blocks, paragraph(fingerprint(r))), blockPrefix(r))
+	return differences(p) + " changed after it was shown"
+}
+
+// at is a point in time of a request: the time of day where the day is that on which it was asked.
+func at(r *approvals.Request, t time.Time) any {
+	const day = time.DateOnly
+	if t.UTC().Format(day) == r.Created.UTC().Format(day) {
+		return clock(t)
+	}
+	return t
+}
+
+// lowered begins a sentence as a part of another one.
+func lowered(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[size:]
 }
 
 // settledHeading says how the question ended.

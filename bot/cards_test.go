@@ -334,7 +334,7 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 		acts := actions(blocks)
 		if runs := acts["approve"] || acts["always_approve"] || acts["retry"]; runs {
 			offered++
-			showsAllBound(t, r, func(heading string) string { return boxes(blocks, heading) })
+			cardShowsAll(t, r, blocks)
 		} else {
 			withheld++
 		}

@@ -45,6 +45,11 @@ func staleLines(r *approvals.Request) []phrase {
 	if !p.Differs() {
 		return []phrase{{"The call itself is unchanged; the answer to it did not hold any more."}, again}
 	}
+	return []phrase{{"What differs now: " + differences(p) + "."}, again}
+}
+
+// differences names what differs between a stale request and what was asked instead.
+func differences(p *approvals.Replacement) string {
 	var what []string
 	if p.Arguments {
 		what = append(what, "the arguments")
@@ -55,7 +60,7 @@ func staleLines(r *approvals.Request) []phrase {
 	if len(p.Facts) > 0 {
 		what = append(what, "what the call depends on"+inBrackets(p.Facts))
 	}
-	return []phrase{{"What differs now: " + strings.Join(what, ", ") + "."}, again}
+	return strings.Join(what, ", ")
 }
 
 // inBrackets lists the first few names.

@@ -6,37 +6,45 @@ import (
 	"countersign/approvals"
 )
 
-// whoDecides says in plain words what a policy asks for. The people and groups it names are mentioned, so that they
-// learn of the question.
-func whoDecides(req approvals.Requirement) phrase {
-	p := whoSits(req)
-	if req.DenyQuorum > 1 {
-		p = append(p, fmt.Sprintf("; %d reject", req.DenyQuorum))
+// whoDecides says in plain words whom it takes, and who among them does not decide. The people and groups are
+// mentioned, so that they learn of the question.
+func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
+	p := whoSits(q)
+	set, uniform := q.Uniform()
+	if r.Place.Direct && uniform && set.ChannelMembers && len(set.Users)+len(set.Groups) == 0 {
+		return phrase{"the answer of ", r.Requester}
 	}
-	if req.Policy != "" {
-		p = append(p, " (policy "+label(req.Policy, 80)+")")
+	if p == nil {
+		return phrase{"somebody, but nobody may: it can only be rejected"}
+	}
+	if !q.SelfApproval {
+		apart := []approvals.UserID{r.Requester}
+		for _, u := range r.Editors {
+			if u != r.Requester {
+				apart = append(apart, u)
+			}
+		}
+		p = append(p, ", not ")
+		p = append(p, persons(apart)...)
+	}
+	if q.DenyQuorum > 1 {
+		p = append(p, fmt.Sprintf("; %d reject", q.DenyQuorum))
 	}
 	return p
 }
 
-// whoSits names the people of whom some are needed.
-func whoSits(req approvals.Requirement) phrase {
-	req.Escalation = approvals.Escalation{} // which has a line of its own
-	set, uniform := req.Uniform()
-	if len(req.Seats) == 0 || uniform && len(set.Users)+len(set.Groups) == 0 {
-		return phrase{req.Describe()}
+// whoSits names the people of whom some are needed; nil: nobody is.
+func whoSits(q approvals.Requirement) phrase {
+	set, uniform := q.Uniform()
+	switch {
+	case len(q.Seats) == 0 || uniform && set.Empty():
+		return nil
+	case uniform:
+		return append(phrase{fmt.Sprintf("%d of ", len(q.Seats))}, named(set)...)
 	}
-	var p phrase
-	if uniform {
-		p = append(phrase{fmt.Sprintf("%d of ", len(req.Seats))}, named(set)...)
-	} else {
-		p = phrase{"one each of "}
-		for i, seat := range req.Seats {
-			p = append(append(p, []any{"", "; ", "; and "}[joint(i, len(req.Seats))]), named(seat.Approvers)...)
-		}
-	}
-	if !req.SelfApproval {
-		p = append(p, ", not the requester")
+	p := phrase{"one each of "}
+	for i, seat := range q.Seats {
+		p = append(append(p, []any{"", "; ", "; and "}[joint(i, len(q.Seats))]), named(seat.Approvers)...)
 	}
 	return p
 }

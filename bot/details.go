@@ -3,6 +3,8 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/slack-go/slack"
 
@@ -21,7 +23,7 @@ type piece struct {
 // pages cuts the whole call into pages of a modal. Joined, the pieces under each heading are exactly the text.
 func (t callText) pages() [][]piece {
 	var all []piece
-	for _, s := range t.sections {
+	for _, s := range slices.Concat(t.sections, t.extra) {
 		heading := s.title()
 		for _, p := range pieces(s.text, maxElement) {
 			all = append(all, piece{heading, p})
@@ -79,9 +81,10 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
 		lines := append([]phrase{outcome(r)}, aboutOutcome(r)...)
-		return []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
+		blocks := []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
+		return append(blocks, answersOf(r)...)
 	}
-	blocks := []slack.Block{paragraph(append(terms(r), policyLines(r)...)...)}
+	blocks := []slack.Block{paragraph(append(terms(r, true), policyLines(r)...)...)}
 	if can.decide && !last && t.runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
 	}
@@ -98,6 +101,29 @@ func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack
 	}
 	if can.cancel {
 		blocks = append(blocks, slack.NewActionBlock("", cancelButton(r)))
+	}
+	return blocks
+}
+
+// answersOf are what people wrote, chose and filled in with their answers.
+func answersOf(r *approvals.Request) (blocks []slack.Block) {
+	const most = 10
+	for i, d := range r.Decisions {
+		if i == most {
+			more := fmt.Sprintf("%d more answers: ", len(r.Decisions)-most)
+			show := code("countersign approvals show " + string(r.ID))
+			return append(blocks, paragraph(phrase{more, show, " prints them."}))
+		}
+		if d.Input != nil {
+			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(r.ShownInput(&d), maxElement))
+		}
+		if len(d.Answers) > 0 {
+			blocks = append(blocks, paragraph(append(decider(d), " answers:")),
+				quote(strings.Join(d.Answers, "\n"), maxElement))
+		}
+		if d.Reason != "" {
+			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, maxElement))
+		}
 	}
 	return blocks
 }

@@ -20,7 +20,8 @@ type phrase []any
 type (
 	strong string
 	code   string
-	group  string // a user group's id
+	group  string    // a user group's id
+	clock  time.Time // a point in time of which the day is plain
 )
 
 // elements returns the phrase for a rich_text section.
@@ -43,7 +44,11 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 		case group:
 			out = append(out, slack.NewRichTextSectionUserGroupElement(string(v)))
 		case time.Time:
-			out = append(out, date(v))
+			out = append(out, date(v, "{date_short_pretty} at {time}"))
+		case clock:
+			if !time.Time(v).IsZero() {
+				out = append(out, date(time.Time(v), "{time}"))
+			}
 		default:
 			panic(fmt.Sprintf("phrase: no element for %T", part))
 		}
@@ -64,6 +69,10 @@ func (p phrase) fallback() string {
 			}
 		case time.Time:
 			b.WriteString(fallbackTime(v))
+		case clock:
+			if !time.Time(v).IsZero() {
+				b.WriteString(fallbackTime(time.Time(v)))
+			}
 		default:
 			b.WriteString(escape(fmt.Sprint(v)))
 		}
@@ -88,7 +97,7 @@ func person(u approvals.UserID) slack.RichTextSectionElement {
 	return slack.NewRichTextSectionTextElement(label(u.Local(), 80), &slack.RichTextSectionTextStyle{Bold: true})
 }
 
-func date(t time.Time) slack.RichTextSectionElement {
+func date(t time.Time, format string) slack.RichTextSectionElement {
 	fallback := fallbackTime(t)
-	return slack.NewRichTextSectionDateElement(t.Unix(), "{date_short_pretty} at {time}", nil, &fallback)
+	return slack.NewRichTextSectionDateElement(t.Unix(), format, nil, &fallback)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/agent"
@@ -40,26 +41,22 @@ func policyChanged(r *approvals.Request) bool {
 	return r != nil && r.Status == approvals.RequestPending && r.Progress != nil && r.Progress.Changed
 }
 
-// whoAnswers names the people who are asked, and in a line of its own whom the policy asks beside them by now. Of those
-// who may say what came of a call, one is enough.
+// whoAnswers says whom it takes to answer, and in lines of their own what else is demanded. Of those who may say what
+// came of a call, one is enough.
 func whoAnswers(r *approvals.Request) []phrase {
-	lead := phrase{"Who decides: "}
-	switch {
-	case r.IsQuestion():
-		lead = phrase{"Who answers or rejects: "}
-	case r.Kind == agent.ExternalResult:
-		lead = phrase{"Who provides the result or rejects: "}
-	case r.Kind == agent.FieldsRequired:
-		lead = phrase{"Who fills in the values or rejects: "}
+	var lines []phrase
+	if still := stillNeeded(r); still != nil && len(r.Inherited) == 0 && !policyChanged(r) {
+		lines = append(lines, still)
+	} else {
+		lines = append(lines, append(phrase{"Needs "}, whoDecides(r, needed(r, r.Requirement))...))
 	}
-	lines := []phrase{append(lead, whoDecides(needed(r, r.Requirement))...)}
 	for _, q := range r.Inherited {
-		lead := phrase{"Asked for before the arguments were changed, to be met too: "}
-		lines = append(lines, append(lead, whoDecides(needed(r, q))...))
+		lead := phrase{"Before the arguments were changed it needed, to be met too: "}
+		lines = append(lines, append(lead, whoDecides(r, needed(r, q))...))
 	}
 	if policyChanged(r) {
-		now := append(phrase{"The policy has changed since this was asked: it now asks for "},
-			whoDecides(needed(r, r.Progress.Current))...)
+		now := append(phrase{"The policy has changed since this was asked: it now needs "},
+			whoDecides(r, needed(r, r.Progress.Current))...)
 		if e := r.Progress.Current.Escalation; e.After > 0 {
 			now = append(append(now, "; once it has waited for "+humanize.Duration(e.After)+" also "), named(e.To)...)
 		}
@@ -95,28 +92,31 @@ func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement
 	return q
 }
 
-// soFar lists the answers of a pending request, and who is still needed beside those who gave them.
+// soFar lists what is not said by whoAnswers of the answers of a pending request.
 func soFar(r *approvals.Request) []phrase {
 	var lines []phrase
+	told := stillNeeded(r) != nil && len(r.Inherited) == 0 && !policyChanged(r) // by the first line
 	for _, d := range r.Decisions {
-		line := append(phrase{"So far: ", verdictWord(d.Verdict), " by "}, decider(d)...)
+		line := append(decider(d), " "+verdictWord(d.Verdict)+" ", clock(d.At))
 		switch {
 		case d.Void != "":
 			line = append(line, ", which counts no longer: "+label(d.Void, 120))
 		case r.Progress != nil && slices.Contains(r.Progress.Uncounted, d.By):
-			line = append(line, ", who may not approve any more: it will not count")
+			line = append(line, ", and may not approve any more: it will not count")
 		case always(d.Verdict):
 			line = append(line, ", always; later calls are covered only if everybody whom it takes answers always")
+		case told && d.Verdict.Affirms():
+			continue
 		}
 		lines = append(lines, line)
 	}
-	if still := stillNeeded(r); still != nil {
+	if still := stillNeeded(r); still != nil && !told {
 		lines = append(lines, still)
 	}
 	return lines
 }
 
-// stillNeeded says who has to approve beside those who have; nil where that is what whoAnswers says, or not known.
+// stillNeeded says who has to approve beside those who have, and who has; nil where nobody has, or it is not known.
 func stillNeeded(r *approvals.Request) phrase {
 	p := r.Progress
 	if p == nil || oneAnswers(r) || p.Left() == 0 || len(r.Decisions) == 0 {
@@ -124,20 +124,49 @@ func stillNeeded(r *approvals.Request) phrase {
 	}
 	of := func(q approvals.Requirement, seats []approvals.Seat) phrase {
 		q.Seats = seats
-		return whoSits(q)
+		return whoDecides(r, q)
 	}
 	recorded, now := of(r.Requirement, p.Missing), of(p.Current, p.MissingNow)
 	if len(p.MissingBefore) > 0 {
-		return phrase{"Still needed: ", people(p.Left()), " who meet all that is asked for above"}
+		return phrase{"Needs ", people(p.Left()), " who meet all that is asked for here"}
 	}
 	switch {
 	case !p.Changed || len(p.MissingNow) == 0:
-		return append(phrase{"Still needed: "}, recorded...)
+		return append(moreNeeded(recorded), approvedBy(r)...)
 	case len(p.Missing) == 0:
-		return append(phrase{"Still needed: "}, now...)
+		return append(moreNeeded(now), approvedBy(r)...)
 	}
-	line := append(append(phrase{"Still needed: "}, recorded...), ", and by the policy as it is now: ")
-	return append(append(line, now...), ". One person may count for both")
+	line := append(append(moreNeeded(recorded), ", and by the policy as it is now "), now...)
+	return append(line, ". One person may count for both")
+}
+
+// moreNeeded begins with the number of people who are still needed.
+func moreNeeded(who phrase) phrase {
+	if text, ok := who[0].(string); ok {
+		if n, rest, found := strings.Cut(text, " "); found && n != "one" && n != "nobody" {
+			return append(phrase{"Needs " + n + " more " + rest}, who[1:]...)
+		}
+	}
+	return append(phrase{"Still needs "}, who...)
+}
+
+// approvedBy names those who have approved: (1 of 2: @ben approved 14:50).
+func approvedBy(r *approvals.Request) phrase {
+	p := phrase{fmt.Sprintf(" (%d of %d: ", len(r.Requirement.Seats)-len(r.Progress.Missing), len(r.Requirement.Seats))}
+	n := 0
+	for _, d := range r.Decisions {
+		if d.Void != "" || !d.Verdict.Affirms() || slices.Contains(r.Progress.Uncounted, d.By) {
+			continue
+		}
+		if n++; n > 1 {
+			p = append(p, ", ")
+		}
+		p = append(append(p, decider(d)...), " approved ", clock(d.At))
+	}
+	if n == 0 {
+		return nil
+	}
+	return append(p, ")")
 }
 
 // people counts people.

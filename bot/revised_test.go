@@ -94,7 +94,7 @@ func TestEditedCard(t *testing.T) {
 	r.Requirement.Always = []approvals.Scope{approvals.ScopeRun}
 	card := shown(t, r)
 	for _, want := range []string{
-		"amount: 1200 → 20", "Arguments changed or filled in by ", "U0BEN", "S0FINANCE", "to be met too", "req_0",
+		"1200 → 20", ", changed by ", "U0BEN", "S0FINANCE", "to be met too", "req_0",
 	} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %s: %s", want, card)

@@ -49,8 +49,8 @@ func TestReportedOutcomeIsNobodysClock(t *testing.T) {
 	w.shown(card, "unknown")
 	w.fill("U0CLEO", question, "mark_done", "The statement shows it.")
 	w.said(thread, "So it is.")
-	w.shown(question, "The call ran, as @U0CLEO reports.")
-	w.shown(card, "Approved by @U0BEN", "The call ran, as @U0CLEO reports.")
+	w.shown(question, "ran, as @U0CLEO reports")
+	w.shown(card, "Approved by @U0BEN", "ran, as @U0CLEO reports")
 }
 
 // TestRanByItselfHasItsTime is the control: what the tool itself says has a time and no reporter.
@@ -62,5 +62,5 @@ func TestRanByItselfHasItsTime(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.shown(card, "The call ran, ", "not:reports")
+	w.shown(card, " · ran ", "not:reports")
 }

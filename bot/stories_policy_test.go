@@ -72,16 +72,16 @@ func TestPolicyThatBecameStricterIsSaid(t *testing.T) {
 	w.slack.SetUserGroup(finance("U0BEN", "U0CLEO"))
 	thread := w.mention("U0ANN", "pay acme", "")
 	card := w.card(thread, 1)
-	w.shown(card, "1 member of this channel", "not:policy has changed")
+	w.shown(card, "Needs 1 of the members of this channel", "not:policy has changed")
 
 	p.become(underName{rule{ofAGroup, 2}, "money"})
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
 	w.whispered("U0BEN", "The policy has changed since this was asked: "+
-		"it now asks for 2 of S0FINANCE, not the requester (policy money)")
-	w.shown(card, "The policy has changed since this was asked", "2 of ", "policy money", "So far: approved by @U0BEN",
-		"Still needed: 1 of ")
+		"it now needs 2 of S0FINANCE, not ")
+	w.shown(card, "The policy has changed since this was asked", "2 of ", "@U0BEN approved",
+		"Needs 1 more of ")
 	if got := w.bank.payments(); len(got) != 0 {
 		t.Fatalf("paid with one answer of two: %v", got)
 	}
@@ -104,8 +104,8 @@ func TestRefusalUnderAStricterPolicySaysWhoDecidesNow(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.whispered("U0BEN", "it now asks for 1 of S0FINANCE, not the requester (policy money)")
-	w.shown(card, "The policy has changed since this was asked", "policy money", "not:So far")
+	w.whispered("U0BEN", "it now needs 1 of S0FINANCE, not ")
+	w.shown(card, "The policy has changed since this was asked", "not:approved")
 	if err := w.click("U0CLEO", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
@@ -123,17 +123,17 @@ func TestVoteThatCountsNoLongerIsSaid(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.shown(card, "So far: approved by @U0BEN", "Still needed: 1 member of this channel")
+	w.shown(card, "Needs 1 more of the members of this channel", "(1 of 2: @U0BEN approved ")
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
 	w.whispered("U0BEN", "Your answer is recorded already: approved")
-	w.whispered("U0BEN", "Still needed: 1 member of this channel")
+	w.whispered("U0BEN", "Needs 1 more of the members of this channel")
 	p.become(underName{rule{ofAGroup, 2}, "money"})
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.shown(card, "approved by @U0BEN, who may not approve any more: it will not count", "2 of ")
+	w.shown(card, "and may not approve any more: it will not count", "2 of ")
 }
 
 // TestAlwaysOfTwo: with two people asked, the first one's always settles nothing. The dialogs and the card say what
@@ -157,8 +157,8 @@ func TestAlwaysOfTwo(t *testing.T) {
 	if err := w.click("U0BEN", first, "always_approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.shown(first, "So far: approved by @U0BEN, always", "only if everybody")
-	w.shown(second, "not:So far")
+	w.shown(first, "@U0BEN approved ", ", always; ", "only if everybody")
+	w.shown(second, "not:approved")
 	got := confirmationOf(t, w, first, "always_approve")
 	if !strings.Contains(got, "It also answers 1 call that waits now") {
 		t.Errorf("before the last of two: %s", got)
@@ -171,7 +171,7 @@ func TestAlwaysOfTwo(t *testing.T) {
 	}
 	w.shown(first, "Approved by @U0BEN and @U0CLEO", "For this call alone: @U0BEN answered always",
 		"not:always, until this run ends")
-	w.shown(second, "Approval needed")
+	w.shown(second, "Needs 2 of ")
 	got = confirmationOf(t, w, second, "always_approve")
 	if !strings.Contains(got, "1 more person answers always too") {
 		t.Errorf("on the other card: %s", got)

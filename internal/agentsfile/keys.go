@@ -64,13 +64,14 @@ var (
 	}}
 	functionKeys = keys{
 		now: []string{
-			"type", "name", "needs_approval", "approval", "version", "idempotent", "timeout", "guardrails", inputKey,
-			secretKey,
+			"type", "name", "title", "needs_approval", "approval", "version", "idempotent", "timeout", "guardrails",
+			inputKey, secretKey,
 		},
 	}
 	httpKeys = keys{
 		now: []string{
-			"type", "name", "description", "version", "parameters", "method", "url", "headers", "allow_addresses",
+			"type", "name", "title", "description", "version", "parameters", "method", "url", "headers",
+			"allow_addresses",
 			"needs_approval", "approval", "idempotent", "timeout", "guardrails", inputKey, secretKey,
 		},
 	}
@@ -104,7 +105,7 @@ var (
 	}
 	agentToolKeys = keys{
 		now: []string{
-			"type", "agent", "name", "description", "max_turns", "needs_approval", "approval", "guardrails",
+			"type", "agent", "name", "title", "description", "max_turns", "needs_approval", "approval", "guardrails",
 		},
 		never: map[string]string{inputKey: noFieldsAgent, secretKey: noSecretAgent},
 	}
@@ -115,8 +116,8 @@ var (
 	}
 	externalKeys = keys{
 		now: []string{
-			"type", "name", "description", "version", "parameters", "needs_approval", "guardrails", "trigger", inputKey,
-			secretKey,
+			"type", "name", "title", "description", "version", "parameters", "needs_approval", "guardrails", "trigger",
+			inputKey, secretKey,
 		},
 		later: []string{"approval"},
 	}

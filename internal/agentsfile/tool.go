@@ -40,6 +40,7 @@ type Tool struct {
 	Guardrails []*Guardrail
 	Input      Input       // requires_user_input
 	Secret     []Reference // arguments whose values people are shown only on request
+	Title      Title       // the headline of questions about its calls
 
 	Description  string
 	Parameters   json.RawMessage // JSON Schema with the keys in the order of the file; nil when left out
@@ -153,6 +154,7 @@ func (o *object) decodeCommon(name string, timeout time.Duration) *Tool {
 		Timeout:     o.duration("timeout", timeout),
 		Input:       o.decodeInput(),
 		Secret:      o.decodeSecret(),
+		Title:       o.decodeTitle(),
 	}
 	if n := o.values["name"]; n != nil && n.kind == kindString && n.text != "" && !isName(n.text) {
 		o.problem(n.pos, "tool name %q: use 1 to 64 letters, digits, underscores and hyphens", n.text)

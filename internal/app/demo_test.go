@@ -42,11 +42,11 @@ func TestDemoExamples(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"countersign.yaml": {"Rejected", "TR-0001"},
-		"operations.yaml": {"another one now", "kill -9", "Approved by @Cleo Croft: apply_patch",
-			"Approved by @Ben Brook: shell", "reloaded: workers = 8", "request.stale", "ticket NET-7"},
+		"operations.yaml": {"another one now", "kill -9", "Approved by <@U0CLEO>",
+			"Approved by <@U0BEN>", "reloaded: workers = 8", "request.stale", "ticket NET-7"},
 		"research.yaml": {"researcher", "editor", "kill -9", "Published as published/report.md",
 			"decision.recorded"},
-		"finance/finance.yaml": {"a controller", "kill -9", "Still needed: 1", "Approved by @Ben Brook and @Cleo Croft",
+		"finance/finance.yaml": {"a controller", "kill -9", "Needs 1 more", "Approved by @Ben Brook and @Cleo Croft",
 			"TR-0002"},
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {

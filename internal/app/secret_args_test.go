@@ -102,7 +102,7 @@ func TestSecretArgument(t *testing.T) {
 	bot := w.start()
 	thread := w.mention("pay quietly")
 	card := w.card(thread, 1)
-	shows(t, card, "Secret, and not shown", "memo", `{"amount":250,"memo":••• (16 characters)}`)
+	shows(t, card, "amount", "250", "memo", "••• (16 characters)", "Secret, and not shown", "memo")
 	id := card.Metadata.EventPayload["request"].(string)
 
 	printed := w.ephemeral(ben, "all") + w.ephemeral(ben, "show "+id) + w.must("approvals", "show", id) +
@@ -162,7 +162,7 @@ func TestArgumentThatIsNotSecret(t *testing.T) {
 	w := newSecretWorld(t, "")
 	w.start()
 	card := w.card(w.mention("pay quietly"), 1)
-	shows(t, card, `{"amount":250,"memo":"`+secretMemo+`"}`)
+	shows(t, card, "amount", "250", "memo", secretMemo)
 	if methods := w.told(secretMemo); !slices.Contains(methods, "chat.postMessage") {
 		t.Errorf("Slack was told the value by %v", methods)
 	}

@@ -131,7 +131,8 @@ func (b *builder) agent(a *agentsfile.Agent) {
 		}
 		b.needsResponses(a, t)
 		tool, ok := b.tool(t)
-		if !ok || !b.gate(t, &tool) || !b.trigger(a, t, &tool) || !b.input(t, &tool) || !b.secret(t, &tool) {
+		if !ok || !b.gate(t, &tool) || !b.trigger(a, t, &tool) || !b.input(t, &tool) || !b.secret(t, &tool) ||
+			!b.title(t, &tool) {
 			continue
 		}
 		b.guardTool(t, &tool)

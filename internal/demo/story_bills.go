@@ -78,7 +78,8 @@ func (t *billsStory) guest(ctx context.Context) error {
 	}
 	notes := t.workspace.Ephemerals(gus)
 	t.say("guest", "Gus, a guest, clicks Approve and is told: %s", oneLine(notes[len(notes)-1].Shown()))
-	if now, _ := t.workspace.Message(channel, t.pay.TS); len(now.Buttons()) == 0 {
+	now, _ := t.workspace.Message(channel, t.pay.TS)
+	if _, waits := now.Button("approve"); !waits {
 		return errors.New("the guest's click ended the request")
 	}
 	return t.nothingMoved()

@@ -63,13 +63,13 @@ func (t *financeStory) first(ctx context.Context) error {
 	}
 	err := t.until(ctx, "the first approval on the card", func() bool {
 		m, _ := t.workspace.Message(channel, t.large().TS)
-		return strings.Contains(m.Shown(), "So far: approved by <@"+ben+">")
+		return strings.Contains(m.Shown(), "<@"+ben+"> approved")
 	})
 	if err != nil {
 		return err
 	}
 	m, _ := t.workspace.Message(channel, t.large().TS)
-	t.say("first", "Ben approves the large payment; its card now says: %s", lineWith(m.Shown(), "Still needed"))
+	t.say("first", "Ben approves the large payment; its card now says: %s", lineWith(m.Shown(), "Needs 1 more"))
 	return t.nothingMoved()
 }
 

@@ -68,17 +68,23 @@ func (p *play) statusDiffers(r *approvals.Request, want string) string {
 
 // saysStatus reports whether a line of a card begins with the word. Words elsewhere may be those of arguments.
 func saysStatus(text, status string) bool {
+	if status == string(approvals.RequestSuperseded) {
+		status = string(approvals.RequestStale) // which is what cards call it
+	}
 	return beginsLine(text, strings.ToUpper(status[:1])+status[1:])
 }
 
-// outcomeLines are how cards say what became of a call.
-var outcomeLines = map[string]string{
-	"ran": "The call ran", "failed": "The call failed", "not run": "The call was not run",
-	"unknown": "It is unknown", "running": "The call is running",
-}
-
 // saysOutcome reports whether a line of a card says that this became of the call.
-func saysOutcome(text, outcome string) bool { return beginsLine(text, outcomeLines[outcome]) }
+func saysOutcome(text, outcome string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		for part := range strings.SplitSeq(line, " · ") {
+			if beginsLine(part, outcome) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // beginsLine reports whether a line of the text begins with the words and goes on with others, or ends.
 func beginsLine(text, words string) bool {

@@ -17,7 +17,8 @@ type Mode int
 const (
 	OneLine   Mode = iota // a line break is escaped like any control character
 	ManyLines             // line breaks are kept
-	Source                // so is indentation, and tabs are drawn: for scripts and patches
+	Source                // so is indentation, tabs are drawn, and spaces at the end of a line are counted: for scripts
+	Patch                 // as Source, but for the single space that is an empty line of a patch
 	Prose                 // so are indentation and empty lines: for answers, which nobody decides about
 )
 
@@ -38,28 +39,57 @@ func Line(s string) string {
 }
 
 // Text renders s. Letters, digits, punctuation, symbols and single spaces stay; everything that shows nothing, reorders
-// text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs of N, and a byte that is no text \u{#XX}. Two different
-// texts never look the same afterwards: a backslash that could be taken for an escape is escaped itself. escaped
-// reports whether anything was.
+// text or pads it becomes \u{XXXX}, or \u{XXXX*N} for runs of N, and a byte that is no text \u{#XX}. escaped reports
+// whether anything was.
+//
+// Two different texts are never rendered to the same: a backslash that could be taken for an escape is escaped itself.
+// Nor are they drawn alike, wherever a line is drawn by the Unicode Bidirectional Algorithm, from the left or from the
+// side of its first letter (see Mark): a text of Hebrew or Arabic alone stays as it is, one that mixes directions says
+// in which order it is written. Canonically equivalent forms are told apart, and words of Latin, Cyrillic and Greek
+// letters of which another word looks the same; letters of the older alphabets that are drawn like Latin ones are
+// written out. What is not told apart is what only some fonts draw alike, such as l, I and 1, and single characters of
+// East Asian scripts. In Prose nothing is marked or told apart so: people decide nothing by it.
 func Text(s string, mode Mode) (shown string, escaped bool) {
 	var b strings.Builder
 	b.Grow(len(s))
+	foreign := mode != Prose && !isASCII(s)
 	marks := maxMarks // a mark needs something to sit on
 	at := lineStart
+	var before rune
+	word, words := 0, honest // where the word ends that i is in, and how its letters are shown
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		limit := maxSpaces
-		if mode == Source && at != lineText {
+		if (mode == Source || mode == Patch) && at != lineText {
 			limit = maxIndent
+		}
+		if (mode == Source || mode == Patch) && r == ' ' && endsLine(s[i:]) {
+			limit = 0
+			if mode == Patch && at == lineStart && !strings.HasPrefix(s[i:], "  ") {
+				limit = 1
+			}
 		}
 		at = at.behind(r)
 		if n := run(s[i:], r, limit); n > 0 && mode != Prose {
 			escaped = true
-			fmt.Fprintf(&b, `\u{%X*%d}`, r, n)
-			marks = maxMarks
+			if n == 1 {
+				b.WriteString(`\u{20}`)
+			} else {
+				fmt.Fprintf(&b, `\u{%X*%d}`, r, n)
+			}
+			marks, before = maxMarks, 0
 			i += n
 			continue
 		}
+		if foreign && i >= word && inWord(r) {
+			name := wordAt(s[i:])
+			word, words = i+len(name), judge(name)
+			if words == like {
+				b.WriteRune(Mark)
+			}
+		}
+		as := before
+		before = r
 		switch {
 		case r > ' ' && r < 0x7F && r != '\\': // most of every text
 			b.WriteByte(byte(r))
@@ -70,15 +100,18 @@ func Text(s string, mode Mode) (shown string, escaped bool) {
 		case r == '\n' && mode != OneLine:
 			b.WriteByte('\n')
 			marks = maxMarks
-		case r == '\t' && mode == Source:
+		case r == '\t' && (mode == Source || mode == Patch):
 			b.WriteString(Tab)
 			marks = maxMarks
-		case r == '⇥' && mode == Source:
+		case r == '⇥' && (mode == Source || mode == Patch):
 			b.WriteString(`\u{21E5}`)
 			escaped, marks = true, maxMarks
 		case r == '\\' && strings.HasPrefix(s[i:], `\u{`):
 			b.WriteString(`\u{5C}`)
 			escaped, marks = true, maxMarks
+		case r == Mark, foreign && (looksLikeOther(as, r) || words == written && i < word && writtenOut(r)):
+			fmt.Fprintf(&b, `\u{%X}`, r)
+			escaped, marks, before = true, maxMarks, 0
 		case unicode.Is(unicode.M, r) && !blank(r) && marks < maxMarks:
 			b.WriteRune(r)
 			marks++
@@ -90,11 +123,25 @@ func Text(s string, mode Mode) (shown string, escaped bool) {
 			}
 		default:
 			fmt.Fprintf(&b, `\u{%X}`, r)
-			escaped, marks = true, maxMarks
+			escaped, marks, before = true, maxMarks, 0
 		}
 		i += size
 	}
+	if foreign {
+		return ordered(b.String()), escaped
+	}
 	return b.String(), escaped
+}
+
+// writtenOut reports whether a letter of a word of several alphabets is written out: those that are not Latin.
+func writtenOut(r rune) bool {
+	return r >= utf8.RuneSelf && unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) && alphabet(r) != nil
+}
+
+// endsLine reports whether nothing but spaces stands before the end of the line at the start of s.
+func endsLine(s string) bool {
+	rest := strings.TrimLeft(s, " ")
+	return rest == "" || rest[0] == '\n'
 }
 
 // column says where in a line of source a character stands.

@@ -1,0 +1,241 @@
+package bot
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/visible"
+)
+
+// pendingBlocks renders a question in the order in which somebody with five seconds reads: what will happen, who wants
+// it and why they are asked, the call, who decides until when, what to press; and reports whether all of the call is
+// shown.
+func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) ([]slack.Block, bool) {
+	var blocks []slack.Block
+	if lead != nil {
+		blocks = append(blocks, paragraph(lead))
+	}
+	blocks = append(blocks, header(question(r)), paragraph(askers(r)...))
+	complete := x < beginning
+	if r.IsQuestion() {
+		blocks = append(blocks, questionBlocks(r)...)
+	}
+	if words := whatToDo(r); words != nil {
+		blocks = append(blocks, paragraph(words))
+	}
+	if lines := about(r); len(lines) > 0 {
+		blocks = append(blocks, paragraph(lines...))
+	}
+	if !r.IsQuestion() || r.Question() == nil {
+		var shown []slack.Block
+		shown, complete = call.blocks(x)
+		blocks = append(blocks, shown...)
+	}
+	blocks = append(blocks, paragraph(terms(r, complete)...))
+	for _, row := range cardButtons(r, complete) {
+		blocks = append(blocks, slack.NewActionBlock("", row...))
+	}
+	return stamp(append(blocks, smallPrint(fineprint(r, complete))), blockPrefix(r)), complete
+}
+
+// question is the headline of a question wherever one stands.
+func question(r *approvals.Request) string { return label(asking(r)+headline(r), maxHeader) }
+
+// maxHeader is how many characters a header may have.
+const maxHeader = 150
+
+// asking begins the headline of a question that is about something else than whether a call may run.
+func asking(r *approvals.Request) string {
+	if r.IsQuestion() {
+		return "Question: "
+	}
+	switch r.Kind {
+	case agent.OutcomeUnknown:
+		return "Did it happen? "
+	case agent.ExternalResult:
+		return "Result needed: "
+	case agent.FieldsRequired:
+		return "Values needed: "
+	}
+	return ""
+}
+
+// askers say who wants the call, in their own words, who makes it, and what has it asked about.
+func askers(r *approvals.Request) []phrase {
+	who := phrase{r.Requester, " asked for this"}
+	if r.Words != "" {
+		who = phrase{r.Requester, " asks: “" + visible.Line(r.Words) + "”"}
+	}
+	call := append(caller(r), " calls ", code(toolName(r)))
+	switch r.Requirement.Policy {
+	case "":
+	case "default_policy":
+		call = append(call, " · asked by the default policy")
+	default:
+		call = append(call, " · asked by policy ", strong(label(r.Requirement.Policy, 80)))
+	}
+	if r.Requirement.Risk == approvals.RiskHigh {
+		call = append(call, ", high risk")
+	}
+	return []phrase{who, call}
+}
+
+// about says what is special about the call: who changed it and how, what was approved before it, how far it has come.
+func about(r *approvals.Request) (lines []phrase) {
+	for _, c := range r.Changes() {
+		line := phrase{strong(label(c.Name, 80)), "  " + label(strings.TrimPrefix(c.String(), c.Name+": "), 200)}
+		if by := r.Editors; len(by) > 0 {
+			line = append(line, ", changed by ", by[len(by)-1])
+		}
+		lines = append(lines, line)
+	}
+	if r.Supersedes != "" {
+		lines = append(lines, phrase{"This follows ", code(string(r.Supersedes)), "."})
+	}
+	if l := r.Like; l != nil {
+		lines = append(lines, likeLine(l))
+	}
+	if sending := sendingLine(r); sending != nil {
+		lines = append(lines, sending)
+	}
+	return lines
+}
+
+// likeLine says how the call differs from the one that was approved before it.
+func likeLine(l *approvals.Likeness) phrase {
+	line := phrase{"Like the call approved by ", l.By, ", ", l.At}
+	if len(l.Differs) == 0 {
+		return append(line, ", with the same arguments")
+	}
+	return append(line, ", but for: "+strings.Trim(inBrackets(l.Differs), " ()"))
+}
+
+// terms say who decides, until when, and how far it is.
+func terms(r *approvals.Request, whole bool) []phrase {
+	lines := whoAnswers(r)
+	if r.Expires.IsZero() {
+		lines[0] = append(lines[0], " · no deadline")
+	} else {
+		lines[0] = append(lines[0], " · until ", r.Expires)
+	}
+	lines = append(append(lines, freezes(r)...), soFar(r)...)
+	if note := secretNote(r); note != nil {
+		lines = append(lines, note)
+	}
+	if !whole && (r.Kind == agent.Confirm || r.Kind == agent.OutcomeUnknown) {
+		lines = append(lines, phrase{strong("This call is too long for a card."), " ", strong("Show details"),
+			" has all of it, and approving is offered at its end."})
+	}
+	return lines
+}
+
+// fineprint identifies the call on its card.
+func fineprint(r *approvals.Request, whole bool) string {
+	shown := "complete"
+	switch {
+	case !whole:
+		shown = "not complete"
+	case len(r.Withheld()) > 0:
+		shown = "complete, secret values masked"
+	}
+	return fmt.Sprintf("%s · %s · %s", shown, hex.EncodeToString(r.Digest[:8]), r.ID)
+}
+
+// whatToDo explains the questions that are not about letting a call run.
+func whatToDo(r *approvals.Request) phrase {
+	if r.IsQuestion() {
+		return howToAnswer(r)
+	}
+	switch r.Kind {
+	case agent.OutcomeUnknown:
+		return unknownWords(r)
+	case agent.ExternalResult:
+		if r.Trigger != nil {
+			return phrase{"Another system carries this out, and the agent waits to be told what came of it. " +
+				"Provide the result if you know it, or reject the call if nobody will carry it out."}
+		}
+		return phrase{"Somebody has to do this elsewhere, and the agent waits to be told what came of it. " +
+			"Provide the result once it is there, or reject the call if nobody will do it."}
+	case agent.FieldsRequired:
+		return phrase{"Somebody has to fill in values before the call can go on. On the command line: ",
+			code("countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER"),
+			". What the model proposes stands where no other value is given. Reject the call if nobody will."}
+	}
+	return nil
+}
+
+// unknownWords say what is known of a call of which nobody knows whether it happened, and how to find out.
+func unknownWords(r *approvals.Request) phrase {
+	p := phrase{"It was begun and nobody answered. ", strong("It may have happened."), " Find out first"}
+	if where, _ := boundTo(r.Tool); len(where.lines) > 0 {
+		p = append(p, ", at "+label(where.lines[0], 200))
+	}
+	return append(p, "; then choose.")
+}
+
+// sendingLine says how far the call has come on its way to the system that carries it out; nil where none is told.
+func sendingLine(r *approvals.Request) phrase {
+	if text := r.Sending(); text != "" {
+		return phrase{label(text, 500)}
+	}
+	return nil
+}
+
+// aboutCall names tool, agent and requester.
+func aboutCall(r *approvals.Request) []phrase {
+	tool := append(caller(r), " calls ", code(toolName(r)), " ("+label(string(r.Tool.Kind), 40)+")")
+	return append([]phrase{append(tool, ", asked for by ", r.Requester)}, changedBy(r)...)
+}
+
+// changedBy names the people who made the call what it is, and the request that their change took the place of.
+func changedBy(r *approvals.Request) []phrase {
+	if len(r.Editors) == 0 {
+		return nil
+	}
+	line := append(phrase{"Arguments changed or filled in by "}, persons(r.Editors)...)
+	if !r.Requirement.SelfApproval {
+		line = append(line, ", not deciding about it")
+	}
+	if r.Supersedes != "" {
+		line = append(line, "; this follows ", code(string(r.Supersedes)))
+	}
+	return []phrase{line}
+}
+
+// persons names people.
+func persons(all []approvals.UserID) (p phrase) {
+	for i, u := range all {
+		p = append(p, []any{"", ", ", " and "}[joint(i, len(all))], u)
+	}
+	return p
+}
+
+func toolName(r *approvals.Request) string { return label(r.Tool.Name, 80) }
+
+// caller names the agent that made the call, and those that use it as a tool.
+func caller(r *approvals.Request) phrase {
+	path := slices.Clone(r.Path)
+	if len(path) == 0 {
+		path = []string{r.Agent}
+	}
+	slices.Reverse(path)
+	p := phrase{strong(label(path[0], 200))}
+	if len(path) > 1 {
+		p = append(p, ", used by "+label(strings.Join(path[1:], ", used by "), 200))
+	}
+	return p
+}
+
+// fingerprint identifies the call on every surface.
+func fingerprint(r *approvals.Request) phrase {
+	return phrase{
+		"Digest ", code(hex.EncodeToString(r.Digest[:8])), fmt.Sprintf(", %d bytes of arguments, ", len(r.Arguments)),
+		code(string(r.ID)),
+	}
+}
