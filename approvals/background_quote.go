@@ -85,7 +85,7 @@ func (s *survey) newReaders() *authors {
 	a := &authors{survey: s, names: map[UserID]string{}}
 	a.g = newGatherer(s.directory, s.policy, s.run.conversation(), noTime)
 	if s.requesters != nil {
-		a.may = s.requesters()
+		a.may = s.requesters(s.run.Workspace)
 	}
 	return a
 }

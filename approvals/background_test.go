@@ -52,7 +52,9 @@ func (r *thread) say(by approvals.UserID, message, text string) {
 
 func (b *bench) reads(r *thread) {
 	b.worker.Reader = r
-	b.worker.Requesters = func() approvals.Approvers { return approvals.Approvers{ChannelMembers: true} }
+	b.worker.Requesters = func(approvals.WorkspaceID) approvals.Approvers {
+		return approvals.Approvers{ChannelMembers: true}
+	}
 }
 
 // ears is a model that keeps what it was sent and answers as the test says.

@@ -37,9 +37,9 @@ type WorkerConfig struct {
 	// Retention says for how long records are kept, each time it is called; nil: for ever.
 	Retention func() Retention
 	// Reader reads threads and files for the models; nil: they read what is written to the bot alone. Of a thread only
-	// the words of Requesters are read, the people who may start runs, which is asked each time; nil: nobody's.
+	// the words of Requesters are read, the people who may start runs there, which is asked each time; nil: nobody's.
 	Reader     Reader
-	Requesters func() Approvers
+	Requesters func(WorkspaceID) Approvers
 	Watcher    Watcher // is told what runs do; nil: nobody is
 }
 
@@ -61,7 +61,7 @@ type Worker struct {
 	publicURL  string
 	retention  func() Retention
 	reader     Reader
-	requesters func() Approvers
+	requesters func(WorkspaceID) Approvers
 	watcher    Watcher
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now

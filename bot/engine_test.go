@@ -154,7 +154,7 @@ func (w *world) restart() {
 	}}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
-		Requesters: mayAsk(), PublicURL: w.public,
+		Requesters: mayAsk(""), PublicURL: w.public,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,9 @@ func (w *world) restart() {
 	w.eventually("the bot is ready", func() bool { return isReady(w.bot.Ready()) })
 }
 
-func mayAsk() approvals.Approvers { return approvals.Approvers{ChannelMembers: true} }
+func mayAsk(approvals.WorkspaceID) approvals.Approvers {
+	return approvals.Approvers{ChannelMembers: true}
+}
 
 // card waits for the n-th card in the thread.
 func (w *world) card(thread string, n int) slackdev.Message {

@@ -199,6 +199,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodThreadStatus": methodThreadStatus, "methodSessionStatus": methodSessionStatus,
 		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
 		"methodReact": methodReact, "methodUnreact": methodUnreact,
+		"methodOAuthAccess": methodOAuthAccess,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

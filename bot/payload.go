@@ -27,6 +27,7 @@ type eventPayload struct {
 	Enterprise string `json:"enterprise_id"`
 	AppID      string `json:"api_app_id"`
 	EventID    string `json:"event_id"`
+	EventTime  int64  `json:"event_time"` // seconds since 1970
 	Shared     bool   `json:"is_ext_shared_channel"`
 	Event      event  `json:"event"`
 

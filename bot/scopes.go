@@ -26,6 +26,7 @@ const (
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
+	methodOAuthAccess = "oauth.v2.access"
 	methodReact       = "reactions.add"
 	methodUnreact     = "reactions.remove"
 
@@ -53,6 +54,7 @@ var methodScopes = map[string][]string{
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history", "mpim:history"},
 	methodHistory:     {"channels:history", "groups:history", "im:history", "mpim:history"},
+	methodOAuthAccess: nil, // the app's id and secret
 	methodReact:       {stateScope},
 	methodUnreact:     {stateScope},
 

@@ -50,6 +50,8 @@ type Workspace struct {
 	files   map[string]*File // by id
 	fetched []string         // ids of files that were asked for
 	revoked bool
+	token   string // the bot token in force
+	removed bool   // the app is not installed: see Cloud
 	linkOff bool
 	faults  []*Fault
 	limits  map[string][]time.Time
@@ -78,8 +80,23 @@ func Start(cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slackdev listen: %w", err)
 	}
+	w := newWorkspace(cfg, ln)
+	w.server = &http.Server{
+		Handler: w.routes(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
+	}
+	w.wg.Go(func() {
+		if err := w.server.Serve(ln); err != http.ErrServerClosed {
+			w.log.Error("slackdev server", "error", err)
+		}
+	})
+	return w, nil
+}
+
+// newWorkspace returns a workspace that is reached at ln, which somebody serves.
+func newWorkspace(cfg Config, ln net.Listener) *Workspace {
 	w := &Workspace{
-		cfg: cfg, log: cfg.Logger, kit: newBlockKit(), ln: ln, urls: cfg.RequestURL,
+		cfg: cfg, token: cfg.BotToken, log: cfg.Logger, kit: newBlockKit(), ln: ln, urls: cfg.RequestURL,
 		client: &http.Client{Timeout: cfg.AckTimeout, CheckRedirect: atMostTwoRedirects},
 		life:   newLife(), changed: make(chan struct{}),
 		users: map[string]*User{}, convs: map[string]*conversation{},
@@ -92,16 +109,7 @@ func Start(cfg Config) (*Workspace, error) {
 	w.sock.pending = map[string]*pendingAck{}
 	w.sock.tickets = map[string]bool{}
 	w.populate()
-	w.server = &http.Server{
-		Handler: w.routes(), ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
-	}
-	w.wg.Go(func() {
-		if err := w.server.Serve(ln); err != http.ErrServerClosed {
-			w.log.Error("slackdev server", "error", err)
-		}
-	})
-	return w, nil
+	return w
 }
 
 // populate enters the configured users and channels.
@@ -133,7 +141,10 @@ func (w *Workspace) Close() error {
 	}
 	w.touch()
 	w.mu.Unlock()
-	err := w.server.Close()
+	var err error
+	if w.server != nil { // else its Cloud's serves it
+		err = w.server.Close()
+	}
 	w.client.CloseIdleConnections()
 	w.wg.Wait()
 	if err != nil {
