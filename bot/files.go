@@ -151,7 +151,7 @@ func (h *hookSender) fetch(ctx context.Context, token string, address *url.URL, 
 	}
 	defer resp.Body.Close()
 	if after, limit := limited(statusError(resp)); limit {
-		return "", &approvals.RetryError{After: after, Err: errors.New("Slack asked to wait")}
+		return "", &approvals.RetryError{After: after, Err: errors.New("asked by Slack to wait")}
 	}
 	switch {
 	case resp.StatusCode >= 500:

@@ -42,9 +42,9 @@ type tenant struct {
 
 var (
 	errRotates   = errors.New("the app rotates its tokens")
-	errNoBot     = errors.New("Slack gave no bot token")
-	errNoTenant  = errors.New("Slack's answer names no workspace and no organisation")
-	errNoCode    = errors.New("Slack sent no code")
+	errNoBot     = errors.New("no bot token came from Slack")
+	errNoTenant  = errors.New("the answer of Slack names no workspace and no organisation")
+	errNoCode    = errors.New("no code came from Slack")
 	teamID       = regexp.MustCompile(`^T[A-Z0-9]{1,30}$`)
 	enterpriseID = regexp.MustCompile(`^E[A-Z0-9]{1,30}$`)
 )
