@@ -147,12 +147,12 @@ func (p *play) fresh() []slackdev.Message {
 	})
 }
 
-// toldNow does the same for what only one person sees.
+// toldNow does the same for what only one person sees: messages, and what a form that was sent became.
 func (p *play) toldNow() (found []slackdev.Message, missing []Failure) {
 	if p.step.By == "" {
 		return nil, nil
 	}
-	return p.match(p.freshFor(p.step.By), p.step.Told, "what "+p.step.By+" alone is told")
+	return p.match(append(p.freshFor(p.step.By), p.window...), p.step.Told, "what "+p.step.By+" alone is told")
 }
 
 func (p *play) freshFor(person string) []slackdev.Message {

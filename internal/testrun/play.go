@@ -47,6 +47,7 @@ type play struct {
 	entries int    // of the audit trail, when the step began
 	output  string // of cli
 	exit    int
+	window  []slackdev.Message // what the window of this step's click became once it was sent
 }
 
 // thread is where something was said.
