@@ -108,11 +108,7 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 	if refused["response_action"] == "errors" {
 		return []Failure{p.failure("the form", "to be taken", fmt.Sprint(refused["errors"]))}, nil
 	}
-	for _, v := range p.workspace.Views(by) {
-		if v.ID == view.ID {
-			p.window = []slackdev.Message{{User: view.AppUser, TS: v.ID, Blocks: v.Blocks}}
-		}
-	}
+	p.sent = view.ID
 	return nil, nil
 }
 
