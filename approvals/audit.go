@@ -80,6 +80,10 @@ const (
 	AuditUndeliverable   AuditAction = "notification.undeliverable"
 	AuditReplayed        AuditAction = "notification.replayed"
 
+	// The app in a workspace; why is "again" where it replaces an installation, or the surface's word for its end.
+	AuditInstalled   AuditAction = "installation.created"
+	AuditUninstalled AuditAction = "installation.ended"
+
 	// Deletions because of age: the data say before which instant a record must have ended to go.
 	AuditRunDeleted     AuditAction = "run.deleted"     // with its effects, its input and its output
 	AuditRequestDeleted AuditAction = "request.deleted" // with its arguments and decisions

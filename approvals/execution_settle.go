@@ -142,7 +142,8 @@ func (x *execution) wait(ctx context.Context) error {
 			return err
 		}
 		r.Waits = ""
-		if !decided && !finished {
+		if x.became = ActivityOver; !decided && !finished {
+			x.became = ActivityWaiting
 			return c.moveRun(r, RunWaiting, system, auditData{})
 		}
 		c.wake(r)

@@ -84,6 +84,11 @@ type Run struct {
 	// what it shows, as far as is known.
 	StateMessage string    `json:"state_message,omitempty"`
 	StateShown   RunStatus `json:"state_shown,omitempty"`
+	// Message is the surface's id of the message that Input is, or of the last of several; Files are attached to them.
+	Message string `json:"message,omitempty"`
+	Files   []File `json:"files,omitempty"`
+	// Background is what the model reads beside Input; nil until that is found out, and where there is nothing.
+	Background *Background `json:"background,omitempty"`
 }
 
 // GuardrailVerdict is what a guardrail did in a run.
@@ -117,4 +122,5 @@ type QueuedInput struct {
 	RetryOf RunID `json:"retry_of,omitempty"`
 	// State is Submission.State.
 	State string `json:"state,omitempty"`
+	Files []File `json:"files,omitempty"` // attached to the message
 }

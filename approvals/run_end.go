@@ -204,6 +204,7 @@ func (c *txn) succeed(r *Run) error {
 			next.Input += inputGap
 		}
 		next.Input += in.Text
+		next.Message, next.Files = in.Message, append(next.Files, in.Files...)
 		if err := c.DeleteInput(in); err != nil {
 			return err
 		}

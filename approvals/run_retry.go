@@ -45,6 +45,7 @@ func (s *Service) retryRun(ctx context.Context, old *Run, v RunRetry) (Receipt, 
 	}
 	a := s.newAdmission(Submission{
 		Workspace: v.Workspace, Place: old.Place, Requester: v.By, Agent: old.Agent, Text: old.Input,
+		Message: old.Message, Files: old.Files,
 	})
 	a.in.Keys = []string{"retry " + string(a.run)}
 	a.retryOf, a.via = old.ID, v.Via
@@ -127,6 +128,10 @@ func (c *txn) linkRetry(r *Run) error {
 		return err
 	}
 	old.RetriedAs = r.ID
+	r.Background = old.Background
+	if r.Message == "" {
+		r.Message, r.Files = old.Message, old.Files
+	}
 	c.changed(old)
 	return nil
 }
@@ -149,14 +154,18 @@ func (c *txn) sameAgent(r *Run) error {
 // input is what the run begins with, behind the memory of its place. A run that was started again is told so: the same
 // words a second time would read as a second order.
 func (x *execution) input(ctx context.Context) ([]agent.Item, error) {
+	around, err := x.surveyed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	said := agent.UserMessage(x.run.Input)
 	if x.run.RetryOf == "" {
-		return []agent.Item{said}, nil
+		return append(around, said), nil
 	}
 	var t tries
 	if err := x.store.View(ctx, func(tx Tx) error { return t.read(tx, x.run) }); err != nil {
 		return nil, &storeError{err}
 	}
 	note := agent.Item{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: t.text()}
-	return []agent.Item{note, said}, nil
+	return append(around, note, said), nil
 }

@@ -195,6 +195,7 @@ func (a *admission) admit(c *txn) (receipt Receipt, refused, err error) {
 	r := &Run{
 		Workspace: in.Workspace, ID: a.run, Place: in.Place, Agent: in.Agent,
 		Requester: in.Requester, Input: in.Text, Created: c.now, RetryOf: a.retryOf, StateMessage: in.State,
+		Message: in.Message, Files: in.Files,
 	}
 	if err := a.tellRetry(c, r.ID, ""); err != nil {
 		return Receipt{}, nil, err
@@ -220,7 +221,7 @@ func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err er
 	}
 	err = c.PutInput(&QueuedInput{
 		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now,
-		Message: in.Message, RetryOf: a.retryOf, State: in.State,
+		Message: in.Message, RetryOf: a.retryOf, State: in.State, Files: in.Files,
 	})
 	if err == nil {
 		err = a.tellRetry(c, active.ID, " It waits for the run that is under way here.")

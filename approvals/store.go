@@ -74,6 +74,7 @@ type Tx interface {
 	OutboxTx
 	SessionTx
 	JobTx
+	InstallationTx
 }
 
 // RunTx keeps runs.
@@ -275,4 +276,13 @@ type SessionTx interface {
 	SessionAppended(ws WorkspaceID, p Place) (time.Time, error)
 	// DeleteSession removes the place's chunks and keys.
 	DeleteSession(ws WorkspaceID, p Place) error
+}
+
+// InstallationTx keeps where the app is installed, one record for each workspace.
+type InstallationTx interface {
+	Installation(ws WorkspaceID) (*Installation, error)
+	// Installations lists the installations of all workspaces by id, behind the given one, at most limit.
+	Installations(after WorkspaceID, limit int) ([]*Installation, error)
+	// PutInstallation adds the installation of a workspace or replaces it, whole: nothing of the token before it stays.
+	PutInstallation(i *Installation) error
 }

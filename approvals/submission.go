@@ -13,6 +13,7 @@ type Submission struct {
 	Message   string // the surface's id of the message
 	// State is the surface's id of the message that is to show how the run stands; empty: none.
 	State string
+	Files []File // what is attached to the message
 }
 
 // SubmitOutcome says what became of a submission.

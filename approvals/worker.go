@@ -36,6 +36,11 @@ type WorkerConfig struct {
 	Tracer    trace.Tracer // follows the runs for a tracing system; nil: none
 	// Retention says for how long records are kept, each time it is called; nil: for ever.
 	Retention func() Retention
+	// Reader reads threads and files for the models; nil: they read what is written to the bot alone. Of a thread only
+	// the words of Requesters are read, the people who may start runs there, which is asked each time; nil: nobody's.
+	Reader     Reader
+	Requesters func(WorkspaceID) Approvers
+	Watcher    Watcher // is told what runs do; nil: nobody is
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -55,6 +60,9 @@ type Worker struct {
 	triggers   Triggers
 	publicURL  string
 	retention  func() Retention
+	reader     Reader
+	requesters func(WorkspaceID) Approvers
+	watcher    Watcher
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -79,7 +87,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
-		start:     rand.Text(),
+		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher,
+		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 	}

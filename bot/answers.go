@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	answerPart  = 8_000 // characters of an answer in one message
-	mostParts   = 25
+	answerPart  = 8_000  // characters of an answer in one message; Slack refuses somewhere above 13,000
+	answerBytes = 12_000 // and bytes, should it count those
+	mostParts   = 100
 	answerLead  = 2_900 // characters of an answer in a message's fallback text
 	emptyAnswer = "The agent finished without an answer."
 )
@@ -26,14 +27,15 @@ func textPosts(n *approvals.Notification, event, empty string) []post {
 	if strings.TrimSpace(text) == "" {
 		text = empty
 	}
-	parts := pieces(text, answerPart)
+	parts := split(text, answerPart, answerBytes)
 	if len(parts) > mostParts {
 		left := 0
 		for _, part := range parts[mostParts:] {
 			left += units(part)
 		}
 		parts = parts[:mostParts]
-		parts[mostParts-1] += fmt.Sprintf("\n[%d more characters were left out]", left)
+		parts[mostParts-1] += fmt.Sprintf("\n[%d more characters were left out; "+
+			"whoever runs me finds them in the run's record]", left)
 	}
 	posts := make([]post, len(parts))
 	for i, part := range parts {
@@ -84,7 +86,7 @@ func (p passage) begun(text string) phrase {
 
 func (p passage) blocks() []slack.Block {
 	var blocks []slack.Block
-	for i, piece := range pieces(p.text, maxElement) {
+	for i, piece := range split(p.text, maxElement, answerBytes) {
 		if i > 0 {
 			blocks = append(blocks, paragraph(phrase{piece}))
 		} else {

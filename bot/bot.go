@@ -2,11 +2,13 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/approvals"
@@ -92,6 +94,14 @@ type Bot struct {
 	socket  *socket
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
+	warn    warnings
+	closed  places // conversations whose threads the app may not read, and methods that it may not call
+
+	statuses *statuses
+	begin    func() // closes begun, once
+	begun    chan struct{}
+
+	intake func(kind string, payload json.RawMessage, back receipts) // what requests hold goes to take; see Workspaces
 }
 
 // New checks the configuration and returns a bot. It makes no request: see Check and Run.
@@ -123,8 +133,10 @@ func New(cfg Config) (*Bot, error) {
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
+		statuses: newStatuses(),
 	}
-	b.socket = newSocket(b)
+	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})
+	b.begin = sync.OnceFunc(func() { close(b.begun) })
 	cfg.Client.standing.watch(func(refused bool) {
 		b.ready.bar(refused)
 		b.socket.ready.bar(refused)

@@ -32,6 +32,7 @@ type ClientConfig struct {
 // Client calls Slack's Web API as the bot. It is an approvals.Directory, and safe for concurrent use.
 type Client struct {
 	token  string
+	holder string // what has the token: the variable of the environment, or an installation
 	apiURL string
 	http   *http.Client
 	api    *slack.Client
@@ -83,25 +84,17 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if !strings.HasPrefix(cfg.Token, "xoxb-") {
 		return nil, errors.New("slack client: SLACK_BOT_TOKEN must be a bot token, which starts with xoxb-")
 	}
-	if cfg.APIURL == "" {
-		cfg.APIURL = slack.APIURL
-	}
+	cfg = cfg.withDefaults()
 	base, err := url.Parse(cfg.APIURL)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
 		!strings.HasSuffix(base.Path, "/") {
 		return nil, errors.New("slack client: SLACK_API_URL must be an http or https URL that ends in a slash")
 	}
-	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
-	}
 	if cfg.HTTPClient.Timeout <= 0 {
 		return nil, errors.New("slack client: the HTTP client needs a timeout")
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
 	return &Client{
-		token: cfg.Token, apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
+		token: cfg.Token, holder: "SLACK_BOT_TOKEN", apiURL: cfg.APIURL, http: cfg.HTTPClient, log: cfg.Logger,
 		api:      slack.New(cfg.Token, slack.OptionAPIURL(cfg.APIURL), slack.OptionHTTPClient(cfg.HTTPClient)),
 		people:   newCache[approvals.Person](directoryAge, 20_000),
 		groups:   newCache[[]string](directoryAge, 1_000),
@@ -114,6 +107,20 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		limits:   newLimits(),
 		standing: &standing{log: cfg.Logger},
 	}, nil
+}
+
+// withDefaults fills what was left empty.
+func (c ClientConfig) withDefaults() ClientConfig {
+	if c.APIURL == "" {
+		c.APIURL = slack.APIURL
+	}
+	if c.HTTPClient == nil {
+		c.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
 }
 
 // transport returns the usual transport, which keeps as many connections to Slack as the bot may use at once: the usual
@@ -178,7 +185,7 @@ func (c *Client) authTest(ctx context.Context) (identity, error) {
 	}
 	header, err := c.call(ctx, methodAuthTest, c.token, url.Values{}, &who)
 	if err != nil {
-		return identity{}, tokenError("SLACK_BOT_TOKEN", err)
+		return identity{}, tokenError(c.holder, err)
 	}
 	id := identity{
 		workspace: approvals.WorkspaceID(who.TeamID), team: who.TeamID,
@@ -200,7 +207,7 @@ func splitScopes(header string) []string {
 
 // TokenError says that Slack refuses a token.
 type TokenError struct {
-	Variable string // the environment variable to mend
+	Variable string // the environment variable to mend; "the installation in T1" where that has the token
 	Word     string // Slack's error word
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,7 @@ type world struct {
 	policy approvals.Policy
 	engine *approvals.Service
 	tools  []agent.Tool // beside the bank's
+	model  agent.Model  // nil: the script
 	file   string
 	public string // where callbacks arrive
 	store  approvals.Store
@@ -104,7 +106,10 @@ func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step
 func startWorld(t *testing.T, w *world) *world {
 	t.Helper()
 	cfg := w.with
-	cfg.Scopes, cfg.Events = neededScopes(), slices.Sorted(maps.Keys(eventScopes))
+	cfg.Events = slices.Sorted(maps.Keys(eventScopes))
+	if cfg.Scopes == nil {
+		cfg.Scopes = neededScopes()
+	}
 	cfg.AckTimeout, cfg.TriggerLife = *patience, *patience
 	if cfg.RetryAfter == nil {
 		cfg.RetryAfter = []time.Duration{0, 100 * time.Millisecond}
@@ -133,28 +138,37 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	w.store = store
-	client, err := NewClient(ClientConfig{Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL()})
+	logger := slog.New(slog.NewTextHandler(w.logs, nil))
+	client, err := NewClient(ClientConfig{
+		Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL(), Logger: logger,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	model := w.model
+	if model == nil {
+		model = scripted.New(w.script...)
+	}
 	known := oneAgent{&agent.Agent{
-		Name: "ops", Model: scripted.New(w.script...), Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
+		Name: "ops", Model: model, Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
 	}}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
-		Requesters: approvals.Approvers{ChannelMembers: true}, PublicURL: w.public,
+		Requesters: mayAsk(""), PublicURL: w.public,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
 		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: true,
+		Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
+		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -174,6 +188,10 @@ func (w *world) restart() {
 	}
 	t.Cleanup(func() { w.stop() })
 	w.eventually("the bot is ready", func() bool { return isReady(w.bot.Ready()) })
+}
+
+func mayAsk(approvals.WorkspaceID) approvals.Approvers {
+	return approvals.Approvers{ChannelMembers: true}
 }
 
 // card waits for the n-th card in the thread.

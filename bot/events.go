@@ -80,13 +80,14 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 			"Ask me in a direct message or in a channel of this workspace."}), nil
 	}
 	text := withoutMention(e.Text, id.botUser)
+	attached := files(e.Files)
 	if text == "" {
-		return tell(mentionHelp()), nil
+		return tell(append(fileHelp(attached), mentionHelp()...)), nil
 	}
 	got, err := b.service.Submit(ctx, approvals.Submission{
 		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agent, Text: text, Message: e.TS,
-		State: b.stateMessage(id, e.TS),
-		Keys:  []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},
+		State: b.stateMessage(id, e.TS), Files: attached,
+		Keys: []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},
 	})
 	switch {
 	case err != nil:

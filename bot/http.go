@@ -151,7 +151,7 @@ func (b *Bot) await(w http.ResponseWriter, r *http.Request, kind string, payload
 		err     error
 	}
 	done := make(chan outcome, 1)
-	b.take(kind, payload, receipts{
+	b.intake(kind, payload, receipts{
 		ack:    func(payload any) error { done <- outcome{payload: payload}; return nil },
 		refuse: func(reason error) { done <- outcome{err: reason} },
 	})

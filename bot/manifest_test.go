@@ -53,7 +53,8 @@ type manifest struct {
 	} `yaml:"features"`
 	OAuth struct {
 		Scopes struct {
-			Bot []string `yaml:"bot"`
+			Bot      []string `yaml:"bot"`
+			Optional []string `yaml:"bot_optional"`
 		} `yaml:"scopes"`
 	} `yaml:"oauth_config"`
 	Settings struct {
@@ -158,6 +159,9 @@ func TestManifestAsksForExactlyWhatIsUsed(t *testing.T) {
 		if diff := cmp.Diff(neededScopes(), slices.Sorted(slices.Values(m.OAuth.Scopes.Bot))); diff != "" {
 			t.Errorf("%s form: scopes (-in use +manifest):\n%s", mode, diff)
 		}
+		if diff := cmp.Diff(optionalScopes, m.OAuth.Scopes.Optional); diff != "" {
+			t.Errorf("%s form: optional scopes (-in use +manifest):\n%s", mode, diff)
+		}
 		inUse, listed := slices.Sorted(maps.Keys(eventScopes)), slices.Sorted(slices.Values(m.Settings.Events.Bot))
 		if diff := cmp.Diff(inUse, listed); diff != "" {
 			t.Errorf("%s form: events (-in use +manifest):\n%s", mode, diff)
@@ -192,8 +196,10 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
+		"methodThreadStatus": methodThreadStatus, "methodSessionStatus": methodSessionStatus,
 		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
 		"methodReact": methodReact, "methodUnreact": methodUnreact,
+		"methodOAuthAccess": methodOAuthAccess,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

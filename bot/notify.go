@@ -59,6 +59,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	if err != nil {
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
+	b.settleStatus(n)
 	return d, nil
 }
 

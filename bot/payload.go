@@ -27,6 +27,7 @@ type eventPayload struct {
 	Enterprise string `json:"enterprise_id"`
 	AppID      string `json:"api_app_id"`
 	EventID    string `json:"event_id"`
+	EventTime  int64  `json:"event_time"` // seconds since 1970
 	Shared     bool   `json:"is_ext_shared_channel"`
 	Event      event  `json:"event"`
 
@@ -38,16 +39,17 @@ type eventPayload struct {
 
 // event is what happened.
 type event struct {
-	Type        string `json:"type"`
-	Subtype     string `json:"subtype"`
-	User        string `json:"user"`
-	BotID       string `json:"bot_id"`
-	Text        string `json:"text"`
-	TS          string `json:"ts"`
-	ThreadTS    string `json:"thread_ts"`
-	Channel     string `json:"channel"`
-	ChannelType string `json:"channel_type"`
-	Tab         string `json:"tab"` // app_home_opened
+	Type        string       `json:"type"`
+	Subtype     string       `json:"subtype"`
+	User        string       `json:"user"`
+	BotID       string       `json:"bot_id"`
+	Text        string       `json:"text"`
+	TS          string       `json:"ts"`
+	ThreadTS    string       `json:"thread_ts"`
+	Channel     string       `json:"channel"`
+	ChannelType string       `json:"channel_type"`
+	Tab         string       `json:"tab"` // app_home_opened
+	Files       []attachment `json:"files"`
 	Tokens      struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"` // tokens_revoked

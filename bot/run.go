@@ -19,6 +19,7 @@ const drain = 4 * time.Second
 // ErrUninstalled. Slack being unreachable is no reason to return.
 func (b *Bot) Run(ctx context.Context) error {
 	finish := b.work.start(ctx, drain)
+	b.begin() // from here on it takes what arrives
 	// The line to Slack outlives ctx: handlers that finish still have to acknowledge.
 	line, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()

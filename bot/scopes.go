@@ -26,8 +26,12 @@ const (
 	methodOpenDM      = "conversations.open"
 	methodReplies     = "conversations.replies"
 	methodHistory     = "conversations.history"
+	methodOAuthAccess = "oauth.v2.access"
 	methodReact       = "reactions.add"
 	methodUnreact     = "reactions.remove"
+
+	methodThreadStatus  = "assistant.threads.setStatus"
+	methodSessionStatus = "agents.sessions.setStatus"
 )
 
 // methodScopes are the bot scopes each method needs. A scope of channels, groups, im and mpim is needed for the kind of
@@ -50,8 +54,12 @@ var methodScopes = map[string][]string{
 	methodOpenDM:      {"im:write"},
 	methodReplies:     {"channels:history", "groups:history", "im:history", "mpim:history"},
 	methodHistory:     {"channels:history", "groups:history", "im:history", "mpim:history"},
+	methodOAuthAccess: nil, // the app's id and secret
 	methodReact:       {stateScope},
 	methodUnreact:     {stateScope},
+
+	methodThreadStatus:  {"chat:write"},
+	methodSessionStatus: {"chat:write"},
 }
 
 // eventScopes are the events the bot subscribes to and the bot scopes that each needs.
@@ -67,6 +75,9 @@ var eventScopes = map[string][]string{
 
 // featureScopes are needed by slash commands and shortcuts.
 var featureScopes = []string{"commands"}
+
+// optionalScopes are asked for in the manifest's bot_optional: what needs one is switched off without it.
+var optionalScopes = []string{scopeFiles}
 
 // neededScopes lists every bot scope the bot uses, sorted.
 func neededScopes() []string {

@@ -30,8 +30,8 @@ type provider interface {
 
 // callbacks answers POST /callbacks/ID: the one way in for systems that carry calls out.
 type callbacks struct {
-	service   provider
-	workspace approvals.WorkspaceID
+	service    provider
+	workspaces func() []approvals.WorkspaceID // in one of them the request is
 }
 
 // callbackAnswer is the body of every answer.
@@ -53,10 +53,8 @@ func (h *callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusMethodNotAllowed, callbackAnswer{Error: "results are sent with POST"})
 		return
 	}
-	in := approvals.CallbackResult{
-		Workspace: h.workspace, Request: approvals.RequestID(r.PathValue("id")), Token: bearer(r.Header),
-	}
-	req, err := h.service.CheckCallback(r.Context(), in.Workspace, in.Request, in.Token)
+	in := approvals.CallbackResult{Request: approvals.RequestID(r.PathValue("id")), Token: bearer(r.Header)}
+	req, err := h.find(r.Context(), &in)
 	if err != nil && !errors.Is(err, approvals.ErrConflict) {
 		refuseCallback(w, in, req, err)
 		return
@@ -72,6 +70,17 @@ func (h *callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	respond(w, http.StatusOK, callbackAnswer{Request: req.ID, Status: req.Status})
+}
+
+// find checks the token where the request is, and notes its workspace.
+func (h *callbacks) find(ctx context.Context, in *approvals.CallbackResult) (*approvals.Request, error) {
+	for _, in.Workspace = range h.workspaces() {
+		r, err := h.service.CheckCallback(ctx, in.Workspace, in.Request, in.Token)
+		if !errors.Is(err, approvals.ErrUnauthorized) {
+			return r, err
+		}
+	}
+	return nil, approvals.ErrUnauthorized
 }
 
 // bearer returns the token of the Authorization header; empty when there is none, or more than one.
@@ -196,6 +205,6 @@ func loopback(host string) bool {
 // routeCallbacks serves callbacks where a public URL is set, in either mode.
 func (s *server) routeCallbacks(mux *http.ServeMux) {
 	if s.cfg.PublicURL != "" {
-		mux.Handle("/callbacks/{id}", &callbacks{s.service, s.workspace})
+		mux.Handle("/callbacks/{id}", &callbacks{s.service, s.workspaces})
 	}
 }

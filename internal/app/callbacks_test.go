@@ -57,7 +57,8 @@ func newOneCallback() *oneCallback {
 
 func (o *oneCallback) send(r *http.Request) *httptest.ResponseRecorder {
 	mux := http.NewServeMux()
-	mux.Handle("/callbacks/{id}", &callbacks{o, "T1"})
+	workspaces := func() []approvals.WorkspaceID { return []approvals.WorkspaceID{"T0", "T1"} }
+	mux.Handle("/callbacks/{id}", &callbacks{o, workspaces})
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
 	return w

@@ -77,7 +77,6 @@ func (c *Config) Check() error {
 	if _, err := c.Keys(); err != nil {
 		p.add("COUNTERSIGN_ENCRYPTION_KEYS: %w", err)
 	}
-	c.checkLater(&p)
 	p = append(p, unknownVariables(os.Environ())...)
 	return Misconfigured(errors.Join(p...))
 }
@@ -95,6 +94,7 @@ func (c *Config) CheckRun() error {
 func (c *Config) CheckSet() error {
 	p := problems{c.Check()}
 	c.checkSlack(&p)
+	c.checkInstalls(&p)
 	c.checkURLs(&p)
 	c.checkAudit(&p)
 	p = append(p, c.tracesProblems...)
@@ -142,7 +142,11 @@ func (c *Config) needed() []need {
 			all = append(all, need{name, what})
 		}
 	}
-	add("SLACK_BOT_TOKEN", c.BotToken, "it is the bot token from the app's page OAuth & Permissions")
+	if c.Installs() {
+		all = append(all, c.neededForInstalls()...)
+	} else {
+		add("SLACK_BOT_TOKEN", c.BotToken, "it is the bot token from the app's page OAuth & Permissions")
+	}
 	switch c.SlackMode {
 	case modeSocket:
 		add("SLACK_APP_TOKEN", c.AppToken, "Socket Mode needs an app-level token with connections:write from "+
@@ -175,22 +179,6 @@ func (c *Config) checkLog(p *problems) {
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		p.add("COUNTERSIGN_LOG_FORMAT: %q is neither text nor json", c.LogFormat)
-	}
-}
-
-// checkLater refuses what only later versions do: ignoring it would promise something that does not happen.
-func (c *Config) checkLater(p *problems) {
-	for _, v := range []struct {
-		name string
-		set  bool
-		what string
-	}{
-		{"SLACK_CLIENT_ID", c.ClientID != "", "several workspaces are"},
-		{"SLACK_CLIENT_SECRET", c.ClientSecret.IsSet(), "several workspaces are"},
-	} {
-		if v.set {
-			p.add("%s is set, but %s not supported by this version; unset it", v.name, v.what)
-		}
 	}
 }
 

@@ -88,6 +88,7 @@ func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	select {
 	case <-s.bot.Ready():
 		fmt.Fprintln(w, "ready")
+		s.sayAbsent(w)
 	default:
 		http.Error(w, "not connected to Slack, or Slack refuses the bot token", http.StatusServiceUnavailable)
 	}

@@ -44,8 +44,10 @@ func TestBadStart(t *testing.T) {
 			[]string{"countersign.yaml:18:35", "EFFECTS_TOKEN is not set"}},
 		{"no policy", func(w *world) []string { w.write("countersign.yaml", fmt.Sprintf(agentsYAML, "")); return nil },
 			2, []string{"countersign.yaml:8:9", "default_policy"}},
-		{"later variable", func(*world) []string { return []string{"SLACK_CLIENT_ID=1.2"} }, 2,
-			[]string{"SLACK_CLIENT_ID", "not supported by this version"}},
+		{"several workspaces in the clear", func(*world) []string {
+			return []string{"SLACK_BOT_TOKEN=", "SLACK_CLIENT_ID=1.2", "SLACK_CLIENT_SECRET=" + canaryToken,
+				"SLACK_SIGNING_SECRET=x", "COUNTERSIGN_SLACK_MODE=http", "COUNTERSIGN_PUBLIC_URL=https://x.test"}
+		}, 2, []string{"COUNTERSIGN_ENCRYPTION_KEYS is not set", "several workspaces need it"}},
 		{"no key", func(*world) []string { return []string{"COUNTERSIGN_ENCRYPTION_KEYS=a:" + canaryToken} }, 2,
 			[]string{"COUNTERSIGN_ENCRYPTION_KEYS", "entry 1 (a)", "openssl rand -base64 32"}},
 		{"address in use", func(w *world) []string {

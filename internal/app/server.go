@@ -27,12 +27,15 @@ type server struct {
 	hangup  <-chan os.Signal // SIGHUP
 	traces  *traces.Provider // nil: none
 
-	client    *bot.Client
-	workspace approvals.WorkspaceID
+	client    *bot.Client           // nil: several workspaces
+	workspace approvals.WorkspaceID // empty: several
+	known     []*approvals.Installation
+	clients   *bot.Clients        // of several workspaces; nil: one
+	directory approvals.Directory // client or clients
 	store     approvals.Store
 	live      *live
 	service   *service
-	bot       *bot.Bot
+	bot       surface
 	worker    *approvals.Worker
 	socket    net.Listener // the operator's
 	listener  net.Listener // COUNTERSIGN_LISTEN
@@ -55,11 +58,15 @@ func (s *server) open(ctx context.Context) error {
 	if err := s.openStore(ctx); err != nil {
 		return err
 	}
-	if err := s.assemble(ctx, first); err != nil {
+	err = s.readInstallations(ctx)
+	if err == nil {
+		err = s.assemble(ctx, first)
+	}
+	if err != nil {
 		s.store.Close()
 		return err
 	}
-	s.log.Info("starting", "workspace", s.workspace, "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "sha256",
+	s.log.Info("starting", "workspace", s.where(), "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "sha256",
 		hex.EncodeToString(first.File.Digest[:]), "mode", s.cfg.SlackMode)
 	return nil
 }
@@ -75,6 +82,9 @@ func (s *server) openStore(ctx context.Context) error {
 
 // connect asks Slack who the bot is. A refused token ends the start.
 func (s *server) connect(ctx context.Context) error {
+	if s.cfg.Installs() {
+		return nil
+	}
 	var err error
 	s.client, err = bot.NewClient(bot.ClientConfig{
 		Token: s.cfg.BotToken.Reveal(), APIURL: s.cfg.SlackAPIURL, Logger: s.log,
@@ -82,6 +92,7 @@ func (s *server) connect(ctx context.Context) error {
 	if err != nil {
 		return Misconfigured(err)
 	}
+	s.directory = s.client
 	s.workspace, err = workspace(ctx, s.client)
 	return err
 }
@@ -93,20 +104,17 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		return err
 	}
 	// All but Submit stays with this service: it reads the catalog in force through live.
-	s.service = &service{Service: s.live.current.Load().submitter, live: s.live, metrics: s.metrics}
+	s.service = &service{Service: s.live.current.Load().submitter(s.workspace), live: s.live, metrics: s.metrics}
 	var err error
-	s.bot, err = bot.New(bot.Config{
-		Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
-		SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: first.File.DefaultAgent, Logger: s.log,
-		Alone: true, // the store is open in one process
-	})
-	if err != nil {
+	if s.bot, err = s.newBot(first.File.DefaultAgent); err != nil {
 		return Misconfigured(err)
 	}
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
-		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.client, Limits: first.Limits(),
+		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.directory, Limits: first.Limits(),
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
 		Triggers: s.live, PublicURL: s.cfg.CallbackURL(), Retention: s.live.Retention,
+		Reader: s.bot, Requesters: s.live.Requesters,
+		Watcher: s.bot,
 	})
 	if err != nil {
 		return err
@@ -144,12 +152,21 @@ func (s *server) listen() error {
 
 // adopt puts a catalog in force.
 func (s *server) adopt(c *catalog.Catalog) error {
-	submitter, err := approvals.NewService(approvals.ServiceConfig{
-		Store: s.store, Policy: s.live, Directory: s.client, Agents: s.live, Requesters: c.Requesters(s.workspace),
+	cfg := approvals.ServiceConfig{
+		Store: s.store, Policy: s.live, Directory: s.directory, Agents: s.live, Requesters: c.Requesters(s.workspace),
 		Limits: c.Limits(), Logger: s.log, PublicURL: s.cfg.CallbackURL(),
-	})
+	}
+	one, err := approvals.NewService(cfg)
 	if err != nil {
 		return err
+	}
+	submitter := func(approvals.WorkspaceID) *approvals.Service { return one }
+	if s.cfg.Installs() { // whoever may start runs is named by the ids of each workspace
+		submitter = func(ws approvals.WorkspaceID) *approvals.Service {
+			cfg.Requesters = c.Requesters(ws)
+			in, _ := approvals.NewService(cfg) // nothing is missing, as above
+			return in
+		}
 	}
 	s.live.current.Store(&inForce{c, submitter})
 	return nil

@@ -12,10 +12,10 @@ import (
 // become another one is asked about again.
 type live struct{ current atomic.Pointer[inForce] }
 
-// inForce is a catalog, and the service that lets runs start by its requesters and limits.
+// inForce is a catalog, and the service that lets runs of a workspace start by its requesters and limits.
 type inForce struct {
 	*catalog.Catalog
-	submitter *approvals.Service
+	submitter func(approvals.WorkspaceID) *approvals.Service
 }
 
 var (
@@ -44,6 +44,11 @@ func (l *live) Trigger(agentName, tool string) approvals.Trigger {
 	return l.current.Load().Trigger(agentName, tool)
 }
 
+// Requesters are the people who may start runs in the workspace, by the catalog in force.
+func (l *live) Requesters(ws approvals.WorkspaceID) approvals.Approvers {
+	return l.current.Load().Requesters(ws)
+}
+
 // Retention says for how long records are kept, by the catalog in force.
 func (l *live) Retention() approvals.Retention { return l.current.Load().Retention() }
 
@@ -69,14 +74,14 @@ type service struct {
 func (s *service) Submit(ctx context.Context, in approvals.Submission) (approvals.Receipt, error) {
 	now := s.live.current.Load()
 	in.Agent = now.File.AgentFor(in.Place.Channel)
-	receipt, err := now.submitter.Submit(ctx, in)
+	receipt, err := now.submitter(in.Workspace).Submit(ctx, in)
 	s.metrics.submitted(receipt, err)
 	return receipt, err
 }
 
 // RetryRun starts a run again if the requesters and limits of the catalog in force allow it.
 func (s *service) RetryRun(ctx context.Context, v approvals.RunRetry) (approvals.Receipt, error) {
-	receipt, err := s.live.current.Load().submitter.RetryRun(ctx, v)
+	receipt, err := s.live.current.Load().submitter(v.Workspace).RetryRun(ctx, v)
 	s.metrics.submitted(receipt, err)
 	return receipt, err
 }

@@ -70,7 +70,11 @@ func workspace(ctx context.Context, client *bot.Client) (approvals.WorkspaceID, 
 
 // checkSlack asks Slack about the tokens. Missing scopes are said and not fatal: what needs them does not work.
 func (s *server) checkSlack(ctx context.Context) error {
-	err := s.bot.Check(ctx)
+	one, ok := s.bot.(*bot.Bot)
+	if !ok { // each workspace is asked about its own once the bot runs
+		return checkOAuth(ctx, s.cfg)
+	}
+	err := one.Check(ctx)
 	if scopes, ok := errors.AsType[*bot.ScopeError](err); ok {
 		s.log.Error("the Slack app lacks scopes; what needs them will not work", "missing", scopes.Missing)
 		return nil

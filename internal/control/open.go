@@ -38,6 +38,8 @@ type Config struct {
 // Rules are what a Service needs; Store and Requesters are filled in.
 type Rules struct {
 	approvals.ServiceConfig
+	// DirectoryOf returns what knows the people where the store says how to ask it; nil: Directory does.
+	DirectoryOf func(ctx context.Context, st approvals.Store) (approvals.Directory, error)
 	// RequestersOf says who may start runs in a workspace; nil: nobody.
 	RequestersOf func(ws approvals.WorkspaceID) approvals.Approvers
 }
@@ -107,7 +109,13 @@ func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
 		return nil, err
 	}
 	var service *approvals.Service
-	if rules.Requesters, err = rules.requesters(ctx); err == nil {
+	if rules.DirectoryOf != nil {
+		rules.Directory, err = rules.DirectoryOf(ctx, rules.Store)
+	}
+	if err == nil {
+		rules.Requesters, err = rules.requesters(ctx)
+	}
+	if err == nil {
 		service, err = approvals.NewService(rules.ServiceConfig)
 	}
 	if err != nil {

@@ -87,6 +87,7 @@ func (w *Workspace) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /link/", w.serveSocket)
 	mux.HandleFunc("POST /hooks/{id}", w.serveResponseURL)
+	mux.HandleFunc("GET /files-pri/{id}/{name}", w.serveFile)
 	w.pageRoutes(mux)
 	return mux
 }
@@ -94,8 +95,15 @@ func (w *Workspace) routes() http.Handler {
 // serveAPI answers one Web API request: arguments, faults, token, scope, rate
 // limit, then the method itself under the workspace's lock.
 func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request, table map[string]method) {
-	name := r.PathValue("method")
 	a, err := readArgs(rw, r)
+	w.serveArgs(rw, r, a, err, table)
+}
+
+// serveArgs is serveAPI for arguments that have been read, or not: err.
+func (w *Workspace) serveArgs(
+	rw http.ResponseWriter, r *http.Request, a args, err error, table map[string]method,
+) {
+	name := r.PathValue("method")
 	call := w.begin(name, a)
 	fault := w.takeFault(call)
 	if fault != nil && !fault.AfterEffect && !w.suffer(rw, r, call, fault) {
@@ -144,10 +152,12 @@ func (w *Workspace) authorize(m method, a args) error {
 	switch {
 	case token == "":
 		return fail("not_authed")
-	case token != w.cfg.BotToken && token != w.cfg.AppToken:
+	case token != w.token && token != w.cfg.AppToken:
 		return fail("invalid_auth")
 	case !strings.HasPrefix(token, m.token):
 		return fail("not_allowed_token_type")
+	case m.token == "xoxb-" && w.removed:
+		return fail("account_inactive")
 	case m.token == "xoxb-" && w.revoked:
 		return fail("token_revoked")
 	case m.scope != "":

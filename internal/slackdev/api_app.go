@@ -56,13 +56,15 @@ func (w *Workspace) threadsSetStatus(a args) (reply, error) {
 	if list, ok := loading.([]any); ok && len(list) > 10 {
 		return nil, fail("invalid_arguments")
 	}
-	w.setStatus(a.str("channel_id"), a.str("thread_ts"), a.str("status"))
+	setStatus(w.statuses, a.str("channel_id")+"/"+a.str("thread_ts"), a.str("status"))
 	return reply{}, nil
 }
 
 func (w *Workspace) sessionsSetStatus(a args) (reply, error) {
 	status := a.str("status")
 	switch {
+	case w.cfg.NoAgents:
+		return nil, fail("feature_disabled")
 	case !slices.Contains([]string{"active", "processing", "suspended", "closed"}, status):
 		return nil, fail("invalid_status")
 	case a.str("thread_ts") == "":
@@ -76,16 +78,16 @@ func (w *Workspace) sessionsSetStatus(a args) (reply, error) {
 	if status == "active" || status == "closed" {
 		status = ""
 	}
-	w.setStatus(a.str("channel_id"), a.str("thread_ts"), status)
+	setStatus(w.sessions, a.str("channel_id")+"/"+a.str("thread_ts"), status)
 	return reply{}, nil
 }
 
-// setStatus remembers a status; it is cleared when the app posts in the thread.
-func (w *Workspace) setStatus(channel, threadTS, status string) {
-	key := channel + "/" + threadTS
+// setStatus remembers a status. That of a thread is cleared when the app posts there
+// (https://docs.slack.dev/reference/methods/assistant.threads.setStatus), that of a session stays.
+func setStatus(all map[string]string, key, status string) {
 	if strings.TrimSpace(status) == "" {
-		delete(w.statuses, key)
+		delete(all, key)
 		return
 	}
-	w.statuses[key] = status
+	all[key] = status
 }

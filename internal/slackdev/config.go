@@ -46,6 +46,8 @@ type Config struct {
 	// LingerAfterClose leaves the TCP connection open after the closing
 	// handshake of a WebSocket, as Slack does. The default closes it.
 	LingerAfterClose bool
+	// NoAgents has agents.sessions.setStatus answer feature_disabled, as for apps that are no agents.
+	NoAgents bool
 	// RateLimits applies Slack's published tiers to the Web API. They hold for a method in the whole workspace; those
 	// of chat.postMessage for a channel, and a larger one for the workspace.
 	RateLimits bool

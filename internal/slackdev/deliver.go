@@ -106,6 +106,10 @@ func (w *Workspace) settle(f *flight, o outcome) {
 // acknowledgement. It is never redelivered.
 func (w *Workspace) ask(ctx context.Context, env envelope) (json.RawMessage, error) {
 	w.mu.Lock()
+	if w.removed {
+		w.mu.Unlock()
+		return nil, ErrTrouble
+	}
 	f := w.launch(env)
 	w.mu.Unlock()
 	ack, err := w.await(ctx, f)

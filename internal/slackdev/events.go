@@ -27,7 +27,7 @@ func (w *Workspace) Emit(inner map[string]any) string {
 // emit delivers an event if the app subscribed to it. name is the subscription
 // ("message.im"), the inner type may differ. w.mu is held.
 func (w *Workspace) emit(name string, inner map[string]any, shared bool) {
-	if w.cfg.Events != nil && !slices.Contains(w.cfg.Events, name) {
+	if w.removed || w.cfg.Events != nil && !slices.Contains(w.cfg.Events, name) {
 		return
 	}
 	w.raise(name, inner, shared)

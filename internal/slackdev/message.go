@@ -70,6 +70,9 @@ func (w *Workspace) messageObject(c *conversation, m *Message, metadata bool) ma
 	if m.Broadcast {
 		out["subtype"] = "thread_broadcast"
 	}
+	if m.files != nil {
+		out["files"], out["upload"], out["subtype"] = w.fileObjects(m.files), false, "file_share"
+	}
 	if m.Deleted {
 		out["subtype"], out["hidden"] = "tombstone", true
 	}

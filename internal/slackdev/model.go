@@ -31,6 +31,7 @@ type Message struct {
 	Reactions []Reaction
 
 	clientMsgID string
+	files       []File
 	appID       string
 }
 

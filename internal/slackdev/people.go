@@ -15,6 +15,12 @@ import (
 // bot is mentioned in a channel it belongs to, message.im in a direct message,
 // and message.channels or message.groups elsewhere, each if subscribed.
 func (w *Workspace) Post(ctx context.Context, user, channel, text, threadTS string) (string, error) {
+	return w.say(ctx, user, channel, text, threadTS, nil)
+}
+
+func (w *Workspace) say(
+	ctx context.Context, user, channel, text, threadTS string, files []File,
+) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	u, c, err := w.writer(ctx, user, channel)
@@ -29,7 +35,7 @@ func (w *Workspace) Post(ctx context.Context, user, channel, text, threadTS stri
 		setDefault(&parent.ThreadTS, parent.TS)
 		threadTS = parent.ThreadTS
 	}
-	m := &Message{User: user, Text: text, ThreadTS: threadTS, Blocks: richText(text), clientMsgID: uuid()}
+	m := &Message{User: user, Text: text, ThreadTS: threadTS, Blocks: richText(text), clientMsgID: uuid(), files: files}
 	if u.Bot || u.WorkflowBot {
 		m.BotID, m.clientMsgID = "B"+user[1:], ""
 	}
@@ -102,6 +108,7 @@ func (w *Workspace) emitMention(c *conversation, m *Message) {
 	inner["type"], inner["channel"], inner["event_ts"] = "app_mention", c.ID, m.TS
 	for _, key := range []string{
 		"reply_count", "reply_users", "reply_users_count", "latest_reply", "is_locked", "subscribed",
+		"subtype",
 	} {
 		delete(inner, key)
 	}

@@ -42,11 +42,16 @@ type Workspace struct {
 	triggers  map[string]*trigger
 	responses map[string]*responseURL
 	statuses  map[string]string // "channel/thread" -> what the app says it is doing
+	sessions  map[string]string // "channel/thread" -> the state of the agent's session, unless it is active
 
 	sock    socketHub
 	events  map[string]*event
 	urls    RequestURLs
+	files   map[string]*File // by id
+	fetched []string         // ids of files that were asked for
 	revoked bool
+	token   string // the bot token in force
+	removed bool   // the app is not installed: see Cloud
 	linkOff bool
 	faults  []*Fault
 	limits  map[string][]time.Time
@@ -75,19 +80,7 @@ func Start(cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slackdev listen: %w", err)
 	}
-	w := &Workspace{
-		cfg: cfg, log: cfg.Logger, kit: newBlockKit(), ln: ln, urls: cfg.RequestURL,
-		client: &http.Client{Timeout: cfg.AckTimeout, CheckRedirect: atMostTwoRedirects},
-		life:   newLife(), changed: make(chan struct{}),
-		users: map[string]*User{}, convs: map[string]*conversation{},
-		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
-		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
-		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
-		events: map[string]*event{}, limits: map[string][]time.Time{}, instance: shortID(),
-	}
-	w.sock.pending = map[string]*pendingAck{}
-	w.sock.tickets = map[string]bool{}
-	w.populate()
+	w := newWorkspace(cfg, ln)
 	w.server = &http.Server{
 		Handler: w.routes(), ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
@@ -98,6 +91,25 @@ func Start(cfg Config) (*Workspace, error) {
 		}
 	})
 	return w, nil
+}
+
+// newWorkspace returns a workspace that is reached at ln, which somebody serves.
+func newWorkspace(cfg Config, ln net.Listener) *Workspace {
+	w := &Workspace{
+		cfg: cfg, token: cfg.BotToken, log: cfg.Logger, kit: newBlockKit(), ln: ln, urls: cfg.RequestURL,
+		client: &http.Client{Timeout: cfg.AckTimeout, CheckRedirect: atMostTwoRedirects},
+		life:   newLife(), changed: make(chan struct{}),
+		users: map[string]*User{}, convs: map[string]*conversation{},
+		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
+		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
+		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
+		sessions: map[string]string{}, files: map[string]*File{},
+		events: map[string]*event{}, limits: map[string][]time.Time{}, instance: shortID(),
+	}
+	w.sock.pending = map[string]*pendingAck{}
+	w.sock.tickets = map[string]bool{}
+	w.populate()
+	return w
 }
 
 // populate enters the configured users and channels.
@@ -129,7 +141,10 @@ func (w *Workspace) Close() error {
 	}
 	w.touch()
 	w.mu.Unlock()
-	err := w.server.Close()
+	var err error
+	if w.server != nil { // else its Cloud's serves it
+		err = w.server.Close()
+	}
 	w.client.CloseIdleConnections()
 	w.wg.Wait()
 	if err != nil {
@@ -233,7 +248,10 @@ func (w *Workspace) HomeView(user string) *View {
 func (w *Workspace) Status(channel, threadTS string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.statuses[channel+"/"+threadTS]
+	if status := w.statuses[channel+"/"+threadTS]; status != "" {
+		return status
+	}
+	return w.sessions[channel+"/"+threadTS]
 }
 
 // Calls lists the requests the app made.

@@ -50,6 +50,7 @@
 //	scheduled               workspace, id, "j", kind                         job that is planned for later
 //	scheduled_due           kind, due, workspace, id                         –
 //	callbacks               workspace, request                               Callback
+//	installations           workspace                                        Installation
 //	dead_letters            workspace, id, surface, channel, thread, copy    Notification that was given up
 //
 // A value is a CRC-32C over key and payload, then the payload: a record as records_codec.go describes it where a type

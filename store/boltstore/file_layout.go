@@ -28,6 +28,8 @@ var (
 	bucketScheduledDue = []byte("scheduled_due")
 	bucketDead         = []byte("dead_letters")
 	bucketCallbacks    = []byte("callbacks")
+
+	bucketInstallations = []byte("installations")
 )
 
 // bucketInfo describes a bucket.
@@ -56,6 +58,7 @@ var buckets = []bucketInfo{
 	{name: bucketDead, sealed: true},
 	{name: bucketCallbacks, sealed: true, added: true},
 	{name: bucketGrants, sealed: true, added: true}, {name: bucketGrantsOpen, added: true},
+	{name: bucketInstallations, sealed: true, added: true},
 }
 
 // fillPercent is how full pages are left when they split. Most keys arrive in order, so pages need little room.

@@ -27,7 +27,7 @@ type codec struct {
 // codecs has the codec of every type that is stored as a record.
 var codecs = newCodecs(approvals.Run{}, approvals.RequestHead{}, approvals.RequestContent{}, approvals.QueuedInput{},
 	approvals.EffectRecord{}, approvals.Grant{}, approvals.AuditEntry{}, approvals.Notification{}, jobRecord{},
-	approvals.Callback{}, fileKeys{})
+	approvals.Callback{}, approvals.Installation{}, fileKeys{})
 
 func newCodecs(samples ...any) map[reflect.Type]codec {
 	all := make(map[reflect.Type]codec)

@@ -19,6 +19,7 @@ func everything(tx approvals.Tx) error {
 		tx.PutRequest(request("req_1", approvals.RequestPending)),
 		tx.PutEffect(effect("eff_1")),
 		tx.PutCallback(callback("req_1", 1)),
+		tx.PutInstallation(installation(ws, "xoxb-1")),
 		tx.PutGrant(grant("grant_1")),
 		tx.AppendAudit(entry(1), unsealed("aud_2")),
 		tx.PutNotification(notification("ntf_1")),
@@ -78,6 +79,11 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 			return one(tx.Effect(w, "run_1", "eff_1"))
 		}},
 		{"callback", func() (bool, error) { return one(tx.Callback(w, "req_1")) }},
+		{"installation", func() (bool, error) { return one(tx.Installation(w)) }},
+		{"installations", func() (bool, error) {
+			list, err := tx.Installations("", 10)
+			return len(list) > 0 && list[0].Workspace == w, err
+		}},
 		{"effect of run", func() (bool, error) { return some(tx.EffectsOfRun(w, "run_1")) }},
 		{"grant", func() (bool, error) { return one(tx.Grant(w, "grant_1")) }},
 		{"grants", func() (bool, error) { return some(tx.Grants(w, "", 10)) }},
@@ -177,6 +183,7 @@ func writes(tx approvals.Tx) []write {
 		{"PutRequestHead", func() error { return tx.PutRequestHead(head("req_1", approvals.RequestPending)) }},
 		{"PutEffect", func() error { return tx.PutEffect(effect("eff_1")) }},
 		{"PutCallback", func() error { return tx.PutCallback(callback("req_1", 1)) }},
+		{"PutInstallation", func() error { return tx.PutInstallation(installation(ws, "xoxb-1")) }},
 		{"PutGrant", func() error { return tx.PutGrant(grant("grant_1")) }},
 		{"AppendAudit", func() error { return tx.AppendAudit(entry(1)) }},
 		{"AppendAudit, not sealed", func() error { return tx.AppendAudit(unsealed("aud_1")) }},

@@ -127,6 +127,10 @@ func (d drawn) records() []operation {
 			k := &approvals.Callback{Workspace: d.ws, Request: approvals.RequestID(d.id), Issued: d.at}
 			return done(tx.PutCallback(k))
 		},
+		func(tx approvals.Tx) (string, error) {
+			i := &approvals.Installation{Workspace: d.ws, Token: approvals.BotToken(d.id), Installed: d.at}
+			return done(tx.PutInstallation(i))
+		},
 		func(tx approvals.Tx) (string, error) { return done(tx.PutGrant(d.grant())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.PutNotification(d.notification())) },
 		func(tx approvals.Tx) (string, error) { return done(tx.Enqueue(d.job(d.id))) },

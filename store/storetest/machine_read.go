@@ -121,6 +121,8 @@ func readsOf(w approvals.WorkspaceID, id string) []operation {
 		func(tx approvals.Tx) (string, error) { return say(tx.Request(w, approvals.RequestID(id))) },
 		func(tx approvals.Tx) (string, error) { return say(tx.RequestHead(w, approvals.RequestID(id))) },
 		func(tx approvals.Tx) (string, error) { return say(tx.Callback(w, approvals.RequestID(id))) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Installation(w)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.Installations(approvals.WorkspaceID(id), 2)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.RequestsOfRun(w, run)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.Effect(w, "1", id)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.EffectsOfRun(w, run)) },

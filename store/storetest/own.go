@@ -67,6 +67,7 @@ func (s *suite) ownRequests() []ownership {
 	w, run, id := q.Workspace, q.Run, q.ID
 	head := func() *approvals.RequestHead { return &freshRequest().RequestHead }
 	token := changed(10, func(k *approvals.Callback) { k.Workspace, k.Request = w, "req_1" })
+	app := changed(11, func(i *approvals.Installation) { i.Workspace = w })
 	effect := changed(2, func(e *approvals.EffectRecord) { e.Workspace, e.Run = w, run })
 	given := changed(7, func(g *approvals.Grant) { g.Workspace, g.Used, g.Revoked = w, 0, time.Time{} })
 	return []ownership{
@@ -96,6 +97,10 @@ func (s *suite) ownRequests() []ownership {
 		owns(s, token,
 			func(tx approvals.Tx, k *approvals.Callback) error { return tx.PutCallback(k) },
 			func(tx approvals.Tx) ([]*approvals.Callback, error) { return only(tx.Callback(w, "req_1")) }),
+		owns(s, app,
+			func(tx approvals.Tx, i *approvals.Installation) error { return tx.PutInstallation(i) },
+			func(tx approvals.Tx) ([]*approvals.Installation, error) { return only(tx.Installation(w)) },
+			func(tx approvals.Tx) ([]*approvals.Installation, error) { return tx.Installations("", 10) }),
 	}
 }
 

@@ -225,6 +225,7 @@ func testIncompleteKeys(s *suite) {
 		"grant without id":  func(tx approvals.Tx) error { return tx.PutGrant(grant("")) },
 		"effect without id": func(tx approvals.Tx) error { return tx.PutEffect(effect("")) },
 		"callback":          func(tx approvals.Tx) error { return tx.PutCallback(callback("", 1)) },
+		"installation":      func(tx approvals.Tx) error { return tx.PutInstallation(installation("", "xoxb-1")) },
 		"audit entry":       func(tx approvals.Tx) error { return tx.AppendAudit(&approvals.AuditEntry{Seq: 1}) },
 		"unsealed entry":    func(tx approvals.Tx) error { return tx.AppendAudit(unsealed("")) },
 		"notification":      func(tx approvals.Tx) error { return tx.PutNotification(notification("")) },

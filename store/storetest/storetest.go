@@ -14,7 +14,7 @@
 //	transactions isolation clock          promises of the store as a whole
 //	lifecycle replicas
 //	records own runs inputs states        promises of the records
-//	sessions requests callbacks query grants
+//	sessions requests callbacks query grants installations
 //	trail outbox deletions
 //	jobs jobs_again jobs_group            promises of Dispatch
 //	machine machine_draw machine_read     Compare
@@ -52,6 +52,7 @@ func promises() []promise {
 	for _, part := range [][]promise{
 		transactions(), isolation(), clocks(), records(), runs(), inputs(), states(), sessions(), requests(),
 		deletions(),
+		installations(),
 		callbacks(), queries(), runQueries(), grants(), trail(), outbox(), jobs(), jobsAgain(), jobGroups(), replicas(),
 		lifecycle(),
 	} {

@@ -120,6 +120,10 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 	if c.Offline {
 		return rep, nil
 	}
+	if cfg.Installs() {
+		rep.Slack, err = app.CheckInstalls(ctx, cfg)
+		return rep, err
+	}
 	ws, err := app.CheckSlack(ctx, cfg, made)
 	rep.Slack = fmt.Sprintf("workspace %s, tokens and scopes are good", ws)
 	return rep, err

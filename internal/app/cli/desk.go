@@ -73,14 +73,21 @@ func (p *Program) rules(cfg *app.Config) (control.Rules, error) {
 		return control.Rules{}, err
 	}
 	log := cfg.Logger(p.Stderr)
-	directory, err := bot.NewClient(bot.ClientConfig{
+	rules := control.Rules{RequestersOf: c.Requesters, ServiceConfig: approvals.ServiceConfig{
+		Policy: c, Agents: c, Limits: c.Limits(), Logger: log, PublicURL: cfg.CallbackURL(),
+	}}
+	if cfg.Installs() {
+		rules.DirectoryOf = func(ctx context.Context, st approvals.Store) (approvals.Directory, error) {
+			return app.InstalledDirectory(ctx, cfg, st, log)
+		}
+		return rules, nil
+	}
+	rules.Directory, err = bot.NewClient(bot.ClientConfig{
 		Token: cfg.BotToken.Reveal(), APIURL: cfg.SlackAPIURL, Logger: log,
 	})
 	if err != nil {
 		err = app.Misconfigured(fmt.Errorf("the bot does not run, so this command must ask Slack itself: %w", err))
 		return control.Rules{}, err
 	}
-	return control.Rules{RequestersOf: c.Requesters, ServiceConfig: approvals.ServiceConfig{
-		Policy: c, Directory: directory, Agents: c, Limits: c.Limits(), Logger: log, PublicURL: cfg.CallbackURL(),
-	}}, nil
+	return rules, nil
 }

@@ -1,0 +1,194 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"countersign/approvals"
+)
+
+// statusAfter is how long a run works before people are shown that it does.
+const statusAfter = 2 * time.Second
+
+// statusWords are what Slack shows behind the bot's name.
+const statusWords = "is working on it…"
+
+// statuses shows in direct conversations that a run works, or waits for somebody: see
+// https://docs.slack.dev/reference/methods/assistant.threads.setStatus and agents.sessions.setStatus. It is decoration:
+// what Slack does not take is left, and nothing waits for it. Nothing is kept of a run that nobody works on.
+type statuses struct {
+	mu    sync.Mutex
+	lanes map[approvals.Place]*statusLane
+}
+
+// statusLane brings one conversation to what it should show, one call after the other.
+type statusLane struct {
+	want, have approvals.ActivityKind
+	sending    bool
+	timer      *time.Timer // until it has worked for long enough to say so
+}
+
+func newStatuses() *statuses { return &statuses{lanes: map[approvals.Place]*statusLane{}} }
+
+var _ approvals.Watcher = (*Bot)(nil)
+
+// Watch shows what a run does. See approvals.Watcher.
+func (b *Bot) Watch(a approvals.Activity) {
+	if !a.Place.Direct {
+		return
+	}
+	s := b.statuses
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lane, ok := s.lanes[a.Place]
+	if !ok {
+		lane = &statusLane{have: approvals.ActivityOver}
+		if a.Resumed { // it may show that it waits since an earlier time
+			lane.have = approvals.ActivityWaiting
+		}
+		s.lanes[a.Place] = lane
+	}
+	if lane.timer != nil {
+		lane.timer.Stop()
+		lane.timer = nil
+	}
+	if a.Kind == approvals.ActivityWorking && lane.have == approvals.ActivityOver {
+		lane.timer = time.AfterFunc(statusAfter, func() { b.showStatus(a.Place, lane, a.Kind) })
+		return
+	}
+	b.statusWanted(a.Place, lane, a.Kind)
+}
+
+func (b *Bot) showStatus(p approvals.Place, lane *statusLane, kind approvals.ActivityKind) {
+	b.statuses.mu.Lock()
+	defer b.statuses.mu.Unlock()
+	if b.statuses.lanes[p] == lane && lane.timer != nil {
+		lane.timer = nil
+		b.statusWanted(p, lane, kind)
+	}
+}
+
+// statusWanted has the lane go to what is wanted. b.statuses.mu is held.
+func (b *Bot) statusWanted(p approvals.Place, lane *statusLane, kind approvals.ActivityKind) {
+	lane.want = kind
+	if lane.sending {
+		return
+	}
+	lane.sending = b.work.beside(func(ctx context.Context) { b.sendStatus(ctx, p, lane) })
+	if !lane.sending {
+		delete(b.statuses.lanes, p)
+	}
+}
+
+// sendStatus makes calls until the conversation shows what is wanted.
+func (b *Bot) sendStatus(ctx context.Context, p approvals.Place, lane *statusLane) {
+	s := b.statuses
+	for {
+		s.mu.Lock()
+		from, to := lane.have, lane.want
+		if from == to {
+			lane.sending = false
+			if to != approvals.ActivityWorking && lane.timer == nil {
+				delete(s.lanes, p)
+			}
+			s.mu.Unlock()
+			return
+		}
+		lane.have = to
+		s.mu.Unlock()
+		b.changeStatus(ctx, p, from, to)
+	}
+}
+
+// changeStatus makes the calls from one status to the next.
+func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to approvals.ActivityKind) {
+	switch {
+	case to == approvals.ActivityWorking:
+		b.setStatus(ctx, methodThreadStatus, p, statusWords)
+	case from == approvals.ActivityWorking:
+		b.setStatus(ctx, methodThreadStatus, p, "")
+	}
+	switch {
+	case to == approvals.ActivityWaiting:
+		b.setStatus(ctx, methodSessionStatus, p, "suspended")
+	case to == approvals.ActivityWorking && from == approvals.ActivityWaiting:
+		b.setStatus(ctx, methodSessionStatus, p, "processing")
+	case to == approvals.ActivityOver:
+		b.setStatus(ctx, methodSessionStatus, p, "active")
+	}
+}
+
+// setStatus makes one call. A method that Slack refuses for good is not called again.
+func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, status string) {
+	if b.closed.has(method) {
+		return
+	}
+	form := url.Values{"channel_id": {p.Channel}, "thread_ts": {p.Thread}, "status": {status}}
+	err := b.patiently(ctx, method, p.Channel, func() error {
+		_, err := b.client.call(ctx, method, b.client.token, form, nil)
+		return err
+	})
+	word, refused := refusal(err)
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+	case refused && statusOff(word):
+		b.closed.add(method)
+		b.warn.once(method, func() {
+			b.log.Warn("a status is not shown: Slack refuses it", "method", method, "reason", word)
+		})
+	default:
+		b.log.Debug("a status was not shown", "method", method, "error", err)
+	}
+}
+
+// statusOff reports whether a refusal is about the method and not about one conversation.
+func statusOff(word string) bool {
+	switch word {
+	case "feature_disabled", "missing_scope", "unknown_method", "method_deprecated", "not_allowed_token_type",
+		"no_permission", "not_authorized", "access_denied":
+		return true
+	}
+	return false
+}
+
+// beside runs f while the bot runs, unless too much runs already. It never blocks, and reports whether f will run.
+func (w *work) beside(f func(context.Context)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx == nil {
+		return false
+	}
+	select {
+	case w.follow <- struct{}{}:
+	default:
+		return false
+	}
+	ctx := w.ctx
+	w.running.Go(func() {
+		defer func() { <-w.follow }()
+		ctx, cancel := context.WithTimeout(ctx, followTime)
+		defer cancel()
+		w.guard(func() { f(ctx) })
+	})
+	return true
+}
+
+// settleStatus clears what a direct conversation shows, behind a message that may be the last of a run which nobody was
+// at work on when it ended, as one that is cancelled while it waits.
+func (b *Bot) settleStatus(n *approvals.Notification) {
+	about := n.Kind == approvals.NotifyAnswer || n.Kind == approvals.NotifyNotice
+	if !n.Place.Direct || !about || n.Copy != "" || b.closed.has(methodSessionStatus) {
+		return
+	}
+	b.work.beside(func(ctx context.Context) {
+		run, err := b.service.Run(ctx, n.Workspace, n.Run)
+		if err == nil && run.Status.Ended() {
+			b.Watch(approvals.Activity{
+				Workspace: n.Workspace, Run: n.Run, Place: n.Place, Kind: approvals.ActivityOver, Resumed: true,
+			})
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package bot
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// slow is a model that answers, or pays first, when it is let go on.
+type slow struct {
+	agent.Model
+	gate chan struct{}
+}
+
+func (s *slow) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	select {
+	case <-s.gate:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.Model.Respond(ctx, req)
+}
+
+// statusCalls lists the statuses that were set, in order.
+func (w *world) statusCalls() (all []string) {
+	for _, c := range w.slack.Calls() {
+		if c.Method == methodThreadStatus || c.Method == methodSessionStatus {
+			status, _ := c.Args["status"].(string)
+			all = append(all, strings.Split(c.Method, ".")[1]+"="+status)
+		}
+	}
+	return all
+}
+
+func (w *world) directly(user, text string) string {
+	w.t.Helper()
+	ts, err := w.slack.Post(w.ctx(), user, "D0ANN", text, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ts
+}
+
+// inDirect waits for a message of the bot in Ann's direct conversation.
+func (w *world) inDirect(thread, event string) (found slackdev.Message) {
+	w.t.Helper()
+	w.eventually("a message "+event, func() bool {
+		for _, m := range w.slack.Thread("D0ANN", thread) {
+			if m.Metadata != nil && m.Metadata.EventType == event {
+				found = m
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+func payer() agent.Model { return scripted.New(pay("call_1"), scripted.Say("Paid.")) }
+
+func (w *world) showsStatus(thread, want string) {
+	w.t.Helper()
+	w.eventually("the status "+want, func() bool { return w.slack.Status("D0ANN", thread) == want })
+}
+
+// TestStatusIsShownWhileARunWorksAndWaits: in a direct conversation people see that the run works, that it waits for
+// them, and no more once it has ended; also when it is cancelled while nobody is at work on it.
+func TestStatusIsShownWhileARunWorksAndWaits(t *testing.T) {
+	t.Parallel()
+	model := &slow{payer(), make(chan struct{})}
+	w := startWorld(t, &world{policy: everybody{}, model: model})
+	thread := w.directly("U0ANN", "pay acme")
+	w.showsStatus(thread, statusWords)
+	close(model.gate)
+	w.showsStatus(thread, "suspended")
+	page, err := w.engine.Pending(w.ctx(), approvals.PendingQuery{Workspace: testWorkspace})
+	if err != nil || len(page.Requests) != 1 {
+		t.Fatalf("%d pending: %v", len(page.Requests), err)
+	}
+	if _, err := w.engine.CancelRun(w.ctx(), testWorkspace, page.Requests[0].Run, user("U0ANN"), ""); err != nil {
+		t.Fatal(err)
+	}
+	w.showsStatus(thread, "")
+	w.eventually("the session is active", func() bool {
+		all := w.statusCalls()
+		return all[len(all)-1] == "sessions=active"
+	})
+}
+
+// TestStatusThatSlackRefusesIsLeft: once refused it is not tried again, and the run goes on.
+func TestStatusThatSlackRefusesIsLeft(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, &world{policy: everybody{}, model: payer(), with: slackdev.Config{NoAgents: true}})
+	for range 2 {
+		thread := w.directly("U0ANN", "pay acme")
+		if err := w.click("U0ANN", w.inDirect(thread, cardEvent), "approve"); err != nil {
+			t.Fatal(err)
+		}
+		w.inDirect(thread, answerEvent)
+	}
+	refused := 0
+	for _, c := range w.slack.Calls() {
+		if c.Method == methodSessionStatus {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("tried %d times", refused)
+	}
+}
