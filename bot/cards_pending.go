@@ -50,17 +50,18 @@ func question(r *approvals.Request) string { return label(asking(r)+headline(r),
 // maxHeader is how many characters a header may have.
 const maxHeader = 150
 
-// asking begins the headline of a question that is about something else than whether a call may run.
+// asking begins the headline of a question that is about something else than whether a call may run. What is settled
+// needs nothing any more.
 func asking(r *approvals.Request) string {
-	if r.IsQuestion() {
+	pending := r.Status == approvals.RequestPending
+	switch {
+	case r.IsQuestion():
 		return "Question: "
-	}
-	switch r.Kind {
-	case agent.OutcomeUnknown:
+	case r.Kind == agent.OutcomeUnknown:
 		return "Did it happen? "
-	case agent.ExternalResult:
+	case r.Kind == agent.ExternalResult && pending:
 		return "Result needed: "
-	case agent.FieldsRequired:
+	case r.Kind == agent.FieldsRequired && pending:
 		return "Values needed: "
 	}
 	return ""

@@ -190,7 +190,7 @@ func TestQuestionFromTheCommandLine(t *testing.T) {
 	thread := w.mention("ask the team")
 	card := w.card(thread, 1)
 	shows(t, card, "Question: Which", "'s agent", "asks:", "Which <!here> *colour*?", "1. ", "blue", "2. ", "red",
-		"--answer OPTION --as USER", "Needs 1 of ")
+		"Press the one that is right", "Needs 1 of ")
 	for _, wrong := range []string{"approve", "provide_result", "retry"} {
 		if _, ok := card.Button(wrong); ok {
 			t.Errorf("the card offers %s", wrong)
@@ -246,7 +246,7 @@ func TestCardNamesTheAgentsOnTheWay(t *testing.T) {
 	w.start()
 	thread := w.mention("have finance settle the bill")
 	card := w.card(thread, 1)
-	shows(t, card, "pay", "called by agent", "finance", ", used by ops", "Sends to")
+	shows(t, card, "pay", "finance", ", used by ops calls pay", "sends  POST ")
 	w.noEffect()
 	w.mustClick(ben, card, "approve")
 	w.settled(card, "Approved")

@@ -84,7 +84,7 @@ func TestMCP(t *testing.T) {
 
 	thread = w.mention("publish alpha")
 	card := w.card(thread, 1)
-	for _, want := range []string{"lib_publish_document", `{"name":"alpha","text":"All of it."}`, "${COUNTERSIGN}"} {
+	for _, want := range []string{"lib_publish_document", "name  alpha", "text  All of it.", "${COUNTERSIGN}"} {
 		if !strings.Contains(card.Shown(), want) {
 			t.Errorf("the card does not show %q:\n%s", want, card.Shown())
 		}

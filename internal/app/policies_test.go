@@ -86,6 +86,11 @@ policies:
 	thread := w.mention("pay 100")
 	card := w.card(thread, 1)
 	w.mustClick(ben, card, "approve")
+	w.send(ben, "approve") // a call of high risk asks back
+	w.until("the first of two answers", func() bool {
+		m, _ := w.slack.Message(general, card.TS)
+		return strings.Contains(m.Shown(), "Needs 1 more of the members of this channel")
+	})
 	list := w.must("approvals", "list")
 	at := strings.Index(list, "req_")
 	if at < 0 {
@@ -104,7 +109,9 @@ policies:
 	if want := "; high risk; from 2090-12-24 00:00 UTC"; !strings.Contains(check, want) {
 		t.Errorf("want %q in:\n%s", want, check)
 	}
+	w.noEffect()
 	w.mustClick(cleo, card, "approve")
+	w.send(cleo, "approve")
 	w.answer(thread, "R-1")
 	w.verified()
 }

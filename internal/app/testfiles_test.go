@@ -113,7 +113,7 @@ tests:
         by: gus
         card: pay
         status: pending
-        told: a guest
+        told: Guests cannot decide
       - click: approve
         by: ben
         card: pay
@@ -173,8 +173,9 @@ func TestTestsFail(t *testing.T) {
 			[]string{"what the bot says", "Globex", "Acme has its money."}},
 		{"what else is said", "\n        says: Acme has its money.\n        run", "\n        run",
 			[]string{"what the bot says", "nothing else"}},
-		{"what one person is told", "told: a guest", "told: welcome", []string{"what gus alone is told", "a guest"}},
-		{"what else one person is told", "        told: a guest\n", "",
+		{"what one person is told", "told: Guests cannot decide", "told: welcome",
+			[]string{"what gus alone is told", "Guests cannot decide"}},
+		{"what else one person is told", "        told: Guests cannot decide\n", "",
 			[]string{"what gus alone is told", "nothing else"}},
 		{"how the run ended", "run: done", "run: failed", []string{"the run", "expected: failed", "got:      done"}},
 		{"an audit entry", "run: done", "run: done\n        audit: [{ action: decision.recorded, by: cleo }]",

@@ -128,7 +128,7 @@ func TestTriggerAndCallback(t *testing.T) {
 	card := w.card(thread, 2)
 	w.until("the call to be sent", func() bool { return len(w.effects.all()) > 0 })
 	c := w.sent()
-	shows(t, card, "A result is needed: deploy", "another system carries this call out")
+	shows(t, card, "Result needed: deploy", "Another system carries this out")
 	w.until("the card to say that it was sent", func() bool {
 		m, _ := w.slack.Message(general, card.TS)
 		return strings.Contains(m.Shown(), "The call was sent to http://")
@@ -144,8 +144,8 @@ func TestTriggerAndCallback(t *testing.T) {
 	w.settled(card, "result provided")
 	w.answer(thread, "build 4711")
 	m, _ := w.slack.Message(general, card.TS)
-	shows(t, m, "callback", "sent with the call", "no person has looked at it", "callback reports as the result:",
-		"build 4711")
+	shows(t, m, "Approved by callback, result provided", "build 4711", "ran", ", as callback reports",
+		"sent with the call", "no person has looked at it")
 	if code := w.report(c, "build 4711"); code != http.StatusConflict {
 		t.Errorf("once more: %d", code)
 	}

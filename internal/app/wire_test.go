@@ -45,7 +45,7 @@ func TestHostedMCP(t *testing.T) {
 
 	thread := w.mention("wiki write")
 	card := w.card(thread, 1)
-	if shown := card.Shown(); !strings.Contains(shown, "write") || !strings.Contains(shown, `{"page":"home"}`) ||
+	if shown := card.Shown(); !strings.Contains(shown, "write") || !strings.Contains(shown, "page  home") ||
 		!strings.Contains(shown, "https://wiki.example/mcp") {
 		t.Errorf("the card does not show the call:\n%s", shown)
 	}

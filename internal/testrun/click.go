@@ -108,6 +108,7 @@ func (p *play) window(ctx context.Context, by string, before int) ([]Failure, er
 	if refused["response_action"] == "errors" {
 		return []Failure{p.failure("the form", "to be taken", fmt.Sprint(refused["errors"]))}, nil
 	}
+	p.sent = view.ID
 	return nil, nil
 }
 

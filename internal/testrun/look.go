@@ -147,12 +147,18 @@ func (p *play) fresh() []slackdev.Message {
 	})
 }
 
-// toldNow does the same for what only one person sees.
+// toldNow does the same for what only one person sees: messages, and what a form that was sent became.
 func (p *play) toldNow() (found []slackdev.Message, missing []Failure) {
 	if p.step.By == "" {
 		return nil, nil
 	}
-	return p.match(p.freshFor(p.step.By), p.step.Told, "what "+p.step.By+" alone is told")
+	told := p.freshFor(p.step.By)
+	for _, v := range p.workspace.Views(p.file.People[p.step.By].ID) {
+		if v.ID == p.sent {
+			told = append(told, slackdev.Message{TS: v.ID, Blocks: v.Blocks})
+		}
+	}
+	return p.match(told, p.step.Told, "what "+p.step.By+" alone is told")
 }
 
 func (p *play) freshFor(person string) []slackdev.Message {

@@ -47,6 +47,7 @@ type play struct {
 	entries int    // of the audit trail, when the step began
 	output  string // of cli
 	exit    int
+	sent    string // the form that the step's click opened, once it was sent
 }
 
 // thread is where something was said.
@@ -81,7 +82,7 @@ func (p *play) one(ctx context.Context, i int) ([]Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.entries, p.output, p.exit = len(trail), "", 0
+	p.entries, p.output, p.exit, p.sent = len(trail), "", 0, ""
 	p.receipts.begin(p.step, p.name)
 	patience := p.cfg.Timeout
 	if p.step.Restart != "" {
