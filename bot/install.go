@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -36,6 +37,7 @@ type installer struct {
 	http   *http.Client
 	states *states
 	adopt  func(context.Context, approvals.Installation) error
+	serves func(approvals.WorkspaceID) bool // nil: all workspaces
 	log    *slog.Logger
 }
 
@@ -107,6 +109,10 @@ func (in *installer) finish(w http.ResponseWriter, r *http.Request) {
 	made, err := in.exchange(ctx, q.Get("code"))
 	if err != nil {
 		in.refuse(w, refusedExchange(err), err)
+		return
+	}
+	if in.serves != nil && !in.serves(made.Workspace) {
+		in.refuse(w, notServed(made), fmt.Errorf("workspace %s is not among those of the agents file", made.Workspace))
 		return
 	}
 	if err := in.adopt(ctx, *made); err != nil {

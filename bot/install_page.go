@@ -146,6 +146,18 @@ func refusedExchange(err error) installPage {
 	return p
 }
 
+// notServed is for a workspace that the operator has not named. Slack has the app installed there already.
+func notServed(made *approvals.Installation) installPage {
+	return installPage{
+		status: http.StatusForbidden, Title: "The app was not installed",
+		Words: []string{
+			"The operator of this bot has not named your workspace (" + string(made.Workspace) + ") as one that it " +
+				"works for. Nothing was stored, and the bot does nothing there. Ask the operator, then begin again.",
+			"Slack lists the app among those of your workspace: remove it there if you do not want it.",
+		},
+	}
+}
+
 func unstored() installPage {
 	return installPage{
 		status: http.StatusServiceUnavailable, Title: "The app was not installed",

@@ -178,6 +178,18 @@ func TestCodesThatSlackRefuses(t *testing.T) {
 	}
 }
 
+// TestInstallsWhereItIsServed: the operator has named the first workspace, and nobody else's gets the app.
+func TestInstallsWhereItIsServed(t *testing.T) {
+	t.Parallel()
+	k := newTown(t)
+	k.bots.install.serves = func(ws approvals.WorkspaceID) bool { return ws == one }
+	k.refused(k.browser(), k.allowed(k.browser(), two), http.StatusBadRequest, "not begun in this browser")
+	b := k.browser()
+	k.refused(b, k.allowed(b, two), http.StatusForbidden, "has not named your workspace ("+two+")")
+	k.install(one)
+	k.card(one, k.mention(one))
+}
+
 // TestInstallationsAreSecret looks for tokens, codes, states and the app's secret wherever they must not be.
 func TestInstallationsAreSecret(t *testing.T) {
 	t.Parallel()

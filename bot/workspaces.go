@@ -31,9 +31,11 @@ type WorkspacesConfig struct {
 	Service       Service
 	SigningSecret string // SLACK_SIGNING_SECRET
 	OAuth         OAuth
-	DefaultAgent  string
-	Alone         bool // as Config.Alone; may be false
-	Logger        *slog.Logger
+	// Serves reports whether the app may be installed in the workspace; nil: it may be in all.
+	Serves       func(approvals.WorkspaceID) bool
+	DefaultAgent string
+	Alone        bool // as Config.Alone; may be false
+	Logger       *slog.Logger
 }
 
 // Workspaces is the bot of an app that is installed in several workspaces, in HTTP mode. It has a Bot, with a Client of
@@ -100,6 +102,7 @@ func NewWorkspaces(cfg WorkspacesConfig) (*Workspaces, error) {
 	if w.install, err = newInstaller(cfg.OAuth, cfg.Clients.cfg, w.adopt, cfg.Logger); err != nil {
 		return nil, err
 	}
+	w.install.serves = cfg.Serves
 	for _, i := range cfg.Known {
 		if !i.Live() {
 			w.gone[i.Workspace] = Absence{i.Workspace, i.Ended, i.Why}

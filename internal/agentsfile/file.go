@@ -28,6 +28,7 @@ type File struct {
 	DefaultPolicy *Policy
 	Delegates     []Delegate  // in the order of the file
 	BreakGlass    *BreakGlass // nil: nobody decides past the policies
+	Workspaces    []string    // ids of Slack's, in which runs may be started; empty: wherever the app is installed
 	groups        []Text
 }
 
@@ -118,6 +119,7 @@ func (d *decoder) decodeFile(root *node) *File {
 	}
 	f.Delegates = d.decodeDelegates(o.of("delegates", kindMapping))
 	f.BreakGlass = d.decodeBreakGlass(o.values["break_glass"])
+	f.Workspaces = o.ids("workspaces", "TE", "T0123456789")
 	o.chooseDefault(f)
 	return f
 }

@@ -33,7 +33,7 @@ var (
 	fileKeys = keys{
 		now: []string{
 			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
-			"default_policy", "delegates", "break_glass", "retention",
+			"default_policy", "delegates", "break_glass", "retention", "workspaces",
 		},
 	}
 	retentionKeys  = keys{now: []string{"runs", "requests", "sessions", "events"}}

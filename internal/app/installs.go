@@ -63,10 +63,14 @@ func (s *server) newBot(agent string) (surface, error) {
 			Alone: true, // the store is open in one process
 		})
 	}
+	if len(s.live.current.Load().File.Workspaces) == 0 {
+		s.log.Warn("whoever Slack lets install the app runs these agents: the agents file names no workspaces")
+	}
 	return bot.NewWorkspaces(bot.WorkspacesConfig{
 		Clients: s.clients, Installations: approvals.NewInstallations(s.store, s.log), Known: s.known,
 		Service: s.service, SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
 		OAuth: s.cfg.oauth(), Alone: true,
+		Serves: func(ws approvals.WorkspaceID) bool { return s.live.current.Load().Serves(ws) },
 	})
 }
 

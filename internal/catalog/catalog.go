@@ -87,8 +87,16 @@ func (c *Catalog) Emergency(ws approvals.WorkspaceID) approvals.Emergency {
 	return approvals.Emergency{People: celpolicy.People(ws, b.Users, b.Groups, false), Notify: b.Notify}
 }
 
-// Requesters are the people who may start runs in the workspace.
+// Serves reports whether runs may be started in the workspace: the agents file names it, or none.
+func (c *Catalog) Serves(ws approvals.WorkspaceID) bool {
+	return len(c.File.Workspaces) == 0 || slices.Contains(c.File.Workspaces, string(ws))
+}
+
+// Requesters are the people who may start runs in the workspace: nobody in one that is not served.
 func (c *Catalog) Requesters(ws approvals.WorkspaceID) approvals.Approvers {
+	if !c.Serves(ws) {
+		return approvals.Approvers{}
+	}
 	p := c.File.Requesters
 	return celpolicy.People(ws, p.Users, p.Groups, p.ChannelMembers)
 }

@@ -269,3 +269,28 @@ func TestCatalogPolicy(t *testing.T) {
 		t.Errorf("unknown agent: %v", err)
 	}
 }
+
+// TestServedWorkspaces: where the file names workspaces, nobody starts runs in another.
+func TestServedWorkspaces(t *testing.T) {
+	t.Parallel()
+	const agents = "version: 1\nagents: { ops: { instructions: Help., model: m } }\n"
+	for _, c := range []struct {
+		text           string
+		here, anywhere bool
+	}{
+		{agents, true, true},
+		{agents + "workspaces: [T1, E5]\n", true, false},
+		{agents + "workspaces: [T2]\n", false, false},
+	} {
+		built, err := buildCatalog(t, c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := built.Serves("T1") && built.Requesters("T1").ChannelMembers; got != c.here {
+			t.Errorf("%s: runs in T1: %v", c.text, got)
+		}
+		if got := built.Serves("T9") || built.Requesters("T9").ChannelMembers; got != c.anywhere {
+			t.Errorf("%s: runs in T9: %v", c.text, got)
+		}
+	}
+}
