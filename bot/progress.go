@@ -150,23 +150,29 @@ func moreNeeded(who phrase) phrase {
 	return append(phrase{"Still needs "}, who...)
 }
 
-// approvedBy names those who have approved: (1 of 2: @ben approved 14:50).
+// approvedBy names those who have approved: (1 of 2: @ben approved 14:50). Where several people of one group have, and
+// somebody of another is missing, it says how far that goes: (@ben approved 14:50, @cleo approved 14:51: 1 of 2).
 func approvedBy(r *approvals.Request) phrase {
-	p := phrase{fmt.Sprintf(" (%d of %d: ", len(r.Requirement.Seats)-len(r.Progress.Missing), len(r.Requirement.Seats))}
+	var names phrase
 	n := 0
 	for _, d := range r.Decisions {
 		if d.Void != "" || !d.Verdict.Affirms() || slices.Contains(r.Progress.Uncounted, d.By) {
 			continue
 		}
 		if n++; n > 1 {
-			p = append(p, ", ")
+			names = append(names, ", ")
 		}
-		p = append(append(p, decider(d)...), " approved ", clock(d.At))
+		names = append(append(names, decider(d)...), " approved ", clock(d.At))
 	}
 	if n == 0 {
 		return nil
 	}
-	return append(p, ")")
+	seats := len(r.Requirement.Seats)
+	filled := seats - len(r.Progress.Missing)
+	if n > filled {
+		return append(append(phrase{" ("}, names...), fmt.Sprintf(": %d of %d)", filled, seats))
+	}
+	return append(append(phrase{fmt.Sprintf(" (%d of %d: ", filled, seats)}, names...), ")")
 }
 
 // people counts people.
