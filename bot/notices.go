@@ -60,8 +60,3 @@ func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (li
 	}
 	return lines, nil
 }
-
-// headline names a call by its tool and the beginning of its arguments.
-func headline(r *approvals.Request) string {
-	return toolName(r) + " " + label(r.Shown(), 120)
-}
