@@ -63,11 +63,15 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 	if !ok {
 		return delivery{}, fmt.Errorf("a click on an unknown button: %w", errUnreadable)
 	}
-	if c.request, ok = parseRequestID(c.press.Value); !ok {
-		return delivery{}, fmt.Errorf("a click on a button without a request: %w", errUnreadable)
+	key := "click of " + i.User.ID
+	if !c.act.ofLists() {
+		if c.request, ok = parseRequestID(c.press.Value); !ok {
+			return delivery{}, fmt.Errorf("a click on a button without a request: %w", errUnreadable)
+		}
+		key = "request " + string(c.request)
 	}
 	return delivery{
-		what: "click " + string(c.act), key: "request " + string(c.request), click: true,
+		what: "click " + string(c.act), key: key, click: true,
 		handle: b.checked(i.origin(), func(ctx context.Context, id identity) (answer, error) {
 			c.id, c.by = id, approvals.NewUserID(id.workspace, i.User.ID)
 			return handle(ctx, c)
@@ -82,7 +86,8 @@ func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error)
 		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm, actProvide: b.openForm,
 		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
 		actReveal:    b.openRevealed,
-		actCancelRun: b.cancelRun,
+		actCancelRun: b.cancelRun, actRevokeGrant: b.pressRevoke,
+		actListNext: b.turnList, actListFirst: b.turnList, actListOpen: b.openList,
 	}
 }
 
@@ -382,10 +387,13 @@ func (b *Bot) tell(ctx context.Context, c click, p phrase) {
 	switch {
 	case c.View != nil && c.View.Type == "modal":
 		if err = b.updateView(ctx, c.View.ID, wordsView(p)); err == nil {
+			b.refreshList(ctx, c.View, c.by)
 			return
 		}
 	case c.View != nil:
-		b.publishHome(ctx, c.id, c.User.ID)
+		if err = b.sayAtHome(ctx, c, p); err == nil {
+			return
+		}
 	default:
 		if err = b.ephemeral(ctx, c.channel(), c.thread(), c.User.ID, p, paragraphs(p)); err == nil {
 			return

@@ -75,6 +75,8 @@ type Bot struct {
 	pace    *pacing
 	way     *rightOfWay
 	doubts  doubts
+	homes   *homes
+	awaited *awaitedLinks
 	started time.Time
 	work    *work
 	socket  *socket
@@ -109,6 +111,7 @@ func New(cfg Config) (*Bot, error) {
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
+		homes: newHomes(), awaited: newAwaitedLinks(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)

@@ -29,6 +29,10 @@ const (
 	actProvide      action = "provide_result"
 	actCancelRun    action = "cancel_run"
 	actReveal       action = "reveal_secret"
+	actRevokeGrant  action = "revoke_grant" // its value is the grant's id
+	actListNext     action = "list_next"    // the value of this and the next two is a listing
+	actListFirst    action = "list_first"
+	actListOpen     action = "list_open"
 )
 
 // verdicts are the buttons that decide at once.

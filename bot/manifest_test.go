@@ -173,7 +173,7 @@ func TestManifestAsksForExactlyWhatIsUsed(t *testing.T) {
 
 // methodOf maps slack-go's functions to Slack's methods.
 var methodOf = map[string]string{
-	"OpenViewContext": methodOpenView, "UpdateViewContext": methodUpdateView, "PublishViewContext": methodPublishView,
+	"OpenViewContext": methodOpenView, "UpdateViewContext": methodUpdateView, "PushViewContext": methodPushView,
 	"OpenConversationContext": methodOpenDM,
 }
 
@@ -193,6 +193,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
 		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
+		"methodPermalink": methodPermalink, "methodPublishView": methodPublishView,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

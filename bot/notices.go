@@ -56,7 +56,7 @@ func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (li
 		if len(lines) == mostNamedCalls {
 			break
 		}
-		lines = append(lines, phrase{code(string(r.ID)), ": " + headline(r)})
+		lines = append(lines, b.leadingTo(ctx, r))
 	}
 	return lines, nil
 }

@@ -73,12 +73,16 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	if len(n.Card.Cards) > 0 {
 		b.way.yield(ctx) // before the card is made: many may wait
 	}
+	b.homes.changed(n.Card)
 	b.inform(ctx, n.Card)
-	shown := newCard(n.Card)
+	shown := b.linked(ctx, n.Card, newCard(n.Card))
 	d, err := b.showAs(ctx, n, shown)
 	if shown.whole && tooLarge(err) {
 		b.log.Warn("Slack refuses a card as too large, showing a shorter one", "request", n.Card.ID)
-		return b.showAs(ctx, n, shown.shortened(n.Card))
+		d, err = b.showAs(ctx, n, shown.shortened(n.Card))
+	}
+	if err == nil {
+		b.relink(ctx, n.Card, d)
 	}
 	return d, err
 }

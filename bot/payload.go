@@ -47,7 +47,8 @@ type event struct {
 	ThreadTS    string `json:"thread_ts"`
 	Channel     string `json:"channel"`
 	ChannelType string `json:"channel_type"`
-	Tab         string `json:"tab"` // app_home_opened
+	Tab         string `json:"tab"`  // app_home_opened
+	View        *view  `json:"view"` // app_home_opened, once something was published
 	Tokens      struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"` // tokens_revoked

@@ -21,6 +21,9 @@ type (
 	strong string
 	code   string
 	group  string // a user group's id
+	room   string // a channel's id
+	// href is a link: what it says and where it leads. The address comes from Slack, never from a model.
+	href struct{ text, to string }
 )
 
 // elements returns the phrase for a rich_text section.
@@ -42,6 +45,10 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 			out = append(out, person(v))
 		case group:
 			out = append(out, slack.NewRichTextSectionUserGroupElement(string(v)))
+		case room:
+			out = append(out, slack.NewRichTextSectionChannelElement(string(v), nil))
+		case href:
+			out = append(out, slack.NewRichTextSectionLinkElement(v.to, v.text, nil))
 		case time.Time:
 			out = append(out, date(v))
 		default:
@@ -62,6 +69,8 @@ func (p phrase) fallback() string {
 			} else {
 				b.WriteString(escape(label(v.Local(), 80)))
 			}
+		case href:
+			b.WriteString(escape(v.text))
 		case time.Time:
 			b.WriteString(fallbackTime(v))
 		default:

@@ -25,7 +25,7 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 	if names := mentions(who); len(names) > 0 {
 		missing = append(append(missing, ", of "), names...)
 	}
-	return []post{noticePost(n, []phrase{lead, append(missing, "."), deadline(r), aboutRequest(r)})}, nil
+	return []post{noticePost(n, []phrase{lead, append(missing, "."), deadline(r), b.aboutRequest(ctx, r)})}, nil
 }
 
 // escalated renders that more people may answer a request from now on, and calls those of them who could.
@@ -42,7 +42,7 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 	} else {
 		also = phrase{"Others may answer from now on too."}
 	}
-	return []post{noticePost(n, []phrase{lead, also, deadline(r), aboutRequest(r)})}, nil
+	return []post{noticePost(n, []phrase{lead, also, deadline(r), b.aboutRequest(ctx, r)})}, nil
 }
 
 func waitsFor(r *approvals.Request) string {
@@ -103,9 +103,9 @@ func deadline(r *approvals.Request) phrase {
 	return phrase{"It waits until ", r.Expires, "."}
 }
 
-// aboutRequest names the request whose card stands above, with the beginning of its arguments.
-func aboutRequest(r *approvals.Request) phrase {
-	return phrase{"Its card is above: ", code(string(r.ID)), ": " + headline(r)}
+// aboutRequest names the request that is spoken of, and leads to its card.
+func (b *Bot) aboutRequest(ctx context.Context, r *approvals.Request) phrase {
+	return append(phrase{"Its card is above: "}, b.leadingTo(ctx, r)...)
 }
 
 // noticePost is a message of lines that is found again by its notification.
