@@ -287,7 +287,7 @@ func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
 	if c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
 		return
 	}
-	words := phrase{"A copy of a card that is no longer in use. The request is ", code(string(r.ID)), "."}
+	words := append(phrase{retired}, b.leadingTo(ctx, r)...)
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
 	if err := b.update(ctx, at, card{text: words, blocks: paragraphs(words)}, r); err != nil && !gone(err) {
 		b.log.Warn("a copy of a card could not be retired", "request", r.ID, "error", err)

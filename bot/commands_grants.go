@@ -96,12 +96,8 @@ func grantLines(g *approvals.GrantView) []phrase {
 	} else if g.Used > 0 {
 		uses = fmt.Sprintf(", %d used", g.Used)
 	}
-	lines := []phrase{
-		{code(string(g.ID)), " ", state[0]},
-		append(append(phrase{strong(label(g.Tool, 80)), " by " + label(g.Agent, 80) + ": " + answer + " "},
-			reach(&g.Grant)...), uses+", until ", g.Expires),
-	}
-	lines[0] = append(lines[0], state[1:]...)
+	covers := phrase{strong(label(g.Tool, 80)), " by " + label(g.Agent, 80) + ": " + answer + " "}
+	lines := []phrase{append(append(covers, reach(&g.Grant)...), uses+", until ", g.Expires)}
 	if len(g.Condition) > 0 {
 		bound := phrase{"only with "}
 		for i := range g.Condition {
@@ -112,14 +108,11 @@ func grantLines(g *approvals.GrantView) []phrase {
 		}
 		lines = append(lines, bound)
 	}
-	from := phrase{"given by "}
+	from := append(state, " · given by ")
 	for i, u := range g.Grantors {
-		if i > 0 {
-			from = append(from, ", ")
-		}
-		from = append(from, u)
+		from = append(from, []any{"", ", ", " and "}[joint(i, len(g.Grantors))], u)
 	}
-	from = append(from, ", ", g.Created)
+	from = append(from, ", ", g.Created, " · ", code(string(g.ID)))
 	if !g.Revoked.IsZero() {
 		from = append(from, "; revoked ", g.Revoked)
 		if g.RevokedBy != "" {
@@ -165,12 +158,12 @@ func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID,
 
 // revokeGrant ends a grant and says how that went.
 func (b *Bot) revokeGrant(ctx context.Context, v approvals.Revocation) phrase {
-	_, err := b.service.RevokeGrant(ctx, v)
+	g, err := b.service.RevokeGrant(ctx, v)
 	switch {
 	case err == nil:
-		return revoked(v.Grant)
-	case errors.Is(err, approvals.ErrConflict):
-		return revokedBefore(v.Grant)
+		return revoked(g)
+	case errors.Is(err, approvals.ErrConflict) && g != nil:
+		return revokedBefore(g)
 	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
 		return notRevocable(v.Grant)
 	case errors.Is(err, approvals.ErrInvalid):

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -31,8 +32,20 @@ func (b *Bot) respondShow(ctx context.Context, c command, id identity, by approv
 	default:
 		b.inform(ctx, r)
 		shown := b.linked(ctx, r, newCard(r))
-		b.respond(ctx, c, shown.text, within(b.rights(ctx, r, by), shown.blocks))
+		b.respond(ctx, c, shown.text, b.withLink(ctx, r, within(b.rights(ctx, r, by), shown.blocks)))
 	}
+}
+
+// withLink adds to a card that stands elsewhere where the request's own card is.
+func (b *Bot) withLink(ctx context.Context, r *approvals.Request, blocks []slack.Block) []slack.Block {
+	link := b.link(ctx, &r.RequestHead)
+	if link == "" {
+		return blocks
+	}
+	if with := append(slices.Clip(blocks), paragraph(phrase{href{openCard, link}})); fits(with) {
+		return with
+	}
+	return blocks
 }
 
 // within leaves of a card's buttons those that show something and those that the viewer may press.
@@ -61,7 +74,8 @@ func within(can rights, blocks []slack.Block) []slack.Block {
 	return out
 }
 
-// answerInList replaces the card that only this person sees by what it is after their press, and says what came of that.
+// answerInList replaces the card that only this person sees by what it is after their press, and says what came of
+// that.
 func (b *Bot) answerInList(ctx context.Context, c click, d approvals.Decision, res result) {
 	words := res.words(d)
 	r := res.request

@@ -44,10 +44,11 @@ func (b *Bot) turnHome(ctx context.Context, c click, of listing) {
 // sayAtHome says at the top of the Home tab what came of a press there, and brings the tab up to date. An error means
 // that the person was not told.
 func (b *Bot) sayAtHome(ctx context.Context, c click, p phrase) error {
-	if r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by); c.request != "" && err == nil {
-		e := b.entries(ctx, []*approvals.Request{r})[0]
-		p = append(phrase{strong(e.name()), ": "}, p...)
-		p = append(p, e.open()...)
+	if c.request != "" {
+		if r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by); err == nil {
+			e := b.entries(ctx, []*approvals.Request{r})[0]
+			p = append(append(phrase{strong(e.name()), " · "}, p...), e.open()...)
+		}
 	}
 	b.homes.change(c.by, c.View.Hash, func(h *openHome) { h.said, h.saidAt = p, time.Now() })
 	return b.publishHome(ctx, c.by)
@@ -253,7 +254,7 @@ func (h *home) waitingBlocks(now time.Time) []slack.Block {
 		}
 		blocks = append(blocks, row...)
 	}
-	if len(l.entries) > 0 && (l.more != "" || l.unjudged > 0) {
+	if len(l.entries) > 0 && l.unjudged > 0 {
 		blocks = append(blocks, paragraph(l.title()))
 	}
 	if row := l.pageButtons(); row != nil {

@@ -153,6 +153,13 @@ func (h *homes) again(by approvals.UserID) {
 	}
 }
 
+// drop forgets a tab.
+func (h *homes) drop(by approvals.UserID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, by)
+}
+
 // get returns a copy of what is known of the person's tab, and the tab.
 func (h *homes) get(by approvals.UserID) (openHome, *openHome) {
 	h.mu.Lock()
@@ -190,20 +197,31 @@ func (b *Bot) keepHomes(ctx context.Context) {
 			if !ok {
 				break
 			}
-			if !stale && !b.concerns(ctx, by, candidates) {
-				continue
-			}
-			b.way.yield(ctx)
-			wait := b.homes.pause
-			if after, limit := limited(b.publishHome(ctx, by)); limit {
-				b.homes.again(by)
-				wait = max(wait, after)
-			}
-			if !sleep(ctx, wait) {
+			wait := time.Duration(0)
+			b.work.guard(func() {
+				if stale || b.concerns(ctx, by, candidates) {
+					wait = b.refreshHome(ctx, by)
+				}
+			})
+			if wait > 0 && !sleep(ctx, wait) {
 				return
 			}
 		}
 	}
+}
+
+// refreshHome brings a tab up to date that nobody waits for, and returns how long to leave Slack alone.
+func (b *Bot) refreshHome(ctx context.Context, by approvals.UserID) time.Duration {
+	b.way.yield(ctx)
+	err := b.publishHome(ctx, by)
+	if after, limit := limited(err); limit {
+		b.homes.again(by)
+		return max(b.homes.pause, after)
+	}
+	if _, refused := refusal(err); refused { // somebody who is gone, or an app without a Home tab
+		b.homes.drop(by)
+	}
+	return b.homes.pause
 }
 
 // concerns reports whether one of the pending requests is for the person to decide.

@@ -152,7 +152,7 @@ func (b *Bot) entries(ctx context.Context, requests []*approvals.Request) []entr
 // reply renders the list as the answer to a command, as much of it as fits: a line for each request.
 func (l *list) reply(now time.Time) (title phrase, blocks []slack.Block) {
 	for {
-		title = l.title()
+		title = l.titleOfReply()
 		blocks = append(paragraphs(title), l.bullets(now)...)
 		if row := l.pageButtons(); row != nil {
 			blocks = append(blocks, row)
@@ -174,14 +174,14 @@ func (l *list) bullets(now time.Time) []slack.Block {
 	return bullets(lines)
 }
 
-// bullets renders lines as a list; nothing for none.
+// bullets renders lines as a list; nothing for none. Texts of a line that follow each other are one, in less room.
 func bullets(lines []phrase) []slack.Block {
 	if len(lines) == 0 {
 		return nil
 	}
 	items := make([]slack.RichTextElement, len(lines))
 	for i, line := range lines {
-		items[i] = slack.NewRichTextSection(line.elements()...)
+		items[i] = slack.NewRichTextSection(line.joined().elements()...)
 	}
 	return []slack.Block{slack.NewRichTextBlock("", slack.NewRichTextList(slack.RTEListBullet, 0, items...))}
 }

@@ -87,9 +87,6 @@ func (e entry) standing() phrase {
 	p := settledBriefly(e.Request)
 	if word := callWord(e.Request); word != "" {
 		p = append(p, ", ", strong(word))
-		if ran := e.Outcome == approvals.OutcomeRan || e.Outcome == approvals.OutcomeFailed; ran && !e.OutcomeAt.IsZero() {
-			p = append(p, " ", e.OutcomeAt)
-		}
 	}
 	return p
 }
@@ -138,12 +135,14 @@ func awaits(r *approvals.Request) phrase {
 	switch {
 	case n == 0:
 		return phrase{lead, "somebody who may decide"}
+	case uniform && n == 1 && onePerson(set, r.Place):
+		return append(phrase{lead}, peopleOf(set, r)...)
 	case uniform:
-		return append(phrase{lead, fmt.Sprintf("%d of ", n)}, peopleOf(set, r.Place)...)
+		return append(phrase{lead, fmt.Sprintf("%d of ", n)}, peopleOf(set, r)...)
 	}
 	p := phrase{lead, "one each of "}
 	for i, seat := range seats {
-		p = append(append(p, []any{"", "; ", "; and "}[joint(i, n)]), peopleOf(seat.Approvers, r.Place)...)
+		p = append(append(p, []any{"", "; ", "; and "}[joint(i, n)]), peopleOf(seat.Approvers, r)...)
 	}
 	return p
 }
@@ -163,8 +162,17 @@ func missingSeats(r *approvals.Request) []approvals.Seat {
 // mostNamed is how many people and groups a line names.
 const mostNamed = 3
 
-// peopleOf names a set of people for readers who may be elsewhere.
-func peopleOf(a approvals.Approvers, place approvals.Place) phrase {
+// onePerson reports whether the set holds one person, who is known.
+func onePerson(a approvals.Approvers, place approvals.Place) bool {
+	n := len(a.Users)
+	if a.ChannelMembers && place.Direct {
+		n++
+	}
+	return n == 1 && len(a.Groups) == 0 && (place.Direct || !a.ChannelMembers)
+}
+
+// peopleOf names people who may answer r, for readers who may be elsewhere.
+func peopleOf(a approvals.Approvers, r *approvals.Request) phrase {
 	var all []phrase
 	for _, u := range a.Users {
 		all = append(all, phrase{u})
@@ -173,10 +181,10 @@ func peopleOf(a approvals.Approvers, place approvals.Place) phrase {
 		all = append(all, phrase{group(g)})
 	}
 	switch {
-	case a.ChannelMembers && place.Direct:
-		all = append(all, phrase{"whoever asked"})
+	case a.ChannelMembers && r.Place.Direct:
+		all = append(all, phrase{r.Requester})
 	case a.ChannelMembers:
-		all = append(all, append(phrase{"the members of "}, where(place)...))
+		all = append(all, phrase{"the channel's members"})
 	}
 	if left := len(all) - mostNamed; left > 0 {
 		all = append(all[:mostNamed], phrase{fmt.Sprintf("%d more", left)})
@@ -220,7 +228,7 @@ func (e entry) row(now time.Time) []slack.Block {
 	default:
 		blocks = append(blocks, paragraph(longWords()))
 	}
-	blocks = condensed(blocks)
+	blocks = append(blocks, paragraph(fingerprint(r)))
 	for _, row := range e.buttons(whole) {
 		if len(row) > 0 {
 			blocks = append(blocks, slack.NewActionBlock("", row...))
@@ -237,7 +245,7 @@ func (e entry) heading(now time.Time) []phrase {
 	if !e.Expires.IsZero() {
 		terms = append(terms, " · until ", e.Expires)
 	}
-	return []phrase{{strong(e.name())}, about, capital(terms), fingerprint(e.Request)}
+	return []phrase{{strong(e.name())}, about, capital(terms)}
 }
 
 // capital begins a phrase with a capital letter.
@@ -263,62 +271,4 @@ func heading(r *approvals.Request) []phrase {
 		lines[0] = phrase{strong(settledHeading(r))}
 	}
 	return append(append(lines, aboutCall(r)...), fingerprint(r))
-}
-
-// condensed joins rich_text blocks that follow each other, and the texts in them, which say the same in less room.
-func condensed(blocks []slack.Block) []slack.Block {
-	var out []slack.Block
-	for _, block := range blocks {
-		rich, ok := block.(*slack.RichTextBlock)
-		if !ok {
-			out = append(out, block)
-			continue
-		}
-		var before *slack.RichTextBlock
-		if len(out) > 0 {
-			before, _ = out[len(out)-1].(*slack.RichTextBlock)
-		}
-		if before == nil {
-			before = slack.NewRichTextBlock("")
-			out = append(out, before)
-		}
-		for _, e := range rich.Elements {
-			appendElement(before, e)
-		}
-	}
-	return out
-}
-
-// appendElement adds an element to the block; a section continues the section before it on a line of its own.
-func appendElement(to *slack.RichTextBlock, e slack.RichTextElement) {
-	section, ok := e.(*slack.RichTextSection)
-	if !ok {
-		to.Elements = append(to.Elements, e)
-		return
-	}
-	var last *slack.RichTextSection
-	if n := len(to.Elements); n > 0 {
-		last, _ = to.Elements[n-1].(*slack.RichTextSection)
-	}
-	if last == nil {
-		last = slack.NewRichTextSection()
-		to.Elements = append(to.Elements, last)
-	} else {
-		appendText(last, slack.NewRichTextSectionTextElement("\n", nil))
-	}
-	for _, part := range section.Elements {
-		appendText(last, part)
-	}
-}
-
-// appendText adds a part to the section, and plain text to the plain text before it.
-func appendText(to *slack.RichTextSection, part slack.RichTextSectionElement) {
-	text, ok := part.(*slack.RichTextSectionTextElement)
-	if n := len(to.Elements); ok && text.Style == nil && n > 0 {
-		if before, ok := to.Elements[n-1].(*slack.RichTextSectionTextElement); ok && before.Style == nil {
-			to.Elements[n-1] = slack.NewRichTextSectionTextElement(before.Text+text.Text, nil)
-			return
-		}
-	}
-	to.Elements = append(to.Elements, part)
 }

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// linkAge is how old an answer about the link to a message may be. Links do not change; that a message has none may.
+	// linkAge is how old an answer about the link to a message may be. Links do not change; that a message has none
+	// may.
 	linkAge = 10 * time.Minute
 	// linkTime bounds how long something that shows requests waits for the links to their cards.
 	linkTime = 2 * time.Second
@@ -62,7 +63,7 @@ func (b *Bot) link(ctx context.Context, r *approvals.RequestHead) string {
 	if err != nil {
 		b.log.Debug("the link to a card cannot be found out", "request", r.ID, "error", err)
 	}
-	if address != "" || len(r.Cards) == 0 {
+	if address != "" || err != nil || len(r.Cards) == 0 {
 		return address
 	}
 	thread := *r // its card was deleted

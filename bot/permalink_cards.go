@@ -11,10 +11,12 @@ import (
 
 // leadingTo names a request for people of its conversation: what it does, its id, and a link to its card.
 func (b *Bot) leadingTo(ctx context.Context, r *approvals.Request) phrase {
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
-	defer cancel()
-	e := entry{Request: r, setting: setting{link: b.link(ctx, &r.RequestHead)}}
-	return append(phrase{strong(e.name()), " · ", code(string(r.ID))}, e.open()...)
+	return b.entries(ctx, []*approvals.Request{r})[0].named()
+}
+
+// named is what a request does, its id, and a link to its card.
+func (e entry) named() phrase {
+	return append(phrase{strong(e.name()), " · ", code(string(e.ID))}, e.open()...)
 }
 
 // linked adds to the card of a request that was asked anew the link to the question that has taken its place.
@@ -36,7 +38,7 @@ func (b *Bot) linked(ctx context.Context, r *approvals.Request, shown card) card
 
 // followedBy adds the question that is asked now to the card of r.
 func (c card) followedBy(r *approvals.Request, now entry) card {
-	line := append(phrase{asksNow, strong(now.name()), " · ", code(string(now.ID))}, now.open()...)
+	line := append(phrase{asksNow}, now.named()...)
 	linked := "plain"
 	if now.link != "" {
 		linked = "linked"

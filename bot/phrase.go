@@ -58,6 +58,22 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 	return out
 }
 
+// joined returns the phrase with strings that follow each other made one.
+func (p phrase) joined() phrase {
+	var out phrase
+	for _, part := range p {
+		text, ok := part.(string)
+		if n := len(out); ok && n > 0 {
+			if before, ok := out[n-1].(string); ok {
+				out[n-1] = before + text
+				continue
+			}
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
 // fallback returns the phrase as text in which only mentions of people are markup.
 func (p phrase) fallback() string {
 	var b strings.Builder

@@ -105,7 +105,7 @@ func deadline(r *approvals.Request) phrase {
 
 // aboutRequest names the request that is spoken of, and leads to its card.
 func (b *Bot) aboutRequest(ctx context.Context, r *approvals.Request) phrase {
-	return append(phrase{"Its card is above: "}, b.leadingTo(ctx, r)...)
+	return append(phrase{itsCard}, b.leadingTo(ctx, r)...)
 }
 
 // noticePost is a message of lines that is found again by its notification.

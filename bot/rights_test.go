@@ -87,13 +87,17 @@ func (a *asked) surfaces() map[string]slackdev.Click {
 	}
 }
 
-// told waits for words to Ben, in the channel or in a direct message.
+// told waits for words to Ben, in the channel, in a direct message or on his Home tab.
 func (a *asked) told(words ...string) {
 	a.t.Helper()
 	heard := func() []slackdev.Message {
 		return append(a.slack.Ephemerals("U0BEN"), a.slack.Messages(a.slack.DM("U0BEN"))...)
 	}
 	a.eventually("Ben is told: "+strings.Join(words, " … "), func() bool {
+		home := texts(a.t, a.slack.HomeView("U0BEN").Blocks)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(home, w) }) {
+			return true
+		}
 		return slices.ContainsFunc(heard(), func(m slackdev.Message) bool {
 			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(m.Text, w) })
 		})
@@ -249,7 +253,7 @@ func TestListsAskNothingTwice(t *testing.T) {
 		t.Error("nothing was asked so far: this shows nothing")
 	}
 	for range 5 {
-		if m := a.command("U0BEN", "all"); !strings.Contains(m.Text, "1 waiting") {
+		if m := a.command("U0BEN", "all"); !strings.Contains(m.Text, "1 request waits.") {
 			t.Errorf("the list says %q", m.Text)
 		}
 	}

@@ -89,8 +89,8 @@ func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context)
 	}
 }
 
-// modalFor returns the modal to fill: the one that the button is in becomes the next one, but a list stays below what is
-// opened from it. Anywhere else one opens.
+// modalFor returns the modal to fill: the one that the button is in becomes the next one, but a list stays below what
+// is opened from it. Anywhere else one opens.
 func (b *Bot) modalFor(ctx context.Context, c click) (id string, err error) {
 	var opened *slack.ViewResponse
 	switch {

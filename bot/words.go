@@ -7,8 +7,8 @@ import (
 	"countersign/approvals"
 )
 
-// The words of lists, of the Home tab, of commands and of notices; docs/words.md lists them. Those of cards stand with the
-// cards, and those of refusals in errors.go.
+// The words of lists, of the Home tab, of commands and of notices; docs/words.md lists them. Those of cards stand with
+// the cards, and those of refusals in errors.go.
 
 // waitsForTurn is said of an approved call that has not begun.
 const waitsForTurn = "waits for its turn"
@@ -64,7 +64,8 @@ func noGrantID(typed string) phrase {
 }
 
 func unseen(id string) phrase {
-	return phrase{"There is no request ", code(id), " that you may see."}
+	return phrase{"There is no request ", code(id), " that you may see. ", code(slashCommand + " all"),
+		" lists those that wait, ", code(slashCommand + " history all"), " the others."}
 }
 
 func showFailed() phrase {
@@ -80,13 +81,18 @@ func listFailed(of listing) phrase {
 
 // title says what a list shows, and what it does not.
 func (l *list) title() phrase {
-	shown := len(l.entries)
-	p := l.lead(shown)
+	p := l.lead(len(l.entries))
+	if left := leftOut(l.unjudged); left != "" {
+		p = append(p, " "+left)
+	}
+	return p
+}
+
+// titleOfReply is the title where no more than a message shows how the list goes on.
+func (l *list) titleOfReply() phrase {
+	p := l.title()
 	if l.more != "" {
 		p = append(p, " There are more: ", code(slashCommand+" "+listing{l.of.verb, l.more}.String()))
-	}
-	if left := leftOut(l.unjudged); left != "" {
-		p = append(p, ". "+left)
 	}
 	return p
 }
@@ -109,7 +115,7 @@ func (l *list) lead(shown int) phrase {
 	case l.more != "":
 		return phrase{"Very many requests wait, and among the first of them is none for you."}
 	case l.unjudged > 0:
-		return phrase{"Nothing that I am sure you may see"}
+		return phrase{"Nothing that I am sure you may see."}
 	case l.of.after != "" && past:
 		return phrase{"Nothing older."}
 	case l.of.after != "":
@@ -142,7 +148,8 @@ func leftOut(unjudged int) string {
 	case 1:
 		return "One more request is not listed: I cannot find out right now whether you may see it."
 	}
-	return fmt.Sprintf("%d more requests are not listed: I cannot find out right now whether you may see them.", unjudged)
+	return fmt.Sprintf("%d more requests are not listed: I cannot find out right now whether you may see them.",
+		unjudged)
 }
 
 // needWords begins what a pending request needs of people.
@@ -180,16 +187,18 @@ const (
 )
 
 func nothingForYou() phrase {
-	return phrase{"Nothing waits for you. What an agent wants to do and you may decide stands here as soon as it asks."}
+	return phrase{"Nothing waits for you. What an agent wants to do and you may decide stands here as soon as it " +
+		"asks."}
 }
 
 func nothingAsked() phrase {
-	return phrase{"You have asked for nothing yet. Mention me in a channel, or write to me under Messages, and say what " +
-		"is to be done."}
+	return phrase{"You have asked for nothing yet. Mention me in a channel, or write to me under Messages, and say " +
+		"what is to be done."}
 }
 
 func noGrantsInForce() phrase {
-	return phrase{"No grant is in force that you may see: people are asked about every call that needs it."}
+	return phrase{"No grant is in force that you may see: people are asked about every call that needs it. ",
+		strong("Always approve"), " on a card gives one, where the policy allows it."}
 }
 
 func nothingDecided() phrase {
@@ -207,24 +216,33 @@ func moreAsked() phrase {
 // Grants.
 
 func noGrants() phrase {
-	return phrase{"There are no grants that you may see: people are asked about every call that waits for an answer."}
+	return phrase{"There are no grants that you may see: people are asked about every call that waits for an answer. ",
+		strong("Always approve"), " on a card gives one, where the policy allows it."}
 }
 
 func grantsFailed() phrase {
 	return phrase{"I cannot read the grants right now. Please try again in a minute."}
 }
 
-func revoked(id approvals.GrantID) phrase {
-	return phrase{"Revoked: ", code(string(id)), ". No call begins under it any more; one that has begun goes on."}
+func revoked(g *approvals.Grant) phrase {
+	return phrase{"Revoked: ", code(string(g.ID)), ", for ", strong(label(g.Tool, 80)),
+		". Later calls are asked about again; one that has begun goes on."}
 }
 
-func revokedBefore(id approvals.GrantID) phrase {
-	return phrase{"Grant ", code(string(id)), " was revoked before."}
+func revokedBefore(g *approvals.Grant) phrase {
+	p := phrase{"Grant ", code(string(g.ID)), " for ", strong(label(g.Tool, 80)), " was revoked before"}
+	if g.RevokedBy != "" {
+		p = append(p, " by ", g.RevokedBy)
+	}
+	if !g.Revoked.IsZero() {
+		p = append(p, ", ", g.Revoked)
+	}
+	return append(p, ".")
 }
 
 func notRevocable(id approvals.GrantID) phrase {
-	return phrase{"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those who " +
-		"could decide such a call."}
+	return phrase{"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those " +
+		"who could decide such a call."}
 }
 
 func badRevocation() phrase {
@@ -236,6 +254,15 @@ func revokeFailed() phrase {
 }
 
 // Cards and notices that speak of another request.
+
+// openCard is a link to a request's own card, from elsewhere.
+const openCard = "Open its card in the conversation"
+
+// itsCard begins the line of a reminder that names the request.
+const itsCard = "Its card is above: "
+
+// retired is what stands on a second card of a request, before the request.
+const retired = "This is a copy of a card that is no longer in use. The request is: "
 
 // asksNow begins the line of a card whose question was asked anew.
 const asksNow = "What is asked now: "
