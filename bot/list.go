@@ -183,8 +183,18 @@ func bullets(lines []phrase) []slack.Block {
 	for i, line := range lines {
 		items[i] = slack.NewRichTextSection(line.joined().elements()...)
 	}
-	return []slack.Block{slack.NewRichTextBlock("", slack.NewRichTextList(slack.RTEListBullet, 0, items...))}
+	return []slack.Block{slack.NewRichTextBlock("", bulletList{slack.RTEList, slack.RTEListBullet, items})}
 }
+
+// bulletList is a rich_text_list with the fields of Slack's own types; slack-go's always has one more.
+type bulletList struct {
+	Type     slack.RichTextElementType     `json:"type"`
+	Style    slack.RichTextListElementType `json:"style"`
+	Elements []slack.RichTextElement       `json:"elements"`
+}
+
+// RichTextElementType makes it an element of a rich_text block.
+func (l bulletList) RichTextElementType() slack.RichTextElementType { return l.Type }
 
 // pageButtons turn the pages of a list; nil where there is only one.
 func (l *list) pageButtons() slack.Block {
