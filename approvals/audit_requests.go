@@ -49,17 +49,27 @@ type ExportedDecision struct {
 	Void    string    `json:"void,omitempty"` // why it does not count
 }
 
-// ExportRequests calls fn with every request that was made at or after from and before to, by workspace and in order,
-// each compared with the trail; a zero instant bounds nothing. It reads in pages, so that a long export holds up
-// nobody. An error of fn ends it and is returned.
-func ExportRequests(ctx context.Context, st Store, from, to time.Time, fn func(*ExportedRequest) error) error {
+// RequestExport says which requests to export.
+type RequestExport struct {
+	From, To time.Time // made at or after From and before To; zero: not bounded
+	// Progress is called now and then with how many entries of the trail have been read, mostly before the first
+	// request; nil: nobody asks.
+	Progress func(read int)
+}
+
+// ExportRequests calls fn with every request that is to be exported, by workspace and in order, each compared with the
+// trail, which is read first. It reads in pages, so that a long export holds up nobody. An error of fn ends it and is
+// returned.
+func ExportRequests(ctx context.Context, st Store, what RequestExport, fn func(*ExportedRequest) error) error {
 	all, err := auditWorkspaces(ctx, st)
 	if err != nil {
 		return err
 	}
+	read := &counter{tell: what.Progress}
 	for _, ws := range all {
-		x := &requestExport{store: st, ws: ws, trail: newTrail(), last: &AuditEntry{Workspace: ws}}
-		if err := x.run(ctx, RequestQuery{Workspace: ws, From: from, To: to, Limit: maxPage}, fn); err != nil {
+		x := &requestExport{store: st, ws: ws, trail: newTrail(), last: &AuditEntry{Workspace: ws}, count: read}
+		query := RequestQuery{Workspace: ws, From: what.From, To: what.To, Limit: maxPage}
+		if err := x.run(ctx, query, fn); err != nil {
 			return fmt.Errorf("export requests of %s: %w", ws, err)
 		}
 	}
@@ -74,6 +84,7 @@ type requestExport struct {
 	trail  *trail // of the requests that are exported alone
 	last   *AuditEntry
 	broken string // why the chain proves nothing; empty: it holds
+	count  *counter
 }
 
 func (x *requestExport) run(ctx context.Context, q RequestQuery, fn func(*ExportedRequest) error) error {
@@ -146,6 +157,7 @@ func (x *requestExport) read(tx Tx) (more bool, err error) {
 			return false, nil
 		}
 		x.last = e
+		x.count.add(1)
 	}
 	return len(page) == auditPage, nil
 }

@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,8 @@ func (b *bench) exportedOf(from, to time.Time) []*approvals.ExportedRequest {
 
 func exportedFrom(t testing.TB, st approvals.Store, from, to time.Time) (all []*approvals.ExportedRequest) {
 	t.Helper()
-	err := approvals.ExportRequests(t.Context(), st, from, to, func(r *approvals.ExportedRequest) error {
+	what := approvals.RequestExport{From: from, To: to}
+	err := approvals.ExportRequests(t.Context(), st, what, func(r *approvals.ExportedRequest) error {
 		all = append(all, r)
 		return nil
 	})
@@ -131,5 +133,33 @@ func TestExportRequestsBeforeSealing(t *testing.T) {
 		if len(all) != 1 || all[0].Audit != approvals.AuditAgrees {
 			t.Errorf("%d entries are linked: %+v", linked, all[0])
 		}
+	}
+}
+
+// TestReadingTellsHowFarItIs, in pages of the trail, before the first request is handed out.
+func TestReadingTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	b := told(t)
+	if err := approvals.FillTrail(t.Context(), b.store, ws, 2100); err != nil {
+		t.Fatal(err)
+	}
+	var read []int
+	progress := func(n int) { read = append(read, n) }
+	if _, err := approvals.VerifyAudit(t.Context(), b.store, approvals.VerifyOptions{Progress: progress}); err != nil {
+		t.Error(err)
+	}
+	if want := []int{1000, 2000}; !slices.Equal(read, want) {
+		t.Errorf("a verification told of %d, want %d", read, want)
+	}
+	read = nil
+	err := approvals.ExportRequests(t.Context(), b.store, approvals.RequestExport{Progress: progress},
+		func(*approvals.ExportedRequest) error {
+			if len(read) != 2 {
+				t.Errorf("told of %d before the first request", read)
+			}
+			return nil
+		})
+	if err != nil || len(read) != 2 {
+		t.Errorf("an export told of %d, %v", read, err)
 	}
 }

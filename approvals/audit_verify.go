@@ -19,6 +19,8 @@ type VerifyOptions struct {
 	// Checkpoints were kept elsewhere, and their signatures hold (Checkpoint.Check): the chain of each one's workspace
 	// must have its head at its place.
 	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
+	// Progress is called now and then with how many entries have been read; nil: nobody asks.
+	Progress func(read int) `json:"-"`
 }
 
 // AuditReport says what VerifyAudit found in order.
@@ -120,10 +122,11 @@ func VerifyAudit(ctx context.Context, st Store, opts VerifyOptions) (AuditReport
 		return AuditReport{}, err
 	}
 	report := AuditReport{Checkpoints: len(opts.Checkpoints)}
+	read := &counter{tell: opts.Progress}
 	for _, ws := range all {
 		var v *verification
 		err := st.View(ctx, func(tx Tx) error {
-			v = &verification{ws: ws, wanted: opts.Head, trail: newTrail(), points: points[ws]}
+			v = &verification{ws: ws, wanted: opts.Head, trail: newTrail(), points: points[ws], read: read}
 			return v.run(ctx, tx)
 		})
 		if err != nil {
@@ -151,6 +154,20 @@ type verification struct {
 	proven *Proven
 	trail  *trail
 	report WorkspaceAudit
+	read   *counter
+}
+
+// counter tells how many entries have been read, each time when it is a page more.
+type counter struct {
+	n    int
+	tell func(read int) // nil: nobody asks
+}
+
+func (c *counter) add(n int) {
+	before := c.n
+	if c.n += n; c.tell != nil && c.n/auditPage > before/auditPage {
+		c.tell(c.n)
+	}
 }
 
 func (v *verification) run(ctx context.Context, tx Tx) error {
@@ -163,6 +180,7 @@ func (v *verification) run(ctx context.Context, tx Tx) error {
 			return err
 		}
 		last = e
+		v.read.add(1)
 		return v.trail.add(e)
 	})
 	if err == nil {

@@ -51,6 +51,22 @@ func AppendEntryAt(ctx context.Context, st Store, ws WorkspaceID, at time.Time) 
 	})
 }
 
+// FillTrail appends n entries and links them.
+func FillTrail(ctx context.Context, st Store, ws WorkspaceID, n int) error {
+	err := update(ctx, st, ws, func(c *txn) error {
+		for range n {
+			if err := c.audit(entry{Action: AuditRunRefused, Actor: system}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for sealed := sealPage; err == nil && sealed == sealPage; {
+		sealed, err = sealSome(ctx, st, ws)
+	}
+	return err
+}
+
 // TellDeletion appends the entries that say that a run and a request of it were deleted.
 func TellDeletion(ctx context.Context, st Store, r *RequestHead) error {
 	return update(ctx, st, r.Workspace, func(c *txn) error {

@@ -31,6 +31,11 @@ type RunEffect struct {
 	Attempt int            `json:"attempt"`
 	Intent  time.Time      `json:"intent"`
 	Done    time.Time      `json:"done,omitzero"`
+	// Milliseconds is how long the newest attempt took, OutputBytes how much it returned for the model to read: what
+	// the call cost. What the run's models cost is in Run.Usage. An agent that is used as a tool ends its own effect
+	// as it begins; the calls that it makes are effects of theirs.
+	Milliseconds int64 `json:"milliseconds,omitempty"`
+	OutputBytes  int   `json:"output_bytes,omitempty"`
 }
 
 // ReadRun returns all that is recorded of a run, as of one moment; ErrNotFound.
@@ -68,7 +73,11 @@ func (rec *RunRecord) readEffects(tx Tx) error {
 			ID: e.ID, Authority: e.Authority, Tool: e.Tool, Kind: e.Kind, Agent: e.Agent, Outcome: e.Outcome(),
 			Digest: e.Digest, Review: e.Review, Attempt: e.Attempt, Intent: e.Intent, Done: e.Done,
 		}
+		if !e.Done.IsZero() {
+			shown.Milliseconds = e.Done.Sub(e.Intent).Milliseconds()
+		}
 		if e.Output != nil {
+			shown.OutputBytes = len(e.Output.Text) + len(e.Output.Native)
 			if shown.Output, err = outputDigest(e.Output); err != nil {
 				return err
 			}

@@ -36,6 +36,7 @@ func TestReadRun(t *testing.T) {
 	outcomes := map[string]bool{}
 	for _, e := range rec.Effects {
 		outcomes[e.Tool] = e.Outcome == approvals.OutcomeRan && e.Output != (agent.Digest{}) && !e.Done.IsZero() &&
+			e.OutputBytes > 0 && e.Milliseconds == e.Done.Sub(e.Intent).Milliseconds() &&
 			(e.Tool == "note") == (e.Authority == (approvals.Authority{}))
 	}
 	if len(rec.Effects) != 2 || !outcomes["pay"] || !outcomes["note"] {

@@ -110,8 +110,12 @@ func TestHomeStory(t *testing.T) {
 	thread := w.mention("U0ANN", "pay acme", "")
 	card := w.card(thread, 1)
 	id := requestOf(t, card)
-	view := w.atHome("U0BEN")
 	permalink := "/archives/C0GENERAL/p" + strings.ReplaceAll(card.TS, ".", "")
+	w.eventually("the card's place is recorded", func() bool {
+		r, err := w.engine.Request(w.ctx(), testWorkspace, approvals.RequestID(id))
+		return err == nil && len(r.Cards) == 1
+	})
+	view := w.atHome("U0BEN")
 	w.homeSays("U0BEN", id, permalink, `"approve"`, "transfer_funds", "1200", homeAsked, homeGrants, homeDecided)
 	w.atHome("U0ANN")
 	w.homeSays("U0ANN", id, "Needs 1 of the channel's members")

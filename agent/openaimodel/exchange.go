@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
 
 	"countersign/agent"
 	"countersign/agent/internal/plainhttp"
@@ -105,12 +103,12 @@ func (m *Model) receive(res *http.Response, l *listener) (*agent.ModelResponse, 
 // large again. onRead, if set, is called whenever a piece of the answer arrives.
 func (m *Model) post(ctx context.Context, body []byte, into any, onRead func()) (*http.Response, error) {
 	var res *http.Response
-	_, err := m.client.New(ctx, param.NullStruct[responses.ResponseNewParams](), // nothing to encode
+	_, err := m.client.Cancel(ctx, "none", // of the client's posts the one that has nothing to encode
 		option.WithRequestBody("application/json", body),
 		option.WithResponseBodyInto(into),
 		option.WithResponseInto(&res),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			r.URL = r.URL.JoinPath("..", m.api.path())
+			r.URL = r.URL.JoinPath("..", "..", "..", m.api.path())
 			res, err := plainhttp.Answer(next(r))
 			if err == nil {
 				res.Body = &bounded{ReadCloser: res.Body, left: maxAnswer, onRead: onRead}

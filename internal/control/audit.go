@@ -38,6 +38,7 @@ func (s *Server) verifyAgainst(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) verified(w http.ResponseWriter, r *http.Request, opts approvals.VerifyOptions) {
+	opts.Progress = telling(w, r)
 	report, err := s.Desk.VerifyAudit(r.Context(), opts)
 	s.answer(w, result{Report: &report, Error: newFailure(err)})
 }
@@ -45,6 +46,7 @@ func (s *Server) verified(w http.ResponseWriter, r *http.Request, opts approvals
 // VerifyAudit is part of Desk.
 func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
 	method, path, body := http.MethodGet, "/v1/audit/report", []byte(nil)
+	params := url.Values{}
 	kept := opts.Head != approvals.VerifyOptions{}.Head
 	switch {
 	case len(opts.Checkpoints) > 0:
@@ -54,16 +56,44 @@ func (c *Client) VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) 
 			return approvals.AuditReport{}, fmt.Errorf("send checkpoints: %w", err)
 		}
 	case kept:
-		path += "?" + url.Values{paramHead: {opts.Head.String()}}.Encode()
+		params.Set(paramHead, opts.Head.String())
 	}
-	answer := result{Report: &approvals.AuditReport{}}
-	if err := c.call(ctx, method, path, body, &answer); err != nil {
+	if opts.Progress != nil {
+		params.Set(paramProgress, "1")
+	}
+	if len(params) > 0 {
+		path += "?" + params.Encode()
+	}
+	answer, err := c.verified(ctx, method, path, body, opts.Progress)
+	if err != nil {
 		return approvals.AuditReport{}, err
 	}
-	err := answer.Error.err()
+	err = answer.Error.err()
 	if err == nil && (kept && !answer.Report.HeadFound || answer.Report.Checkpoints != len(opts.Checkpoints)) {
 		// a bot that has not looked for it
 		err = fmt.Errorf("ask the bot: it does not say whether the trail has what was kept; %w", errOtherVersion)
 	}
 	return *answer.Report, err
+}
+
+// verified reads the answer to a verification, and hands on how far it is until it comes.
+func (c *Client) verified(ctx context.Context, method, path string, body []byte, progress func(int)) (result, error) {
+	r, err := c.open(ctx, method, path, body)
+	if err != nil {
+		return result{}, err
+	}
+	defer r.Close()
+	for d := json.NewDecoder(r); ; {
+		answer := struct {
+			progressLine
+			result
+		}{result: result{Report: &approvals.AuditReport{}}}
+		if err := d.Decode(&answer); err != nil {
+			return result{}, &lostError{fmt.Errorf("read the bot's answer: %w", err)}
+		}
+		if answer.Read == 0 {
+			return answer.result, nil
+		}
+		progress(answer.Read)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,9 +28,13 @@ var exportedRequests = []*approvals.ExportedRequest{
 }
 
 func (e *exporter) ExportRequests(
-	_ context.Context, from, to time.Time, fn func(*approvals.ExportedRequest) error,
+	_ context.Context, what approvals.RequestExport, fn func(*approvals.ExportedRequest) error,
 ) error {
-	e.asked <- [2]time.Time{from, to}
+	e.asked <- [2]time.Time{what.From, what.To}
+	if what.Progress != nil {
+		what.Progress(1000)
+		what.Progress(2000)
+	}
 	for _, r := range exportedRequests {
 		if err := fn(r); err != nil {
 			return err
@@ -46,7 +51,12 @@ func TestExportRequestsThroughTheSocket(t *testing.T) {
 		desk := &exporter{err: broken, asked: make(chan [2]time.Time, 1)}
 		_, c := serve(t, desk)
 		var got []*approvals.ExportedRequest
-		err := c.ExportRequests(t.Context(), from, time.Time{}, func(r *approvals.ExportedRequest) error {
+		var read []int
+		what := approvals.RequestExport{From: from}
+		if broken == nil { // the other one is not asked for its progress
+			what.Progress = func(n int) { read = append(read, n) }
+		}
+		err := c.ExportRequests(t.Context(), what, func(r *approvals.ExportedRequest) error {
 			got = append(got, r)
 			return nil
 		})
@@ -55,6 +65,9 @@ func TestExportRequestsThroughTheSocket(t *testing.T) {
 		}
 		if diff := cmp.Diff(exportedRequests, got); broken == nil && diff != "" {
 			t.Errorf("(-want +have):\n%s", diff)
+		}
+		if broken == nil && !slices.Equal(read, []int{1000, 2000}) {
+			t.Errorf("told of %d", read)
 		}
 		if asked := <-desk.asked; !asked[0].Equal(from) || !asked[1].IsZero() {
 			t.Errorf("the bot was asked for %s to %s", asked[0], asked[1])

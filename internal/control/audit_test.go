@@ -2,6 +2,7 @@ package control
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,24 @@ func TestCheckpointsAreLookedFor(t *testing.T) {
 		}
 		if diff := cmp.Diff(opts, desk.head); diff != "" {
 			t.Errorf("the bot was asked for (-want +have):\n%s", diff)
+		}
+	}
+}
+
+// TestVerifyTellsHowFarItIs, with checkpoints and without, and the answer follows.
+func TestVerifyTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	for _, points := range [][]approvals.Checkpoint{nil, {{Form: "f", Workspace: "T1", Seq: 7}}} {
+		_, c := serve(t, &fakeDesk{checkpoints: len(points)})
+		var read []int
+		report, err := c.VerifyAudit(t.Context(), approvals.VerifyOptions{
+			Checkpoints: points, Progress: func(n int) { read = append(read, n) },
+		})
+		if err != nil || len(report.Workspaces) != 1 || report.Workspaces[0].Entries != 7 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		if !slices.Equal(read, []int{1000, 2000}) {
+			t.Errorf("told of %d", read)
 		}
 	}
 }

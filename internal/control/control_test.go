@@ -104,7 +104,11 @@ func (f *fakeDesk) IssueCallback(
 }
 
 func (f *fakeDesk) VerifyAudit(_ context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error) {
-	f.head = opts
+	if f.head = opts; opts.Progress != nil {
+		f.head.Progress = nil
+		opts.Progress(1000)
+		opts.Progress(2000)
+	}
 	return approvals.AuditReport{Workspaces: []approvals.WorkspaceAudit{{Workspace: "T1", Entries: 7}},
 		HeadFound: f.found, Checkpoints: f.checkpoints}, f.err
 }
@@ -120,7 +124,7 @@ func (f *fakeDesk) ExportAudit(_ context.Context, fn func(*approvals.AuditEntry)
 }
 
 func (f *fakeDesk) ExportRequests(
-	context.Context, time.Time, time.Time, func(*approvals.ExportedRequest) error,
+	context.Context, approvals.RequestExport, func(*approvals.ExportedRequest) error,
 ) error {
 	return f.err
 }

@@ -43,9 +43,9 @@ type Desk interface {
 	VerifyAudit(ctx context.Context, opts approvals.VerifyOptions) (approvals.AuditReport, error)
 	// ExportAudit hands every entry to fn, by workspace and in order.
 	ExportAudit(ctx context.Context, fn func(*approvals.AuditEntry) error) error
-	// ExportRequests hands every request that was made at or after from and before to to fn, by workspace and in order,
-	// compared with the trail. See approvals.ExportRequests.
-	ExportRequests(ctx context.Context, from, to time.Time, fn func(*approvals.ExportedRequest) error) error
+	// ExportRequests hands every request that is to be exported to fn, by workspace and in order, compared with the
+	// trail. See approvals.ExportRequests.
+	ExportRequests(ctx context.Context, what approvals.RequestExport, fn func(*approvals.ExportedRequest) error) error
 	// Report counts what was asked, decided and done in a window; its Version is the caller's to set. progress is told
 	// now and then how many records were read. Errors: approvals.ErrInvalid, approvals.ErrNotFound for the workspace.
 	Report(ctx context.Context, q ReportQuery, progress func(read int)) (*report.Report, error)

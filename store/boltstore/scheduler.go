@@ -64,7 +64,8 @@ type scheduler struct {
 	queues map[approvals.JobKind]*readyQueue
 	queued map[string]string // keys in the queues, and in which group; what another group still has of them is void
 	soon   soonQueue
-	busy   map[string]bool // keys of jobs that are being handled
+	busy   map[string]bool   // keys of jobs that are being handled
+	acked  map[string]uint64 // of the claim under way: what the file still has and was handled
 	// horizon is a time in nanoseconds: all jobs that the file has planned for no later have been put into the queues.
 	horizon uint64
 	handlers
@@ -79,6 +80,7 @@ func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *
 		queues:   make(map[approvals.JobKind]*readyQueue),
 		queued:   make(map[string]string),
 		busy:     make(map[string]bool),
+		acked:    make(map[string]uint64),
 		handlers: newHandlers(),
 		ended:    make(chan claimedJob),
 		flush:    flusher{store: s, done: make(chan error)},
@@ -198,7 +200,7 @@ func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 	// Acknowledgements are read before the file: those that a commit has written since are in neither place twice.
-	c := claim{d: d, acked: d.store.acks.snapshot()}
+	c := claim{d: d, acked: d.store.acks.snapshot(d.acked)}
 	err = d.store.view(ctx, func(t *tx) error {
 		c.t = t
 		return c.run()

@@ -19,9 +19,11 @@ const (
 type acks struct {
 	mu   sync.Mutex
 	gens map[string]uint64 // by job key: handled up to this generation
+
+	written map[string]uint64 // by the commit under way; commits follow one another
 }
 
-func newAcks() *acks { return &acks{gens: make(map[string]uint64)} }
+func newAcks() *acks { return &acks{gens: make(map[string]uint64), written: make(map[string]uint64)} }
 
 func (a *acks) len() int {
 	a.mu.Lock()
@@ -41,17 +43,19 @@ func (a *acks) drop(key string) {
 	delete(a.gens, key)
 }
 
-// snapshot returns a copy of what is not yet written.
-func (a *acks) snapshot() map[string]uint64 {
+// snapshot makes of m, which it returns, a copy of what is not yet written.
+func (a *acks) snapshot(m map[string]uint64) map[string]uint64 {
+	clear(m)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return maps.Clone(a.gens)
+	maps.Copy(m, a.gens)
+	return m
 }
 
 // write takes the acknowledged jobs out of the file in t. The result is told whether t was committed. A job that
 // cannot be read or written stays acknowledged in memory.
 func (a *acks) write(t *tx) func(committed bool) {
-	written := a.snapshot()
+	written := a.snapshot(a.written)
 	for key, gen := range written {
 		if err := t.ackJob([]byte(key), gen); err != nil {
 			delete(written, key)

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/store/seal"
@@ -531,15 +533,22 @@ func TestFrozenValue(t *testing.T) {
 	}
 }
 
-// entries are the records without the sequences of their buckets: those are numbers of bbolt's that have no checksum.
-func entries(t testing.TB, s *Store) string {
-	var kept []string
+// entries are the records that are encrypted. Indexes and the sequences of buckets, which are numbers of bbolt's, have
+// neither a checksum nor a key.
+func entries(t testing.TB, s *Store) (kept []string) {
+	sealed := make(map[string]bool)
+	for _, b := range buckets {
+		sealed[string(b.name)] = b.sealed
+	}
 	for line := range strings.Lines(records(t, s)) {
-		if strings.Contains(line, `"`) {
+		if name, _, record := strings.Cut(line, ` "`); record && sealed[name] {
 			kept = append(kept, line)
 		}
 	}
-	return strings.Join(kept, "")
+	if len(kept) == 0 {
+		t.Fatal("no record was found")
+	}
+	return kept
 }
 
 // TestEncryptedDamage turns bits of an encrypted file over: each time it is refused, or is seen to be damaged, or holds
@@ -564,8 +573,8 @@ func TestEncryptedDamage(t *testing.T) {
 		}
 		if s.Check(t.Context()) != nil {
 			found++
-		} else if entries(t, s) != want {
-			t.Errorf("%s was not seen", how)
+		} else if diff := cmp.Diff(want, entries(t, s)); diff != "" {
+			t.Errorf("%s was not seen (-want +have):\n%s", how, diff)
 		}
 		s.Close()
 	}

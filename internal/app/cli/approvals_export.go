@@ -64,10 +64,10 @@ func (c *requestsExportCommand) Run(ctx context.Context, p *Program) error {
 	defer desk.Close()
 	var differ int
 	if c.Output == "" {
-		differ, err = c.export(ctx, desk, p.Stdout, terminal())
+		differ, err = c.export(ctx, desk, p.Stdout, terminal(), p.progress(time.Now))
 	} else {
 		err = writeNew(c.Output, func(f *os.File) (err error) {
-			differ, err = c.export(ctx, desk, f, file())
+			differ, err = c.export(ctx, desk, f, file(), p.progress(time.Now))
 			return err
 		})
 	}
@@ -79,15 +79,16 @@ func (c *requestsExportCommand) Run(ctx context.Context, p *Program) error {
 }
 
 // export writes the requests to w and returns how many are not as the trail says.
-func (c *requestsExportCommand) export(ctx context.Context, desk control.Desk, w io.Writer, m medium) (
-	differ int, err error,
-) {
+func (c *requestsExportCommand) export(
+	ctx context.Context, desk control.Desk, w io.Writer, m medium, progress func(read int),
+) (differ int, err error) {
 	b := bufio.NewWriter(w)
 	write, end, err := c.writer(b, m)
 	if err != nil {
 		return 0, err
 	}
-	err = desk.ExportRequests(ctx, c.From, c.To, func(r *approvals.ExportedRequest) error {
+	what := approvals.RequestExport{From: c.From, To: c.To, Progress: progress}
+	err = desk.ExportRequests(ctx, what, func(r *approvals.ExportedRequest) error {
 		if r.Audit != approvals.AuditAgrees {
 			differ++
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +70,8 @@ func (c *verifyCommand) verify(ctx context.Context, p *Program, desk control.Des
 	if err != nil {
 		return err
 	}
-	report, err := desk.VerifyAudit(ctx, approvals.VerifyOptions{Head: c.head, Checkpoints: kept.good})
+	report, err := desk.VerifyAudit(ctx,
+		approvals.VerifyOptions{Head: c.head, Checkpoints: kept.good, Progress: p.progress(time.Now)})
 	broken, ok := errors.AsType[*approvals.AuditError](err)
 	if err != nil && !ok {
 		return err

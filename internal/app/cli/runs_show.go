@@ -154,7 +154,10 @@ func requestLine(q *approvals.RequestHead) string {
 func effectLine(e *approvals.RunEffect) string {
 	text := fmt.Sprintf("%s by %s: %s", e.Tool, cmp.Or(e.Agent, "-"), cmp.Or(string(e.Outcome), "not known"))
 	if !e.Done.IsZero() {
-		text += " after " + humanize.Duration(e.Done.Sub(e.Intent))
+		text += " after " + elapsed(time.Duration(e.Milliseconds)*time.Millisecond)
+	}
+	if e.OutputBytes > 0 {
+		text += fmt.Sprintf(", returned %d bytes", e.OutputBytes)
 	}
 	text += ", begun " + e.Intent.UTC().Format(time.RFC3339)
 	if e.Attempt > 1 {
@@ -173,6 +176,14 @@ func effectLine(e *approvals.RunEffect) string {
 		text += ", ungated"
 	}
 	return text + ", digest " + e.Digest.String()
+}
+
+// elapsed says how long a call took, to the tenth of a second where that is much of it.
+func elapsed(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return humanize.Duration(d)
 }
 
 // guardrailLine says what a guardrail did.

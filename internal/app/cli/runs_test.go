@@ -147,6 +147,8 @@ func TestEffectLines(t *testing.T) {
 		"ungated":                                 {},
 		"attempt 2":                               {Attempt: 2},
 		"x by -: not known, begun 0001-01-01T00:": {Tool: "x"},
+		"after 1.5 s, returned 12 bytes, begun":   {Done: time.Unix(9, 0), Milliseconds: 1500, OutputBytes: 12},
+		"after 3 min":                             {Done: time.Unix(9, 0), Milliseconds: 200_000},
 	} {
 		if got := effectLine(&e); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
