@@ -263,7 +263,8 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 }
 
 // misplaced refuses a click on a message that is not one of the request's cards: a copy, or one of another
-// conversation. A card whose place is not recorded yet is accepted in the request's channel.
+// conversation. A card whose place is not recorded yet is accepted when the message itself says that it is one; see
+// surelyOurs.
 func misplaced(c click, r *approvals.Request) phrase {
 	if c.View != nil || c.Container.Ephemeral {
 		return nil
@@ -273,7 +274,7 @@ func misplaced(c click, r *approvals.Request) phrase {
 			return nil
 		}
 	}
-	if len(r.Cards) == 0 && c.channel() == r.Place.Channel {
+	if len(r.Cards) == 0 && c.surelyOurs(r) {
 		return nil
 	}
 	return phrase{

@@ -48,8 +48,8 @@ func TestRefusedClicksAreExplained(t *testing.T) {
 	r := transfer(small)
 	card := s.show(r)
 	for _, c := range []struct{ user, words, why string }{
-		{"U0GUS", "a guest", "guests never decide"},
-		{"U0ANN", "the requester does not decide", "no self-approval"},
+		{"U0GUS", "Guests cannot decide. The members of this channel can: open the thread.", "guests never decide"},
+		{"U0ANN", "You asked for this, so somebody else has to decide.", "no self-approval"},
 	} {
 		if err := s.click(c.user, card, "approve"); err != nil {
 			t.Errorf("%s: %v", c.why, err)
@@ -144,7 +144,7 @@ func TestSlowDecisionIsConfirmedLater(t *testing.T) {
 	if err := s.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	s.whispered("U0BEN", "Not confirmed yet")
+	s.whispered("U0BEN", "Your answer is on its way")
 	close(release)
 	s.whispered("U0BEN", "Recorded: approved")
 }
@@ -173,7 +173,7 @@ func TestClicksAreAcknowledgedInTime(t *testing.T) {
 			t.Errorf("acknowledged after %s: %v", decideBudget, got)
 		}
 		for _, who := range []string{"U0ANN", "U0BEN", "U0CLEO"} {
-			if got := l.told(who); len(got) != 1 || !strings.Contains(got[0], "Not confirmed yet") {
+			if got := l.told(who); len(got) != 1 || !strings.Contains(got[0], "Your answer is on its way") {
 				t.Errorf("%s is told %q", who, got)
 			}
 		}
@@ -211,7 +211,7 @@ func TestFormIsOnlyForThoseWhoMayDecide(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("words", func() bool {
-		return strings.Contains(string(s.modalOf("U0ANN", viewWords).Blocks), "the requester does not decide")
+		return strings.Contains(string(s.modalOf("U0ANN", viewWords).Blocks), "somebody else has to decide")
 	})
 }
 

@@ -57,6 +57,9 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
+	// Alone says that no other process delivers the notifications of the same store. What was only put off is then not
+	// looked for before it is posted.
+	Alone bool
 	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
 	Logger *slog.Logger
 }
@@ -73,10 +76,13 @@ type Bot struct {
 
 	hooks   *hookSender
 	pace    *pacing
+	roots   *roots
 	way     *rightOfWay
 	doubts  doubts
+	unsent  doubts // what this process has put off, and nobody has posted
 	homes   *homes
 	awaited *awaitedLinks
+	alone   bool
 	started time.Time
 	work    *work
 	socket  *socket
@@ -109,12 +115,17 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
-		agent: cfg.DefaultAgent, log: cfg.Logger,
-		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), way: newRightOfWay(), started: time.Now(),
+		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
+		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
+		way: newRightOfWay(), started: time.Now(),
 		homes: newHomes(), awaited: newAwaitedLinks(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 	}
 	b.socket = newSocket(b)
+	cfg.Client.standing.watch(func(refused bool) {
+		b.ready.bar(refused)
+		b.socket.ready.bar(refused)
+	})
 	return b, nil
 }
 
@@ -138,7 +149,8 @@ func checkMode(cfg Config) error {
 }
 
 // Ready returns a channel that is closed once the bot can hear Slack, which may be now: in Socket Mode a connection has
-// said hello and is open, in HTTP mode Run is at work. Each time it ceases to hear, later calls return another channel.
+// said hello and is open, in HTTP mode Run is at work; and Slack takes the bot token. Each time it ceases to hear,
+// later calls return another channel.
 func (b *Bot) Ready() <-chan struct{} {
 	if b.mode == ModeHTTP {
 		return b.ready.channel()

@@ -49,6 +49,7 @@ type Client struct {
 	presence *cache[bool]
 	links    *cache[string] // permalinks of messages; empty where Slack gives none
 	limits   *limits
+	standing *standing
 
 	mu       sync.Mutex
 	identity *identity
@@ -73,7 +74,12 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("slack client: SLACK_BOT_TOKEN is not set")
 	}
-	if !strings.HasPrefix(cfg.Token, "xoxb-") && !strings.HasPrefix(cfg.Token, "xoxe.xoxb-") {
+	if strings.HasPrefix(cfg.Token, "xoxe") {
+		return nil, errors.New("slack client: SLACK_BOT_TOKEN is of an app with token rotation: it ends after twelve " +
+			"hours, and is not renewed; create the app from manifest.yaml, which leaves rotation off, " +
+			"and use its token")
+	}
+	if !strings.HasPrefix(cfg.Token, "xoxb-") {
 		return nil, errors.New("slack client: SLACK_BOT_TOKEN must be a bot token, which starts with xoxb-")
 	}
 	if cfg.APIURL == "" {
@@ -105,6 +111,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		presence: newCache[bool](directoryAge, 10_000),
 		links:    newCache[string](linkAge, 5_000),
 		limits:   newLimits(),
+		standing: &standing{log: cfg.Logger},
 	}, nil
 }
 

@@ -7,15 +7,15 @@ func nearest(typed string, valid []string) string {
 	typed = strings.ToLower(typed)
 	best, found := 1+len(typed)/3, ""
 	for _, word := range valid {
-		if d := distance(typed, word); d < best || d == best && found == "" {
+		if d := lettersApart(typed, word); d < best || d == best && found == "" {
 			best, found = d, word
 		}
 	}
 	return found
 }
 
-// distance is that of Levenshtein, in bytes.
-func distance(a, b string) int {
+// lettersApart is that of Levenshtein, in bytes.
+func lettersApart(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

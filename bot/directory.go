@@ -37,27 +37,40 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID, since time.Time
 	})
 }
 
+// Why somebody is not a full, active member; bot/errors.go has a sentence for each.
+const (
+	whyDeactivated       = "deactivated"
+	whyStranger          = "somebody from another organisation"
+	whyGuestOfOne        = "a guest of one channel"
+	whyGuest             = "a guest"
+	whyBot               = "a bot"
+	whyInvited           = "invited, but not yet a member"
+	whyOtherOrganisation = "a member of another organisation"
+	whyOtherWorkspace    = "a member of another workspace"
+)
+
 // irregular says why somebody is not a full, active member of the bot's workspace; empty for members. Slack always says
 // of which workspace somebody is; an answer that names none speaks of the one that was asked.
 func irregular(u *slack.User, id identity) string {
 	switch {
 	case u.Deleted:
-		return "deactivated"
+		return whyDeactivated
 	case u.IsStranger:
-		return "somebody from another organisation"
+		return whyStranger
 	case u.IsUltraRestricted:
-		return "a guest of one channel"
+		return whyGuestOfOne
 	case u.IsRestricted:
-		return "a guest"
-	case u.IsBot, u.IsAppUser, u.IsWorkflowBot, u.IsConnectorBot, u.ID == "USLACKBOT":
-		return "a bot"
+		return whyGuest
+	case u.IsBot, u.IsWorkflowBot, u.IsConnectorBot, u.ID == "USLACKBOT":
+		// is_app_user is no such sign: it says of people that they have authorised the app.
+		return whyBot
 	case u.IsInvitedUser:
-		return "invited, but not yet a member"
+		return whyInvited
 	case id.enterprise != "" && u.Enterprise.EnterpriseID != id.enterprise:
-		return "a member of another organisation"
+		return whyOtherOrganisation
 	case id.enterprise == "" && cmp.Or(u.TeamID, u.Profile.Team, id.team) != id.team &&
 		!slices.Contains(u.Enterprise.Teams, id.team):
-		return "a member of another workspace"
+		return whyOtherWorkspace
 	}
 	return ""
 }

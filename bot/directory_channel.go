@@ -153,8 +153,8 @@ func (q placesQuery) complete() bool {
 // conversationTypes lists the types of conversation that the bot may ask about: Slack refuses a question about a type
 // whose scope was not granted. Scopes that are not known are taken for those of manifest.yaml.
 //
-// Group direct messages are asked about only where an operator has granted mpim:read, which manifest.yaml does not ask
-// for. Without it nobody is found in one, so nobody starts a run or decides there.
+// Group direct messages are asked about only where mpim:read was granted, which apps made before manifest.yaml asked
+// for it lack. Without it nobody is found in one, so nobody starts a run or decides there.
 func (id identity) conversationTypes() []string {
 	granted := id.scopes
 	if len(granted) == 0 {

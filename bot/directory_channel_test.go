@@ -184,7 +184,7 @@ func TestInChannelAsksWithinItsScopes(t *testing.T) {
 		types   string
 		certain bool // who is not found is not in the channel
 	}{
-		"":                                    {"public_channel,private_channel", true},
+		"":                                    {"public_channel,private_channel,mpim", true},
 		"channels:read,groups:read":           {"public_channel,private_channel", true},
 		"channels:read,groups:read,mpim:read": {"public_channel,private_channel,mpim", true},
 		"channels:read":                       {"public_channel", false},

@@ -6,8 +6,8 @@ import (
 	"countersign/approvals"
 )
 
-// doubts are the notifications of which it is not known whether a post went through. They are looked for before they
-// are posted again.
+// doubts are notifications that something is remembered of: of those in Bot.doubts it is not known whether a post went
+// through, so they are looked for before they are posted again.
 type doubts struct {
 	mu  sync.Mutex
 	ids map[approvals.NotificationID]bool

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +76,7 @@ type world struct {
 	tools  []agent.Tool // beside the bank's
 	file   string
 	script
+	with slackdev.Config // what is special about the workspace
 }
 
 type script []scripted.Step
@@ -98,10 +101,13 @@ func newWorldUnder(t *testing.T, policy approvals.Policy, steps ...scripted.Step
 
 func startWorld(t *testing.T, w *world) *world {
 	t.Helper()
-	ws, err := slackdev.Start(slackdev.Config{
-		Scopes: neededScopes(), RetryAfter: []time.Duration{0, 100 * time.Millisecond},
-		AckTimeout: *patience, TriggerLife: *patience,
-	})
+	cfg := w.with
+	cfg.Scopes, cfg.Events = neededScopes(), slices.Sorted(maps.Keys(eventScopes))
+	cfg.AckTimeout, cfg.TriggerLife = *patience, *patience
+	if cfg.RetryAfter == nil {
+		cfg.RetryAfter = []time.Duration{0, 100 * time.Millisecond}
+	}
+	ws, err := slackdev.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +145,7 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
-		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops",
+		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +222,7 @@ func TestWholeStory(t *testing.T) {
 			if err := w.click("U0GUS", card, "approve"); err != nil {
 				t.Fatal(err)
 			}
-			w.whispered("U0GUS", "You cannot decide this")
+			w.whispered("U0GUS", "Guests cannot decide. The members of this channel can: open the thread.")
 			if got := w.bank.payments(); len(got) != 0 {
 				t.Fatalf("ran before anybody approved: %v", got)
 			}

@@ -67,8 +67,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 	}
 	at := place(e)
 	asker := approvals.NewUserID(id.workspace, e.User)
-	tell := func(p phrase) answer {
-		return answer{then: func(ctx context.Context) { b.whisper(ctx, at.Channel, at.Thread, e.User, p) }}
+	tell := func(p phrase) answer { // in the thread only where there is one: else nobody would see it
+		return answer{then: func(ctx context.Context) { b.whisper(ctx, at.Channel, e.ThreadTS, e.User, p) }}
 	}
 	if p.Shared {
 		return tell(phrase{"This channel is shared with another organisation, " +
@@ -118,7 +118,19 @@ func spoken(e event, id identity) bool {
 	default:
 		return false // edits, joins and the like
 	}
-	return e.Type == "app_mention" || isDirect(e)
+	return e.Type == "app_mention" || isDirect(e) || e.ChannelType == "mpim" && mentioned(e.Text, id.botUser)
+}
+
+// mentioned reports whether the text mentions the bot. Of a mention in a group direct message some apps get app_mention
+// (https://github.com/slackapi/bolt-js/issues/817) and others only the message
+// (https://github.com/lidge-jun/cli-jaw/issues/651): whichever comes, or both, it is taken once.
+func mentioned(text, botUser string) bool {
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		if m[1] == botUser {
+			return true
+		}
+	}
+	return false
 }
 
 // isDirect reports whether the event is of a conversation between one person and the bot; ids beginning with D are of

@@ -132,11 +132,11 @@ func TestRefusedSubmissionsAreExplained(t *testing.T) {
 		err   error
 		words string
 	}{
-		{fmt.Errorf("submit: %w: a guest", approvals.ErrUnauthorized), "cannot start that for you: a guest"},
+		{fmt.Errorf("submit: %w: a guest", approvals.ErrUnauthorized), "Guests cannot start a run."},
 		{fmt.Errorf("submit: %w: 5 runs of yours", approvals.ErrLimit),
 			"Too much is under way already: 5 runs of yours"},
 		{fmt.Errorf("%w: connect to 10.0.0.3", approvals.ErrUnavailable), "Nothing was started"},
-		{approvals.ErrInvalid, "cannot take this message"},
+		{approvals.ErrInvalid, "This message cannot be taken"},
 		{approvals.ErrNotFound, "not configured"},
 	} {
 		s.service.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +44,9 @@ func newStage(t *testing.T, with setUp) *stage {
 		with.slack.Mode = slackdev.ModeSocket
 	}
 	with.slack.Scopes = neededScopes()
+	if with.slack.Events == nil {
+		with.slack.Events = slices.Sorted(maps.Keys(eventScopes)) // which manifest.yaml is compared with
+	}
 	if with.slack.RetryAfter == nil {
 		with.slack.RetryAfter = []time.Duration{0}
 	}

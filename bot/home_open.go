@@ -247,7 +247,7 @@ func (b *Bot) publishHome(ctx context.Context, by approvals.UserID) error {
 		return context.Cause(ctx)
 	}
 	defer func() { o.turn <- struct{}{} }()
-	err := b.patiently(ctx, func() error { return b.publishOnce(ctx, by, o) })
+	err := b.patiently(ctx, methodPublishView, "", func() error { return b.publishOnce(ctx, by, o) })
 	if err != nil {
 		b.log.Warn("the home tab could not be shown", "user", by.Local(), "error", err)
 	}

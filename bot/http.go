@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// The paths of HTTP mode.
+// The paths of HTTP mode. Each takes events, interactions and commands.
 const (
 	PathEvents       = "/slack/events"
 	PathInteractions = "/slack/interactions"
@@ -32,9 +33,9 @@ const (
 // happens either. 200 is written after the service has committed.
 func (b *Bot) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+PathEvents, b.signed(b.httpEvent))
-	mux.HandleFunc("POST "+PathInteractions, b.signed(b.httpInteraction))
-	mux.HandleFunc("POST "+PathCommands, b.signed(b.httpCommand))
+	for _, path := range []string{PathEvents, PathInteractions, PathCommands} {
+		mux.HandleFunc("POST "+path, b.signed(b.httpDelivery))
+	}
 	return mux
 }
 
@@ -98,6 +99,25 @@ func authentic(secret string, h http.Header, body []byte, now time.Time) bool {
 	return hmac.Equal(got, mac.Sum(nil))
 }
 
+// httpDelivery takes what Slack sends to any of the paths: an app may have one address for everything, as Bolt's users
+// do. Events are JSON, interactions a form with a payload, and every other form is a command.
+func (b *Bot) httpDelivery(w http.ResponseWriter, r *http.Request, body []byte) {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) { // no form begins so
+		b.httpEvent(w, r, body)
+		return
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	if form.Has("payload") {
+		b.await(w, r, kindInteractive, []byte(form.Get("payload")))
+		return
+	}
+	b.httpCommand(w, r, form)
+}
+
 func (b *Bot) httpEvent(w http.ResponseWriter, r *http.Request, body []byte) {
 	var p struct {
 		Type      string `json:"type"`
@@ -110,21 +130,7 @@ func (b *Bot) httpEvent(w http.ResponseWriter, r *http.Request, body []byte) {
 	b.await(w, r, kindEvent, body)
 }
 
-func (b *Bot) httpInteraction(w http.ResponseWriter, r *http.Request, body []byte) {
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		http.Error(w, "unreadable", http.StatusBadRequest)
-		return
-	}
-	b.await(w, r, kindInteractive, []byte(form.Get("payload")))
-}
-
-func (b *Bot) httpCommand(w http.ResponseWriter, r *http.Request, body []byte) {
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		http.Error(w, "unreadable", http.StatusBadRequest)
-		return
-	}
+func (b *Bot) httpCommand(w http.ResponseWriter, r *http.Request, form url.Values) {
 	fields := map[string]string{}
 	for name := range form {
 		fields[name] = form.Get(name)

@@ -48,7 +48,7 @@ func (b *Bot) take(kind string, payload json.RawMessage, back receipts) {
 		if err != nil {
 			b.log.Warn("a delivery was dropped", "kind", label(kind, 40), "reason", err)
 		}
-		b.acknowledge(back, nil)
+		b.acknowledge(back, notTaken(kind, payload))
 		return
 	}
 	b.way.enter()
@@ -128,8 +128,37 @@ func (b *Bot) checked(
 		}
 		if err := id.admit(from); err != nil {
 			b.log.Warn("a delivery was dropped", "reason", err)
-			return answer{}, nil
+			return b.turnAway(from), nil
 		}
 		return handle(ctx, id)
 	}
+}
+
+// turnAway tells a person that what they did belongs to another workspace. A form that is acknowledged without a word
+// closes as if it had been taken.
+func (b *Bot) turnAway(from origin) answer {
+	switch {
+	case from.form:
+		return answer{payload: becomes(wordsView(foreignWords()))}
+	case from.reply != "":
+		return answer{then: func(ctx context.Context) {
+			p := foreignWords()
+			said := hookMessage{Text: p.fallback(), Blocks: paragraphs(p)}
+			if err := b.hooks.send(ctx, from.reply, said); err != nil {
+				b.log.Warn("could not tell a person", "error", err)
+			}
+		}}
+	}
+	return answer{}
+}
+
+// notTaken is the acknowledgement of what could not be read: nothing, but for a form, which says so.
+func notTaken(kind string, payload json.RawMessage) any {
+	var form struct {
+		Type string `json:"type"`
+	}
+	if kind != kindInteractive || json.Unmarshal(payload, &form) != nil || form.Type != "view_submission" {
+		return nil
+	}
+	return becomes(wordsView(unreadableForm()))
 }

@@ -247,8 +247,9 @@ func eventCases(fn *ast.FuncDecl, events map[string]bool) {
 		for _, e := range clause.List {
 			if lit, ok := e.(*ast.BasicLit); ok {
 				event := strings.Trim(lit.Value, `"`)
-				if event == "message" {
-					event = "message.im" // the only kind of message subscribed to
+				if event == "message" { // subscribed to by the kinds of conversation
+					events["message.im"], events["message.mpim"] = true, true
+					continue
 				}
 				events[event] = true
 			}

@@ -50,23 +50,36 @@ func (m message) form() (url.Values, error) {
 // postMessage posts in a conversation and returns the message's ts. Links are not unfolded: what a model writes may
 // name an address that tells somebody what it was asked.
 func (c *Client) postMessage(ctx context.Context, channel string, m message) (ts string, err error) {
+	ts, _, err = c.postReply(ctx, channel, m)
+	return ts, err
+}
+
+// postReply is postMessage, and returns the thread that the message is in too: none, when Slack has put it into the
+// conversation itself because the message that it answers is gone.
+func (c *Client) postReply(ctx context.Context, channel string, m message) (ts, thread string, err error) {
 	form, err := m.form()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	form.Set("channel", channel)
 	form.Set("unfurl_links", "false")
 	form.Set("unfurl_media", "false")
 	var posted struct {
-		TS string `json:"ts"`
+		TS      string `json:"ts"`
+		Message *struct {
+			ThreadTS string `json:"thread_ts"`
+		} `json:"message"`
 	}
 	if _, err := c.call(ctx, methodPost, c.token, form, &posted); err != nil {
-		return "", err
+		return "", "", err
 	}
-	if posted.TS == "" {
-		return "", fmt.Errorf("call %s: the answer does not say which message it is", methodPost)
+	switch {
+	case posted.TS == "":
+		return "", "", fmt.Errorf("call %s: the answer does not say which message it is", methodPost)
+	case posted.Message == nil: // servers that do not repeat it
+		return posted.TS, m.thread, nil
 	}
-	return posted.TS, nil
+	return posted.TS, posted.Message.ThreadTS, nil
 }
 
 // updateMessage replaces a message. The answer repeats the whole message; only whether it is one is read.

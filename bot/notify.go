@@ -104,8 +104,15 @@ func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card)
 		switch {
 		case gone(err):
 			continue
-		case refused && !mendable(word): // to repeat it would hold up the whole thread
-			return approvals.Delivery{}, fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
+		case refused && !mendable(word): // to repeat it for ever would hold up the whole thread
+			if tooLarge(err) && shown.whole {
+				return approvals.Delivery{}, undeliverable(err) // a shorter one may do
+			}
+			if err := b.insist(ctx, n, at, shown, err); errors.Is(err, errAnew) {
+				continue
+			} else if err != nil {
+				return approvals.Delivery{}, err
+			}
 		case err != nil:
 			return approvals.Delivery{}, err
 		}
@@ -116,6 +123,11 @@ func (b *Bot) showAs(ctx context.Context, n *approvals.Notification, shown card)
 	}
 	return b.deliver(ctx, n, []post{shown.post(n.Card)})
 }
+
+// errAnew says that the card is to be posted anew.
+var errAnew = errors.New("cannot be changed")
+
+func undeliverable(err error) error { return fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable) }
 
 // recorded reports whether the message is one the request's record knows.
 func recorded(r *approvals.Request, ts string) bool {
@@ -148,7 +160,7 @@ func (b *Bot) repost(ctx context.Context, channel, ts string, p post) error {
 	if err != nil {
 		return err
 	}
-	return b.paced(methodUpdate, channel, func() error {
+	return b.paced(paced{method: methodUpdate, channel: channel, what: channel + " " + ts}, func() error {
 		return b.client.updateMessage(ctx, channel, ts, m)
 	})
 }
@@ -175,20 +187,23 @@ func (p post) message(thread string) (message, error) {
 
 // paced makes a call when its turn has come. A call that has to wait, or that Slack sends away, is a
 // *approvals.RetryError.
-func (b *Bot) paced(method, channel string, call func() error) error {
-	if wait := b.pace.wait(method, channel); wait > 0 {
-		return &approvals.RetryError{After: wait, Err: fmt.Errorf("%s in %s: slowed down", method, channel)}
+func (b *Bot) paced(c paced, call func() error) error {
+	defer b.pace.enter(c.method)()
+	if wait := b.pace.wait(c); wait > 0 {
+		return &approvals.RetryError{After: wait, Err: fmt.Errorf("%s in %s: slowed down", c.method, c.channel)}
 	}
+	began := time.Now()
 	err := call()
 	after, limit := limited(err)
 	if err == nil || limit {
-		b.pace.done(method, channel, after)
+		b.pace.done(c, began, after)
 	}
 	switch {
-	case limit:
-		return &approvals.RetryError{After: after, Err: fmt.Errorf("%s in %s: %w", method, channel, err)}
+	case limit: // its next turn, which is behind those promised before
+		after = max(after, b.pace.wait(c))
+		return &approvals.RetryError{After: after, Err: fmt.Errorf("%s in %s: %w", c.method, c.channel, err)}
 	case err != nil:
-		return fmt.Errorf("%s in %s: %w", method, channel, err)
+		return fmt.Errorf("%s in %s: %w", c.method, c.channel, err)
 	}
 	return nil
 }
@@ -306,22 +321,31 @@ func (c *Client) openDM(ctx context.Context, user string) (string, error) {
 func (b *Bot) postAll(
 	ctx context.Context, n *approvals.Notification, channel, thread string, posts []post,
 ) (approvals.Delivery, error) {
-	there, err := b.earlier(ctx, n, channel, thread)
+	there, err := b.earlier(ctx, n, channel, b.roots.of(channel, thread))
 	if err != nil {
 		return approvals.Delivery{}, err
 	}
 	var first approvals.Delivery
 	for i, p := range posts {
-		ts := find(there, p)
+		ts, in := find(there, p)
+		if ts != "" && in == "" && thread != "" {
+			b.roots.set(channel, thread, ts)
+		}
 		switch {
 		case ts == "":
-			ts, err = b.postOne(ctx, n, channel, thread, p)
+			ts, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
 		case n.Card != nil: // what it shows may have been decided since
 			err = b.repost(ctx, channel, ts, p)
 		}
 		if err != nil {
+			if _, off := errors.AsType[*approvals.RetryError](err); off && i == 0 && len(there) == 0 {
+				b.unsent.add(n.ID)
+			} else {
+				b.unsent.settle(n.ID)
+			}
 			return approvals.Delivery{}, err
 		}
+		b.unsent.settle(n.ID)
 		if i == 0 {
 			first = approvals.Delivery{Channel: channel, Message: ts}
 		}
@@ -332,14 +356,12 @@ func (b *Bot) postAll(
 
 // earlier lists the bot's messages in the place when an earlier attempt may have posted there.
 func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, thread string) ([]postedMessage, error) {
-	first := n.Attempts == 0 && !b.doubts.has(n.ID) && n.Created.After(b.started) && time.Since(n.Created) < fresh
-	if first {
+	if b.surelyFirst(n) {
 		return nil, nil
 	}
-	const drift = 2 * time.Minute // between Slack's clock and ours
-	there, err := b.client.own(ctx, channel, thread, n.Created.Add(-drift))
-	if after, limit := limited(err); limit {
-		return nil, &approvals.RetryError{After: after, Err: err}
+	there, err := b.ownAbout(ctx, n, channel, thread)
+	if word, _ := refusal(err); word == "thread_not_found" && thread != "" { // then it went to the conversation
+		there, err = b.ownAbout(ctx, n, channel, "")
 	}
 	if word, refused := refusal(err); refused {
 		// Without the right to read back, a doubled message is the lesser harm.
@@ -349,13 +371,43 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 	return there, err
 }
 
-func find(there []postedMessage, p post) string {
+// surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or this process,
+// which is the only one, has put it off each time.
+func (b *Bot) surelyFirst(n *approvals.Notification) bool {
+	switch {
+	case b.doubts.has(n.ID) || !n.Created.After(b.started):
+		return false
+	case n.Attempts == 0:
+		return b.alone || time.Since(n.Created) < fresh
+	}
+	return b.alone && b.unsent.has(n.ID)
+}
+
+// ownAbout lists the bot's messages since about when the notification was made, when there is a turn for it.
+func (b *Bot) ownAbout(
+	ctx context.Context, n *approvals.Notification, channel, thread string,
+) (there []postedMessage, err error) {
+	const drift = 2 * time.Minute // between Slack's clock and ours
+	turn := paced{method: methodReplies, channel: channel, what: string(n.ID)}
+	if thread == "" {
+		turn.method = methodHistory
+	}
+	err = b.paced(turn, func() error {
+		var err error
+		there, err = b.client.own(ctx, channel, thread, n.Created.Add(-drift))
+		return err
+	})
+	return there, err
+}
+
+// find returns the message that the post is already, and its thread.
+func find(there []postedMessage, p post) (ts, thread string) {
 	for _, m := range there {
 		if p.same(m) {
-			return m.TS
+			return m.TS, m.ThreadTS
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, thread string, p post) (string, error) {
@@ -364,12 +416,15 @@ func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, t
 		return "", err
 	}
 	var ts string
-	err = b.paced(methodPost, channel, func() error {
+	turn := paced{
+		method: methodPost, channel: channel, what: string(n.ID), cosmetic: n.Kind == approvals.NotifyReminder,
+	}
+	err = b.paced(turn, func() error {
 		if n.Kind == approvals.NotifyCard {
 			fault.Point("card.before_post")
 		}
 		var err error
-		ts, err = b.client.postMessage(ctx, channel, m)
+		ts, err = b.postIn(ctx, channel, m)
 		if uncertain(err) {
 			b.doubts.add(n.ID)
 		}

@@ -344,27 +344,6 @@ func TestNotificationsOfOthersAreUndeliverable(t *testing.T) {
 	}
 }
 
-func TestPacingRecovers(t *testing.T) {
-	t.Parallel()
-	p := newPacing()
-	if d := p.wait("m", "c"); d != 0 {
-		t.Fatalf("slowed down before Slack asked for it: %s", d)
-	}
-	p.done("m", "c", time.Hour)
-	if d := p.wait("m", "c"); d < 59*time.Minute {
-		t.Errorf("waits %s of an hour", d)
-	}
-	if d := p.wait("m", "other"); d != 0 {
-		t.Errorf("another channel waits %s", d)
-	}
-	for range 8 {
-		p.done("m", "c", 0)
-	}
-	if d := p.wait("m", "c"); d != 0 || len(p.lanes) != 0 {
-		t.Errorf("still slow after eight successes: %s", d)
-	}
-}
-
 // TestShortenedCardIsFoundAgain: what a lost answer has posted, and Slack found too large before, is found and stays
 // short.
 func TestShortenedCardIsFoundAgain(t *testing.T) {

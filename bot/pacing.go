@@ -5,58 +5,248 @@ import (
 	"time"
 )
 
-// pacing learns how often Slack takes a method in a channel. Nothing is slowed down until Slack says 429; then calls
-// keep a distance that halves with every success until it is gone.
+// pacing learns how often Slack takes a method. Slack counts the calls of a method in the whole workspace; posts it
+// counts in their channel too: https://docs.slack.dev/apis/web-api/rate-limits. Nothing is slowed down until Slack says
+// 429; then what wants to call gets turns, at the distance that the calls before the 429 speak of, and the distance
+// shrinks little by little for as long as no other 429 comes.
 type pacing struct {
 	mu    sync.Mutex
-	lanes map[string]*pace
-}
+	lanes map[string]*lane // by method, and by method and channel
 
-type pace struct {
-	next     time.Time // not before
-	distance time.Duration
+	inChannels distance // of posts within a channel: what one channel teaches holds for every other
 }
 
 const (
-	firstDistance = time.Second
-	mostDistance  = 30 * time.Second
-	leastDistance = 100 * time.Millisecond
+	mostInFlight   = 8 // calls of a method at once, which is about how many 429s the first one brings with it
+	mostLanes      = 1000
+	mostDistance   = 30 * time.Second
+	firstDistance  = time.Second
+	leastDistance  = 20 * time.Millisecond
+	easeEvery      = 30 * time.Second // the distance shrinks by a tenth
+	countedFor     = time.Minute      // what Slack's limits speak of
+	promisedFor    = 2 * time.Minute  // after which a turn that nobody took is given up
+	crowdedChannel = 2                // so many posts within crowdedFor make a channel the reason for a 429
+	crowdedFor     = 5 * time.Second
 )
 
-func newPacing() *pacing { return &pacing{lanes: map[string]*pace{}} }
+// distance is how far apart calls are to be; zero while nothing is slowed down.
+type distance struct {
+	gap     time.Duration
+	since   time.Time // when it changed
+	limited time.Time // when a 429 last taught something
+}
 
-// wait returns how long the next call of the method in the channel has to wait; zero takes the turn.
-func (p *pacing) wait(method, channel string) time.Duration {
+// ease shrinks the distance when it has held for a while.
+func (d *distance) ease(now time.Time) {
+	if d.gap == 0 || now.Sub(d.since) < easeEvery {
+		return
+	}
+	d.gap, d.since = d.gap*9/10, now
+	if d.gap < leastDistance {
+		d.gap = 0
+	}
+}
+
+// widen sets the distance after a 429: to what the calls that went well before it say, or to more than it was.
+func (d *distance) widen(now time.Time, measured time.Duration) {
+	d.gap, d.since, d.limited = min(max(measured, d.gap*3/2, leastDistance), mostDistance), now, now
+}
+
+// lane is what is known about one limit.
+type lane struct {
+	distance *distance
+	until    time.Time            // nothing is called before
+	next     time.Time            // the first turn that is nobody's
+	turns    map[string]time.Time // promised, by what waits for them
+	recent   []time.Time          // when the calls of the last minute began that went well
+	inFlight chan struct{}
+}
+
+func newPacing() *pacing { return &pacing{lanes: map[string]*lane{}} }
+
+// call is something that wants to call a method.
+type paced struct {
+	method   string
+	channel  string
+	what     string // the same at each try
+	cosmetic bool   // waits until nobody else has a turn
+}
+
+// enter takes one of the places for calls of the method that are under way, and returns how to leave it.
+func (p *pacing) enter(method string) (leave func()) {
+	p.mu.Lock()
+	places := p.lane(method, new(distance)).inFlight
+	p.mu.Unlock()
+	places <- struct{}{}
+	return func() { <-places }
+}
+
+// wait returns how long the call has to wait; zero takes the turn. Something that waits is promised a turn, which it
+// finds when it comes back after that time.
+func (p *pacing) wait(c paced) (longest time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lane, ok := p.lanes[method+" "+channel]
-	if !ok {
-		return 0
+	now, lanes := time.Now(), p.of(c)
+	for _, l := range lanes {
+		longest = max(longest, l.left(c, now))
 	}
-	now := time.Now()
-	if d := lane.next.Sub(now); d > 0 {
-		return d
+	if longest > 0 {
+		return longest
 	}
-	lane.next = now.Add(lane.distance)
+	for _, l := range lanes {
+		l.take(c, now)
+	}
 	return 0
 }
 
-// done reports how a call went: after is what Slack asked to wait, zero for a success.
-func (p *pacing) done(method, channel string, after time.Duration) {
+// done reports how a call went that began then: after is what Slack asked to wait, zero for a success.
+func (p *pacing) done(c paced, began time.Time, after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := method + " " + channel
-	lane, ok := p.lanes[key]
-	switch {
-	case after > 0 && !ok:
-		p.lanes[key] = &pace{next: time.Now().Add(after), distance: firstDistance}
-	case after > 0:
-		lane.next = time.Now().Add(after)
-		lane.distance = min(2*lane.distance, mostDistance)
-	case ok:
-		lane.distance /= 2
-		if lane.distance < leastDistance {
+	now, lanes := time.Now(), p.of(c)
+	if after <= 0 {
+		for _, l := range lanes {
+			l.worked(began, now)
+		}
+		return
+	}
+	l := lanes[0]
+	if len(lanes) > 1 && lanes[1].crowded(now) && !p.inChannels.knownBefore(began) {
+		l = lanes[1] // else it is too much for the workspace: this channel had little, or is slowed down already
+	}
+	l.refused(began, now, after)
+}
+
+// knownBefore reports whether a 429 had taught the distance when a call began.
+func (d *distance) knownBefore(began time.Time) bool {
+	return !d.limited.IsZero() && !began.Before(d.limited)
+}
+
+// of returns the lanes that the call is in, that of the workspace first.
+func (p *pacing) of(c paced) []*lane {
+	all := []*lane{p.lane(c.method, new(distance))}
+	if c.method == methodPost {
+		all = append(all, p.lane(c.method+" "+c.channel, &p.inChannels))
+	}
+	return all
+}
+
+func (p *pacing) lane(key string, d *distance) *lane {
+	if l, ok := p.lanes[key]; ok {
+		return l
+	}
+	if len(p.lanes) >= mostLanes {
+		p.forget()
+	}
+	l := &lane{distance: d, turns: map[string]time.Time{}, inFlight: make(chan struct{}, mostInFlight)}
+	p.lanes[key] = l
+	return l
+}
+
+// forget drops the lanes that nothing is known about any more.
+func (p *pacing) forget() {
+	now := time.Now()
+	for key, l := range p.lanes {
+		l.age(now)
+		if len(l.recent) == 0 && len(l.turns) == 0 && len(l.inFlight) == 0 && now.After(l.until) &&
+			(l.distance == &p.inChannels || l.distance.gap == 0) {
 			delete(p.lanes, key)
 		}
 	}
+}
+
+// left is how long the call has to wait in this lane. It is promised a turn.
+func (l *lane) left(c paced, now time.Time) time.Duration {
+	if turn, ok := l.turns[c.what]; ok {
+		return turn.Sub(now)
+	}
+	turn := l.next
+	if l.until.After(turn) {
+		turn = l.until
+	}
+	if !turn.After(now) {
+		return 0
+	}
+	if c.cosmetic {
+		return turn.Sub(now) + l.distance.gap
+	}
+	l.turns[c.what], l.next = turn, turn.Add(l.distance.gap)
+	return turn.Sub(now)
+}
+
+func (l *lane) take(c paced, now time.Time) {
+	if _, promised := l.turns[c.what]; promised {
+		delete(l.turns, c.what)
+		return
+	}
+	if l.distance.gap > 0 {
+		l.next = now.Add(l.distance.gap)
+	}
+}
+
+func (l *lane) worked(began, now time.Time) {
+	l.age(now)
+	l.recent = append(l.recent, began)
+	l.distance.ease(now)
+}
+
+// age forgets what is too old to matter.
+func (l *lane) age(now time.Time) {
+	for len(l.recent) > 0 && now.Sub(l.recent[0]) > countedFor {
+		l.recent = l.recent[1:]
+	}
+	for what, turn := range l.turns {
+		if now.Sub(turn) > promisedFor {
+			delete(l.turns, what)
+		}
+	}
+}
+
+// crowded reports whether so much was posted in the channel just now that the channel is the reason for a 429.
+func (l *lane) crowded(now time.Time) bool {
+	n := 0
+	for _, at := range l.recent {
+		if now.Sub(at) < crowdedFor {
+			n++
+		}
+	}
+	return n >= crowdedChannel
+}
+
+// refused learns from a 429. One of a call that was under way when the last 429 came says nothing new.
+func (l *lane) refused(began, now time.Time, after time.Duration) {
+	l.age(now)
+	if l.distance.limited.IsZero() || l.distance.knownBefore(began) {
+		measured := firstDistance
+		if n := len(l.recent); n > 1 {
+			measured = now.Add(after).Sub(l.recent[0]) / time.Duration(n)
+		}
+		l.distance.widen(now, measured)
+		l.recent = nil
+	}
+	if until := now.Add(after); until.After(l.until) {
+		l.until = until
+	}
+	l.postpone()
+}
+
+// postpone moves the turns that were promised for a time before Slack takes calls again.
+func (l *lane) postpone() {
+	var first time.Time
+	for _, turn := range l.turns {
+		if first.IsZero() || turn.Before(first) {
+			first = turn
+		}
+	}
+	late := l.until.Sub(first)
+	if first.IsZero() {
+		late = l.until.Sub(l.next)
+	}
+	if late <= 0 {
+		return
+	}
+	for what, turn := range l.turns {
+		l.turns[what] = turn.Add(late)
+	}
+	l.next = l.next.Add(late)
 }

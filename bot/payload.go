@@ -80,6 +80,8 @@ type interaction struct {
 	} `json:"channel"`
 	Message struct {
 		ThreadTS string `json:"thread_ts"`
+		User     string `json:"user"`
+		BotID    string `json:"bot_id"`
 		Metadata struct {
 			EventType    string         `json:"event_type"`
 			EventPayload map[string]any `json:"event_payload"`
@@ -111,7 +113,9 @@ type view struct {
 	Hash     string `json:"hash"`
 	Callback string `json:"callback_id"`
 	Private  string `json:"private_metadata"`
-	State    struct {
+	// Installed is the workspace whose app opened the view. The team of a form is that of whoever submits it.
+	Installed string `json:"app_installed_team_id"`
+	State     struct {
 		Values map[string]map[string]struct {
 			Value string `json:"value"`
 		} `json:"values"`
@@ -161,6 +165,9 @@ type origin struct {
 	app         string
 	teams       []string
 	enterprises []string
+
+	form  bool      // somebody submitted a form, and waits
+	reply secretURL // to whoever did it
 }
 
 func (p *eventPayload) origin() origin {
@@ -175,8 +182,11 @@ func (p *eventPayload) origin() origin {
 }
 
 func (i *interaction) origin() origin {
-	o := origin{app: i.AppID}
-	if i.Team != nil {
+	o := origin{app: i.AppID, form: i.Type == "view_submission", reply: i.ResponseURL}
+	switch {
+	case i.View != nil && i.View.Installed != "":
+		o.teams = append(o.teams, i.View.Installed)
+	case i.Team != nil:
 		o.teams, o.enterprises = append(o.teams, i.Team.ID), append(o.enterprises, i.Team.EnterpriseID)
 	}
 	if i.Enterprise != nil {

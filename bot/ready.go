@@ -5,7 +5,8 @@ import "sync"
 // readiness is whether something is ready now. Others can wait until it is. The zero value is not ready.
 type readiness struct {
 	mu     sync.Mutex
-	ready  bool
+	up     bool
+	barred bool          // not ready, whatever else
 	closed chan struct{} // closed when ready; nil until somebody asks
 }
 
@@ -13,12 +14,23 @@ type readiness struct {
 func (r *readiness) set(ready bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ready == r.ready {
-		return
-	}
-	r.ready = ready
+	r.change(ready, r.barred)
+}
+
+// bar says whether something keeps it from being ready from now on.
+func (r *readiness) bar(barred bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.change(r.up, barred)
+}
+
+// change tells those who wait. r.mu is held.
+func (r *readiness) change(up, barred bool) {
+	was, is := r.up && !r.barred, up && !barred
+	r.up, r.barred = up, barred
 	switch {
-	case !ready:
+	case was == is:
+	case !is:
 		r.closed = nil
 	case r.closed != nil:
 		close(r.closed)
@@ -31,7 +43,7 @@ func (r *readiness) channel() <-chan struct{} {
 	defer r.mu.Unlock()
 	if r.closed == nil {
 		r.closed = make(chan struct{})
-		if r.ready {
+		if r.up && !r.barred {
 			close(r.closed)
 		}
 	}

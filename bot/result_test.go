@@ -73,7 +73,7 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 	}
 	w.eventually("the guest is refused", func() bool {
 		for _, v := range w.slack.Views("U0GUS") {
-			if strings.Contains(texts(t, v.Blocks), "You cannot decide this") {
+			if strings.Contains(texts(t, v.Blocks), "cannot decide") {
 				return true
 			}
 		}

@@ -30,7 +30,7 @@ const (
 	methodHistory     = "conversations.history"
 )
 
-// methodScopes are the bot scopes each method needs. A scope of channels, groups and im is needed for the kind of
+// methodScopes are the bot scopes each method needs. A scope of channels, groups, im and mpim is needed for the kind of
 // conversation at hand.
 var methodScopes = map[string][]string{
 	methodAuthTest:    nil,
@@ -46,18 +46,19 @@ var methodScopes = map[string][]string{
 	methodUserInfo:    {"users:read"},
 	methodGroupUsers:  {"usergroups:read"},
 	methodGroups:      {"usergroups:read"},
-	methodChannelInfo: {"channels:read", "groups:read"},
-	methodMembers:     {"channels:read", "groups:read"},
-	methodPlaces:      {"channels:read", "groups:read"},
+	methodChannelInfo: {"channels:read", "groups:read", "mpim:read"},
+	methodMembers:     {"channels:read", "groups:read", "mpim:read"},
+	methodPlaces:      {"channels:read", "groups:read", "mpim:read"},
 	methodOpenDM:      {"im:write"},
-	methodReplies:     {"channels:history", "groups:history", "im:history"},
-	methodHistory:     {"im:history"},
+	methodReplies:     {"channels:history", "groups:history", "im:history", "mpim:history"},
+	methodHistory:     {"channels:history", "groups:history", "im:history", "mpim:history"},
 }
 
 // eventScopes are the events the bot subscribes to and the bot scopes that each needs.
 var eventScopes = map[string][]string{
 	"app_mention":     {"app_mentions:read"},
 	"message.im":      {"im:history"},
+	"message.mpim":    {"mpim:history"},
 	"app_home_opened": nil,
 	"app_uninstalled": nil,
 	"tokens_revoked":  nil,

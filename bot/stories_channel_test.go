@@ -100,7 +100,7 @@ func TestRemovedFromItsChannelTheBotSaysSo(t *testing.T) {
 	if err := w.slack.ClickRaw(w.ctx(), leaver); err != nil {
 		t.Fatal(err)
 	}
-	w.hears("U0CLEO", "You cannot decide this: not an approver under")
+	w.hears("U0CLEO", "You cannot decide: not an approver under")
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}

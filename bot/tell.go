@@ -3,6 +3,7 @@ package bot
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
+
+	"countersign/approvals"
 )
 
 // whisper shows a sentence to one person in a conversation, or in their conversation with the bot when that fails.
@@ -35,7 +38,9 @@ func (b *Bot) ephemeral(ctx context.Context, channel, thread, user string, p phr
 		return err
 	}
 	m.thread = thread
-	return b.patiently(ctx, func() error { return b.client.postEphemeral(ctx, channel, user, m) })
+	return b.patiently(ctx, methodEphemeral, channel, func() error {
+		return b.client.postEphemeral(ctx, channel, user, m)
+	})
 }
 
 // direct posts to a person's conversation with the bot.
@@ -48,22 +53,23 @@ func (b *Bot) direct(ctx context.Context, user string, p phrase) error {
 	if err != nil {
 		return err
 	}
-	return b.patiently(ctx, func() error {
+	return b.patiently(ctx, methodPost, channel, func() error {
 		_, err := b.client.postMessage(ctx, channel, m)
 		return err
 	})
 }
 
 // patiently repeats a call that Slack sends away for a moment. It is for words to people, which nobody repeats later.
-func (b *Bot) patiently(ctx context.Context, call func() error) error {
+func (b *Bot) patiently(ctx context.Context, method, channel string, call func() error) error {
 	const attempts = 3
+	turn := paced{method: method, channel: channel, what: rand.Text()}
 	var err error
 	for range attempts {
-		if err = call(); err == nil {
+		if err = b.paced(turn, call); err == nil {
 			return nil
 		}
-		after, limit := limited(err)
-		if !limit || after > followTime/2 || !sleep(ctx, after) {
+		retry, later := errors.AsType[*approvals.RetryError](err)
+		if !later || retry.After > followTime/2 || !sleep(ctx, retry.After) {
 			return err
 		}
 	}

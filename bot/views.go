@@ -108,7 +108,7 @@ func (b *Bot) modalFor(ctx context.Context, c click) (id string, err error) {
 }
 
 func (b *Bot) updateView(ctx context.Context, id string, view slack.ModalViewRequest) error {
-	return b.patiently(ctx, func() error {
+	return b.patiently(ctx, methodUpdateView, "", func() error {
 		_, err := b.client.api.UpdateViewContext(ctx, view, "", "", id)
 		return err
 	})

@@ -50,6 +50,9 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	if err := json.Unmarshal(body, &status); err != nil {
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
 	}
+	if token == c.token {
+		c.standing.heard(method, status.Error)
+	}
 	if !status.OK {
 		refused := slack.SlackErrorResponse{Err: status.Error, Needed: status.Needed}
 		return nil, fmt.Errorf("call %s: %w", method, refused)
@@ -64,7 +67,7 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 }
 
 // repeated is what answers repeat of a message that was posted or changed, and nobody reads.
-var repeated = omit{"message": nil}
+var repeated = omit{"message": {"blocks": nil, "text": nil, "metadata": nil, "bot_profile": nil}}
 
 func statusError(resp *http.Response) error {
 	switch {
@@ -87,7 +90,8 @@ func refusal(err error) (string, bool) {
 		return "", false
 	}
 	switch e.Err {
-	case "", "fatal_error", "internal_error", "request_timeout", "service_unavailable", "ratelimited", "rate_limited":
+	case "", "fatal_error", "internal_error", "request_timeout", "service_unavailable", "ratelimited", "rate_limited",
+		"update_failed", "external_channel_migrating":
 		return "", false
 	}
 	return e.Err, true
@@ -123,6 +127,7 @@ func uncertain(err error) bool {
 // postedMessage is what is read of a message that is already in a conversation.
 type postedMessage struct {
 	TS       string `json:"ts"`
+	ThreadTS string `json:"thread_ts"`
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
 	Metadata struct {

@@ -198,7 +198,12 @@ func (c *Config) checkSlack(p *problems) {
 	if c.SlackMode != modeSocket && c.SlackMode != modeHTTP {
 		p.add("COUNTERSIGN_SLACK_MODE: %q is neither socket nor http", c.SlackMode)
 	}
-	token(p, "SLACK_BOT_TOKEN", c.BotToken, "a bot token", "xoxb-", "xoxe.xoxb-")
+	if strings.HasPrefix(c.BotToken.Reveal(), "xoxe.") {
+		p.add("SLACK_BOT_TOKEN is of an app with token rotation: it ends after twelve hours, and is not renewed; " +
+			"create the app from manifest.yaml, which leaves rotation off, and use its token, which starts with xoxb-")
+	} else {
+		token(p, "SLACK_BOT_TOKEN", c.BotToken, "a bot token", "xoxb-")
+	}
 	if c.SlackMode == modeSocket {
 		token(p, "SLACK_APP_TOKEN", c.AppToken, "an app-level token with connections:write", "xapp-")
 	}

@@ -59,6 +59,8 @@ func TestConfigProblems(t *testing.T) {
 		{"app token for bot token", "SLACK_BOT_TOKEN", "xapp-" + canary,
 			"SLACK_BOT_TOKEN holds something else: it is a bot token and starts with xoxb-"},
 		{"no app token", "SLACK_APP_TOKEN", "", "SLACK_APP_TOKEN is not set"},
+		{"rotating bot token", "SLACK_BOT_TOKEN", "xoxe.xoxb-" + canary,
+			"SLACK_BOT_TOKEN is of an app with token rotation"},
 		{"bot token for app token", "SLACK_APP_TOKEN", "xoxb-" + canary, "SLACK_APP_TOKEN holds something else"},
 		{"no key", "OPENAI_API_KEY", "", "OPENAI_API_KEY is not set"},
 		{"mode", "COUNTERSIGN_SLACK_MODE", "websocket",

@@ -89,7 +89,7 @@ func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	case <-s.bot.Ready():
 		fmt.Fprintln(w, "ready")
 	default:
-		http.Error(w, "not connected to Slack", http.StatusServiceUnavailable)
+		http.Error(w, "not connected to Slack, or Slack refuses the bot token", http.StatusServiceUnavailable)
 	}
 }
 

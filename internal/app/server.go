@@ -98,6 +98,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	s.bot, err = bot.New(bot.Config{
 		Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
 		SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: first.File.DefaultAgent, Logger: s.log,
+		Alone: true, // the store is open in one process
 	})
 	if err != nil {
 		return Misconfigured(err)

@@ -18,7 +18,7 @@ func (w *Workspace) authTest(args) (reply, error) {
 		"url": "https://" + w.cfg.Team.Domain + ".slack.com/", "team": w.cfg.Team.Name,
 		"user": w.cfg.App.Name, "team_id": w.cfg.Team.ID, "user_id": w.cfg.App.BotUserID,
 		"bot_id": w.cfg.App.BotID, "app_id": w.cfg.App.ID, "enterprise_id": w.enterpriseID(),
-		"is_enterprise_install": false,
+		"is_enterprise_install": w.cfg.OrgInstall,
 	}, nil
 }
 

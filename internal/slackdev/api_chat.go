@@ -157,7 +157,8 @@ func (w *Workspace) chatPostMessage(a args) (reply, error) {
 }
 
 // replyTarget checks thread_ts. A parent that does not exist (any more) makes
-// Slack post outside the thread without an error.
+// Slack post outside the thread without an error:
+// https://github.com/slackapi/python-slack-events-api/issues/87.
 func replyTarget(c *conversation, a args) (string, error) {
 	ts := a.str("thread_ts")
 	if a.has("thread_ts") && ts == "" && a.values["thread_ts"] != "" {
@@ -192,8 +193,19 @@ func (w *Workspace) chatPostEphemeral(a args) (reply, error) {
 	if d.text == "" && d.blocks == nil {
 		return nil, fail("no_text")
 	}
-	m := w.addEphemeral(user, c.ID, a.str("thread_ts"), d)
+	thread := a.str("thread_ts")
+	if thread != "" && !c.active(thread) {
+		// The page of the method about thread_ts: "Ephemeral messages in threads are only shown if there is already an
+		// active thread." There is no error: nobody sees the message, and the app is not told.
+		return reply{"message_ts": w.ids.ts()}, nil
+	}
+	m := w.addEphemeral(user, c.ID, thread, d)
 	return reply{"message_ts": m.TS}, nil
+}
+
+// active reports whether there is a thread: whether the message ts has a reply.
+func (c *conversation) active(ts string) bool {
+	return slices.ContainsFunc(c.messages, func(m *Message) bool { return m.ThreadTS == ts && m.TS != ts })
 }
 
 func (w *Workspace) chatUpdate(a args) (reply, error) {
@@ -236,9 +248,7 @@ func (w *Workspace) chatDelete(a args) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := w.messageObject(c, m, false)
-	w.remove(m)
-	w.emitDeleted(c, m, before)
+	w.erase(c, m)
 	return reply{"channel": c.ID, "ts": m.TS}, nil
 }
 

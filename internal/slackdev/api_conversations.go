@@ -29,6 +29,8 @@ func (c *conversation) scope(what string) string {
 	switch c.kind() {
 	case "im":
 		return "im:" + what
+	case "mpim":
+		return "mpim:" + what
 	case "group":
 		return "groups:" + what
 	}
@@ -51,7 +53,7 @@ func (w *Workspace) conversationsList(a args) (reply, error) {
 	if len(kinds) == 0 {
 		kinds = []string{"public_channel"}
 	}
-	names := map[string]string{"channel": "public_channel", "group": "private_channel", "im": "im"}
+	names := map[string]string{"channel": "public_channel", "group": "private_channel", "im": "im", "mpim": "mpim"}
 	all := []any{}
 	for _, id := range w.corder {
 		c, err := w.conversation(id)
@@ -210,7 +212,7 @@ func (w *Workspace) channelObject(c *conversation) map[string]any {
 	text := func(s string) map[string]any { return map[string]any{"value": s, "creator": "", "last_set": 0} }
 	return map[string]any{
 		"id": c.ID, "name": c.Name, "name_normalized": c.Name, "created": 0, "creator": w.cfg.App.BotUserID,
-		"is_channel": !c.Private, "is_group": false, "is_im": false, "is_mpim": false, "is_private": c.Private,
+		"is_channel": !c.Private, "is_group": false, "is_im": false, "is_mpim": c.Group, "is_private": c.Private,
 		"is_archived": c.Archived, "is_general": c.Name == "general", "is_member": c.BotMember,
 		"is_shared": c.ExtShared, "is_ext_shared": c.ExtShared, "is_org_shared": false,
 		"is_pending_ext_shared": false, "pending_shared": []string{}, "context_team_id": w.cfg.Team.ID,

@@ -87,7 +87,7 @@ func (w *Workspace) userObject(u *User) map[string]any {
 	out := map[string]any{
 		"id": u.ID, "team_id": u.TeamID, "name": u.Name, "real_name": u.RealName, "deleted": u.Deleted,
 		"tz": u.TZ, "tz_label": u.TZ, "tz_offset": 0, "profile": profile, "color": "9f69e7",
-		"is_bot": u.Bot || u.WorkflowBot, "is_app_user": false, "updated": 0,
+		"is_bot": u.Bot || u.WorkflowBot, "is_app_user": u.Authorized, "updated": 0,
 	}
 	if u.WorkflowBot {
 		out["is_workflow_bot"] = true

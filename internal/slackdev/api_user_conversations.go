@@ -66,6 +66,8 @@ func (c *conversation) listedAs() string {
 	switch c.kind() {
 	case "im":
 		return "im"
+	case "mpim":
+		return "mpim"
 	case "group":
 		return "private_channel"
 	}

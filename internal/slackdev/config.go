@@ -46,8 +46,14 @@ type Config struct {
 	// LingerAfterClose leaves the TCP connection open after the closing
 	// handshake of a WebSocket, as Slack does. The default closes it.
 	LingerAfterClose bool
-	// RateLimits applies Slack's published tiers to the Web API.
+	// RateLimits applies Slack's published tiers to the Web API. They hold for a method in the whole workspace; those
+	// of chat.postMessage for a channel, and a larger one for the workspace.
 	RateLimits bool
+	// RateMinute is how long a minute of the rate limits lasts; default a minute. Tests that cannot wait shorten it.
+	RateMinute time.Duration
+	// OrgInstall makes the installation one of the whole organisation, Team.EnterpriseID: payloads then name the
+	// organisation, and team is null.
+	OrgInstall bool
 	// SharedConversations makes users.conversations list of a person only what they share with the bot. Otherwise it
 	// lists their public channels too where the bot is not. Slack's page says both.
 	SharedConversations bool
@@ -105,15 +111,20 @@ type User struct {
 	WorkflowBot     bool
 	Admin           bool
 	Deleted         bool
+
+	// Authorized says that the person has authorised the app, as whoever installed it has. Their user object then has
+	// is_app_user, "an authorized user of the calling app": https://docs.slack.dev/reference/objects/user-object.
+	Authorized bool
 }
 
-// Channel is a public or private channel. Direct messages exist by themselves,
-// see [Workspace.DM].
+// Channel is a public or private channel, or a group direct message. Direct
+// messages exist by themselves, see [Workspace.DM].
 type Channel struct {
 	ID        string // C…
 	Name      string
 	Topic     string
 	Private   bool
+	Group     bool // a group direct message (mpim)
 	ExtShared bool // shared with another workspace (Slack Connect)
 	Archived  bool
 	Members   []string // user ids, without the bot
@@ -130,11 +141,11 @@ type UserGroup struct {
 }
 
 // DefaultUsers are the people of a workspace whose Config names none: Ann, Ben,
-// Cleo, and the guest Gus.
+// who installed the app, Cleo, and the guest Gus.
 func DefaultUsers() []User {
 	return []User{
 		{ID: "U0ANN", Name: "ann", RealName: "Ann Arden"},
-		{ID: "U0BEN", Name: "ben", RealName: "Ben Brook"},
+		{ID: "U0BEN", Name: "ben", RealName: "Ben Brook", Authorized: true},
 		{ID: "U0CLEO", Name: "cleo", RealName: "Cleo Croft"},
 		{ID: "U0GUS", Name: "gus", RealName: "Gus Gray", Guest: true},
 	}
@@ -166,6 +177,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.AckTimeout, 3*time.Second)
 	setDefault(&c.TriggerLife, 3*time.Second)
 	setDefault(&c.PingEvery, 5*time.Second)
+	setDefault(&c.RateMinute, time.Minute)
 	if c.RetryAfter == nil {
 		c.RetryAfter = []time.Duration{0, time.Minute, 5 * time.Minute}
 	}
@@ -201,6 +213,9 @@ func (c Config) validate() error {
 	if !strings.HasPrefix(c.AppToken, "xapp-") {
 		bad("app token must start with xapp-")
 	}
+	if c.OrgInstall && c.Team.EnterpriseID == "" {
+		bad("an installation of the whole organisation without Team.EnterpriseID")
+	}
 	users := []string{c.App.BotUserID}
 	for _, u := range c.Users {
 		if !isID(u.ID, "UW") {
@@ -214,6 +229,9 @@ func (c Config) validate() error {
 	for _, ch := range c.Channels {
 		if !isID(ch.ID, "CG") {
 			bad("channel id %q: want C followed by capitals and digits", ch.ID)
+		}
+		if ch.Group && ch.ExtShared {
+			bad("channel %s: a group direct message that is shared is not modelled", ch.ID)
 		}
 		for _, m := range ch.Members {
 			if !slices.Contains(users, m) {

@@ -100,6 +100,7 @@ func (w *Workspace) putUser(u User) {
 
 func (w *Workspace) putChannel(ch Channel) {
 	setDefault(&ch.Name, strings.ToLower(ch.ID))
+	ch.Private = ch.Private || ch.Group // is_private is true of them too: java-slack-sdk, conversations.info.json
 	ch.Members = slices.Clone(ch.Members)
 	if c, ok := w.convs[ch.ID]; ok {
 		c.Channel = ch
@@ -145,7 +146,7 @@ func (c *conversation) label() string {
 	if c.im != "" {
 		return "directmessage"
 	}
-	if c.Private {
+	if c.Private && !c.Group {
 		return "privategroup"
 	}
 	return c.Name
@@ -156,6 +157,8 @@ func (c *conversation) kind() string {
 	switch {
 	case c.im != "":
 		return "im"
+	case c.Group:
+		return "mpim"
 	case c.Private:
 		return "group"
 	}

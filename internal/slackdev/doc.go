@@ -14,6 +14,6 @@
 // URLs with five uses, the three-second acknowledgement, redelivery of events.
 // Where Slack's behaviour is not documented it takes the stricter reading.
 //
-// Not modelled: files, reactions, group direct messages, streams, org-wide
-// installations with several teams, and more than one app.
+// Not modelled: files, reactions, streams, org-wide installations with several
+// teams, and more than one app.
 package slackdev

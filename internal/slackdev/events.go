@@ -43,8 +43,8 @@ func (w *Workspace) raise(name string, inner map[string]any, shared bool) string
 		"type": "event_callback", "event": inner, "event_id": id, "event_time": eventTime(),
 		"event_context": "4-" + id, "is_ext_shared_channel": shared,
 		"authorizations": []any{map[string]any{
-			"enterprise_id": w.enterpriseID(), "team_id": w.cfg.Team.ID, "user_id": w.cfg.App.BotUserID,
-			"is_bot": true, "is_enterprise_install": false,
+			"enterprise_id": w.enterpriseID(), "team_id": w.installedTeam(), "user_id": w.cfg.App.BotUserID,
+			"is_bot": true, "is_enterprise_install": w.cfg.OrgInstall,
 		}},
 	}
 	e := &event{id: id, kind: name, env: envelope{kind: kindEvent, inner: name, eventID: id, payload: encode(payload)}}
@@ -142,6 +142,14 @@ func (w *Workspace) RestoreToken() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.revoked = false
+}
+
+// installedTeam is null in JSON for an installation of the whole organisation.
+func (w *Workspace) installedTeam() any {
+	if w.cfg.OrgInstall {
+		return nil
+	}
+	return w.cfg.Team.ID
 }
 
 // enterpriseID is null in JSON outside an organisation.

@@ -143,30 +143,3 @@ func (e *rateLimited) Error() string { return "ratelimited" }
 func (e *rateLimited) seconds() string {
 	return strconv.Itoa(max(1, int(math.Ceil(e.after.Seconds()))))
 }
-
-// throttle counts a call against its tier and returns how long to wait when it
-// is too much. Posting has its own rule: about one message per second and
-// channel, short bursts allowed. w.mu is held.
-func (w *Workspace) throttle(name string, tier int, a args) time.Duration {
-	if !w.cfg.RateLimits {
-		return 0
-	}
-	key, limit, window := name, tier, time.Minute
-	if name == "chat.postMessage" {
-		key, limit, window = name+"/"+a.str("channel"), 5, 5*time.Second
-	}
-	if limit == 0 {
-		return 0
-	}
-	now := time.Now()
-	recent := w.limits[key]
-	for len(recent) > 0 && now.Sub(recent[0]) > window {
-		recent = recent[1:]
-	}
-	if len(recent) >= limit {
-		w.limits[key] = recent
-		return window - now.Sub(recent[0])
-	}
-	w.limits[key] = append(recent, now)
-	return 0
-}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -50,7 +51,10 @@ func (w *Workspace) ClickRaw(ctx context.Context, payload map[string]any) error 
 		user, _ := sent["user"].(map[string]any)
 		sent["trigger_id"] = w.NewTrigger(str(user["id"]))
 	}
-	_, err := w.ask(ctx, envelope{kind: kindInteractive, inner: str(sent["type"]), payload: encode(sent)})
+	kind := str(sent["type"])
+	_, err := w.ask(ctx, envelope{
+		kind: kindInteractive, inner: kind, payload: encode(sent), accepts: kind == "view_submission",
+	})
 	return err
 }
 
@@ -94,10 +98,23 @@ func (w *Workspace) blockActions(click Click) (payload map[string]any, viewID st
 
 // interaction is what every interactive payload begins with. w.mu is held.
 func (w *Workspace) interaction(kind string, u *User) map[string]any {
-	return map[string]any{
-		"type": kind, "token": "dev", "api_app_id": w.cfg.App.ID, "is_enterprise_install": false,
+	payload := map[string]any{
+		"type": kind, "token": "dev", "api_app_id": w.cfg.App.ID, "is_enterprise_install": w.cfg.OrgInstall,
 		"enterprise": w.enterprise(), "team": map[string]any{"id": w.cfg.Team.ID, "domain": w.cfg.Team.Domain},
 		"user": map[string]any{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": u.TeamID},
+	}
+	if w.cfg.OrgInstall {
+		payload["team"] = nil // so that apps key an installation by its enterprise
+	}
+	return payload
+}
+
+// submittedFrom names the workspace of the person as the team of a form: that of a click is where the app is installed,
+// that of a form is where whoever submits it is, and only view.app_installed_team_id says where the app is installed:
+// https://github.com/slackapi/bolt-js/issues/1614.
+func (w *Workspace) submittedFrom(payload map[string]any, u *User) {
+	if u.TeamID != w.cfg.Team.ID {
+		payload["team"] = map[string]any{"id": u.TeamID, "domain": strings.ToLower(u.TeamID)}
 	}
 }
 
@@ -266,6 +283,7 @@ func (w *Workspace) submission(user, viewID string, values map[string]map[string
 		}
 	}
 	payload := w.interaction("view_submission", u)
+	w.submittedFrom(payload, u)
 	payload["trigger_id"] = w.newTrigger(user, v.ID)
 	payload["view"] = w.viewObject(v, state)
 	payload["response_urls"] = []any{}
@@ -353,6 +371,7 @@ func (w *Workspace) CloseView(ctx context.Context, user, viewID string, all bool
 		return fmt.Errorf("close: %w", err)
 	}
 	payload := w.interaction("view_closed", w.users[user])
+	w.submittedFrom(payload, w.users[user])
 	payload["view"] = w.viewObject(v, nil)
 	payload["is_cleared"] = all || v.ClearOnClose
 	notify := v.NotifyOnClose

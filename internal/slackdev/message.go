@@ -69,6 +69,9 @@ func (w *Workspace) messageObject(c *conversation, m *Message, metadata bool) ma
 	if m.Broadcast {
 		out["subtype"] = "thread_broadcast"
 	}
+	if m.Deleted {
+		out["subtype"], out["hidden"] = "tombstone", true
+	}
 	if metadata && m.Metadata != nil {
 		out["metadata"] = m.Metadata
 	}

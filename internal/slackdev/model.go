@@ -18,6 +18,7 @@ type Message struct {
 
 	Edited    bool
 	Broadcast bool // a reply shown in the channel too
+	Deleted   bool // what is left of a deleted message that has replies
 	Ephemeral bool
 	VisibleTo string // the one person who sees an ephemeral message
 

@@ -139,7 +139,9 @@ func (w *Workspace) emitSub(c *conversation, subtype string, extra map[string]an
 
 // subscription is the event an app subscribes to for messages of a conversation.
 func subscription(c *conversation) string {
-	return map[string]string{"im": "message.im", "group": "message.groups", "channel": "message.channels"}[c.kind()]
+	return map[string]string{
+		"im": "message.im", "mpim": "message.mpim", "group": "message.groups", "channel": "message.channels",
+	}[c.kind()]
 }
 
 // OpenHome looks at the App Home as a person; it raises app_home_opened.

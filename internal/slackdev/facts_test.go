@@ -1,0 +1,125 @@
+package slackdev_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"countersign/internal/slackdev"
+)
+
+func TestEphemeralsOfThreads(t *testing.T) {
+	t.Parallel()
+	w := start(t, slackdev.Config{})
+	first, err := w.Post(t.Context(), "U0ANN", "C0GENERAL", "hello", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, seen := range []int{0, 1} { // then there is a reply
+		got := call(t, w, "chat.postEphemeral", map[string]any{
+			"channel": "C0GENERAL", "user": "U0ANN", "text": "psst", "thread_ts": first,
+		})
+		if !got.OK || len(w.Ephemerals("U0ANN")) != seen {
+			t.Errorf("%d replies: %+v, and %d are seen", i, got, len(w.Ephemerals("U0ANN")))
+		}
+		if _, err := w.Post(t.Context(), "U0BEN", "C0GENERAL", "hi", first); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDeletionByPeople(t *testing.T) {
+	t.Parallel()
+	w := start(t, slackdev.Config{Users: append(slackdev.DefaultUsers(), slackdev.User{ID: "U0ADMIN", Admin: true})})
+	post := func(thread string) string {
+		t.Helper()
+		ts, err := w.Post(t.Context(), "U0ANN", "C0GENERAL", "hello", thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ts
+	}
+	lonely, first := post(""), post("")
+	post(first)
+	if w.Delete(t.Context(), "U0BEN", "C0GENERAL", lonely) == nil {
+		t.Error("Ben deleted a message of Ann's")
+	}
+	for _, ts := range []string{lonely, first} {
+		if err := w.Delete(t.Context(), "U0ANN", "C0GENERAL", ts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, there := w.Message("C0GENERAL", lonely); there {
+		t.Error("a deleted message is still there")
+	}
+	if m, there := w.Message("C0GENERAL", first); !there || !m.Deleted || m.User != "USLACKBOT" {
+		t.Errorf("what is left of the first message of a thread: %+v", m)
+	}
+	for ts, threaded := range map[string]bool{lonely: false, first: true} {
+		got := call(t, w, "chat.postMessage", map[string]any{"channel": "C0GENERAL", "text": "x", "thread_ts": ts})
+		if m, _ := w.Message("C0GENERAL", got.TS); (m.ThreadTS == ts) != threaded {
+			t.Errorf("a reply: %+v", m)
+		}
+	}
+	got := call(t, w, "conversations.replies", map[string]any{"channel": "C0GENERAL", "ts": lonely})
+	if got.Error != "thread_not_found" {
+		t.Errorf("the replies of nothing: %+v", got)
+	}
+	card := call(t, w, "chat.postMessage", map[string]any{"channel": "C0GENERAL", "text": "card"}).TS
+	if err := w.Delete(t.Context(), "U0ADMIN", "C0GENERAL", card); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+	got = call(t, w, "chat.update", map[string]any{"channel": "C0GENERAL", "ts": card, "text": "x"})
+	if got.Error != "message_not_found" {
+		t.Errorf("an update of what was deleted: %+v", got)
+	}
+}
+
+func TestGroupMessages(t *testing.T) {
+	t.Parallel()
+	group := slackdev.Channel{ID: "G0THREE", Group: true, Members: []string{"U0ANN", "U0BEN"}, BotMember: true}
+	w := start(t, slackdev.Config{Channels: []slackdev.Channel{group}, Scopes: []string{"groups:read", "chat:write"}})
+	info := map[string]any{"channel": "G0THREE"}
+	if got := call(t, w, "conversations.info", info); got.Error != "missing_scope" {
+		t.Errorf("without mpim:read: %+v", got)
+	}
+	w = start(t, slackdev.Config{Channels: []slackdev.Channel{group}})
+	channel, _ := call(t, w, "conversations.info", info).Channel.(map[string]any)
+	if channel["is_mpim"] != true || channel["is_private"] != true {
+		t.Errorf("the group: %v", channel)
+	}
+	if _, err := w.Post(t.Context(), "U0ANN", "G0THREE", "<@U0BOT> hello", ""); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := len(w.EventIDs("message.mpim")), len(w.EventIDs("app_mention")); a != 1 || b != 1 {
+		t.Errorf("%d messages, %d mentions", a, b)
+	}
+}
+
+// TestLimitsHoldForTheWorkspace: a method is counted over all channels; posts in their channel and over all.
+func TestLimitsHoldForTheWorkspace(t *testing.T) {
+	t.Parallel()
+	var channels []slackdev.Channel
+	for i := range 80 {
+		channels = append(channels, slackdev.Channel{ID: fmt.Sprintf("C0%02d", i), BotMember: true})
+	}
+	w := start(t, slackdev.Config{Channels: channels, RateLimits: true, RateMinute: time.Hour})
+	count := func(method string, each int) (refused int) {
+		for _, c := range channels {
+			for range each {
+				got := call(t, w, method, map[string]any{"channel": c.ID, "text": "x"})
+				if got.status == http.StatusTooManyRequests {
+					refused++
+				}
+			}
+		}
+		return refused
+	}
+	if n := count("conversations.info", 1); n != 30 {
+		t.Errorf("%d of 80 questions about 80 channels were refused, 50 are allowed", n)
+	}
+	if n := count("chat.postMessage", 5); n != 100 {
+		t.Errorf("%d of 400 posts were refused, 300 are allowed", n)
+	}
+}
