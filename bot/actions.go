@@ -70,11 +70,15 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 	if !ok {
 		return delivery{}, fmt.Errorf("a click on an unknown button: %w", errUnreadable)
 	}
-	if c.request, ok = parseRequestID(request); !ok {
-		return delivery{}, fmt.Errorf("a click on a button without a request: %w", errUnreadable)
+	key := "click of " + i.User.ID
+	if !c.act.ofLists() {
+		if c.request, ok = parseRequestID(request); !ok {
+			return delivery{}, fmt.Errorf("a click on a button without a request: %w", errUnreadable)
+		}
+		key = "request " + string(c.request)
 	}
 	return delivery{
-		what: "click " + string(c.act), key: "request " + string(c.request), click: true,
+		what: "click " + string(c.act), key: key, click: true,
 		handle: b.checked(i.origin(), func(ctx context.Context, id identity) (answer, error) {
 			c.id, c.by = id, approvals.NewUserID(id.workspace, i.User.ID)
 			return handle(ctx, c)
@@ -92,7 +96,8 @@ func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error)
 		actApproveAll: b.openBatch, actRejectAll: b.openBatch, actCallback: b.showCallback,
 		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
 		actReveal:    b.openRevealed,
-		actCancelRun: b.cancelRun,
+		actCancelRun: b.cancelRun, actRevokeGrant: b.pressRevoke,
+		actListNext: b.turnList, actListFirst: b.turnList, actListOpen: b.openList,
 	}
 }
 
@@ -321,7 +326,7 @@ func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
 	if len(r.Cards) == 0 || c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
 		return
 	}
-	words := phrase{"A copy of a card that is no longer in use. The request is ", code(string(r.ID)), "."}
+	words := append(phrase{retired}, b.leadingTo(ctx, r)...)
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
 	if err := b.update(ctx, at, card{text: words, blocks: paragraphs(words)}, r); err != nil && !gone(err) {
 		b.log.Warn("a copy of a card could not be retired", "request", r.ID, "error", err)
@@ -424,10 +429,11 @@ func (b *Bot) tell(ctx context.Context, c click, p phrase) {
 	switch {
 	case c.View != nil && c.View.Type == "modal":
 		if err = b.updateView(ctx, c.View.ID, wordsView(p)); err == nil {
+			b.refreshList(ctx, c.View, c.by)
 			return
 		}
 	case c.View != nil:
-		if err = b.publishHome(ctx, c.id, c.User.ID, p); err == nil {
+		if err = b.sayAtHome(ctx, c, p); err == nil {
 			return
 		}
 	default:

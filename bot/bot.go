@@ -87,6 +87,8 @@ type Bot struct {
 	way     *rightOfWay
 	doubts  doubts
 	unsent  doubts // what this process has put off, and nobody has posted
+	homes   *homes
+	awaited *awaitedLinks
 	alone   bool
 	marks   marking
 	started time.Time
@@ -132,6 +134,7 @@ func New(cfg Config) (*Bot, error) {
 		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
+		homes: newHomes(), awaited: newAwaitedLinks(),
 		work: newWork(cfg.Logger), ended: make(chan error, 1),
 		statuses: newStatuses(),
 	}

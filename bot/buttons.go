@@ -38,8 +38,12 @@ const (
 	actGiveUp       action = "give_up"
 	actCancelRun    action = "cancel_run"
 	actReveal       action = "reveal_secret"
-	actOption       action = "option_" // and the number of the option, from 0
-	actMore         action = "more"    // an overflow menu; its options' values are ACTION:ID
+	actOption       action = "option_"      // and the number of the option, from 0
+	actMore         action = "more"         // an overflow menu; its options' values are ACTION:ID
+	actRevokeGrant  action = "revoke_grant" // its value is the grant's id
+	actListNext     action = "list_next"    // the value of this and the next two is a listing
+	actListFirst    action = "list_first"
+	actListOpen     action = "list_open"
 )
 
 // verdicts are the buttons that decide at once.
@@ -67,16 +71,6 @@ func cardButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 			button(r, actRejectAll, fmt.Sprintf("Reject all %d", n+1), slack.StyleDefault))
 	}
 	*last = append(*last, moreMenu(r, whole, true))
-	return rows
-}
-
-// decideButtons returns the rows of buttons that answer the question where a list shows it; the first row may be empty.
-func decideButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
-	rows := answerButtons(r, whole)
-	if menu := moreMenu(r, whole, false); menu != nil {
-		last := &rows[len(rows)-1]
-		*last = append(*last, menu)
-	}
 	return rows
 }
 

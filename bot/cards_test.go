@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -219,8 +220,7 @@ func surfaces() map[string]surface {
 	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
 	out["form_result"] = surface{Blocks: formView(actProvide, deploy()).Blocks.BlockSet}
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
-	second := listing{verb: "all", after: "req_01arz3ndektsv4rrffq69g5fau"}
-	out["list_reply"] = surface{Blocks: replyItem(transfer(args), true, second)}
+	maps.Copy(out, listSurfaces())
 	out["list_item_question"] = surface{Blocks: listItem(wonder(nil), true)}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
@@ -437,7 +437,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 			"card": newCard(r).blocks, "answer": answer.blocks, "notice": notice.blocks,
 			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet,
 			"form":    formView(actRejectReason, r).Blocks.BlockSet,
-			"list":    listItem(r, true), "reply": replyItem(r, true, listing{verb: "mine"}),
+			"list":    listItem(r, true), "reply": bullets([]phrase{entry{Request: r}.line(r.Created)}),
 		}
 		for where, blocks := range shown {
 			found := 0

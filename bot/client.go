@@ -49,6 +49,7 @@ type Client struct {
 	members  *cache[[]string]
 	places   *cache[conversations]
 	presence *cache[bool]
+	links    *cache[string] // permalinks of messages; empty where Slack gives none
 	limits   *limits
 	standing *standing
 
@@ -104,6 +105,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		members:  newCache[[]string](directoryAge, 1_000),
 		places:   newCache[conversations](directoryAge, 1_000),
 		presence: newCache[bool](directoryAge, 10_000),
+		links:    newCache[string](linkAge, 5_000),
 		limits:   newLimits(),
 		standing: &standing{log: cfg.Logger},
 	}, nil

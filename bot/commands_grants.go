@@ -24,26 +24,19 @@ var grantID = regexp.MustCompile(`^grant_[0-9a-z]{26}$`)
 // respondGrants answers "grants" with the grants that the person may see, those in force first.
 func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID, rest []string) {
 	if len(rest) > 0 {
-		b.respond(ctx, c, commandHelp(), nil)
+		b.respond(ctx, c, noMoreWords("grants"), nil)
 		return
 	}
 	all, more, err := b.grantsFor(ctx, by)
 	if err != nil {
 		b.log.Error("grants could not be listed", "error", err)
-		b.respond(ctx, c, phrase{"I cannot read the grants right now. Please try again in a minute."}, nil)
+		b.respond(ctx, c, grantsFailed(), nil)
 		return
 	}
 	if len(all) == 0 {
-		b.respond(ctx, c, phrase{"There are no grants that you may see: people are asked about every call that waits " +
-			"for an answer."}, nil)
+		b.respond(ctx, c, noGrants(), nil)
 		return
 	}
-	slices.SortStableFunc(all, func(x, y approvals.GrantView) int {
-		if rx, ry := ended(&x), ended(&y); rx != ry {
-			return rx - ry
-		}
-		return strings.Compare(string(y.ID), string(x.ID)) // the newest first
-	})
 	title := phrase{fmt.Sprintf("Grants: %d", len(all))}
 	blocks := []slack.Block{paragraph(phrase{strong(title.fallback())})}
 	for i := range all[:min(len(all), grantsShown)] {
@@ -55,7 +48,7 @@ func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID,
 	b.respond(ctx, c, title, blocks)
 }
 
-// grantsFor reads the grants that the person may see, and says whether there may be others.
+// grantsFor reads the grants that the person may see, those in force first, and says whether there may be others.
 func (b *Bot) grantsFor(ctx context.Context, by approvals.UserID) (
 	all []approvals.GrantView, more bool, err error,
 ) {
@@ -67,10 +60,16 @@ func (b *Bot) grantsFor(ctx context.Context, by approvals.UserID) (
 		}
 		all = append(all, page...)
 		if after = next; next == "" {
-			return all, false, nil
+			break
 		}
 	}
-	return all, true, nil
+	slices.SortStableFunc(all, func(x, y approvals.GrantView) int {
+		if rx, ry := ended(&x), ended(&y); rx != ry {
+			return rx - ry
+		}
+		return strings.Compare(string(y.ID), string(x.ID)) // the newest first
+	})
+	return all, after != "", nil
 }
 
 // ended orders grants that have ended behind the others.
@@ -97,12 +96,8 @@ func grantLines(g *approvals.GrantView) []phrase {
 	} else if g.Used > 0 {
 		uses = fmt.Sprintf(", %d used", g.Used)
 	}
-	lines := []phrase{
-		{code(string(g.ID)), " ", state[0]},
-		append(append(phrase{strong(label(g.Tool, 80)), " by " + label(g.Agent, 80) + ": " + answer + " "},
-			reach(&g.Grant)...), uses+", until ", g.Expires),
-	}
-	lines[0] = append(lines[0], state[1:]...)
+	covers := phrase{strong(label(g.Tool, 80)), " by " + label(g.Agent, 80) + ": " + answer + " "}
+	lines := []phrase{append(append(covers, reach(&g.Grant)...), uses+", until ", g.Expires)}
 	if len(g.Condition) > 0 {
 		bound := phrase{"only with "}
 		for i := range g.Condition {
@@ -113,14 +108,11 @@ func grantLines(g *approvals.GrantView) []phrase {
 		}
 		lines = append(lines, bound)
 	}
-	from := phrase{"given by "}
+	from := append(state, " · given by ")
 	for i, u := range g.Grantors {
-		if i > 0 {
-			from = append(from, ", ")
-		}
-		from = append(from, u)
+		from = append(from, []any{"", ", ", " and "}[joint(i, len(g.Grantors))], u)
 	}
-	from = append(from, ", ", g.Created)
+	from = append(from, ", ", g.Created, " · ", code(string(g.ID)))
 	if !g.Revoked.IsZero() {
 		from = append(from, "; revoked ", g.Revoked)
 		if g.RevokedBy != "" {
@@ -138,54 +130,45 @@ func reach(g *approvals.Grant) phrase {
 	case approvals.ScopeRun:
 		return phrase{"for the rest of run ", code(string(g.Run))}
 	case approvals.ScopeThread:
-		return phrase{"in one thread of ", channelName(g.Place)}
+		return append(phrase{"in one thread of "}, where(g.Place)...)
 	case approvals.ScopeChannel:
-		return phrase{"in ", channelName(g.Place)}
+		return append(phrase{"in "}, where(g.Place)...)
 	case approvals.ScopeWorkspace:
 		return phrase{"in the whole workspace"}
 	}
 	return phrase{"nowhere"}
 }
 
-func channelName(p approvals.Place) string {
-	if p.Direct {
-		return "a direct conversation"
-	}
-	return "channel " + label(p.Channel, 40)
-}
-
 // respondRevoke answers "revoke ID" and what follows as the reason.
 func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID, rest []string) {
 	if len(rest) == 0 {
-		b.respond(ctx, c, commandHelp(), nil)
+		b.respond(ctx, c, grantMissing(), nil)
 		return
 	}
-	if !grantID.MatchString(rest[0]) {
-		b.respond(ctx, c, phrase{"That is no id of a grant: ", code(label(rest[0], 60))}, nil)
+	id := bareID(rest[0])
+	if !grantID.MatchString(id) {
+		b.respond(ctx, c, noGrantID(rest[0]), nil)
 		return
 	}
-	id := approvals.GrantID(rest[0])
-	_, err := b.service.RevokeGrant(ctx, approvals.Revocation{
-		Workspace: by.Workspace(), Grant: id, By: by, Reason: strings.Join(rest[1:], " "), Via: "command",
-	})
+	b.respond(ctx, c, b.revokeGrant(ctx, approvals.Revocation{
+		Workspace: by.Workspace(), Grant: approvals.GrantID(id), By: by, Reason: strings.Join(rest[1:], " "),
+		Via: "command",
+	}), nil)
+}
+
+// revokeGrant ends a grant and says how that went.
+func (b *Bot) revokeGrant(ctx context.Context, v approvals.Revocation) phrase {
+	g, err := b.service.RevokeGrant(ctx, v)
 	switch {
 	case err == nil:
-		b.respond(ctx, c, phrase{
-			"Revoked: ", code(string(id)), ". No call begins under it any more; one that has begun goes on.",
-		}, nil)
-	case errors.Is(err, approvals.ErrConflict):
-		b.respond(ctx, c, phrase{"Grant ", code(string(id)), " was revoked before."}, nil)
+		return revoked(g)
+	case errors.Is(err, approvals.ErrConflict) && g != nil:
+		return revokedBefore(g)
 	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
-		b.respond(ctx, c, phrase{
-			"There is no grant ", code(string(id)), " that you may revoke. Those who gave it can, and those " +
-				"who could decide such a call.",
-		}, nil)
+		return notRevocable(v.Grant)
 	case errors.Is(err, approvals.ErrInvalid):
-		b.respond(ctx, c, phrase{"Nothing was revoked: the reason is too long or no text."}, nil)
-	default:
-		b.log.Error("a grant could not be revoked", "grant", id, "error", err)
-		b.respond(ctx, c, phrase{
-			"I cannot revoke that right now, and it may still be in force. Please try again.",
-		}, nil)
+		return badRevocation()
 	}
+	b.log.Error("a grant could not be revoked", "grant", v.Grant, "error", err)
+	return revokeFailed()
 }

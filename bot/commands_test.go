@@ -46,9 +46,16 @@ func TestCommandListsAndDecides(t *testing.T) {
 	text := "all"
 	for page := 0; text != "" && page < 30; page++ {
 		m := s.command("U0BEN", text)
+		said := texts(t, m.Blocks)
+		for _, r := range all {
+			if strings.Contains(said, "transfer_funds") && strings.Contains(said, "pending, needs 1 of") &&
+				strings.Contains(said, string(r.ID)) {
+				seen[string(r.ID)] = true
+			}
+		}
 		for _, b := range m.Buttons() {
-			if b.ActionID == "approve" {
-				seen[b.Value] = true
+			if b.ActionID != "list_next" && b.ActionID != "list_first" {
+				t.Errorf("a list offers %s", b.ActionID)
 			}
 		}
 		_, after, more := strings.Cut(m.Text, " after ")
@@ -61,7 +68,7 @@ func TestCommandListsAndDecides(t *testing.T) {
 		t.Errorf("the pages list %d of %d requests", len(seen), len(all))
 	}
 
-	m := s.command("U0BEN", "")
+	m := s.command("U0BEN", "show "+string(all[0].ID))
 	press := slackdev.Click{
 		User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve", Value: string(all[0].ID),
 	}
@@ -70,7 +77,7 @@ func TestCommandListsAndDecides(t *testing.T) {
 	}
 	got := s.service.get(all[0].ID)
 	if got.Status != approvals.RequestApproved || got.Decisions[0].Digest != all[0].Digest {
-		t.Errorf("after a click in the list: %+v", got)
+		t.Errorf("after a click on the card of show: %+v", got)
 	}
 }
 
@@ -86,8 +93,8 @@ func TestEmptyPageIsNotTheEnd(t *testing.T) {
 	if !more || strings.Contains(m.Text, "Nothing waits") {
 		t.Fatalf("an empty page that is not the last: %s", m.Text)
 	}
-	if m = s.command("U0BEN", "mine after "+after); len(m.Buttons()) == 0 || m.Buttons()[0].Value != string(all[1].ID) {
-		t.Errorf("behind it: %s", m.Text)
+	if m = s.command("U0BEN", "mine after "+after); !strings.Contains(texts(t, m.Blocks), string(all[1].ID)) {
+		t.Errorf("behind it: %s", m.Blocks)
 	}
 	if err := s.slack.OpenHome(s.ctx(), "U0BEN"); err != nil {
 		t.Fatal(err)
@@ -151,13 +158,19 @@ func TestCommandWords(t *testing.T) {
 	s := newStage(t, setUp{})
 	for text, words := range map[string]string{
 		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "no grants that you may see",
-		"grants all": "/approvals show ID", "revoke": "/approvals revoke ID", "revoke <!channel>": "no id of a grant",
+		"grants all": "Nothing follows /approvals grants", "revoke": "/approvals revoke ID",
+		"revoke <!channel>":                       "no id of a grant",
 		"revoke grant_01arz3ndektsv4rrffq69g5fav": "no grant grant_01arz3ndektsv4rrffq69g5fav that you may revoke",
-		"history":        "Nothing that you asked for or answered was decided yet",
-		"history please": "/approvals show ID", "history after x": "no id of a request",
-		"dance <!channel>": "I do not know dance",
-		"show":             "/approvals show ID", "mine please": "/approvals show ID",
-		"show x": "no id of a request", "all after x": "no id of a request",
+		"history":       "Nothing that you asked for or answered was decided yet",
+		"history after": "/approvals history mine after ID", "history after x": "no id of a request",
+		"show": "/approvals show ID", "show x": "no id of a request", "all after x": "no id of a request",
+		"show `req_01ARZ3NDEKTSV4RRFFQ69G5FAV`": "no request req_01arz3ndektsv4rrffq69g5fav that you may see",
+		"req_01arz3ndektsv4rrffq69g5fav":        "no request req_01arz3ndektsv4rrffq69g5fav that you may see",
+		// The nearest word, and all of them where none is near.
+		"hisotry": "Did you mean /approvals history?", "shwo 1": "Did you mean /approvals show?",
+		"grant": "Did you mean /approvals grants?", "history al": "Did you mean /approvals history all?",
+		"mine aftr x":      "Did you mean /approvals mine after ID?",
+		"dance <!channel>": "I do not know dance. This is what there is:\n/approvals: what waits for you",
 	} {
 		if m := s.command("U0BEN", text); !strings.Contains(m.Text, words) || strings.Contains(m.Text, "<!") {
 			t.Errorf("%q answers %q", text, m.Text)
@@ -189,13 +202,25 @@ func TestHomeAndShortcut(t *testing.T) {
 	if err := s.slack.Shortcut(s.ctx(), "U0BEN", shortcutPending); err != nil {
 		t.Fatal(err)
 	}
-	view := s.modalOf("U0BEN", viewList)
-	press = slackdev.Click{User: "U0BEN", ViewID: view.ID, ActionID: "reject", Value: string(all[1].ID)}
+	list := s.modalOf("U0BEN", viewList)
+	press = slackdev.Click{User: "U0BEN", ViewID: list.ID, ActionID: "show_details", Value: string(all[1].ID)}
+	if err := s.slack.Click(s.ctx(), press); err != nil {
+		t.Fatal(err)
+	}
+	details := s.modalOf("U0BEN", viewDetails)
+	if details.PreviousID != list.ID {
+		t.Errorf("the details do not lie on the list: %+v", details)
+	}
+	press = slackdev.Click{User: "U0BEN", ViewID: details.ID, ActionID: "reject", Value: string(all[1].ID)}
 	if err := s.slack.Click(s.ctx(), press); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.service.get(all[1].ID); got.Status != approvals.RequestRejected {
-		t.Errorf("after a click in the shortcut's list: %+v", got)
+		t.Errorf("after a click in the details: %+v", got)
 	}
 	s.modalOf("U0BEN", viewWords)
+	s.eventually("the list below no longer has it", func() bool {
+		below := string(s.modalOf("U0BEN", viewList).Blocks)
+		return !strings.Contains(below, string(all[1].ID)) && strings.Contains(below, string(all[2].ID))
+	})
 }

@@ -104,7 +104,7 @@ func (b *Bot) cardFor(ctx context.Context, r *approvals.Request, copyOf approval
 	}
 	c := newCard(r)
 	if copyOf == "" {
-		return c
+		return b.linked(ctx, r, c)
 	}
 	return c.led(b.needsYou(ctx, r, copyOf), r)
 }
@@ -143,7 +143,7 @@ func (b *Bot) whereAsked(ctx context.Context, r *approvals.Request) phrase {
 	if r.Place.Direct {
 		return phrase{"a direct message to me"}
 	}
-	return phrase{channelRef(r.Place.Channel), " · ", b.threadLink(ctx, r)}
+	return phrase{room(r.Place.Channel), " · ", b.threadLink(ctx, r)}
 }
 
 // threadLink leads to the message that shows the request in its own thread, or to the thread. Without the address of
@@ -159,7 +159,7 @@ func (b *Bot) threadLink(ctx context.Context, r *approvals.Request) any {
 			at = c.Message
 		}
 	}
-	return hyperlinkTo{address: permalink(id.url, r.Place.Channel, at, r.Place.Thread), text: "open thread"}
+	return href{"open thread", permalink(id.url, r.Place.Channel, at, r.Place.Thread)}
 }
 
 // outsiders reports whether people of other organisations read what is shown of the run in the channel, by what was
@@ -232,13 +232,11 @@ func (b *Bot) channelShared(ctx context.Context, id identity, channel string) (a
 	return answer{}, nil
 }
 
-// refreshHome shows somebody anew what waits for them on their own page, after it has changed.
-func (b *Bot) refreshHome(ctx context.Context, u approvals.UserID) error {
-	id, err := b.client.identify(ctx)
-	if err != nil {
-		return err
-	}
-	return undelivered(b.publishHome(ctx, id, u.Local()))
+// showAtHome shows somebody anew what waits for them on their own page, after it has changed; also when this process
+// has not seen them open it.
+func (b *Bot) showAtHome(ctx context.Context, u approvals.UserID) error {
+	b.homes.known(u)
+	return undelivered(b.publishHome(ctx, u))
 }
 
 // shownRequests lists the requests that have buttons among the blocks.

@@ -115,6 +115,9 @@ func (b *Bot) listRow(ctx context.Context, r *approvals.Request) []slack.Block {
 	return stamp(row, blockPrefix(r)+"."+string(r.ID))
 }
 
+// fitsReply leaves room for the lines around a list in a message.
+func fitsReply(blocks []slack.Block) bool { return len(blocks) <= maxBlocks-4 && fits(blocks) }
+
 func waitingWords(n int) string {
 	switch n {
 	case 0:

@@ -353,8 +353,11 @@ func TestPendingIsListedByTheRealService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pay("call_1"), scripted.Say("Done."))
 	thread := w.mention("U0ANN", "pay acme", "")
-	w.card(thread, 1)
-	m := w.command("U0BEN", "")
+	id := requestOf(t, w.card(thread, 1))
+	if m := w.command("U0BEN", ""); !strings.Contains(texts(t, m.Blocks), id) {
+		t.Errorf("the list: %s", m.Blocks)
+	}
+	m := w.command("U0BEN", "show "+id)
 	if err := w.click("U0BEN", m, "approve"); err != nil {
 		t.Fatal(err)
 	}

@@ -328,17 +328,23 @@ func (b *Bot) formLate(ctx context.Context, s submitted, r *approvals.Request, d
 	if err := b.updateView(ctx, s.View.ID, show); err != nil {
 		b.whisper(ctx, "", "", s.User.ID, words)
 	}
+	b.refreshBelow(ctx, s)
+}
+
+// refreshBelow brings up to date what the form was opened from: the home tab, or a list.
+func (b *Bot) refreshBelow(ctx context.Context, s submitted) {
 	if s.note.Home {
-		b.publishHome(ctx, s.id, s.User.ID)
+		_ = b.showAtHome(ctx, s.by) // which has logged what went wrong
 	}
+	b.refreshList(ctx, s.View, s.by)
 }
 
 // formRecorded closes a form whose answer was recorded, and says so where no card does: the form was opened from a
 // list.
 func (b *Bot) formRecorded(s submitted, d approvals.Decision, res result) answer {
 	switch {
-	case s.note.Home:
-		return answer{then: func(ctx context.Context) { b.publishHome(ctx, s.id, s.User.ID) }}
+	case s.note.Home, s.note.List != "":
+		return answer{then: func(ctx context.Context) { b.refreshBelow(ctx, s) }}
 	case !channelID.MatchString(s.note.Channel):
 		return answer{}
 	}

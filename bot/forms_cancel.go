@@ -28,9 +28,7 @@ func cancelForm() form {
 				b.log.Error("a run was not cancelled", "request", s.note.Request, "error", err)
 			}
 			return answer{payload: becomes(wordsView(words)), then: func(ctx context.Context) {
-				if s.note.Home {
-					b.publishHome(ctx, s.id, s.User.ID)
-				}
+				b.refreshBelow(ctx, s)
 			}}, nil
 		},
 	}

@@ -2,81 +2,301 @@ package bot
 
 import (
 	"context"
+	"time"
 
 	"github.com/slack-go/slack"
 
 	"countersign/approvals"
 )
 
-// shortcutPending is the callback id of the global shortcut.
-const shortcutPending = "approvals_list"
+const (
+	homeScan    = 50 // pending requests that one view of the Home tab looks at
+	homeRows    = 10 // requests with buttons
+	homeLines   = 10 // lines of each other list
+	homeShown   = 5  // grants
+	homeHistory = 50 // decided requests that are looked at
+	// homeRoom is how many blocks rows may take: Slack takes 100 in all.
+	homeRoom = 65
+)
 
-// homeOpened shows what waits for the person who opened the app's home tab.
+// homeOpened shows the Home tab to the person who opened it, from its beginning.
 func (b *Bot) homeOpened(id identity, e event) (answer, error) {
 	if e.Tab != "home" || !isUserID(e.User) {
 		return answer{}, nil
 	}
-	return answer{then: func(ctx context.Context) { _ = b.publishHome(ctx, id, e.User) }}, nil
+	hash := ""
+	if e.View != nil {
+		hash = e.View.Hash
+	}
+	by := approvals.NewUserID(id.workspace, e.User)
+	return answer{then: func(ctx context.Context) {
+		b.homes.opened(by, hash)
+		b.publishHome(ctx, by)
+	}}, nil
 }
 
-// publishHome shows what waits for the person, below what there is to say to them.
-func (b *Bot) publishHome(ctx context.Context, id identity, user string, said ...phrase) error {
-	blocks := b.waiting(ctx, id, user)
-	if len(said) > 0 {
-		blocks = append([]slack.Block{paragraph(said...)}, blocks...)
+// turnHome shows another page of what waits.
+func (b *Bot) turnHome(ctx context.Context, c click, of listing) {
+	b.homes.change(c.by, c.View.Hash, func(h *openHome) { h.after, h.said = of.after, nil })
+	b.publishHome(ctx, c.by)
+}
+
+// sayAtHome says at the top of the Home tab what came of a press there, and brings the tab up to date. An error means
+// that the person was not told.
+func (b *Bot) sayAtHome(ctx context.Context, c click, p phrase) error {
+	if c.request != "" {
+		if r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by); err == nil {
+			e := b.entries(ctx, []*approvals.Request{r})[0]
+			p = append(append(phrase{strong(e.name()), " · "}, p...), e.open()...)
+		}
 	}
-	view := slack.HomeTabViewRequest{Type: slack.VTHomeTab, Blocks: slack.Blocks{BlockSet: blocks}}
-	err := b.patiently(ctx, methodPublishView, "", func() error {
-		_, err := b.client.api.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view})
-		return err
-	})
-	if err == nil {
-		viewer := approvals.NewUserID(id.workspace, user)
-		err = b.service.ShownAtHome(ctx, viewer, shownRequests(view.Blocks.BlockSet)...)
+	b.homes.change(c.by, c.View.Hash, func(h *openHome) { h.said, h.saidAt = p, time.Now() })
+	return b.publishHome(ctx, c.by)
+}
+
+// pressRevoke ends a grant from the Home tab.
+func (b *Bot) pressRevoke(_ context.Context, c click) (answer, error) {
+	if !grantID.MatchString(c.press.Value) {
+		return answer{}, nil
 	}
+	return answer{then: func(ctx context.Context) {
+		b.tell(ctx, c, b.revokeGrant(ctx, approvals.Revocation{
+			Workspace: c.id.workspace, Grant: approvals.GrantID(c.press.Value), By: c.by, Via: c.via(),
+		}))
+	}}, nil
+}
+
+// home is what the Home tab shows to a person.
+type home struct {
+	said    phrase  // what came of their last press
+	waiting list    // what they may decide
+	asked   []entry // what they asked for: what waits for others, then what ended
+	grants  []approvals.GrantView
+	decided []entry
+
+	moreAsked, moreGrants, moreDecided bool
+	// What could not be read.
+	noWaiting, noHistory, noGrants bool
+}
+
+// home reads what a person is shown: what they may see and nothing else.
+func (b *Bot) home(ctx context.Context, by approvals.UserID, after approvals.RequestID) *home {
+	h := &home{}
+	if err := b.homeWaits(ctx, by, after, h); err != nil {
+		b.log.Error("pending requests could not be listed", "error", err)
+		h.noWaiting = true
+	}
+	if after != "" {
+		return h
+	}
+	if err := b.homePast(ctx, by, h); err != nil {
+		b.log.Error("the history could not be listed", "error", err)
+		h.noHistory = true
+	}
+	grants, more, err := b.grantsFor(ctx, by)
 	if err != nil {
-		b.log.Warn("the home tab could not be shown", "user", user, "error", err)
+		b.log.Error("grants could not be listed", "error", err)
+		h.noGrants = true
 	}
+	for _, g := range grants {
+		switch {
+		case ended(&g) != 0:
+		case len(h.grants) == homeShown:
+			more = true
+		default:
+			h.grants = append(h.grants, g)
+		}
+	}
+	h.moreGrants = more
+	return h
+}
+
+// homeWaits reads what waits for the person, and for others because the person asked for it.
+func (b *Bot) homeWaits(ctx context.Context, by approvals.UserID, after approvals.RequestID, h *home) error {
+	page, err := b.service.Pending(ctx, approvals.PendingQuery{
+		Workspace: by.Workspace(), Viewer: by, Mine: true, After: after, Limit: homeScan,
+	})
+	if err != nil {
+		return err
+	}
+	h.waiting = list{of: listing{listMine, after}, more: page.Next, unjudged: page.Unjudged}
+	var waiting, asked []*approvals.Request
+	for _, r := range page.Requests {
+		switch mine := b.service.MayDecide(ctx, r, by) == nil; {
+		case mine && len(waiting) == homeRows:
+			h.waiting.more = waiting[homeRows-1].ID
+		case mine:
+			waiting = append(waiting, r)
+		case r.Requester == by && len(asked) == homeLines:
+			h.moreAsked = true
+		case r.Requester == by:
+			asked = append(asked, r)
+		}
+		if h.waiting.more != page.Next {
+			break
+		}
+	}
+	for _, r := range waiting {
+		b.inform(ctx, r)
+	}
+	for _, r := range asked {
+		b.inform(ctx, r)
+	}
+	h.waiting.entries, h.asked = b.entries(ctx, waiting), b.entries(ctx, asked)
+	for i := range h.waiting.entries {
+		h.waiting.entries[i].mayDecide = true
+	}
+	return nil
+}
+
+// homePast reads what became of what the person asked for, and what they decided.
+func (b *Bot) homePast(ctx context.Context, by approvals.UserID, h *home) error {
+	page, err := b.service.History(ctx, approvals.HistoryQuery{
+		Workspace: by.Workspace(), Viewer: by, Mine: true, Limit: homeHistory,
+	})
+	if err != nil {
+		return err
+	}
+	var asked, decided []*approvals.RequestHead
+	for _, head := range page.Requests {
+		switch {
+		case head.Requester != by:
+		case len(h.asked)+len(asked) >= homeLines:
+			h.moreAsked = true
+		default:
+			asked = append(asked, head)
+		}
+		switch {
+		case !answeredBy(head, by):
+		case len(decided) == homeLines:
+			h.moreDecided = true
+		default:
+			decided = append(decided, head)
+		}
+	}
+	h.moreDecided = h.moreDecided || page.Next != ""
+	entries, err := b.pastEntries(ctx, asked)
+	if err != nil {
+		return err
+	}
+	h.asked = append(h.asked, entries...)
+	h.decided, err = b.pastEntries(ctx, decided)
 	return err
 }
 
-// waiting lists what the person may decide or asked for.
-func (b *Bot) waiting(ctx context.Context, id identity, user string) []slack.Block {
-	blocks := []slack.Block{header("Waiting for an answer")}
-	l, err := b.pendingList(ctx, approvals.PendingQuery{
-		Workspace: id.workspace, Viewer: approvals.NewUserID(id.workspace, user), Mine: true,
-	}, listShape{listItem, fitsView})
+// answeredBy reports whether the person has answered the request.
+func answeredBy(r *approvals.RequestHead, u approvals.UserID) bool {
+	for _, d := range r.Decisions {
+		if d.By == u {
+			return true
+		}
+	}
+	return false
+}
+
+// blocks renders the tab. It shortens the list of what waits to what there is room for.
+func (h *home) blocks(now time.Time) []slack.Block {
+	var blocks []slack.Block
+	if h.said != nil {
+		blocks = append(blocks, paragraph(h.said), slack.NewDividerBlock())
+	}
+	blocks = append(blocks, h.waitingBlocks(now)...)
+	if h.waiting.of.after != "" {
+		return blocks
+	}
+	blocks = append(blocks, header(homeAsked))
+	blocks = append(blocks, lines(h.asked, now, nothingAsked())...)
+	if h.moreAsked {
+		blocks = append(blocks, paragraph(moreAsked()))
+	}
+	blocks = append(blocks, header(homeGrants))
+	blocks = append(blocks, h.grantBlocks()...)
+	blocks = append(blocks, header(homeDecided))
 	switch {
-	case err != nil:
-		b.log.Error("pending requests could not be listed", "error", err)
-		return append(blocks, paragraph(listFailed()))
-	case l.shown == 0 && l.more != "":
-		return append(blocks, paragraph(nothingYet("mine", l.more)))
-	case l.shown == 0 && l.unjudged > 0:
-		return append(blocks, paragraph(phrase{l.leftOut()}))
-	case l.shown == 0:
-		return append(blocks, paragraph(phrase{"Nothing waits for you."}))
+	case h.noHistory:
+		blocks = append(blocks, paragraph(listFailed(listing{verb: listHistory})))
+	default:
+		blocks = append(blocks, lines(h.decided, now, nothingDecided())...)
 	}
-	blocks = append(blocks, l.blocks...)
-	if l.more != "" {
-		blocks = append(blocks, paragraph(moreBy("mine", l.more)))
-	}
-	if left := l.leftOut(); left != "" {
-		blocks = append(blocks, paragraph(phrase{left}))
+	if h.moreDecided || len(h.decided) > 0 {
+		all := listButton(actListOpen, listing{verb: listHistory}, "Show history")
+		blocks = append(blocks, slack.NewActionBlock("", all))
 	}
 	return blocks
 }
 
-// shortcutDelivery opens the same list in a modal.
-func (b *Bot) shortcutDelivery(i interaction) delivery {
-	handle := func(_ context.Context, id identity) (answer, error) {
-		c := click{interaction: i, id: id, by: approvals.NewUserID(id.workspace, i.User.ID)}
-		c.View = nil
-		return answer{then: func(ctx context.Context) {
-			b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
-				return modal(viewList, "Pending approvals", b.waiting(ctx, id, i.User.ID)...), nil
-			})
-		}}, nil
+// lines is a list of lines, or what is said where there are none.
+func lines(entries []entry, now time.Time, nothing phrase) []slack.Block {
+	if len(entries) == 0 {
+		return paragraphs(nothing)
 	}
-	return delivery{what: "shortcut", key: "shortcut " + i.User.ID, handle: b.checked(i.origin(), handle)}
+	l := list{entries: entries}
+	return l.bullets(now)
+}
+
+// waitingBlocks are what the person may decide, a row each with its buttons.
+func (h *home) waitingBlocks(now time.Time) []slack.Block {
+	blocks := []slack.Block{header(homeWaiting)}
+	l := &h.waiting
+	switch {
+	case h.noWaiting:
+		return append(blocks, paragraph(listFailed(listing{verb: listMine})))
+	case len(l.entries) == 0 && l.more == "" && l.unjudged == 0 && l.of.after == "":
+		return append(blocks, paragraph(nothingForYou()))
+	case len(l.entries) == 0:
+		blocks = append(blocks, paragraph(l.title()))
+	}
+	for i, e := range l.entries {
+		row := e.row(now)
+		if i > 0 && len(blocks)+len(row) > homeRoom {
+			l.entries, l.more = l.entries[:i], l.entries[i-1].ID
+			break
+		}
+		blocks = append(blocks, row...)
+	}
+	if len(l.entries) > 0 && l.unjudged > 0 {
+		blocks = append(blocks, paragraph(l.title()))
+	}
+	if row := l.pageButtons(); row != nil {
+		blocks = append(blocks, row)
+	}
+	return blocks
+}
+
+func (h *home) grantBlocks() []slack.Block {
+	switch {
+	case h.noGrants:
+		return paragraphs(grantsFailed())
+	case len(h.grants) == 0:
+		return paragraphs(noGrantsInForce())
+	}
+	var blocks []slack.Block
+	for i := range h.grants {
+		g := &h.grants[i]
+		blocks = append(blocks, paragraph(grantLines(g)...))
+		if g.Mine {
+			blocks = append(blocks, slack.NewActionBlock("", revokeButton(g)))
+		}
+	}
+	if h.moreGrants {
+		blocks = append(blocks, paragraph(moreGrants()))
+	}
+	return blocks
+}
+
+func revokeButton(g *approvals.GrantView) slack.BlockElement {
+	b := slack.NewButtonBlockElement(string(actRevokeGrant), string(g.ID), plain("Revoke"))
+	return confirmed(b.WithStyle(slack.StyleDanger), slack.StyleDanger, "Revoke the grant?",
+		"Later calls of "+label(g.Tool, 80)+" are asked about again. One that has begun goes on.")
+}
+
+// ids are the requests that the tab shows.
+func (h *home) ids() map[approvals.RequestID]bool {
+	out := map[approvals.RequestID]bool{}
+	for _, entries := range [][]entry{h.waiting.entries, h.asked, h.decided} {
+		for _, e := range entries {
+			out[e.ID] = true
+		}
+	}
+	return out
 }

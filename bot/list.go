@@ -2,121 +2,215 @@ package bot
 
 import (
 	"context"
-	"fmt"
-	"unicode/utf8"
+	"errors"
+	"strings"
+	"time"
 
 	"github.com/slack-go/slack"
 
-	"countersign/agent"
 	"countersign/approvals"
 )
 
 // listPage is how many requests a list shows at once.
 const listPage = 10
 
-// brief reports whether a request is small enough to be shown whole in a list.
-func brief(r *approvals.Request) bool {
-	n := 0
-	for _, s := range newCallText(r).bound() {
-		n += utf8.RuneCountInString(s.text)
-	}
-	return n <= 400
+// The lists there are, in the words of the command that shows them.
+const (
+	listMine       = "mine"
+	listAll        = "all"
+	listHistory    = "history mine"
+	listAllHistory = "history all"
+)
+
+// listing says which list somebody looks at, and from where on. Its text is what follows /approvals in the command
+// that shows it; buttons carry it as their value.
+type listing struct {
+	verb  string
+	after approvals.RequestID // the list goes on behind this one; empty: from its beginning
 }
 
-// itemText shows what a list says of one request, and reports whether that is the whole call.
-func itemText(r *approvals.Request) (blocks []slack.Block, whole bool) {
-	about := heading(r)
-	if !r.Expires.IsZero() {
-		about = append(about, phrase{"Deadline: ", r.Expires})
+func (l listing) String() string {
+	if l.after == "" {
+		return l.verb
 	}
-	noButton := r.IsQuestion() || r.Kind == agent.FieldsRequired // that answers it
-	if words := whatToDo(r); words != nil && noButton {
-		about = append(about, words)
-	}
-	blocks = append(questionBlocks(r), paragraph(about...))
-	if whole = brief(r); whole {
-		blocks = append(blocks, newCallText(r).blocks(briefly)...)
-	}
-	return blocks, whole
+	return l.verb + " after " + string(l.after)
 }
 
-// listItem shows one request in a list.
-func listItem(r *approvals.Request, mayDecide bool) []slack.Block {
-	blocks, whole := itemText(r)
-	var rows [][]slack.BlockElement
-	if mayDecide {
-		rows = decideButtons(r, whole)
-	} else {
-		rows = [][]slack.BlockElement{nil}
+// past reports whether the list is of requests that wait no longer.
+func (l listing) past() bool { return strings.HasPrefix(l.verb, "history") }
+
+// parseListing reads the words of a list. wrong says what is the matter with them; nil when they are good.
+func parseListing(words []string) (l listing, wrong phrase) {
+	verb, rest := strings.ToLower(words[0]), words[1:]
+	if verb == "history" {
+		verb = listHistory
+		if len(rest) > 0 && !strings.EqualFold(rest[0], "after") {
+			which := strings.ToLower(rest[0])
+			if which != "mine" && which != "all" {
+				return l, wordUnknown("history "+rest[0], listHistory, listAllHistory, "history after ID")
+			}
+			verb, rest = "history "+which, rest[1:]
+		}
 	}
-	rows[0] = append(rows[0], button(r, actDetails, "Show details", slack.StyleDefault))
-	for _, row := range rows {
-		blocks = append(blocks, slack.NewActionBlock("", row...))
+	switch {
+	case len(rest) == 0:
+		return listing{verb: verb}, nil
+	case !strings.EqualFold(rest[0], "after"):
+		return l, wordUnknown(verb+" "+rest[0], verb+" after ID", verb)
+	case len(rest) == 1:
+		return l, idMissing(verb + " after ID")
 	}
-	return stamp(append(blocks, slack.NewDividerBlock()), blockPrefix(r)+"."+string(r.ID))
+	after, ok := parseRequestID(bareID(rest[1]))
+	if !ok || len(rest) > 2 {
+		return l, noRequestID(strings.Join(rest[1:], " "))
+	}
+	return listing{verb, after}, nil
 }
 
-// heading begins what is shown of a request where other things stand around it.
-func heading(r *approvals.Request) []phrase {
-	lines := []phrase{{strong(question(r))}}
-	if r.Status != approvals.RequestPending {
-		lines[0] = phrase{strong(settledHeading(r))}
-	}
-	return append(append(lines, aboutCall(r)...), fingerprint(r))
+// bareID takes off what people copy with an id.
+func bareID(word string) string { return strings.ToLower(strings.Trim(word, "`<>*_~.,\"'")) }
+
+// entry is a request in a list.
+type entry struct {
+	*approvals.Request
+	setting
+	mayDecide bool // the viewer may answer it now
 }
 
 // list is a page of requests.
 type list struct {
-	blocks []slack.Block
-	shown  int
+	of      listing
+	entries []entry
 	// more is where the list goes on when it may; also one that shows nothing may.
 	more approvals.RequestID
 	// unjudged is how many requests are left out because it cannot be found out now who may see them.
 	unjudged int
 }
 
-// leftOut says how many requests cannot be listed now; empty for none.
-func (l *list) leftOut() string {
-	switch l.unjudged {
-	case 0:
-		return ""
-	case 1:
-		return "One more request is not listed: I cannot find out right now whether you may see it."
+// list reads a page for a viewer: what they may see, and nothing else.
+func (b *Bot) list(ctx context.Context, by approvals.UserID, of listing) (list, error) {
+	if of.past() {
+		return b.historyList(ctx, by, of)
 	}
-	return fmt.Sprintf("%d more requests are not listed: I cannot find out right now whether you may see them.",
-		l.unjudged)
-}
-
-// listShape is how a surface shows a list.
-type listShape struct {
-	item func(r *approvals.Request, mayDecide bool) []slack.Block
-	fits func([]slack.Block) bool
-}
-
-// pendingList renders the first requests of the query that the viewer may see, as many as fit.
-func (b *Bot) pendingList(ctx context.Context, q approvals.PendingQuery, shape listShape) (list, error) {
-	q.Limit = listPage
-	page, err := b.service.Pending(ctx, q)
+	page, err := b.service.Pending(ctx, approvals.PendingQuery{
+		Workspace: by.Workspace(), Viewer: by, Mine: of.verb == listMine, After: of.after, Limit: listPage,
+	})
 	if err != nil {
 		return list{}, err
 	}
-	l := list{more: page.Next, unjudged: page.Unjudged}
+	l := list{of: of, more: page.Next, unjudged: page.Unjudged}
 	for _, r := range page.Requests {
 		b.inform(ctx, r)
-		item := shape.item(r, b.service.MayDecide(ctx, r, q.Viewer) == nil)
-		if l.shown > 0 && !shape.fits(append(l.blocks[:len(l.blocks):len(l.blocks)], item...)) {
-			l.more = q.After
-			break
-		}
-		l.blocks = append(l.blocks, item...)
-		l.shown++
-		q.After = r.ID
 	}
+	l.entries = b.entries(ctx, page.Requests)
 	return l, nil
 }
 
-// fitsView is the measure for lists in modals and home tabs.
-func fitsView(blocks []slack.Block) bool { return len(blocks) <= 95 }
+// historyList reads a page of requests that wait no longer, with what they ask about.
+func (b *Bot) historyList(ctx context.Context, by approvals.UserID, of listing) (list, error) {
+	page, err := b.service.History(ctx, approvals.HistoryQuery{
+		Workspace: by.Workspace(), Viewer: by, Mine: of.verb == listHistory, After: of.after, Limit: listPage,
+	})
+	if err != nil {
+		return list{}, err
+	}
+	l := list{of: of, more: page.Next, unjudged: page.Unjudged}
+	l.entries, err = b.pastEntries(ctx, page.Requests)
+	return l, err
+}
 
-// fitsReply leaves room for the lines around a list in a message.
-func fitsReply(blocks []slack.Block) bool { return len(blocks) <= maxBlocks-4 && fits(blocks) }
+// pastEntries adds to requests that the viewer may see what they ask about.
+func (b *Bot) pastEntries(ctx context.Context, heads []*approvals.RequestHead) ([]entry, error) {
+	requests := make([]*approvals.Request, len(heads))
+	for i, head := range heads {
+		r, err := b.service.Recorded(ctx, head.Workspace, head.ID)
+		if errors.Is(err, approvals.ErrNotFound) {
+			r, err = &approvals.Request{RequestHead: *head}, nil // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		requests[i] = r
+	}
+	return b.entries(ctx, requests), nil
+}
+
+// entries adds to requests what lists say of them.
+func (b *Bot) entries(ctx context.Context, requests []*approvals.Request) []entry {
+	heads := make([]*approvals.RequestHead, len(requests))
+	for i, r := range requests {
+		heads[i] = &r.RequestHead
+	}
+	settings := b.settings(ctx, heads)
+	out := make([]entry, len(requests))
+	for i, r := range requests {
+		out[i] = entry{Request: r, setting: settings[i]}
+	}
+	return out
+}
+
+// reply renders the list as the answer to a command, as much of it as fits: a line for each request.
+func (l *list) reply(now time.Time) (title phrase, blocks []slack.Block) {
+	for {
+		title = l.titleOfReply()
+		blocks = append(paragraphs(title), l.bullets(now)...)
+		if row := l.pageButtons(); row != nil {
+			blocks = append(blocks, row)
+		}
+		if n := len(l.entries); n < 2 || fits(blocks) {
+			return title, blocks
+		}
+		l.entries = l.entries[:len(l.entries)-1]
+		l.more = l.entries[len(l.entries)-1].ID
+	}
+}
+
+// bullets are the lines of the list.
+func (l *list) bullets(now time.Time) []slack.Block {
+	lines := make([]phrase, len(l.entries))
+	for i, e := range l.entries {
+		lines[i] = e.line(now)
+	}
+	return bullets(lines)
+}
+
+// bullets renders lines as a list; nothing for none. Texts of a line that follow each other are one, in less room.
+func bullets(lines []phrase) []slack.Block {
+	if len(lines) == 0 {
+		return nil
+	}
+	items := make([]slack.RichTextElement, len(lines))
+	for i, line := range lines {
+		items[i] = slack.NewRichTextSection(line.joined().elements()...)
+	}
+	return []slack.Block{slack.NewRichTextBlock("", bulletList{slack.RTEList, slack.RTEListBullet, items})}
+}
+
+// bulletList is a rich_text_list with the fields of Slack's own types; slack-go's always has one more.
+type bulletList struct {
+	Type     slack.RichTextElementType     `json:"type"`
+	Style    slack.RichTextListElementType `json:"style"`
+	Elements []slack.RichTextElement       `json:"elements"`
+}
+
+// RichTextElementType makes it an element of a rich_text block.
+func (l bulletList) RichTextElementType() slack.RichTextElementType { return l.Type }
+
+// pageButtons turn the pages of a list; nil where there is only one.
+func (l *list) pageButtons() slack.Block {
+	var row []slack.BlockElement
+	if l.of.after != "" {
+		row = append(row, listButton(actListFirst, listing{verb: l.of.verb}, "First page"))
+	}
+	if l.more != "" {
+		row = append(row, listButton(actListNext, listing{l.of.verb, l.more}, "Next page"))
+	}
+	if row == nil {
+		return nil
+	}
+	return slack.NewActionBlock("", row...)
+}
+
+func listButton(a action, to listing, text string) *slack.ButtonBlockElement {
+	return slack.NewButtonBlockElement(string(a), to.String(), plain(text))
+}

@@ -177,7 +177,7 @@ func TestManifestAsksForExactlyWhatIsUsed(t *testing.T) {
 
 // methodOf maps slack-go's functions to Slack's methods.
 var methodOf = map[string]string{
-	"OpenViewContext": methodOpenView, "UpdateViewContext": methodUpdateView, "PublishViewContext": methodPublishView,
+	"OpenViewContext": methodOpenView, "UpdateViewContext": methodUpdateView, "PushViewContext": methodPushView,
 	"OpenConversationContext": methodOpenDM,
 }
 
@@ -200,6 +200,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
 		"methodReact": methodReact, "methodUnreact": methodUnreact,
 		"methodOAuthAccess": methodOAuthAccess,
+		"methodPermalink":   methodPermalink, "methodPublishView": methodPublishView,
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "scopes.go" {

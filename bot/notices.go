@@ -43,6 +43,7 @@ func (b *Bot) notices(ctx context.Context, n *approvals.Notification) ([]post, e
 func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (lines []phrase, err error) {
 	ids := mentionedRequest.FindAllString(n.Text, -1)
 	slices.Sort(ids)
+	var calls []*approvals.Request
 	for _, id := range slices.Compact(ids) {
 		r, err := b.service.Request(ctx, n.Workspace, approvals.RequestID(id))
 		if errors.Is(err, approvals.ErrNotFound) {
@@ -54,10 +55,13 @@ func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (li
 		if r.Run != n.Run {
 			continue
 		}
-		if len(lines) == mostNamedCalls {
+		if len(calls) == mostNamedCalls {
 			break
 		}
-		lines = append(lines, phrase{code(string(r.ID)), ": " + headline(r)})
+		calls = append(calls, r)
+	}
+	for _, e := range b.entries(ctx, calls) {
+		lines = append(lines, e.named())
 	}
 	return lines, nil
 }

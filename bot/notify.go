@@ -38,7 +38,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	u, home := n.Copy.Home(n.Workspace)
 	switch {
 	case n.Kind == approvals.NotifyCard && n.Card != nil && home:
-		err = b.refreshHome(ctx, u)
+		err = b.showAtHome(ctx, u)
 	case n.Kind == approvals.NotifyCard && n.Card != nil:
 		d, err = b.showCard(ctx, n)
 	case n.Kind == approvals.NotifyAnswer:
@@ -82,6 +82,9 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	if len(n.Card.Cards) > 0 {
 		b.way.yield(ctx) // before the card is made: many may wait
 	}
+	if n.Copy == "" {
+		b.homes.changed(n.Card)
+	}
 	if err := b.updateLists(ctx, n); err != nil {
 		return approvals.Delivery{}, err
 	}
@@ -104,6 +107,9 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	}
 	if d.Channel == n.Place.Channel {
 		d.Bare = bare
+	}
+	if err == nil && n.Copy == "" && !bare {
+		b.relink(ctx, n.Card, d)
 	}
 	return d, err
 }

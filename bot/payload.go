@@ -50,6 +50,7 @@ type event struct {
 	ChannelType string       `json:"channel_type"`
 	Tab         string       `json:"tab"` // app_home_opened
 	Files       []attachment `json:"files"`
+	View        *view        `json:"view"` // app_home_opened, once something was published
 	Tokens      struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"` // tokens_revoked

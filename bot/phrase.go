@@ -22,6 +22,9 @@ type (
 	code   string
 	group  string    // a user group's id
 	clock  time.Time // a point in time of which the day is plain
+	room   string    // a channel's id, for those who may know of it
+	// href is a link: what it says and where it leads. The address comes from Slack, never from a model.
+	href struct{ text, to string }
 )
 
 // elements returns the phrase for a rich_text section.
@@ -43,17 +46,35 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 			out = append(out, person(v))
 		case group:
 			out = append(out, slack.NewRichTextSectionUserGroupElement(string(v)))
+		case room:
+			out = append(out, slack.NewRichTextSectionChannelElement(string(v), nil))
+		case href:
+			out = append(out, slack.NewRichTextSectionLinkElement(v.to, v.text, nil))
 		case time.Time:
 			out = append(out, date(v, "{date_short_pretty} at {time}"))
 		case clock:
 			if !time.Time(v).IsZero() {
 				out = append(out, date(time.Time(v), "{time}"))
 			}
-		case richPart:
-			out = append(out, v.element())
 		default:
 			panic(fmt.Sprintf("phrase: no element for %T", part))
 		}
+	}
+	return out
+}
+
+// joined returns the phrase with strings that follow each other made one.
+func (p phrase) joined() phrase {
+	var out phrase
+	for _, part := range p {
+		text, ok := part.(string)
+		if n := len(out); ok && n > 0 {
+			if before, ok := out[n-1].(string); ok {
+				out[n-1] = before + text
+				continue
+			}
+		}
+		out = append(out, part)
 	}
 	return out
 }
@@ -69,6 +90,10 @@ func (p phrase) fallback() string {
 			} else {
 				b.WriteString(escape(label(v.Local(), 80)))
 			}
+		case room:
+			b.WriteString("a channel")
+		case href:
+			b.WriteString(escape(v.text))
 		case time.Time:
 			b.WriteString(fallbackTime(v))
 		case clock:

@@ -32,7 +32,7 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 	if names := b.calledHere(ctx, n, mentions(who)); len(names) > 0 {
 		missing = append(append(missing, ", of "), names...)
 	}
-	lines := []phrase{lead, append(missing, "."), timeLeft(r), aboutRequest(r, bare)}
+	lines := []phrase{lead, append(missing, "."), timeLeft(r), b.aboutRequest(ctx, n, bare)}
 	if n.Copy != "" {
 		lines = append(lines, append(phrase{"Asked by ", r.Requester, " in "}, b.whereAsked(ctx, r)...))
 	}
@@ -106,7 +106,7 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 	} else {
 		also = phrase{"Others may answer from now on too."}
 	}
-	return []post{noticePost(n, []phrase{lead, also, timeLeft(r), aboutRequest(r, bare)})}, nil
+	return []post{noticePost(n, []phrase{lead, also, timeLeft(r), b.aboutRequest(ctx, n, bare)})}, nil
 }
 
 func waitsFor(r *approvals.Request) string {
@@ -176,12 +176,17 @@ func timeLeft(r *approvals.Request) phrase {
 	return phrase{"It waits until ", r.Expires, ": " + humanize.Duration(left) + " left."}
 }
 
-// aboutRequest names the request, with the beginning of its arguments unless people of other organisations read it.
-func aboutRequest(r *approvals.Request, bare bool) phrase {
+// aboutRequest names the request that is spoken of, and leads to its card; to people of other organisations it gives
+// the id alone. A copy leads there by itself.
+func (b *Bot) aboutRequest(ctx context.Context, n *approvals.Notification, bare bool) phrase {
 	if bare {
-		return phrase{"It is ", code(string(r.ID)), "."}
+		return phrase{"It is ", code(string(n.Card.ID)), "."}
 	}
-	return phrase{"Its card is above: ", code(string(r.ID)), ": " + headline(r)}
+	e := b.entries(ctx, []*approvals.Request{n.Card})[0]
+	if n.Copy != "" {
+		e.link = ""
+	}
+	return append(phrase{itsCard}, e.named()...)
 }
 
 // noticePost is a message of lines that is found again by its notification.

@@ -40,7 +40,7 @@ func TestReminder(t *testing.T) {
 	}
 	for _, words := range []string{
 		"transfer_funds waits for approval.", "2 people", "<@U0BEN>", "the members of this channel", "It waits until ",
-		string(r.ID) + ": transfer_funds: ",
+		"transfer_funds: 1200, acme · " + string(r.ID),
 	} {
 		if !strings.Contains(seen[0], words) {
 			t.Errorf("it lacks %q: %s", words, seen[0])

@@ -57,7 +57,8 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 	}
 	m := w.command("U0BEN", "all")
 	shown = texts(t, m.Blocks)
-	if !strings.Contains(shown, "Result needed: deploy") || strings.Contains(ids(m), "approve") {
+	if !strings.Contains(shown, "deploy") || !strings.Contains(shown, "pending, needs its result from") ||
+		strings.Contains(ids(m), "approve") {
 		t.Errorf("the list shows %s with %s", shown, ids(m))
 	}
 

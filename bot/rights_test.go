@@ -87,7 +87,7 @@ func (a *asked) surfaces() map[string]slackdev.Click {
 	}
 }
 
-// told waits for words to Ben, in the channel or in a direct message.
+// told waits for words to Ben, in the channel, in a direct message or on his Home tab.
 func (a *asked) told(words ...string) {
 	a.t.Helper()
 	heard := func() []slackdev.Message {
@@ -252,7 +252,7 @@ func TestListsAskNothingTwice(t *testing.T) {
 		t.Error("nothing was asked so far: this shows nothing")
 	}
 	for range 5 {
-		if m := a.command("U0BEN", "all"); !strings.Contains(m.Text, "1 waiting") {
+		if m := a.command("U0BEN", "all"); !strings.Contains(m.Text, "1 request waits.") {
 			t.Errorf("the list says %q", m.Text)
 		}
 	}

@@ -26,6 +26,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	var listening sync.WaitGroup
 	listening.Go(func() { failed <- b.listen(line) })
+	listening.Go(func() { b.keepHomes(line) })
 
 	var err error
 	select {

@@ -14,7 +14,9 @@ const (
 	methodPost        = "chat.postMessage"
 	methodUpdate      = "chat.update"
 	methodEphemeral   = "chat.postEphemeral"
+	methodPermalink   = "chat.getPermalink"
 	methodOpenView    = "views.open"
+	methodPushView    = "views.push"
 	methodUpdateView  = "views.update"
 	methodPublishView = "views.publish"
 	methodUserInfo    = "users.info"
@@ -42,7 +44,9 @@ var methodScopes = map[string][]string{
 	methodPost:        {"chat:write"},
 	methodUpdate:      {"chat:write"},
 	methodEphemeral:   {"chat:write"},
+	methodPermalink:   nil,
 	methodOpenView:    nil,
+	methodPushView:    nil,
 	methodUpdateView:  nil,
 	methodPublishView: nil,
 	methodUserInfo:    {"users:read"},

@@ -31,12 +31,13 @@ type fakeService struct {
 	order       []approvals.RequestID
 	cancelled   []approvals.RunID
 	decided     int
-	fail        error               // answer of every call that writes
-	forget      bool                // the next Decide commits and then reports an error
-	unseeable   []approvals.UserID  // may see nothing
-	unjudged    int                 // how many requests Pending cannot judge
-	unlisted    approvals.RequestID // Pending lists nothing up to here, and says that there is more
-	unreadable  error               // answer of Pending
+	atHome      []approvals.RequestID // what was last noted of a Home tab
+	fail        error                 // answer of every call that writes
+	forget      bool                  // the next Decide commits and then reports an error
+	unseeable   []approvals.UserID    // may see nothing
+	unjudged    int                   // how many requests Pending cannot judge
+	unlisted    approvals.RequestID   // Pending lists nothing up to here, and says that there is more
+	unreadable  error                 // answer of Pending
 
 	grants  []approvals.GrantView
 	revoked []approvals.Revocation
@@ -410,6 +411,16 @@ func transfer(args string) *approvals.Request {
 
 func (f *fakeService) ShowAgain(context.Context, approvals.WorkspaceID, string) error { return nil }
 
-func (f *fakeService) ShownAtHome(context.Context, approvals.UserID, ...approvals.RequestID) error {
+func (f *fakeService) ShownAtHome(_ context.Context, _ approvals.UserID, ids ...approvals.RequestID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.atHome = ids
 	return nil
+}
+
+// lastShownAtHome returns what was noted last of a Home tab.
+func (f *fakeService) lastShownAtHome() []approvals.RequestID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.atHome)
 }

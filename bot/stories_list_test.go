@@ -1,13 +1,9 @@
 package bot
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/slack-go/slack"
-
-	"countersign/agent"
 	"countersign/agent/scripted"
 	"countersign/internal/slackdev"
 )
@@ -40,94 +36,102 @@ func (s *stage) becomes(user, ts string, words ...string) slackdev.Message {
 	return m
 }
 
-// offered lists the requests that the message offers the button for.
-func offered(m slackdev.Message, action string) (ids []string) {
-	for _, b := range m.Buttons() {
-		if b.ActionID == action {
-			ids = append(ids, b.Value)
-		}
-	}
-	return ids
-}
-
-// TestListSaysWhatWasDecidedInIt: eight calls wait, and Ben decides from the list of /approvals. What he has decided
-// stands in the list, its row is gone, and the others are there.
-func TestListSaysWhatWasDecidedInIt(t *testing.T) {
-	t.Parallel()
-	var eight []agent.Item
-	for i := range 8 {
-		args := fmt.Sprintf(`{"to":"acme","amount":%d}`, i)
-		eight = append(eight, scripted.Call(fmt.Sprintf("call_%d", i), "transfer_funds", args))
-	}
-	w := newWorldUnder(t, underName{rule{ofTheChannel, 1}, "one"}, scripted.Calls(eight...), scripted.Say("Done."))
-	thread := w.mention("U0ANN", "pay acme often", "")
-	w.card(thread, 8)
-
-	m := w.command("U0BEN", "all")
-	rows := offered(m, "approve")
-	if len(rows) < 5 {
-		t.Fatalf("the list shows %d calls", len(rows))
-	}
-	press := func(m slackdev.Message, action, id string) {
-		t.Helper()
-		err := w.slack.Click(w.ctx(), slackdev.Click{
-			User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: action, Value: id,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	press(m, "approve", rows[0])
-	m = w.becomes("U0BEN", m.TS, "Approved by @U0BEN", rows[0])
-	if left := offered(m, "approve"); len(left) < 5 || left[0] != rows[1] {
-		t.Errorf("after one press the list offers %v", left)
-	}
-	press(m, "reject", rows[1])
-	m = w.becomes("U0BEN", m.TS, "Rejected by @U0BEN", rows[1])
-
-	// What somebody else has decided meanwhile is said too.
-	if err := w.click("U0CLEO", w.card(thread, 3), "approve"); err != nil {
-		t.Fatal(err)
-	}
-	press(m, "approve", rows[2])
-	w.becomes("U0BEN", m.TS, "Already decided. Approved by @U0CLEO")
-	if got := len(w.slack.Ephemerals("U0BEN")); got != 1 {
-		t.Errorf("Ben has %d messages instead of his list", got)
-	}
-}
-
-// TestListOfTwo: an answer that is not the last one is said in the list too.
-func TestListOfTwo(t *testing.T) {
+// TestListLinesLead: each line of a list says what the call does, who asked for it where, what it needs, its id and its
+// card; it is decided on the card of show, and the history says by whom and what came of it.
+func TestListLinesLead(t *testing.T) {
 	t.Parallel()
 	w := newWorldUnder(t, underName{rule{ofTheChannel, 2}, "two"}, pay("call_1"), scripted.Say("Done."))
 	thread := w.mention("U0ANN", "pay acme", "")
 	card := w.card(thread, 1)
-	m := w.command("U0BEN", "")
-	err := w.slack.Click(w.ctx(), slackdev.Click{User: "U0BEN", Channel: m.Channel, TS: m.TS, ActionID: "approve"})
-	if err != nil {
+	id := requestOf(t, card)
+	var m slackdev.Message
+	w.eventually("a line with a link to the card", func() bool {
+		m = w.command("U0BEN", "")
+		return strings.Contains(string(m.Blocks), "/archives/C0GENERAL/p"+strings.ReplaceAll(card.TS, ".", ""))
+	})
+	said := texts(t, m.Blocks)
+	for _, part := range []string{"now · ", "transfer_funds", "@U0ANN", "pending, needs 2 of", id, " · "} {
+		if !strings.Contains(said, part) {
+			t.Errorf("%q is not in %s", part, said)
+		}
+	}
+	if got := m.Buttons(); len(got) != 0 {
+		t.Errorf("a list of one offers %v", got)
+	}
+
+	m = w.command("U0BEN", "show "+id)
+	if err := w.click("U0BEN", m, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	m = w.becomes("U0BEN", m.TS, "Recorded: approved.",
-		"Needs 1 more of the members of this channel", requestOf(t, card))
-	if got := m.Buttons(); len(got) != 0 {
-		t.Errorf("what Ben has answered is offered again: %v", got)
+	m = w.becomes("U0BEN", m.TS, "Recorded: approved.", "Needs 1 more of the members of this channel", id)
+	if decidable(m) {
+		t.Errorf("what Ben has answered is offered again: %v", m.Buttons())
 	}
-	m = w.command("U0CLEO", "show "+requestOf(t, card))
-	err = w.slack.Click(w.ctx(), slackdev.Click{User: "U0CLEO", Channel: m.Channel, TS: m.TS, ActionID: "approve"})
-	if err != nil {
+	if said := texts(t, w.command("U0CLEO", "").Blocks); !strings.Contains(said, "needs 1 of") {
+		t.Errorf("after one answer the list says %s", said)
+	}
+	m = w.command("U0CLEO", "show "+id)
+	if err := w.click("U0CLEO", m, "approve"); err != nil {
 		t.Fatal(err)
 	}
 	if m = w.becomes("U0CLEO", m.TS, "Approved by @U0BEN and @U0CLEO"); decidable(m) {
 		t.Errorf("the card of show has the buttons %v", m.Buttons())
 	}
+	w.said(thread, "Done.")
+	w.eventually("the history says who decided and what came of it", func() bool {
+		said := texts(t, w.command("U0BEN", "history").Blocks)
+		return strings.Contains(said, "Approved by @U0BEN and @U0CLEO, ran") && strings.Contains(said, id)
+	})
 }
 
-// TestFormOfAListIsAnswered: a form that was opened from the list says afterwards that its answer was recorded.
-func TestFormOfAListIsAnswered(t *testing.T) {
+// TestListTurns: the pages of a list follow each other in the same message, and lead back.
+func TestListTurns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	all := listed(s, 25)
+	m := s.command("U0BEN", "all")
+	seen := map[string]bool{}
+	for range 10 {
+		for _, r := range all {
+			if strings.Contains(texts(t, m.Blocks), string(r.ID)) {
+				seen[string(r.ID)] = true
+			}
+		}
+		next, ok := m.Button("list_next")
+		if !ok {
+			break
+		}
+		if err := s.click("U0BEN", m, "list_next"); err != nil {
+			t.Fatal(err)
+		}
+		_, from, _ := strings.Cut(next.Value, "after ")
+		s.eventually("the next page", func() bool {
+			m = s.ephemeralOf("U0BEN", m.TS)
+			return !strings.Contains(texts(t, m.Blocks), from+" ·") && m.Text != "" && turned(m, next.Value)
+		})
+	}
+	if len(seen) != len(all) || len(s.slack.Ephemerals("U0BEN")) != 1 {
+		t.Errorf("%d of %d requests in %d messages", len(seen), len(all), len(s.slack.Ephemerals("U0BEN")))
+	}
+	if err := s.click("U0BEN", m, "list_first"); err != nil {
+		t.Fatal(err)
+	}
+	s.becomes("U0BEN", m.TS, string(all[0].ID))
+}
+
+// turned reports whether the message shows the page that the button led to.
+func turned(m slackdev.Message, value string) bool {
+	next, ok := m.Button("list_next")
+	_, back := m.Button("list_first")
+	return back && (!ok || next.Value != value)
+}
+
+// TestFormOfAPrivateCardIsAnswered: a form that was opened from the card of show says that its answer was recorded.
+func TestFormOfAPrivateCardIsAnswered(t *testing.T) {
 	t.Parallel()
 	w, thread := deployWorld(t)
 	card := w.card(thread, 1)
-	m := w.command("U0BEN", "all")
+	m := w.command("U0BEN", "show "+requestOf(t, card))
 	if err := w.click("U0BEN", m, "provide_result"); err != nil {
 		t.Fatal(err)
 	}
@@ -138,56 +142,20 @@ func TestFormOfAListIsAnswered(t *testing.T) {
 	w.whispered("U0BEN", requestOf(t, card))
 }
 
-// TestCondensedSaysTheSame: the answer to a command says of a request what the other lists do, in the same order, in
-// less than half the room.
-func TestCondensedSaysTheSame(t *testing.T) {
-	t.Parallel()
-	for name, r := range callsOfAllKinds() {
-		wide, _ := itemText(r)
-		narrow := condensed(wide)
-		words := func(blocks []slack.Block) string {
-			raw, err := encodeBlocks(blocks)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.ReplaceAll(texts(t, raw), "\n", "")
-		}
-		wide, _ = itemText(r)
-		if got, want := words(narrow), words(wide); got != want || want == "" {
-			t.Errorf("%s: %s\nwant %s", name, got, want)
-		}
-	}
-	size := func(blocks []slack.Block) int {
-		raw, err := encodeBlocks(blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(raw)
-	}
-	r := transfer(small)
-	wide, narrow := size(listItem(r, true)), size(replyItem(r, true, listing{verb: "mine"}))
-	if 3*narrow > 2*wide {
-		t.Errorf("a row takes %d bytes, and %d elsewhere", narrow, wide)
-	}
-	t.Logf("a row takes %d bytes, and %d elsewhere", narrow, wide)
-}
-
-// TestListingComesBack: what a block id says of its list is what was written into it, and nothing else.
+// TestListingComesBack: a button brings back the list that was written into it, and nothing else is taken for one.
 func TestListingComesBack(t *testing.T) {
 	t.Parallel()
-	r := transfer(small)
-	for _, of := range []listing{{verb: "mine"}, {verb: "all"}, {"all", r.ID}} {
-		blocks := replyItem(r, true, of)
-		id := blocks[len(blocks)-2].ID()
-		if got, ok := listingOf(id); !ok || got != of || len(id) > 255 {
-			t.Errorf("%+v comes back from %q as %+v, %v", of, id, got, ok)
-		}
-		if d, ok := shownDigest(id); !ok || d != r.Digest {
-			t.Errorf("%q brings back the digest %v, %v", id, d, ok)
+	id := transfer(small).ID
+	for _, verb := range []string{listMine, listAll, listHistory, listAllHistory} {
+		for _, of := range []listing{{verb: verb}, {verb, id}} {
+			if got, wrong := parseListing(strings.Fields(of.String())); wrong != nil || got != of {
+				t.Errorf("%q comes back as %+v, %v", of, got, wrong)
+			}
 		}
 	}
-	for _, bad := range []string{"", newCard(r).blocks[0].ID(), "x.list.", "x.list.ours.", "x.list.all.req_1"} {
-		if got, ok := listingOf(bad); ok {
+	for _, bad := range []string{"mine after", "mine after req_1", "mine " + string(id), "history ours",
+		"all after " + string(id) + " x"} {
+		if got, wrong := parseListing(strings.Fields(bad)); wrong == nil {
 			t.Errorf("%q was taken for %+v", bad, got)
 		}
 	}

@@ -52,7 +52,7 @@ func TestEndOfARunNamesItsCalls(t *testing.T) {
 	for _, words := range []string{
 		"@U0BEN cancelled the run.", "Carried out before that: transfer_funds (" + ran + ")",
 		"Not carried out: transfer_funds (" + not + ")",
-		ran + ": transfer_funds: 1, acme", not + ": transfer_funds: 2, globex",
+		"transfer_funds: 1, acme · " + ran + " · open", "transfer_funds: 2, globex · " + not + " · open",
 	} {
 		if !strings.Contains(said, words) {
 			t.Errorf("the notice lacks %q: %s", words, said)
@@ -93,7 +93,7 @@ func TestNoticesRevealNoOtherRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, _ := s.slack.Message(d.Channel, d.Message)
-		if got := strings.Contains(texts(t, m.Blocks), string(r.ID)+": transfer_funds: "); got != reveals {
+		if got := strings.Contains(texts(t, m.Blocks), "transfer_funds: 1200, acme · "+string(r.ID)); got != reveals {
 			t.Errorf("run %s: %s", run, texts(t, m.Blocks))
 		}
 	}

@@ -31,6 +31,9 @@ type note struct {
 	Channel string `json:"channel,omitempty"`
 	// Home says that the form was opened from the home tab, which is shown anew afterwards.
 	Home bool `json:"home,omitempty"`
+	// List is the modal below, which shows the list that Shows names; empty where there is none.
+	List  string `json:"list,omitempty"`
+	Shows string `json:"shows,omitempty"`
 }
 
 func readNote(private string) (note, bool) {
@@ -69,17 +72,11 @@ func wordsView(p phrase) slack.ModalViewRequest {
 
 // openModal opens a modal at once and fills it with what make returns, or with words when that fails.
 func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context) (slack.ModalViewRequest, error)) {
-	at := ""
-	if c.View != nil && c.View.Type == "modal" {
-		at = c.View.ID // the modal that the button is in becomes the next one
-	} else {
-		opened, err := b.client.api.OpenViewContext(ctx, c.Trigger, loadingView())
-		if err != nil {
-			b.log.Warn("a modal did not open", "error", err)
-			b.tell(ctx, c, phrase{"Slack did not let me open the window in time. Please press the button again."})
-			return
-		}
-		at = opened.View.ID
+	at, err := b.modalFor(ctx, c)
+	if err != nil {
+		b.log.Warn("a modal did not open", "error", err)
+		b.tell(ctx, c, phrase{"Slack did not let me open the window in time. Please press the button again."})
+		return
 	}
 	view, err := make(ctx)
 	if err != nil {
@@ -90,9 +87,27 @@ func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context)
 		}
 		view = wordsView(words)
 	}
-	if err := b.updateView(ctx, at, view); err != nil {
+	if err := b.updateView(ctx, at, aboveList(c, view)); err != nil {
 		b.log.Warn("a modal could not be filled", "request", c.request, "error", err)
 	}
+}
+
+// modalFor returns the modal to fill: the one that the button is in becomes the next one, but a list stays below what
+// is opened from it. Anywhere else one opens.
+func (b *Bot) modalFor(ctx context.Context, c click) (id string, err error) {
+	var opened *slack.ViewResponse
+	switch {
+	case c.View == nil || c.View.Type != "modal":
+		opened, err = b.client.api.OpenViewContext(ctx, c.Trigger, loadingView())
+	case c.View.Callback == viewList && !c.act.ofLists():
+		opened, err = b.client.api.PushViewContext(ctx, c.Trigger, loadingView())
+	default:
+		return c.View.ID, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return opened.View.ID, nil
 }
 
 func (b *Bot) updateView(ctx context.Context, id string, view slack.ModalViewRequest) error {
