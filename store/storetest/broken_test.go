@@ -222,7 +222,7 @@ func brokenJobs() []control {
 		storeControl("IgnoresGroups", dispatching(slots(16)), "JobGroups"),
 		storeControl("HandlesTwice", handlesTwice, "JobExclusive"),
 		storeControl("KnowsOwn", knowsOwn(always), "Replicas", "ReplicaDies", "JobDelete",
-			"JobInterrupted", "JobSurvives"),
+			"JobInterrupted", "JobSurvives").or("ReplicasShare"),
 		{"HandsOutTwice", []string{"ReplicasShare"}, nil, handsOutTwice},
 	}
 }
