@@ -30,7 +30,7 @@ var bugs = []bug{
 			{"a, err := d.handle(ctx)", "answered = true; b.acknowledge(back, nil); a, err := d.handle(ctx)"},
 			{"b.acknowledge(back, a.payload)", ""},
 		},
-		test: []string{"./bot", "-run", "Ack|Stor|Commit|Redeliver|Socket|HTTP", "-patience", "5s", "-rapid.nofailfile"},
+		test: []string{"./bot", "-run", "Ack|Stor|Commit|Redeliver", "-patience", "5s", "-rapid.nofailfile"},
 	},
 
 	// One for each group of dialogues about approval (agent/testdata/dialogues).
