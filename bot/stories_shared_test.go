@@ -22,7 +22,7 @@ func (w *world) shares() {
 // argumentsIn lists the messages of the conversation that hold what is called.
 func (w *world) argumentsIn(channel string) (all []string) {
 	for _, m := range w.slack.Messages(channel) {
-		if m.User == "U0BOT" && strings.Contains(m.Text+string(m.Blocks), "1200") {
+		if m.User == "U0BOT" && strings.Contains(m.Text+string(m.Blocks), "acme") {
 			all = append(all, m.Text)
 		}
 	}
