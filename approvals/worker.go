@@ -41,6 +41,8 @@ type WorkerConfig struct {
 	Reader     Reader
 	Requesters func(WorkspaceID) Approvers
 	Watcher    Watcher // is told what runs do; nil: nobody is
+	// Follower shows runs while they are under way; nil: nothing does.
+	Follower Follower
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -63,6 +65,7 @@ type Worker struct {
 	reader     Reader
 	requesters func(WorkspaceID) Approvers
 	watcher    Watcher
+	follower   Follower
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -87,7 +90,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
-		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher,
+		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher, follower: cfg.Follower,
 		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
