@@ -399,6 +399,12 @@ func (w *Workspaces) ReadFile(
 	return r.ReadFile(ctx, ws, f, most)
 }
 
+// Follow is approvals.Follower: the bot of the run's workspace shows runs while they are under way.
+func (w *Workspaces) Follow(f approvals.FollowedRun, feed *approvals.Feed) bool {
+	r := w.resident(f.Workspace)
+	return r != nil && r.Follow(f, feed)
+}
+
 // Watch is approvals.Watcher: the bot of the run's workspace shows what runs do.
 func (w *Workspaces) Watch(a approvals.Activity) {
 	if r := w.resident(a.Workspace); r != nil {

@@ -18,6 +18,7 @@ type surface interface {
 	approvals.Notifier
 	approvals.Reader
 	approvals.Watcher
+	approvals.Follower
 	Run(ctx context.Context) error
 	Ready() <-chan struct{}
 	Handler() http.Handler

@@ -217,7 +217,8 @@ func appendObject(sb *strings.Builder, m map[string]any) {
 		return
 	}
 	for _, key := range []string{
-		"alt_text", "text", "label", "hint", "title", "fields", "elements", "element", "accessory", "rows",
+		"alt_text", "text", "label", "hint", "title", "details", "output", "fields", "elements", "element", "accessory",
+		"rows", "tasks",
 	} {
 		switch part := m[key].(type) {
 		case string:
