@@ -34,7 +34,8 @@ type WorkspacesConfig struct {
 	// Serves reports whether the app may be installed in the workspace; nil: it may be in all.
 	Serves       func(approvals.WorkspaceID) bool
 	DefaultAgent string
-	Alone        bool // as Config.Alone; may be false
+	Prompts      func(agent string) []Prompt // as Config.Prompts
+	Alone        bool                        // as Config.Alone; may be false
 	Logger       *slog.Logger
 }
 
@@ -124,6 +125,7 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
+		Prompts: w.cfg.Prompts,
 	})
 	if err != nil {
 		return nil, err

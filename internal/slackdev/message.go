@@ -15,7 +15,9 @@ func (w *Workspace) add(c *conversation, m *Message) *Message {
 	}
 	c.messages = append(c.messages, m)
 	c.byTS[m.TS] = m
-	w.notify(c, m)
+	if w.chats[c.ID+"/"+m.TS] == nil { // nobody is called to a chat that they have opened
+		w.notify(c, m)
+	}
 	if m.BotID == w.cfg.App.BotID {
 		delete(w.statuses, c.ID+"/"+m.ThreadTS)
 	}
