@@ -28,7 +28,8 @@ const mostPrompts = 4
 // chatTitle is how long the name of a chat may be; Slack cuts what does not fit into the panel's head.
 const chatTitle = 80
 
-// assistantThread is what events of the panel are about: https://docs.slack.dev/reference/events/assistant_thread_started.
+// assistantThread is what events of the panel are about:
+// https://docs.slack.dev/reference/events/assistant_thread_started.
 type assistantThread struct {
 	User    string `json:"user_id"`
 	Channel string `json:"channel_id"`

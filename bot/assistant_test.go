@@ -28,7 +28,9 @@ func TestPanel(t *testing.T) {
 	}
 	chat := func() slackdev.Chat { c, _ := w.slack.Chat("D0ANN", thread); return c }
 	w.eventually("prompts", func() bool { return len(chat().Prompts) > 0 })
-	want := []slackdev.Prompt{{Title: "Pay an invoice", Message: "pay invoice 1042"}, {Title: `Odd\u{202E}`, Message: "x"}}
+	want := []slackdev.Prompt{
+		{Title: "Pay an invoice", Message: "pay invoice 1042"}, {Title: `Odd\u{202E}`, Message: "x"},
+	}
 	if diff := cmp.Diff(want, chat().Prompts); diff != "" {
 		t.Error(diff)
 	}

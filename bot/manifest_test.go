@@ -203,8 +203,9 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodThreadStatus": methodThreadStatus, "methodSessionStatus": methodSessionStatus,
 		"methodStartStream": methodStartStream, "methodAppendStream": methodAppendStream,
 		"methodStopStream": methodStopStream,
-		"methodGroups":     methodGroups, "methodPrompts": methodPrompts, "methodTitle": methodTitle, "methodChannelInfo": methodChannelInfo,
-		"methodReact": methodReact, "methodUnreact": methodUnreact,
+		"methodGroups":     methodGroups, "methodPrompts": methodPrompts, "methodTitle": methodTitle,
+		"methodChannelInfo": methodChannelInfo,
+		"methodReact":       methodReact, "methodUnreact": methodUnreact,
 		"methodOAuthAccess": methodOAuthAccess,
 		"methodPermalink":   methodPermalink, "methodPublishView": methodPublishView,
 	}

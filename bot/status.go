@@ -16,7 +16,8 @@ const statusAfter = 2 * time.Second
 // statusWords are what Slack shows behind the bot's name.
 const statusWords = "is working on it…"
 
-// loadingMessages are what Slack shows in turn while a run works, of at most 50 characters each. They hold all the time.
+// loadingMessages are what Slack shows in turn while a run works, of at most 50 characters each. They hold at any
+// time.
 const loadingMessages = `["Working on it…","Asks people before what needs approval…"]`
 
 // statuses shows in direct conversations that a run works, or waits for somebody: see

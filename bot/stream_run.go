@@ -194,8 +194,8 @@ func (s *stream) chunk(block slack.Block) any {
 	return map[string]any{"type": "blocks", "blocks": []slack.Block{block}}
 }
 
-// showable returns how much of a text that is still being written can be shown: whole lines, or of a long line whole words.
-// What is shown cannot be changed, and what belongs together is rendered together.
+// showable returns how much of a text that is still being written can be shown: whole lines, or of a long line whole
+// words. What is shown cannot be changed, and what belongs together is rendered together.
 func showable(text string, all bool) int {
 	const enough = 300
 	if all {

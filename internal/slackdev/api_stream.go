@@ -70,7 +70,8 @@ func (w *Workspace) streamable(c *conversation, a args) error {
 	case c.kind() == "mpim" || c.ExtShared: // which kinds it is about is not documented
 		return fail("channel_type_not_supported")
 	case mode != "" && mode != "timeline" && mode != "plan":
-		return invalid("invalid_arguments", []string{"[ERROR] must be a valid enum value [json-pointer:/task_display_mode]"})
+		why := "[ERROR] must be a valid enum value [json-pointer:/task_display_mode]"
+		return invalid("invalid_arguments", []string{why})
 	case c.im != "" && a.str("thread_ts") == "":
 		return invalid("invalid_arguments", []string{"[ERROR] missing required field: thread_ts"})
 	case c.im != "":

@@ -10,8 +10,8 @@ import (
 	"countersign/internal/slackdev"
 )
 
-// TestPageShowsStreams: a message that is being written, its task cards, the stop button, and the assistant's panel with
-// its prompts and title. With COUNTERSIGN_SCREENSHOTS naming a folder it leaves pictures there.
+// TestPageShowsStreams: a message that is being written, its task cards, the stop button, and the assistant's panel
+// with its prompts and title. With COUNTERSIGN_SCREENSHOTS naming a folder it leaves pictures there.
 func TestPageShowsStreams(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{})

@@ -35,28 +35,57 @@ func TestStreamsAreRefused(t *testing.T) {
 	}
 	posted := call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "text": "plain"})
 	open := call(t, w, "chat.startStream", to("C0GENERAL", nil))
+	chunk := func(c object) object { return to("C0GENERAL", object{"chunks": []object{c}}) }
+	at := func(ts string) object {
+		return object{"channel": "C0GENERAL", "ts": ts, "chunks": []object{words("x")}}
+	}
+	long := words(strings.Repeat("x", 8000))
 	for name, c := range map[string]struct {
 		method string
 		args   object
 		want   string
 	}{
-		"nobody":        {"chat.startStream", object{"channel": "C0GENERAL"}, "missing_recipient_user_id"},
-		"no team":       {"chat.startStream", object{"channel": "C0GENERAL", "recipient_user_id": "U0ANN"}, "missing_recipient_team_id"},
-		"a stranger":    {"chat.startStream", to("C0GENERAL", object{"recipient_user_id": "U0NONE"}), "user_not_found"},
-		"shared":        {"chat.startStream", to("C0SHARED", nil), "channel_type_not_supported"},
-		"a group":       {"chat.startStream", to("G0GROUP", nil), "channel_type_not_supported"},
-		"no thread":     {"chat.startStream", to("U0ANN", nil), "invalid_arguments"},
-		"display mode":  {"chat.startStream", to("C0GENERAL", object{"task_display_mode": "grid"}), "invalid_arguments"},
-		"chunk":         {"chat.startStream", to("C0GENERAL", object{"chunks": []object{{"type": "image"}}}), "invalid_chunks"},
-		"blocks":        {"chat.startStream", to("C0GENERAL", object{"chunks": []object{{"type": "blocks", "blocks": []object{{"type": "nope"}}}}}), "invalid_blocks"},
-		"task":          {"chat.startStream", to("C0GENERAL", object{"chunks": []object{{"type": "task_update", "id": "a", "title": "b", "status": "done"}}}), "invalid_chunks"},
-		"too many":      {"chat.startStream", to("C0GENERAL", object{"chunks": many}), "msg_blocks_too_many"},
-		"too long":      {"chat.startStream", to("C0GENERAL", object{"chunks": []object{words(strings.Repeat("x", 8000)), words(strings.Repeat("x", 8000))}}), "msg_blocks_too_long"},
-		"nothing":       {"chat.appendStream", object{"channel": "C0GENERAL", "ts": open.TS}, "no_text"},
-		"an old one":    {"chat.appendStream", object{"channel": "C0GENERAL", "ts": posted.TS, "chunks": []object{words("x")}}, "message_not_in_streaming_state"},
-		"stop of one":   {"chat.stopStream", object{"channel": "C0GENERAL", "ts": posted.TS}, "message_not_in_streaming_state"},
-		"none":          {"chat.appendStream", object{"channel": "C0GENERAL", "ts": "1.1", "chunks": []object{words("x")}}, "message_not_found"},
-		"a changed one": {"chat.update", object{"channel": "C0GENERAL", "ts": open.TS, "text": "x"}, "streaming_state_conflict"},
+		"nobody": {"chat.startStream", object{"channel": "C0GENERAL"}, "missing_recipient_user_id"},
+		"no team": {
+			"chat.startStream", object{"channel": "C0GENERAL", "recipient_user_id": "U0ANN"},
+			"missing_recipient_team_id",
+		},
+		"a stranger": {
+			"chat.startStream", to("C0GENERAL", object{"recipient_user_id": "U0NONE"}),
+			"user_not_found",
+		},
+		"shared":    {"chat.startStream", to("C0SHARED", nil), "channel_type_not_supported"},
+		"a group":   {"chat.startStream", to("G0GROUP", nil), "channel_type_not_supported"},
+		"no thread": {"chat.startStream", to("U0ANN", nil), "invalid_arguments"},
+		"display mode": {
+			"chat.startStream", to("C0GENERAL", object{"task_display_mode": "grid"}),
+			"invalid_arguments",
+		},
+		"chunk": {"chat.startStream", chunk(object{"type": "image"}), "invalid_chunks"},
+		"blocks": {
+			"chat.startStream", chunk(object{"type": "blocks", "blocks": []object{{"type": "nope"}}}),
+			"invalid_blocks",
+		},
+		"task": {
+			"chat.startStream", chunk(object{"type": "task_update", "id": "a", "title": "b", "status": "done"}),
+			"invalid_chunks",
+		},
+		"too many": {"chat.startStream", to("C0GENERAL", object{"chunks": many}), "msg_blocks_too_many"},
+		"too long": {
+			"chat.startStream", to("C0GENERAL", object{"chunks": []object{long, long}}),
+			"msg_blocks_too_long",
+		},
+		"nothing":    {"chat.appendStream", object{"channel": "C0GENERAL", "ts": open.TS}, "no_text"},
+		"an old one": {"chat.appendStream", at(posted.TS), "message_not_in_streaming_state"},
+		"stop of one": {
+			"chat.stopStream", object{"channel": "C0GENERAL", "ts": posted.TS},
+			"message_not_in_streaming_state",
+		},
+		"none": {"chat.appendStream", at("1.1"), "message_not_found"},
+		"a changed one": {
+			"chat.update", object{"channel": "C0GENERAL", "ts": open.TS, "text": "x"},
+			"streaming_state_conflict",
+		},
 	} {
 		if got := call(t, w, c.method, c.args); got.Error != c.want {
 			t.Errorf("%s: %s answers %q, want %q", name, c.method, got.Error, c.want)
