@@ -20,17 +20,16 @@ var (
 
 // tx is one transaction on one connection.
 type tx struct {
-	scheduling // the methods for jobs, until they are there
-	store      *Store
-	conn       *pgxpool.Conn
-	ctx        context.Context
-	write      bool
-	ended      atomic.Bool
-	now        time.Time
-	id         string // of the transaction, as pg_xact_status takes it; of one that writes
-	line       string // the server's timeline then
-	trips      int    // to the server and back
-	crypt      *encryption
+	store *Store
+	conn  *pgxpool.Conn
+	ctx   context.Context
+	write bool
+	ended atomic.Bool
+	now   time.Time
+	id    string // of the transaction, as pg_xact_status takes it; of one that writes
+	line  string // the server's timeline then
+	trips int    // to the server and back
+	crypt *encryption
 
 	waiting   []statement // puts that go with the next round trip
 	failed    error       // what the server or a check has refused: the transaction can only be rolled back
