@@ -317,3 +317,11 @@ func jitter(p time.Duration) time.Duration {
 	}
 	return p - rand.N(p/5+1)
 }
+
+type scheduling struct{}
+
+func (scheduling) Enqueue(...approvals.Job) error { return errors.ErrUnsupported }
+
+func (scheduling) DeleteJob(approvals.WorkspaceID, approvals.JobKind, string) error {
+	return errors.ErrUnsupported
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,7 +23,7 @@ type Store struct {
 	work   *pgxpool.Pool // for what handlers of jobs do; see withWork
 	born   time.Time     // elapsed times count from here
 	clock  *clock
-	crypt  *encryption // nil: the store is plain
+	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
 	jobs dispatching
 
