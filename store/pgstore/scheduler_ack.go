@@ -47,7 +47,7 @@ const (
 	// Done: nothing was asked for since, or the job was deleted.
 	sqlAckJobs = `
 delete from jobs j
-using unnest($2::bytea[], $3::text[], $4::bytea[], $5::bigint[], $6::int[]) as k (workspace, kind, id, number, outcome)
+using unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[]) as k (workspace, kind, id, number, outcome)
 where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
   and j.claim_owner = $1 and j.claim_number = k.number
   and (j.due is null or k.outcome = 0 and j.again is null)`
@@ -66,7 +66,7 @@ update jobs j set
         when k.outcome = 1 and j.first <= j.claim_generation then j.attempts + 1
         else j.attempts end,
     again = null, claim_owner = null, claim_number = null, claim_until = null, claim_generation = null
-from unnest($2::bytea[], $3::text[], $4::bytea[], $5::bigint[], $6::int[], $7::interval[], $8::bool[])
+from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::interval[], $8::bool[])
     as k (workspace, kind, id, number, outcome, after, firm)
 where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
   and j.claim_owner = $1 and j.claim_number = k.number

@@ -57,7 +57,7 @@ type dispatching struct {
 	telling bool             // a goroutine tells others that there is work
 	again   bool             // it has to do so once more
 	notify  func(context.Context) error
-	done    sync.WaitGroup
+	told    sync.WaitGroup
 }
 
 func (j *dispatching) listen(a *announcements) {
@@ -104,7 +104,7 @@ func (j *dispatching) tell() {
 		return
 	}
 	j.telling = true
-	j.done.Go(func() {
+	j.told.Go(func() {
 		for more := true; more; {
 			ctx, cancel := context.WithTimeout(context.Background(), tellPatience)
 			if err := j.notify(ctx); err != nil {

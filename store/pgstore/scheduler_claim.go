@@ -41,7 +41,7 @@ type claims struct {
 const sqlClaimJobs = `
 with k as (
     select j.workspace, j.kind, j.id, k.number
-    from unnest($3::bytea[], $4::text[], $5::bytea[], $6::bigint[]) as k (workspace, kind, id, number)
+    from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
     join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
     where j.due <= now() and (j.claim_until is null or j.claim_until <= now())
     for update of j skip locked
@@ -66,17 +66,18 @@ func (c *claims) claim(ctx context.Context, keys []jobKey, first int64) ([]claim
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimedJob, error) {
 		var (
-			ws, id, group, copyOf []byte
-			place                 *string
-			j                     claimedJob
-			generation            int64
+			ws, kind, id, group, copyOf string
+			place                       *string
+			j                           claimedJob
+			generation                  int64
 		)
-		err := row.Scan(&ws, &j.Kind, &id, &group, &place, &copyOf, &j.Due, &generation, &j.Attempts, &j.number)
+		err := row.Scan(&ws, &kind, &id, &group, &place, &copyOf, &j.Due, &generation, &j.Attempts, &j.number)
 		if err != nil {
 			return j, err
 		}
-		j.Workspace, j.ID, j.Group = approvals.WorkspaceID(ws), string(id), string(group)
-		j.Copy, j.Generation, j.Due = approvals.Copy(copyOf), uint64(generation), j.Due.UTC()
+		j.Workspace, j.Kind, j.ID = approvals.WorkspaceID(untext(ws)), approvals.JobKind(untext(kind)), untext(id)
+		j.Group, j.Copy = untext(group), approvals.Copy(untext(copyOf))
+		j.Generation, j.Due = uint64(generation), j.Due.UTC()
 		if place != nil {
 			if err := json.Unmarshal([]byte(*place), &j.Place); err != nil {
 				return j, fmt.Errorf("place of job %s %s: %w", j.Kind, j.ID, err)
@@ -89,7 +90,7 @@ func (c *claims) claim(ctx context.Context, keys []jobKey, first int64) ([]claim
 
 const sqlRenewClaims = `
 update jobs j set claim_until = now() + $2::interval
-from unnest($3::bytea[], $4::text[], $5::bytea[], $6::bigint[]) as k (workspace, kind, id, number)
+from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
 where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
   and j.claim_owner = $1 and j.claim_number = k.number
 returning j.claim_number`
@@ -134,7 +135,7 @@ func (c *claims) due(ctx context.Context, within time.Duration) ([]foundJob, err
 
 const sqlFindKeys = `
 select j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::float8
-from unnest($1::bytea[], $2::text[], $3::bytea[]) as k (workspace, kind, id)
+from unnest($1::text[], $2::text[], $3::text[]) as k (workspace, kind, id)
 join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
 where j.due is not null and (j.claim_until is null or j.claim_until <= now())
 order by j.due`
@@ -155,12 +156,11 @@ func (c *claims) find(ctx context.Context, keys []jobKey) ([]foundJob, error) {
 func collectFound(rows pgx.Rows) ([]foundJob, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (foundJob, error) {
 		var (
-			ws, id, group []byte
-			kind          string
-			seconds       float64
+			ws, kind, id, group string
+			seconds             float64
 		)
 		err := row.Scan(&ws, &kind, &id, &group, &seconds)
-		k := jobKey{approvals.WorkspaceID(ws), approvals.JobKind(kind), string(id)}
-		return foundJob{k, string(group), time.Duration(max(seconds, 0) * float64(time.Second))}, err
+		k := jobKey{approvals.WorkspaceID(untext(ws)), approvals.JobKind(untext(kind)), untext(id)}
+		return foundJob{k, untext(group), time.Duration(max(seconds, 0) * float64(time.Second))}, err
 	})
 }

@@ -39,19 +39,19 @@ func mergeJobs(jobs []approvals.Job) []approvals.Job {
 
 // jobColumns are the columns of a list of jobs, as arrays.
 type jobColumns struct {
-	workspaces [][]byte
+	workspaces []string
 	kinds      []string
-	ids        [][]byte
-	groups     [][]byte
+	ids        []string
+	groups     []string
 	places     []*string // JSON, or nil
-	copies     [][]byte
+	copies     []string
 	dues       []time.Time
 }
 
 func (c *jobColumns) addKey(k jobKey) {
-	c.workspaces = append(c.workspaces, []byte(k.ws))
-	c.kinds = append(c.kinds, string(k.kind))
-	c.ids = append(c.ids, []byte(k.id))
+	c.workspaces = append(c.workspaces, text(k.ws))
+	c.kinds = append(c.kinds, text(k.kind))
+	c.ids = append(c.ids, text(k.id))
 }
 
 func (c *jobColumns) add(j *approvals.Job) error {
@@ -61,13 +61,13 @@ func (c *jobColumns) add(j *approvals.Job) error {
 		if err != nil {
 			return fmt.Errorf("enqueue %s %s: %w", j.Kind, j.ID, err)
 		}
-		text := string(data)
-		place = &text
+		p := string(data)
+		place = &p
 	}
 	c.addKey(keyOf(j))
-	c.groups = append(c.groups, []byte(j.Group))
+	c.groups = append(c.groups, text(j.Group))
 	c.places = append(c.places, place)
-	c.copies = append(c.copies, []byte(j.Copy))
+	c.copies = append(c.copies, text(j.Copy))
 	c.dues = append(c.dues, j.Due)
 	return nil
 }
@@ -88,7 +88,7 @@ insert into jobs as j (workspace, kind, id, grp, place, copy, due, generation, f
 select workspace, kind, id, grp, place::json, copy, greatest(due, now()), g, g
 from (
     select *, nextval('job_generation') as g
-    from unnest($1::bytea[], $2::text[], $3::bytea[], $4::bytea[], $5::text[], $6::bytea[], $7::timestamptz[])
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
         as u (workspace, kind, id, grp, place, copy, due)
 ) as new
 on conflict (workspace, kind, id) do update set
@@ -149,6 +149,6 @@ func (t *tx) DeleteJob(ws approvals.WorkspaceID, kind approvals.JobKind, id stri
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	t.later(sqlDeleteJobs, []byte(ws), string(kind), []byte(id))
+	t.later(sqlDeleteJobs, text(ws), text(kind), text(id))
 	return nil
 }

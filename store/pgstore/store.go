@@ -25,6 +25,8 @@ type Store struct {
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
+	jobs dispatching
+
 	mu      sync.Mutex
 	closed  bool
 	closing chan struct{}  // closed by Close
@@ -71,6 +73,9 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
+	if err := s.prepareJobs(ctx); err != nil {
+		return err
+	}
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
@@ -91,6 +96,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.active.Wait()
 	if first {
+		s.jobs.told.Wait()
 		s.closePools()
 	}
 	return nil

@@ -3,12 +3,12 @@
 create sequence job_generation as bigint;
 
 create table jobs (
-    workspace bytea not null,
+    workspace text collate "C" not null,
     kind text collate "C" not null,
-    id bytea not null,
-    grp bytea not null,
+    id text collate "C" not null,
+    grp text collate "C" not null,
     place json,
-    copy bytea not null,
+    copy text collate "C" not null,
     -- When the job may be given to a handler. Null: it was deleted while one is at work on it.
     due timestamptz,
     -- Set when a handler asked for a pause: due is not before it, whatever is enqueued.
