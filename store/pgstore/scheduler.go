@@ -100,7 +100,7 @@ type lane struct {
 
 func (l *lane) free(now time.Time) bool { return !l.busy && !now.Before(l.not) }
 
-func newScheduler(s *Store, db database, handle func(context.Context, approvals.Job) error) *scheduler {
+func newScheduler(s *Store, db querier, handle func(context.Context, approvals.Job) error) *scheduler {
 	set := s.jobs.set
 	owner := make([]byte, 16)
 	crand.Read(owner)
@@ -316,12 +316,4 @@ func jitter(p time.Duration) time.Duration {
 		return p
 	}
 	return p - rand.N(p/5+1)
-}
-
-type scheduling struct{}
-
-func (scheduling) Enqueue(...approvals.Job) error { return errors.ErrUnsupported }
-
-func (scheduling) DeleteJob(approvals.WorkspaceID, approvals.JobKind, string) error {
-	return errors.ErrUnsupported
 }

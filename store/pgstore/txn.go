@@ -20,7 +20,6 @@ var (
 
 // tx is one transaction on one connection.
 type tx struct {
-	scheduling // the methods for jobs, until they are there
 	store      *Store
 	conn       *pgxpool.Conn
 	ctx        context.Context
