@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // schemas numbers the schemas of tests: each is a store of its own, in one database.
 var schemas atomic.Int64
 
-var database struct {
+var storesDB struct {
 	sync.Mutex
 	url string
 }
@@ -36,13 +36,13 @@ var database struct {
 func newURL(t testing.TB) string {
 	t.Helper()
 	c := pgdev.Start(t)
-	database.Lock()
-	defer database.Unlock()
-	if database.url == "" {
+	storesDB.Lock()
+	defer storesDB.Unlock()
+	if storesDB.url == "" {
 		c.Exec(t, "postgres", "create database stores")
-		database.url = c.URL("stores")
+		storesDB.url = c.URL("stores")
 	}
-	return inSchema(database.url, fmt.Sprintf("s%d", schemas.Add(1)))
+	return inSchema(storesDB.url, fmt.Sprintf("s%d", schemas.Add(1)))
 }
 
 func inSchema(url, schema string) string {
