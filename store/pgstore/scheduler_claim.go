@@ -30,7 +30,7 @@ type foundJob struct {
 // claims reads and writes the claims of one Dispatch in the table. Its statements run READ COMMITTED, and their commits
 // do not wait for the disk: a claim or an acknowledgement that is lost when the database crashes repeats a job.
 type claims struct {
-	db       database
+	db       querier
 	owner    []byte
 	lease    time.Duration
 	unfenced bool // tests
