@@ -1,0 +1,187 @@
+-- The records of package approvals. Every table starts with the workspace; ids compare by their bytes. A record is the
+-- JSON of the program's type, byte for byte, or that sealed under a key (see store_keys); the columns beside it are
+-- what is looked up and reported, and always follow from it. Text columns hold no zero byte: see records_text.go.
+
+create table store_keys (
+    number     smallint primary key,   -- the first byte of every value that the key has sealed
+    id         text not null,          -- in the operator's keyring
+    salt       bytea not null,
+    check_text bytea not null
+);
+
+create table runs (
+    workspace    text collate "C" not null,
+    id           text collate "C" not null,
+    surface      text collate "C" not null,
+    channel      text collate "C" not null,
+    thread       text collate "C" not null,
+    direct       boolean not null,
+    agent        text collate "C" not null,
+    requester    text collate "C" not null,
+    cancelled_by text collate "C" not null,
+    status       text collate "C" not null,
+    lease_until  timestamptz,
+    created      timestamptz,
+    ended        timestamptz,
+    record       bytea not null,
+    primary key (workspace, id)
+);
+create index runs_open on runs (workspace, id) where status not in ('done', 'failed', 'cancelled');
+create index runs_open_place on runs (workspace, surface, channel, thread, id)
+    where status not in ('done', 'failed', 'cancelled');
+create index runs_open_requester on runs (workspace, requester) where status not in ('done', 'failed', 'cancelled');
+create index runs_open_channel on runs (workspace, channel) where status not in ('done', 'failed', 'cancelled');
+create index runs_working on runs (workspace, id) where status in ('queued', 'running');
+create index runs_ended on runs (workspace, ended nulls first, id) where status in ('done', 'failed', 'cancelled');
+
+create table events (
+    workspace text collate "C" not null,
+    key       text collate "C" not null,
+    at        timestamptz not null,
+    primary key (workspace, key)
+);
+
+create table inputs (
+    workspace text collate "C" not null,
+    surface   text collate "C" not null,
+    channel   text collate "C" not null,
+    thread    text collate "C" not null,
+    id        text collate "C" not null,
+    record    bytea not null,
+    primary key (workspace, surface, channel, thread, id)
+);
+
+create table states (
+    workspace text collate "C" not null,
+    run       text collate "C" not null,
+    head      bytea not null,
+    primary key (workspace, run)
+);
+
+create table state_chunks (
+    workspace text collate "C" not null,
+    run       text collate "C" not null,
+    start     bigint not null,
+    items     bytea not null,
+    primary key (workspace, run, start)
+);
+
+create table requests (
+    workspace  text collate "C" not null,
+    id         text collate "C" not null,
+    run        text collate "C" not null,
+    channel    text collate "C" not null,
+    agent      text collate "C" not null,
+    tool       text collate "C" not null,
+    kind       text collate "C" not null,
+    requester  text collate "C" not null,
+    people     text[] collate "C" not null,   -- who asked, and who has given an answer that counts
+    status     text collate "C" not null,
+    outcome    text collate "C" not null,
+    unreviewed boolean not null,
+    decisions  jsonb not null,                -- who answered what, when and which way; never why
+    digest     bytea not null,
+    created    timestamptz,
+    settled    timestamptz,
+    expires    timestamptz,
+    record     bytea not null,
+    primary key (workspace, id)
+);
+create index requests_pending on requests (workspace, id) where status = 'pending';
+create index requests_pending_requester on requests (workspace, requester) where status = 'pending';
+create index requests_settled on requests (workspace, id) where status <> 'pending';
+create index requests_run on requests (workspace, run, id);
+
+create table request_contents (
+    workspace text collate "C" not null,
+    id        text collate "C" not null,
+    record    bytea not null,
+    primary key (workspace, id)
+);
+
+create table callbacks (
+    workspace text collate "C" not null,
+    request   text collate "C" not null,
+    record    bytea not null,
+    primary key (workspace, request)
+);
+
+create table effects (
+    workspace text collate "C" not null,
+    run       text collate "C" not null,
+    id        text collate "C" not null,
+    request   text collate "C" not null,
+    by_grant  text collate "C" not null,
+    agent     text collate "C" not null,
+    tool      text collate "C" not null,
+    attempt   bigint not null,
+    outcome   text collate "C" not null,
+    digest    bytea not null,
+    intent    timestamptz,
+    done      timestamptz,
+    record    bytea not null,
+    primary key (workspace, run, id)
+);
+
+create table grants (
+    workspace text collate "C" not null,
+    id        text collate "C" not null,
+    agent     text collate "C" not null,
+    tool      text collate "C" not null,
+    expires   timestamptz not null,
+    open      boolean not null,
+    record    bytea not null,
+    primary key (workspace, id)
+);
+create index grants_open on grants (workspace, agent, tool, expires, id) where open;
+
+-- An entry has no seq until it is sealed. Entries of the trail's first form have no id.
+create table audit (
+    workspace text collate "C" not null,
+    seq       bigint constraint audit_continues check (seq > 0),
+    id        text collate "C",
+    at        timestamptz,
+    action    text collate "C" not null,
+    actor     text collate "C" not null,
+    run       text collate "C" not null,
+    request   text collate "C" not null,
+    record    bytea not null,
+    constraint audit_named check (seq is not null or id is not null)
+);
+create unique index audit_seq on audit (workspace, seq) where seq is not null;
+create unique index audit_id on audit (workspace, id) where id is not null;
+create index audit_unsealed on audit (workspace, id) where seq is null;
+
+create table outbox (
+    workspace text collate "C" not null,
+    surface   text collate "C" not null,
+    channel   text collate "C" not null,
+    thread    text collate "C" not null,
+    copy      text collate "C" not null,
+    id        text collate "C" not null,
+    direct    boolean not null,
+    created   timestamptz,
+    dead      timestamptz,
+    record    bytea not null,
+    primary key (workspace, surface, channel, thread, copy, id)
+);
+create index outbox_waiting on outbox (workspace, surface, channel, thread, copy, id) where dead is null;
+create index outbox_dead on outbox (workspace, id, surface, channel, thread, copy) where dead is not null;
+
+create table sessions (
+    workspace text collate "C" not null,
+    surface   text collate "C" not null,
+    channel   text collate "C" not null,
+    thread    text collate "C" not null,
+    n         bigint not null,             -- from 0, without gaps
+    key       text collate "C" not null,
+    appended  timestamptz,
+    items     bytea not null,
+    primary key (workspace, surface, channel, thread, n)
+);
+create unique index sessions_key on sessions (workspace, surface, channel, thread, key);
+
+create table installations (
+    workspace text collate "C" primary key,
+    record    bytea not null
+);
