@@ -31,6 +31,16 @@ func (w *Worker) seal(ctx context.Context) error {
 	return nil
 }
 
+// sealLast links what was appended last, when nothing more is, so that the end of the trail is not left to others.
+func (w *Worker) sealLast(ctx context.Context) {
+	if exclusive(w.store) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealEvery)
+	defer cancel()
+	w.report(ctx, "seal the end of the audit trail", w.seal(ctx))
+}
+
 // sealSome links up to sealPage entries and returns them. The order of entries is that of their ids. When nobody knows
 // whether they were linked, the next call finds out.
 func sealSome(ctx context.Context, st Store, ws WorkspaceID) (entries []*AuditEntry, err error) {

@@ -122,6 +122,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer func() {
 		stop()
 		<-done
+		w.sealLast(ctx)
 	}()
 	if err := w.store.Dispatch(ctx, w.handle); err != nil {
 		return fmt.Errorf("work: %w", err)

@@ -19,6 +19,11 @@ func Listen(store string, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	return listenIn(path, log)
+}
+
+// listenIn opens the socket at the path, for the connections of this user and of root.
+func listenIn(path string, log *slog.Logger) (net.Listener, error) {
 	l, err := listenAt(path)
 	for tries := 1; errors.Is(err, fs.ErrNotExist) && tries < 10; tries++ {
 		l, err = listenAt(path) // another process has just taken away the runtime directory, which was empty

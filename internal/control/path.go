@@ -34,5 +34,9 @@ func runtimeFolder() string {
 	if folder := os.Getenv("XDG_RUNTIME_DIR"); folder != "" {
 		return filepath.Join(folder, "countersign")
 	}
+	return temporaryFolder()
+}
+
+func temporaryFolder() string {
 	return filepath.Join(os.TempDir(), "countersign-"+strconv.Itoa(os.Getuid()))
 }
