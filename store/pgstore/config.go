@@ -25,7 +25,8 @@ type Config struct {
 	// Keys encrypt what the store holds; nil: it is plain.
 	Keys *seal.Keyring
 
-	blind bool // tests: what became of a commit is not looked up
+	jobs  jobSettings // tests
+	blind bool        // tests: what became of a commit is not looked up
 }
 
 // ErrURL is returned by Open for a URL that cannot be used.

@@ -66,15 +66,10 @@ func (s *Store) inspect(ctx context.Context) error {
 // newestRecord returns when the newest entry of the audit trail was written; zero when there is none.
 func (s *Store) newestRecord(ctx context.Context) (newest time.Time, err error) {
 	var at *time.Time
-	err = s.clicks.QueryRow(ctx, `
-		with recursive w (workspace) as (
-			(select workspace from audit order by workspace limit 1)
-			union all
-			select (select a.workspace from audit a where a.workspace > w.workspace order by a.workspace limit 1)
-			from w where w.workspace is not null)
-		select greatest((select max(at) from audit where seq is null), max(x.at)) from w,
-		lateral (select a.at from audit a where a.workspace = w.workspace and a.seq is not null
-			order by a.seq desc limit 1) x`).Scan(&at)
+	err = s.clicks.QueryRow(ctx, auditWorkspaces+`select greatest(
+		(select max(at) from audit where seq is null),
+		(select max(x.at) from workspaces w, lateral (select a.at from audit a
+			where a.workspace = w.workspace and a.seq is not null order by a.seq desc limit 1) x))`).Scan(&at)
 	if err != nil {
 		return newest, fmt.Errorf("look for the newest record: %w", err)
 	}

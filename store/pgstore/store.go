@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,7 +23,9 @@ type Store struct {
 	work   *pgxpool.Pool // for what handlers of jobs do; see withWork
 	born   time.Time     // elapsed times count from here
 	clock  *clock
-	crypt  *encryption // nil: the store is plain
+	crypt  atomic.Pointer[encryption] // nil: the store is plain
+
+	jobs dispatching
 
 	mu      sync.Mutex
 	closed  bool
@@ -70,6 +73,9 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
+	if err := s.prepareJobs(ctx); err != nil {
+		return err
+	}
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
@@ -90,6 +96,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.active.Wait()
 	if first {
+		s.jobs.told.Wait()
 		s.closePools()
 	}
 	return nil

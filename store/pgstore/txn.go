@@ -20,16 +20,16 @@ var (
 
 // tx is one transaction on one connection.
 type tx struct {
-	approvals.Tx // until every method is there
-	store        *Store
-	conn         *pgxpool.Conn
-	ctx          context.Context
-	write        bool
-	ended        atomic.Bool
-	now          time.Time
-	id           string // of the transaction, as pg_xact_status takes it; of one that writes
-	line         string // the server's timeline then
-	trips        int    // to the server and back
+	store *Store
+	conn  *pgxpool.Conn
+	ctx   context.Context
+	write bool
+	ended atomic.Bool
+	now   time.Time
+	id    string // of the transaction, as pg_xact_status takes it; of one that writes
+	line  string // the server's timeline then
+	trips int    // to the server and back
+	crypt *encryption
 
 	waiting   []statement // puts that go with the next round trip
 	failed    error       // what the server or a check has refused: the transaction can only be rolled back
@@ -68,7 +68,8 @@ func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) (*tx,
 	if err != nil {
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, ctx: ctx, write: write, trips: 1, now: s.clock.tell(wall, before, s.elapsed())}
+	t := &tx{store: s, conn: conn, ctx: ctx, write: write, trips: 1, crypt: s.crypt.Load(),
+		now: s.clock.tell(wall, before, s.elapsed())}
 	if write {
 		t.id, t.line = string(row[1]), string(row[2])
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"countersign/approvals"
 )
 
 // statement is one that waits to be sent.
@@ -45,8 +47,11 @@ func (t *tx) take() (*pgx.Batch, []statement) {
 func results(br pgx.BatchResults, sent []statement) error {
 	for _, s := range sent {
 		if _, err := br.Exec(); err != nil {
-			if s.none != nil && isCode(err, codeDivisionByZero) {
+			switch {
+			case s.none != nil && isCode(err, codeDivisionByZero):
 				return s.none
+			case isCode(err, codeCheck):
+				return fmt.Errorf("%w: %w", approvals.ErrInvalid, err)
 			}
 			return err
 		}

@@ -46,6 +46,11 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		if own, ok := errors.AsType[*ownError](err); ok {
 			return own.error
 		}
+		if errors.Is(err, errKeysChanged) {
+			if err = s.reloadKeys(ctx); err == nil {
+				continue
+			}
+		}
 		if errors.Is(err, approvals.ErrCommitUnknown) || !tries.wait(ctx, classify(err)) {
 			return s.told(ctx, err)
 		}

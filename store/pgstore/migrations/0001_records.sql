@@ -9,7 +9,7 @@ create table store_keys (
     check_text bytea not null
 );
 
-create table runs (
+create table run_records (
     workspace    text collate "C" not null,
     id           text collate "C" not null,
     surface      text collate "C" not null,
@@ -20,19 +20,19 @@ create table runs (
     requester    text collate "C" not null,
     cancelled_by text collate "C" not null,
     status       text collate "C" not null,
-    lease_until  timestamptz,
-    created      timestamptz,
-    ended        timestamptz,
+    lease_until  timestamptz not null,   -- a time that is zero in the program is in the year 1 here
+    created      timestamptz not null,
+    ended        timestamptz,            -- of runs that have ended
     record       bytea not null,
     primary key (workspace, id)
 );
-create index runs_open on runs (workspace, id) where status not in ('done', 'failed', 'cancelled');
-create index runs_open_place on runs (workspace, surface, channel, thread, id)
+create index run_records_open on run_records (workspace, id) where status not in ('done', 'failed', 'cancelled');
+create index run_records_open_place on run_records (workspace, surface, channel, thread, id)
     where status not in ('done', 'failed', 'cancelled');
-create index runs_open_requester on runs (workspace, requester) where status not in ('done', 'failed', 'cancelled');
-create index runs_open_channel on runs (workspace, channel) where status not in ('done', 'failed', 'cancelled');
-create index runs_working on runs (workspace, id) where status in ('queued', 'running');
-create index runs_ended on runs (workspace, ended nulls first, id) where status in ('done', 'failed', 'cancelled');
+create index run_records_open_requester on run_records (workspace, requester) where status not in ('done', 'failed', 'cancelled');
+create index run_records_open_channel on run_records (workspace, channel) where status not in ('done', 'failed', 'cancelled');
+create index run_records_working on run_records (workspace, id) where status in ('queued', 'running');
+create index run_records_ended on run_records (workspace, ended, id) where status in ('done', 'failed', 'cancelled');
 
 create table events (
     workspace text collate "C" not null,
@@ -66,7 +66,7 @@ create table state_chunks (
     primary key (workspace, run, start)
 );
 
-create table requests (
+create table request_heads (
     workspace  text collate "C" not null,
     id         text collate "C" not null,
     run        text collate "C" not null,
@@ -81,16 +81,16 @@ create table requests (
     unreviewed boolean not null,
     decisions  jsonb not null,                -- who answered what, when and which way; never why
     digest     bytea not null,
-    created    timestamptz,
-    settled    timestamptz,
-    expires    timestamptz,
+    created    timestamptz not null,
+    settled    timestamptz not null,
+    expires    timestamptz not null,
     record     bytea not null,
     primary key (workspace, id)
 );
-create index requests_pending on requests (workspace, id) where status = 'pending';
-create index requests_pending_requester on requests (workspace, requester) where status = 'pending';
-create index requests_settled on requests (workspace, id) where status <> 'pending';
-create index requests_run on requests (workspace, run, id);
+create index request_heads_pending on request_heads (workspace, id) where status = 'pending';
+create index request_heads_pending_requester on request_heads (workspace, requester) where status = 'pending';
+create index request_heads_settled on request_heads (workspace, id) where status <> 'pending';
+create index request_heads_run on request_heads (workspace, run, id);
 
 create table request_contents (
     workspace text collate "C" not null,
@@ -106,7 +106,7 @@ create table callbacks (
     primary key (workspace, request)
 );
 
-create table effects (
+create table effect_records (
     workspace text collate "C" not null,
     run       text collate "C" not null,
     id        text collate "C" not null,
@@ -117,8 +117,8 @@ create table effects (
     attempt   bigint not null,
     outcome   text collate "C" not null,
     digest    bytea not null,
-    intent    timestamptz,
-    done      timestamptz,
+    intent    timestamptz not null,
+    done      timestamptz not null,
     record    bytea not null,
     primary key (workspace, run, id)
 );
@@ -140,7 +140,7 @@ create table audit (
     workspace text collate "C" not null,
     seq       bigint constraint audit_continues check (seq > 0),
     id        text collate "C",
-    at        timestamptz,
+    at        timestamptz not null,
     action    text collate "C" not null,
     actor     text collate "C" not null,
     run       text collate "C" not null,
@@ -160,8 +160,8 @@ create table outbox (
     copy      text collate "C" not null,
     id        text collate "C" not null,
     direct    boolean not null,
-    created   timestamptz,
-    dead      timestamptz,
+    created   timestamptz not null,
+    dead      timestamptz,                 -- of dead letters
     record    bytea not null,
     primary key (workspace, surface, channel, thread, copy, id)
 );
@@ -175,13 +175,42 @@ create table sessions (
     thread    text collate "C" not null,
     n         bigint not null,             -- from 0, without gaps
     key       text collate "C" not null,
-    appended  timestamptz,
+    appended  timestamptz not null,
     items     bytea not null,
     primary key (workspace, surface, channel, thread, n)
 );
+create index sessions_place on sessions (workspace, surface, channel, thread) where n = 0;
 create unique index sessions_key on sessions (workspace, surface, channel, thread, key);
 
 create table installations (
     workspace text collate "C" primary key,
     record    bytea not null
 );
+
+-- Views for reports. They hold ids, names, statuses and times, and nothing that a person or a model wrote: who may read
+-- them needs no right on the tables, nor the keys of a store that is encrypted.
+
+create view runs as
+    select workspace, id, surface, channel, thread, agent, requester, nullif(cancelled_by, '') as cancelled_by, status,
+        nullif(created, '0001-01-01Z') as created, nullif(ended, '0001-01-01Z') as ended
+    from run_records;
+
+create view requests as
+    select workspace, id, run, channel, agent, tool, kind, requester, status, outcome, unreviewed,
+        encode(digest, 'hex') as digest, jsonb_array_length(decisions) as decisions,
+        nullif(created, '0001-01-01Z') as created, nullif(settled, '0001-01-01Z') as settled,
+        nullif(expires, '0001-01-01Z') as expires
+    from request_heads;
+
+create view decisions as
+    select r.workspace, r.id as request, r.run, r.tool, d.n as number, d.value ->> 'id' as id,
+        d.value ->> 'by' as person, d.value ->> 'for' as on_behalf_of, d.value ->> 'verdict' as verdict,
+        d.value ->> 'via' as via, coalesce((d.value ->> 'void')::boolean, false) as void,
+        (d.value ->> 'at')::timestamptz as at
+    from request_heads r, jsonb_array_elements(r.decisions) with ordinality as d (value, n);
+
+create view effects as
+    select workspace, run, id, nullif(request, '') as request, nullif(by_grant, '') as by_grant, agent, tool, attempt,
+        outcome, encode(digest, 'hex') as digest, nullif(intent, '0001-01-01Z') as intent,
+        nullif(done, '0001-01-01Z') as done
+    from effect_records;
