@@ -23,10 +23,10 @@ type Config struct {
 	Keys *seal.Keyring
 }
 
-// Errors of Open about the keys; see package boltstore.
+// Errors of Open about the keys.
 var (
-	ErrKeys  = boltstore.ErrKeys  // the store needs keys that are not given
-	ErrPlain = boltstore.ErrPlain // keys are given for a store that is not encrypted yet; Compact encrypts it
+	ErrKeys  = seal.ErrKeys  // the store needs keys that are not given
+	ErrPlain = seal.ErrPlain // keys are given for a store that is not encrypted yet; Compact encrypts it
 )
 
 // Errors of Open that say that the URL itself is unusable.

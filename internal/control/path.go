@@ -37,6 +37,8 @@ func runtimeFolder() string {
 	return temporaryFolder()
 }
 
+func userFolder() string { return "countersign-" + strconv.Itoa(os.Getuid()) }
+
 func temporaryFolder() string {
-	return filepath.Join(os.TempDir(), "countersign-"+strconv.Itoa(os.Getuid()))
+	return filepath.Join(os.TempDir(), userFolder())
 }

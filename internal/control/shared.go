@@ -31,7 +31,7 @@ func sharedPrefix(url string) (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(at.Database))
-	return hex.EncodeToString(sum[:12]) + "-", nil
+	return hex.EncodeToString(sum[:8]) + "-", nil
 }
 
 // ListenShared opens a socket for one replica on the database that the URL names.
@@ -40,8 +40,14 @@ func ListenShared(url string, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweepSockets(runtimeFolder(), prefix)
-	return listenIn(filepath.Join(runtimeFolder(), prefix+strings.ToLower(rand.Text()[:8])+".sock"), log)
+	name := prefix + strings.ToLower(rand.Text()[:8]) + ".sock"
+	for _, folder := range runtimeFolders() {
+		if path := filepath.Join(folder, name); len(path) <= longest {
+			sweepSockets(folder, prefix)
+			return listenIn(path, log)
+		}
+	}
+	return nil, errors.New("control socket: every folder for it has too long a path")
 }
 
 // sockets lists those of a folder that belongs to this user alone.
@@ -97,6 +103,11 @@ func DialShared(ctx context.Context, url string) (*Client, error) {
 // runtimeFolders are where a replica of this user may have put its socket: the bot and the command may have been given
 // different environments.
 func runtimeFolders() []string {
-	all := []string{runtimeFolder(), temporaryFolder()}
-	return slices.Compact(all)
+	var all []string
+	for _, folder := range []string{runtimeFolder(), temporaryFolder(), filepath.Join("/tmp", userFolder())} {
+		if !slices.Contains(all, folder) {
+			all = append(all, folder)
+		}
+	}
+	return all
 }
