@@ -18,6 +18,14 @@ const grace = 500 * time.Millisecond
 
 // commit sends what waits and the commit. When it is left open what became of that, the server is asked.
 func (t *tx) commit() error {
+	switch {
+	case t.trips == 0 && len(t.waiting) == beginning: // the closure has read and written nothing
+		return nil
+	case t.write && t.id == "": // without the number nobody can be asked what became of it
+		if err := t.exchange(t.ctx, nil); err != nil {
+			return t.store.lostOr(t.ctx, err, t.conn)
+		}
+	}
 	ctx, cancel := lasting(t.ctx, grace)
 	defer cancel()
 	err := t.sendCommit(ctx)

@@ -38,13 +38,17 @@ const defaultSchema = "countersign"
 
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
 
-// settings of every session. Plans are made once per connection and go by indexes: a plan that reads a whole table, be
-// it small, would have the transaction conflict with every other one that writes to it.
+// settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
+// by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
+// with every other one that writes to it.
 var settings = map[string]string{
 	"application_name":                    "countersign",
 	"timezone":                            "UTC",
 	"enable_seqscan":                      "off",
 	"enable_bitmapscan":                   "off",
+	"enable_hashjoin":                     "off",
+	"enable_mergejoin":                    "off",
+	"enable_sort":                         "off",
 	"plan_cache_mode":                     "force_generic_plan",
 	"jit":                                 "off",
 	"statement_timeout":                   "30s",

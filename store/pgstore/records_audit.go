@@ -79,7 +79,7 @@ func (t *tx) UnsealedAudit(ws approvals.WorkspaceID, limit int) ([]*approvals.Au
 		return nil, err
 	}
 	return list[approvals.AuditEntry](t, kindUnsealed, []string{string(ws)}, 1,
-		"select id, record from audit where workspace = $1 and seq is null order by id limit $2", text(ws), limit)
+		"select id, record from audit where workspace = $1 and unsealed_id is not null order by unsealed_id limit $2", text(ws), limit)
 }
 
 func (t *tx) SealAudit(entries ...*approvals.AuditEntry) error {
@@ -126,9 +126,9 @@ const auditWorkspaces = `with recursive sealed (workspace) as (
 		select (select a.workspace from audit a where a.seq is not null and a.workspace > s.workspace
 			order by a.workspace limit 1) from sealed s where s.workspace is not null),
 	unsealed (workspace) as (
-		(select workspace from audit where seq is null order by workspace limit 1)
+		(select workspace from audit where unsealed_id is not null order by workspace limit 1)
 		union all
-		select (select a.workspace from audit a where a.seq is null and a.workspace > u.workspace
+		select (select a.workspace from audit a where a.unsealed_id is not null and a.workspace > u.workspace
 			order by a.workspace limit 1) from unsealed u where u.workspace is not null),
 	workspaces as (select workspace from sealed where workspace is not null
 		union select workspace from unsealed where workspace is not null) `

@@ -13,7 +13,12 @@ import (
 const kindNotification = "notification"
 
 var putNotification = upsert("outbox", 6, "workspace", "surface", "channel", "thread", "copy", "id", "direct",
-	"created", "dead", "record")
+	"created", "record")
+
+var putDead = upsert("dead_letters", 6, "workspace", "surface", "channel", "thread", "copy", "id", "dead", "record")
+
+// ofNotification selects one.
+const ofNotification = "workspace = $1 and surface = $2 and channel = $3 and thread = $4 and copy = $5 and id = $6"
 
 func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err := errors.Join(t.usable(true), identified("notification", string(n.Workspace), string(n.ID))); err != nil {
@@ -23,12 +28,16 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err != nil {
 		return fmt.Errorf("put notification %s: %w", n.ID, err)
 	}
-	var dead *time.Time
-	if at := n.Dead; !at.IsZero() {
-		dead = &at
+	key := func(more ...any) []any {
+		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
 	}
-	t.later(putNotification,
-		placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID), n.Place.Direct, n.Created, dead, data)...)
+	if n.Dead.IsZero() {
+		t.later("delete from dead_letters where "+ofNotification, key()...)
+		t.later(putNotification, key(n.Place.Direct, n.Created, data)...)
+	} else {
+		t.later("delete from outbox where "+ofNotification, key()...)
+		t.later(putDead, key(n.Dead, data)...)
+	}
 	return nil
 }
 
@@ -40,15 +49,17 @@ func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, c approv
 	}
 	return list[approvals.Notification](t, kindNotification, append(placeKey(ws, p), string(c)), 1,
 		`select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
-		and copy = $5 and dead is null order by id limit $6`, placeArgs(ws, p, text(c), limit)...)
+		and copy = $5 order by id limit $6`, placeArgs(ws, p, text(c), limit)...)
 }
 
 func (t *tx) DeleteNotification(n *approvals.Notification) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	t.later(`delete from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
-		and copy = $5 and id = $6`, placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
+	for _, table := range []string{"outbox", "dead_letters"} {
+		t.later("delete from "+table+" where "+ofNotification,
+			placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
+	}
 	return nil
 }
 
@@ -66,7 +77,7 @@ func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.Co
 			Place: placeOf(k[1], k[2], k[3], direct), Copy: approvals.Copy(untext(k[4]))})
 		return nil
 	}, `select distinct on (workspace, surface, channel, thread, copy) workspace, surface, channel, thread, copy, direct
-		from outbox where dead is null and created < $1 order by workspace, surface, channel, thread, copy, id
+		from outbox where created < $1 order by workspace, surface, channel, thread, copy, id
 		limit $2`, before, limit)
 	return list, err
 }
@@ -78,6 +89,6 @@ func (t *tx) DeadLetters(ws approvals.WorkspaceID, after approvals.NotificationI
 		return nil, err
 	}
 	return list[approvals.Notification](t, kindNotification, []string{string(ws)}, 5,
-		`select surface, channel, thread, copy, id, record from outbox where workspace = $1 and dead is not null
-		and id > $2 order by id, surface, channel, thread, copy limit $3`, text(ws), text(after), limit)
+		`select surface, channel, thread, copy, id, record from dead_letters where workspace = $1 and id > $2
+	 order by id, surface, channel, thread, copy limit $3`, text(ws), text(after), limit)
 }

@@ -15,6 +15,7 @@ const queryLooks = 1000
 // walk is a query that goes through an index, looks at a bounded number of rows, and takes those that match.
 type walk struct {
 	table   string
+	id      string   // the column by which it goes; see migrations/0001_records.sql
 	where   []string // what the index is for, and where to go on
 	filters []string // what else must hold
 	args    []any
@@ -40,29 +41,29 @@ func (w *walk) behind(id string) {
 	switch {
 	case id == "":
 	case w.newest:
-		w.where = append(w.where, "id < "+w.arg(id))
+		w.where = append(w.where, w.id+" < "+w.arg(id))
 	default:
-		w.where = append(w.where, "id > "+w.arg(id))
+		w.where = append(w.where, w.id+" > "+w.arg(id))
 	}
 }
 
 // sql returns one row at least: how many rows were looked at, the last of them, and id and record of a match, if any.
 func (w *walk) sql() string {
-	order, furthest := "id", "max(id)"
+	order, furthest := "", "max(id)"
 	if w.newest {
-		order, furthest = "id desc", "min(id)"
+		order, furthest = " desc", "min(id)"
 	}
 	match := "true"
 	if len(w.filters) > 0 {
 		match = strings.Join(w.filters, " and ")
 	}
-	return fmt.Sprintf(`with looked as materialized (select id, %s as match from %s where %s order by %s limit %s),
-		matched as (select id from looked where match order by %s limit %s)
+	return fmt.Sprintf(`with looked as materialized (
+			select id, %[1]s as match from %[2]s where %[3]s order by %[4]s%[5]s limit %[6]s),
+		matched as (select id from looked where match order by id%[5]s limit %[7]s)
 		select l.n, coalesce(l.last, ''), coalesce(r.id, ''), r.record
-		from (select count(*) as n, %s as last from looked) l
-		left join (matched m join %s r on r.workspace = $1 and r.id = m.id) on true order by r.%s`,
-		match, w.table, strings.Join(w.where, " and "), order, w.arg(w.looks()), order, w.arg(w.limit+1), furthest,
-		w.table, order)
+		from (select count(*) as n, %[8]s as last from looked) l
+		left join (matched m join %[2]s r on r.workspace = $1 and r.id = m.id) on true order by r.id%[5]s`,
+		match, w.table, strings.Join(w.where, " and "), w.id, order, w.arg(w.looks()), w.arg(w.limit+1), furthest)
 }
 
 // looks is how many rows are looked at: without filters each one is a match, and one more shows whether there are more.
@@ -127,18 +128,19 @@ func (t *tx) QueryRequests(q approvals.RequestQuery) (
 }
 
 func requestWalk(q *approvals.RequestQuery) *walk {
-	w := &walk{table: "request_heads", newest: q.Newest, limit: q.Limit}
+	w := &walk{table: "request_heads", id: "id", newest: q.Newest, limit: q.Limit}
 	w.where = []string{"workspace = " + w.arg(text(q.Workspace))}
 	if q.Run != "" {
 		w.where = append(w.where, "run = "+w.arg(text(q.Run)))
 	}
 	switch {
 	case q.Status == approvals.RequestPending:
-		w.where = append(w.where, "status = 'pending'")
+		w.id = "pending_id"
 	case q.Settled || q.Status != "":
-		w.where = append(w.where, "status <> 'pending'")
+		w.id = "settled_id"
 		w.is("status", text(q.Status))
 	}
+	w.where = append(w.where, w.id+" is not null")
 	w.behind(text(q.After))
 	w.is("tool", text(q.Tool))
 	w.is("agent", text(q.Agent))
@@ -162,11 +164,12 @@ func (t *tx) QueryRuns(q approvals.RunQuery) (page []*approvals.Run, next approv
 	if err := t.usable(false); err != nil || q.Limit <= 0 {
 		return nil, "", err
 	}
-	w := &walk{table: "run_records", newest: q.Newest, limit: q.Limit}
+	w := &walk{table: "run_records", id: "id", newest: q.Newest, limit: q.Limit}
 	w.where = []string{"workspace = " + w.arg(text(q.Workspace))}
 	if q.Open() {
-		w.where = append(w.where, open)
+		w.id = "open_id"
 	}
+	w.where = append(w.where, w.id+" is not null")
 	w.behind(text(q.After))
 	w.is("status", text(q.Status))
 	w.is("agent", text(q.Agent))

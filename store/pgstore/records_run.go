@@ -43,11 +43,12 @@ func (t *tx) PutRun(r *approvals.Run) error {
 	return nil
 }
 
-const open = "status not in ('done', 'failed', 'cancelled')"
+// open selects runs that have not ended.
+const open = "open_id is not null"
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (*approvals.Run, error) {
 	list, err := list[approvals.Run](t, kindRun, []string{string(ws)}, 1, "select id, record from run_records where "+
-		"workspace = $1 and surface = $2 and channel = $3 and thread = $4 and "+open+" order by id limit 1",
+		"workspace = $1 and surface = $2 and channel = $3 and thread = $4 and "+open+" order by open_id limit 1",
 		placeArgs(ws, p)...)
 	if err == nil && len(list) == 0 {
 		err = approvals.ErrNotFound
@@ -85,8 +86,8 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 		list = append(list, approvals.RunKey{Workspace: approvals.WorkspaceID(untext(k[0])),
 			Run: approvals.RunID(untext(k[1])), Place: placeOf(k[2], k[3], k[4], direct)})
 		return nil
-	}, `select workspace, id, surface, channel, thread, direct from run_records where status in ('queued', 'running')
-		and (status = 'queued' or lease_until <= $1) order by workspace, id limit $2`, at, limit)
+	}, `select workspace, id, surface, channel, thread, direct from run_records where working_id is not null
+		and (status = 'queued' or lease_until <= $1) order by workspace, working_id limit $2`, at, limit)
 	return list, err
 }
 
@@ -106,7 +107,7 @@ func (t *tx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit int) (l
 		}
 		list = append(list, approvals.RunID(untext(id)))
 		return nil
-	}, `select id from run_records where workspace = $1 and status in ('done', 'failed', 'cancelled') and ended < $2
+	}, `select id from run_records where workspace = $1 and ended < $2
 		order by ended, id limit $3`, text(ws), before, limit)
 	return list, err
 }

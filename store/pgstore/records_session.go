@@ -58,7 +58,7 @@ func (t *tx) AppendSession(ws approvals.WorkspaceID, p approvals.Place, name str
 		return err
 	}
 	data := t.seal(items, kindSession, append(placeKey(ws, p), name)...)
-	t.later(appendSession, placeArgs(ws, p, text(name), t.now, data)...)
+	t.later(appendSession, placeArgs(ws, p, text(name), t.Now(), data)...)
 	return nil
 }
 

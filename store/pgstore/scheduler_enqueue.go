@@ -126,7 +126,7 @@ func (t *tx) remind(jobs []approvals.Job) error {
 	var keys []jobKey
 	var found []foundJob
 	for i := range jobs {
-		if in := jobs[i].Due.Sub(t.now); in <= lookAhead {
+		if in := jobs[i].Due.Sub(t.Now()); in <= lookAhead {
 			keys = append(keys, keyOf(&jobs[i]))
 			found = append(found, foundJob{key: keyOf(&jobs[i]), group: jobs[i].Group, in: max(in, 0)})
 		}

@@ -67,7 +67,7 @@ func (s *Store) inspect(ctx context.Context) error {
 func (s *Store) newestRecord(ctx context.Context) (newest time.Time, err error) {
 	var at *time.Time
 	err = s.clicks.QueryRow(ctx, auditWorkspaces+`select greatest(
-		(select max(at) from audit where seq is null),
+		(select max(at) from audit where unsealed_id is not null),
 		(select max(x.at) from workspaces w, lateral (select a.at from audit a
 			where a.workspace = w.workspace and a.seq is not null order by a.seq desc limit 1) x))`).Scan(&at)
 	if err != nil {

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +36,12 @@ type tx struct {
 }
 
 // Now returns the time of the server when the transaction began.
-func (t *tx) Now() time.Time { return t.now }
+func (t *tx) Now() time.Time {
+	if t.now.IsZero() && t.usable(false) == nil {
+		t.exchange(t.ctx, nil)
+	}
+	return t.now
+}
 
 // usable returns why the transaction cannot be used any more, or not for writing.
 func (t *tx) usable(write bool) error {
@@ -52,40 +56,32 @@ func (t *tx) usable(write bool) error {
 	return t.ctx.Err()
 }
 
-// begin starts a transaction on the connection and reads the server's clock, in one round trip.
-func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) (*tx, error) {
-	sql := "begin isolation level serializable read only; select " + microseconds
+// begin prepares a transaction on the connection. It begins on the server, and its clock is read, in one round trip
+// with the first statement that waits for an answer.
+func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) *tx {
+	t := &tx{store: s, conn: conn, ctx: ctx, write: write, crypt: s.crypt.Load()}
+	begin, clock := "begin isolation level serializable read only", "select "+microseconds+", '', ''"
 	if write {
-		sql = "begin isolation level serializable read write; select " + microseconds + ", pg_current_xact_id(), " + timeline
+		begin = "begin isolation level serializable read write"
+		clock = "select " + microseconds + ", pg_current_xact_id()::text, " + timeline
 	}
 	before := s.elapsed()
-	results, err := conn.Conn().PgConn().Exec(ctx, sql).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
-	}
-	row := results[len(results)-1].Rows[0]
-	wall, err := readMicroseconds(row[0])
-	if err != nil {
-		return nil, err
-	}
-	t := &tx{store: s, conn: conn, ctx: ctx, write: write, trips: 1, crypt: s.crypt.Load(),
-		now: s.clock.tell(wall, before, s.elapsed())}
-	if write {
-		t.id, t.line = string(row[1]), string(row[2])
-	}
-	return t, nil
+	t.waiting = []statement{{sql: begin}, {sql: clock, read: func(rows pgx.Rows) error {
+		var wall int64
+		if err := rows.Scan(&wall, &t.id, &t.line); err != nil {
+			return err
+		}
+		t.now = s.clock.tell(time.UnixMicro(wall), before, s.elapsed())
+		return nil
+	}}}
+	return t
 }
+
+// beginning is how many statements begin a transaction.
+const beginning = 2
 
 // microseconds is the server's clock, in microseconds since 1970.
 const microseconds = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
-
-func readMicroseconds(text []byte) (time.Time, error) {
-	var n int64
-	if _, err := fmt.Sscan(string(text), &n); err != nil {
-		return time.Time{}, fmt.Errorf("the server's clock says %q: %w", text, err)
-	}
-	return time.UnixMicro(n).UTC(), nil
-}
 
 // afterCommit has fn called once the transaction is committed.
 func (t *tx) afterCommit(fn func()) { t.committed = append(t.committed, fn) }

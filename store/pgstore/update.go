@@ -76,10 +76,7 @@ func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error) (*t
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", s.lostOr(ctx, err, nil))
 	}
 	defer conn.Release() // closes a connection that is not idle
-	t, err := s.begin(ctx, conn, write)
-	if err != nil {
-		return nil, s.lostOr(ctx, err, conn)
-	}
+	t := s.begin(ctx, conn, write)
 	defer t.end()
 	err = fn(t)
 	t.ended.Store(true)

@@ -1,6 +1,10 @@
 -- The records of package approvals. Every table starts with the workspace; ids compare by their bytes. A record is the
 -- JSON of the program's type, byte for byte, or that sealed under a key (see store_keys); the columns beside it are
 -- what is looked up and reported, and always follow from it. Text columns hold no zero byte: see records_text.go.
+--
+-- Columns like pending_id hold the id of rows that a list is about, and nothing in all others. The list is ordered by
+-- that column, so that its own small index is the only one that can serve it, whatever the planner knows of the table:
+-- a list of what waits never reads what was decided.
 
 create table store_keys (
     number     smallint primary key,   -- the first byte of every value that the key has sealed
@@ -23,16 +27,19 @@ create table run_records (
     lease_until  timestamptz not null,   -- a time that is zero in the program is in the year 1 here
     created      timestamptz not null,
     ended        timestamptz,            -- of runs that have ended
+    open_id      text collate "C" generated always as (
+        case when status not in ('done', 'failed', 'cancelled') then id end) stored,
+    working_id   text collate "C" generated always as (case when status in ('queued', 'running') then id end) stored,
     record       bytea not null,
     primary key (workspace, id)
 );
-create index run_records_open on run_records (workspace, id) where status not in ('done', 'failed', 'cancelled');
-create index run_records_open_place on run_records (workspace, surface, channel, thread, id)
-    where status not in ('done', 'failed', 'cancelled');
-create index run_records_open_requester on run_records (workspace, requester) where status not in ('done', 'failed', 'cancelled');
-create index run_records_open_channel on run_records (workspace, channel) where status not in ('done', 'failed', 'cancelled');
-create index run_records_working on run_records (workspace, id) where status in ('queued', 'running');
-create index run_records_ended on run_records (workspace, ended, id) where status in ('done', 'failed', 'cancelled');
+create index run_records_open on run_records (workspace, open_id) where open_id is not null;
+create index run_records_open_place on run_records (workspace, surface, channel, thread, open_id)
+    where open_id is not null;
+create index run_records_open_requester on run_records (workspace, requester, open_id) where open_id is not null;
+create index run_records_open_channel on run_records (workspace, channel, open_id) where open_id is not null;
+create index run_records_working on run_records (workspace, working_id) where working_id is not null;
+create index run_records_ended on run_records (workspace, ended, id) where ended is not null;
 
 create table events (
     workspace text collate "C" not null,
@@ -84,12 +91,15 @@ create table request_heads (
     created    timestamptz not null,
     settled    timestamptz not null,
     expires    timestamptz not null,
+    pending_id text collate "C" generated always as (case when status = 'pending' then id end) stored,
+    settled_id text collate "C" generated always as (case when status <> 'pending' then id end) stored,
     record     bytea not null,
     primary key (workspace, id)
 );
-create index request_heads_pending on request_heads (workspace, id) where status = 'pending';
-create index request_heads_pending_requester on request_heads (workspace, requester) where status = 'pending';
-create index request_heads_settled on request_heads (workspace, id) where status <> 'pending';
+create index request_heads_pending on request_heads (workspace, pending_id) where pending_id is not null;
+create index request_heads_pending_requester on request_heads (workspace, requester, pending_id)
+    where pending_id is not null;
+create index request_heads_settled on request_heads (workspace, settled_id) where settled_id is not null;
 create index request_heads_run on request_heads (workspace, run, id);
 
 create table request_contents (
@@ -145,13 +155,15 @@ create table audit (
     actor     text collate "C" not null,
     run       text collate "C" not null,
     request   text collate "C" not null,
+    unsealed_id text collate "C" generated always as (case when seq is null then id end) stored,
     record    bytea not null,
     constraint audit_named check (seq is not null or id is not null)
 );
 create unique index audit_seq on audit (workspace, seq) where seq is not null;
 create unique index audit_id on audit (workspace, id) where id is not null;
-create index audit_unsealed on audit (workspace, id) where seq is null;
+create index audit_unsealed on audit (workspace, unsealed_id) where unsealed_id is not null;
 
+-- Notifications that wait, and those that were given up.
 create table outbox (
     workspace text collate "C" not null,
     surface   text collate "C" not null,
@@ -161,12 +173,21 @@ create table outbox (
     id        text collate "C" not null,
     direct    boolean not null,
     created   timestamptz not null,
-    dead      timestamptz,                 -- of dead letters
     record    bytea not null,
     primary key (workspace, surface, channel, thread, copy, id)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+
+create table dead_letters (
+    workspace text collate "C" not null,
+    id        text collate "C" not null,
+    surface   text collate "C" not null,
+    channel   text collate "C" not null,
+    thread    text collate "C" not null,
+    copy      text collate "C" not null,
+    dead      timestamptz not null,
+    record    bytea not null,
+    primary key (workspace, id, surface, channel, thread, copy)
 );
-create index outbox_waiting on outbox (workspace, surface, channel, thread, copy, id) where dead is null;
-create index outbox_dead on outbox (workspace, id, surface, channel, thread, copy) where dead is not null;
 
 create table sessions (
     workspace text collate "C" not null,
