@@ -43,6 +43,10 @@ type WorkerConfig struct {
 	Watcher    Watcher // is told what runs do; nil: nobody is
 	// Follower shows runs while they are under way; nil: nothing does.
 	Follower Follower
+	// Sealed is told of the audit entries that this worker has linked into a chain, in their order, once that is
+	// committed: in a store that several processes use each entry is told to one of their workers, and to none when
+	// that one ends meanwhile. It may be nil.
+	Sealed func(ctx context.Context, entries []*AuditEntry)
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -66,6 +70,7 @@ type Worker struct {
 	requesters func(WorkspaceID) Approvers
 	watcher    Watcher
 	follower   Follower
+	sealed     func(context.Context, []*AuditEntry)
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -90,7 +95,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
-		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher, follower: cfg.Follower,
+		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher, follower: cfg.Follower, sealed: cfg.Sealed,
 		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
@@ -120,6 +125,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer func() {
 		stop()
 		<-done
+		w.sealLast(ctx)
 	}()
 	if err := w.store.Dispatch(ctx, w.handle); err != nil {
 		return fmt.Errorf("work: %w", err)
