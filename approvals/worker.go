@@ -95,7 +95,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
-		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher, follower: cfg.Follower, sealed: cfg.Sealed,
+		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher,
+		follower: cfg.Follower, sealed: cfg.Sealed,
 		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
