@@ -29,6 +29,7 @@ type tx struct {
 	line  string // the server's timeline then
 	trips int    // to the server and back
 	crypt *encryption
+	known known // in which lists the records are
 
 	waiting   []statement // puts that go with the next round trip
 	failed    error       // what the server or a check has refused: the transaction can only be rolled back
@@ -59,7 +60,7 @@ func (t *tx) usable(write bool) error {
 // begin prepares a transaction on the connection. It begins on the server, and its clock is read, in one round trip
 // with the first statement that waits for an answer.
 func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) *tx {
-	t := &tx{store: s, conn: conn, ctx: ctx, write: write, crypt: s.crypt.Load()}
+	t := &tx{store: s, conn: conn, ctx: ctx, write: write, crypt: s.crypt.Load(), known: newKnown()}
 	begin, clock := "begin isolation level serializable read only", "select "+microseconds+", '', ''"
 	if write {
 		begin = "begin isolation level serializable read write"
@@ -92,7 +93,7 @@ func (t *tx) fail(err error) error {
 		err = gone
 	}
 	if t.failed == nil {
-		t.failed = err
+		t.failed = explain(err)
 	}
 	return t.failed
 }
