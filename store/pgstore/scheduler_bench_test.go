@@ -20,17 +20,24 @@ func BenchmarkEnqueue(b *testing.B) {
 	river1 := func(t *tx, n int64) error { return insertRiver(t, 1) }
 	river2 := func(t *tx, n int64) error { return insertRiver(t, 2) }
 	for _, c := range []struct {
-		name string
-		set  jobSettings
-		more func(t *tx, n int64) error
+		name    string
+		set     jobSettings
+		more    func(t *tx, n int64) error
+		indexed bool // with the indexes that we drop
 	}{
-		{"no-reminder", jobSettings{noRiver: true}, nil},
-		{"reminder", jobSettings{}, nil},
-		{"InsertManyTx-of-1", jobSettings{noRiver: true}, river1},
-		{"InsertManyTx-of-2", jobSettings{noRiver: true}, river2},
+		{"no-reminder", jobSettings{noRiver: true}, nil, false},
+		{"reminder", jobSettings{}, nil, false},
+		{"reminder-with-search-indexes", jobSettings{}, nil, true},
+		{"InsertManyTx-of-1", jobSettings{noRiver: true}, river1, true},
+		{"InsertManyTx-of-2", jobSettings{noRiver: true}, river2, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := openStore(b, newURL(b), Config{jobs: c.set})
+			if c.indexed {
+				for _, i := range searchIndexes {
+					s.work.Exec(b.Context(), "create index "+i.name+" on river_job using gin ("+i.column+")")
+				}
+			}
 			var next atomic.Int64
 			b.SetParallelism(8)
 			b.RunParallel(func(p *testing.PB) {

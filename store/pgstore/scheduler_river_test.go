@@ -7,7 +7,9 @@ import (
 	"net"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
 
 	"countersign/approvals"
 	"countersign/internal/pgdev"
@@ -50,6 +53,45 @@ func TestReminderRow(t *testing.T) {
 	}
 	if d := cmp.Diff(list[1], list[0]); d != "" {
 		t.Errorf("River's row (-) and ours (+):\n%s", d)
+	}
+}
+
+// TestRiverUpgrade has River's tables of an earlier version: they are brought up to date by one of several stores that
+// are opened at once, and come out as in a new schema.
+func TestRiverUpgrade(t *testing.T) {
+	t.Parallel()
+	url, fresh := newURL(t), openJobs(t, newURL(t), jobSettings{})
+	s := openJobs(t, url, jobSettings{})
+	m, err := rivermigrate.New(riverpgxv5.New(s.work), &rivermigrate.Config{Schema: s.schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Migrate(t.Context(), rivermigrate.DirectionDown, &rivermigrate.MigrateOpts{TargetVersion: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stores sync.WaitGroup
+	for range 3 {
+		stores.Go(func() { openJobs(t, url, jobSettings{}) })
+	}
+	stores.Wait()
+	indexes := func(s *Store) []string {
+		rows, err := s.work.Query(t.Context(),
+			"select indexname::text from pg_indexes where schemaname = $1 and tablename = 'river_job' order by 1", s.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	if d := cmp.Diff(indexes(fresh), indexes(s)); d != "" {
+		t.Errorf("indexes of new tables (-) and of upgraded ones (+):\n%s", d)
+	}
+	if slices.ContainsFunc(indexes(s), isSearchIndex) {
+		t.Errorf("the indexes for searches are there: %q", indexes(s))
 	}
 }
 
