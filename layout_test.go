@@ -51,6 +51,7 @@ var arrows = []struct {
 	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
 	{"internal/planted", nil},
+	{"internal/pgdev", nil},
 	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
 	{"internal/openaidev/...", nil},
@@ -87,7 +88,7 @@ var arrows = []struct {
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
 	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "store/storetest",
-	"store/boltstore", "approvals", "internal/fault"}
+	"store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",

@@ -112,6 +112,9 @@ func replicasDecide(ctx context.Context, url string, replicas, total, width int,
 	}
 	stats := func() (c, r int64) {
 		db, _ := pgxpool.New(ctx, strings.Split(strings.Split(url, "&schema")[0], "?schema")[0])
+		if o := os.Getenv("ONLY"); o != "" && o != fmt.Sprint(replicas, width) {
+			return
+		}
 		defer db.Close()
 		time.Sleep(1200 * time.Millisecond)
 		db.QueryRow(ctx, "select xact_commit, xact_rollback from pg_stat_database where datname=current_database()").Scan(&c, &r)
@@ -240,13 +243,18 @@ func decide(ctx context.Context, args []string) error {
 	return errors.Join(err, <-done)
 }
 
+// storeConns is how many connections a store has for clicks, unless the URL says otherwise.
+const storeConns = 8
+
 // rawInserts inserts and commits a row of a kilobyte each, over as many connections as a store has for clicks.
 func rawInserts(ctx context.Context, url string, total, width int) (Figures, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return Figures{}, err
 	}
-	cfg.MaxConns = 8
+	if !strings.Contains(url, "pool_max_conns") {
+		cfg.MaxConns = storeConns
+	}
 	db, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return Figures{}, err

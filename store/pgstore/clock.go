@@ -71,8 +71,8 @@ func (c *clock) behind(newest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.uncertain = c.last
-	c.log.Error("ALERT: the database server's clock is behind the newest record of the store: it was wrong then, or is "+
-		"wrong now", "server", c.last, "record", newest)
+	c.log.Error("ALERT: the database server's clock is behind the newest record of the store: it was wrong then, or "+
+		"is wrong now", "server", c.last, "record", newest)
 }
 
 func (c *clock) uncertainSince() time.Time {

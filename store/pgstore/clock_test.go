@@ -24,7 +24,7 @@ func TestClock(t *testing.T) {
 		{"follows a server that is set forward a little",
 			[][3]time.Duration{{4 * time.Minute, 1e9, 4 * time.Minute}}, false},
 		{"goes at half speed until the server has caught up",
-			[][3]time.Duration{{60e9, 60e9, 60e9}, {40e9, 70e9, 65e9}, {80e9, 110e9, 80e9}, {90e9, 120e9, 90e9}}, false},
+			[][3]time.Duration{{60e9, 60e9, 60e9}, {40e9, 70e9, 65e9}, {80e9, 110e9, 80e9}}, false},
 		{"goes on with monotonic time behind a jump",
 			[][3]time.Duration{{1e9, 1e9, 1e9}, {time.Hour, 2e9, 2e9}, {time.Hour + 1e9, 3e9, 3e9}}, true},
 		{"goes on with monotonic time behind a jump back",
@@ -39,8 +39,9 @@ func TestClock(t *testing.T) {
 				t.Errorf("%s: step %d: %v after the start, want %v", c.what, i+1, got.Sub(start), s[2])
 			}
 		}
-		if got := strings.Contains(log.String(), "ALERT"); got != c.alert || clock.uncertainSince().IsZero() == c.alert {
-			t.Errorf("%s: alert %v, want %v; uncertain since %v", c.what, got, c.alert, clock.uncertainSince())
+		since := clock.uncertainSince()
+		if got := strings.Contains(log.String(), "ALERT"); got != c.alert || since.IsZero() == c.alert {
+			t.Errorf("%s: alert %v, want %v; uncertain since %v", c.what, got, c.alert, since)
 		}
 	}
 }

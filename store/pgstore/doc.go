@@ -28,6 +28,7 @@
 //	update retry          running closures, and running them again
 //	commit                committing, and finding out what became of a commit
 //	keys seal             encryption
-//	records_*             the methods of a transaction by kind of record
+//	place                 what may be shown of a URL
+//	records_*             the methods of a transaction by kind of record; lists of what waits, texts, encoding
 //	scheduler_*           jobs
 package pgstore

@@ -150,8 +150,8 @@ func (s *Store) createSchema(ctx context.Context, tx pgx.Tx) error {
 			program text not null, at timestamptz not null default clock_timestamp())`)
 	}
 	if err != nil {
-		return fmt.Errorf("make the schema %s, for which the role needs CREATE on the database, or on a schema that is "+
-			"there: %w", s.schema, err)
+		return fmt.Errorf("make the schema %s, for which the role needs CREATE on the database, or on a schema that "+
+			"is there: %w", s.schema, err)
 	}
 	return nil
 }

@@ -79,7 +79,8 @@ func (t *tx) UnsealedAudit(ws approvals.WorkspaceID, limit int) ([]*approvals.Au
 		return nil, err
 	}
 	return list[approvals.AuditEntry](t, kindUnsealed, []string{string(ws)}, 1,
-		"select id, record from audit where workspace = $1 and unsealed_id is not null order by unsealed_id limit $2", text(ws), limit)
+		"select id, record from audit where workspace = $1 and unsealed_id is not null order by unsealed_id limit $2",
+		text(ws), limit)
 }
 
 func (t *tx) SealAudit(entries ...*approvals.AuditEntry) error {
@@ -116,7 +117,8 @@ func (t *tx) AuditEntries(ws approvals.WorkspaceID, seq uint64, limit int) ([]*a
 		return nil, err
 	}
 	return list[approvals.AuditEntry](t, kindSealed, []string{string(ws)}, 1, `select seq::text, record from audit
-		where workspace = $1 and seq >= $2 and seq is not null order by audit.seq limit $3`, text(ws), int64(seq), limit)
+		where workspace = $1 and seq >= $2 and seq is not null order by audit.seq limit $3`,
+		text(ws), int64(seq), limit)
 }
 
 // auditWorkspaces goes from one workspace to the next in both indexes, whatever number of entries each has.

@@ -11,7 +11,8 @@ const kindEffect = "effect"
 
 func (t *tx) Effect(ws approvals.WorkspaceID, run approvals.RunID, id string) (*approvals.EffectRecord, error) {
 	e, err := read[approvals.EffectRecord](t, kindEffect, []string{string(ws), string(run), id},
-		"select record from effect_records where workspace = $1 and run = $2 and id = $3", text(ws), text(run), text(id))
+		"select record from effect_records where workspace = $1 and run = $2 and id = $3",
+		text(ws), text(run), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("effect %s of run %s: %w", id, run, err)
 	}

@@ -15,7 +15,7 @@ const queryLooks = 1000
 // walk is a query that goes through an index, looks at a bounded number of rows, and takes those that match.
 type walk struct {
 	table   string
-	id      string   // the column by which it goes; see migrations/0001_records.sql
+	list    string   // the table of a list of what waits, by which it goes; empty: the table itself
 	where   []string // what the index is for, and where to go on
 	filters []string // what else must hold
 	args    []any
@@ -41,9 +41,9 @@ func (w *walk) behind(id string) {
 	switch {
 	case id == "":
 	case w.newest:
-		w.where = append(w.where, w.id+" < "+w.arg(id))
+		w.where = append(w.where, "id < "+w.arg(id))
 	default:
-		w.where = append(w.where, w.id+" > "+w.arg(id))
+		w.where = append(w.where, "id > "+w.arg(id))
 	}
 }
 
@@ -57,14 +57,20 @@ func (w *walk) sql() string {
 	if len(w.filters) > 0 {
 		match = strings.Join(w.filters, " and ")
 	}
-	return fmt.Sprintf(`with looked as materialized (
-			select id, %[1]s as match from %[2]s where %[3]s order by %[4]s%[5]s limit %[6]s),
-		matched as (select id from looked where match order by id%[5]s limit %[7]s)
+	where := strings.Join(w.where, " and ") + " order by id" + order + " limit " + w.arg(w.looks())
+	looked := "select id, " + match + " as match from " + w.table + " where " + where
+	if w.list != "" {
+		looked = "select r.id, r.match from (select id from " + w.list + " where " + where + ") l " +
+			"cross join lateral (select id, " + match + " as match from " + w.table +
+			" where workspace = $1 and id = l.id offset 0) r"
+	}
+	return fmt.Sprintf(`with looked as materialized (%[1]s),
+		matched as (select id from looked where match order by id%[3]s limit %[4]s)
 		select l.n, coalesce(l.last, ''), coalesce(r.id, ''), r.record
-		from (select count(*) as n, %[8]s as last from looked) l
+		from (select count(*) as n, %[5]s as last from looked) l
 		left join (matched m cross join lateral (
-			select id, record from %[2]s where workspace = $1 and id = m.id offset 0) r) on true order by r.id%[5]s`,
-		match, w.table, strings.Join(w.where, " and "), w.id, order, w.arg(w.looks()), w.arg(w.limit+1), furthest)
+			select id, record from %[2]s where workspace = $1 and id = m.id offset 0) r) on true order by r.id%[3]s`,
+		looked, w.table, order, w.arg(w.limit+1), furthest)
 }
 
 // looks is how many rows are looked at: without filters each one is a match, and one more shows whether there are more.
@@ -129,19 +135,20 @@ func (t *tx) QueryRequests(q approvals.RequestQuery) (
 }
 
 func requestWalk(q *approvals.RequestQuery) *walk {
-	w := &walk{table: "request_heads", id: "id", newest: q.Newest, limit: q.Limit}
+	w := &walk{table: "request_heads", newest: q.Newest, limit: q.Limit}
 	w.where = []string{"workspace = " + w.arg(text(q.Workspace))}
-	if q.Run != "" {
-		w.where = append(w.where, "run = "+w.arg(text(q.Run)))
-	}
-	switch {
-	case q.Status == approvals.RequestPending:
-		w.id = "pending_id"
-	case q.Settled || q.Status != "":
-		w.id = "settled_id"
+	if q.Status == approvals.RequestPending {
+		w.list = "requests_pending"
+		w.is("run", text(q.Run))
+	} else {
+		if q.Run != "" {
+			w.where = append(w.where, "run = "+w.arg(text(q.Run)))
+		}
+		if q.Settled || q.Status != "" {
+			w.where = append(w.where, "status <> 'pending'")
+		}
 		w.is("status", text(q.Status))
 	}
-	w.where = append(w.where, w.id+" is not null")
 	w.behind(text(q.After))
 	w.is("tool", text(q.Tool))
 	w.is("agent", text(q.Agent))
@@ -165,12 +172,11 @@ func (t *tx) QueryRuns(q approvals.RunQuery) (page []*approvals.Run, next approv
 	if err := t.usable(false); err != nil || q.Limit <= 0 {
 		return nil, "", err
 	}
-	w := &walk{table: "run_records", id: "id", newest: q.Newest, limit: q.Limit}
+	w := &walk{table: "run_records", newest: q.Newest, limit: q.Limit}
 	w.where = []string{"workspace = " + w.arg(text(q.Workspace))}
 	if q.Open() {
-		w.id = "open_id"
+		w.list = "runs_open"
 	}
-	w.where = append(w.where, w.id+" is not null")
 	w.behind(text(q.After))
 	w.is("status", text(q.Status))
 	w.is("agent", text(q.Agent))

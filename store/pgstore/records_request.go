@@ -53,8 +53,10 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 		}
 		r := new(approvals.Request)
 		list = append(list, r)
-		return errors.Join(t.opened(head, &r.RequestHead, kindHead, string(ws), untext(id)),
+		err := errors.Join(t.opened(head, &r.RequestHead, kindHead, string(ws), untext(id)),
 			t.opened(content, &r.RequestContent, kindContent, string(ws), untext(id)))
+		t.knowRequest(&r.RequestHead)
+		return err
 	}, `select r.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
 		cross join lateral (select id, record from request_heads where workspace = $1 and id = u.id offset 0) r
 		cross join lateral (select record from request_contents where workspace = $1 and id = u.id offset 0) c
@@ -68,6 +70,7 @@ func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (*app
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)
 	}
+	t.knowRequest(r)
 	return r, nil
 }
 
@@ -96,6 +99,7 @@ func (t *tx) PutRequest(r *approvals.Request) error {
 	}
 	t.later(putHead, row...)
 	t.later(putContent, text(r.Workspace), text(r.ID), content)
+	t.listRequest(&r.RequestHead)
 	return nil
 }
 
@@ -108,6 +112,7 @@ func (t *tx) PutRequestHead(r *approvals.RequestHead) error {
 		return fmt.Errorf("put head of request %s: %w", r.ID, err)
 	}
 	t.laterIf(fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), changeHead, row...)
+	t.listRequest(r)
 	return nil
 }
 
@@ -167,13 +172,17 @@ func reported(decisions []approvals.Decision) (string, error) {
 }
 
 func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.RequestHead, error) {
-	return list[approvals.RequestHead](t, kindHead, []string{string(ws)}, 1,
+	list, err := list[approvals.RequestHead](t, kindHead, []string{string(ws)}, 1,
 		"select id, record from request_heads where workspace = $1 and run = $2 order by id", text(ws), text(run))
+	for _, r := range list {
+		t.knowRequest(r)
+	}
+	return list, err
 }
 
 func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n int, err error) {
 	err = t.query(func(rows pgx.Rows) error { return rows.Scan(&n) },
-		"select count(*) from request_heads where workspace = $1 and requester = $2 and status = 'pending'",
+		"select count(*) from requests_pending where workspace = $1 and requester = $2",
 		text(ws), text(requester))
 	return n, err
 }
@@ -183,7 +192,9 @@ func (t *tx) DeleteRequest(ws approvals.WorkspaceID, id approvals.RequestID) err
 		return err
 	}
 	t.later("delete from callbacks where workspace = $1 and request = $2", text(ws), text(id))
-	t.later("delete from request_contents where workspace = $1 and id = $2", text(ws), text(id))
-	t.later("delete from request_heads where workspace = $1 and id = $2", text(ws), text(id))
+	for _, table := range []string{"request_contents", "request_heads", "requests_pending"} {
+		t.later("delete from "+table+" where workspace = $1 and id = $2", text(ws), text(id))
+	}
+	delete(t.known.requests, requestKey{ws, id})
 	return nil
 }

@@ -18,6 +18,7 @@ func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, 
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
+	t.known.runs[runKey{ws, id}] = listsOfRun(r)
 	return r, nil
 }
 
@@ -40,27 +41,27 @@ func (t *tx) PutRun(r *approvals.Run) error {
 	t.later(putRun, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel), text(r.Place.Thread),
 		r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status), r.LeaseUntil, r.Created,
 		ended, data)
+	t.listRun(r)
 	return nil
 }
 
-// open selects runs that have not ended.
-const open = "open_id is not null"
-
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (*approvals.Run, error) {
-	list, err := list[approvals.Run](t, kindRun, []string{string(ws)}, 1, "select id, record from run_records where "+
-		"workspace = $1 and surface = $2 and channel = $3 and thread = $4 and "+open+" order by open_id limit 1",
-		placeArgs(ws, p)...)
+	list, err := list[approvals.Run](t, kindRun, []string{string(ws)}, 1, `select r.id, r.record from (
+			select id from runs_open where workspace = $1 and surface = $2 and channel = $3 and thread = $4 offset 0) o
+		cross join lateral (select id, record from run_records where workspace = $1 and id = o.id offset 0) r
+		order by r.id limit 1`, placeArgs(ws, p)...)
 	if err == nil && len(list) == 0 {
 		err = approvals.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("active run of %s: %w", p.Channel, err)
 	}
+	t.known.runs[runKey{ws, list[0].ID}] = listsOfRun(list[0])
 	return list[0], nil
 }
 
 func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, channel string) (n int, err error) {
-	const count = "select count(*) from run_records where workspace = $1 and " + open
+	const count = "select count(*) from runs_open where workspace = $1"
 	into := func(rows pgx.Rows) error { return rows.Scan(&n) }
 	switch {
 	case requester == "":
@@ -86,8 +87,10 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 		list = append(list, approvals.RunKey{Workspace: approvals.WorkspaceID(untext(k[0])),
 			Run: approvals.RunID(untext(k[1])), Place: placeOf(k[2], k[3], k[4], direct)})
 		return nil
-	}, `select workspace, id, surface, channel, thread, direct from run_records where working_id is not null
-		and (status = 'queued' or lease_until <= $1) order by workspace, working_id limit $2`, at, limit)
+	}, `select w.workspace, w.id, r.surface, r.channel, r.thread, r.direct from runs_working w cross join lateral (
+			select surface, channel, thread, direct from run_records where workspace = w.workspace and id = w.id
+			and (status = 'queued' or lease_until <= $1) offset 0) r
+		order by w.workspace, w.id limit $2`, at, limit)
 	return list, err
 }
 
@@ -116,9 +119,12 @@ func (t *tx) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	t.later("delete from run_records where workspace = $1 and id = $2", text(ws), text(id))
+	for _, table := range []string{"run_records", "runs_open", "runs_working"} {
+		t.later("delete from "+table+" where workspace = $1 and id = $2", text(ws), text(id))
+	}
 	for _, table := range []string{"effect_records", "states", "state_chunks"} {
 		t.later("delete from "+table+" where workspace = $1 and run = $2", text(ws), text(id))
 	}
+	delete(t.known.runs, runKey{ws, id})
 	return nil
 }

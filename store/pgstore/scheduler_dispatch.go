@@ -84,7 +84,7 @@ func (s *Store) prepareJobs(ctx context.Context) error {
 	if s.cfg.ReadOnly {
 		return nil
 	}
-	return migrateRiver(ctx, s.work, s.schema, s.cfg.Logger)
+	return s.migrateRiver(ctx)
 }
 
 // defaultWorkers is how many handlers work at once for a group of a kind of jobs.

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"countersign/approvals"
 )
@@ -120,18 +119,6 @@ func (w *reminderWorker) Work(ctx context.Context, j *river.Job[reminder]) error
 	}
 }
 
-// migrateRiver brings River's tables, which lie beside ours, up to date.
-func migrateRiver(ctx context.Context, db *pgxpool.Pool, schema string, log *slog.Logger) error {
-	m, err := rivermigrate.New(riverpgxv5.New(db), &rivermigrate.Config{Schema: schema, Logger: quiet(log)})
-	if err == nil {
-		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("prepare River's tables: %w", err)
-	}
-	return nil
-}
-
 // quiet passes on what an operator should know of what River says.
 func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
 
@@ -190,6 +177,7 @@ func startRiver(
 		FetchPollInterval:           pollEvery,
 		JobTimeout:                  reminderTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
+		ReindexerIndexNames:         slices.DeleteFunc(river.ReindexerIndexNamesDefault(), isSearchIndex),
 		CompletedJobRetentionPeriod: keptReminders,
 		CancelledJobRetentionPeriod: time.Hour,
 		DiscardedJobRetentionPeriod: 24 * time.Hour,

@@ -56,8 +56,8 @@ func (t *tx) open(v []byte, kind string, key ...string) ([]byte, error) {
 	return payload, nil
 }
 
-// bound is what a value is bound to. Parts end with 0x00 0x01, a zero byte within one is 0x00 0xff, so that no two lists
-// of parts are the same bytes. The schema it is bound to by the salt in its key.
+// bound is what a value is bound to. Parts end with 0x00 0x01, a zero byte within one is 0x00 0xff, so that no two
+// lists of parts are the same bytes. The schema it is bound to by the salt in its key.
 func bound(kind string, key []string) []byte {
 	about := append([]byte{sealForm}, kind...)
 	about = append(about, 0)

@@ -16,8 +16,8 @@ import (
 	"countersign/approvals"
 )
 
-// Store keeps the records in one schema of a PostgreSQL database. It is safe for concurrent use, and so is the database:
-// any number of stores, in any number of processes, may be open on it.
+// Store keeps the records in one schema of a PostgreSQL database. It is safe for concurrent use, and so is the
+// database: any number of stores, in any number of processes, may be open on it.
 type Store struct {
 	cfg    Config
 	schema string
@@ -81,8 +81,8 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	return s.inspect(ctx)
 }
 
-// prepare brings the schema up to date, River's tables included, while no other process does. The lock is the session's,
-// so it ends with a process that is killed.
+// prepare brings the schema up to date, River's tables included, while no other process does. The lock is the
+// session's, so it ends with a process that is killed.
 func (s *Store) prepare(ctx context.Context) error {
 	if !s.cfg.ReadOnly {
 		conn, err := s.clicks.Acquire(ctx) // the steps use the others

@@ -2,9 +2,9 @@
 -- JSON of the program's type, byte for byte, or that sealed under a key (see store_keys); the columns beside it are
 -- what is looked up and reported, and always follow from it. Text columns hold no zero byte: see records_text.go.
 --
--- Columns like pending_id hold the id of rows that a list is about, and nothing in all others. The list is ordered by
--- that column, so that its own small index is the only one that can serve it, whatever the planner knows of the table:
--- a list of what waits never reads what was decided.
+-- Lists of what waits have tables of their own (requests_pending, runs_open, runs_working), from which rows are removed:
+-- such a list never reads what was decided. The tables of runs and requests have no index on a column that changes while
+-- they are decided, so an update of theirs puts nothing into an index, and conflicts with readers of that row alone.
 
 create table store_keys (
     number     smallint primary key,   -- the first byte of every value that the key has sealed
@@ -27,19 +27,30 @@ create table run_records (
     lease_until  timestamptz not null,   -- a time that is zero in the program is in the year 1 here
     created      timestamptz not null,
     ended        timestamptz,            -- of runs that have ended
-    open_id      text collate "C" generated always as (
-        case when status not in ('done', 'failed', 'cancelled') then id end) stored,
-    working_id   text collate "C" generated always as (case when status in ('queued', 'running') then id end) stored,
     record       bytea not null,
     primary key (workspace, id)
-);
-create index run_records_open on run_records (workspace, open_id) where open_id is not null;
-create index run_records_open_place on run_records (workspace, surface, channel, thread, open_id)
-    where open_id is not null;
-create index run_records_open_requester on run_records (workspace, requester, open_id) where open_id is not null;
-create index run_records_open_channel on run_records (workspace, channel, open_id) where open_id is not null;
-create index run_records_working on run_records (workspace, working_id) where working_id is not null;
+) with (fillfactor = 70);
 create index run_records_ended on run_records (workspace, ended, id) where ended is not null;
+
+-- Runs that have not ended, and those of them that are queued or running.
+create table runs_open (
+    workspace text collate "C" not null,
+    id        text collate "C" not null,
+    surface   text collate "C" not null,
+    channel   text collate "C" not null,
+    thread    text collate "C" not null,
+    requester text collate "C" not null,
+    primary key (workspace, id)
+);
+create index runs_open_place on runs_open (thread, channel, surface, workspace, id);
+create index runs_open_requester on runs_open (requester, workspace);
+create index runs_open_channel on runs_open (channel, workspace);
+
+create table runs_working (
+    workspace text collate "C" not null,
+    id        text collate "C" not null,
+    primary key (workspace, id)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
 create table events (
     workspace text collate "C" not null,
@@ -91,17 +102,19 @@ create table request_heads (
     created    timestamptz not null,
     settled    timestamptz not null,
     expires    timestamptz not null,
-    pending_id text collate "C" generated always as (case when status = 'pending' then id end) stored,
-    settled_id text collate "C" generated always as (case when status <> 'pending' then id end) stored,
     record     bytea not null,
     primary key (workspace, id)
-);
-create index request_heads_pending on request_heads (workspace, pending_id) where pending_id is not null;
-create index request_heads_pending_requester on request_heads (workspace, requester, pending_id)
-    where pending_id is not null;
-create index request_heads_settled on request_heads (workspace, settled_id) where settled_id is not null;
+) with (fillfactor = 70);
 -- The workspace comes last, so that this index is never taken for one of the workspace alone.
 create index request_heads_run on request_heads (run, id, workspace);
+
+create table requests_pending (
+    workspace text collate "C" not null,
+    id        text collate "C" not null,
+    requester text collate "C" not null,
+    primary key (workspace, id)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+create index requests_pending_requester on requests_pending (requester, workspace);
 
 create table request_contents (
     workspace text collate "C" not null,
@@ -132,7 +145,7 @@ create table effect_records (
     done      timestamptz not null,
     record    bytea not null,
     primary key (workspace, run, id)
-);
+) with (fillfactor = 70);
 
 create table grants (
     workspace text collate "C" not null,
