@@ -135,7 +135,7 @@ func (r *replicas) oneOfEach(thread string, cards int) {
 // worked, every line of what happened is in one log, and the counters of both together have counted it once.
 func TestReplicasShareTheWork(t *testing.T) {
 	t.Parallel()
-	const threads = 6
+	const threads = 5 // as many as one person may have at once
 	r := newReplicas(t, settings{slack: slackdev.Config{AckTimeout: 20 * time.Second}})
 	var all []string
 	for i := range threads {
@@ -287,7 +287,7 @@ func TestDatabaseThatRefuses(t *testing.T) {
 	good := w.store
 	for name, c := range map[string]struct{ url, want string }{
 		"no database": {strings.Replace(good, "localhost/", "localhost/none_", 1), "does not exist"},
-		"no role":     {strings.Replace(good, "postgres:", "nobody:", 1), "nobody"},
+		"no role":     {strings.Replace(good, "postgres:"+canaryStore, "nobody", 1), "nobody"},
 		"schema":      {good + "&schema=public", "schema must be"},
 		"no URL":      {"postgres://bot:" + canaryStore + "@[::/db", "unusable"},
 	} {
