@@ -62,7 +62,8 @@ func (w *walk) sql() string {
 		matched as (select id from looked where match order by id%[5]s limit %[7]s)
 		select l.n, coalesce(l.last, ''), coalesce(r.id, ''), r.record
 		from (select count(*) as n, %[8]s as last from looked) l
-		left join (matched m join %[2]s r on r.workspace = $1 and r.id = m.id) on true order by r.id%[5]s`,
+		left join (matched m cross join lateral (
+			select id, record from %[2]s where workspace = $1 and id = m.id offset 0) r) on true order by r.id%[5]s`,
 		match, w.table, strings.Join(w.where, " and "), w.id, order, w.arg(w.looks()), w.arg(w.limit+1), furthest)
 }
 

@@ -56,8 +56,9 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 		return errors.Join(t.opened(head, &r.RequestHead, kindHead, string(ws), untext(id)),
 			t.opened(content, &r.RequestContent, kindContent, string(ws), untext(id)))
 	}, `select r.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
-		join request_heads r on r.workspace = $1 and r.id = u.id
-		join request_contents c on c.workspace = $1 and c.id = u.id order by u.n`, text(ws), keys)
+		cross join lateral (select id, record from request_heads where workspace = $1 and id = u.id offset 0) r
+		cross join lateral (select record from request_contents where workspace = $1 and id = u.id offset 0) c
+		order by u.n`, text(ws), keys)
 	return list, err
 }
 

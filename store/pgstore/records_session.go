@@ -22,9 +22,10 @@ const sessionTail = `with recursive tail (n, total) as (
 	union all
 	select x.n, tail.total + x.size from tail, lateral (
 		select s.n, octet_length(s.items)::bigint - $6 as size from sessions s
-		where ` + ofPlace + ` and s.n = tail.n - 1) x
+		where ` + ofPlace + ` and s.n = tail.n - 1 offset 0) x
 	where tail.total + x.size <= $5)
-	select s.n, s.key, s.items from tail join sessions s on ` + ofPlace + ` and s.n = tail.n order by s.n`
+	select s.n, s.key, s.items from tail cross join lateral (
+		select n, key, items from sessions where ` + ofPlace + ` and n = tail.n offset 0) s order by s.n`
 
 func (t *tx) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size int) (
 	chunks []json.RawMessage, older int, err error,
@@ -51,7 +52,7 @@ func (t *tx) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size int) 
 
 const appendSession = `insert into sessions (workspace, surface, channel, thread, n, key, appended, items)
 	select $1, $2, $3, $4, 1 + coalesce((select max(n) from sessions where ` + ofPlace + `), -1), $5, $6, $7
-	where not exists (select from sessions where ` + ofPlace + ` and key = $5) on conflict do nothing`
+	on conflict do nothing`
 
 func (t *tx) AppendSession(ws approvals.WorkspaceID, p approvals.Place, name string, items json.RawMessage) error {
 	if err := errors.Join(t.usable(true), identified("session", string(ws), name)); err != nil {
@@ -76,7 +77,7 @@ func (t *tx) Sessions(ws approvals.WorkspaceID, after approvals.Place, limit int
 	}
 	more := ""
 	if after.Direct = false; after != (approvals.Place{}) {
-		more = "and (surface, channel, thread) > ($2, $3, $4)"
+		more = "and (surface, channel, first_thread) > ($2, $3, $4)"
 	} else {
 		more = "and $2 || $3 || $4 = ''" // which they are
 	}
@@ -87,8 +88,8 @@ func (t *tx) Sessions(ws approvals.WorkspaceID, after approvals.Place, limit int
 		}
 		list = append(list, placeOf(surface, channel, thread, false))
 		return nil
-	}, "select surface, channel, thread from sessions where workspace = $1 and n = 0 "+more+
-		" order by surface, channel, thread limit $5", placeArgs(ws, after, limit)...)
+	}, "select surface, channel, thread from sessions where workspace = $1 and first_thread is not null "+more+
+		" order by surface, channel, first_thread limit $5", placeArgs(ws, after, limit)...)
 	return list, err
 }
 

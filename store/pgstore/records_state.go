@@ -65,7 +65,8 @@ const stateTail = `with recursive tail (start, total) as (
 	where tail.total + x.size <= $3)
 	select (select count(*) from state_chunks where ` + ofRun + `
 		and start < coalesce((select min(start) from tail), 9223372036854775807)), coalesce(c.start, -1), c.items
-	from states s left join (tail join state_chunks c on c.workspace = $1 and c.run = $2 and c.start = tail.start)
+	from states s left join (tail cross join lateral (
+			select start, items from state_chunks where ` + ofRun + ` and start = tail.start offset 0) c)
 		on true where s.workspace = $1 and s.run = $2 order by c.start`
 
 func (t *tx) StateTail(ws approvals.WorkspaceID, run approvals.RunID, bytes int) (

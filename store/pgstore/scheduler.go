@@ -100,7 +100,7 @@ type lane struct {
 
 func (l *lane) free(now time.Time) bool { return !l.busy && !now.Before(l.not) }
 
-func newScheduler(s *Store, db database, handle func(context.Context, approvals.Job) error) *scheduler {
+func newScheduler(s *Store, db querier, handle func(context.Context, approvals.Job) error) *scheduler {
 	set := s.jobs.set
 	owner := make([]byte, 16)
 	crand.Read(owner)

@@ -12,8 +12,8 @@ import (
 	"countersign/approvals"
 )
 
-// database is what both a pool and a transaction offer.
-type database interface {
+// querier is what both a pool and a transaction offer.
+type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }

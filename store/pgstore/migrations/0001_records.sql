@@ -100,7 +100,8 @@ create index request_heads_pending on request_heads (workspace, pending_id) wher
 create index request_heads_pending_requester on request_heads (workspace, requester, pending_id)
     where pending_id is not null;
 create index request_heads_settled on request_heads (workspace, settled_id) where settled_id is not null;
-create index request_heads_run on request_heads (workspace, run, id);
+-- The workspace comes last, so that this index is never taken for one of the workspace alone.
+create index request_heads_run on request_heads (run, id, workspace);
 
 create table request_contents (
     workspace text collate "C" not null,
@@ -198,10 +199,11 @@ create table sessions (
     key       text collate "C" not null,
     appended  timestamptz not null,
     items     bytea not null,
+    first_thread text collate "C" generated always as (case when n = 0 then thread end) stored,
     primary key (workspace, surface, channel, thread, n)
 );
-create index sessions_place on sessions (workspace, surface, channel, thread) where n = 0;
-create unique index sessions_key on sessions (workspace, surface, channel, thread, key);
+create index sessions_first on sessions (workspace, surface, channel, first_thread) where first_thread is not null;
+create unique index sessions_key on sessions (key, thread, channel, surface, workspace);
 
 create table installations (
     workspace text collate "C" primary key,
