@@ -12,8 +12,8 @@ import (
 	"countersign/store/storetest"
 )
 
-// TestCheckpointsAreMadeOnceByAllProcesses: three processes with the same key and the same place for checkpoints make as
-// many together as one would alone, and go on when one of them ends.
+// TestCheckpointsAreMadeOnceByAllProcesses: three processes with the same key and the same place for checkpoints make
+// as many together as one would alone, and go on when one of them ends.
 func TestCheckpointsAreMadeOnceByAllProcesses(t *testing.T) {
 	t.Parallel()
 	made := func(processes int) int {
@@ -29,7 +29,9 @@ func TestCheckpointsAreMadeOnceByAllProcesses(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			first, endFirst := context.WithCancel(ctx)
 			for i := range processes {
-				w := &approvals.CheckpointWriter{Store: memory.Open(), Key: key, Sink: &k, Logger: slog.New(slog.DiscardHandler)}
+				w := &approvals.CheckpointWriter{
+					Store: memory.Open(), Key: key, Sink: &k, Logger: slog.New(slog.DiscardHandler),
+				}
 				at := ctx
 				if i == 0 && processes > 1 {
 					at = first
@@ -83,7 +85,9 @@ func TestWhoFailsGivesTheTurnBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for _, k := range []*keeper{&bad, &good} {
-			w := &approvals.CheckpointWriter{Store: memory.Open(), Key: key, Sink: k, Logger: slog.New(slog.DiscardHandler)}
+			w := &approvals.CheckpointWriter{
+				Store: memory.Open(), Key: key, Sink: k, Logger: slog.New(slog.DiscardHandler),
+			}
 			go w.Run(ctx)
 			synctest.Wait() // the one that fails comes first
 		}
@@ -103,7 +107,9 @@ func TestLeaseSaysThatADeliveryMayHaveBegun(t *testing.T) {
 		b, _ := paced(t, 2, func() (time.Duration, error) { return 0, nil })
 		told := map[approvals.NotificationID][]bool{}
 		died := make(chan struct{})
-		b.worker.Notifier = notifierFunc(func(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+		b.worker.Notifier = notifierFunc(func(
+			_ context.Context, n *approvals.Notification,
+		) (approvals.Delivery, error) {
 			told[n.ID] = append(told[n.ID], n.Begun)
 			if len(told) == 1 && len(told[n.ID]) == 1 {
 				<-died

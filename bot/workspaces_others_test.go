@@ -54,8 +54,8 @@ func TestStateIsGoodOnceInAllProcesses(t *testing.T) {
 	}
 }
 
-// TestRevokedTokenOfAnotherProcess: the app was installed again at the one process, and the other one finds that its old
-// token is of no use any more: it takes the new one, and does not end the installation.
+// TestRevokedTokenOfAnotherProcess: the app was installed again at the one process, and the other one finds that its
+// old token is of no use any more: it takes the new one, and does not end the installation.
 func TestRevokedTokenOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	k := newTwinTown(t)

@@ -52,8 +52,8 @@ func (r *replicas) caller() (who, other *process) {
 	return r.both[0], r.both[1]
 }
 
-// TestReplicaEndsInTheMiddleOfATool: a replica is killed, frozen, or told to stop, while it carries out a call. The other
-// one asks people what became of it, and goes on; the call was made once, there is one answer, and one card of each
+// TestReplicaEndsInTheMiddleOfATool: a replica is killed, frozen, or told to stop, while it carries out a call. The
+// other one asks people what became of it, and goes on; the call was made once, there is one answer, and one card of each
 // question, also when the frozen replica thaws.
 func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 	t.Parallel()
@@ -275,7 +275,8 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	w.verified()
 }
 
-// TestDatabaseThatRefuses: what a person has to mend ends the start at once, with exit code 2, and is said without the URL.
+// TestDatabaseThatRefuses: what a person has to mend ends the start at once, with exit code 2, and is said without the
+// URL.
 func TestDatabaseThatRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, settings{postgres: true})

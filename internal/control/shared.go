@@ -22,8 +22,8 @@ import (
 )
 
 // Several replicas of the bot may work on one database, also on one machine, and there is no file to put a socket
-// beside. Each has one of its own in the user's runtime directory; its name begins with a hash of where the database is.
-// Commands take the first that answers: what the desks of replicas do is the same.
+// beside. Each has one of its own in the user's runtime directory; its name begins with a hash of where the database
+// is. Commands take the first that answers: what the desks of replicas do is the same.
 
 // sharedPrefix begins the names of the sockets of all replicas that work on the database.
 func sharedPrefix(url string) (string, error) {
@@ -93,8 +93,8 @@ func DialShared(ctx context.Context, url string) (*Client, error) {
 	return nil, last
 }
 
-// aliveTime is how long a replica may take to say that it is there. One that is stopped, or hangs, never does: the system
-// takes the connection in its place.
+// aliveTime is how long a replica may take to say that it is there. One that is stopped, or hangs, never does: the
+// system takes the connection in its place.
 const aliveTime = 2 * time.Second
 
 // alive returns ErrNotRunning, and closes the client, when nobody answers.
