@@ -55,7 +55,6 @@ func (r *replicas) caller() (who, other *process) {
 // TestReplicaEndsInTheMiddleOfATool: a replica is killed, frozen, or told to stop, while it carries out a call. The
 // other one asks people what became of it, and goes on; the call was made once, there is one answer, and one card of
 // each question, also when the frozen replica thaws.
-// question, also when the frozen replica thaws.
 func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]syscall.Signal{
