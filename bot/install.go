@@ -55,7 +55,8 @@ func newInstaller(
 		return nil, errors.New("bot: SLACK_API_URL must end in /api/: Slack's page for installations is beside it")
 	}
 	return &installer{
-		oauth: oauth, apiURL: cfg.APIURL, http: cfg.HTTPClient, states: newStates(oauth.ClientSecret), adopt: adopt, log: log,
+		oauth: oauth, apiURL: cfg.APIURL, http: cfg.HTTPClient, states: newStates(oauth.ClientSecret), adopt: adopt,
+		log: log,
 	}, nil
 }
 

@@ -29,8 +29,8 @@ var (
 )
 
 // states makes and checks what goes to Slack's page and comes back: it proves that the browser that comes back is the
-// one that set out, not long ago, for the first time. Nothing is remembered of one that does not come back. That a state
-// was used at another process is found out when the installation is recorded: see Installation.Proof.
+// one that set out, not long ago, for the first time. Nothing is remembered of one that does not come back. That a
+// state was used at another process is found out when the installation is recorded: see Installation.Proof.
 type states struct {
 	key []byte // of all processes of the app
 
@@ -62,7 +62,8 @@ func (s *states) sum(body []byte, cookie string) []byte {
 	return mac.Sum(nil)
 }
 
-// redeem checks a state that has come back with the cookie, uses it up, and returns its nonce. The signature is compared in constant time.
+// redeem checks a state that has come back with the cookie, uses it up, and returns its nonce.
+// The signature is compared in constant time.
 func (s *states) redeem(state, cookie string) (proof string, err error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(raw) != stateNonce+8+sha256.Size || cookie == "" {

@@ -48,8 +48,8 @@ func (p *pair) connections(kind string) map[int]int {
 	return by
 }
 
-// TestTwoBotsAreOne: many people ask and click, and Slack tells either bot, on a store that loses its answers, hands jobs
-// out twice and late. Every call is carried out once, every question and every answer is shown once.
+// TestTwoBotsAreOne: many people ask and click, and Slack tells either bot, on a store that loses its answers, hands
+// jobs out twice and late. Every call is carried out once, every question and every answer is shown once.
 func TestTwoBotsAreOne(t *testing.T) {
 	t.Parallel()
 	const threads = 8
@@ -182,8 +182,8 @@ func TestCardLeadsToWhatAnotherBotHasPosted(t *testing.T) {
 	}
 }
 
-// TestOthersHearThatAChannelIsShared: Slack says to one bot that people of another organisation read the channel now, and
-// the other one, which has just found that they do not, shows the card.
+// TestOthersHearThatAChannelIsShared: Slack says to one bot that people of another organisation read the channel now,
+// and the other one, which has just found that they do not, shows the card.
 func TestOthersHearThatAChannelIsShared(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, &world{policy: everybody{}, script: script{pay("call_1"), scripted.Say("Done.")}})

@@ -21,6 +21,7 @@ import (
 	"countersign/approvals"
 	"countersign/internal/slackdev"
 	"countersign/store/boltstore"
+	"countersign/store/storetest"
 )
 
 // The two workspaces of a town. Their people and channels have the same ids.
@@ -39,6 +40,9 @@ type town struct {
 	policy approvals.Policy
 	script func() agent.Model
 	logs   *logs
+	memory *storetest.Memory // nil: the file, of this process alone
+	turn   atomic.Int64
+	other  *town // another process on the store: requests go to either in turn; nil: there is none
 
 	handler atomic.Pointer[http.Handler]
 	bots    *Workspaces
@@ -54,12 +58,22 @@ func payingTool() agent.Model {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
+	return newTownOn(t, nil)
+}
+
+func newTownOn(t *testing.T, memory *storetest.Memory) *town {
+	t.Helper()
 	k := &town{
-		t: t, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), policy: everybody{}, logs: &logs{},
+		memory: memory,
+		t:      t, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), policy: everybody{}, logs: &logs{},
 		script: payingTool,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h := k.handler.Load(); h != nil {
+		in := k
+		if k.other != nil && k.turn.Add(1)%2 == 0 {
+			in = k.other
+		}
+		if h := in.handler.Load(); h != nil {
 			(*h).ServeHTTP(w, r)
 			return
 		}
@@ -93,11 +107,30 @@ func newTown(t *testing.T) *town {
 	return k
 }
 
+func (k *town) opened() (approvals.Store, error) {
+	if k.memory != nil {
+		return k.memory.Open(), nil
+	}
+	return boltstore.Open(k.file, boltstore.Config{})
+}
+
+// newTwinTown is a town that two processes serve.
+func newTwinTown(t *testing.T) *town {
+	t.Helper()
+	k := newTownOn(t, storetest.NewMemory())
+	k.other = &town{
+		t: t, cloud: k.cloud, bank: k.bank, policy: k.policy, logs: k.logs, script: k.script, memory: k.memory,
+		public: k.public,
+	}
+	k.other.start()
+	return k
+}
+
 // start starts everything but Slack on the town's store.
 func (k *town) start() {
 	t := k.t
 	t.Helper()
-	store, err := boltstore.Open(k.file, boltstore.Config{})
+	store, err := k.opened()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +154,7 @@ func (k *town) start() {
 	k.bots, err = NewWorkspaces(WorkspacesConfig{
 		Clients: clients, Installations: installations, Known: known, Service: k.engine,
 		SigningSecret: k.cloud.Workspace(one).Config().SigningSecret, DefaultAgent: "ops", Logger: k.log(),
+		Alone: k.memory == nil,
 		OAuth: OAuth{ClientID: "111.222", ClientSecret: "dev-client-secret", PublicURL: k.public},
 	})
 	if err != nil {

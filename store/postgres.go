@@ -56,7 +56,7 @@ func Waits(err error) bool {
 		return false
 	}
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
-		const connection, resources, operator = "08", "53", "57" // classes: among them "the database system is starting up"
+		const connection, resources, operator = "08", "53", "57" // classes: the server is starting up, for instance
 		switch refusal.Code[:2] {
 		case connection, resources, operator:
 			return true

@@ -46,6 +46,7 @@ func (w *world) verify(wantCode int, args ...string) string {
 // TestCheckpoints has the bot keep checkpoints in a folder, and puts an older copy of the store in its place. Only the
 // checkpoints show that.
 func TestCheckpoints(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	w := newWorld(t, settings{})
 	private, public := w.auditKeys("audit", 1)

@@ -73,6 +73,7 @@ func (w *world) with(variable string, args ...string) (stdout, stderr string, co
 // TestEncryptedStore runs the bot with keys: nothing that was written is in the file, in a backup, or after a kill, and
 // without the keys nothing opens.
 func TestEncryptedStore(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	w := newWalrus(t, keysVariable("a:"+keyA))
 	bot := w.start()
@@ -132,6 +133,7 @@ func TestEncryptedStore(t *testing.T) {
 
 // TestCompactTakesAPlainStoreOver gives keys to a bot that had none, and replaces them later.
 func TestCompactTakesAPlainStoreOver(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	w := newWalrus(t)
 	bot := w.start()

@@ -57,7 +57,7 @@ func TestBadStart(t *testing.T) {
 			[]string{"absent/x.db"}},
 		{"no store", func(w *world) []string {
 			w.write("countersign.db", strings.Repeat("not a store ", 1000))
-			return nil
+			return []string{"COUNTERSIGN_STORE=bolt:countersign.db"}
 		}, 1, []string{"countersign.db"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,6 +79,7 @@ func TestBadStart(t *testing.T) {
 
 // TestDamagedStore refuses a truncated file with words, and no stack.
 func TestDamagedStore(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()

@@ -95,6 +95,7 @@ func privately() []openaidev.Rule {
 
 // TestLines compares what is logged of stories, and finds in it nothing that anybody wrote.
 func TestLines(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	const (
 		begun = "run.submitted actor=T0DEV/U0ANN agent=ops run=run workspace=T0DEV"

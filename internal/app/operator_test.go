@@ -96,6 +96,7 @@ func TestCommandsSayWhatBecameOfACall(t *testing.T) {
 
 // TestKeptHead shows that a store was replaced by an older one, which a chain without a key alone does not.
 func TestKeptHead(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()

@@ -52,9 +52,9 @@ func (r *replicas) caller() (who, other *process) {
 	return r.both[0], r.both[1]
 }
 
-// TestReplicaEndsInTheMiddleOfATool: a replica is killed, frozen, or told to stop, while it carries out a call. The other
-// one asks people what became of it, and goes on; the call was made once, there is one answer, and one card of each
-// question, also when the frozen replica thaws.
+// TestReplicaEndsInTheMiddleOfATool: a replica is killed, frozen, or told to stop, while it carries out a call. The
+// other one asks people what became of it, and goes on; the call was made once, there is one answer, and one card of
+// each question, also when the frozen replica thaws.
 func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]syscall.Signal{
@@ -135,7 +135,7 @@ func (r *replicas) oneOfEach(thread string, cards int) {
 // worked, every line of what happened is in one log, and the counters of both together have counted it once.
 func TestReplicasShareTheWork(t *testing.T) {
 	t.Parallel()
-	const threads = 6
+	const threads = 5 // as many as one person may have at once
 	r := newReplicas(t, settings{slack: slackdev.Config{AckTimeout: 20 * time.Second}})
 	var all []string
 	for i := range threads {
@@ -151,18 +151,13 @@ func TestReplicasShareTheWork(t *testing.T) {
 	if n := len(r.effects.all()); n != threads {
 		t.Errorf("%d calls, want %d", n, threads)
 	}
-	for _, kind := range []string{"app_mention", "block_actions"} {
-		by := map[int]bool{}
-		for _, d := range r.slack.Deliveries() {
-			if d.Type == kind {
-				by[d.Conn] = true
-			}
-		}
-		if len(by) != 2 {
-			t.Errorf("control: all of %s came by one connection", kind)
-		}
+	by := map[int]bool{}
+	for _, d := range r.slack.Deliveries() {
+		by[d.Conn] = true
 	}
-
+	if len(by) != 2 {
+		t.Error("control: everything came by one connection")
+	}
 	lines := func() (n int) {
 		for _, p := range r.both {
 			n += strings.Count(p.out.String(), "msg=request.approved ")
@@ -280,14 +275,15 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	w.verified()
 }
 
-// TestDatabaseThatRefuses: what a person has to mend ends the start at once, with exit code 2, and is said without the URL.
+// TestDatabaseThatRefuses: what a person has to mend ends the start at once, with exit code 2, and is said without the
+// URL.
 func TestDatabaseThatRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, settings{postgres: true})
 	good := w.store
 	for name, c := range map[string]struct{ url, want string }{
 		"no database": {strings.Replace(good, "localhost/", "localhost/none_", 1), "does not exist"},
-		"no role":     {strings.Replace(good, "postgres:", "nobody:", 1), "nobody"},
+		"no role":     {strings.Replace(good, "postgres:"+canaryStore, "nobody", 1), "nobody"},
 		"schema":      {good + "&schema=public", "schema must be"},
 		"no URL":      {"postgres://bot:" + canaryStore + "@[::/db", "unusable"},
 	} {

@@ -10,6 +10,7 @@ import (
 
 // TestReportOfARun counts what was asked and decided, beside a running bot and without one.
 func TestReportOfARun(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()

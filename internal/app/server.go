@@ -65,8 +65,8 @@ func (s *server) open(ctx context.Context) error {
 		s.store.Close()
 		return err
 	}
-	s.log.Info("starting", "workspace", s.where(), "store", s.cfg.StorePlace().String(), "agents", s.cfg.Agents, "sha256",
-		hex.EncodeToString(first.File.Digest[:]), "mode", s.cfg.SlackMode)
+	s.log.Info("starting", "workspace", s.where(), "store", s.cfg.StorePlace().String(), "agents", s.cfg.Agents,
+		"sha256", hex.EncodeToString(first.File.Digest[:]), "mode", s.cfg.SlackMode)
 	return nil
 }
 

@@ -108,6 +108,7 @@ func (w *world) trail() map[string]int {
 // TestAnswerOfTheBotGetsLost: a decision that was recorded is found, and one that was not is told as such; nothing is
 // sent twice.
 func TestAnswerOfTheBotGetsLost(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
@@ -153,6 +154,7 @@ func TestAnswerOfTheBotGetsLost(t *testing.T) {
 
 // TestAnswerGetsLostAndAnotherCounts tells what was decided instead.
 func TestAnswerGetsLostAndAnotherCounts(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	for user, want := range map[string]string{cleo: "by " + cleo, ben: "by " + ben} {
 		t.Run(user, func(t *testing.T) {
@@ -187,6 +189,7 @@ func (w *world) pending() string {
 // TestClientOfTheSocketSetsNothing takes a decision that differs from the command's own in request and digest, whatever
 // else it says: way, id and time are the bot's to set.
 func TestClientOfTheSocketSetsNothing(t *testing.T) {
+	fileOnly(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name string

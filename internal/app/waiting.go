@@ -25,6 +25,10 @@ var (
 		"Notifications that could not be delivered and were given up; see the command outbox.")
 	grantsDesc = newDesc("countersign_grants_active",
 		"Grants that have not expired, are not used up and were not revoked.")
+	lapsedDesc = newDesc("countersign_runs_lapsed",
+		"Runs whose worker has not been heard of for longer than its lease.")
+	unsealedDesc = newDesc("countersign_audit_unsealed_oldest_seconds",
+		"For how long the oldest entry of the audit trail has waited to be linked into its chain; 0 when none does.")
 	runsDesc = newDesc("countersign_runs_active", "Runs that have not ended, by status.", "status")
 )
 
@@ -49,12 +53,15 @@ type numbers struct {
 	pending, outbox, letters    int
 	oldestPending, oldestOutbox time.Time
 	queued, running, waiting    int
+	lapsed                      int
+	oldestUnsealed              time.Time
 	grants                      int
 }
 
 func (w *waiting) describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		pendingDesc, oldestPendingDesc, outboxDesc, oldestOutboxDesc, deadLettersDesc, grantsDesc, runsDesc,
+		lapsedDesc, unsealedDesc,
 	} {
 		ch <- d
 	}
@@ -80,6 +87,8 @@ func (w *waiting) collect(ch chan<- prometheus.Metric) {
 	gauge(outboxDesc, float64(n.outbox))
 	gauge(oldestOutboxDesc, age(n.oldestOutbox))
 	gauge(deadLettersDesc, float64(n.letters))
+	gauge(lapsedDesc, float64(n.lapsed))
+	gauge(unsealedDesc, age(n.oldestUnsealed))
 	gauge(grantsDesc, float64(n.grants))
 	gauge(runsDesc, float64(n.queued), string(approvals.RunQueued))
 	gauge(runsDesc, float64(n.running), string(approvals.RunRunning))
@@ -103,6 +112,9 @@ func (w *waiting) count(ctx context.Context, st approvals.Store) error {
 		return err
 	}
 	for _, ws := range all {
+		if err := n.findUnsealed(ctx, st, ws); err != nil {
+			return err
+		}
 		if err := n.countPending(ctx, st, ws, working); err != nil {
 			return err
 		}
@@ -129,6 +141,11 @@ func countWork(ctx context.Context, st approvals.Store) (n numbers, working map[
 		if err != nil {
 			return err
 		}
+		lapsed, err := tx.LapsedLeases(n.now, waitingMost)
+		if err != nil {
+			return err
+		}
+		n.lapsed = max(0, len(lapsed)-len(queued))
 		all, err := tx.LapsedLeases(farAhead, waitingMost)
 		for _, k := range all {
 			working[k.Run] = true
@@ -177,6 +194,17 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// findUnsealed looks for the oldest entry of the trail that waits to be linked.
+func (n *numbers) findUnsealed(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) error {
+	return st.View(ctx, func(tx approvals.Tx) error {
+		entries, err := tx.UnsealedAudit(ws, 1)
+		if err == nil && len(entries) > 0 {
+			n.oldestUnsealed = earlier(n.oldestUnsealed, entries[0].At)
+		}
+		return err
+	})
 }
 
 // countOutbox counts what is not delivered yet.

@@ -27,6 +27,8 @@ agents:
 // TestHostedMCP answers what the provider asks for a server that it calls itself. Its credentials go to the provider
 // and nowhere else.
 func TestHostedMCP(t *testing.T) {
+	fileOnly(t)
+	fileOnly(t)
 	t.Parallel()
 	const token = "wiki-token-9f13"
 	w := newWorld(t, settings{

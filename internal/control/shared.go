@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +22,8 @@ import (
 )
 
 // Several replicas of the bot may work on one database, also on one machine, and there is no file to put a socket
-// beside. Each has one of its own in the user's runtime directory; its name begins with a hash of where the database is.
-// Commands take the first that answers: what the desks of replicas do is the same.
+// beside. Each has one of its own in the user's runtime directory; its name begins with a hash of where the database
+// is. Commands take the first that answers: what the desks of replicas do is the same.
 
 // sharedPrefix begins the names of the sockets of all replicas that work on the database.
 func sharedPrefix(url string) (string, error) {
@@ -43,7 +44,6 @@ func ListenShared(url string, log *slog.Logger) (net.Listener, error) {
 	name := prefix + strings.ToLower(rand.Text()[:8]) + ".sock"
 	for _, folder := range runtimeFolders() {
 		if path := filepath.Join(folder, name); len(path) <= longest {
-			sweepSockets(folder, prefix)
 			return listenIn(path, log)
 		}
 	}
@@ -64,19 +64,6 @@ func sockets(folder, prefix string) (paths []string, err error) {
 	return paths, err
 }
 
-// sweepSockets takes away what replicas have left behind that were killed.
-func sweepSockets(folder, prefix string) {
-	paths, _ := sockets(folder, prefix)
-	for _, path := range paths {
-		conn, err := net.DialTimeout("unix", path, time.Second)
-		if err == nil {
-			conn.Close()
-		} else if errors.Is(err, syscall.ECONNREFUSED) {
-			os.Remove(path)
-		}
-	}
-}
-
 // DialShared reaches a replica on this machine that works on the database, or returns ErrNotRunning.
 func DialShared(ctx context.Context, url string) (*Client, error) {
 	prefix, err := sharedPrefix(url)
@@ -91,6 +78,12 @@ func DialShared(ctx context.Context, url string) (*Client, error) {
 		}
 		for _, path := range paths {
 			client, err := dialAt(ctx, path)
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				os.Remove(path) // a replica that was killed has left it behind
+			}
+			if err == nil {
+				err = client.alive(ctx)
+			}
 			if err == nil || !errors.Is(err, ErrNotRunning) {
 				return client, err
 			}
@@ -98,6 +91,26 @@ func DialShared(ctx context.Context, url string) (*Client, error) {
 		}
 	}
 	return nil, last
+}
+
+// aliveTime is how long a replica may take to say that it is there. One that is stopped, or hangs, never does: the
+// system takes the connection in its place.
+const aliveTime = 2 * time.Second
+
+// alive returns ErrNotRunning, and closes the client, when nobody answers.
+func (c *Client) alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/v1/alive", nil)
+	if err != nil {
+		return fmt.Errorf("ask the bot: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		c.Close()
+		return fmt.Errorf("%w: a replica does not answer at %s: %w", ErrNotRunning, c.path, err)
+	}
+	return resp.Body.Close() // whatever it says: a refusal is told to the command itself
 }
 
 // runtimeFolders are where a replica of this user may have put its socket: the bot and the command may have been given

@@ -17,10 +17,10 @@ func fileOnly(cfg *app.Config, command, instead string) error {
 
 // What does the work of the commands in a database.
 const (
-	insteadOfBackup = "copy it with the database's tools, also while the bot runs: pg_dump --schema=NAME for one moment, " +
-		"a base backup and the write-ahead log for any"
-	insteadOfRestore = "stop all replicas and put a copy back with the database's tools: pg_restore for one of pg_dump; " +
-		"a file that backup has made is brought in by: countersign migrate bolt:FILE postgres://…"
-	insteadOfCompact = "it gives the space of deleted records back by itself (autovacuum), and VACUUM FULL returns it to " +
-		"the system"
+	insteadOfBackup = "copy it with the database's tools, also while the bot runs: pg_dump --schema=NAME for one " +
+		"moment, a base backup and the write-ahead log for any"
+	insteadOfRestore = "stop all replicas and put a copy back with the database's tools: pg_restore for one of " +
+		"pg_dump; a file that backup has made is brought in by: countersign migrate bolt:FILE postgres://…"
+	insteadOfCompact = "it gives the space of deleted records back by itself (autovacuum), and VACUUM FULL returns " +
+		"it to the system"
 )

@@ -31,7 +31,8 @@ func (c *healthcheckCommand) command(l *commandLine) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&c.Ready, "ready", false, "ask whether the bot hears Slack and has its store, not only whether it is alive")
+	f.BoolVar(&c.Ready, "ready", false,
+		"ask whether the bot hears Slack and has its store, not only whether it is alive")
 	return cmd
 }
 
