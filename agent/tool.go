@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"countersign/agent/toolstatus"
 )
 
 // ToolKind says what stands behind a tool. It is part of the tool's definition, and so of every digest.
@@ -161,6 +163,8 @@ type ToolOutput struct {
 	// Native, if set, is the output in the form of the tool's Wire, instead of Text: for WireShell the list of
 	// {"stdout","stderr","outcome"} objects. Other forms ignore it.
 	Native json.RawMessage `json:"native,omitempty"`
+	// Status says in numbers how the call ended. The journal learns it; no model reads it, and no saved run holds it.
+	Status toolstatus.Status `json:"-"`
 }
 
 // clone returns a copy that shares nothing with c but the run's context, so that code which is handed a call cannot

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 )
 
 // RequestStatus is where a request stands.
@@ -150,6 +151,9 @@ type RequestHead struct {
 
 	// Called says who is called to the request, and where.
 	Called Called `json:"called,omitzero"`
+
+	// OutcomeStatus says in numbers how the call ended, as its tool has told; nothing in earlier records.
+	OutcomeStatus toolstatus.Status `json:"outcome_status,omitzero"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.

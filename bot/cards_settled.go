@@ -125,9 +125,10 @@ func became(r *approvals.Request) phrase {
 		if by := reporter(r); by != "" {
 			return phrase{" · ", strong("ran"), ", as ", by, " reports"}
 		}
-		return phrase{" · ", strong("ran"), " ", at(r, r.OutcomeAt)}
+		return append(phrase{" · ", strong("ran"), " ", at(r, r.OutcomeAt)}, inNumbers(", ", r)...)
 	case approvals.OutcomeFailed:
-		return phrase{" · ", strong("failed"), " ", at(r, r.OutcomeAt), " (the agent was told)"}
+		p := append(phrase{" · ", strong("failed"), " ", at(r, r.OutcomeAt)}, inNumbers(": ", r)...)
+		return append(p, " (the agent was told)")
 	case approvals.OutcomeNotRun:
 		p := phrase{" · ", strong("not run")}
 		switch {
@@ -143,6 +144,14 @@ func became(r *approvals.Request) phrase {
 	}
 	if r.Status == approvals.RequestApproved {
 		return phrase{" · waits for its turn"}
+	}
+	return nil
+}
+
+// inNumbers is how the call ended as far as its tool has told, behind a separator; nothing where it has not.
+func inNumbers(separator string, r *approvals.Request) phrase {
+	if words := r.OutcomeStatus.String(); words != "" {
+		return phrase{separator + words}
 	}
 	return nil
 }
@@ -310,9 +319,10 @@ func whatBecame(r *approvals.Request) phrase {
 		if by := reporter(r); by != "" {
 			return phrase{"The call ", strong("ran"), ", as ", by, " reports."} // when it ran, nobody knows
 		}
-		return phrase{"The call ", strong("ran"), ", ", r.OutcomeAt, "."}
+		return append(append(phrase{"The call ", strong("ran"), ", ", r.OutcomeAt}, inNumbers(": ", r)...), ".")
 	case approvals.OutcomeFailed:
-		return phrase{"The call ", strong("failed"), ", ", r.OutcomeAt, "; the agent was told."}
+		p := append(phrase{"The call ", strong("failed"), ", ", r.OutcomeAt}, inNumbers(": ", r)...)
+		return append(p, "; the agent was told.")
 	case approvals.OutcomeNotRun:
 		return phrase{"The call was ", strong("not run"), "."}
 	case approvals.OutcomeUnknown:
