@@ -35,7 +35,9 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		r := x.newRequest(in, tool)
 		r.inherit(x.requests)
 		r.Explanation = explain(tool, &in.Call)
-		r.present(tool, &in.Call, x.run.Input, x.requests)
+		call := in.Call
+		call.Run = &agent.RunContext{Value: x.run} // for gates that read who asks, and where
+		r.present(ctx, tool, &call, x.run.Input, x.requests)
 		r.Trigger = x.triggerOf(in)
 		u, err := x.require(ctx, g, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {

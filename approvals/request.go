@@ -72,6 +72,8 @@ type RequestContent struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Like is the call of the tool that was approved last in the run; nil: there is none.
 	Like *Likeness `json:"like,omitempty"`
+	// Because says why the tool's gate asks, as agent.Tool.Because did; empty where it says nothing.
+	Because string `json:"because,omitempty"`
 }
 
 // RequestHead is who asks what of whom, and what became of it: what is listed, counted and decided by.

@@ -46,8 +46,8 @@ func httpCall(parts []string) []string {
 		return parts
 	}
 	lines := []string{parts[0] + " " + parts[1]}
-	for _, name := range parts[2:] {
-		lines = append(lines, "Header "+name)
+	if names := parts[2:]; len(names) > 0 {
+		lines = append(lines, "With the headers "+strings.Join(names, ", "))
 	}
 	return lines
 }

@@ -73,14 +73,7 @@ func askers(r *approvals.Request) []phrase {
 	if r.Words != "" {
 		who = phrase{r.Requester, " asks: “" + visible.Line(r.Words) + "”"}
 	}
-	call := append(caller(r), " calls ", code(toolName(r)))
-	switch r.Requirement.Policy {
-	case "":
-	case "default_policy":
-		call = append(call, " · asked by the default policy")
-	default:
-		call = append(call, " · asked by policy ", strong(label(r.Requirement.Policy, 80)))
-	}
+	call := append(append(caller(r), " calls ", code(toolName(r))), whyAsked(r)...)
 	if r.Requirement.Risk == approvals.RiskHigh {
 		call = append(call, ", high risk")
 	}
