@@ -49,7 +49,12 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 	if words := whatToDo(r); words != nil && r.Status == approvals.RequestPending {
 		blocks = append(blocks, paragraph(words))
 	}
-	blocks = append(blocks, t.warnings()...)
+	if t.hidden {
+		blocks = append(blocks, paragraph(hiddenWarning()))
+	}
+	if t.secret != nil && r.Status != approvals.RequestPending { // else it is said beside the button that shows them
+		blocks = append(blocks, paragraph(t.secret))
+	}
 	for _, p := range all[page] {
 		if p.heading != nil {
 			blocks = append(blocks, paragraph(p.heading))
