@@ -300,8 +300,8 @@ func TestAlwaysAsksHowFar(t *testing.T) {
 	form := w.opened("U0BEN", first, "always_approve")
 	shown := texts(t, form.Blocks) + strings.ReplaceAll(string(form.Blocks), `\"`, `"`)
 	for _, words := range []string{
-		"every later call of transfer_funds by the agent ops, with any arguments", `{"amount":2,"to":"globex"}`,
-		"1 call that waits now", "Until this run ends", "For 2 h, for all runs in this channel",
+		"every later call of transfer_funds by the agent ops, as far as you choose below", "amount 2, to globex",
+		"1 call that waits now", "Until this run ends", "For 2 h at most, for all runs in this channel",
 		"amount  1\nto  acme",
 	} {
 		if !strings.Contains(shown, words) {
