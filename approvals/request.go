@@ -45,6 +45,8 @@ type Request struct {
 	// Masked says that this is a copy without the values of secret arguments, made by Mask. It is not stored, nor is
 	// such a copy.
 	Masked bool `json:"-"`
+	// Before is the call of the tool that was approved last, where Service.Precedent was asked. It is not stored.
+	Before *Precedent `json:"-"`
 }
 
 // RequestContent is what a request asks about, as far as only those need it who show or run the call. It never changes

@@ -29,6 +29,7 @@ type Service interface {
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
+	Precedent(ctx context.Context, r *approvals.Request, u approvals.UserID) (*approvals.Precedent, error)
 	GrantsFor(ctx context.Context, by approvals.UserID, after approvals.GrantID, limit int) (
 		page []approvals.GrantView, next approvals.GrantID, err error)
 	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)

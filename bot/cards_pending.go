@@ -37,6 +37,9 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 		shown, complete = call.blocks(x)
 		blocks = append(blocks, shown...)
 	}
+	if lines := askedBackLines(r); len(lines) > 0 && x < beginning {
+		blocks = append(blocks, paragraph(lines...))
+	}
 	blocks = append(blocks, paragraph(terms(r, complete)...))
 	for _, row := range cardButtons(r, complete) {
 		blocks = append(blocks, slack.NewActionBlock("", row...))

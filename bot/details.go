@@ -89,7 +89,11 @@ func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack
 		blocks := []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
 		return append(blocks, answersOf(r)...)
 	}
-	blocks := []slack.Block{paragraph(append(terms(r, true), policyLines(r)...)...)}
+	var blocks []slack.Block
+	if last {
+		blocks = precedentBlocks(r)
+	}
+	blocks = append(blocks, paragraph(append(terms(r, true), policyLines(r)...)...))
 	blocks = append(blocks, askedBackBlocks(r)...)
 	if can.decide && !last && t.runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
@@ -169,6 +173,7 @@ func (b *Bot) showPage(c click, page int, revealed bool) answer {
 				return slack.ModalViewRequest{}, err
 			}
 			b.inform(ctx, r)
+			b.compare(ctx, r, c.by)
 			return detailsView(r, page, b.rights(ctx, r, c.by)), nil
 		})
 	}}

@@ -424,3 +424,9 @@ func (f *fakeService) lastShownAtHome() []approvals.RequestID {
 	defer f.mu.Unlock()
 	return slices.Clone(f.atHome)
 }
+
+func (f *fakeService) Precedent(
+	context.Context, *approvals.Request, approvals.UserID,
+) (*approvals.Precedent, error) {
+	return nil, nil
+}
