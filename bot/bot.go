@@ -65,6 +65,9 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
+	// SharedAnswers reports whether what agents answer may be read in channels that are shared with other organisations.
+	// Nil: it may not, and goes to whoever asked.
+	SharedAnswers func() bool
 	// Alone says that no other process delivers the notifications of the same store. What was only put off is then not
 	// looked for before it is posted.
 	Alone bool
@@ -100,6 +103,8 @@ type Bot struct {
 	warn    warnings
 	closed  places // conversations whose threads the app may not read, and methods that it may not call
 
+	sharedAnswers func() bool
+
 	statuses *statuses
 	begin    func() // closes begun, once
 	begun    chan struct{}
@@ -132,7 +137,7 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
-		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
+		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone, sharedAnswers: cfg.SharedAnswers,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
 		homes: newHomes(), awaited: newAwaitedLinks(),

@@ -81,6 +81,8 @@ type world struct {
 	store  approvals.Store
 	script
 	with slackdev.Config // what is special about the workspace
+
+	answersShared bool // Config.SharedAnswers
 }
 
 type script []scripted.Step
@@ -161,7 +163,7 @@ func (w *world) restart() {
 	}
 	w.bot, err = New(Config{
 		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: true,
-		Logger: logger,
+		Logger: logger, SharedAnswers: func() bool { return w.answersShared },
 	})
 	if err != nil {
 		t.Fatal(err)

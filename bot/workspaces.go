@@ -34,8 +34,10 @@ type WorkspacesConfig struct {
 	// Serves reports whether the app may be installed in the workspace; nil: it may be in all.
 	Serves       func(approvals.WorkspaceID) bool
 	DefaultAgent string
-	Alone        bool // as Config.Alone; may be false
-	Logger       *slog.Logger
+	// SharedAnswers is as in Config.
+	SharedAnswers func() bool
+	Alone         bool // as Config.Alone; may be false
+	Logger        *slog.Logger
 }
 
 // Workspaces is the bot of an app that is installed in several workspaces, in HTTP mode. It has a Bot, with a Client of
@@ -124,6 +126,7 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
+		SharedAnswers: w.cfg.SharedAnswers,
 	})
 	if err != nil {
 		return nil, err

@@ -60,7 +60,8 @@ func (s *server) newBot(agent string) (surface, error) {
 		return bot.New(bot.Config{
 			Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
 			SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-			Alone: true, // the store is open in one process
+			SharedAnswers: s.sharedAnswers,
+			Alone:         true, // the store is open in one process
 		})
 	}
 	if len(s.live.current.Load().File.Workspaces) == 0 {
@@ -69,10 +70,13 @@ func (s *server) newBot(agent string) (surface, error) {
 	return bot.NewWorkspaces(bot.WorkspacesConfig{
 		Clients: s.clients, Installations: approvals.NewInstallations(s.store, s.log), Known: s.known,
 		Service: s.service, SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-		OAuth: s.cfg.oauth(), Alone: true,
+		OAuth: s.cfg.oauth(), Alone: true, SharedAnswers: s.sharedAnswers,
 		Serves: func(ws approvals.WorkspaceID) bool { return s.live.current.Load().Serves(ws) },
 	})
 }
+
+// sharedAnswers is shared_channel_answers of the agents file in force.
+func (s *server) sharedAnswers() bool { return s.live.current.Load().File.SharedAnswers }
 
 // oauth is how the app proves who it is when it is installed.
 func (c *Config) oauth() bot.OAuth {
