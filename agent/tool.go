@@ -74,8 +74,8 @@ type Tool struct {
 	// decision applies to the call yet; an error counts as yes, unless the run's context has ended. The gates of a
 	// turn's calls are asked side by side, and so are their Preconditions, guardrails and programs.
 	NeedsApproval func(ctx context.Context, call *ToolCall) (bool, error)
-	// Because, if set, says why NeedsApproval said yes to the call, in words for people: "amount > 100". Like Explain it
-	// binds nothing; empty says nothing.
+	// Because, if set, says why NeedsApproval said yes to the call, in words for people: "amount > 100". Like Explain
+	// it binds nothing; empty says nothing.
 	Because func(ctx context.Context, call *ToolCall) string
 	// OnApproval, if set, is asked when the gate said yes and no decision applies: a program may decide instead of
 	// people. Nil means that people do. An error or a panic means nil.

@@ -216,11 +216,11 @@ func (q *Requirement) tooFew(tool string, at Place, found, needs int) string {
 	const after = " It was not carried out."
 	switch {
 	case len(q.Seats) > 0 && onlyMembers && at.Direct && found == 0:
-		return fmt.Sprintf("Nobody here may approve %s: approvers are the members of the channel, and this is a direct "+
-			"message.", tool) + after
+		return fmt.Sprintf("Nobody here may approve %s: approvers are the members of the channel, and this is a "+
+			"direct message.", tool) + after
 	case found == 0:
-		return fmt.Sprintf("Nobody here may approve %s: %s needs %d approver%s, and none of those it names can be asked.",
-			tool, q.spoken(), needs, plural(needs)) + after
+		return fmt.Sprintf("Nobody here may approve %s: %s needs %d approver%s, and none of those it names can be "+
+			"asked.", tool, q.spoken(), needs, plural(needs)) + after
 	}
 	return fmt.Sprintf("Too few people may approve %s: %s needs %d approver%s, and %d can be asked.", tool, q.spoken(),
 		needs, plural(needs), found) + after

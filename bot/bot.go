@@ -65,8 +65,8 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
-	// SharedAnswers reports whether what agents answer may be read in channels that are shared with other organisations.
-	// Nil: it may not, and goes to whoever asked.
+	// SharedAnswers reports whether what agents answer may be read in channels that are shared with other
+	// organisations. Nil: it may not, and goes to whoever asked.
 	SharedAnswers func() bool
 	// Alone says that no other process delivers the notifications of the same store. What was only put off is then not
 	// looked for before it is posted.

@@ -24,8 +24,8 @@ func (w *world) canaries() map[string]string {
 	}
 }
 
-// TestSecretsNeverLeave goes over every surface of calls with a secret argument: cards, their copies, details, forms and
-// their errors, asking back, lists, history, grants, the Home tab, edited and completed calls, precedents. Neither a
+// TestSecretsNeverLeave goes over every surface of calls with a secret argument: cards, their copies, details, forms
+// and their errors, asking back, lists, history, grants, the Home tab, edited and completed calls, precedents. Neither a
 // request to Slack nor an acknowledgement, a log line or an export holds a value; what people type is where they typed.
 func TestSecretsNeverLeave(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,8 @@ func (w *world) holdsNone() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	err = approvals.ExportRequests(w.ctx(), w.store, approvals.RequestExport{}, func(r *approvals.ExportedRequest) error { return export.Encode(r) })
+	each := func(r *approvals.ExportedRequest) error { return export.Encode(r) }
+	err = approvals.ExportRequests(w.ctx(), w.store, approvals.RequestExport{}, each)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -49,7 +49,8 @@ func TestSettledLineReadsAsASentence(t *testing.T) {
 		t.Errorf("filled in: %s", got)
 	}
 	expired := deploy()
-	expired.Status, expired.Settled, expired.Outcome = approvals.RequestExpired, expired.Created, approvals.OutcomeUnknown
+	expired.Status, expired.Settled = approvals.RequestExpired, expired.Created
+	expired.Outcome = approvals.OutcomeUnknown
 	if got := ending(expired).fallback(); !strings.HasSuffix(got, "unknown whether it ran") {
 		t.Errorf("expired: %s", got)
 	}

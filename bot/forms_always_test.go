@@ -37,14 +37,16 @@ func TestAlwaysOnTerms(t *testing.T) {
 		}
 	}
 	answer := w.submits("U0BEN", "always_approve", map[string]any{
-		"How far": "thread", "Only while these stay the same": []string{"to", "amount"}, "Only while these do not grow": []string{"amount"},
+		"How far": "thread", "Only while these stay the same": []string{"to", "amount"},
+		"Only while these do not grow": []string{"amount"},
 	})
 	if answer["response_action"] != "errors" || !strings.Contains(wrongWords(t, answer), "stay the same already") {
 		t.Errorf("an argument chosen twice: %v", answer)
 	}
 	answer = w.submits("U0BEN", "always_approve", map[string]any{
-		"How far": "thread", "Only while these stay the same": []string{"to"}, "Only while these do not grow": []string{"amount"},
-		"Until when": "1h0m0s", "For how many": "3",
+		"How far": "thread", "Only while these stay the same": []string{"to"},
+		"Only while these do not grow": []string{"amount"},
+		"Until when":                   "1h0m0s", "For how many": "3",
 	})
 	if answer != nil {
 		t.Fatalf("the form answers %v", answer)

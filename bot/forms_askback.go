@@ -61,7 +61,8 @@ func askedBackBlocks(r *approvals.Request) (blocks []slack.Block) {
 func askedBackLines(r *approvals.Request) (lines []phrase) {
 	const most = 2
 	for _, q := range r.AskedBack[max(0, len(r.AskedBack)-most):] {
-		lines = append(lines, phrase{q.By, " asked ", r.Requester, " ", at(r, q.At), ": “" + label(q.Text, maxSaid) + "”"})
+		asked := phrase{q.By, " asked ", r.Requester, " ", at(r, q.At)}
+		lines = append(lines, append(asked, ": “"+label(q.Text, maxSaid)+"”"))
 		if q.Answered.IsZero() {
 			lines = append(lines, phrase{r.Requester, " has not answered yet"})
 			continue

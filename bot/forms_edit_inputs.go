@@ -61,8 +61,8 @@ func leavable(r *approvals.Request, m member, input *slack.InputBlock) *slack.In
 	return input
 }
 
-// howToEdit chooses the input for a text that is there: a menu of the schema's values, or a calendar, where it is one of
-// those, else a text.
+// howToEdit chooses the input for a text that is there: a menu of the schema's values, or a calendar, where it is one
+// of those, else a text.
 func howToEdit(r *approvals.Request, name, value string) (fieldKind, []choice) {
 	f := parametersOf(r).field(r, name)
 	kind, choices := howToAsk(&f)

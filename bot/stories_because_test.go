@@ -17,9 +17,11 @@ func TestCardSaysWhyItAsks(t *testing.T) {
 		card               string
 		details            []string
 	}{
-		"gate":           {gate: "amount > 100", card: "asked because amount > 100\n", details: []string{"amount > 100"}},
-		"policy":         {policy: "money", when: "amount > 1000", card: "asked by policy money, for amount > 1000\n"},
-		"both":           {"amount > 100", "money", "amount > 1000", nil, "asked because amount > 100 · policy money, for amount > 1000\n", nil},
+		"gate": {gate: "amount > 100", card: "asked because amount > 100\n",
+			details: []string{"amount > 100"}},
+		"policy": {policy: "money", when: "amount > 1000", card: "asked by policy money, for amount > 1000\n"},
+		"both": {"amount > 100", "money", "amount > 1000", nil,
+			"asked because amount > 100 · policy money, for amount > 1000\n", nil},
 		"default policy": {policy: "default_policy", card: "asked by the default policy\n"},
 		"long":           {gate: long, policy: "money", card: "asked by policy money\n", details: []string{long}},
 		"secret": {`memo == "hush"`, "money", `memo != ""`, []string{"memo"}, "asked by policy money\n",
@@ -60,7 +62,8 @@ func TestSendsLineHasNoHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shown := texts(t, card); strings.Contains(shown, "Authorization") || !strings.Contains(shown, r.Tool.Binding[1]) {
+	shown := texts(t, card)
+	if strings.Contains(shown, "Authorization") || !strings.Contains(shown, r.Tool.Binding[1]) {
 		t.Errorf("the card: %s", shown)
 	}
 	if shown := texts(t, details); !strings.Contains(shown, "With the headers Authorization") {

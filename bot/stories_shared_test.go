@@ -134,7 +134,8 @@ func TestAnswerOfASharedChannelGoesToWhoeverAsked(t *testing.T) {
 			return texts
 		}
 		w.eventually("the pointer", func() bool {
-			return strings.Contains(read(w.slack.Thread("C0GENERAL", thread)), "the answer is in our direct conversation")
+			said := read(w.slack.Thread("C0GENERAL", thread))
+			return strings.Contains(said, "the answer is in our direct conversation")
 		})
 		if in := read(w.slack.Messages(w.slack.DM("U0ANN"))); strings.Count(in, "canary-4711") != 1 {
 			t.Errorf("Ann reads %s", in)

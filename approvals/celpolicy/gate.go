@@ -52,8 +52,8 @@ func (g *Gate) Because(ctx context.Context, call *agent.ToolCall) string {
 	return g.expression.words
 }
 
-// Ask is for Tool.NeedsApproval. It reports whether the call needs approval. The result is true whenever the error is not nil. The error never holds
-// a value of the arguments.
+// Ask is for Tool.NeedsApproval. It reports whether the call needs approval. The result is true whenever the error is
+// not nil. The error never holds a value of the arguments.
 func (g *Gate) Ask(ctx context.Context, call *agent.ToolCall) (bool, error) {
 	args, err := g.args.decode(call.Arguments)
 	if err != nil {
