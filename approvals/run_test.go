@@ -355,7 +355,8 @@ func TestUnmetPolicyAsksNobody(t *testing.T) {
 		{"too few people", func(*approvals.Request) (approvals.Requirement, error) {
 			return with(func(q *approvals.Requirement) { q.Policy = "money"; quorum(q, 4) }), nil
 		}, `Too few people may approve pay: policy "money" needs 4 approvers, and 3 can be asked. ` +
-			"It was not carried out. It asks for 4 members of this channel: invite approvers to this channel, or ask an operator to name " +
+			"It was not carried out. " +
+			"It asks for 4 members of this channel: invite approvers to this channel, or ask an operator to name " +
 			"more approvers in the policy."},
 		{"nobody at all", func(*approvals.Request) (approvals.Requirement, error) {
 			return approvals.Requirement{Policy: "empty"}, nil

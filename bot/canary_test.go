@@ -25,8 +25,9 @@ func (w *world) canaries() map[string]string {
 }
 
 // TestSecretsNeverLeave goes over every surface of calls with a secret argument: cards, their copies, details, forms
-// and their errors, asking back, lists, history, grants, the Home tab, edited and completed calls, precedents. Neither a
-// request to Slack nor an acknowledgement, a log line or an export holds a value; what people type is where they typed.
+// and their errors, asking back, lists, history, grants, the Home tab, edited and completed calls, precedents. Neither
+// a request to Slack nor an acknowledgement, a log line or an export holds a value; what people type is where they
+// typed.
 func TestSecretsNeverLeave(t *testing.T) {
 	t.Parallel()
 	b := &bank{}

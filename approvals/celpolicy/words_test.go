@@ -11,8 +11,9 @@ func TestExpressionInWords(t *testing.T) {
 		`true`:                                ``,
 		`args.a && (args.b || args.c)`:        `a and (b or c)`,
 		`tool == "pay" || tool == "wire"`:     `tool == "pay" or tool == "wire"`,
-		`tool == "pay" && args.a == 1 && args.b == "x  && y"`:        `a == 1 and b == "x  && y"`,
-		`requester.id != "U1" && vars.environment == "p"`:            `requester.id != "U1" and vars.environment == "p"`,
+		`tool == "pay" && args.a == 1 && args.b == "x  && y"`: `a == 1 and b == "x  && y"`,
+		`requester.id != "U1" && vars.environment == "p"`: `requester.id != "U1"` +
+			` and vars.environment == "p"`,
 		`!has(args.memo) || args.list.exists(x, x == args.to)`:       `!has(memo) or list.exists(x, x == to)`,
 		`args["odd name"] == 1`:                                      `args["odd name"] == 1`,
 		`(tool == "pay" && args.amount > 5) || args.to == "nowhere"`: `amount > 5 or to == "nowhere"`,
