@@ -46,7 +46,7 @@ var arrows = []struct {
 	{"approvals", []string{"agent", "agent/asktool", "agent/history", "agent/toolstatus", "agent/trace",
 		"internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent", "agent/guardrail"}},
-	{"store", []string{"approvals", "store/boltstore", "store/seal"}},
+	{"store", []string{"approvals", "store/boltstore", "store/pgstore", "store/seal"}},
 	{"store/storetest", []string{"approvals", "agent"}},
 	{"store/seal", nil},
 	{"store/...", []string{"approvals", "agent", "internal/fault", "store/seal"}},

@@ -35,10 +35,10 @@ func TestDetailsCompareWithTheLastApprovedCall(t *testing.T) {
 	w.said(first, "Paid.")
 	w.mention("U0ANN", "pay acme again", first)
 	card = w.card(first, 2)
-	if err := w.click("U0BEN", card, "show_details"); err != nil {
+	if err := w.click("U0CLEO", card, "show_details"); err != nil {
 		t.Fatal(err)
 	}
-	shown := texts(t, w.modalOf("U0BEN", viewDetails).Blocks)
+	shown := texts(t, w.modalOf("U0CLEO", viewDetails).Blocks)
 	for _, words := range []string{
 		"Last approved call of this tool: @U0CLEO", "amount  250 → 1200", `memo  (nothing) → "again"`,
 		"pin  ••• (8 characters) → ••• (8 characters)",

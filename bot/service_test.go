@@ -430,3 +430,15 @@ func (f *fakeService) Precedent(
 ) (*approvals.Precedent, error) {
 	return nil, nil
 }
+
+// BeginStream shows nothing: the runs of this service are nobody's work.
+func (f *fakeService) BeginStream(context.Context, approvals.WorkspaceID, approvals.RunID, int64) (int, error) {
+	return 0, approvals.ErrFenced
+}
+
+// ActiveRun finds no run.
+func (f *fakeService) ActiveRun(
+	context.Context, approvals.WorkspaceID, approvals.Place,
+) (*approvals.Run, error) {
+	return nil, approvals.ErrNotFound
+}
