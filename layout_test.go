@@ -23,26 +23,28 @@ var arrows = []struct {
 	may []string
 }{
 	{"countersign", []string{"internal/app/cli", "internal/procsecret", "agent"}},
-	{"agent", []string{"agent/internal/...", "agent/guardrail", "agent/trace"}},
+	{"agent", []string{"agent/internal/...", "agent/guardrail", "agent/toolstatus", "agent/trace"}},
 	{"agent/internal/...", []string{"agent/internal/strictjson", "agent/internal/oneline"}},
 	{"agent/scripted", []string{"agent"}},
-	{"agent/httptool", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
+	{"agent/httptool", []string{"agent", "agent/toolstatus", "agent/internal/jsonschema", "agent/internal/oneline",
 		"agent/internal/plainhttp", "agent/internal/redact", "agent/internal/location"}},
 	{"agent/rawtool", []string{"agent", "agent/internal/jsonschema", "agent/internal/strictjson"}},
-	{"agent/mcptoolset", []string{"agent", "agent/internal/jsonschema", "agent/internal/oneline",
+	{"agent/mcptoolset", []string{"agent", "agent/toolstatus", "agent/internal/jsonschema", "agent/internal/oneline",
 		"agent/internal/strictjson", "agent/internal/plainhttp", "agent/internal/procgroup", "agent/internal/redact",
 		"agent/internal/location"}},
-	{"agent/shelltool", []string{"agent", "agent/internal/procgroup", "agent/internal/redact",
+	{"agent/shelltool", []string{"agent", "agent/toolstatus", "agent/internal/procgroup", "agent/internal/redact",
 		"agent/internal/location"}},
-	{"agent/patchtool", []string{"agent", "agent/internal/location"}},
+	{"agent/patchtool", []string{"agent", "agent/toolstatus", "agent/internal/location"}},
 	{"agent/asktool", []string{"agent"}},
 	{"agent/openaimodel", []string{"agent", "agent/trace", "agent/internal/plainhttp", "agent/internal/redact",
 		"agent/internal/strictjson"}},
 	{"agent/guardrail", nil},
+	{"agent/toolstatus", nil},
 	{"agent/trace", nil},
 	{"agent/oteltrace", []string{"agent", "agent/trace"}},
 	{"agent/...", []string{"agent"}},
-	{"approvals", []string{"agent", "agent/asktool", "agent/history", "agent/trace", "internal/fault"}},
+	{"approvals", []string{"agent", "agent/asktool", "agent/history", "agent/toolstatus", "agent/trace",
+		"internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent", "agent/guardrail"}},
 	{"store", []string{"approvals", "store/boltstore", "store/pgstore", "store/seal"}},
 	{"store/storetest", []string{"approvals", "agent"}},
@@ -87,12 +89,12 @@ var arrows = []struct {
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
-	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "store/storetest",
+	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus", "store/storetest",
 	"store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
-	"agent/scripted", "agent/guardrail", "agent/history", "agent/trace", "internal/fault",
+	"agent/scripted", "agent/guardrail", "agent/history", "agent/toolstatus", "agent/trace", "internal/fault",
 	"internal/openaidev", "store/seal"}
 
 type listed struct {

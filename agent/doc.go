@@ -50,8 +50,9 @@
 //	       open calls, conversations
 //	state  RunState: questions, answers, JSON
 //
-// What only some programs need is beside it: trace is what a Tracer is told, guardrail what guardrails decide, history
-// has functions on conversations, rawtool makes tools of JSON Schemas, asktool one by which the model asks people.
+// What only some programs need is beside it: trace is what a Tracer is told, guardrail what guardrails decide,
+// toolstatus how a call ended, history has functions on conversations, rawtool makes tools of JSON Schemas, asktool one
+// by which the model asks people.
 //
 // Below internal, shape turns Go types into JSON Schema, and strictjson reads and changes JSON.
 package agent

@@ -231,7 +231,8 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	})
 	switch {
 	case err == nil:
-		output = limited(ToolOutput{Text: validText(output.Text), Failed: output.Failed, Native: output.Native})
+		output.Text = validText(output.Text)
+		output = limited(output)
 		output.Native = nativeOf(j.tool, output)
 	case errors.Is(err, ErrFatal):
 		return ToolOutput{}, err

@@ -103,7 +103,7 @@ func compareMembers(rows map[string]member, typ reflect.Type) []string {
 	left := maps.Clone(rows)
 	for i := range typ.NumField() {
 		name, options, ok := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-		if name == "" {
+		if name == "" || name == "-" {
 			continue
 		}
 		row, known := rows[name]

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"countersign/agent/toolstatus"
 )
 
 // ToolKind says what stands behind a tool. It is part of the tool's definition, and so of every digest.
@@ -72,6 +74,9 @@ type Tool struct {
 	// decision applies to the call yet; an error counts as yes, unless the run's context has ended. The gates of a
 	// turn's calls are asked side by side, and so are their Preconditions, guardrails and programs.
 	NeedsApproval func(ctx context.Context, call *ToolCall) (bool, error)
+	// Because, if set, says why NeedsApproval said yes to the call, in words for people: "amount > 100". Like Explain
+	// it binds nothing; empty says nothing.
+	Because func(ctx context.Context, call *ToolCall) string
 	// OnApproval, if set, is asked when the gate said yes and no decision applies: a program may decide instead of
 	// people. Nil means that people do. An error or a panic means nil.
 	OnApproval func(ctx context.Context, in *Interruption) (*ToolApproval, error)
@@ -161,6 +166,8 @@ type ToolOutput struct {
 	// Native, if set, is the output in the form of the tool's Wire, instead of Text: for WireShell the list of
 	// {"stdout","stderr","outcome"} objects. Other forms ignore it.
 	Native json.RawMessage `json:"native,omitempty"`
+	// Status says in numbers how the call ended. The journal learns it; no model reads it, and no saved run holds it.
+	Status toolstatus.Status `json:"-"`
 }
 
 // clone returns a copy that shares nothing with c but the run's context, so that code which is handed a call cannot

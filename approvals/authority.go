@@ -171,7 +171,7 @@ func (p *permit) begin(c *txn, run *Run) (*agent.ToolOutput, int, error) {
 	case !fresh && rec.Nonce == p.nonce: // an earlier try of this transaction was committed
 		return nil, rec.Attempt, nil
 	case !fresh && !rec.Done.IsZero():
-		return rec.Output, rec.Attempt, c.callBecame(run.ID, rec.Interruption, rec.Outcome())
+		return rec.Output, rec.Attempt, c.callEnded(rec)
 	}
 	r, err := p.allowing(c, run, rec)
 	if err != nil && !errors.Is(err, agent.ErrStale) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 )
 
 // Authority is what allowed an effect: a request that people approved, a grant, or a decision made past the policy in
@@ -42,6 +43,8 @@ type EffectRecord struct {
 	// Review says that the tool's gate would have asked people, and the agents file has such calls run at once and be
 	// looked at afterwards (approval: audit).
 	Review bool `json:"review,omitempty"`
+	// Status says in numbers how the call ended, as far as its tool has told.
+	Status toolstatus.Status `json:"status,omitzero"`
 }
 
 // Outcome says what became of the call, as far as the journal knows.
@@ -55,4 +58,12 @@ func (e *EffectRecord) Outcome() Outcome {
 		return OutcomeFailed
 	}
 	return OutcomeRan
+}
+
+// inNumbers is the status in words, behind a colon; nothing where the tool has told none.
+func (e *EffectRecord) inNumbers() string {
+	if words := e.Status.String(); words != "" {
+		return ": " + words
+	}
+	return ""
 }

@@ -35,7 +35,9 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 		r := x.newRequest(in, tool)
 		r.inherit(x.requests)
 		r.Explanation = explain(tool, &in.Call)
-		r.present(tool, &in.Call, x.run.Input, x.requests)
+		call := in.Call
+		call.Run = &agent.RunContext{Value: x.run} // for gates that read who asks, and where
+		r.present(ctx, tool, &call, x.run.Input, x.requests)
 		r.Trigger = x.triggerOf(in)
 		u, err := x.require(ctx, g, r, in)
 		if err == nil && u == nil && in.Kind != agent.OutcomeUnknown {
@@ -176,7 +178,7 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 		u.advice = "Ask again then."
 		return u, nil
 	}
-	failing, why, err := g.unmeetable(ctx, r)
+	failing, found, why, err := g.unmeetable(ctx, r)
 	if errors.Is(err, ErrUnavailable) {
 		x.log.WarnContext(ctx, "approvers not counted", "run", r.Run, "error", err)
 		return nil, nil
@@ -186,23 +188,50 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 	}
 	u := cannot(in, failing.Policy, why)
 	u.advice = failing.advice(r.Place)
+	if in.Kind == agent.Confirm {
+		u.notice = failing.tooFew(in.Call.Tool, r.Place, found, r.needs(failing))
+	}
 	return u, nil
 }
 
 // unmeetable says why people cannot settle r, which nobody has been asked about yet: too few could take the seats of
 // one of its requirements, which it returns. Empty: they can.
-func (g *gatherer) unmeetable(ctx context.Context, r *Request) (*Requirement, string, error) {
+func (g *gatherer) unmeetable(ctx context.Context, r *Request) (q *Requirement, found int, why string, err error) {
 	for _, q := range r.demands(&r.Requirement)[:1+len(r.Inherited)] {
 		found, err := g.seatable(ctx, &r.RequestHead, q)
 		if err != nil {
-			return nil, "", err
+			return nil, 0, "", err
 		}
 		if needs := r.needs(q); found < needs {
 			why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
-			return q, why, nil
+			return q, found, why, nil
 		}
 	}
-	return nil, "", nil
+	return nil, 0, "", nil
+}
+
+// tooFew says to people that a call of the tool cannot be approved, because too few of them may.
+func (q *Requirement) tooFew(tool string, at Place, found, needs int) string {
+	onlyMembers := !slices.ContainsFunc(q.Seats, func(s Seat) bool { return !s.Approvers.onlyChannel() })
+	const after = " It was not carried out."
+	switch {
+	case len(q.Seats) > 0 && onlyMembers && at.Direct && found == 0:
+		return fmt.Sprintf("Nobody here may approve %s: approvers are the members of the channel, and this is a "+
+			"direct message.", tool) + after
+	case found == 0:
+		return fmt.Sprintf("Nobody here may approve %s: %s needs %d approver%s, and none of those it names can be "+
+			"asked.", tool, q.spoken(), needs, plural(needs)) + after
+	}
+	return fmt.Sprintf("Too few people may approve %s: %s needs %d approver%s, and %d can be asked.", tool, q.spoken(),
+		needs, plural(needs), found) + after
+}
+
+// spoken names the policy in a sentence for people.
+func (q *Requirement) spoken() string {
+	if q.Policy == "default_policy" {
+		return "the default policy"
+	}
+	return q.name()
 }
 
 // advice says what to do where too few people can be asked.
@@ -215,7 +244,7 @@ func (q *Requirement) advice(at Place) string {
 	var ways []string
 	switch {
 	case channel && at.Direct:
-		return "Ask in a channel: a direct message has no other members."
+		return "Ask in a channel."
 	case channel:
 		ways = append(ways, "invite approvers to this channel")
 	}

@@ -253,7 +253,7 @@ func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		case rec.Attempt != attempt.number || rec.Nonce != attempt.nonce || !rec.Done.IsZero():
 			return fmt.Errorf("effect %s, attempt %d: %w", e.ID, attempt.number, ErrFenced)
 		}
-		rec.Done, rec.Output = c.now, &output
+		rec.Done, rec.Output, rec.Status = c.now, &output, output.Status
 		if err := c.PutEffect(rec); err != nil {
 			return err
 		}
@@ -286,7 +286,7 @@ func (e *EffectRecord) has(output agent.Digest) bool {
 // a run that has ended meanwhile, or people who were asked whether it happened.
 func (c *txn) finished(rec *EffectRecord) error {
 	if rec.Request != "" {
-		if err := c.callBecame(rec.Run, rec.Interruption, rec.Outcome()); err != nil {
+		if err := c.callEnded(rec); err != nil {
 			return err
 		}
 	}
@@ -309,7 +309,8 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 	if err != nil {
 		return err
 	}
-	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s.", name, rec.Outcome()))
+	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s%s.", name, rec.Outcome(),
+		rec.inNumbers()))
 	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: "+
 		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
@@ -336,6 +337,7 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 		if err := c.drop(q, RequestStale, "The call has finished after all."); err != nil {
 			return err
 		}
+		q.OutcomeStatus = rec.Status
 		if err := c.became(q, rec.Outcome()); err != nil {
 			return err
 		}
@@ -348,7 +350,8 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	if err != nil {
 		return err
 	}
-	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s.", name, rec.Outcome()))
+	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s%s.", name, rec.Outcome(),
+		rec.inNumbers()))
 	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: "+
 		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text)))

@@ -52,6 +52,9 @@ type Requirement struct {
 	Escalation Escalation `json:"escalation,omitzero"`
 	// Notify says how people learn of the request. Requirements that differ in nothing else demand the same.
 	Notify Notify `json:"notify,omitzero"`
+	// Because is the policy's condition in words for people, for instance "amount > 1000"; empty where it has none, or
+	// could not be evaluated. Requirements that differ in nothing else demand the same.
+	Because string `json:"because,omitempty"`
 }
 
 // PolicyVar is a variable of the policies' file that a condition reads.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 )
 
 // RequestStatus is where a request stands.
@@ -44,6 +45,8 @@ type Request struct {
 	// Masked says that this is a copy without the values of secret arguments, made by Mask. It is not stored, nor is
 	// such a copy.
 	Masked bool `json:"-"`
+	// Before is the call of the tool that was approved last, where Service.Precedent was asked. It is not stored.
+	Before *Precedent `json:"-"`
 }
 
 // RequestContent is what a request asks about, as far as only those need it who show or run the call. It never changes
@@ -71,6 +74,8 @@ type RequestContent struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Like is the call of the tool that was approved last in the run; nil: there is none.
 	Like *Likeness `json:"like,omitempty"`
+	// Because says why the tool's gate asks, as agent.Tool.Because did; empty where it says nothing.
+	Because string `json:"because,omitempty"`
 }
 
 // RequestHead is who asks what of whom, and what became of it: what is listed, counted and decided by.
@@ -150,6 +155,9 @@ type RequestHead struct {
 
 	// Called says who is called to the request, and where.
 	Called Called `json:"called,omitzero"`
+
+	// OutcomeStatus says in numbers how the call ended, as its tool has told; nothing in earlier records.
+	OutcomeStatus toolstatus.Status `json:"outcome_status,omitzero"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.

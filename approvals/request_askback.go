@@ -133,6 +133,7 @@ func (r *RequestHead) mayAskBack(f *facts, in *AskBackIn, now time.Time) error {
 func (c *txn) askBack(r *RequestHead, in *AskBackIn) error {
 	r.AskedBack = append(slices.Clip(r.AskedBack), AskedBack{By: in.By, At: c.now, Text: in.Text})
 	c.touched(r)
+	c.show(r)
 	how := "Answer in this thread and mention me; the call waits until then."
 	if r.Place.Direct {
 		how = "Answer here; the call waits until then."
@@ -177,6 +178,7 @@ func (a *admission) answerBack(c *txn, active *Run) (Receipt, error) {
 	answered[i].Answer, answered[i].Answered, answered[i].Message = words, c.now, in.Message
 	r.AskedBack = answered
 	c.touched(r)
+	c.show(r)
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: in.Requester, To: q.By,
 		Text: fmt.Sprintf("answers: %s\nYou asked %s. %s (%s) still waits for an answer.",

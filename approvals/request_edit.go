@@ -209,7 +209,7 @@ func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
 	next.inheritFrom(r.demands(&current))
 	next.mergeExpiry()
 	next.Called = g.called(ctx, next, r.Called.Bare)
-	_, why, err := g.unmeetable(ctx, next)
+	_, _, why, err := g.unmeetable(ctx, next)
 	if err == nil && why == "" {
 		why, err = g.disjoint(ctx, next)
 	}

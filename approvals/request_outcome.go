@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 )
 
 // settledOutcome says what is known of the call at the moment the request is settled.
@@ -68,6 +69,15 @@ func (c *txn) became(r *RequestHead, to Outcome) error {
 // callBecame records what became of a call with every approved request about it, and with the question what became of
 // it.
 func (c *txn) callBecame(run RunID, interruption string, to Outcome) error {
+	return c.callIs(run, interruption, to, toolstatus.Status{})
+}
+
+// callEnded is callBecame for a call whose tool has answered.
+func (c *txn) callEnded(e *EffectRecord) error {
+	return c.callIs(e.Run, e.Interruption, e.Outcome(), e.Status)
+}
+
+func (c *txn) callIs(run RunID, interruption string, to Outcome, status toolstatus.Status) error {
 	all, err := c.requestsOf(run)
 	if err != nil {
 		return err
@@ -79,6 +89,7 @@ func (c *txn) callBecame(run RunID, interruption string, to Outcome) error {
 		if !slices.Contains(outcomeMoves[r.Outcome], to) {
 			continue
 		}
+		r.OutcomeStatus = status
 		if err := c.became(r, to); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ import (
 const (
 	maxWords    = 200      // characters of what the requester wrote
 	maxHeadline = 300      // characters of a headline
+	maxBecause  = 1000     // characters of why the tool's gate asks
 	maxSchema   = 16 << 10 // bytes of a schema
 	maxOrder    = 64       // names of arguments
 )
@@ -36,7 +38,9 @@ type Likeness struct {
 
 // present fills in what people are shown of r, which asks about the call for the first time. words is what the
 // requester wrote, earlier are the requests of the run.
-func (r *Request) present(tool *agent.Tool, call *agent.ToolCall, words string, earlier []*Request) {
+func (r *Request) present(
+	ctx context.Context, tool *agent.Tool, call *agent.ToolCall, words string, earlier []*Request,
+) {
 	r.Words = ownWords(r.withoutSecrets(words))
 	if tool != nil {
 		r.Order = propertyOrder(tool.Parameters)
@@ -45,9 +49,25 @@ func (r *Request) present(tool *agent.Tool, call *agent.ToolCall, words string, 
 		}
 	}
 	r.retitle(tool, call)
+	r.Because = whyAsked(ctx, tool, call)
 	if r.Kind == agent.Confirm && r.Original == nil {
 		r.Like = r.likeness(earlier)
 	}
+}
+
+// whyAsked asks the tool why its gate asks. One that panics says nothing.
+func whyAsked(ctx context.Context, tool *agent.Tool, call *agent.ToolCall) (words string) {
+	if tool == nil || tool.Because == nil || tool.NeedsApproval == nil {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			words = ""
+		}
+	}()
+	own := *call
+	own.Arguments = bytes.Clone(call.Arguments)
+	return shortened(tool.Because(ctx, &own), maxBecause)
 }
 
 // retitle asks the tool for the headline of the call. It is not given secret values; one that panics has none.

@@ -142,7 +142,11 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 	names := nameCalls(requests, effects)
 	said := make(map[Outcome][]string)
 	for _, f := range calls {
-		said[f.outcome] = append(said[f.outcome], names.of(f.Tool, f.Interruption))
+		name := names.of(f.Tool, f.Interruption)
+		if words := f.Status.String(); words != "" && !f.Done.IsZero() {
+			name += " (" + words + ")"
+		}
+		said[f.outcome] = append(said[f.outcome], name)
 	}
 	var elsewhere, sent []string
 	for _, q := range requests {

@@ -354,17 +354,20 @@ func TestUnmetPolicyAsksNobody(t *testing.T) {
 	}{
 		{"too few people", func(*approvals.Request) (approvals.Requirement, error) {
 			return with(func(q *approvals.Requirement) { q.Policy = "money"; quorum(q, 4) }), nil
-		}, `pay was not carried out: it needs approval, but policy "money" needs 4 approvers, and 3 can be asked. ` +
+		}, `Too few people may approve pay: policy "money" needs 4 approvers, and 3 can be asked. ` +
+			"It was not carried out. " +
 			"It asks for 4 members of this channel: invite approvers to this channel, or ask an operator to name " +
 			"more approvers in the policy."},
 		{"nobody at all", func(*approvals.Request) (approvals.Requirement, error) {
 			return approvals.Requirement{Policy: "empty"}, nil
-		}, `pay was not carried out: it needs approval, but policy "empty" needs 1 approver, and 0 can be asked. ` +
+		}, `Nobody here may approve pay: policy "empty" needs 1 approver, and none of those it names can be asked. ` +
+			"It was not carried out. " +
 			"It asks for nobody: ask an operator to name more approvers in the policy."},
 		{"only the requester", func(*approvals.Request) (approvals.Requirement, error) {
 			return approvals.Requirement{Policy: "own",
 				Seats: approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{ann, guest}})}, nil
-		}, `pay was not carried out: it needs approval, but policy "own" needs 1 approver, and 0 can be asked. ` +
+		}, `Nobody here may approve pay: policy "own" needs 1 approver, and none of those it names can be asked. ` +
+			"It was not carried out. " +
 			"It asks for 1 of ann, guest, not the requester: ask an operator to name more approvers in the policy."},
 		{"a policy that fails", func(*approvals.Request) (approvals.Requirement, error) {
 			return lenient(), errors.New("division by zero")

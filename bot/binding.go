@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -46,8 +47,8 @@ func httpCall(parts []string) []string {
 		return parts
 	}
 	lines := []string{parts[0] + " " + parts[1]}
-	for _, name := range parts[2:] {
-		lines = append(lines, "Header "+name)
+	if names := parts[2:]; len(names) > 0 {
+		lines = append(lines, "With the headers "+strings.Join(names, ", "))
 	}
 	return lines
 }
@@ -91,6 +92,13 @@ func serverTool(parts []string) (where, claims bound) {
 		i = len(parts)
 	}
 	own, said := parts[:i], parts[i:]
+	own = slices.Clone(own)
+	for i, part := range own {
+		var words []string
+		if list, ok := strings.CutPrefix(part, "command="); ok && json.Unmarshal([]byte(list), &words) == nil {
+			own[i] = "command=" + spelled(words)
+		}
+	}
 	where.lines = worded(own, map[string]string{
 		"server": "Server ", "transport": "Over ", "url": "At ", "command": "Started here as ", "header": "Header ",
 		"dir": "In ", "env": "Variables ",

@@ -29,6 +29,7 @@ type Service interface {
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
+	Precedent(ctx context.Context, r *approvals.Request, u approvals.UserID) (*approvals.Precedent, error)
 	GrantsFor(ctx context.Context, by approvals.UserID, after approvals.GrantID, limit int) (
 		page []approvals.GrantView, next approvals.GrantID, err error)
 	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
@@ -66,6 +67,9 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
+	// SharedAnswers reports whether what agents answer may be read in channels that are shared with other
+	// organisations. Nil: it may not, and goes to whoever asked.
+	SharedAnswers func() bool
 	// Alone says that no other process delivers the notifications of the same store, nor takes in what people do in
 	// Slack. Where it is false, Notification.Begun says whether another one may have posted it, and what others may
 	// have learnt of is asked for more often.
@@ -103,8 +107,9 @@ type Bot struct {
 	warn    warnings
 	closed  places // conversations whose threads the app may not read, and methods that it may not call
 
-	prompts func(agent string) []Prompt
-	chats   places // of the assistant's panel, in which nothing has been asked yet
+	sharedAnswers func() bool
+	prompts       func(agent string) []Prompt
+	chats         places // of the assistant's panel, in which nothing has been asked yet
 
 	statuses *statuses
 	streams  *streams
@@ -140,7 +145,8 @@ func New(cfg Config) (*Bot, error) {
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
 		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone, prompts: cfg.Prompts,
-		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
+		sharedAnswers: cfg.SharedAnswers,
+		hooks:         newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
 		homes: newHomes(),
 		work:  newWork(cfg.Logger), ended: make(chan error, 1),

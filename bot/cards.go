@@ -74,7 +74,7 @@ func surelyWhole(r *approvals.Request) bool {
 		size += len(part)
 	}
 	if policyChanged(r) || r.IsQuestion() || r.Requirement.Escalation.After > 0 || r.Original != nil ||
-		len(r.Inherited)+len(r.Fields)+len(r.Secret) > 0 { // more is said of it
+		len(r.Inherited)+len(r.Fields)+len(r.Secret)+len(r.AskedBack) > 0 { // more is said of it
 		return false
 	}
 	named := 0

@@ -248,6 +248,9 @@ func (c *cardCall) addWhere(r *approvals.Request) {
 	if name == "" {
 		name = "bound to"
 	}
+	if r.Tool.Kind == agent.KindHTTP && len(where.lines) > 1 {
+		where.lines = where.lines[:1] // which headers go along is in the details: their values are nobody's to judge
+	}
 	c.addList(name, where.lines)
 	c.claimant = "The server"
 	for _, part := range r.Tool.Binding {

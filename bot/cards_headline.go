@@ -42,7 +42,7 @@ func firstArguments(r *approvals.Request) (values []string) {
 	case !ok:
 		return nil
 	case r.Tool.Kind == agent.KindApplyPatch:
-		return r.Explanation[:min(most, len(r.Explanation))]
+		return changedFiles(r.Explanation[:min(most, len(r.Explanation))])
 	}
 	slices.SortStableFunc(all, func(a, b member) int { return orderOf(r.Order, a.name) - orderOf(r.Order, b.name) })
 	for _, m := range all {
@@ -50,6 +50,8 @@ func firstArguments(r *approvals.Request) (values []string) {
 		switch {
 		case len(values) == most:
 			return values
+		case slices.Contains(r.Secret, m.name): // its mask would say nothing
+			continue
 		case r.Tool.Kind == agent.KindShell && m.name != "script" && m.name != "argv" && m.name != "commands":
 			continue
 		case r.Tool.Kind == agent.KindShell && m.value[0] == '[':
@@ -72,6 +74,18 @@ func firstArguments(r *approvals.Request) (values []string) {
 		}
 	}
 	return values
+}
+
+// changedFiles are the names in the lines of a patch's explanation: "updated a/b.go (+1 -1)".
+func changedFiles(lines []string) (names []string) {
+	for _, line := range lines {
+		_, name, _ := strings.Cut(line, " ")
+		if i := strings.LastIndex(name, " (+"); i > 0 {
+			name = name[:i]
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // firstLine is the first line of a text that says something; that more follow is said.

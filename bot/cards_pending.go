@@ -37,6 +37,9 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 		shown, complete = call.blocks(x)
 		blocks = append(blocks, shown...)
 	}
+	if lines := askedBackLines(r); len(lines) > 0 && x < beginning {
+		blocks = append(blocks, paragraph(lines...))
+	}
 	blocks = append(blocks, paragraph(terms(r, complete)...))
 	for _, row := range cardButtons(r, complete) {
 		blocks = append(blocks, slack.NewActionBlock("", row...))
@@ -45,7 +48,13 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 }
 
 // question is the headline of a question wherever one stands.
-func question(r *approvals.Request) string { return label(asking(r)+headline(r), maxHeader) }
+func question(r *approvals.Request) string {
+	whole := []rune(asking(r) + headline(r)) // which is made visible already
+	if len(whole) > maxHeader {
+		whole = append(whole[:maxHeader-1], '…')
+	}
+	return string(whole)
+}
 
 // maxHeader is how many characters a header may have.
 const maxHeader = 150
@@ -73,14 +82,10 @@ func askers(r *approvals.Request) []phrase {
 	if r.Words != "" {
 		who = phrase{r.Requester, " asks: “" + visible.Line(r.Words) + "”"}
 	}
-	call := append(caller(r), " calls ", code(toolName(r)))
-	switch r.Requirement.Policy {
-	case "":
-	case "default_policy":
-		call = append(call, " · asked by the default policy")
-	default:
-		call = append(call, " · asked by policy ", strong(label(r.Requirement.Policy, 80)))
+	if r.IsQuestion() { // whose words are below, with the agent that asks
+		return []phrase{who}
 	}
+	call := append(append(caller(r), " calls ", code(toolName(r))), whyAsked(r)...)
 	if r.Requirement.Risk == approvals.RiskHigh {
 		call = append(call, ", high risk")
 	}
@@ -97,7 +102,7 @@ func about(r *approvals.Request) (lines []phrase) {
 		lines = append(lines, line)
 	}
 	if r.Supersedes != "" {
-		lines = append(lines, phrase{"This follows ", code(string(r.Supersedes)), "."})
+		lines = append(lines, phrase{"It takes the place of an earlier question."})
 	}
 	if l := r.Like; l != nil {
 		lines = append(lines, likeLine(l))

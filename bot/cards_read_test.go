@@ -138,6 +138,9 @@ func cardShowsAll(t interface{ Fatalf(string, ...any) }, r *approvals.Request, b
 	}
 	shown := unvisible(t, strings.ReplaceAll(all.String(), `\u{…}`, ""))
 	where, claims := boundTo(r.Tool)
+	if r.Tool.Kind == agent.KindHTTP { // the names of headers are in the details
+		where.lines = where.lines[:min(1, len(where.lines))]
+	}
 	parts := append(append([]string{}, where.lines...), claims.lines...)
 	for _, fact := range r.Facts {
 		parts = append(parts, factWords(fact))

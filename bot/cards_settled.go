@@ -2,6 +2,7 @@ package bot
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func ending(r *approvals.Request) phrase {
 		}
 		p = append(p, " ", at(r, r.Settled))
 		if r.CancelledBy == "" && r.Note != "" {
-			p = append(p, ": "+strings.TrimSuffix(label(r.Note, maxSaid), "."))
+			p = append(p, ": "+lowered(strings.TrimSuffix(label(r.Note, maxSaid), ".")))
 		}
 		return append(p, became(r)...)
 	case approvals.RequestSuperseded:
@@ -89,28 +90,46 @@ func decidedBy(r *approvals.Request) phrase {
 	p := phrase{strong(word)}
 	if s := r.Standing(); s != nil {
 		return append(append(p, " by "), append(persons([]approvals.UserID{r.Settler().By}),
-			"’s “always” (", code(string(s.Request)), ") ", at(r, r.Settled))...)
+			"’s “always” of ", at(r, r.Settled), " (card above)")...)
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
 		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
 	}
-	s := r.Settler()
-	if s != nil {
-		p = append(p, afterword(r, s.Verdict))
-	}
 	p = append(p, " ", at(r, r.Settled))
+	s := r.Settler()
 	if s == nil {
 		return p
 	}
+	p = append(p, afterword(r, s.Verdict))
 	said := strings.Fields(strings.Join(append(slices.Clone(s.Answers), s.Reason), " "))
 	switch {
 	case len(said) > 0:
 		p = append(p, ": “"+label(strings.Join(said, " "), maxSaid)+"”")
 	case s.Input != nil:
-		p = append(p, ": "+label(r.ShownInput(s), maxSaid))
+		p = append(p, ": "+filledWords(r, s))
 	}
 	return p
+}
+
+// filledWords are the values that somebody filled in, with their names.
+func filledWords(r *approvals.Request, d *approvals.Decision) string {
+	all, ok := membersOf(d.Input)
+	if !ok {
+		return label(r.ShownInput(d), maxSaid)
+	}
+	var parts []string
+	for _, m := range all {
+		var text string
+		switch {
+		case isSecret(r, m.name):
+			text = "•••"
+		case json.Unmarshal(m.value, &text) != nil:
+			text = string(m.value)
+		}
+		parts = append(parts, m.name+" "+text)
+	}
+	return label(strings.Join(parts, ", "), maxSaid)
 }
 
 // became says in a few words what became of the call.
@@ -125,9 +144,10 @@ func became(r *approvals.Request) phrase {
 		if by := reporter(r); by != "" {
 			return phrase{" · ", strong("ran"), ", as ", by, " reports"}
 		}
-		return phrase{" · ", strong("ran"), " ", at(r, r.OutcomeAt)}
+		return append(phrase{" · ", strong("ran"), " ", at(r, r.OutcomeAt)}, inNumbers(", ", r)...)
 	case approvals.OutcomeFailed:
-		return phrase{" · ", strong("failed"), " ", at(r, r.OutcomeAt), " (the agent was told)"}
+		p := append(phrase{" · ", strong("failed"), " ", at(r, r.OutcomeAt)}, inNumbers(": ", r)...)
+		return append(p, " (the agent was told)")
 	case approvals.OutcomeNotRun:
 		p := phrase{" · ", strong("not run")}
 		switch {
@@ -139,10 +159,22 @@ func became(r *approvals.Request) phrase {
 		}
 		return p
 	case approvals.OutcomeUnknown:
-		return phrase{" · ", strong("unknown"), " whether it ran; see below"}
+		p := phrase{" · ", strong("unknown"), " whether it ran"}
+		if r.Kind == agent.Confirm { // a card below asks what became of it
+			p = append(p, "; see below")
+		}
+		return p
 	}
 	if r.Status == approvals.RequestApproved {
 		return phrase{" · waits for its turn"}
+	}
+	return nil
+}
+
+// inNumbers is how the call ended as far as its tool has told, behind a separator; nothing where it has not.
+func inNumbers(separator string, r *approvals.Request) phrase {
+	if words := r.OutcomeStatus.String(); words != "" {
+		return phrase{separator + words}
 	}
 	return nil
 }
@@ -310,9 +342,10 @@ func whatBecame(r *approvals.Request) phrase {
 		if by := reporter(r); by != "" {
 			return phrase{"The call ", strong("ran"), ", as ", by, " reports."} // when it ran, nobody knows
 		}
-		return phrase{"The call ", strong("ran"), ", ", r.OutcomeAt, "."}
+		return append(append(phrase{"The call ", strong("ran"), ", ", r.OutcomeAt}, inNumbers(": ", r)...), ".")
 	case approvals.OutcomeFailed:
-		return phrase{"The call ", strong("failed"), ", ", r.OutcomeAt, "; the agent was told."}
+		p := append(phrase{"The call ", strong("failed"), ", ", r.OutcomeAt}, inNumbers(": ", r)...)
+		return append(p, "; the agent was told.")
 	case approvals.OutcomeNotRun:
 		return phrase{"The call was ", strong("not run"), "."}
 	case approvals.OutcomeUnknown:

@@ -93,8 +93,18 @@ func surfaces() map[string]surface {
 	forever := transfer(args)
 	forever.Expires = time.Time{}
 
+	for _, r := range []*approvals.Request{oneEach, quorum, stricter, forAll} {
+		for i := range r.Decisions {
+			r.Decisions[i].At = r.Created.Add(time.Duration(i+1) * time.Minute)
+		}
+	}
+	because := transfer(args)
+	because.Because, because.Requirement.Because = "amount > 100", `to != "acme" or amount > 1000`
+	because.Words = "pay invoice 17, it is due today"
+
 	cards := map[string]*approvals.Request{
-		"pending": transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
+		"pending_because": because,
+		"pending":         transfer(args), "pending_quorum": quorum, "pending_hidden": hidden, "pending_large": large,
 		"pending_unknown": unknown, "pending_forever": forever, "pending_siblings": siblings,
 		"pending_one_each": oneEach, "pending_stricter": stricter, "pending_always": forAll,
 		"approved_dropped": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.AlwaysApprove, ""),
@@ -104,8 +114,14 @@ func surfaces() map[string]surface {
 		"approved_waits": decided(approvals.RequestApproved, nil, by("U0BEN", approvals.Approve, "")),
 		"approved_running": decided(approvals.RequestApproved, became(approvals.OutcomeRunning),
 			by("U0BEN", approvals.Approve, "")),
-		"approved_failed": decided(approvals.RequestApproved, became(approvals.OutcomeFailed),
-			by("U0BEN", approvals.Approve, "")),
+		"approved_failed": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeFailed)(r)
+			r.OutcomeStatus.HTTP = 500
+		}, by("U0BEN", approvals.Approve, "")),
+		"approved_answered": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeRan)(r)
+			r.OutcomeStatus.HTTP = 200
+		}, by("U0BEN", approvals.Approve, "")),
 		"approved_not_run": decided(approvals.RequestApproved, func(r *approvals.Request) {
 			became(approvals.OutcomeNotRun)(r)
 			r.Note = "The run ended first."
@@ -350,6 +366,12 @@ func TestApproveOnlyWhereAllIsShown(t *testing.T) {
 			t.Fatalf("a card lacks a button: %v", acts)
 		}
 		checkPages(t, r)
+		if shown, whole := wholeCall(r); whole {
+			cardShowsAll(t, r, decoded(t, shown))
+		}
+		if row := decoded(t, listItem(r, true)); actions(row)["approve"] {
+			cardShowsAll(t, r, row)
+		}
 	})
 	if offered == 0 || withheld == 0 {
 		t.Errorf("the sizes tried say nothing: approve offered %d times, withheld %d times", offered, withheld)

@@ -57,10 +57,13 @@ func differences(p *approvals.Replacement) string {
 	if p.Definition {
 		what = append(what, "the tool's definition"+inBrackets(p.Parts))
 	}
-	if len(p.Facts) > 0 {
-		what = append(what, "what the call depends on"+inBrackets(p.Facts))
+	if names := strings.Trim(inBrackets(p.Facts), " ()"); names != "" {
+		what = append(what, names)
 	}
-	return strings.Join(what, ", ")
+	if last := len(what) - 1; last > 0 {
+		return strings.Join(what[:last], ", ") + " and " + what[last]
+	}
+	return strings.Join(what, "")
 }
 
 // inBrackets lists the first few names.

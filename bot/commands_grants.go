@@ -40,7 +40,7 @@ func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID,
 	title := phrase{fmt.Sprintf("Grants: %d", len(all))}
 	blocks := []slack.Block{paragraph(phrase{strong(title.fallback())})}
 	for i := range all[:min(len(all), grantsShown)] {
-		blocks = append(blocks, paragraph(grantLines(&all[i])...))
+		blocks = append(blocks, paragraph(append(grantLines(&all[i]), howToRevoke(&all[i])...)...))
 	}
 	if len(all) > grantsShown || more {
 		blocks = append(blocks, paragraph(phrase{"There are more; the command line lists all of them."}))
@@ -118,10 +118,16 @@ func grantLines(g *approvals.GrantView) []phrase {
 		if g.RevokedBy != "" {
 			from = append(from, " by ", g.RevokedBy)
 		}
-	} else if g.Mine && ended(g) == 0 {
-		from = append(from, "; ", code(slashCommand+" revoke "+string(g.ID)), " ends it")
 	}
 	return append(lines, from)
+}
+
+// howToRevoke says how the viewer ends the grant where there is no button; nothing where they may not.
+func howToRevoke(g *approvals.GrantView) []phrase {
+	if !g.Mine || ended(g) != 0 || !g.Revoked.IsZero() {
+		return nil
+	}
+	return []phrase{{code(slashCommand + " revoke " + string(g.ID)), " ends it"}}
 }
 
 // reach says how far a grant reaches, for somebody who may be elsewhere.

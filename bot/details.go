@@ -49,7 +49,12 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 	if words := whatToDo(r); words != nil && r.Status == approvals.RequestPending {
 		blocks = append(blocks, paragraph(words))
 	}
-	blocks = append(blocks, t.warnings()...)
+	if t.hidden {
+		blocks = append(blocks, paragraph(hiddenWarning()))
+	}
+	if t.secret != nil && r.Status != approvals.RequestPending { // else it is said beside the button that shows them
+		blocks = append(blocks, paragraph(t.secret))
+	}
 	for _, p := range all[page] {
 		if p.heading != nil {
 			blocks = append(blocks, paragraph(p.heading))
@@ -84,7 +89,11 @@ func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack
 		blocks := []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
 		return append(blocks, answersOf(r)...)
 	}
-	blocks := []slack.Block{paragraph(append(terms(r, true), policyLines(r)...)...)}
+	var blocks []slack.Block
+	if last {
+		blocks = precedentBlocks(r)
+	}
+	blocks = append(blocks, paragraph(append(terms(r, true), policyLines(r)...)...))
 	blocks = append(blocks, askedBackBlocks(r)...)
 	if can.decide && !last && t.runs {
 		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
@@ -164,6 +173,7 @@ func (b *Bot) showPage(c click, page int, revealed bool) answer {
 				return slack.ModalViewRequest{}, err
 			}
 			b.inform(ctx, r)
+			b.compare(ctx, r, c.by)
 			return detailsView(r, page, b.rights(ctx, r, c.by)), nil
 		})
 	}}

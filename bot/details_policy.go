@@ -31,7 +31,7 @@ const (
 func policyLines(r *approvals.Request) []phrase {
 	q := r.Requirement
 	if q.Hash == [32]byte{} { // recorded before policies had one
-		return nil
+		return becauseLines(r)
 	}
 	line := phrase{"Policy " + label(q.Policy, 80) + ", hash ", code(hex.EncodeToString(q.Hash[:8]))}
 	if q.Version != "" {
@@ -40,7 +40,7 @@ func policyLines(r *approvals.Request) []phrase {
 	if q.Risk == approvals.RiskHigh {
 		line = append(line, ", high risk")
 	}
-	lines := []phrase{line}
+	lines := append(becauseLines(r), line)
 	for i, v := range q.Vars {
 		if i == mostVars {
 			return append(lines, phrase{fmt.Sprintf("and %d more variables", len(q.Vars)-mostVars)})

@@ -85,6 +85,8 @@ type world struct {
 	tune     func(*Bot)             // before it runs
 	shape    func(*agent.Agent)     // what is special about the agent
 	open     func() approvals.Store // nil: the file, of this process alone
+
+	answersShared bool // Config.SharedAnswers
 }
 
 type script []scripted.Step
@@ -178,7 +180,7 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	}
 	w.bot, err = New(Config{
 		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: alone,
-		Logger: logger,
+		Logger: logger, SharedAnswers: func() bool { return w.answersShared },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -73,8 +73,9 @@ func (v values) chosen(block string) string { return v[block].Option.Value }
 // formBlocks shows a request above what a form asks for.
 func formBlocks(r *approvals.Request, asked []slack.Block) (blocks []slack.Block, whole bool) {
 	shown, whole := wholeCall(r)
-	blocks = append(append(blocks, paragraph(heading(r)...)), questionBlocks(r)...)
-	return append(append(blocks, shown...), asked...), whole
+	blocks = append(append(blocks, paragraph(leadIn(r)...)), questionBlocks(r)...)
+	blocks = append(append(blocks, shown...), smallPrint(fineprint(r, whole)))
+	return append(blocks, asked...), whole
 }
 
 // The bounds of a call in a form; a view holds 100 blocks and 250 KB.
@@ -85,15 +86,27 @@ const (
 
 // wholeCall shows the call as far as there is room in a form, and reports whether that is all of it.
 func wholeCall(r *approvals.Request) (blocks []slack.Block, whole bool) {
-	t := newCallText(r)
-	for _, d := range []detail{everything, briefly, barely} {
-		blocks = t.blocks(d)
+	for _, x := range []extent{full, bare} {
+		blocks, _ = shownCall(r, x)
 		raw, err := encodeBlocks(blocks)
 		if err == nil && len(blocks) <= formCallBlocks && len(raw) <= formCallBytes {
 			return blocks, true
 		}
 	}
-	return t.blocks(openingOnly), false
+	return newCallText(r).blocks(openingOnly), false
+}
+
+// shownCall shows the call as a card does, where something else stands around it.
+func shownCall(r *approvals.Request, x extent) (blocks []slack.Block, complete bool) {
+	if lines := about(r); len(lines) > 0 {
+		blocks = append(blocks, paragraph(lines...))
+	}
+	call, complete := newCardCall(r).blocks(x)
+	blocks = append(blocks, call...)
+	if note := secretNote(r); note != nil {
+		blocks = append(blocks, paragraph(note))
+	}
+	return blocks, complete
 }
 
 // formView renders the form that an action opens; see formAs for the words that may take its place.

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
-	"countersign/internal/humanize"
 )
 
 // scopeBlock is the block of the scope chooser, whose options' values are the words of the scopes.
@@ -54,25 +54,30 @@ func alwaysForm(affirm bool) form {
 			all = append(all, scopeChoice(r, s))
 		}
 		chooser := oneInput(scopeBlock, "How far does it reach?", "", all, all[0].value)
-		return append(alwaysWords(r, affirm), chooser), nil
+		blocks := append(alwaysWords(r, affirm), chooser)
+		if votesBefore(r, affirm).once > 0 { // it is for this call alone
+			return blocks, nil
+		}
+		return append(blocks, termInputs(r, affirm)...), nil
 	}
 	f.read = func(r *approvals.Request, v values) (approvals.Decision, map[string]string) {
 		scope := approvals.Scope(v.chosen(scopeBlock))
 		if !slices.Contains(alwaysScopes(r), scope) {
 			return approvals.Decision{}, map[string]string{scopeBlock: "Please choose how far it reaches."}
 		}
-		d := approvals.Decision{Verdict: verdict}
-		if scope != approvals.ScopeRun {
-			d.Grant = &approvals.GrantTerms{Scope: scope}
+		terms, bad := readTerms(r, scope, v)
+		if bad != nil {
+			return approvals.Decision{}, bad
 		}
-		return d, nil
+		return approvals.Decision{Verdict: verdict, Grant: terms}, nil
 	}
+	f.at = termBlock
 	return f
 }
 
 // scopeChoice says of a scope how far it reaches, and until when.
 func scopeChoice(r *approvals.Request, s approvals.Scope) choice {
-	lasts := "For " + strings.TrimSuffix(humanize.Duration(r.GrantLasts()), " 0 min")
+	lasts := "For " + rounded(r.GrantLasts()) + " at most"
 	switch s {
 	case approvals.ScopeThread:
 		return choice{string(s), "This thread", lasts + ", for all runs in this thread"}
@@ -101,7 +106,7 @@ func alwaysWords(r *approvals.Request, affirm bool) []slack.Block {
 			"counts if everybody answers always. Later calls of ", tool, " ask again."})
 	}
 	lines := []phrase{{verb + " this call and every later call of ", tool, " by the agent ", by,
-		", with any arguments, as far as you choose. Nobody is asked about those."}}
+		", as far as you choose below; where you choose nothing, with any arguments. Nobody is asked about those."}}
 	if before.left > 0 {
 		lines = append(lines, phrase{fmt.Sprintf("It holds for later calls only if %s always too; if they only %s, it "+
 			"is for this call alone.", more(before.left), once)})
@@ -129,14 +134,27 @@ func coveredBlocks(r *approvals.Request, affirm bool) []slack.Block {
 	if votesBefore(r, affirm).left > 0 {
 		lead = "Then it also answers "
 	}
-	lines := []phrase{{lead + waiting(len(r.Covers)) + ", where the policy lets it:"}}
+	lines := []phrase{{lead + waiting(len(r.Covers)) + ", as far as your choice covers it and the policy lets it:"}}
 	for _, c := range r.Covers[:min(mostCovered, len(r.Covers))] {
-		lines = append(lines, phrase{"• ", code(label(c.Shown, 200))})
+		lines = append(lines, phrase{"• ", code(label(flatWords(c.Shown), 200))})
 	}
 	if left := len(r.Covers) - mostCovered; left > 0 {
 		lines = append(lines, phrase{fmt.Sprintf("and %d more", left)})
 	}
 	return []slack.Block{paragraph(lines...)}
+}
+
+// flatWords are arguments on one line, as far as they are a flat object; else they stay JSON.
+func flatWords(arguments string) string {
+	all, ok := membersOf(json.RawMessage(arguments))
+	if !ok {
+		return arguments
+	}
+	var parts []string
+	for _, m := range all {
+		parts = append(parts, m.name+" "+plainValue(m.value))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func waiting(n int) string {

@@ -55,3 +55,20 @@ func askedBackBlocks(r *approvals.Request) (blocks []slack.Block) {
 	}
 	return blocks
 }
+
+// askedBackLines are the last questions that were asked back, and what was answered, as they stand on a card: quoted
+// and cut. The details have all of it.
+func askedBackLines(r *approvals.Request) (lines []phrase) {
+	const most = 2
+	for _, q := range r.AskedBack[max(0, len(r.AskedBack)-most):] {
+		asked := phrase{q.By, " asked ", r.Requester, " ", at(r, q.At)}
+		lines = append(lines, append(asked, ": “"+label(q.Text, maxSaid)+"”"))
+		if q.Answered.IsZero() {
+			lines = append(lines, phrase{r.Requester, " has not answered yet"})
+			continue
+		}
+		lines = append(lines,
+			phrase{r.Requester, " answered ", at(r, q.Answered), ": “" + label(q.Answer, maxSaid) + "”"})
+	}
+	return lines
+}

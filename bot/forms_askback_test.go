@@ -35,6 +35,7 @@ func TestAskingBack(t *testing.T) {
 		!strings.Contains(read, "“Which <!channel> *invoice*?”") || strings.Contains(asked.Text, "<!") {
 		t.Errorf("the thread reads %s, %s", asked.Blocks, asked.Text)
 	}
+	w.shown(card, "@U0BEN asked @U0ANN", "“Which <!channel> *invoice*?”", "@U0ANN has not answered yet")
 	if !slices.Contains(w.now(card).Actions(), "approve") {
 		t.Error("the call waits no more")
 	}
@@ -44,6 +45,7 @@ func TestAskingBack(t *testing.T) {
 	if !strings.HasPrefix(texts(t, answered.Blocks), "@U0BEN, @U0ANN answers") {
 		t.Errorf("the thread reads %s", answered.Blocks)
 	}
+	w.shown(card, "@U0ANN answered", "“It is 1042.”", "not:has not answered")
 	if err := w.click("U0BEN", card, "show_details"); err != nil {
 		t.Fatal(err)
 	}

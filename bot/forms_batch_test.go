@@ -42,12 +42,12 @@ func TestApproveTogether(t *testing.T) {
 	}
 	form := w.opened("U0BEN", cards[0], "approve_all")
 	shown := form.Shown()
-	for _, words := range []string{`{"amount":1,"to":"acme"}`, `{"amount":2,"to":"acme"}`, `{"amount":4,"to":"acme"}`} {
+	for _, words := range []string{"amount  1\nto  acme", "amount  2\nto  acme", "amount  4\nto  acme"} {
 		if !strings.Contains(shown, words) {
 			t.Errorf("the window lacks %s: %s", words, shown)
 		}
 	}
-	if strings.Contains(shown, `"amount":3`) || form.SubmitLabel != "Approve 3" {
+	if strings.Contains(shown, "amount  3") || form.SubmitLabel != "Approve 3" {
 		t.Errorf("the window covers the call of high risk: %q: %s", form.SubmitLabel, shown)
 	}
 	if got := w.bank.payments(); len(got) != 0 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +75,9 @@ func editForm() form {
 			for i, m := range all {
 				blocks = append(blocks, memberInput(r, i, m))
 			}
+			for _, f := range absentFields(r, all) {
+				blocks = append(blocks, f.input())
+			}
 			return blocks, nil
 		},
 		read: readEdited,
@@ -87,6 +89,11 @@ func editForm() form {
 			for i, m := range all {
 				if speaksOf(words, m.name) {
 					return memberBlock(r, i, m)
+				}
+			}
+			for _, f := range absentFields(r, all) {
+				if speaksOf(words, f.Name) {
+					return f.block
 				}
 			}
 			return ""
@@ -170,42 +177,6 @@ func kindOf(value json.RawMessage) string {
 	return "number"
 }
 
-// memberInput holds the current value of a field, unless that is secret.
-func memberInput(r *approvals.Request, i int, m member) *slack.InputBlock {
-	block, name := memberBlock(r, i, m), label(m.name, 200)
-	if isSecret(r, m.name) {
-		input := textInput(block, inputValue, name, "Secret. Leave it empty to keep the value that is there.", "", true)
-		input.Optional = true
-		return input
-	}
-	switch kindOf(m.value) {
-	case "number":
-		return numberInput(block, name, "", string(m.value), true)
-	case "boolean":
-		return oneInput(block, name, "", truths, string(m.value))
-	}
-	var s string
-	_ = json.Unmarshal(m.value, &s) // flat has tried
-	input := textInput(block, inputValue, name, "", s, strings.Contains(s, "\n") || units(s) > 60)
-	input.Optional = true // an empty text is one too
-	return input
-}
-
-var truths = []choice{{value: "true", text: "true"}, {value: "false", text: "false"}}
-
-// plainNumber is what an input for numbers takes.
-var plainNumber = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,9})?$`)
-
-// numberInput asks for a number, which may be one that Slack's own input does not take.
-func numberInput(block, name, hint, initial string, decimal bool) *slack.InputBlock {
-	if initial != "" && !plainNumber.MatchString(initial) {
-		return textInput(block, inputValue, name, hint, initial, false)
-	}
-	e := slack.NewNumberInputBlockElement(nil, inputValue, decimal)
-	e.InitialValue = initial
-	return slack.NewInputBlock(block, plain(name), hinted(hint), e)
-}
-
 // jsonInput holds all arguments that are not secret as JSON.
 func jsonInput(r *approvals.Request, all []member, text string) *slack.InputBlock {
 	var names, hidden []string
@@ -246,26 +217,37 @@ func readEdited(r *approvals.Request, v values) (approvals.Decision, map[string]
 		return readJSON(r, all, v)
 	}
 	bad := map[string]string{}
-	edited := slices.Clone(all)
+	var edited []member
 	for i, m := range all {
 		block := memberBlock(r, i, m)
-		value, words := readMember(m, isSecret(r, m.name), v[block])
-		if words != "" {
+		value, words := readMember(r, m, v[block])
+		switch {
+		case words != "":
 			bad[block] = words
-			continue
+		case value != nil:
+			edited = append(edited, member{m.name, value})
 		}
-		edited[i].value = value
 	}
+	edited = append(edited, readAbsent(r, all, v, bad)...)
 	if len(bad) > 0 {
 		return approvals.Decision{}, bad
 	}
 	return approvals.Decision{Verdict: approvals.Edit, Arguments: objectOf(edited)}, nil
 }
 
-// readMember reads the value of a field; words say what is wrong with it.
-func readMember(m member, secret bool, e entered) (value json.RawMessage, words string) {
-	if secret && e.Value == "" {
+// readMember reads the value of a field, nil for one that is left out; words say what is wrong with it.
+func readMember(r *approvals.Request, m member, e entered) (value json.RawMessage, words string) {
+	secret := isSecret(r, m.name)
+	nothing := e.Value == "" && e.Option.Value == "" && e.Date == ""
+	switch {
+	case secret && nothing:
 		return m.value, ""
+	case nothing && clears(r, m):
+		return nil, ""
+	case e.Option.Value != "" && kindOf(m.value) == "string":
+		return quotedJSON(e.Option.Value), ""
+	case e.Date != "":
+		return quotedJSON(e.Date), ""
 	}
 	switch kindOf(m.value) {
 	case "number":

@@ -242,7 +242,7 @@ func TestHighRiskIsRepeated(t *testing.T) {
 	thread := w.mention("U0ANN", "pay acme", "")
 	card := w.card(thread, 1)
 	form := w.opened("U0BEN", card, "approve")
-	if shown := texts(t, form.Blocks); !strings.Contains(shown, `{"amount":1200,"to":"acme"}`) ||
+	if shown := texts(t, form.Blocks); !strings.Contains(shown, "amount  1200\nto  acme") ||
 		!strings.Contains(shown, "High risk") {
 		t.Errorf("the window shows %s", shown)
 	}
@@ -300,9 +300,9 @@ func TestAlwaysAsksHowFar(t *testing.T) {
 	form := w.opened("U0BEN", first, "always_approve")
 	shown := texts(t, form.Blocks) + strings.ReplaceAll(string(form.Blocks), `\"`, `"`)
 	for _, words := range []string{
-		"every later call of transfer_funds by the agent ops, with any arguments", `{"amount":2,"to":"globex"}`,
-		"1 call that waits now", "Until this run ends", "For 2 h, for all runs in this channel",
-		`{"amount":1,"to":"acme"}`,
+		"every later call of transfer_funds by the agent ops, as far as you choose below", "amount 2, to globex",
+		"1 call that waits now", "Until this run ends", "For 2 h at most, for all runs in this channel",
+		"amount  1\nto  acme",
 	} {
 		if !strings.Contains(shown, words) {
 			t.Errorf("the form lacks %q: %s", words, shown)

@@ -223,19 +223,20 @@ func (e entry) row(now time.Time) []slack.Block {
 	}
 	switch {
 	case whole:
-		blocks = append(blocks, newCallText(r).blocks(briefly)...)
+		shown, _ := shownCall(r, full)
+		blocks = append(blocks, shown...)
 	case e.shared:
 		blocks = append(blocks, paragraph(sharedWords()))
 	default:
 		blocks = append(blocks, paragraph(longWords()))
 	}
-	blocks = append(blocks, paragraph(fingerprint(r)))
 	for _, row := range e.buttons(whole) {
 		if len(row) > 0 {
 			blocks = append(blocks, slack.NewActionBlock("", row...))
 		}
 	}
-	return stamp(append(blocks, slack.NewDividerBlock()), blockPrefix(r)+"."+string(r.ID))
+	blocks = append(blocks, smallPrint(fineprint(r, whole)), slack.NewDividerBlock())
+	return stamp(blocks, blockPrefix(r)+"."+string(r.ID))
 }
 
 // heading says what the call does, who asked for it where and when, what it needs and until when.
@@ -270,6 +271,12 @@ func (e entry) buttons(whole bool) [][]slack.BlockElement {
 		})
 	}
 	return rows
+}
+
+// leadIn is heading without what identifies the call.
+func leadIn(r *approvals.Request) []phrase {
+	lines := heading(r)
+	return lines[:len(lines)-1]
 }
 
 // heading begins what is shown of a request where other things stand around it.

@@ -43,7 +43,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyCard && n.Card != nil:
 		d, err = b.showCard(ctx, n)
 	case n.Kind == approvals.NotifyAnswer:
-		d, err = b.answer(ctx, n)
+		d, err = b.showAnswer(ctx, n)
 	case n.Kind == approvals.NotifyNotice:
 		d, err = b.rendered(ctx, n, b.notices)
 	case n.Kind == approvals.NotifyReminder && n.Card != nil && n.Copy != "":

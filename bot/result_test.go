@@ -86,7 +86,7 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 		m, _ := w.slack.Message(card.Channel, card.TS)
 		shown := texts(t, m.Blocks)
 		return !decidable(m) && strings.Contains(shown, "result provided") &&
-			strings.Contains(shown, "Approved by @U0BEN, result provided") &&
+			strings.Contains(shown, "Approved by @U0BEN") &&
 			strings.Contains(shown, "Build 4711. All green.")
 	})
 	late := w.provide("U0CLEO", "Build 4712.")

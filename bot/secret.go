@@ -24,8 +24,8 @@ func secretNote(r *approvals.Request) phrase {
 		return append(p, "Approving is offered to you after you were shown the values: press ", strong("Show details"),
 			", then ", strong("Show secret values"), ". Who was shown them is recorded.")
 	}
-	return append(p, "Approving covers the values as they are. Whoever may decide sees them by ",
-		strong("Show details"), ", then ", strong("Show secret values"), ", which is recorded.")
+	return append(p, "Approving covers what they hold; ", strong("Show details"),
+		" can show it to you, which is recorded.")
 }
 
 func revealButton(r *approvals.Request) slack.BlockElement {

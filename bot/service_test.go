@@ -425,6 +425,12 @@ func (f *fakeService) lastShownAtHome() []approvals.RequestID {
 	return slices.Clone(f.atHome)
 }
 
+func (f *fakeService) Precedent(
+	context.Context, *approvals.Request, approvals.UserID,
+) (*approvals.Precedent, error) {
+	return nil, nil
+}
+
 // BeginStream shows nothing: the runs of this service are nobody's work.
 func (f *fakeService) BeginStream(context.Context, approvals.WorkspaceID, approvals.RunID, int64) (int, error) {
 	return 0, approvals.ErrFenced

@@ -60,7 +60,6 @@ func TestChannelThatBecomesSharedShowsNoArguments(t *testing.T) {
 	if err := w.click("U0BEN", own, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.said(thread, "Done.")
 	w.settledAt(own, "Approved by @U0BEN")
 	w.settledAt(card, "Approved")
 	if all := w.argumentsIn("C0GENERAL"); len(all) != 0 {
@@ -106,5 +105,45 @@ func TestSharedApprovalsChannelShowsNoArguments(t *testing.T) {
 	w.copyIn("C0PARTNERS")
 	if all := w.argumentsIn("C0PARTNERS"); len(all) != 0 {
 		t.Errorf("the call is there: %q", all)
+	}
+}
+
+// TestAnswerOfASharedChannelGoesToWhoeverAsked: what the model writes may hold what the call did. The thread is told
+// where the answer is, once, and holds no word of it.
+func TestAnswerOfASharedChannelGoesToWhoeverAsked(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{false, true} {
+		w := newOffice(t, everybody{}, pay("call_1"), scripted.Say("Acme owes us canary-4711."))
+		w.answersShared = allowed
+		thread := w.mention("U0ANN", "what does acme owe?", "")
+		w.card(thread, 1)
+		w.shares()
+		if err := w.click("U0BEN", w.copyIn(w.slack.DM("U0BEN")), "approve"); err != nil {
+			t.Fatal(err)
+		}
+		if allowed {
+			w.said(thread, "Acme owes us canary-4711.")
+			continue
+		}
+		read := func(messages []slackdev.Message) (texts string) {
+			for _, m := range messages {
+				if m.User == "U0BOT" {
+					texts += m.Text + "\n"
+				}
+			}
+			return texts
+		}
+		w.eventually("the pointer", func() bool {
+			said := read(w.slack.Thread("C0GENERAL", thread))
+			return strings.Contains(said, "the answer is in our direct conversation")
+		})
+		if in := read(w.slack.Messages(w.slack.DM("U0ANN"))); strings.Count(in, "canary-4711") != 1 {
+			t.Errorf("Ann reads %s", in)
+		}
+		for _, m := range w.slack.Thread("C0GENERAL", thread) {
+			if strings.Contains(m.Text+string(m.Blocks), "canary-4711") {
+				t.Errorf("the shared thread reads %s", m.Text)
+			}
+		}
 	}
 }

@@ -44,7 +44,7 @@ func TestStaleCardSaysWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := w.card(thread, 2)
-	w.shown(card, "Stale", "what the call depends on (reload.sh) changed after it was shown", "not run",
+	w.shown(card, "Stale", ": reload.sh changed after it was shown", "not run",
 		"Asked again below", "not:program /bin/sh)")
 	w.shown(again, "sha256:bb", "not:Approved by")
 	if err := w.click("U0BEN", again, "approve"); err != nil {

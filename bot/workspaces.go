@@ -36,9 +36,11 @@ type WorkspacesConfig struct {
 	// Serves reports whether the app may be installed in the workspace; nil: it may be in all.
 	Serves       func(approvals.WorkspaceID) bool
 	DefaultAgent string
-	Prompts      func(agent string) []Prompt // as Config.Prompts
-	Alone        bool                        // as Config.Alone; may be false
-	Logger       *slog.Logger
+	// SharedAnswers is as in Config.
+	SharedAnswers func() bool
+	Prompts       func(agent string) []Prompt // as Config.Prompts
+	Alone         bool                        // as Config.Alone; may be false
+	Logger        *slog.Logger
 }
 
 // Workspaces is the bot of an app that is installed in several workspaces, in HTTP mode. It has a Bot, with a Client of
@@ -128,7 +130,8 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
-		Prompts: w.cfg.Prompts,
+		SharedAnswers: w.cfg.SharedAnswers,
+		Prompts:       w.cfg.Prompts,
 	})
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/httptool"
+	"countersign/agent/toolstatus"
 )
 
 func newTool(t testing.TB, cfg httptool.Config) agent.Tool {
@@ -382,5 +383,24 @@ func TestNothingIsRepeatedBehindOurBack(t *testing.T) {
 			t.Errorf("%s, idempotent %t: the server received %d requests, want %d",
 				tt.method, tt.idempotent, got, tt.want)
 		}
+	}
+}
+
+// TestStatus: the output says which status the answer had, also of one that is a failure, and none of what nobody
+// answered.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{200, 204, 404, 500} {
+		url, _ := recorder(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		tool := newTool(t, httptool.Config{Method: "GET", URL: url, Parameters: json.RawMessage(open)})
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)})
+		if err != nil || out.Status != (toolstatus.Status{HTTP: code}) {
+			t.Errorf("status %+v of an answer with %d, %v", out.Status, code, err)
+		}
+	}
+	tool := newTool(t, httptool.Config{Method: "GET", URL: "http://127.0.0.1:1/", Parameters: json.RawMessage(open)})
+	out, err := tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)})
+	if err != nil || out.Status != (toolstatus.Status{}) {
+		t.Errorf("status %+v of no answer, %v", out.Status, err)
 	}
 }

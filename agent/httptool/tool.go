@@ -8,6 +8,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/internal/jsonschema"
+	"countersign/agent/toolstatus"
 )
 
 // tool makes the calls of one declaration.
@@ -74,5 +75,7 @@ func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOut
 	}
 	defer res.Body.Close()
 	text, settled := t.text(ctx, res, x.note)
-	return agent.ToolOutput{Text: text, Failed: res.StatusCode >= 300}, settled, nil
+	return agent.ToolOutput{
+		Text: text, Failed: res.StatusCode >= 300, Status: toolstatus.Status{HTTP: res.StatusCode},
+	}, settled, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/internal/oneline"
+	"countersign/agent/toolstatus"
 )
 
 // effectKey is where a call carries its effect id, so that a server may know a repeated call.
@@ -123,8 +124,10 @@ func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
 	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
 		text, code = e.Message, e.Code
 	}
-	return agent.ToolOutput{Failed: true, Text: fmt.Sprintf("The server answered with error %d: %s", code,
-		oneline.Of(s.hidden.Hide(text), 2000))}, nil
+	return agent.ToolOutput{
+		Failed: true, Status: toolstatus.Status{RPCError: int(code)},
+		Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(s.hidden.Hide(text), 2000)),
+	}, nil
 }
 
 // decodedOutput is for an answer that came on a stream where it does not belong.

@@ -14,6 +14,7 @@ import (
 	"countersign/agent"
 	"countersign/agent/mcptoolset"
 	"countersign/agent/rawtool"
+	"countersign/agent/toolstatus"
 )
 
 // answers makes a server whose every call has the result.
@@ -69,6 +70,9 @@ func TestOutput(t *testing.T) {
 			agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, " +
 				"which is not possible here. The call did not finish."}},
 	} {
+		if !strings.HasPrefix(tt.want.Text, "The ") { // what the server itself says is counted
+			tt.want.Status.Lines = toolstatus.LinesOf(tt.want.Text)
+		}
 		for _, events := range []bool{false, true} {
 			got, err := invoke(t.Context(), answers(t, tt.result, events), `{}`)
 			if err != nil {

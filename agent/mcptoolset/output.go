@@ -11,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/internal/oneline"
+	"countersign/agent/toolstatus"
 )
 
 // maxOutput bounds how much of a result the model gets.
@@ -73,6 +74,7 @@ func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 		parts = append(parts, r.withoutData(compact(structured)))
 	}
 	out := agent.ToolOutput{Failed: r.IsError, Text: s.cut(s.hidden.Hide(strings.Join(parts, "\n")))}
+	out.Status.Lines = toolstatus.LinesOf(out.Text)
 	switch {
 	case out.Text != "":
 	case r.IsError:

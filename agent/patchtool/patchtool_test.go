@@ -20,6 +20,7 @@ import (
 	"countersign/agent"
 	"countersign/agent/patchtool"
 	"countersign/agent/rawtool"
+	"countersign/agent/toolstatus"
 )
 
 func newTool(t testing.TB, cfg patchtool.Config) agent.Tool {
@@ -573,5 +574,20 @@ func TestAtOnce(t *testing.T) {
 	}
 	if left := tree(t, dir); len(left) != 2 {
 		t.Errorf("there is more than the directory and the file: %v", left)
+	}
+}
+
+// TestStatus: the output says how many files a patch has changed; of one that does not apply it says nothing.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lay(t, dir, map[string]string{"a": "one\n"})
+	tool := newTool(t, patchtool.Config{Root: dir})
+	const both = "*** Begin Patch\n*** Add File: b\n+new\n*** Update File: a\n@@\n-one\n+two\n*** End Patch\n"
+	for _, want := range []int{2, 0} { // what is changed already cannot be changed again
+		out, err := tool.Invoke(t.Context(), patch(t, both))
+		if err != nil || out.Status != (toolstatus.Status{Files: want}) || out.Failed != (want == 0) {
+			t.Errorf("%+v, %v; want %d files", out, err, want)
+		}
 	}
 }

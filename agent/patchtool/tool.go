@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 )
 
 const description = `Change text files with a patch. People are asked before it is applied; ` +
@@ -120,11 +121,12 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	}
 	var b strings.Builder
 	b.WriteString("The patch is applied.")
-	for _, c := range explain(sections) {
+	changes := explain(sections)
+	for _, c := range changes {
 		b.WriteString("\n" + c.String())
 	}
 	b.WriteString(remains(left, kept))
-	return agent.ToolOutput{Text: b.String()}, nil
+	return agent.ToolOutput{Text: b.String(), Status: toolstatus.Status{Files: len(changes)}}, nil
 }
 
 // remains says which files of patches are there still: of this one, and of others that were cut short.

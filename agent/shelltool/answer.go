@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 )
 
 // answer makes what the model reads of the commands' results.
@@ -18,6 +19,7 @@ func answer(r request, results []result, limit int) (agent.ToolOutput, error) {
 		if len(results) > 1 {
 			fmt.Fprintf(&b, "=== command %d of %d ===\n", i+1, len(results))
 		}
+		out.Status = res.counted(out.Status, out.Failed)
 		out.Failed = out.Failed || res.failed()
 		outText, outNote, errText, errNote := res.texts(limit)
 		b.WriteString(res.headline(r.timeout))
@@ -50,6 +52,21 @@ type outcome struct {
 }
 
 func (r *result) failed() bool { return r.notStarted != nil || r.timeout || r.code != 0 }
+
+// counted adds the command to the status of those before it. failed: one of them has failed, and what it ended with
+// stays.
+func (r *result) counted(s toolstatus.Status, failed bool) toolstatus.Status {
+	s.Lines += r.stdout.count() + r.stderr.count()
+	if !failed {
+		s.TimedOut = r.timeout
+		s.Exited = !r.timeout && r.notStarted == nil && r.signal == ""
+		s.ExitCode = 0
+		if s.Exited {
+			s.ExitCode = r.code
+		}
+	}
+	return s
+}
 
 // codeNotStarted is the exit code that shells use for a program that could not be run.
 const codeNotStarted = 126

@@ -1,6 +1,7 @@
 package shelltool
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +15,8 @@ type capture struct {
 	head  []byte // the first bytes, half the limit at most
 	tail  []byte // what came after them; only its last bytes count, the other half of the limit
 	total int64
+	lines int  // that have ended
+	open  bool // the last one has not
 
 	hidden *redact.Output // what is taken out of it
 }
@@ -26,6 +29,8 @@ func newCapture(limit int, hidden *redact.Output) *capture {
 func (c *capture) Write(p []byte) (int, error) {
 	n := len(p)
 	c.total += int64(n)
+	c.lines += bytes.Count(p, []byte{'\n'})
+	c.open = n > 0 && p[n-1] != '\n' || n == 0 && c.open
 	room := min(len(p), c.limit/2-len(c.head))
 	c.head, p = append(c.head, p[:room]...), p[room:]
 	keep := c.limit - c.limit/2
@@ -34,6 +39,14 @@ func (c *capture) Write(p []byte) (int, error) {
 		c.tail = append(c.tail[:0], c.tail[len(c.tail)-keep:]...)
 	}
 	return n, nil
+}
+
+// count is the number of lines that came.
+func (c *capture) count() int {
+	if c.open {
+		return c.lines + 1
+	}
+	return c.lines
 }
 
 // ReadFrom reads r to its end or error.

@@ -89,7 +89,9 @@ func (s *shapes) environment(vars Vars, words []word) (*environment, error) {
 		return nil, err
 	}
 	e := &environment{args: s.root, vars: vars}
-	options := []cel.EnvOption{cel.CustomTypeProvider(s), cel.CrossTypeNumericComparisons(true)}
+	options := []cel.EnvOption{
+		cel.CustomTypeProvider(s), cel.CrossTypeNumericComparisons(true), cel.EnableMacroCallTracking(),
+	}
 	for _, w := range append(words, word{wordVars, s.declare(wordVars, values)}) {
 		e.words = append(e.words, w.name)
 		options = append(options, cel.Variable(w.name, w.typ))

@@ -36,6 +36,7 @@ func (e *environment) parse(source string) (*cel.Ast, error) {
 type compiled struct {
 	program cel.Program
 	reads   reads
+	words   string // see wordsOf
 }
 
 // compile checks an expression. Its error is an [*Error] that says where the expression is wrong.
@@ -54,7 +55,7 @@ func (e *environment) compile(source string) (*compiled, error) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wholly("the expression gives %s, not true or false", typeWord(t.String()))
 	}
-	c := &compiled{reads: readsOf(checked)}
+	c := &compiled{reads: readsOf(checked), words: wordsOf(parsed)}
 	options := cel.OptOptimize
 	if len(c.reads.facts) > 0 {
 		options |= cel.OptPartialEval

@@ -106,7 +106,7 @@ func TestGateWithoutDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := gate(t.Context(), call(`{"amount":1,"to":"x"}`)); got != want {
+		if got, _ := gate.Ask(t.Context(), call(`{"amount":1,"to":"x"}`)); got != want {
 			t.Errorf("%s: %v", expression, got)
 		}
 	}

@@ -21,32 +21,40 @@ type GateConfig struct {
 	Vars Vars
 }
 
-// CompileGate returns a gate for Tool.NeedsApproval, or an [*Error] that says where the expression is wrong. requester
+// CompileGate returns a gate for a tool, or an [*Error] that says where the expression is wrong. requester
 // and channel are known when the call's RunContext holds the [*approvals.Run]; what the directory knows of them is
 // found out by [approvals.FindFacts], when the expression depends on it. An expression that needs what is not known
 // asks.
-func CompileGate(cfg GateConfig) (func(context.Context, *agent.ToolCall) (bool, error), error) {
+func CompileGate(cfg GateConfig) (*Gate, error) {
 	env, err := newEnvironment(cfg.Parameters, cfg.Vars)
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{args: env.args, vars: cfg.Vars}
+	g := &Gate{args: env.args, vars: cfg.Vars}
 	if g.expression, err = env.compile(cfg.Expression); err != nil {
 		return nil, err
 	}
-	return g.ask, nil
+	return g, nil
 }
 
-// gate evaluates one expression. It is safe for concurrent use.
-type gate struct {
+// Gate evaluates one expression. It is safe for concurrent use.
+type Gate struct {
 	expression *compiled
 	args       *shape
 	vars       Vars
 }
 
-// ask reports whether the call needs approval. The result is true whenever the error is not nil. The error never holds
-// a value of the arguments.
-func (g *gate) ask(ctx context.Context, call *agent.ToolCall) (bool, error) {
+// Because is for Tool.Because: the expression in words for people, where it is what asks about the call.
+func (g *Gate) Because(ctx context.Context, call *agent.ToolCall) string {
+	if asks, err := g.Ask(ctx, call); err != nil || !asks {
+		return ""
+	}
+	return g.expression.words
+}
+
+// Ask is for Tool.NeedsApproval. It reports whether the call needs approval. The result is true whenever the error is
+// not nil. The error never holds a value of the arguments.
+func (g *Gate) Ask(ctx context.Context, call *agent.ToolCall) (bool, error) {
 	args, err := g.args.decode(call.Arguments)
 	if err != nil {
 		return true, err

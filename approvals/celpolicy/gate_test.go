@@ -60,7 +60,7 @@ func TestGate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := gate(t.Context(), call(c.args))
+			got, err := gate.Ask(t.Context(), call(c.args))
 			if err != nil || got != c.want {
 				t.Errorf("%v, %v; want %v", got, err, c.want)
 			}
@@ -105,7 +105,7 @@ func TestGateAsksOnError(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := gate(c.ctx, c.call)
+			got, err := gate.Ask(c.ctx, c.call)
 			if err == nil || !got {
 				t.Fatalf("%v, %v; want true and an error", got, err)
 			}
@@ -125,7 +125,7 @@ func TestGateUnknownRunNotNeeded(t *testing.T) {
 	}
 	c := call(`{"amount":1,"to":"x"}`)
 	c.Run = nil
-	if got, err := gate(t.Context(), c); got || err != nil {
+	if got, err := gate.Ask(t.Context(), c); got || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -210,10 +210,10 @@ func TestUntyped(t *testing.T) {
 			t.Errorf("%s: %v", open, err)
 			continue
 		}
-		if got, err := gate(t.Context(), call(`{"whatever":1}`)); !got || err != nil {
+		if got, err := gate.Ask(t.Context(), call(`{"whatever":1}`)); !got || err != nil {
 			t.Errorf("%s: %v, %v", open, got, err)
 		}
-		if got, err := gate(t.Context(), call(`{"whatever":2}`)); got || err != nil {
+		if got, err := gate.Ask(t.Context(), call(`{"whatever":2}`)); got || err != nil {
 			t.Errorf("%s: %v, %v", open, got, err)
 		}
 	}
@@ -230,7 +230,7 @@ func FuzzGate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if ask, err := gate(t.Context(), call(args)); err != nil && !ask {
+		if ask, err := gate.Ask(t.Context(), call(args)); err != nil && !ask {
 			t.Fatal("an error said no")
 		}
 	})

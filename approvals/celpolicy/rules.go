@@ -50,11 +50,12 @@ func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Conditi
 	return c, err
 }
 
-// holds reports whether the condition holds, or cannot be evaluated: a policy whose condition fails applies. The error
-// is that of a context that ended, of which nothing follows for the request, or a [*approvals.MissingFactsError].
-func (c *Condition) holds(ctx context.Context, s *subject, r *approvals.Request) (bool, error) {
+// holds reports whether the condition holds, or cannot be evaluated: a policy whose condition fails applies. truly says
+// which of the two it is. The error is that of a context that ended, of which nothing follows for the request, or a
+// [*approvals.MissingFactsError].
+func (c *Condition) holds(ctx context.Context, s *subject, r *approvals.Request) (holds, truly bool, err error) {
 	if c == nil {
-		return true, nil
+		return true, true, nil
 	}
 	if c.args != nil && c.tool == s.tool {
 		typed := *s
@@ -64,14 +65,14 @@ func (c *Condition) holds(ctx context.Context, s *subject, r *approvals.Request)
 		}
 		s = &typed
 	}
-	holds, err := c.expression.answer(ctx, s, c.vars)
+	holds, err = c.expression.answer(ctx, s, c.vars)
 	if missing, ok := errors.AsType[*approvals.MissingFactsError](err); ok {
-		return true, missing
+		return true, false, missing
 	}
 	if err != nil {
-		return true, ctx.Err()
+		return true, false, ctx.Err()
 	}
-	return holds, nil
+	return holds, holds, nil
 }
 
 // Rule is a policy for the requests that fulfil a condition.
@@ -98,12 +99,12 @@ func (p *Rules) Requirement(
 		s := subjectOf(r)
 		s.known = known
 		for _, rule := range p.Rules {
-			holds, err := rule.When.holds(ctx, s, r)
+			holds, truly, err := rule.When.holds(ctx, s, r)
 			if err != nil {
 				return approvals.Requirement{}, err
 			}
 			if holds {
-				return rule.Then.requirement(r.Workspace, rule.When)
+				return rule.Then.requirement(r.Workspace, rule.When, truly)
 			}
 		}
 	}

@@ -66,11 +66,13 @@ var ErrNoPolicy = errors.New("the agents file has no default_policy")
 func (s *Static) Requirement(
 	_ context.Context, r *approvals.Request, _ approvals.PolicyFacts,
 ) (approvals.Requirement, error) {
-	return s.requirement(r.Workspace, nil)
+	return s.requirement(r.Workspace, nil, false)
 }
 
 // requirement returns what the policy asks for in the workspace of what its condition, if it has one, holds for.
-func (s *Static) requirement(ws approvals.WorkspaceID, when *Condition) (approvals.Requirement, error) {
+func (s *Static) requirement(
+	ws approvals.WorkspaceID, when *Condition, truly bool,
+) (approvals.Requirement, error) {
 	if s.DenyQuorum < 1 || len(s.AllOf) == 0 && s.Quorum < 1 {
 		return approvals.Requirement{}, fmt.Errorf("policy %s: %w", s.Name, approvals.ErrInvalid)
 	}
@@ -94,6 +96,9 @@ func (s *Static) requirement(ws approvals.WorkspaceID, when *Condition) (approva
 	}
 	if when != nil {
 		q.Vars = when.values
+	}
+	if when != nil && truly {
+		q.Because = when.expression.words
 	}
 	var err error
 	q.Hash, err = s.hash(when)

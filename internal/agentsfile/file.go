@@ -29,8 +29,13 @@ type File struct {
 	Delegates     []Delegate  // in the order of the file
 	BreakGlass    *BreakGlass // nil: nobody decides past the policies
 	Workspaces    []string    // ids of Slack's, in which runs may be started; empty: wherever the app is installed
+	// SharedAnswers says that answers may be read in channels that are shared with other organisations.
+	SharedAnswers bool
 	groups        []Text
 }
+
+// answersInThread is the word of shared_channel_answers that lets answers stand in the thread.
+const answersInThread = "thread"
 
 // Groups lists the user groups that the file names, as often as it names them, by their Slack ids.
 func (f *File) Groups() []Text { return slices.Clone(f.groups) }
@@ -120,6 +125,7 @@ func (d *decoder) decodeFile(root *node) *File {
 	f.Delegates = d.decodeDelegates(o.of("delegates", kindMapping))
 	f.BreakGlass = d.decodeBreakGlass(o.values["break_glass"])
 	f.Workspaces = o.ids("workspaces", "TE", "T0123456789")
+	f.SharedAnswers = o.choice("shared_channel_answers", answerWords) == answersInThread
 	o.chooseDefault(f)
 	return f
 }

@@ -33,7 +33,7 @@ var (
 	fileKeys = keys{
 		now: []string{
 			"version", "default_agent", "channels", "requesters", "limits", "vars", "agents", "mcp_servers", "policies",
-			"default_policy", "delegates", "break_glass", "retention", "workspaces",
+			"default_policy", "delegates", "break_glass", "retention", "workspaces", "shared_channel_answers",
 		},
 	}
 	retentionKeys  = keys{now: []string{"runs", "requests", "sessions", "events"}}
@@ -58,6 +58,7 @@ var (
 	}}
 	conversationWords = keys{now: []string{"provider"}}
 	apiWords          = keys{now: []string{"responses", "chat_completions"}}
+	answerWords       = keys{now: []string{"direct", answersInThread}}
 	effortWords       = keys{now: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}
 	toolTypeWords     = keys{now: []string{
 		string(Function), string(HTTP), string(Shell), string(ApplyPatch), string(MCP), string(HostedMCP),

@@ -61,8 +61,7 @@ func (s *server) newBot(agent string) (surface, error) {
 		return bot.New(bot.Config{
 			Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
 			SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-			Prompts: s.prompts,
-			Alone:   !s.shared(),
+			SharedAnswers: s.sharedAnswers, Prompts: s.prompts, Alone: !s.shared(),
 		})
 	}
 	if len(s.live.current.Load().File.Workspaces) == 0 {
@@ -71,10 +70,13 @@ func (s *server) newBot(agent string) (surface, error) {
 	return bot.NewWorkspaces(bot.WorkspacesConfig{
 		Clients: s.clients, Installations: approvals.NewInstallations(s.store, s.log), Known: s.known,
 		Service: s.service, SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-		Prompts: s.prompts, OAuth: s.cfg.oauth(), Alone: !s.shared(),
+		Prompts: s.prompts, OAuth: s.cfg.oauth(), Alone: !s.shared(), SharedAnswers: s.sharedAnswers,
 		Serves: func(ws approvals.WorkspaceID) bool { return s.live.current.Load().Serves(ws) },
 	})
 }
+
+// sharedAnswers is shared_channel_answers of the agents file in force.
+func (s *server) sharedAnswers() bool { return s.live.current.Load().File.SharedAnswers }
 
 // oauth is how the app proves who it is when it is installed.
 func (c *Config) oauth() bot.OAuth {

@@ -25,7 +25,7 @@ func (b *builder) gate(t *agentsfile.Tool, tool *agent.Tool) bool {
 			b.expression(t.Gate.At, "needs_approval of "+t.Name, err)
 			return false
 		}
-		tool.NeedsApproval = gate
+		tool.NeedsApproval, tool.Because = gate.Ask, gate.Because
 	default:
 		b.defaultGate(t, tool)
 	}

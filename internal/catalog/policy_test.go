@@ -47,15 +47,16 @@ func TestPolicies(t *testing.T) {
 		request *approvals.Request
 		want    string
 		seats   int
+		because string
 	}{
-		{ask(`{"amount":1001}`), "large", 2},
-		{ask(`{"amount":1000}`), "default_policy", 1},
-		{ask(`{}`), "large", 2},
-		{elsewhere, "away", 2},
-		{another, "away", 2},
+		{ask(`{"amount":1001}`), "large", 2, "amount > vars.limit"},
+		{ask(`{"amount":1000}`), "default_policy", 1, ""},
+		{ask(`{}`), "large", 2, ""}, // the condition cannot be evaluated, so that nothing is known of the amount
+		{elsewhere, "away", 2, `channel.id != "C1" or (vars.place == "` + canary + `" and requester.id == "U7")`},
+		{another, "away", 2, `channel.id != "C1" or (vars.place == "` + canary + `" and requester.id == "U7")`},
 	} {
 		q, err := c.Requirement(t.Context(), a.request, approvals.PolicyFacts{})
-		if err != nil || q.Policy != a.want || len(q.Seats) != a.seats {
+		if err != nil || q.Policy != a.want || len(q.Seats) != a.seats || q.Because != a.because {
 			t.Errorf("%s: %+v, %v; want %s", a.request.Arguments, q, err, a.want)
 		}
 	}

@@ -40,7 +40,15 @@ func callLine(r *approvals.RequestHead) string {
 	if r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed {
 		word = " at "
 	}
-	return callWord(r) + dated(word, since)
+	return callWord(r) + dated(word, since) + inNumbers(r)
+}
+
+// inNumbers is how the call ended as far as its tool has told, behind a colon.
+func inNumbers(r *approvals.RequestHead) string {
+	if words := r.OutcomeStatus.String(); words != "" {
+		return ": " + words
+	}
+	return ""
 }
 
 // dated is the instant behind a word, or nothing for no instant.
@@ -77,9 +85,9 @@ func callSentence(r *approvals.RequestHead) string {
 		if by := reporter(r); by != "" {
 			return "The call ran, as " + by.Local() + " reports."
 		}
-		return "The call ran."
+		return "The call ran" + inNumbers(r) + "."
 	case approvals.OutcomeFailed:
-		return "The call failed, and the agent is told."
+		return "The call failed" + inNumbers(r) + ", and the agent is told."
 	case approvals.OutcomeNotRun:
 		return "The call was not run."
 	case approvals.OutcomeUnknown:

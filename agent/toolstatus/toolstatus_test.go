@@ -1,0 +1,36 @@
+package toolstatus_test
+
+import (
+	"testing"
+
+	"countersign/agent/toolstatus"
+)
+
+func TestStatusInWords(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]toolstatus.Status{
+		"":                     {},
+		"answered 204":         {HTTP: 204},
+		"HTTP 301":             {HTTP: 301},
+		"error -32602":         {RPCError: -32602},
+		"its time was up":      {TimedOut: true},
+		"exit code 0":          {Exited: true},
+		"exit code 1, 1 line":  {Exited: true, ExitCode: 1, Lines: 1},
+		"12 lines":             {Lines: 12},
+		"1 file":               {Files: 1},
+		"exit code 0, 2 lines": {Exited: true, Lines: 2},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%+v is %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestLinesOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "a": 1, "a\n": 1, "a\nb": 2, "\n": 1, "\n\n": 2} {
+		if got := toolstatus.LinesOf(text); got != want {
+			t.Errorf("%q has %d lines, want %d", text, got, want)
+		}
+	}
+}

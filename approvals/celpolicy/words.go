@@ -1,0 +1,101 @@
+package celpolicy
+
+import (
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/parser"
+)
+
+// wordsOf are an expression as people read it who are asked because of it: arguments by their names alone, "and" and
+// "or" spelt out, and without the comparison that says which tool it is for. It means the same as the expression, and
+// is empty where that says no more than true or the tool.
+func wordsOf(parsed *cel.Ast) string {
+	native := parsed.NativeRep()
+	info := ast.CopySourceInfo(native.SourceInfo())
+	whole := ast.NewExprFactory().CopyExpr(native.Expr())
+	bare := ast.NewExprVisitor(bareArgument)
+	ast.PostOrderVisit(whole, bare)
+	for _, macro := range info.MacroCalls() {
+		ast.PostOrderVisit(macro, bare)
+	}
+	words := &wording{info: info}
+	text := words.of(whole, false)
+	if words.failed || text == "true" {
+		return ""
+	}
+	return text
+}
+
+// bareArgument makes NAME of args.NAME.
+func bareArgument(x ast.Expr) {
+	if x.Kind() != ast.SelectKind || x.AsSelect().IsTestOnly() {
+		return
+	}
+	if operand := x.AsSelect().Operand(); operand.Kind() == ast.IdentKind && operand.AsIdent() == wordArgs {
+		x.SetKindCase(ast.NewExprFactory().NewIdent(x.ID(), x.AsSelect().FieldName()))
+	}
+}
+
+// wording writes an expression.
+type wording struct {
+	info   *ast.SourceInfo
+	failed bool
+}
+
+// of writes x. inner: it is a part of another expression, where what holds of several parts stands in brackets.
+func (w *wording) of(x ast.Expr, inner bool) string {
+	if x.Kind() != ast.CallKind {
+		return w.written(x)
+	}
+	var parts []string
+	switch operator := x.AsCall().FunctionName(); operator {
+	case operators.LogicalAnd:
+		for _, part := range operands(x, operator) {
+			if text := w.of(part, true); text != "" {
+				parts = append(parts, text)
+			}
+		}
+		return bracketed(parts, " and ", inner)
+	case operators.LogicalOr:
+		for _, part := range operands(x, operator) {
+			text := w.of(part, true)
+			if text == "" { // it says which tool, and that is not said of the others
+				text = w.written(part)
+			}
+			parts = append(parts, text)
+		}
+		return bracketed(parts, " or ", inner)
+	}
+	if name, ok := pinned(x); ok && name != "" {
+		return ""
+	}
+	return w.written(x)
+}
+
+// operands are the parts of x that the operator joins.
+func operands(x ast.Expr, operator string) (all []ast.Expr) {
+	if x.Kind() != ast.CallKind || x.AsCall().FunctionName() != operator {
+		return []ast.Expr{x}
+	}
+	for _, part := range x.AsCall().Args() {
+		all = append(all, operands(part, operator)...)
+	}
+	return all
+}
+
+func bracketed(parts []string, between string, inner bool) string {
+	text := strings.Join(parts, between)
+	if inner && len(parts) > 1 {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+func (w *wording) written(x ast.Expr) string {
+	text, err := parser.Unparse(x, w.info, parser.WrapOnColumn(maxExpression))
+	w.failed = w.failed || err != nil
+	return text
+}

@@ -1,0 +1,33 @@
+package bot
+
+import (
+	"context"
+
+	"countersign/approvals"
+)
+
+// showAnswer posts what an agent answered. Where people of other organisations read the conversation it goes to whoever
+// asked, and the conversation is told no more than that: what a model writes may hold what its tools were told, or have
+// said. Config.SharedAnswers is the team's word that it may be read there.
+func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	shared, err := b.showsBare(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	if !shared || b.sharedAnswers != nil && b.sharedAnswers() {
+		return b.answer(ctx, n)
+	}
+	if _, err := b.deliverDirect(ctx, n, textPosts(n, answerEvent, emptyAnswer)); err != nil {
+		return approvals.Delivery{}, err
+	}
+	requester, err := b.requester(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	pointer := *n
+	pointer.Text, pointer.To, pointer.By = answeredElsewhere, requester, ""
+	return b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
+}
+
+const answeredElsewhere = "the answer is in our direct conversation: this channel is shared with people of another " +
+	"organisation."
