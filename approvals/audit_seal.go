@@ -3,6 +3,8 @@ package approvals
 import (
 	"context"
 	"fmt"
+
+	"countersign/internal/fault"
 )
 
 // sealPage is how many entries are linked into a chain in one transaction.
@@ -44,6 +46,9 @@ func sealSome(ctx context.Context, st Store, ws WorkspaceID) (n int, err error) 
 			return err
 		}
 		link(head, entries)
+		if err := fault.Error("audit.seal"); err != nil {
+			return err
+		}
 		return tx.SealAudit(entries...)
 	})
 	return n, err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"countersign/internal/fault"
 )
 
 // When checkpoints are made: at the start, at the end, and when so many entries were added since the last one, or when
@@ -107,6 +109,9 @@ func (w *CheckpointWriter) write(ctx context.Context, wanted func(head *AuditEnt
 		last := w.last[head.Workspace]
 		if !wanted(head, last) {
 			continue
+		}
+		if err := fault.Error("checkpoint.sign"); err != nil {
+			return err
 		}
 		c := NewCheckpoint(head, now, last.checkpoint, w.Key)
 		err := w.Sink.KeepCheckpoint(ctx, c)

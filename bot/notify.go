@@ -429,7 +429,9 @@ func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, t
 	}
 	err = b.paced(turn, func() error {
 		if n.Kind == approvals.NotifyCard {
-			fault.Point("card.before_post")
+			if err := fault.Error("card.before_post"); err != nil {
+				return err
+			}
 		}
 		var err error
 		ts, err = b.postIn(ctx, channel, m)
