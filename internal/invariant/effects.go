@@ -131,15 +131,23 @@ func (h *history) staleWorkersWriteNothing() {
 		}
 	}
 	for _, e := range h.effects {
-		if r := h.runs[e.Run]; r == nil || e.Epoch > r.Epoch || !slices.Contains(claimed[e.Run], e.Epoch) {
+		told := slices.Contains(claimed[e.Run], e.Epoch) || h.triedAgain(e.Run)
+		if r := h.runs[e.Run]; r == nil || e.Epoch > r.Epoch || !told {
 			h.broken(7, "effect %s was begun in epoch %d, in which nobody had run %s", e.ID, e.Epoch, e.Run)
 		}
 	}
 	for _, e := range h.entries(approvals.AuditEffectIntent) {
-		if may := h.statuses(e); !slices.Contains(may, approvals.RunRunning) {
+		if may := h.statuses(e); !slices.Contains(may, approvals.RunRunning) && !h.triedAgain(e.Run) {
 			h.broken(7, "effect %s began while run %s was %v", fact(e).Effect, e.Run, may)
 		}
 	}
+}
+
+// triedAgain reports whether the run was put back: the trail tells of one that is tried again and again only once.
+func (h *history) triedAgain(id approvals.RunID) bool {
+	return slices.ContainsFunc(h.entries(approvals.AuditRunRequeued), func(e *approvals.AuditEntry) bool {
+		return e.Run == id && fact(e).Why != ""
+	})
 }
 
 // statuses returns what the run of an entry may have been at its time: entries of one instant are in no order.

@@ -73,6 +73,9 @@ type Card struct {
 	Where   string // the conversation
 	Shown   string // what people read
 	Decides bool   // it has a button that decides
+	// Withdrawn says that the message calls itself a copy that is in use no longer: it was posted although nobody knew
+	// of it, and found later.
+	Withdrawn bool
 }
 
 // Answer is a message that answers a run.

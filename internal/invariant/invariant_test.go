@@ -139,6 +139,10 @@ var forgeries = []forgery{
 	}},
 	{"a card asks on", 5, func(f *forger) { f.card(approvals.RequestApproved).Decides = true }},
 	{"a card says something else", 5, func(f *forger) { f.card(approvals.RequestRejected).Shown = "Approved" }},
+	{"a copy that was withdrawn asks on", 5, func(f *forger) {
+		f.world.Cards = append(f.world.Cards, f.world.Cards[0])
+		f.world.Cards[0].Withdrawn, f.world.Cards[0].Decides = true, true
+	}},
 	{"a card is there twice", 5, func(f *forger) { f.world.Cards = append(f.world.Cards, f.world.Cards[0]) }},
 	{"a request was settled twice", 6, func(f *forger) {
 		f.entry(approvals.AuditRequestRejected, f.request(approvals.RequestApproved), "")

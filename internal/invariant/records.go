@@ -134,6 +134,7 @@ type facts struct {
 	Grant    string
 	Standing approvals.RequestID
 	Tool     string
+	Why      string
 }
 
 func fact(e *approvals.AuditEntry) (f facts) {

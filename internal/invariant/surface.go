@@ -79,6 +79,12 @@ func (h *history) cardsTellTheTruth() {
 			h.broken(5, "a card shows request %s, which is not there", c.Request)
 			continue
 		}
+		if c.Withdrawn {
+			if c.Decides {
+				h.broken(5, "a copy of a card of request %s is withdrawn, and asks on", r.ID)
+			}
+			continue
+		}
 		if copies[copyOf{c.Request, c.Where}]++; copies[copyOf{c.Request, c.Where}] == 2 {
 			h.broken(5, "request %s has more than one card in %s", c.Request, c.Where)
 		}
