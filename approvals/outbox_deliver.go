@@ -63,9 +63,10 @@ func (w *Worker) deliver(ctx context.Context, job Job) error {
 func (q *queue) sendPage(ctx context.Context) error {
 	for len(q.page) > 0 && ctx.Err() == nil && (exclusive(q.store) || time.Now().Before(q.renew)) {
 		n := q.page[0]
-		n.Attempts = q.failed
+		n.Attempts = max(n.Attempts, q.failed) // another job may have begun with it
 		batch, rest := together(q.page)
 		if err := q.send(ctx, n, batch); err != nil {
+			q.tried = n.ID
 			return err
 		}
 		q.page, q.failed = rest, 0

@@ -15,6 +15,7 @@ type queue struct {
 	owner  string          // of the leases
 	page   []*Notification // what was read, and leased, and is not settled
 	failed int             // how often in a row the first notification has failed
+	tried  NotificationID  // whose delivery has failed
 	renew  time.Time       // on this process's clock: nothing of the page is begun later
 }
 
@@ -104,6 +105,9 @@ func (q *queue) release(ctx context.Context) {
 		held, err := q.held(c, q.page)
 		for _, n := range held {
 			n.Owner, n.LeaseUntil = "", noTime
+			if n.ID == q.tried {
+				n.Attempts++ // whoever begins with it next may not know of this job's
+			}
 			if err := c.PutNotification(n); err != nil {
 				return err
 			}

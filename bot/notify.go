@@ -386,7 +386,8 @@ func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 	case b.doubts.has(n.ID) || !n.Created.After(b.started):
 		return false
 	case n.Attempts == 0:
-		return b.alone || time.Since(n.Created) < fresh
+		// The store's clock may be ahead of this one; then nobody knows how long ago the notification was made.
+		return b.alone || time.Since(n.Created).Abs() < fresh
 	}
 	return b.alone && b.unsent.has(n.ID)
 }
@@ -395,7 +396,9 @@ func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 func (b *Bot) ownAbout(
 	ctx context.Context, n *approvals.Notification, channel, thread string,
 ) (there []postedMessage, err error) {
-	const drift = 2 * time.Minute // between Slack's clock and ours
+	// The store's clock may be ahead of Slack's. A look further back costs a page at most, a post that is not seen
+	// is doubled.
+	const drift = 20 * time.Minute
 	turn := paced{method: methodReplies, channel: channel, what: string(n.ID)}
 	if thread == "" {
 		turn.method = methodHistory

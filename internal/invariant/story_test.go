@@ -47,7 +47,9 @@ func (s *story) InChannel(
 	return true, nil
 }
 
-func (s *story) GroupsOf(context.Context, approvals.UserID, time.Time) ([]string, error) { return nil, nil }
+func (s *story) GroupsOf(context.Context, approvals.UserID, time.Time) ([]string, error) {
+	return nil, nil
+}
 
 func (s *story) Channel(context.Context, approvals.WorkspaceID, string, time.Time) (approvals.Channel, error) {
 	return approvals.Channel{}, nil

@@ -63,7 +63,7 @@ func (w *world) crash() {
 		select {
 		case <-p.ended:
 		case <-time.After(time.Minute):
-			w.dice.strike("deaths")
+			w.note("death of " + p.name)
 			p.die()
 			<-p.ended
 		}
@@ -82,11 +82,12 @@ func (w *world) replace(p *replica) {
 // pauseOne freezes a replica for longer, or not as long, as its leases last.
 func (w *world) pauseOne() {
 	if p := w.victim(); p != nil {
-		w.dice.strike("freezes")
+		w.note("freeze of " + p.name)
 		p.freeze()
 		after := w.dice.pause("frozen for", time.Minute)
 		w.wg.Go(func() {
 			time.Sleep(after)
+			w.note("thaw of " + p.name)
 			p.thaw()
 		})
 	}
@@ -166,7 +167,7 @@ func (w *world) look() *invariant.World {
 		case isCard(m):
 			s.Cards = append(s.Cards, invariant.Card{Where: m.ThreadTS, Shown: m.Shown(), Decides: decides(m),
 				Withdrawn: strings.HasPrefix(m.Shown(), "This is a copy of a card that is no longer in use"),
-				Request: approvals.RequestID(fmt.Sprint(m.Metadata.EventPayload["request"]))})
+				Request:   approvals.RequestID(fmt.Sprint(m.Metadata.EventPayload["request"]))})
 		case m.User == w.slack.Config().App.BotUserID && strings.HasPrefix(m.Shown(), "answer after"):
 			s.Answers = append(s.Answers, invariant.Answer{Channel: general, Thread: m.ThreadTS, Text: m.Shown()})
 		}

@@ -40,7 +40,7 @@ func (p *replica) pass() error {
 	p.mu.Lock()
 	if p.fuse > 0 {
 		if p.fuse--; p.fuse == 0 {
-			p.world.dice.strike("deaths")
+			p.world.note("death of " + p.name)
 			p.dead.Store(true)
 			p.kill()
 		}

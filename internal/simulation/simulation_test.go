@@ -45,7 +45,7 @@ func TestSimulation(t *testing.T) {
 	if n < 20 {
 		return // too few for everything to happen
 	}
-	for _, what := range []string{"effects", "clicks", "cards", "answers", "deaths", "freezes", "lost", "twice", "late",
+	for _, what := range []string{"effects", "clicks", "cards", "answers", "death", "freeze", "lost", "twice", "late",
 		"unanswered", "outcome unknown", "expired", "approved", "rejected"} {
 		if total.count[what] == 0 {
 			t.Errorf("none of the schedules has %s: the test shows nothing about it", what)
@@ -87,6 +87,7 @@ func simulate(t *testing.T, seed uint64, total *tally) {
 		w := newWorld(t, seed)
 		defer func() {
 			if t.Failed() {
+				t.Log(w.log.String())
 				t.Logf("again: go test ./internal/simulation -run TestSimulation -seeds 1 -seed %d", seed)
 			}
 		}()

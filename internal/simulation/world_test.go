@@ -101,6 +101,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
+// note writes down what becomes of a replica.
+func (w *world) note(what string) {
+	kind, _, _ := strings.Cut(what, " ")
+	w.dice.strike(kind)
+	fmt.Fprintln(&w.log, time.Now().Format(time.StampMicro), what)
+}
+
 func user(id string) approvals.UserID { return approvals.NewUserID(team, id) }
 
 func (w *world) must(err error) {
