@@ -396,12 +396,12 @@ func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 func (b *Bot) ownAbout(
 	ctx context.Context, n *approvals.Notification, channel, thread string,
 ) (there []postedMessage, err error) {
-	// The store's clock may be ahead of Slack's. A look further back costs a page at most, a post that is not seen
-	// is doubled.
-	const drift = 20 * time.Minute
+	// The store's clock may be ahead of Slack's. A thread is short, so that a look far back costs little; a post that
+	// is not seen is doubled.
+	drift := 24 * time.Hour
 	turn := paced{method: methodReplies, channel: channel, what: string(n.ID)}
 	if thread == "" {
-		turn.method = methodHistory
+		turn.method, drift = methodHistory, 20*time.Minute
 	}
 	err = b.paced(turn, func() error {
 		var err error
