@@ -344,7 +344,7 @@ func TestAnotherJobKnowsOfTheFailure(t *testing.T) {
 			}
 			return nil
 		}
-		c.bench.model(asks())
+		c.bench.model(asks(call("c1", "note", `{}`)))
 		w, err := approvals.NewWorker(c.bench.worker)
 		if err != nil {
 			t.Fatal(err)
