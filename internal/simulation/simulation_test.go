@@ -27,7 +27,7 @@ func TestSimulation(t *testing.T) {
 	switch {
 	case n > 0:
 	case *long:
-		n = 1000
+		n = 300
 	default:
 		n = 20
 	}
