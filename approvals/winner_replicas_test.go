@@ -70,7 +70,8 @@ func rushReplicas(t *testing.T, seed uint64) (history []porcupine.Operation, end
 			mu.Lock()
 			defer mu.Unlock()
 			if told {
-				history = append(history, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: done})
+				history = append(history,
+					porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: done})
 			}
 		})
 	}
@@ -84,8 +85,8 @@ func rushReplicas(t *testing.T, seed uint64) (history []porcupine.Operation, end
 	for i, by := range []approvals.UserID{ann, bob, cara} {
 		verdict := []approvals.Verdict{approvals.Approve, approvals.Reject, approvals.AlwaysApprove}[i]
 		act(i, answer{by, verdict}, func(s *approvals.Service) (out seen, told bool) {
-			d := approvals.Decision{ID: approvals.DecisionID(fmt.Sprint("dec_", by)), Workspace: ws, Request: r.ID, By: by,
-				Verdict: verdict, Digest: r.Digest, Via: "button"}
+			d := approvals.Decision{ID: approvals.DecisionID(fmt.Sprint("dec_", by)), Workspace: ws, Request: r.ID,
+				By: by, Verdict: verdict, Digest: r.Digest, Via: "button"}
 			var got *approvals.Request
 			var err error
 			c.again("decide", func() error {

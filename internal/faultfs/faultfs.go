@@ -31,7 +31,7 @@ type FS struct {
 	mu     sync.Mutex
 	files  map[string]*file
 	made   uint64 // files
-	off    bool // the power is
+	off    bool   // the power is
 	syncs  int
 	writes int
 	// fail says what comes of an operation; 0: it is carried out.

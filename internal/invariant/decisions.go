@@ -20,9 +20,9 @@ func (h *history) clicksAreKept() {
 			h.broken(1, "%s of %s was taken about request %s, which is not there", c.Verdict, c.By, c.Request)
 			continue
 		}
-		i := slices.IndexFunc(r.Decisions, func(d approvals.Decision) bool { return d.By == c.By && d.Verdict == c.Verdict })
-		if i < 0 {
-			h.broken(1, "%s of %s was taken about request %s and is not among its decisions", c.Verdict, c.By, c.Request)
+		same := func(d approvals.Decision) bool { return d.By == c.By && d.Verdict == c.Verdict }
+		if !slices.ContainsFunc(r.Decisions, same) {
+			h.broken(1, "%s of %s was taken about request %s, which does not have it", c.Verdict, c.By, c.Request)
 		}
 	}
 	for _, r := range h.requests {
@@ -87,8 +87,10 @@ func (h *history) quorum(r *approvals.Request) string {
 // turn out to be stale. That operations on a request can be put in one order is for a test that records them.
 func (h *history) requestsHaveOneEnd() {
 	ends := map[approvals.AuditAction]approvals.RequestStatus{
-		approvals.AuditRequestApproved: approvals.RequestApproved, approvals.AuditRequestRejected: approvals.RequestRejected,
-		approvals.AuditRequestExpired: approvals.RequestExpired, approvals.AuditRequestStale: approvals.RequestStale,
+		approvals.AuditRequestApproved:   approvals.RequestApproved,
+		approvals.AuditRequestRejected:   approvals.RequestRejected,
+		approvals.AuditRequestExpired:    approvals.RequestExpired,
+		approvals.AuditRequestStale:      approvals.RequestStale,
 		approvals.AuditRequestCancelled:  approvals.RequestCancelled,
 		approvals.AuditRequestSuperseded: approvals.RequestSuperseded,
 	}

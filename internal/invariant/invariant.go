@@ -2,7 +2,7 @@
 // world outside has seen, and says which of the invariants I1 to I14 of docs/reliability.md do not hold. Every test
 // that breaks things ends with it: on any store, of the program or of its parts.
 //
-// Families: invariant (World, Check), records (what is read), decisions, effects, surface, trail, rest (the invariants).
+// Families: invariant (World, Check), records (what is read), decisions, effects, surface, trail (the invariants).
 package invariant
 
 import (

@@ -75,15 +75,16 @@ func (f *forger) effect() *approvals.EffectRecord {
 // entry appends an entry to the trail.
 func (f *forger) entry(action approvals.AuditAction, r *approvals.Request, data string) {
 	f.t.Helper()
-	f.must(f.AppendAudit(&approvals.AuditEntry{Workspace: ws, ID: approvals.AuditID("aud_z" + string(action)), At: f.now,
+	id := approvals.AuditID("aud_z" + string(action))
+	f.must(f.AppendAudit(&approvals.AuditEntry{Workspace: ws, ID: id, At: f.now,
 		Action: action, Actor: "system", Run: r.Run, Request: r.ID, Data: []byte(data)}))
 }
 
 // forgeries has at least one control for every invariant.
 var forgeries = []forgery{
 	{"a click that was taken is not recorded", 1, func(f *forger) {
-		f.world.Clicks = append(f.world.Clicks, invariant.Click{Request: f.request(approvals.RequestPending).ID, By: ben,
-			Verdict: approvals.Approve})
+		id := f.request(approvals.RequestPending).ID
+		f.world.Clicks = append(f.world.Clicks, invariant.Click{Request: id, By: ben, Verdict: approvals.Approve})
 	}},
 	{"a decision has vanished", 1, func(f *forger) {
 		r := f.request(approvals.RequestRejected)
@@ -92,7 +93,8 @@ var forgeries = []forgery{
 	}},
 	{"a decision is not in the trail", 1, func(f *forger) {
 		r := f.request(approvals.RequestPending)
-		r.Decisions = []approvals.Decision{{ID: "dec_x", Workspace: ws, Request: r.ID, By: ben, Verdict: approvals.Approve}}
+		r.Decisions = []approvals.Decision{{ID: "dec_x", Workspace: ws, Request: r.ID, By: ben,
+			Verdict: approvals.Approve}}
 		f.must(f.PutRequestHead(&r.RequestHead))
 	}},
 	{"something happened without a record", 2, func(f *forger) {

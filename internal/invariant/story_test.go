@@ -105,8 +105,9 @@ func (s *story) Notify(_ context.Context, n *approvals.Notification) (approvals.
 func tell(t *testing.T) *story {
 	t.Helper()
 	s := &story{store: storetest.NewMemory().Open(), cards: map[approvals.RequestID]*approvals.Request{},
-		world: invariant.World{Workspaces: []approvals.WorkspaceID{ws}, CardsSeen: true, AnswersSeen: true, Delivered: true,
-			Deciders: []approvals.UserID{ben}, Secrets: []string{"xoxb-canary"}, Told: map[string]string{"log": "started"},
+		world: invariant.World{Workspaces: []approvals.WorkspaceID{ws}, CardsSeen: true, AnswersSeen: true,
+			Delivered: true, Deciders: []approvals.UserID{ben}, Secrets: []string{"xoxb-canary"},
+			Told:      map[string]string{"log": "started"},
 			Resources: []invariant.Resource{{Name: "goroutines", Before: 4, After: 5, Slack: 2}}}}
 	service, err := approvals.NewService(approvals.ServiceConfig{Store: s.store, Policy: s, Directory: s, Agents: s,
 		Requesters: approvals.Approvers{ChannelMembers: true}})

@@ -23,7 +23,8 @@ func (w *world) play() {
 			if len(threads) > 0 && w.dice.n("follow up", 3) == 0 {
 				thread = threads[w.dice.n("which thread", len(threads))]
 			}
-			ts, err := w.slack.Post(w.t.Context(), ann, general, fmt.Sprintf("<@U0BOT> please, %d", len(threads)), thread)
+			text := fmt.Sprintf("<@U0BOT> please, %d", len(threads))
+			ts, err := w.slack.Post(w.t.Context(), ann, general, text, thread)
 			w.must(err)
 			if thread == "" {
 				threads = append(threads, ts)

@@ -120,7 +120,8 @@ func (w *world) must(err error) {
 // slackFails answers some requests as Slack does when it has trouble.
 func (w *world) slackFails(bad int) func(*http.Request) *http.Response {
 	answer := func(req *http.Request, status int, body string) *http.Response {
-		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
+		header := http.Header{"Content-Type": {"application/json"}}
+		return &http.Response{StatusCode: status, Header: header, Request: req,
 			Body: io.NopCloser(strings.NewReader(body))}
 	}
 	return func(req *http.Request) *http.Response {
@@ -196,15 +197,15 @@ func (w *world) respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 	if calls == 0 {
 		return &agent.ModelResponse{Items: w.wishes(turn)}, nil
 	}
-	return &agent.ModelResponse{Items: []agent.Item{agent.AssistantMessage(fmt.Sprintf("answer after %d items", turn))}},
-		nil
+	answer := agent.AssistantMessage(fmt.Sprintf("answer after %d items", turn))
+	return &agent.ModelResponse{Items: []agent.Item{answer}}, nil
 }
 
 // wishes are what the model asks for in its first turn. Their ids differ between the runs of a thread.
 func (w *world) wishes(turn int) (items []agent.Item) {
 	for i, tool := range []string{"pay", "note", "look", "pay"}[:1+w.dice.n("calls", 4)] {
-		items = append(items, agent.Item{Type: agent.ItemFunctionCall, CallID: fmt.Sprintf("c%d_%d", turn, i), Name: tool,
-			Arguments: fmt.Sprintf(`{"amount":%d}`, i+1)})
+		items = append(items, agent.Item{Type: agent.ItemFunctionCall, CallID: fmt.Sprintf("c%d_%d", turn, i),
+			Name: tool, Arguments: fmt.Sprintf(`{"amount":%d}`, i+1)})
 	}
 	return items
 }
@@ -215,7 +216,8 @@ func tools(invoke func(context.Context, *agent.ToolCall) (agent.ToolOutput, erro
 	valid := func(json.RawMessage) error { return nil }
 	return []agent.Tool{
 		{Name: "pay", Parameters: schema, Validate: valid, NeedsApproval: agent.AlwaysAsk, Invoke: invoke},
-		{Name: "look", Parameters: schema, Validate: valid, NeedsApproval: agent.AlwaysAsk, Idempotent: true, Invoke: invoke},
+		{Name: "look", Parameters: schema, Validate: valid, NeedsApproval: agent.AlwaysAsk, Invoke: invoke,
+			Idempotent: true},
 		{Name: "note", Parameters: schema, Validate: valid, Invoke: invoke},
 	}
 }

@@ -127,7 +127,8 @@ func TestPowerCut(t *testing.T) {
 		t.Run(strconv.Itoa(round), func(t *testing.T) {
 			acked, left := cut(t, random, torn)
 			if lost, err := survived(t, left, acked); err != nil || lost > 0 {
-				t.Errorf("seed %d, torn %t: of %d acknowledged commits %d are lost: %v", seed, torn, len(acked), lost, err)
+				t.Errorf("seed %d, torn %t: of %d acknowledged commits %d are lost: %v",
+					seed, torn, len(acked), lost, err)
 			}
 			total += len(acked)
 		})
