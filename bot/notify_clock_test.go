@@ -21,6 +21,7 @@ func TestPostedUnderAWrongClock(t *testing.T) {
 			if d, err := s.bot.Notify(s.ctx(), n); err == nil {
 				t.Fatalf("the fault did not show: %+v", d)
 			}
+			n.Begun = true
 			if n.Attempts = tries; tries == 0 {
 				s.bot.doubts.settle(n.ID)
 			}
