@@ -52,6 +52,9 @@ var arrows = []struct {
 	{"store/...", []string{"approvals", "agent", "internal/fault", "store/seal"}},
 	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
+	{"internal/invariant", []string{"approvals", "agent"}},
+	{"internal/simulation", []string{"bot"}},
+	{"internal/faultfs", nil},
 	{"internal/planted", nil},
 	{"internal/pgdev", nil},
 	{"internal/procsecret", nil},
@@ -90,7 +93,8 @@ var arrows = []struct {
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
 	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus", "store/storetest",
-	"store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault"}
+	"store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault", "internal/invariant",
+	"internal/faultfs"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
@@ -233,7 +237,8 @@ func TestNoTestCodeInBinary(t *testing.T) {
 	t.Parallel()
 	for _, dep := range list(t, "-deps", ".") {
 		for _, banned := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp",
-			"github.com/chromedp", "github.com/anishathalye", module + "/store/storetest"} {
+			"github.com/chromedp", "github.com/anishathalye", "github.com/hanwen", module + "/store/storetest",
+			module + "/internal/invariant"} {
 			if dep.ImportPath == banned || strings.HasPrefix(dep.ImportPath, banned+"/") && banned != "testing" {
 				t.Errorf("the program links %s", dep.ImportPath)
 			}

@@ -40,7 +40,9 @@ func (c *txn) appendAudit() error {
 	if len(c.dirty.entries) == 0 {
 		return nil
 	}
-	fault.Point("audit.head")
+	if err := fault.Error("audit.head"); err != nil {
+		return err
+	}
 	if c.linked {
 		head, err := auditHead(c.Tx, c.ws)
 		if err != nil {

@@ -3,6 +3,8 @@ package approvals
 import (
 	"context"
 	"fmt"
+
+	"countersign/internal/fault"
 )
 
 // sealPage is how many entries are linked into a chain in one transaction.
@@ -57,6 +59,9 @@ func sealSome(ctx context.Context, st Store, ws WorkspaceID) (entries []*AuditEn
 			return err
 		}
 		link(head, entries)
+		if err := fault.Error("audit.seal"); err != nil {
+			return err
+		}
 		return tx.SealAudit(entries...)
 	})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"countersign/internal/fault"
 )
 
 // When checkpoints are made: at the start, at the end, and when so many entries were added since the last one, or when
@@ -120,6 +122,9 @@ func (w *CheckpointWriter) write(
 		if mine, err := takeTurn(ctx, w.Store, head.Workspace, turns...); err != nil || !mine {
 			errs = append(errs, err)
 			continue
+		}
+		if err := fault.Error("checkpoint.sign"); err != nil {
+			return err
 		}
 		c := NewCheckpoint(head, now, last.checkpoint, w.Key)
 		err := w.Sink.KeepCheckpoint(ctx, c)

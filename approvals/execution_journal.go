@@ -130,7 +130,9 @@ func (x *execution) saveDelta(c *txn, r *Run, d agent.Delta) error {
 // Intent implements agent.Journal: one transaction that allows the effect or not.
 func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOutput, err error) {
 	defer j.guard(ctx, &err)
-	fault.Point("effect.before_intent")
+	if err := fault.Error("effect.before_intent"); err != nil {
+		return nil, stored(err)
+	}
 	p, err := j.permit(ctx, e)
 	if err != nil {
 		return nil, err

@@ -160,7 +160,9 @@ func interruptible(stopping context.Context, m agent.Model) agent.Model {
 		if stopping.Err() != nil {
 			return nil, errDraining
 		}
-		fault.Point("model.before")
+		if err := fault.Error("model.before"); err != nil {
+			return nil, err
+		}
 		resp, err := respond(ctx)
 		fault.Point("model.after")
 		if err != nil && ctx.Err() != nil {

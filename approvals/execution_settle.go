@@ -123,7 +123,9 @@ func (x *execution) saveState(c *txn, r *Run) error {
 // wait leaves the run to the people: requests, cards and state in one transaction. When a decision has come in
 // meanwhile the run goes on at once.
 func (x *execution) wait(ctx context.Context) error {
-	fault.Point("pause.before_commit")
+	if err := fault.Error("pause.before_commit"); err != nil {
+		return err
+	}
 	open := x.state.Interruptions()
 	err := x.settling(ctx, func(c *txn, r *Run) error {
 		if err := x.saveState(c, r); err != nil {

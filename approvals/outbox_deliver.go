@@ -111,12 +111,16 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	return update(ctx, q.store, n.Workspace, func(c *txn) error {
+	marked := update(ctx, q.store, n.Workspace, func(c *txn) error {
 		if err := q.settle(c, batch, d, err); err != nil || elsewhere == nil {
 			return err
 		}
 		return c.callElsewhere(n.Request, *elsewhere)
 	})
+	if n.Kind == NotifyCard {
+		fault.Point("card.after_ts")
+	}
+	return marked
 }
 
 // elsewhere returns whom to call to a request that waits, because its own place turns out to be read by people of other

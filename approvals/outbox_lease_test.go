@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -311,4 +312,63 @@ func deleteWhole(tx approvals.Tx, id approvals.RunID) error {
 		err = errors.Join(err, tx.DeleteRequest(ws, r.ID))
 	}
 	return errors.Join(err, tx.DeleteRun(ws, id))
+}
+
+// handed is a store whose jobs the test hands out itself.
+type handed struct {
+	approvals.Store
+	handlers chan func(context.Context, approvals.Job) error
+}
+
+func (h handed) Dispatch(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
+	h.handlers <- handle
+	<-ctx.Done()
+	return nil
+}
+
+// TestAnotherJobKnowsOfTheFailure delivers a queue by several jobs, each as if it were the first: the later ones learn
+// that there were tries, so that the surface looks for what may be there already.
+func TestAnotherJobKnowsOfTheFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 0, storetest.Chaos{})
+		st := handed{c.data.Open(), make(chan func(context.Context, approvals.Job) error)}
+		c.bench.serve(st)
+		var tries []bool
+		c.bench.surface.intercept = func(n *approvals.Notification) error {
+			if n.Kind != approvals.NotifyAnswer {
+				return nil
+			}
+			if tries = append(tries, n.Begun); len(tries) < 3 {
+				return errors.New("nobody knows whether it arrived")
+			}
+			return nil
+		}
+		c.bench.model(asks(call("c1", "note", `{}`)))
+		w, err := approvals.NewWorker(c.bench.worker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		handle := <-st.handlers
+		receipt, err := c.bench.service.Submit(t.Context(), c.bench.submission(ann, place, "please"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := handle(ctx, runJob(receipt.Run)); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			_ = handle(ctx, deliverJob(place)) // the errors are those of the surface
+		}
+		stop()
+		if err := errors.Join(<-done, st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if want := []bool{false, true, true}; !slices.Equal(tries, want) {
+			t.Errorf("whether there was a try before each of the deliveries: %v, want %v", tries, want)
+		}
+	})
 }

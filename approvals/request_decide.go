@@ -121,7 +121,9 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 			rev = s.revise(ctx, g, seen, &d)
 		}
 	}
-	fault.Point("click.before_tx")
+	if err := fault.Error("click.before_tx"); err != nil {
+		return nil, err
+	}
 	var head *RequestHead
 	var refused error
 	err = update(ctx, s.store, d.Workspace, func(c *txn) (err error) {
@@ -219,7 +221,9 @@ func most(all []*Requirement) (n int) {
 
 // cast records d about the request, or why it does not count. rev is what d makes of the call, if it changes it.
 func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused, err error) {
-	fault.Point("click.in_tx")
+	if err := fault.Error("click.in_tx"); err != nil {
+		return nil, err
+	}
 	if i := slices.IndexFunc(r.Decisions, func(old Decision) bool { return old.ID == d.ID }); i >= 0 {
 		return d.repeats(r.Decisions[i]), nil
 	}

@@ -1,6 +1,10 @@
 package approvals
 
-import "time"
+import (
+	"time"
+
+	"countersign/internal/fault"
+)
 
 // lifetime returns how long a request may wait under q; zero: for ever.
 func (q *Requirement) lifetime() time.Duration {
@@ -45,6 +49,9 @@ func (c *txn) tick(r *RequestHead, called Called) (left time.Duration, err error
 	escalate, remind := r.Escalates(), r.RemindAt
 	switch {
 	case !escalate.IsZero() && !c.now.Before(escalate):
+		if err := fault.Error("escalate.claimed"); err != nil {
+			return 0, err
+		}
 		if err := c.escalate(r, called); err != nil {
 			return 0, err
 		}

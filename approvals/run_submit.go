@@ -38,7 +38,9 @@ func (a *admission) submit(ctx context.Context) (Receipt, error) {
 	if refusal != nil && !errors.Is(refusal, ErrUnauthorized) {
 		return Receipt{}, refusal
 	}
-	fault.Point("event.before_store")
+	if err := fault.Error("event.before_store"); err != nil {
+		return Receipt{}, err
+	}
 	var receipt Receipt
 	var refused, told error // told: with which a try that may be committed was refused
 	err := update(ctx, a.service.store, in.Workspace, func(c *txn) error {

@@ -402,10 +402,12 @@ func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 func (b *Bot) ownAbout(
 	ctx context.Context, n *approvals.Notification, channel, thread string,
 ) (there []postedMessage, err error) {
-	const drift = 2 * time.Minute // between Slack's clock and ours
+	// The store's clock may be ahead of Slack's. A thread is short, so that a look far back costs little; a post that
+	// is not seen is doubled.
+	drift := 24 * time.Hour
 	turn := paced{method: methodReplies, channel: channel, what: string(n.ID)}
 	if thread == "" {
-		turn.method = methodHistory
+		turn.method, drift = methodHistory, 20*time.Minute
 	}
 	err = b.paced(turn, func() error {
 		var err error
@@ -436,7 +438,9 @@ func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, t
 	}
 	err = b.paced(turn, func() error {
 		if n.Kind == approvals.NotifyCard {
-			fault.Point("card.before_post")
+			if err := fault.Error("card.before_post"); err != nil {
+				return err
+			}
 		}
 		var err error
 		ts, err = b.postIn(ctx, channel, m)

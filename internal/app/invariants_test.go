@@ -1,13 +1,29 @@
 package app_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/invariant"
+	"countersign/store/boltstore"
 )
 
-// check looks at everything from outside.
+// opened returns the store of the program, which has ended.
+func (w *world) opened() approvals.Store {
+	w.t.Helper()
+	st, err := boltstore.Open(filepath.Join(w.dir, "countersign.db"), boltstore.Config{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { st.Close() })
+	return st
+}
+
+// check looks at everything from outside, and has the records judged.
 func (k *killing) check() {
 	k.t.Helper()
 	if calls := k.effects.all(); len(calls) > 1 || len(calls) == 1 && calls[0].body != `{"amount":40,"to":"acct"}` {
@@ -22,83 +38,50 @@ func (k *killing) check() {
 	if answers != 1 {
 		k.t.Errorf("%d answers, want 1:\n%s", answers, k.transcript())
 	}
-	k.checkCards()
-	k.checkModel()
-	k.checkTrail()
 	k.verified()
-}
-
-// checkCards wants one card per request, and nothing to decide on any of them.
-func (k *killing) checkCards() {
-	k.t.Helper()
-	seen := make(map[string]int)
-	for _, c := range k.cards(k.thread) {
-		seen[fmt.Sprint(c.Metadata.EventPayload["request"])]++
-		if decidable(c) {
-			k.t.Errorf("a card still asks:\n%s", c.Shown())
-		}
+	found, err := invariant.Check(k.t.Context(), k.opened(), k.seen())
+	if err != nil {
+		k.t.Fatal(err)
 	}
-	for id, n := range seen {
-		if n != 1 {
-			k.t.Errorf("request %s has %d cards", id, n)
-		}
+	for _, v := range found {
+		k.t.Error(v)
 	}
 }
 
-// checkModel wants exactly one output for each call in every request.
-func (k *killing) checkModel() {
+// seen is what the world outside has seen.
+func (k *killing) seen() *invariant.World {
 	k.t.Helper()
+	s := &invariant.World{Workspaces: []approvals.WorkspaceID{"T0DEV"}, Clicks: k.clicks, CardsSeen: true,
+		AnswersSeen: true, Ungated: []string{"current_time"}, Secrets: canaries, Told: map[string]string{}}
+	for _, e := range k.effects.all() {
+		s.Effects = append(s.Effects, invariant.Effect{Key: e.key, Tool: strings.TrimPrefix(e.path, "/"),
+			Arguments: e.body})
+	}
+	for _, m := range k.slack.Messages(general) {
+		switch {
+		case isCard(m):
+			s.Cards = append(s.Cards, invariant.Card{Request: requestOf(m), Where: m.ThreadTS, Shown: m.Shown(),
+				Decides: decidable(m)})
+		case m.User == k.slack.Config().App.BotUserID && strings.HasPrefix(m.Shown(), "answer:"):
+			s.Answers = append(s.Answers, invariant.Answer{Channel: general, Thread: m.ThreadTS, Text: m.Shown()})
+		}
+	}
 	for _, r := range k.model.Requests() {
-		calls, outputs := make(map[string]int), make(map[string]int)
+		var items []agent.Item
 		for _, raw := range r.Items() {
 			var it struct {
-				Type   string `json:"type"`
-				CallID string `json:"call_id"`
+				Type   agent.ItemType `json:"type"`
+				CallID string         `json:"call_id"`
 			}
 			if err := json.Unmarshal(raw, &it); err != nil {
 				k.t.Fatal(err)
 			}
-			switch it.Type {
-			case "function_call":
-				calls[it.CallID]++
-			case "function_call_output":
-				outputs[it.CallID]++
-			}
+			items = append(items, agent.Item{Type: it.Type, CallID: it.CallID})
 		}
-		for id, n := range calls {
-			if n != 1 || outputs[id] != 1 {
-				k.t.Errorf("request %d: call %s is there %d times with %d outputs", r.N, id, n, outputs[id])
-			}
-		}
+		s.Asked = append(s.Asked, items)
 	}
-}
-
-// checkTrail wants acknowledged decisions in the trail, and no execution before its approval.
-func (k *killing) checkTrail() {
-	k.t.Helper()
-	out, complaint, code := k.run("audit", "export")
-	if code != 0 {
-		k.t.Fatalf("audit export: %d %s", code, complaint)
+	for i, o := range k.outputs {
+		s.Told[fmt.Sprint("output ", i+1)] = o()
 	}
-	approved := make(map[string]bool)
-	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
-		var e struct{ Action, Request string }
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			k.t.Fatal(err)
-		}
-		switch e.Action {
-		case "request.approved":
-			approved[e.Request] = true
-		case "effect.intent":
-			if !approved[e.Request] {
-				k.t.Errorf("an effect of request %q began before its approval", e.Request)
-			}
-		}
-	}
-	if k.accepted && len(approved) == 0 {
-		k.t.Error("an acknowledged approval is not in the trail")
-	}
-	if len(k.effects.all()) > 0 && len(approved) == 0 {
-		k.t.Error("something ran without an approval in the trail")
-	}
+	return s
 }

@@ -7,156 +7,55 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"countersign/approvals"
+	"countersign/internal/invariant"
+	"countersign/internal/openaidev"
 	"countersign/internal/slackdev"
 )
-
-// story is what happens while the program is killed.
-type story string
-
-const (
-	approving story = "a call is approved and runs"
-	expiring  story = "nobody answers in time"
-	draining  story = "the program is told to stop while a tool runs"
-	// triggering has a test of its own, TestKillWhileTriggering.
-	triggering story = "a call is sent to what carries it out"
-)
-
-// stories says for each crash point which story passes through it, where that is not approving.
-var stories = map[string]story{
-	"expire.claimed": expiring, "shutdown.drain": draining, "trigger.before_intent": triggering,
-	"trigger.after_intent": triggering, "trigger.sent_before_record": triggering,
-}
-
-// quickPoints are killed at by default; the others with -long.
-var quickPoints = []string{"click.in_tx", "effect.after_tool_before_commit", "card.after_post_before_ts"}
-
-// TestKillAtCrashPoints kills the real program at every named point, starts it again, and looks from outside at what
-// came of it.
-func TestKillAtCrashPoints(t *testing.T) {
-	t.Parallel()
-	points := crashPoints(t)
-	for _, want := range quickPoints {
-		if !slices.Contains(points, want) {
-			t.Errorf("crash point %s does not exist any more", want)
-		}
-	}
-	for _, point := range points {
-		if stories[point] == triggering {
-			continue
-		}
-		passes := 1
-		if *long {
-			passes = 4
-		} else if !slices.Contains(quickPoints, point) {
-			continue
-		}
-		for nth := range passes {
-			t.Run(fmt.Sprintf("%s/%d", point, nth+1), func(t *testing.T) {
-				t.Parallel()
-				killAt(t, point, nth+1)
-			})
-		}
-	}
-}
-
-var (
-	pointCall = regexp.MustCompile(`fault\.Point\((.*)\)`)
-	pointName = regexp.MustCompile(`"([a-z_]+\.[a-z_]+)"`)
-)
-
-// crashPoints reads the names of all crash points from the source.
-func crashPoints(t *testing.T) []string {
-	t.Helper()
-	var points []string
-	for _, dir := range []string{"approvals", "bot", "store/boltstore", "internal/app"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, call := range pointCall.FindAllSubmatch(source, -1) {
-				for _, name := range pointName.FindAllSubmatch(call[1], -1) {
-					points = append(points, string(name[1]))
-				}
-			}
-		}
-	}
-	slices.Sort(points)
-	points = slices.Compact(points)
-	if len(points) < 10 {
-		t.Fatalf("only %d crash points found: %q", len(points), points)
-	}
-	return points
-}
-
-// killAt plays the point's story with a program that stops there, kills it, and goes on with another one.
-func killAt(t *testing.T, point string, nth int) {
-	path, err := binaries.faults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := newKilling(t, stories[point])
-	bot := k.spawn(path, k.env(fmt.Sprintf("COUNTERSIGN_FAULT=%s:%d", point, nth)), "run")
-	done := k.play(bot)
-	select {
-	case <-bot.reach:
-		bot.kill()
-		<-done
-	case <-done:
-		grace := 50 * time.Millisecond
-		if nth == 1 {
-			grace = patience // every story passes once through its points
-		}
-		select {
-		case <-bot.reach: // behind the last thing the story waits for
-			bot.kill()
-		case <-time.After(grace):
-			if nth == 1 {
-				t.Fatalf("the story %q does not pass through %s", k.story, point)
-			}
-			return // it passes there less often
-		}
-	case <-time.After(patience):
-		t.Fatal("neither the crash point nor the end of the story was reached")
-	}
-	k.goOn()
-}
 
 // killing is a world in which the program is killed.
 type killing struct {
 	*world
-	story    story
-	thread   string
-	accepted bool // Slack saw the approval acknowledged
-	release  func()
+	story   story
+	thread  string
+	clicks  []invariant.Click // that Slack saw acknowledged
+	mid     bool              // the model stops in the middle of its first answer
+	release func()
 }
 
-func newKilling(t *testing.T, s story) *killing {
+func newKilling(t *testing.T, s story, faults ...openaidev.Fault) *killing {
 	if s == "" {
 		s = approving
 	}
 	policy := anybody
-	if s == expiring {
+	switch s {
+	case expiring:
 		policy = "default_policy: { approvers: { channel_members: true }, expires_in: 1s }\n"
+	case escalating:
+		policy = "default_policy: { approvers: { channel_members: true }, expires_in: 2s, " +
+			"escalate: { after: 1s, to: { users: [U0CLEO] } } }\n"
 	}
-	k := &killing{story: s, release: func() {}}
-	k.world = newWorld(t, settings{policy: policy, slack: slackdev.Config{AckTimeout: time.Second}})
+	k := &killing{story: s, release: func() {}, mid: len(faults) > 0}
+	k.world = newWorld(t, settings{policy: policy, slack: slackdev.Config{AckTimeout: time.Second}, faults: faults})
+	if s == draining { // its end also signs a checkpoint
+		private, _ := k.auditKeys("audit", 1)
+		folder := filepath.Join(k.dir, "elsewhere")
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		k.extra = append(k.extra, "COUNTERSIGN_AUDIT_KEY="+private, "COUNTERSIGN_AUDIT_CHECKPOINTS="+folder)
+	}
 	return k
 }
+
+// unanswered reports whether the story's people answer nothing.
+func (k *killing) unanswered() bool { return k.story == expiring || k.story == escalating }
 
 // play does what people do, until the story has ended or the program is gone.
 func (k *killing) play(bot *process) <-chan struct{} {
@@ -171,7 +70,7 @@ func (k *killing) play(bot *process) <-chan struct{} {
 			return
 		}
 		k.thread, _ = k.slack.Post(k.ctx, ann, general, "<@"+k.slack.Config().App.BotUserID+"> pay 40", "")
-		if k.story != expiring && !k.approve(bot) {
+		if !k.unanswered() && !k.approve(bot) {
 			return
 		}
 		if k.story == draining {
@@ -192,8 +91,21 @@ func (k *killing) approve(bot *process) bool {
 	if k.wait(bot, func() bool { return len(k.cards(k.thread)) > 0 }) != nil {
 		return false
 	}
-	k.accepted = k.click(ben, k.cards(k.thread)[0], "approve") == nil
-	return k.accepted
+	return k.clicked(k.cards(k.thread)[0], "approve")
+}
+
+// clicked has ben press a button, and reports whether Slack saw it acknowledged.
+func (k *killing) clicked(card slackdev.Message, action string) bool {
+	if k.click(ben, card, action) != nil {
+		return false
+	}
+	k.clicks = append(k.clicks, invariant.Click{Request: requestOf(card), By: approvals.NewUserID("T0DEV", ben),
+		Verdict: approvals.Verdict(action)})
+	return true
+}
+
+func requestOf(card slackdev.Message) approvals.RequestID {
+	return approvals.RequestID(fmt.Sprint(card.Metadata.EventPayload["request"]))
 }
 
 var errGone = errors.New("the program is gone")
@@ -238,15 +150,15 @@ func (k *killing) resolve() {
 			if i >= 0 {
 				open = k.cards(k.thread)[i]
 			}
-			return k.answered() || i >= 0 && k.story != expiring
+			return k.answered() || i >= 0 && !k.unanswered()
 		})
 		if open.TS == "" {
 			continue
 		}
 		if _, ok := open.Button("mark_done"); ok {
 			k.foundOut(open)
-		} else if k.click(ben, open, "approve") == nil {
-			k.accepted = true
+		} else {
+			k.clicked(open, "approve")
 		}
 		k.until("the card to be decided", func() bool {
 			m, _ := k.slack.Message(general, open.TS)
@@ -311,9 +223,7 @@ func (k *killing) meddle(bot *process) <-chan struct{} {
 			if i < 0 {
 				continue
 			}
-			if k.click(ben, k.cards(k.thread)[i], "approve") == nil {
-				k.accepted = true
-			}
+			k.clicked(k.cards(k.thread)[i], "approve")
 			if k.wait(bot, func() bool { return !slices.ContainsFunc(k.cards(k.thread), approvable) }) != nil {
 				return
 			}

@@ -17,13 +17,54 @@ type edit struct{ find, replace string }
 
 // bugs is the table. The first few break what the service promises (docs/reliability.md).
 var bugs = []bug{
-	domain("no_digest", "a decision counts whatever it was shown",
+	domain("no_digest", "a decision counts whatever it was shown", "^TestRequestDoesNotCoverAnotherCall$|^TestDecide|Stale",
 		edit{"return a == b }", "return true }"}),
-	domain("no_fencing", "a worker that lost its lease may still write",
+	domain("no_fencing", "a worker that lost its lease may still write", "^TestZombieWritesNothing$|^TestLostLease|^TestLateOutput",
 		edit{"return r.Epoch == x.run.Epoch && r.Status == RunRunning", "return true"}),
-	domain("no_intent", "the journal forgets that an effect was begun",
+	domain("no_intent", "the journal forgets that an effect was begun", "^TestCrashEverywhere$|^TestUnknownOutcomeAsksAPerson$|^TestIdempotentTool",
 		edit{"return c.PutEffect(rec)", "return nil"},
 		edit{`fault.Point("effect.after_tool_before_commit")`, "if true { return nil }"}),
+	simulated("outbox_popped", "a notification leaves the outbox before it is posted", "approvals",
+		edit{`fault.Point("outbox.claimed")`, `
+			popped := update(ctx, q.store, n.Workspace, func(c *txn) error { return c.DeleteNotification(n) })
+			if popped != nil {
+				return popped
+			}`}),
+	domain("stolen_lease", "a run is claimed although somebody else works on it", "Replicas|Lease",
+		edit{"left > 0 && !w.mayTake(r) {", "left > 0 && !w.mayTake(r) && false {"}),
+	simulated("posted_again", "nobody looks for a post that may be there already", "bot",
+		edit{"if b.surelyFirst(n) {", "if b.surelyFirst(n) || true {"}),
+	{
+		name: "sealed_twice", what: "entries are linked into the chain, and stay among those to be linked",
+		in:    "store/storetest",
+		edits: []edit{{"t.remove(unsealed)", "t.remove(unsealed + unsealed)"}},
+		test:  []string{"./store/storetest", "-run", "^TestMemory$"},
+	},
+	domain("timer_lost", "a request is asked, and nothing is planned for its end", "Expir|Remind|Escalat",
+		edit{"if r.NextAct = r.nextAct(); !r.NextAct.IsZero() {",
+			"if r.NextAct = r.nextAct(); !r.NextAct.IsZero() && false {"}),
+	domain("one_use_too_many", "a grant is good for one more call than it says", "Grant",
+		edit{"case g.Uses > 0 && g.Used >= g.Uses:", "case g.Uses > 0 && g.Used > g.Uses:"},
+		edit{"(g.Uses == 0 || g.Used < g.Uses)", "(g.Uses == 0 || g.Used <= g.Uses)"}),
+	domain("stale_rights", "a decision rests on what was known of a person before the click",
+		"Decide|Group|Leaver|Gather|Facts|Judge",
+		edit{"g = newGatherer(s.directory, s.policy, seen.conversation(), arrived)",
+			"g = newGatherer(s.directory, s.policy, seen.conversation(), noTime)"}),
+	{
+		name: "unkeyed_cursor", what: "the next page of requests begins again at the first", in: "store/boltstore",
+		edits: []edit{{"return t.ordered(bucket, ws, string(q.After), q.Newest,",
+			`return t.ordered(bucket, ws, string(q.After[:0]), q.Newest,`}},
+		test: []string{"./store/boltstore", "-run", "^TestConformance$", "-timeout", "60s"},
+	},
+	surface("form_without_decision", "a form is acknowledged, and nothing is decided", "Form|Reason|Modal|Edit",
+		edit{`res := b.record(ctx, d, s.arrived)
+				if res.late != nil { return answer{payload: becomes(wordsView(unconfirmed()))`, `
+				res := result{request: r}
+				if res.late != nil { return answer{payload: becomes(wordsView(unconfirmed()))`}),
+	surface("dead_copy", "the copies of a card are never brought up to date", "Copy|Copies",
+		edit{"if at.Copy != n.Copy || at.List {", `if at.Copy != n.Copy || at.List || n.Copy != "" {`}),
+	surface("any_state", "an installation goes on whatever browser comes back", "Install|State",
+		edit{"if !hmac.Equal(sum, s.sum(body, cookie)) {", "if !hmac.Equal(sum, s.sum(body, cookie)) && false {"}),
 	{
 		name: "ack_early", what: "an event is acknowledged before it is stored", in: "bot",
 		edits: []edit{
@@ -73,9 +114,21 @@ var bugs = []bug{
 		edit{"if seen[t.Name] {", "if false {"}),
 }
 
-// domain is a bug in approvals that any of its tests may find.
-func domain(name, what string, edits ...edit) bug {
-	return bug{name, what, "approvals", edits, []string{"./approvals", "-patience", "5s", "-rapid.nofailfile"}, ""}
+// domain is a bug in approvals that those of its tests find whose names match.
+func domain(name, what, tests string, edits ...edit) bug {
+	args := []string{"./approvals", "-run", tests, "-patience", "5s", "-rapid.nofailfile"}
+	return bug{name, what, "approvals", edits, args, ""}
+}
+
+// surface is domain for a bug in bot.
+func surface(name, what, tests string, edits ...edit) bug {
+	args := []string{"./bot", "-run", tests, "-patience", "5s", "-rapid.nofailfile"}
+	return bug{name, what, "bot", edits, args, ""}
+}
+
+// simulated is a bug in a package that schedules of faults bring to light.
+func simulated(name, what, in string, edits ...edit) bug {
+	return bug{name, what, in, edits, []string{"./internal/simulation", "-run", "^TestSimulation$", "-seeds", "25"}, ""}
 }
 
 // dialogues is a bug in agent that dialogues of one group must find, and no others: a bug that turns half of them red

@@ -26,6 +26,7 @@ func commitForever(args []string) error {
 	if err != nil {
 		return err
 	}
+	s.db.NoSync = len(args) > 2 // the control: what is acknowledged is not on the disk
 	numbers := make(chan int)
 	var wg sync.WaitGroup
 	for range 8 {

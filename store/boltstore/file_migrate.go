@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"countersign/internal/fault"
 )
 
 // A migration reads every record of an older format once and writes it in the new one, in transactions of a bounded
@@ -107,6 +109,9 @@ func (t *tx) migrateSome(steps []migration) (n int, more bool, err error) {
 	}
 	if at.step >= len(steps) {
 		return 0, false, t.endMigration()
+	}
+	if err := fault.Error("migrate.step"); err != nil {
+		return 0, false, err
 	}
 	step := steps[at.step]
 	list := t.nextRecords(step.bucket, at.done)

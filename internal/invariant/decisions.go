@@ -1,0 +1,162 @@
+package invariant
+
+import (
+	"encoding/json"
+	"slices"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// clicksAreKept is I1: an answer that was taken is in the store and in the trail.
+func (h *history) clicksAreKept() {
+	audited := map[approvals.DecisionID]*approvals.AuditEntry{}
+	for _, e := range h.entries(approvals.AuditDecision) {
+		audited[fact(e).Decision] = e
+	}
+	for _, c := range h.Clicks {
+		r := h.requests[c.Request]
+		if r == nil {
+			h.broken(1, "%s of %s was taken about request %s, which is not there", c.Verdict, c.By, c.Request)
+			continue
+		}
+		same := func(d approvals.Decision) bool { return d.By == c.By && d.Verdict == c.Verdict }
+		if !slices.ContainsFunc(r.Decisions, same) {
+			h.broken(1, "%s of %s was taken about request %s, which does not have it", c.Verdict, c.By, c.Request)
+		}
+	}
+	for _, r := range h.requests {
+		for _, d := range r.Decisions {
+			if e := audited[d.ID]; e == nil || e.Actor != string(d.By) || e.Request != r.ID {
+				h.broken(1, "decision %s about request %s is not in the trail", d.ID, r.ID)
+			}
+		}
+	}
+}
+
+// approval returns the entry that tells of the approval of the request, or nil.
+func (h *history) approval(id approvals.RequestID) *approvals.AuditEntry {
+	for _, e := range h.entries(approvals.AuditRequestApproved) {
+		if e.Request == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// quorum says why the request may not be approved; "" when it may.
+func (h *history) quorum(r *approvals.Request) string {
+	var people []approvals.UserID
+	for _, d := range r.Decisions {
+		switch {
+		case d.Void != "" || !d.Verdict.Affirms():
+			continue
+		case d.Standing != nil: // another request's approval, which is judged there
+			return ""
+		case d.Verdict == approvals.BreakGlass:
+			return ""
+		case !r.Expires.IsZero() && d.At.After(r.Expires):
+			return "it had expired when " + string(d.By) + " approved it"
+		case h.Deciders != nil && !slices.Contains(h.Deciders, d.By):
+			return string(d.By) + " may not decide"
+		case d.By == r.Requester && !r.Requirement.SelfApproval:
+			return "the requester approved it"
+		}
+		who := d.By
+		if d.For != "" {
+			who = d.For
+		}
+		if !slices.Contains(people, who) {
+			people = append(people, who)
+		}
+	}
+	settler := r.Settler()
+	alone := settler != nil && slices.Contains([]approvals.Verdict{approvals.MarkDone, approvals.GiveUp,
+		approvals.ProvideResult, approvals.ProvideInput, approvals.Answer}, settler.Verdict)
+	need := len(r.Requirement.Seats)
+	if alone {
+		need = 1
+	}
+	if len(people) < need {
+		return "fewer people approved it than it takes"
+	}
+	return ""
+}
+
+// requestsHaveOneEnd is I6, as far as records show it: a request is settled once, and only what was approved can still
+// turn out to be stale. That operations on a request can be put in one order is for a test that records them.
+func (h *history) requestsHaveOneEnd() {
+	ends := map[approvals.AuditAction]approvals.RequestStatus{
+		approvals.AuditRequestApproved:   approvals.RequestApproved,
+		approvals.AuditRequestRejected:   approvals.RequestRejected,
+		approvals.AuditRequestExpired:    approvals.RequestExpired,
+		approvals.AuditRequestStale:      approvals.RequestStale,
+		approvals.AuditRequestCancelled:  approvals.RequestCancelled,
+		approvals.AuditRequestSuperseded: approvals.RequestSuperseded,
+	}
+	told := map[approvals.RequestID][]approvals.RequestStatus{}
+	for _, e := range h.trail {
+		if s, ok := ends[e.Action]; ok {
+			told[e.Request] = append(told[e.Request], s)
+		}
+	}
+	for id, list := range told {
+		revoked := len(list) == 2 && slices.Contains(list, approvals.RequestApproved) &&
+			slices.Contains(list, approvals.RequestStale)
+		if len(list) > 1 && !revoked {
+			h.broken(6, "request %s was settled more than once: %v", id, list)
+		}
+		r := h.requests[id]
+		if r != nil && (!slices.Contains(list, r.Status) || revoked && r.Status != approvals.RequestStale) {
+			h.broken(6, "request %s is %s, and was settled as %v", id, r.Status, list)
+		}
+	}
+	for id, r := range h.requests {
+		if r.Status != approvals.RequestPending && told[id] == nil {
+			h.broken(6, "request %s is %s, and nothing says when it became so", id, r.Status)
+		}
+	}
+}
+
+// whatWasShownRan is I9: what people were shown, what they decided about and what ran are one call.
+func (h *history) whatWasShownRan() {
+	for _, r := range h.requests {
+		for _, d := range r.Decisions {
+			if d.Standing == nil && d.Verdict.Affirms() && d.Digest != r.Digest {
+				h.broken(9, "decision %s is about another call than request %s", d.ID, r.ID)
+			}
+		}
+	}
+	for _, e := range h.effects {
+		r := h.requests[e.Request]
+		if r == nil || r.Kind != agent.Confirm || standing(r) {
+			continue
+		}
+		if e.Digest != r.Digest {
+			h.broken(9, "effect %s is another call than request %s was about", e.ID, r.ID)
+		}
+		for _, did := range h.Effects {
+			if did.Key == e.ID && did.Arguments != "" && !sameJSON(did.Arguments, string(r.Arguments)) {
+				h.broken(9, "request %s was about %s, and %s happened", r.ID, r.Arguments, did.Arguments)
+			}
+		}
+	}
+}
+
+// standing reports whether the request was answered for all later calls too, which are not the one it is about.
+func standing(r *approvals.Request) bool {
+	s := r.Settler()
+	return s != nil && s.Verdict == approvals.AlwaysApprove
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return a == b
+	}
+	canonical := func(v any) string {
+		data, _ := json.Marshal(v) // it was decoded from JSON
+		return string(data)
+	}
+	return canonical(x) == canonical(y)
+}

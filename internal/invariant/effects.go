@@ -1,0 +1,178 @@
+package invariant
+
+import (
+	"slices"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// effectsAreAllowed is I2: before something happened its intent was recorded, and before that it was allowed.
+func (h *history) effectsAreAllowed() {
+	intents := map[string]int{}
+	for _, e := range h.entries(approvals.AuditEffectIntent) {
+		f := fact(e)
+		intents[f.Effect]++
+		if !slices.Contains(h.Ungated, f.Tool) {
+			h.intentIsAllowed(e, f)
+		}
+	}
+	for key, n := range h.happened() {
+		if n > intents[key] {
+			h.broken(2, "effect %s happened %d times, and was begun %d times", key, n, intents[key])
+		}
+	}
+	for _, did := range h.Effects {
+		if rec := h.effects[did.Key]; rec == nil || rec.Tool != did.Tool {
+			h.broken(2, "%s happened under key %s, which is no effect of that tool", did.Tool, did.Key)
+		}
+	}
+	used := map[approvals.GrantID]int{}
+	for _, e := range h.effects {
+		if e.Grant != "" {
+			used[e.Grant]++
+		}
+	}
+	for id, n := range used {
+		if g := h.grants[id]; g != nil && g.Uses > 0 && n > g.Uses {
+			h.broken(2, "grant %s is good for %d calls, and %d began under it", id, g.Uses, n)
+		}
+	}
+}
+
+// intentIsAllowed looks for what allowed an intent: an approval that came before it, or a grant that was in force.
+func (h *history) intentIsAllowed(e *approvals.AuditEntry, f facts) {
+	if g := h.grants[approvals.GrantID(f.Grant)]; f.Grant != "" {
+		switch {
+		case g == nil:
+			h.broken(2, "effect %s began under grant %s, which is not there", f.Effect, f.Grant)
+		case g.Deny, g.Tool != f.Tool, e.At.Before(g.Created), e.At.After(g.Expires),
+			!g.Revoked.IsZero() && e.At.After(g.Revoked):
+			h.broken(2, "effect %s began under grant %s, which did not allow it", f.Effect, f.Grant)
+		}
+		return
+	}
+	id := e.Request
+	if f.Standing != "" {
+		id = f.Standing
+	}
+	r, approval := h.requests[id], h.approval(id)
+	switch {
+	case r == nil || approval == nil:
+		h.broken(2, "effect %s of %s began without an approved request", f.Effect, f.Tool)
+		return
+	case approval.At.After(e.At):
+		h.broken(2, "effect %s began before request %s was approved", f.Effect, id)
+	}
+	if why := h.quorum(r); why != "" {
+		h.broken(2, "effect %s ran because of request %s, and %s", f.Effect, id, why)
+	}
+}
+
+// happened counts what happened by key.
+func (h *history) happened() map[string]int {
+	count := map[string]int{}
+	for _, e := range h.Effects {
+		count[e.Key]++
+	}
+	return count
+}
+
+// effectsHappenOnce is I3: at most once, unless the tool is idempotent, or a person has had it repeated.
+func (h *history) effectsHappenOnce() {
+	for key, n := range h.happened() {
+		rec := h.effects[key]
+		if rec == nil || slices.Contains(h.Idempotent, rec.Tool) {
+			continue
+		}
+		if may := 1 + h.repeats(key); n > may {
+			h.broken(3, "effect %s of %s happened %d times, and may %d times", key, rec.Tool, n, may)
+		}
+	}
+	calls := map[string]string{}
+	for _, e := range h.effects {
+		key := string(e.Run) + " " + e.Agent + " " + e.Interruption + " " + e.Call
+		if other := calls[key]; e.Call != "" && other != "" && h.happened()[other] > 0 && h.happened()[e.ID] > 0 {
+			h.broken(3, "call %s of run %s happened as effects %s and %s", e.Call, e.Run, other, e.ID)
+		}
+		calls[key] = e.ID
+	}
+}
+
+// repeats counts how often people have asked to have an effect repeated.
+func (h *history) repeats(effect string) (n int) {
+	seen := map[approvals.RequestID]bool{}
+	for _, e := range h.entries(approvals.AuditEffectIntent) {
+		r := h.requests[e.Request]
+		if fact(e).Effect != effect || r == nil || seen[r.ID] || r.Kind != agent.OutcomeUnknown {
+			continue
+		}
+		seen[r.ID] = true
+		if s := r.Settler(); s != nil && s.Verdict == approvals.Retry {
+			n++
+		}
+	}
+	return n
+}
+
+// staleWorkersWriteNothing is I7, as records show it: every claim of a run has a greater epoch than the one before it,
+// nothing begins for a run that nobody works on, and no record has an epoch that its run has not reached.
+func (h *history) staleWorkersWriteNothing() {
+	claimed := map[approvals.RunID][]int64{}
+	for _, e := range h.entries(approvals.AuditRunClaimed) {
+		epoch := fact(e).Epoch
+		if slices.Contains(claimed[e.Run], epoch) {
+			h.broken(7, "run %s was claimed twice with epoch %d", e.Run, epoch)
+		}
+		claimed[e.Run] = append(claimed[e.Run], epoch)
+		if r := h.runs[e.Run]; r != nil && epoch > r.Epoch {
+			h.broken(7, "run %s has epoch %d, and was claimed with %d", e.Run, r.Epoch, epoch)
+		}
+	}
+	for _, e := range h.effects {
+		told := slices.Contains(claimed[e.Run], e.Epoch) || h.triedAgain(e.Run)
+		if r := h.runs[e.Run]; r == nil || e.Epoch > r.Epoch || !told {
+			h.broken(7, "effect %s was begun in epoch %d, in which nobody had run %s", e.ID, e.Epoch, e.Run)
+		}
+	}
+	for _, e := range h.entries(approvals.AuditEffectIntent) {
+		if may := h.statuses(e); !slices.Contains(may, approvals.RunRunning) && !h.triedAgain(e.Run) {
+			h.broken(7, "effect %s began while run %s was %v", fact(e).Effect, e.Run, may)
+		}
+	}
+}
+
+// triedAgain reports whether the run was put back: the trail tells of one that is tried again and again only once.
+func (h *history) triedAgain(id approvals.RunID) bool {
+	return slices.ContainsFunc(h.entries(approvals.AuditRunRequeued), func(e *approvals.AuditEntry) bool {
+		return e.Run == id && fact(e).Why != ""
+	})
+}
+
+// statuses returns what the run of an entry may have been at its time: entries of one instant are in no order.
+func (h *history) statuses(of *approvals.AuditEntry) []approvals.RunStatus {
+	var before, same []approvals.RunStatus
+	var at time.Time
+	for _, e := range h.trail {
+		s, moved := runMoves[e.Action]
+		switch {
+		case e.Run != of.Run || !moved || e.At.After(of.At):
+		case e.At.Equal(of.At):
+			same = append(same, s)
+		case e.At.After(at):
+			before, at = []approvals.RunStatus{s}, e.At
+		case e.At.Equal(at):
+			before = append(before, s)
+		}
+	}
+	return append(same, before...)
+}
+
+// runMoves says what a run became.
+var runMoves = map[approvals.AuditAction]approvals.RunStatus{
+	approvals.AuditRunSubmitted: approvals.RunQueued, approvals.AuditRunRequeued: approvals.RunQueued,
+	approvals.AuditRunClaimed: approvals.RunRunning, approvals.AuditRunWaiting: approvals.RunWaiting,
+	approvals.AuditRunDone: approvals.RunDone, approvals.AuditRunFailed: approvals.RunFailed,
+	approvals.AuditRunCancelled: approvals.RunCancelled,
+}

@@ -1,0 +1,250 @@
+package invariant_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/invariant"
+)
+
+// TestTrueHistory has the checker say nothing about a history in which nothing is wrong.
+func TestTrueHistory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := tell(t)
+		if len(s.world.Effects) != 1 || len(s.world.Answers) != 2 || len(s.world.Cards) != 3 {
+			t.Fatalf("the story was not played: %+v", s.world)
+		}
+		found, err := invariant.Check(t.Context(), s.store, &s.world)
+		if err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+	})
+}
+
+// forgery is what a control does to a true history.
+type forgery struct {
+	name string
+	want invariant.Number
+	do   func(*forger)
+}
+
+// forger changes a history in a transaction: the records by their own methods, the world as it likes.
+type forger struct {
+	approvals.Tx
+	t     *testing.T
+	world *invariant.World
+	now   time.Time
+}
+
+func (f *forger) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// request returns the request of a status.
+func (f *forger) request(status approvals.RequestStatus) *approvals.Request {
+	f.t.Helper()
+	page, _, err := f.QueryRequests(approvals.RequestQuery{Workspace: ws, Status: status, Limit: 1})
+	f.must(err)
+	all, err := f.Requests(ws, []approvals.RequestID{page[0].ID})
+	f.must(err)
+	return all[0]
+}
+
+func (f *forger) run() *approvals.Run {
+	f.t.Helper()
+	r, err := f.Run(ws, f.request(approvals.RequestApproved).Run)
+	f.must(err)
+	return r
+}
+
+func (f *forger) effect() *approvals.EffectRecord {
+	f.t.Helper()
+	all, err := f.EffectsOfRun(ws, f.run().ID)
+	f.must(err)
+	return all[0]
+}
+
+// entry appends an entry to the trail.
+func (f *forger) entry(action approvals.AuditAction, r *approvals.Request, data string) {
+	f.t.Helper()
+	id := approvals.AuditID("aud_z" + string(action))
+	f.must(f.AppendAudit(&approvals.AuditEntry{Workspace: ws, ID: id, At: f.now,
+		Action: action, Actor: "system", Run: r.Run, Request: r.ID, Data: []byte(data)}))
+}
+
+// forgeries has at least one control for every invariant.
+var forgeries = []forgery{
+	{"a click that was taken is not recorded", 1, func(f *forger) {
+		id := f.request(approvals.RequestPending).ID
+		f.world.Clicks = append(f.world.Clicks, invariant.Click{Request: id, By: ben, Verdict: approvals.Approve})
+	}},
+	{"a decision has vanished", 1, func(f *forger) {
+		r := f.request(approvals.RequestRejected)
+		r.Decisions = nil
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
+	{"a decision is not in the trail", 1, func(f *forger) {
+		r := f.request(approvals.RequestPending)
+		r.Decisions = []approvals.Decision{{ID: "dec_x", Workspace: ws, Request: r.ID, By: ben,
+			Verdict: approvals.Approve}}
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
+	{"something happened without a record", 2, func(f *forger) {
+		f.world.Effects = append(f.world.Effects, invariant.Effect{Key: "eff_x", Tool: "pay"})
+	}},
+	{"an effect was begun without an approval", 2, func(f *forger) {
+		f.entry(approvals.AuditEffectIntent, f.request(approvals.RequestRejected), `{"effect":"eff_x","tool":"pay"}`)
+	}},
+	{"an effect was begun before its approval", 2, func(f *forger) {
+		f.now = f.now.Add(-time.Hour)
+		f.entry(approvals.AuditEffectIntent, f.request(approvals.RequestApproved), `{"effect":"eff_x","tool":"pay"}`)
+	}},
+	{"too few have approved", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		r.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})
+		f.must(f.PutRequest(r))
+	}},
+	{"somebody approved who may not", 2, func(f *forger) { f.world.Deciders = []approvals.UserID{ann} }},
+	{"an approval came too late", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		r.Expires = r.Created
+		f.must(f.PutRequest(r))
+	}},
+	{"a call happened twice", 3, func(f *forger) {
+		f.world.Effects = append(f.world.Effects, f.world.Effects[0])
+	}},
+	{"a run hangs", 4, func(f *forger) {
+		r := f.run()
+		r.Status = approvals.RunRunning
+		f.must(f.PutRun(r))
+	}},
+	{"a run waits for nothing", 4, func(f *forger) {
+		r := f.request(approvals.RequestPending)
+		r.Status = approvals.RequestCancelled
+		f.must(f.PutRequest(r))
+	}},
+	{"nobody was asked", 4, func(f *forger) {
+		id := f.request(approvals.RequestPending).ID
+		f.world.Cards = slices.DeleteFunc(f.world.Cards, func(c invariant.Card) bool { return c.Request == id })
+	}},
+	{"an answer did not arrive", 4, func(f *forger) { f.world.Answers = f.world.Answers[1:] }},
+	{"an answer arrived twice", 4, func(f *forger) {
+		f.world.Answers = append(f.world.Answers, f.world.Answers[0])
+	}},
+	{"a card asks on", 5, func(f *forger) { f.card(approvals.RequestApproved).Decides = true }},
+	{"a card says something else", 5, func(f *forger) { f.card(approvals.RequestRejected).Shown = "Approved" }},
+	{"a copy that was withdrawn asks on", 5, func(f *forger) {
+		f.world.Cards = append(f.world.Cards, f.world.Cards[0])
+		f.world.Cards[0].Withdrawn, f.world.Cards[0].Decides = true, true
+	}},
+	{"a card is there twice", 5, func(f *forger) { f.world.Cards = append(f.world.Cards, f.world.Cards[0]) }},
+	{"a request was settled twice", 6, func(f *forger) {
+		f.entry(approvals.AuditRequestRejected, f.request(approvals.RequestApproved), "")
+	}},
+	{"a request is not what it was settled as", 6, func(f *forger) {
+		r := f.request(approvals.RequestRejected)
+		r.Status = approvals.RequestApproved
+		f.must(f.PutRequest(r))
+	}},
+	{"an epoch that nobody had", 7, func(f *forger) {
+		e := f.effect()
+		e.Epoch += 7
+		f.must(f.PutEffect(e))
+	}},
+	{"one epoch for two", 7, func(f *forger) {
+		f.entry(approvals.AuditRunClaimed, f.request(approvals.RequestApproved), `{"epoch":1}`)
+	}},
+	{"an effect of a run that had ended", 7, func(f *forger) {
+		f.entry(approvals.AuditEffectIntent, f.request(approvals.RequestApproved), `{"effect":"eff_x","tool":"pay"}`)
+	}},
+	{"a run is gone", 8, func(f *forger) { f.must(f.DeleteRun(ws, f.run().ID)) }},
+	{"another call was approved than ran", 9, func(f *forger) {
+		e := f.effect()
+		e.Digest = agent.Digest{1}
+		f.must(f.PutEffect(e))
+	}},
+	{"other arguments arrived", 9, func(f *forger) { f.world.Effects[0].Arguments = `{"amount":6}` }},
+	{"a decision about something else", 9, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		r.Decisions[0].Digest = agent.Digest{1}
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
+	{"a workspace too many", 10, func(f *forger) { f.world.Workspaces = []approvals.WorkspaceID{"T2"} }},
+	{"a decision from elsewhere", 10, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		r.Decisions[0].By = "T2/ben"
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
+	{"a secret in a log", 11, func(f *forger) { f.world.Told["log"] = "token xoxb-canary" }},
+	{"a secret in a record", 11, func(f *forger) {
+		r := f.run()
+		r.Failure = "token xoxb-canary"
+		f.must(f.PutRun(r))
+	}},
+	{"a leak", 12, func(f *forger) { f.world.Resources[0].After = 40 }},
+	{"a notification that nobody delivers", 12, func(f *forger) {
+		f.must(f.PutNotification(&approvals.Notification{Workspace: ws, ID: "not_x", Kind: approvals.NotifyNotice,
+			Place: f.run().Place, Created: f.now}))
+	}},
+	{"a message that nobody reads", 12, func(f *forger) {
+		f.must(f.PutInput(&approvals.QueuedInput{Workspace: ws, Place: f.run().Place, ID: "in_x", By: ann, At: f.now}))
+	}},
+	{"a call without its output", 13, func(f *forger) {
+		i := slices.IndexFunc(f.world.Asked, func(items []agent.Item) bool { return len(items) > 2 })
+		f.world.Asked[i] = f.world.Asked[i][:len(f.world.Asked[i])-1]
+	}},
+	{"two outputs of a call", 13, func(f *forger) {
+		i := slices.IndexFunc(f.world.Asked, func(items []agent.Item) bool { return len(items) > 2 })
+		items := f.world.Asked[i]
+		f.world.Asked[i] = append(items, items[len(items)-1])
+	}},
+	{"a forbidden call", 14, func(f *forger) { f.world.Forbidden = []string{"pay"} }},
+}
+
+func (f *forger) card(status approvals.RequestStatus) *invariant.Card {
+	id := f.request(status).ID
+	return &f.world.Cards[slices.IndexFunc(f.world.Cards, func(c invariant.Card) bool { return c.Request == id })]
+}
+
+// TestForgedHistories is the control of the checker: it must reject each history in which one thing is not as it was,
+// and say which invariant that breaks.
+func TestForgedHistories(t *testing.T) {
+	t.Parallel()
+	tried := map[invariant.Number]bool{}
+	for _, c := range forgeries {
+		tried[c.want] = true
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := tell(t)
+				err := s.store.Update(t.Context(), func(tx approvals.Tx) error {
+					c.do(&forger{Tx: tx, t: t, world: &s.world, now: tx.Now()})
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, err := invariant.Check(t.Context(), s.store, &s.world)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.ContainsFunc(found, func(v invariant.Violation) bool { return v.Invariant == c.want }) {
+					t.Errorf("I%d was not missed: %v", c.want, found)
+				}
+			})
+		})
+	}
+	for n := invariant.Number(1); n <= 14; n++ {
+		if !tried[n] {
+			t.Errorf("no control for I%d", n)
+		}
+	}
+}
