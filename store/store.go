@@ -63,12 +63,20 @@ func Open(ctx context.Context, url string, cfg Config) (approvals.Store, error) 
 	return nil, fmt.Errorf("%w: unknown scheme: %s", ErrURL, forms)
 }
 
-func openBolt(path string, cfg Config) (approvals.Store, error) {
+// checkPath refuses what no file can be called.
+func checkPath(path string) error {
 	switch {
 	case path == "":
-		return nil, fmt.Errorf("%w: no path behind bolt: %s", ErrURL, forms)
+		return fmt.Errorf("%w: no path behind bolt: %s", ErrURL, forms)
 	case strings.HasPrefix(path, "//"):
-		return nil, fmt.Errorf("%w: bolt takes a path, not //: %s", ErrURL, forms)
+		return fmt.Errorf("%w: bolt takes a path, not //: %s", ErrURL, forms)
+	}
+	return nil
+}
+
+func openBolt(path string, cfg Config) (approvals.Store, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
 	}
 	s, err := boltstore.Open(path, boltstore.Config{
 		Logger: cfg.Logger, Workers: cfg.Workers, ReadOnly: cfg.ReadOnly, Keys: cfg.Keys,

@@ -161,7 +161,9 @@ func (t *memoryTx) recordOf(kind transfer.Kind, k []string, v *value) (transfer.
 	case transfer.KindUnsealed:
 		return recordAs(v, func(e *approvals.AuditEntry) transfer.Record { return transfer.Unsealed{AuditEntry: e} })
 	case transfer.KindInstallation:
-		return recordAs(v, func(i *installed) transfer.Record { return transfer.Installation{Installation: i.record()} })
+		return recordAs(v, func(i *installed) transfer.Record {
+			return transfer.Installation{Installation: i.record()}
+		})
 	case transfer.KindGrant:
 		return recordAs(v, func(g *approvals.Grant) transfer.Record { return transfer.Grant{Grant: g} })
 	case transfer.KindRun:

@@ -33,9 +33,11 @@ func Transfer(t *testing.T, open func(t testing.TB) Moving) {
 	})
 }
 
-// thereAndBack moves data into the store and from there into data that it returns. leave, if not empty, names a kind
-// that gets lost on the way.
-func thereAndBack(t testing.TB, r *rapid.T, data *Memory, store Moving, leave func(transfer.Source) transfer.Source) *Memory {
+// thereAndBack moves data into the store and from there into data that it returns. What leave returns, if it is given,
+// is moved in the place of the data.
+func thereAndBack(
+	t testing.TB, r *rapid.T, data *Memory, store Moving, leave func(transfer.Source) transfer.Source,
+) *Memory {
 	t.Helper()
 	if leave == nil {
 		leave = func(s transfer.Source) transfer.Source { return s }

@@ -51,8 +51,8 @@ func must(data []byte, err error) []byte {
 	return data
 }
 
-// TestTransferControl leaves out one kind of record: the comparison of Transfer must notice each, and Move must where it
-// is left out on one side alone.
+// TestTransferControl leaves out one kind of record: the comparison of Transfer must notice each, and Move must where
+// it is left out on one side alone.
 func TestTransferControl(t *testing.T) {
 	t.Parallel()
 	for _, kind := range transfer.Kinds() {
@@ -111,7 +111,8 @@ func TestMoveRefuses(t *testing.T) {
 	t.Parallel()
 	begun := func(t *testing.T, data *Memory) *Memory { // half of a move of the data
 		to := NewMemory()
-		_, err := transfer.Move(t.Context(), data.Transfer(), &cutTarget{Target: to.Transfer(), left: 4}, transfer.Options{})
+		cut := &cutTarget{Target: to.Transfer(), left: 4}
+		_, err := transfer.Move(t.Context(), data.Transfer(), cut, transfer.Options{})
 		if !errors.Is(err, errInterrupted) {
 			t.Fatal(err)
 		}
@@ -171,6 +172,30 @@ func TestMoveRefuses(t *testing.T) {
 				t.Errorf("afterwards it is marked %v, %v", mark, err)
 			}
 		})
+	}
+}
+
+// changing is a target during whose last import somebody works on the source.
+type changing struct {
+	transfer.Target
+	from *Memory
+}
+
+func (c *changing) Import(ctx context.Context, records []transfer.Record, m transfer.Mark) error {
+	if m.Complete {
+		c.from.apply(func(tx *memoryTx) { tx.Enqueue(job("run_9")) })
+	}
+	return c.Target.Import(ctx, records, m)
+}
+
+// TestMoveNoticesWork has somebody work on the source while it is moved.
+func TestMoveNoticesWork(t *testing.T) {
+	t.Parallel()
+	from := filledData(t)
+	to := &changing{NewMemory().Transfer(), from}
+	_, err := transfer.Move(t.Context(), from.Transfer(), to, transfer.Options{})
+	if !errors.Is(err, transfer.ErrChanged) && !errors.Is(err, transfer.ErrDiffers) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -23,5 +23,5 @@
 //	kinds, records, key   what the stream is made of
 //	form                  a record as bytes, to compare and to sum
 //	stores                what a store offers: Source and Target
-//	move*                 moving: the copy, then the comparison
+//	move*, survey         moving: the copy, then the comparison; counting beforehand
 package transfer

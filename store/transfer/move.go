@@ -20,6 +20,8 @@ var (
 	ErrOther = errors.New("the store to move into is half of another move")
 	// ErrDiffers is returned when what has arrived is not what was sent.
 	ErrDiffers = errors.New("the stores differ")
+	// ErrChanged is returned when somebody has worked on the source meanwhile.
+	ErrChanged = errors.New("the store to move has changed meanwhile")
 )
 
 // Options configure Move.
@@ -68,7 +70,7 @@ type Trail struct {
 // Move moves all records of a store into another one, which must be empty or what an earlier Move of the same source
 // has left half done; then it compares the two. When it returns without an error the target is whole, and may be used
 // instead of the source. After any error, and after a kill, the next Move goes on, unless the error is ErrNotEmpty,
-// ErrOther or ErrDiffers: then the move begins again with an empty target.
+// ErrOther, ErrDiffers or ErrChanged: then the move begins again with an empty target.
 func Move(ctx context.Context, from Source, to Target, o Options) (Report, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
@@ -83,6 +85,13 @@ func Move(ctx context.Context, from Source, to Target, o Options) (Report, error
 	}
 	var err error
 	if report.Kinds, report.Workspaces, err = m.compare(); err != nil {
+		return report, err
+	}
+	print, err := Print(ctx, from)
+	if err == nil && print != m.mark.Print {
+		err = ErrChanged
+	}
+	if err != nil {
 		return report, err
 	}
 	point("transfer.before_finish")

@@ -92,7 +92,8 @@ type Job struct {
 	NotBefore time.Time // a handler asked for a pause until then; zero: none did
 }
 
-// Counter is the generation that the newest of all jobs was given: later ones have to get greater ones. A store has one.
+// Counter is the generation that the newest of all jobs was given: later ones have to get greater ones. A store has
+// one.
 type Counter struct{ Generation uint64 }
 
 func (r Run) Kind() Kind          { return KindRun }

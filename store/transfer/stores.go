@@ -30,7 +30,7 @@ type Target interface {
 	// Empty reports whether the store holds no record at all. What it says of itself does not count.
 	Empty(ctx context.Context) (bool, error)
 	// Import adds records, none of which is there, and replaces the mark, in one transaction that is durable when it
-	// returns. From the first mark on the store is half a store. When it fails, nothing was changed, or, rarely, all was.
+	// returns. From the first mark on the store is half a store. When it fails, nothing was changed, or all was.
 	Import(ctx context.Context, records []Record, m Mark) error
 	// Finish takes the mark away: the store is whole, and can be opened.
 	Finish(ctx context.Context) error
