@@ -30,8 +30,8 @@ func (c *migrateCommand) command(l *commandLine) *cobra.Command {
 		Use:   "migrate FROM TO",
 		Short: "Move everything from one store into another, while no bot runs",
 		Long: `Move everything that the store FROM holds into the store TO: runs and their states, requests, decisions,
-grants, the audit trail, what waits to be delivered, jobs, conversations, installations. Each is "bolt:PATH", a file, or
-"postgres://HOST/DATABASE", either way round; COUNTERSIGN_STORE is not looked at.
+grants, the audit trail, what waits to be delivered, jobs, conversations, installations. Each is "bolt:PATH", a file,
+or "postgres://HOST/DATABASE", either way round; COUNTERSIGN_STORE is not looked at.
 
 No bot may run on either, and no command. FROM is only read, and stays as it is. TO must be empty or not there, or what
 an interrupted move of the same FROM has left: run the same command again, and it goes on. Until it is done TO is half a
@@ -45,8 +45,8 @@ the first of them; without keys, or with --plain, TO is plain.
 
 A password on the command line is seen by others on this machine: leave it out of the URL, and PGPASSWORD or
 PGPASSFILE says it.`,
-		Example: `  countersign migrate --dry-run bolt:/var/lib/countersign/countersign.db 'postgres://bot@db/countersign'
-  countersign migrate bolt:/var/lib/countersign/countersign.db 'postgres://bot@db/countersign?schema=ops'
+		Example: `  countersign migrate --dry-run bolt:countersign.db 'postgres://bot@db/countersign'
+  countersign migrate bolt:countersign.db 'postgres://bot@db/countersign?schema=ops'
   countersign migrate 'postgres://bot@db/countersign' bolt:copy.db`,
 		Args: c.stores,
 		RunE: l.run(c.Run),
