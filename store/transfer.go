@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
 
 	"countersign/store/boltstore"
+	"countersign/store/pgstore"
 	"countersign/store/transfer"
 )
 
@@ -18,8 +20,12 @@ var (
 )
 
 // OpenSource opens the store that url names to be moved elsewhere: for reading only, while nobody works on it. Errors:
-// those of Open.
+// those of Open, and transfer.ErrInUse.
 func OpenSource(ctx context.Context, url string, cfg Config) (transfer.Source, error) {
+	if isPostgres(url) {
+		s, err := pgstore.OpenSource(ctx, url, pgstore.Config{Logger: cfg.Logger, Keys: cfg.Keys})
+		return s, explainPostgres(err)
+	}
 	path, err := boltPath(ctx, url)
 	if err != nil {
 		return nil, err
@@ -28,14 +34,33 @@ func OpenSource(ctx context.Context, url string, cfg Config) (transfer.Source, e
 }
 
 // OpenTarget opens the store that url names for moving another one into it, and makes it where there is none, unless
-// cfg.ReadOnly says that it is only to be looked at. Errors: those of Open.
+// cfg.ReadOnly says that it is only to be looked at: fs.ErrNotExist then. Other errors: those of OpenSource.
 func OpenTarget(ctx context.Context, url string, cfg Config) (transfer.Target, error) {
+	if isPostgres(url) {
+		s, err := pgstore.OpenTarget(ctx, url,
+			pgstore.Config{Logger: cfg.Logger, Keys: cfg.Keys, ReadOnly: cfg.ReadOnly})
+		return s, explainPostgres(err)
+	}
 	path, err := boltPath(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	return boltstore.OpenTarget(path, boltstore.Config{Logger: cfg.Logger, Keys: cfg.Keys, ReadOnly: cfg.ReadOnly})
 }
+
+func isPostgres(url string) bool {
+	scheme, _, _ := strings.Cut(strings.ToLower(url), ":")
+	return scheme == "postgres" || scheme == "postgresql"
+}
+
+func explainPostgres(err error) error {
+	if errors.Is(err, pgstore.ErrURL) {
+		return fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	return err
+}
+
+const transferForms = "use bolt:PATH for a file, or postgres://HOST/DATABASE"
 
 // boltPath returns the path of a bolt URL.
 func boltPath(ctx context.Context, url string) (string, error) {
@@ -45,9 +70,9 @@ func boltPath(ctx context.Context, url string) (string, error) {
 	scheme, path, ok := strings.Cut(url, ":")
 	switch {
 	case !ok || url == "":
-		return "", fmt.Errorf("%w: it has no scheme: %s", ErrURL, forms)
+		return "", fmt.Errorf("%w: it has no scheme: %s", ErrURL, transferForms)
 	case !strings.EqualFold(scheme, "bolt"):
-		return "", fmt.Errorf("%w: unknown scheme: %s", ErrURL, forms)
+		return "", fmt.Errorf("%w: unknown scheme: %s", ErrURL, transferForms)
 	}
 	return path, checkPath(path)
 }

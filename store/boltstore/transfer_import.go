@@ -59,7 +59,7 @@ func (t *tx) importRaw(r transfer.Record) error {
 		if !r.At.IsZero() {
 			at = appendNumber(nil, instant(r.At))
 		}
-		return t.putRaw(bucketSessionKey, key(r.Key()...), at)
+		return t.putRaw(bucketSessionKey, appendPart(placeKey(r.Workspace, r.Place), r.Name), at)
 	}
 	return fmt.Errorf("%w: this store keeps no %s", approvals.ErrInvalid, r.Kind())
 }

@@ -49,7 +49,8 @@ func (t *tx) jobRecordsIn(bucket []byte, after transfer.Key) (page []transfer.Re
 		if err := t.decode(bucket, k, v, rec); err != nil {
 			return false, err
 		}
-		page = append(page, transfer.Job{Job: rec.Job, NotBefore: rec.NotBefore})
+		rec.Due = transfer.Microsecond(rec.Due)
+		page = append(page, transfer.Job{Job: rec.Job, NotBefore: transfer.Microsecond(rec.NotBefore)})
 		return len(page) < transfer.PageRecords, nil
 	})
 	return page, err

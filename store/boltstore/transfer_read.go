@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"countersign/approvals"
 	"countersign/store/transfer"
@@ -35,6 +36,8 @@ func (s *Store) Records(ctx context.Context, kind transfer.Kind, after transfer.
 				page, err = t.counterRecord(after)
 			case transfer.KindJob:
 				page, err = t.jobRecords(after)
+			case transfer.KindSessionKey:
+				page, err = t.sessionKeyRecords(after)
 			case transfer.KindNotification:
 				page, err = t.waitingRecords(&waiting, after)
 			default:
@@ -106,7 +109,6 @@ var readouts = map[transfer.Kind]readout{
 	transfer.KindStateChunk:   {bucket: bucketChunks, numbered: true, record: (*tx).chunkRecord},
 	transfer.KindEvent:        {bucket: bucketOnce, record: (*tx).eventRecord},
 	transfer.KindSessionChunk: {bucket: bucketSessions, numbered: true, record: (*tx).sessionRecord},
-	transfer.KindSessionKey:   {bucket: bucketSessionKey, record: (*tx).sessionKeyRecord},
 }
 
 // recordsOf reads a page of the records of a kind that has a bucket of its own.
@@ -181,7 +183,7 @@ func (t *tx) eventRecord(k, v []byte) (transfer.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transfer.Event{Workspace: approvals.WorkspaceID(ws), Name: name, At: timeOf(at).UTC()}, nil
+	return transfer.Event{Workspace: approvals.WorkspaceID(ws), Name: name, At: transfer.Microsecond(timeOf(at))}, nil
 }
 
 func (t *tx) sessionRecord(k, v []byte) (transfer.Record, error) {
@@ -195,6 +197,40 @@ func (t *tx) sessionRecord(k, v []byte) (transfer.Record, error) {
 	}, err
 }
 
+// sessionKeyRecords reads a page of the keys of sessions: whole places, because those of a place are not in the order of
+// their times.
+func (t *tx) sessionKeyRecords(after transfer.Key) (page []transfer.Record, err error) {
+	var from []byte
+	if len(after) > 0 {
+		from = key(after[:4]...) // the place, from its beginning
+	}
+	var place []transfer.Record
+	flush := func() {
+		slices.SortFunc(place, func(a, b transfer.Record) int { return a.Key().Compare(b.Key()) })
+		for _, r := range place {
+			if r.Key().Compare(after) > 0 {
+				page = append(page, r)
+			}
+		}
+		place = nil
+	}
+	err = t.scan(bucketSessionKey, nil, from, func(k, v []byte) (bool, error) {
+		r, err := t.sessionKeyRecord(k, v)
+		if err != nil {
+			return false, err
+		}
+		if len(place) > 0 && !slices.Equal(place[0].Key()[:4], r.Key()[:4]) {
+			if flush(); len(page) >= transfer.PageRecords {
+				return false, nil
+			}
+		}
+		place = append(place, r)
+		return true, nil
+	})
+	flush()
+	return page, err
+}
+
 func (t *tx) sessionKeyRecord(k, v []byte) (transfer.Record, error) {
 	ws, place, rest, ok := cutPlace(k)
 	if !ok {
@@ -203,7 +239,7 @@ func (t *tx) sessionKeyRecord(k, v []byte) (transfer.Record, error) {
 	at, err := t.raw(bucketSessionKey, k, v)
 	r := transfer.SessionKey{Workspace: approvals.WorkspaceID(ws), Place: place, Name: lastPart(rest)}
 	if len(at) == numberSize { // earlier versions wrote nothing
-		r.At = timeOf(at).UTC()
+		r.At = transfer.Microsecond(timeOf(at))
 	}
 	return r, err
 }

@@ -139,7 +139,7 @@ func TestOlderProgramRefusesHalf(t *testing.T) {
 func TestEveryBucketIsMoved(t *testing.T) {
 	t.Parallel()
 	moved := map[string]bool{string(bucketQueue): true, string(bucketScheduled): true, // transfer_queue.go
-		string(bucketContents): true} // with its requests
+		string(bucketContents): true, string(bucketSessionKey): true} // with its requests; in an order of their own
 	for _, from := range readouts {
 		moved[string(from.bucket)] = true
 	}
@@ -149,7 +149,8 @@ func TestEveryBucketIsMoved(t *testing.T) {
 			t.Errorf("%s: moved %v, although it follows from others: %v", b.name, moved[string(b.name)], follows)
 		}
 	}
-	others := []transfer.Kind{transfer.KindJob, transfer.KindNotification, transfer.KindCounter}
+	others := []transfer.Kind{transfer.KindJob, transfer.KindNotification, transfer.KindCounter,
+		transfer.KindSessionKey}
 	for _, kind := range transfer.Kinds() {
 		if _, ok := readouts[kind]; ok == slices.Contains(others, kind) {
 			t.Errorf("%s: read by a bucket: %v", kind, ok)

@@ -29,5 +29,6 @@
 //	commit                committing, and finding out what became of a commit
 //	keys seal             encryption
 //	records_*             the methods of a transaction by kind of record
+//	transfer_*            its records as package transfer moves them, and who may be there meanwhile
 //	scheduler_*           jobs
 package pgstore

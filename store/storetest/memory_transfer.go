@@ -239,6 +239,6 @@ func jobAs(j *queuedJob) transfer.Record {
 	if j.Given != 0 && j.Again != nil {
 		j.Due = earliest(j.Due, *j.Again)
 	}
-	j.Due = latest(j.Due, j.NotBefore)
-	return transfer.Job{Job: j.Job, NotBefore: j.NotBefore}
+	j.Due = transfer.Microsecond(latest(j.Due, j.NotBefore))
+	return transfer.Job{Job: j.Job, NotBefore: transfer.Microsecond(j.NotBefore)}
 }

@@ -29,11 +29,11 @@ const (
 )
 
 // Kinds returns all kinds in the order in which they are moved. The audit trail is first: a chain that does not hold
-// ends the move before it has cost anything.
+// ends the move before it has cost anything. Keys of sessions are before their chunks: a store may keep both as one.
 func Kinds() []Kind {
 	return []Kind{
 		KindAudit, KindUnsealed, KindInstallation, KindGrant, KindRun, KindState, KindStateChunk, KindRequest,
-		KindCallback, KindEffect, KindInput, KindEvent, KindSessionChunk, KindSessionKey, KindNotification,
+		KindCallback, KindEffect, KindInput, KindEvent, KindSessionKey, KindSessionChunk, KindNotification,
 		KindDeadLetter, KindJob, KindCounter,
 	}
 }

@@ -62,7 +62,7 @@ type StateChunk struct {
 	Items     json.RawMessage
 }
 
-// Event is an event that came once, and when.
+// Event is an event that came once, and when, in whole microseconds.
 type Event struct {
 	Workspace approvals.WorkspaceID
 	Name      string
@@ -77,8 +77,9 @@ type SessionChunk struct {
 	Items     json.RawMessage
 }
 
-// SessionKey is a key under which something was appended to a place's memory, and when; zero where an early version of
-// the program did not note the time. Each chunk has its key, and which is whose no store has to know.
+// SessionKey is a key under which something was appended to a place's memory, and when, in whole microseconds; zero
+// where an early version of the program did not note the time. Those of a place are ordered by that time. Each chunk has
+// its key, and which is whose no store has to know.
 type SessionKey struct {
 	Workspace approvals.WorkspaceID
 	Place     approvals.Place
@@ -86,7 +87,8 @@ type SessionKey struct {
 	At        time.Time
 }
 
-// Job is a job that is planned. No handler is at work on it: whoever was has died.
+// Job is a job that is planned. No handler is at work on it: whoever was has died. It is due in a whole microsecond, and
+// not before NotBefore.
 type Job struct {
 	approvals.Job
 	NotBefore time.Time // a handler asked for a pause until then; zero: none did
@@ -129,15 +131,31 @@ func (r State) Key() Key        { return Key{string(r.Workspace), string(r.Run)}
 func (r StateChunk) Key() Key   { return Key{string(r.Workspace), string(r.Run), number(r.From)} }
 func (r Event) Key() Key        { return Key{string(r.Workspace), r.Name} }
 func (r SessionChunk) Key() Key { return placed(r.Workspace, r.Place, number(r.N)) }
-func (r SessionKey) Key() Key   { return placed(r.Workspace, r.Place, r.Name) }
 func (r Job) Key() Key          { return Key{string(r.Workspace), r.ID, string(r.Job.Kind)} }
 func (r Counter) Key() Key      { return Key{"generation"} }
+
+// Key orders the keys of a place by their time.
+func (r SessionKey) Key() Key {
+	var at uint64
+	if !r.At.IsZero() {
+		at = uint64(max(r.At.UnixMicro(), 0))
+	}
+	return placed(r.Workspace, r.Place, number(at), r.Name)
+}
 
 // Key begins with the id, as the list of dead letters does.
 func (r DeadLetter) Key() Key {
 	return Key{
 		string(r.Workspace), string(r.ID), r.Place.Surface, r.Place.Channel, r.Place.Thread, string(r.Copy),
 	}
+}
+
+// Microsecond returns the first whole microsecond that is not before t, in UTC.
+func Microsecond(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.Add(time.Microsecond - 1).Truncate(time.Microsecond).UTC()
 }
 
 func placed(ws approvals.WorkspaceID, p approvals.Place, more ...string) Key {

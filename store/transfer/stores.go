@@ -8,8 +8,12 @@ import (
 	"countersign/approvals"
 )
 
-// ErrHalf is returned by whatever opens a store that holds only a part of what is being moved into it.
-var ErrHalf = errors.New("store is half of a move that has not ended")
+var (
+	// ErrHalf is returned by whatever opens a store that holds only a part of what is being moved into it.
+	ErrHalf = errors.New("store is half of a move that has not ended")
+	// ErrInUse is returned when a store is opened to be moved that somebody else has open, and the other way round.
+	ErrInUse = errors.New("store is in use")
+)
 
 // Source is a store that is read whole. Nobody works on it meanwhile.
 type Source interface {

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -130,13 +129,11 @@ func (c *migrateCommand) try(ctx context.Context, p *Program, from transfer.Sour
 
 // look says how TO stands, and changes nothing there.
 func (c *migrateCommand) look(ctx context.Context, from transfer.Source, open store.Config) (string, error) {
-	if path, ok := strings.CutPrefix(c.To, "bolt:"); ok {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return "TO is not there and would be made", nil
-		}
-	}
 	open.ReadOnly = true
 	to, err := store.OpenTarget(ctx, c.To, open)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "TO is not there and would be made", nil
+	}
 	if err != nil {
 		return "", c.explain("TO", err)
 	}

@@ -46,7 +46,7 @@ func (c *migrateCommand) explain(which string, err error) error {
 	case isBroken:
 		return fmt.Errorf("%w\nThe audit trail does not hold (%s): nothing of it is handed over as moved. "+
 			"\"countersign audit verify\" on FROM says more", err, broken.Kind)
-	case errors.Is(err, store.ErrInUse):
+	case errors.Is(err, store.ErrInUse), errors.Is(err, transfer.ErrInUse):
 		return fmt.Errorf("%w; stop the bot first: a store is moved while nobody works on it", err)
 	case errors.Is(err, transfer.ErrNotEmpty):
 		return app.Misconfigured(fmt.Errorf("%w; name a file that is not there, or an empty schema", err))
