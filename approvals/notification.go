@@ -63,6 +63,11 @@ type Notification struct {
 	// Owner delivers it until LeaseUntil, in a store that several processes use.
 	Owner      string    `json:"owner,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	// Begun says that a delivery may have begun before this one, by a worker that may be gone: the notification may be
+	// to be seen already. It is set in a store that several processes use.
+	Begun bool `json:"begun,omitempty"`
+	// Anew says that who reads the place may have changed: what was known of it before does not hold any more.
+	Anew bool `json:"anew,omitempty"`
 	// Dead is when it was given up, Why for what reason. A dead letter is listed and can be sent again; nobody waits
 	// for it.
 	Dead time.Time `json:"dead,omitzero"`
@@ -97,8 +102,9 @@ type Delivery struct {
 }
 
 // Notifier shows notifications on a surface. Notify may be called again with the same ID after an unknown outcome and
-// must not show the same thing twice if it can find out. A *RetryError asks for a later attempt, ErrUndeliverable says
-// that no attempt can succeed, together with ErrUnreachable because of the place; any other error is retried with
+// must not show the same thing twice if it can find out: see Notification.Begun and Attempts. Past the deadline of ctx
+// somebody else may deliver it: nothing may be begun then. A *RetryError asks for a later attempt, ErrUndeliverable
+// says that no attempt can succeed, together with ErrUnreachable because of the place; any other error is retried with
 // back-off.
 type Notifier interface {
 	Notify(ctx context.Context, n *Notification) (Delivery, error)
@@ -108,6 +114,8 @@ type Notifier interface {
 type RetryError struct {
 	After time.Duration
 	Err   error
+	// Unsent says of a delivery that nothing of it went out: the next one need not look for it.
+	Unsent bool
 }
 
 func (e *RetryError) Error() string { return e.Err.Error() }

@@ -80,7 +80,7 @@ func answered(err error) bool {
 		ErrNotFound, ErrConflict, ErrUnauthorized, ErrUnavailable, ErrExpired, ErrStale, ErrInvalid, ErrLimit, ErrEnded,
 		ErrRetried,
 		ErrFenced, agent.ErrStale, agent.ErrOutcomeUnknown, errLeased, errEarly, errPolicy, errMoved, errIllegalMove,
-		errInstalled,
+		errInstalled, errTurnTaken,
 	} {
 		if errors.Is(err, answer) {
 			return true

@@ -64,8 +64,9 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
-	// Alone says that no other process delivers the notifications of the same store. What was only put off is then not
-	// looked for before it is posted.
+	// Alone says that no other process delivers the notifications of the same store, nor takes in what people do in
+	// Slack. Where it is false, Notification.Begun says whether another one may have posted it, and what others may
+	// have learnt of is asked for more often.
 	Alone bool
 	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
 	Logger *slog.Logger
@@ -86,9 +87,8 @@ type Bot struct {
 	roots   *roots
 	way     *rightOfWay
 	doubts  doubts
-	unsent  doubts // what this process has put off, and nobody has posted
+	unsent  doubts // of the notifications that only this process delivers: what was put off, and nobody has posted
 	homes   *homes
-	awaited *awaitedLinks
 	alone   bool
 	marks   marking
 	started time.Time
@@ -134,8 +134,8 @@ func New(cfg Config) (*Bot, error) {
 		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
-		homes: newHomes(), awaited: newAwaitedLinks(),
-		work: newWork(cfg.Logger), ended: make(chan error, 1),
+		homes: newHomes(),
+		work:  newWork(cfg.Logger), ended: make(chan error, 1),
 		statuses: newStatuses(),
 	}
 	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})

@@ -80,7 +80,8 @@ type world struct {
 	public string // where callbacks arrive
 	store  approvals.Store
 	script
-	with slackdev.Config // what is special about the workspace
+	with slackdev.Config        // what is special about the workspace
+	open func() approvals.Store // nil: the file, of this process alone
 }
 
 type script []scripted.Step
@@ -133,10 +134,21 @@ func (w *world) restart() {
 		}
 		w.eventually("nothing is delivered to the bot that was", func() bool { return w.slack.Connections() == 0 })
 	}
+	if w.open != nil {
+		w.serve(w.open(), false)
+		return
+	}
 	store, err := boltstore.Open(w.file, boltstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.serve(store, true)
+}
+
+// serve starts everything but Slack on a store. alone says that no other process serves the workspace.
+func (w *world) serve(store approvals.Store, alone bool) {
+	t := w.t
+	t.Helper()
 	w.store = store
 	logger := slog.New(slog.NewTextHandler(w.logs, nil))
 	client, err := NewClient(ClientConfig{
@@ -160,7 +172,7 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
-		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: true,
+		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: alone,
 		Logger: logger,
 	})
 	if err != nil {

@@ -19,10 +19,6 @@ const (
 	noticeEvent = "countersign_notice"
 )
 
-// fresh is how old a notification may be for its first delivery to be certainly the first. An older one may have been
-// posted by a process that died before it could say so.
-const fresh = 10 * time.Second
-
 var _ approvals.Notifier = (*Bot)(nil)
 
 // Notify posts a card, an answer, a notice, a reminder or an escalation, or brings the messages of a card up to date.
@@ -107,9 +103,6 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	}
 	if d.Channel == n.Place.Channel {
 		d.Bare = bare
-	}
-	if err == nil && n.Copy == "" && !bare {
-		b.relink(ctx, n.Card, d)
 	}
 	return d, err
 }
@@ -346,7 +339,8 @@ func (b *Bot) postAll(
 			err = b.repost(ctx, channel, ts, p)
 		}
 		if err != nil {
-			if _, off := errors.AsType[*approvals.RetryError](err); off && i == 0 && len(there) == 0 {
+			if later, off := errors.AsType[*approvals.RetryError](err); off && i == 0 && len(there) == 0 {
+				later.Unsent = true
 				b.unsent.add(n.ID)
 			} else {
 				b.unsent.settle(n.ID)
@@ -379,16 +373,16 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 	return there, err
 }
 
-// surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or this process,
-// which is the only one, has put it off each time.
+// surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or was put off each
+// time. Where other processes deliver too the record says so, else this process remembers.
 func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 	switch {
-	case b.doubts.has(n.ID) || !n.Created.After(b.started):
+	case b.doubts.has(n.ID) || n.Begun || !n.Created.After(b.started):
 		return false
-	case n.Attempts == 0:
-		return b.alone || time.Since(n.Created) < fresh
+	case b.alone:
+		return n.Attempts == 0 || b.unsent.has(n.ID)
 	}
-	return b.alone && b.unsent.has(n.ID)
+	return true
 }
 
 // ownAbout lists the bot's messages since about when the notification was made, when there is a turn for it.

@@ -2,11 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/url"
 	"path/filepath"
-	"strings"
 
 	"countersign/store/boltstore"
 	"countersign/store/pgstore"
@@ -24,7 +20,7 @@ var (
 func OpenSource(ctx context.Context, url string, cfg Config) (transfer.Source, error) {
 	if isPostgres(url) {
 		s, err := pgstore.OpenSource(ctx, url, pgstore.Config{Logger: cfg.Logger, Keys: cfg.Keys})
-		return s, explainPostgres(err)
+		return s, postgresError(err)
 	}
 	path, err := boltPath(ctx, url)
 	if err != nil {
@@ -39,7 +35,7 @@ func OpenTarget(ctx context.Context, url string, cfg Config) (transfer.Target, e
 	if isPostgres(url) {
 		s, err := pgstore.OpenTarget(ctx, url,
 			pgstore.Config{Logger: cfg.Logger, Keys: cfg.Keys, ReadOnly: cfg.ReadOnly})
-		return s, explainPostgres(err)
+		return s, postgresError(err)
 	}
 	path, err := boltPath(ctx, url)
 	if err != nil {
@@ -48,51 +44,27 @@ func OpenTarget(ctx context.Context, url string, cfg Config) (transfer.Target, e
 	return boltstore.OpenTarget(path, boltstore.Config{Logger: cfg.Logger, Keys: cfg.Keys, ReadOnly: cfg.ReadOnly})
 }
 
-func isPostgres(url string) bool {
-	scheme, _, _ := strings.Cut(strings.ToLower(url), ":")
-	return scheme == "postgres" || scheme == "postgresql"
-}
-
-func explainPostgres(err error) error {
-	if errors.Is(err, pgstore.ErrURL) {
-		return fmt.Errorf("%w: %w", ErrURL, err)
-	}
-	return err
-}
-
-const transferForms = "use bolt:PATH for a file, or postgres://HOST/DATABASE"
-
 // boltPath returns the path of a bolt URL.
 func boltPath(ctx context.Context, url string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	scheme, path, ok := strings.Cut(url, ":")
-	switch {
-	case !ok || url == "":
-		return "", fmt.Errorf("%w: it has no scheme: %s", ErrURL, transferForms)
-	case !strings.EqualFold(scheme, "bolt"):
-		return "", fmt.Errorf("%w: unknown scheme: %s", ErrURL, transferForms)
-	}
-	return path, checkPath(path)
+	at, err := PlaceOf(url)
+	return at.File, err
 }
 
 // Describe names a store without what is secret in its URL, and so that one store has one name.
-func Describe(text string) string {
-	scheme, path, _ := strings.Cut(text, ":")
-	if strings.EqualFold(scheme, "bolt") {
-		if abs, err := filepath.Abs(path); err == nil {
-			path = abs
-		}
-		return "bolt:" + path
+func Describe(url string) string {
+	at, err := PlaceOf(url)
+	switch {
+	case err != nil:
+		return "a store whose URL is unusable"
+	case at.Shared():
+		return at.String()
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" && u.Path == "" {
-		return "the store with the unreadable URL"
+	path, err := filepath.Abs(at.File)
+	if err != nil {
+		path = at.File
 	}
-	name := "postgres://" + u.Host + u.Path
-	if schema := u.Query().Get("schema"); schema != "" {
-		name += "?schema=" + schema
-	}
-	return name
+	return "bolt:" + path
 }

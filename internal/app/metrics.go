@@ -82,7 +82,7 @@ func (m *metrics) submitted(r approvals.Receipt, err error) {
 func (m *metrics) deciding(d approvals.Decision) (done func(error)) {
 	started, via := time.Now(), d.Via
 	switch via {
-	case "button", "modal", "home", "cli":
+	case "button", "modal", "home", "cli", "socket", "database":
 	default:
 		via = "other"
 	}

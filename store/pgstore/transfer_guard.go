@@ -42,7 +42,8 @@ func (s *Store) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	free, err := asksTrue(ctx, conn.Conn().PgConn(), fmt.Sprintf("select pg_try_advisory_lock(%d)", presence(s.schema)))
+	lock := fmt.Sprintf("select pg_try_advisory_lock(%d)", presence(s.schema))
+	free, err := asksTrue(ctx, conn.Conn().PgConn(), lock)
 	if err == nil && !free {
 		err = fmt.Errorf("schema %s: %w: a bot or a command has it open", s.schema, transfer.ErrInUse)
 	}

@@ -35,15 +35,21 @@ var readouts = map[transfer.Kind]readout{
 	transfer.KindGrant: {from: "grants", key: named, data: "record",
 		read: recordIn(kindGrant, func(r *approvals.Grant) transfer.Record { return transfer.Grant{Grant: r} })},
 	transfer.KindCallback: {from: "callbacks", key: []string{"workspace", "request"}, data: "record",
-		read: recordIn(kindCallback, func(r *approvals.Callback) transfer.Record { return transfer.Callback{Callback: r} })},
+		read: recordIn(kindCallback, func(r *approvals.Callback) transfer.Record {
+			return transfer.Callback{Callback: r}
+		})},
 	transfer.KindInput: {from: "inputs", key: inPlace("id"), data: "record",
-		read: recordIn(kindInput, func(r *approvals.QueuedInput) transfer.Record { return transfer.Input{QueuedInput: r} })},
+		read: recordIn(kindInput, func(r *approvals.QueuedInput) transfer.Record {
+			return transfer.Input{QueuedInput: r}
+		})},
 	transfer.KindInstallation: {from: "installations", key: []string{"workspace"}, data: "record",
 		read: recordIn(kindInstallation, func(r *installed) transfer.Record {
 			return transfer.Installation{Installation: r.record()}
 		})},
 	transfer.KindAudit: {from: "audit", key: []string{"workspace", "seq"}, data: "record",
-		read: recordIn(kindSealed, func(r *approvals.AuditEntry) transfer.Record { return transfer.Audit{AuditEntry: r} })},
+		read: recordIn(kindSealed, func(r *approvals.AuditEntry) transfer.Record {
+			return transfer.Audit{AuditEntry: r}
+		})},
 	transfer.KindUnsealed: {from: "audit", key: []string{"workspace", "unsealed_id"}, data: "record",
 		read: recordIn(kindUnsealed, func(r *approvals.AuditEntry) transfer.Record {
 			return transfer.Unsealed{AuditEntry: r}

@@ -166,7 +166,8 @@ func (t *tx) importRow(r transfer.Record) error {
 	return nil
 }
 
-const importJob = `insert into jobs (workspace, kind, id, grp, place, copy, due, not_before, generation, first, attempts)
+const importJob = `insert into jobs
+	(workspace, kind, id, grp, place, copy, due, not_before, generation, first, attempts)
 	values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $9, $10)`
 
 func (t *tx) importJob(r transfer.Job) error {
@@ -190,7 +191,7 @@ func (t *tx) importSessions(records []transfer.Record) error {
 	var numbers []int64
 	for _, r := range records {
 		c := r.(transfer.SessionChunk)
-		for i, part := range append([]string{string(c.Workspace)}, c.Place.Surface, c.Place.Channel, c.Place.Thread) {
+		for i, part := range placeKey(c.Workspace, c.Place) {
 			places[i] = append(places[i], text(part))
 		}
 		numbers = append(numbers, int64(c.N))

@@ -78,8 +78,8 @@ type SessionChunk struct {
 }
 
 // SessionKey is a key under which something was appended to a place's memory, and when, in whole microseconds; zero
-// where an early version of the program did not note the time. Those of a place are ordered by that time. Each chunk has
-// its key, and which is whose no store has to know.
+// where an early version of the program did not note the time. Those of a place are ordered by that time. Each chunk
+// has its key, and which is whose no store has to know.
 type SessionKey struct {
 	Workspace approvals.WorkspaceID
 	Place     approvals.Place
@@ -87,8 +87,8 @@ type SessionKey struct {
 	At        time.Time
 }
 
-// Job is a job that is planned. No handler is at work on it: whoever was has died. It is due in a whole microsecond, and
-// not before NotBefore.
+// Job is a job that is planned. No handler is at work on it: whoever was has died. It is due at a whole microsecond,
+// and not before NotBefore.
 type Job struct {
 	approvals.Job
 	NotBefore time.Time // a handler asked for a pause until then; zero: none did
