@@ -145,7 +145,7 @@ func (s *Server) read(stderr io.Reader, ready chan<- error) {
 			continue
 		}
 		said = append(said, lines.Text())
-		if strings.Contains(lines.Text(), "ready to accept connections") {
+		if strings.Contains(lines.Text(), "ready to accept") {
 			told = true
 			ready <- nil
 		}

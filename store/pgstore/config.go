@@ -57,7 +57,6 @@ var settings = map[string]string{
 	"statement_timeout":                   "30s",
 	"lock_timeout":                        "10s",
 	"idle_in_transaction_session_timeout": "60s",
-	"default_transaction_isolation":       "serializable",
 }
 
 const defaultConns = 8 // of each pool, unless the URL says pool_max_conns

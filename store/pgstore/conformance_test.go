@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"flag"
 	"testing"
 
 	"countersign/approvals"
@@ -19,6 +20,9 @@ func TestConformanceEncrypted(t *testing.T) {
 }
 
 func TestAgainstModel(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); !*long && f.Value.String() == f.DefValue {
+		f.Value.Set("8")
+	}
 	t.Parallel()
 	storetest.Compare(t, harness)
 }

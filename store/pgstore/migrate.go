@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"runtime/debug"
 	"strconv"
@@ -53,13 +52,13 @@ func migrations() ([]migration, error) {
 }
 
 // migrate brings the schema up to date, or refuses one that this program must not work with. Each step is a transaction
-// of its own, so that it goes on where it was interrupted, and an advisory lock lets one process at a time do it.
+// of its own, so that it goes on where it was interrupted. The caller sees to it that one process at a time does it.
 func (s *Store) migrate(ctx context.Context) error {
 	list, err := migrations()
 	if err != nil {
 		return err
 	}
-	conn, err := s.clicks.Acquire(ctx)
+	conn, err := s.work.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,18 +93,10 @@ func (s *Store) migrateOnce(ctx context.Context, tx pgx.Tx, list []migration) (d
 		return false, fmt.Errorf("the schema %s has version %d and needs %d: start the bot once, or run any command "+
 			"that writes", s.schema, version, len(list))
 	}
-	lock := fnv.New64a()
-	lock.Write([]byte("countersign migrations " + s.schema))
 	// Statements of a migration may take longer than any other.
 	if _, err := tx.Exec(ctx, "set local statement_timeout = 0; set local lock_timeout = 0",
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return false, err
-	}
-	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(lock.Sum64())); err != nil {
-		return false, fmt.Errorf("wait for another process that migrates: %w", err)
-	}
-	if again, _, err := s.version(ctx, tx); err != nil || again != version {
-		return false, err // somebody else has taken the step
 	}
 	return false, s.step(ctx, tx, list[version])
 }

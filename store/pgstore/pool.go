@@ -40,8 +40,8 @@ func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
 }
 
 func (s *Store) closePools() {
-	if s.guard != nil {
-		s.guard.Release()
+	if s.leave != nil {
+		s.leave()
 	}
 	for _, p := range []*pgxpool.Pool{s.clicks, s.work} {
 		if p != nil {

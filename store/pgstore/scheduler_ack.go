@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,17 @@ func ended(j claimedJob, err error, told bool) endedJob {
 	return endedJob{claimedJob: j, outcome: failed, after: backOff(j.Attempts)}
 }
 
+// fence has a statement touch only what is still claimed as it was for the handler.
+const fence = "j.claim_owner = $1 and j.claim_number = k.number"
+
+// fenced returns the statement, but without its fence in a control of the tests.
+func (c *claims) fenced(sql string) string {
+	if c.unfenced {
+		return strings.Replace(sql, fence, "$1::bytea is not null and k.number is not null", 1)
+	}
+	return sql
+}
+
 // Each statement sees what was committed before it, so a job that is enqueued between two of them is not missed: the
 // second finds the due time that the first waited for.
 const (
@@ -49,7 +61,7 @@ const (
 delete from jobs j
 using unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[]) as k (workspace, kind, id, number, outcome)
 where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-  and j.claim_owner = $1 and j.claim_number = k.number
+  and ` + fence + `
   and (j.due is null or k.outcome = 0 and j.again is null)`
 
 	// Not done. What an earlier job's handler returns is nothing to one that was enqueued after its deletion.
@@ -69,7 +81,7 @@ update jobs j set
 from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::interval[], $8::bool[])
     as k (workspace, kind, id, number, outcome, after, firm)
 where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-  and j.claim_owner = $1 and j.claim_number = k.number
+  and ` + fence + `
 returning j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::float8`
 )
 
@@ -90,8 +102,8 @@ func (c *claims) end(ctx context.Context, jobs []endedJob, reminders bool) (stay
 		firms = append(firms, jobs[i].firm)
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlAckJobs, c.owner, k.workspaces, k.kinds, k.ids, numbers, outcomes)
-	repeat := b.Queue(sqlRepeatJobs, c.owner, k.workspaces, k.kinds, k.ids, numbers, outcomes, afters, firms)
+	b.Queue(c.fenced(sqlAckJobs), c.owner, k.workspaces, k.kinds, k.ids, numbers, outcomes)
+	repeat := b.Queue(c.fenced(sqlRepeatJobs), c.owner, k.workspaces, k.kinds, k.ids, numbers, outcomes, afters, firms)
 	repeat.Query(func(rows pgx.Rows) error {
 		stay, err = collectFound(rows)
 		return err

@@ -92,7 +92,7 @@ const sqlRenewClaims = `
 update jobs j set claim_until = now() + $2::interval
 from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
 where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-  and j.claim_owner = $1 and j.claim_number = k.number
+  and ` + fence + `
 returning j.claim_number`
 
 // renew prolongs claims and returns the numbers of those that are still ours.

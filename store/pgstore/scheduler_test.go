@@ -6,27 +6,20 @@ import (
 	"time"
 
 	"countersign/approvals"
-	"countersign/internal/pgdev"
 	"countersign/store/storetest"
 )
 
 // jobHarness is a store whose jobs are found as the settings say.
 func jobHarness(set jobSettings) func(t testing.TB) storetest.Harness {
 	return func(t testing.TB) storetest.Harness {
-		url := pgdev.Start(t).Database(t)
+		url := newURL(t)
 		return storetest.Harness{Open: func() approvals.Store { return openJobs(t, url, set) }}
 	}
 }
 
 func openJobs(t testing.TB, url string, set jobSettings) *Store {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	s, err := Open(ctx, url, Config{jobs: set, Logger: testLogger(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return openStore(t, url, Config{jobs: set})
 }
 
 // TestJobs runs the promises of jobs with everything that finds them.
@@ -45,26 +38,74 @@ func TestSweepAlone(t *testing.T) {
 // TestNobodyFinds is the control of the two: without either no job is handled.
 func TestNobodyFinds(t *testing.T) {
 	t.Parallel()
-	s := openJobs(t, pgdev.Start(t).Database(t), jobSettings{sweep: -1, noLocal: true, noRiver: true})
-	defer s.Close()
+	s := openJobs(t, newURL(t), jobSettings{sweep: -1, noLocal: true, noRiver: true})
 	handled := make(chan string, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		done <- s.Dispatch(ctx, func(_ context.Context, j approvals.Job) error {
-			handled <- j.ID
-			return nil
-		})
-	}()
+	defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+		handled <- j.ID
+		return nil
+	})()
 	enqueueJobs(t, s, approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1"})
 	select {
 	case id := <-handled:
 		t.Errorf("job %s was handled, and nothing can have found it", id)
 	case <-time.After(time.Second):
 	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
+}
+
+// dispatch hands jobs to handle until stop is called.
+func dispatch(t testing.TB, s *Store, handle func(context.Context, approvals.Job) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- s.Dispatch(ctx, handle) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("dispatch: %v", err)
+		}
+	}
+}
+
+// job is one of a run.
+func job(id string) approvals.Job {
+	return approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: id}
+}
+
+// await returns what arrives, or fails the test.
+func await[T any](t testing.TB, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(time.Minute):
+		t.Fatalf("waited in vain for %s", what)
+		panic("unreachable")
+	}
+}
+
+// TestGivesBack ends a Dispatch whose handler returns an error: another begins with the job although the claim would
+// have held for an hour.
+func TestGivesBack(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	set := jobSettings{lease: time.Hour}
+	s, other := openJobs(t, url, set), openJobs(t, url, set)
+	begun := make(chan string, 1)
+	stop := dispatch(t, s, func(ctx context.Context, j approvals.Job) error {
+		begun <- j.ID
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	enqueueJobs(t, s, job("run_1"))
+	await(t, "the handler", begun)
+	again := make(chan approvals.Job, 1)
+	defer dispatch(t, other, func(_ context.Context, j approvals.Job) error {
+		again <- j
+		return nil
+	})()
+	stop()
+	if j := await(t, "the job that was given back", again); j.Attempts != 0 {
+		t.Errorf("being interrupted counts as %d failed attempts", j.Attempts)
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"countersign/approvals"
@@ -21,7 +23,7 @@ type Store struct {
 	schema string
 	clicks *pgxpool.Pool // for people who wait for an answer
 	work   *pgxpool.Pool // for what handlers of jobs do; see withWork
-	guard  *pgxpool.Conn // of a move: holds the lock of transfer_guard.go
+	leave  func()        // of a move: gives up the lock of transfer_guard.go
 	born   time.Time     // elapsed times count from here
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
@@ -74,19 +76,43 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.alone(ctx); err != nil {
 		return err
 	}
-	if err := s.migrate(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	if err := s.notHalf(ctx); err != nil {
-		return err
-	}
-	if err := s.prepareJobs(ctx); err != nil {
 		return err
 	}
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
 	return s.inspect(ctx)
+}
+
+// prepare brings the schema up to date, River's tables included, while no other process does. The lock is the session's,
+// so it ends with a process that is killed.
+func (s *Store) prepare(ctx context.Context) error {
+	if !s.cfg.ReadOnly {
+		conn, err := s.clicks.Acquire(ctx) // the steps use the others
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		lock := fnv.New64a()
+		lock.Write([]byte("countersign migrations " + s.schema))
+		key := int64(lock.Sum64())
+		if _, err := conn.Exec(ctx, "set lock_timeout = 0; set statement_timeout = 0",
+			pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", key); err != nil {
+			return fmt.Errorf("wait for another process that migrates: %w", err)
+		}
+		defer conn.Conn().Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
+	}
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	return s.prepareJobs(ctx)
 }
 
 // UncertainSince returns when the server's clock was last found to be wrong; see approvals.Clock.

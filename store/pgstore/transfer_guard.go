@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"countersign/store/transfer"
@@ -33,25 +34,26 @@ func (s *Store) present(ctx context.Context, c *pgconn.PgConn, schema string) er
 	return err
 }
 
-// alone takes the lock on a connection that the store keeps until it is closed.
+// alone takes the lock on a connection of its own, which lasts until the store is closed.
 func (s *Store) alone(ctx context.Context) error {
 	if !s.cfg.moving {
 		return nil
 	}
-	conn, err := s.work.Acquire(ctx)
+	conn, err := pgx.ConnectConfig(ctx, s.work.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
 	lock := fmt.Sprintf("select pg_try_advisory_lock(%d)", presence(s.schema))
-	free, err := asksTrue(ctx, conn.Conn().PgConn(), lock)
+	free, err := asksTrue(ctx, conn.PgConn(), lock)
 	if err == nil && !free {
 		err = fmt.Errorf("schema %s: %w: a bot or a command has it open", s.schema, transfer.ErrInUse)
 	}
 	if err != nil {
-		conn.Release()
+		conn.Close(context.WithoutCancel(ctx))
 		return err
 	}
-	s.guard = conn
+	lasting := context.WithoutCancel(ctx)
+	s.leave = func() { conn.Close(lasting) }
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (t *tx) fail(err error) error {
 		err = gone
 	}
 	if t.failed == nil {
-		t.failed = err
+		t.failed = explain(err)
 	}
 	return t.failed
 }

@@ -60,7 +60,7 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 // told is what the caller hears of an error that ends the attempts.
 func (s *Store) told(ctx context.Context, err error) error {
 	if gone := ctx.Err(); gone != nil && !errors.Is(err, approvals.ErrCommitUnknown) {
-		return fmt.Errorf("PostgreSQL transaction: %w", errors.Join(gone, err))
+		return fmt.Errorf("PostgreSQL transaction: %w", errors.Join(gone, explain(err)))
 	}
 	return explain(err)
 }
