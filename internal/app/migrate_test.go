@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestMigrateKilled moves the store of a bot that has worked, and kills the program on the way: what is half refuses to
@@ -18,6 +17,9 @@ func TestMigrateKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWalrus(t)
+	if w.store != "" {
+		t.Skip("the world is in a database, and this test is about files")
+	}
 	bot := w.start()
 	w.decideOne()
 	waiting := w.mention("send 6 " + canaryThread)
@@ -41,15 +43,7 @@ func TestMigrateKilled(t *testing.T) {
 		"transfer.before_import:1", "transfer.after_import:1", "transfer.before_import:3", "transfer.after_import:4",
 		"transfer.before_finish:1",
 	} {
-		p := w.spawn(faulty, w.env("COUNTERSIGN_FAULT="+point), "migrate", "bolt:countersign.db", "bolt:to.db")
-		select {
-		case <-p.reach:
-			p.kill()
-		case <-p.exited:
-			t.Fatalf("%s was not reached:\n%s", point, p.out.String())
-		case <-time.After(patience):
-			t.Fatalf("%s: neither reached nor done", point)
-		}
+		w.killedAt(faulty, point, "migrate", "bolt:countersign.db", "bolt:to.db")
 		for _, args := range [][]string{{"run"}, {"audit", "verify"}, {"compact"}} {
 			_, complaint, code := w.with("COUNTERSIGN_STORE=bolt:to.db", args...)
 			if code != 2 || !strings.Contains(complaint, "half of a move") ||
@@ -107,6 +101,9 @@ func (w *world) goesOnWith(url string, do func()) {
 func TestMigrateKeys(t *testing.T) {
 	t.Parallel()
 	w := newWalrus(t)
+	if w.store != "" {
+		t.Skip("the world is in a database, and this test is about files")
+	}
 	bot := w.start()
 	w.decideOne()
 	if code := bot.stop(); code != 0 {

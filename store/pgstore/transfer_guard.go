@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,7 +27,7 @@ func (s *Store) present(ctx context.Context, c *pgconn.PgConn, schema string) er
 	if s.cfg.moving {
 		return nil
 	}
-	free, err := asksTrue(ctx, c, fmt.Sprintf("select pg_try_advisory_lock_shared(%d)", presence(schema)))
+	free, err := soon(ctx, c, fmt.Sprintf("select pg_try_advisory_lock_shared(%d)", presence(schema)))
 	if err == nil && !free {
 		err = fmt.Errorf("schema %s: %w: \"countersign migrate\" is at work on it; wait until it has ended", schema,
 			transfer.ErrInUse)
@@ -44,7 +45,7 @@ func (s *Store) alone(ctx context.Context) error {
 		return err
 	}
 	lock := fmt.Sprintf("select pg_try_advisory_lock(%d)", presence(s.schema))
-	free, err := asksTrue(ctx, conn.PgConn(), lock)
+	free, err := soon(ctx, conn.PgConn(), lock)
 	if err == nil && !free {
 		err = fmt.Errorf("schema %s: %w: a bot or a command has it open", s.schema, transfer.ErrInUse)
 	}
@@ -53,7 +54,10 @@ func (s *Store) alone(ctx context.Context) error {
 		return err
 	}
 	lasting := context.WithoutCancel(ctx)
-	s.leave = func() { conn.Close(lasting) }
+	s.leave = func() {
+		conn.Exec(lasting, "select pg_advisory_unlock_all()") // the end of a session is noticed a little later
+		conn.Close(lasting)
+	}
 	return nil
 }
 
@@ -69,6 +73,26 @@ func (s *Store) notHalf(ctx context.Context) error {
 			"it is done, the store it comes from is the one to use", s.schema, transfer.ErrHalf)
 	}
 	return err
+}
+
+const (
+	presencePatience = time.Second // for sessions whose process has just ended
+	presencePause    = 50 * time.Millisecond
+)
+
+// soon asks the server until it says yes, for a little while.
+func soon(ctx context.Context, c *pgconn.PgConn, sql string) (bool, error) {
+	for left := presencePatience; ; left -= presencePause {
+		yes, err := asksTrue(ctx, c, sql)
+		if yes || err != nil || left <= 0 {
+			return yes, err
+		}
+		select {
+		case <-time.After(presencePause):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 func asksTrue(ctx context.Context, c *pgconn.PgConn, sql string) (bool, error) {
