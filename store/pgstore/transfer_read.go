@@ -109,7 +109,7 @@ func (r *readout) statement(after transfer.Key) (sql string, args []any) {
 		if i > 0 {
 			columns += ", "
 		}
-		columns += c + "::text"
+		columns += c + "::text as key_" + strconv.Itoa(i) // a name of its own: the order is by the column
 	}
 	for i, c := range order {
 		if i > 0 {
