@@ -89,7 +89,7 @@ var arrows = []struct {
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
 	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "store/storetest",
-	"store/boltstore", "approvals", "internal/fault"}
+	"store/boltstore", "approvals", "internal/fault", "internal/pgdev"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",

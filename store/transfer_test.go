@@ -69,7 +69,9 @@ func frozen(t *testing.T) string {
 	return path
 }
 
-func moved(t *testing.T, from, to string, progress func(transfer.Progress)) transfer.Report {
+func moved(
+	t *testing.T, from, to string, progress func(transfer.Progress),
+) transfer.Report {
 	t.Helper()
 	source, err := OpenSource(t.Context(), from, Config{})
 	if err != nil {
@@ -149,7 +151,7 @@ func TestMoveManyIntoPostgres(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		most = max(most, m.HeapInuse)
 	})
-	t.Logf("%d records moved and compared in %s, at most %d MB of heap in use", report.Total(), time.Since(began), most>>20)
+	t.Logf("%d records moved and compared in %s, at most %d MB of heap", report.Total(), time.Since(began), most>>20)
 	if most > 128<<20 {
 		t.Errorf("%d MB of heap in use", most>>20)
 	}

@@ -46,8 +46,8 @@ func TestTransfer(t *testing.T) {
 func emptied(t *testing.T, url string, cfg Config) {
 	to := must(OpenTarget(t.Context(), url, cfg)).(Target)
 	defer to.Close()
-	_, err := to.clicks.Exec(t.Context(), "truncate "+strings.Join(recordTables, ", ")+"; drop table if exists transfer",
-		pgx.QueryExecModeSimpleProtocol)
+	_, err := to.clicks.Exec(t.Context(), "truncate "+strings.Join(recordTables, ", ")+
+		"; drop table if exists transfer", pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
 	}
