@@ -97,7 +97,8 @@ func TestOpenToMoveRefuses(t *testing.T) {
 		url  string
 		want error
 	}{
-		{"", ErrURL}, {"countersign.db", ErrURL}, {"bolt:", ErrURL}, {"mysql://bot:hunter2@db/countersign", ErrURL},
+		{"", ErrURL}, {"countersign.db", ErrURL}, {"bolt:", ErrURL},
+		{"mysql://bot:hunter2@db/countersign", ErrURL},
 		{"postgres://bot:hunter2@db/countersign?schema=Public!", ErrURL},
 		{"bolt:" + filepath.Join(t.TempDir(), "none.db"), fs.ErrNotExist},
 	} {

@@ -197,8 +197,8 @@ func (t *tx) sessionRecord(k, v []byte) (transfer.Record, error) {
 	}, err
 }
 
-// sessionKeyRecords reads a page of the keys of sessions: whole places, because those of a place are not in the order of
-// their times.
+// sessionKeyRecords reads a page of the keys of sessions: whole places, because those of a place are not in the order
+// of their times.
 func (t *tx) sessionKeyRecords(after transfer.Key) (page []transfer.Record, err error) {
 	var from []byte
 	if len(after) > 0 {
