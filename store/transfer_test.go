@@ -83,7 +83,8 @@ func moved(
 		t.Fatal(err)
 	}
 	defer target.Close()
-	report, err := transfer.Move(t.Context(), source, target, transfer.Options{From: Describe(from), Progress: progress})
+	o := transfer.Options{From: Describe(from), Progress: progress}
+	report, err := transfer.Move(t.Context(), source, target, o)
 	if err != nil {
 		t.Fatal(err)
 	}
