@@ -56,3 +56,7 @@ bench: ## the figures of bench/README.md, with peers where they can be installed
 .PHONY: image
 image: ## the container image
 	docker build -t countersign .
+
+.PHONY: release
+release: ## what is published, of the tagged commit, into dist/; RELEASE_KEY names the key
+	.ci/release

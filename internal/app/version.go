@@ -9,11 +9,17 @@ import (
 type Version struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
+	Date    string `json:"date,omitempty"` // of the commit, in UTC; empty when it is not known
 	Go      string `json:"go"`
 }
 
 // String is what people read.
-func (v Version) String() string { return fmt.Sprintf("%s (%s, %s)", v.Version, v.Commit, v.Go) }
+func (v Version) String() string {
+	if v.Date == "" {
+		return fmt.Sprintf("%s (%s, %s)", v.Version, v.Commit, v.Go)
+	}
+	return fmt.Sprintf("%s (%s of %s, %s)", v.Version, v.Commit, v.Date, v.Go)
+}
 
 // BuildVersion is the version of the running program.
 func BuildVersion() Version {
@@ -31,6 +37,8 @@ func BuildVersion() Version {
 		switch s.Key {
 		case "vcs.revision":
 			v.Commit = s.Value
+		case "vcs.time":
+			v.Date = s.Value
 		case "vcs.modified":
 			if s.Value == "true" {
 				modified = "+changes"

@@ -23,6 +23,7 @@
 //	meta                    "format"                                         format of the file, as text
 //	                        "migration"                                      how far a migration to it has come
 //	                        "encryption"                                     fileKeys, of an encrypted file
+//	                        "transfer"                                       how far a move of another store into it is
 //	runs                    workspace, run                                   Run
 //	                        workspace, run, request                          RequestHead
 //	runs_active_place       workspace, surface, channel, thread, run         – (runs that have not ended)
@@ -72,6 +73,8 @@
 // Open brings a file of format 2 to this one, in many small transactions, and goes on where it was interrupted. A file
 // that is opened for reading only must be up to date. A bucket may be added without a new format: Open makes it.
 //
+// A file into which another store is being moved has format 1000000 until all of it is there: no version opens it.
+//
 // The file is read through a memory map that is as large as the file system: Open reserves the address space, so that
 // the file never outgrows its map, for which bbolt would wait for all readers. It shows as virtual size and costs
 // nothing.
@@ -93,4 +96,5 @@
 //	file_*       the file itself: opening, locking, mapping, migrating, checking, copying and replacing it
 //	seal_*       encryption: the values, and the file's list of keys
 //	compact_*    rewriting the file
+//	transfer_*   its records as package transfer moves them into another store, and out of another
 package boltstore

@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"countersign/approvals"
+	"countersign/store/transfer"
 )
 
 const (
@@ -47,6 +48,10 @@ func (s *Store) readFormat() (has found, err error) {
 	if has, err = t.format(); err != nil {
 		return has, err
 	}
+	if has.moving && !s.cfg.moving {
+		return has, fmt.Errorf("open store %s: %w: run the same \"countersign migrate\" again, which goes on where it "+
+			"was; until it is done, the store it comes from is the one to use", s.path, transfer.ErrHalf)
+	}
 	return has, s.unlock(t, has)
 }
 
@@ -76,6 +81,7 @@ type found struct {
 	version   int  // 0: the file is new; the format without encryption of an encrypted one
 	encrypted bool // its values are
 	migrating bool
+	moving    bool     // another store is being moved into it
 	missing   [][]byte // buckets that were added to the format since
 }
 
@@ -96,6 +102,9 @@ func (t *tx) format() (has found, err error) {
 	has.version, err = strconv.Atoi(string(text))
 	if has.version == formatEncrypted {
 		has.version, has.encrypted = format, true
+	}
+	if has.version == formatMoving {
+		has.version, has.moving, has.encrypted = format, true, t.has(bucketMeta, encryptionKey)
 	}
 	switch {
 	case err != nil:

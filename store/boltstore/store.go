@@ -38,6 +38,8 @@ type Config struct {
 
 	// compacting opens a file only to copy it: also a plain one although there are keys, and without adding a key.
 	compacting bool
+	// moving opens a file into which another store is moved: an empty one, or half of one.
+	moving bool
 
 	reserve int64 // bytes of address space to reserve for the file; 0: what file_map.go says. Tests make it small.
 }

@@ -25,6 +25,9 @@ type Config struct {
 	// Keys encrypt what the store holds; nil: it is plain.
 	Keys *seal.Keyring
 
+	moving bool // the store is moved: nobody else may have it open, and it opens with keys that it does not need
+	half   bool // it is opened to be moved into, and may be half of what is moved
+
 	jobs  jobSettings // tests
 	blind bool        // tests: what became of a commit is not looked up
 }

@@ -30,5 +30,6 @@
 //	keys seal             encryption
 //	place                 what may be shown of a URL
 //	records_*             the methods of a transaction by kind of record; lists of what waits, texts, encoding
+//	transfer_*            its records as package transfer moves them, and who may be there meanwhile
 //	scheduler_*           jobs
 package pgstore

@@ -78,7 +78,7 @@ func (s *Store) unlock(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case len(keys) == 0 && s.cfg.Keys != nil:
+	case len(keys) == 0 && s.cfg.Keys != nil && (!s.cfg.moving || s.cfg.half):
 		return fmt.Errorf("schema %s: %w, although keys are given: copy it into a schema that is made with them "+
 			"(countersign migrate)", s.schema, ErrPlain)
 	case len(keys) == 0:

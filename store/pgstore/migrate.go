@@ -87,6 +87,8 @@ func (s *Store) migrateOnce(ctx context.Context, tx pgx.Tx, list []migration) (d
 			"%s or a later version", ErrNewer, s.schema, version, len(list), program)
 	case version == len(list):
 		return true, nil
+	case s.cfg.ReadOnly && version == 0:
+		return false, fmt.Errorf("the schema %s holds no store: %w", s.schema, fs.ErrNotExist)
 	case s.cfg.ReadOnly:
 		return false, fmt.Errorf("the schema %s has version %d and needs %d: start the bot once, or run any command "+
 			"that writes", s.schema, version, len(list))

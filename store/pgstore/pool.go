@@ -25,7 +25,10 @@ func (s *Store) pool(ctx context.Context) *pgxpool.Pool {
 // connect makes the pools and the first connection.
 func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		return checkServer(ctx, c, s.cfg.ReadOnly)
+		if err := checkServer(ctx, c, s.cfg.ReadOnly); err != nil {
+			return err
+		}
+		return s.present(ctx, c, s.schema)
 	}
 	if s.clicks, err = pgxpool.NewWithConfig(ctx, cfg.Copy()); err != nil {
 		return fmt.Errorf("%w: %s", ErrURL, urlForm)
@@ -37,6 +40,9 @@ func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
 }
 
 func (s *Store) closePools() {
+	if s.leave != nil {
+		s.leave()
+	}
 	for _, p := range []*pgxpool.Pool{s.clicks, s.work} {
 		if p != nil {
 			p.Close()

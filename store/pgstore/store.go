@@ -23,6 +23,7 @@ type Store struct {
 	schema string
 	clicks *pgxpool.Pool // for people who wait for an answer
 	work   *pgxpool.Pool // for what handlers of jobs do; see withWork
+	leave  func()        // of a move: gives up the lock of transfer_guard.go
 	born   time.Time     // elapsed times count from here
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
@@ -72,7 +73,13 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.connect(ctx, pool); err != nil {
 		return err
 	}
+	if err := s.alone(ctx); err != nil {
+		return err
+	}
 	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.notHalf(ctx); err != nil {
 		return err
 	}
 	if err := s.unlock(ctx); err != nil {

@@ -43,6 +43,7 @@ func (l *commandLine) commands() *cobra.Command {
 		(&backupCommand{}).command(l),
 		(&restoreCommand{}).command(l),
 		(&compactCommand{}).command(l),
+		(&migrateCommand{}).command(l),
 		(&versionCommand{}).command(l),
 		(&libraryCommand{}).command(l),
 		(&healthcheckCommand{}).command(l),

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"text/tabwriter"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/internal/app"
+	"countersign/internal/visible"
+	"countersign/store"
+	"countersign/store/transfer"
+)
+
+// moving returns what says how far a move is, every now and then.
+func (p *Program) moving() func(transfer.Progress) {
+	last := time.Now()
+	return func(at transfer.Progress) {
+		now := time.Now()
+		if now.Sub(last) < quiet {
+			return
+		}
+		last = now
+		done := "copied"
+		if at.Comparing {
+			done = "compared"
+		}
+		fmt.Fprintf(p.Stderr, "countersign: %d records %s (%s)\n", at.Records, done, at.Kind)
+	}
+}
+
+// explain adds to an error what to do about it. which is the store that could not be opened, if that is it.
+func (c *migrateCommand) explain(which string, err error) error {
+	about := "migrate"
+	if which != "" {
+		about += ": " + which
+	}
+	err = fmt.Errorf("%s: %w", about, err)
+	broken, isBroken := errors.AsType[*approvals.AuditError](err)
+	switch {
+	case isBroken:
+		return fmt.Errorf("%w\nThe audit trail does not hold (%s): nothing of it is handed over as moved. "+
+			"\"countersign audit verify\" on FROM says more", err, broken.Kind)
+	case errors.Is(err, store.ErrInUse), errors.Is(err, transfer.ErrInUse):
+		return fmt.Errorf("%w; stop the bot first: a store is moved while nobody works on it", err)
+	case errors.Is(err, transfer.ErrNotEmpty):
+		return app.Misconfigured(fmt.Errorf("%w; name a file that is not there, or an empty schema", err))
+	case errors.Is(err, transfer.ErrOther):
+		return app.Misconfigured(fmt.Errorf("%w; remove TO, or name another one, and begin again", err))
+	case errors.Is(err, transfer.ErrChanged):
+		return fmt.Errorf("%w: a bot or a command was at work on FROM; remove TO, stop them, and begin again", err)
+	case errors.Is(err, transfer.ErrDiffers):
+		return fmt.Errorf("%w; FROM is whole and TO is not to be used: remove TO and begin again", err)
+	case errors.Is(err, store.ErrHalf), errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported),
+		errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain),
+		which == "FROM" && errors.Is(err, fs.ErrNotExist):
+		return app.Misconfigured(err)
+	case errors.Is(err, context.Canceled), c.began:
+		return fmt.Errorf("%w; FROM is unchanged: run the same command again, which goes on where it was", err)
+	}
+	return err
+}
+
+func (c *migrateCommand) printMoved(w io.Writer, r transfer.Report) error {
+	from, to := store.Describe(c.From), store.Describe(c.To)
+	fmt.Fprintf(w, "%s: %d records from %s", shown(to), r.Total(), shown(from))
+	if r.Resumed > 0 {
+		fmt.Fprintf(w, ", %d of them by an earlier attempt", r.Resumed)
+	}
+	fmt.Fprintln(w)
+	printKinds(w, r)
+	for _, t := range r.Workspaces {
+		fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, head %s\n", shown(string(t.Workspace)), t.Entries, t.Head)
+	}
+	_, err := fmt.Fprintf(w, "The two stores are the same, record for record. Set COUNTERSIGN_STORE to %s and start "+
+		"the bot; start none on %s any more.\n", shown(to), shown(from))
+	return err
+}
+
+func (c *migrateCommand) printPlan(w io.Writer, r transfer.Report, state string) error {
+	fmt.Fprintf(w, "%s: %d records would be moved to %s. %s.\n",
+		shown(store.Describe(c.From)), r.Total(), shown(store.Describe(c.To)), state)
+	printKinds(w, r)
+	for _, t := range r.Workspaces {
+		fmt.Fprintf(w, "audit: ok, workspace %s, %d entries, head %s\n", shown(string(t.Workspace)), t.Entries, t.Head)
+	}
+	_, err := fmt.Fprintln(w, "Nothing was changed.")
+	return err
+}
+
+// printKinds prints how many records there are of each kind that there is, and their digest where it was computed.
+func printKinds(w io.Writer, r transfer.Report) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range r.Kinds {
+		if k.Records == 0 {
+			continue
+		}
+		fmt.Fprintf(t, "  %d\t%s", k.Records, k.Kind)
+		if k.Digest != (agent.Digest{}) {
+			fmt.Fprintf(t, "\tsha256 %.16s…", k.Digest)
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+}
+
+func shown(name string) string { return visible.Line(name) }
