@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"countersign/agent"
+	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/internal/pgdev"
 	"countersign/store/pgstore"
@@ -81,6 +83,49 @@ func benchDecidePostgres(ctx context.Context, o options) error {
 	return nil
 }
 
+// benchServicePostgres measures whole runs as benchService does, on PostgreSQL.
+func benchServicePostgres(ctx context.Context, o options) error {
+	url, stop, err := o.server()
+	if errors.Is(err, pgdev.ErrAbsent) {
+		fmt.Println("SKIPPED:", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer stop()
+	model, ended, err := startServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer ended()
+	var all []Figures
+	for range o.scale(3, 1) {
+		var effects atomic.Int64
+		a, err := benchAgent(model, openaimodel.Responses, &effects)
+		if err != nil {
+			return err
+		}
+		a.Tools[0].NeedsApproval = agent.AlwaysAsk
+		st, err := pgstore.Open(ctx, inSchema(url), pgstore.Config{})
+		if err != nil {
+			return err
+		}
+		rig, err := rigOn(st, a)
+		if err != nil {
+			st.Close()
+			return err
+		}
+		f, err := rig.runs(ctx, o.scale(1000, 64), 16, &effects)
+		if err != nil {
+			return err
+		}
+		all = append(all, f)
+	}
+	printFigures("16 at once", all)
+	return nil
+}
+
 // replicasDecide has that many processes decide requests, width at once in all.
 func replicasDecide(ctx context.Context, url string, replicas, total, width int, working bool) (Figures, error) {
 	url = inSchema(url)
@@ -110,21 +155,9 @@ func replicasDecide(ctx context.Context, url string, replicas, total, width int,
 		}
 		children = append(children, c)
 	}
-	stats := func() (c, r int64) {
-		db, _ := pgxpool.New(ctx, strings.Split(strings.Split(url, "&schema")[0], "?schema")[0])
-		if o := os.Getenv("ONLY"); o != "" && o != fmt.Sprint(replicas, width) {
-			return
-		}
-		defer db.Close()
-		time.Sleep(1200 * time.Millisecond)
-		db.QueryRow(ctx, "select xact_commit, xact_rollback from pg_stat_database where datname=current_database()").Scan(&c, &r)
-		return
-	}
-	c0, r0 := stats()
 	for _, c := range children {
 		c.begin()
 	}
-	defer func() { c1, r1 := stats(); fmt.Println("commits", c1-c0, "rollbacks", r1-r0, "decisions", total) }()
 	var all Figures
 	for _, c := range children {
 		f, err := c.figures()
