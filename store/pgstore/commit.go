@@ -38,7 +38,7 @@ func (t *tx) commit() error {
 	if t.store.cfg.blind {
 		return fmt.Errorf("%w: %w", approvals.ErrCommitUnknown, err)
 	}
-	switch outcome, asking := t.store.outcome(t.ctx, t.id, t.line); {
+	switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn)); {
 	case asking != nil:
 		return fmt.Errorf("%w: %w; nor can PostgreSQL be asked: %w", approvals.ErrCommitUnknown, err, asking)
 	case outcome == "committed":
@@ -72,13 +72,13 @@ func lasting(ctx context.Context, more time.Duration) (context.Context, context.
 	return longer, func() { stop(); cancel() }
 }
 
-// outcome asks the server what became of a transaction until it knows, or ctx ends. The server must be on the same
-// timeline: behind a failover the number may be that of another transaction.
-func (s *Store) outcome(ctx context.Context, id, line string) (outcome string, err error) {
+// outcome asks the server what became of a transaction until it knows, or ctx ends. The server must have the same
+// history: behind a crash or a failover the number may be that of another transaction.
+func (s *Store) outcome(ctx context.Context, id, history string) (outcome string, err error) {
 	var tries attempts
 	for {
-		outcome, err = s.ask(ctx, id, line)
-		if err == nil && outcome != "in progress" || errors.Is(err, errOtherTimeline) {
+		outcome, err = s.ask(ctx, id, history)
+		if err == nil && outcome != "in progress" || errors.Is(err, errOtherHistory) {
 			return outcome, err
 		}
 		if !tries.wait(ctx, patiently) {
@@ -87,32 +87,23 @@ func (s *Store) outcome(ctx context.Context, id, line string) (outcome string, e
 	}
 }
 
-var errOtherTimeline = errors.New("another server has taken its place")
+var errOtherHistory = errors.New("it has crashed, or another server has taken its place")
 
 // ask asks the server once. A server that still waits for the lost connection to go on is told that it never will.
-func (s *Store) ask(ctx context.Context, id, line string) (outcome string, err error) {
+func (s *Store) ask(ctx context.Context, id, history string) (outcome string, err error) {
 	conn, err := s.pool(ctx).Acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Release()
+	if historyOf(conn) != history {
+		return "", errOtherHistory
+	}
 	b := &pgx.Batch{}
-	b.Queue("select "+timeline+", coalesce(pg_xact_status($1::text::xid8), 'forgotten')", id).QueryRow(
-		func(row pgx.Row) error {
-			var now string
-			if err := row.Scan(&now, &outcome); err != nil {
-				return err
-			}
-			if now != line {
-				return errOtherTimeline
-			}
-			return nil
-		})
+	b.Queue("select coalesce(pg_xact_status($1::text::xid8), 'forgotten')", id).QueryRow(
+		func(row pgx.Row) error { return row.Scan(&outcome) })
 	b.Queue(`select pg_terminate_backend(pid) from pg_stat_activity
 		where usename = current_user and datname = current_database() and pid <> pg_backend_pid()
 		and backend_xid = ($1::text::xid8)::xid and state like 'idle in transaction%'`, id)
 	return outcome, conn.SendBatch(ctx, b).Close()
 }
-
-// timeline names the line of history that a primary writes: it changes with every failover and recovery.
-const timeline = "left(pg_walfile_name(pg_current_wal_lsn()), 8)"

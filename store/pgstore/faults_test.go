@@ -16,8 +16,9 @@ import (
 	"countersign/internal/pgdev"
 )
 
-// TestRestart crashes the server twice in the middle of many transactions. Nobody is told anything but the truth: every
-// effect of which Update said that it is there is there, and every other one is not.
+// TestRestart stops the server twice in the middle of many transactions, once by a crash. Nobody is told anything but
+// the truth: every effect of which Update said that it is there is there, and every one that failed is not. Only of
+// those whose commit the crash interrupted it may not be known.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	c := pgdev.Own(t, pgdev.Options{})
@@ -53,10 +54,12 @@ func TestRestart(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-	failed := 0
+	failed, unknown := 0, 0
 	for id, err := range told {
 		if errors.Is(err, approvals.ErrCommitUnknown) {
-			t.Errorf("%s: %v, although the server came back", id, err)
+			if unknown++; !errors.Is(err, errOtherHistory) {
+				t.Errorf("%s: %v, although the server came back", id, err)
+			}
 			continue
 		}
 		if err != nil {
@@ -66,7 +69,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s: told %v, written: %v", id, err, got)
 		}
 	}
-	t.Logf("%d transactions, %d failed", len(told), failed)
+	t.Logf("%d transactions, %d failed, of %d it is not known", len(told), failed, unknown)
 }
 
 // TestTerminated ends the connection in the middle of a transaction: the closure runs again on another one.

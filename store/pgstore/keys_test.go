@@ -57,8 +57,14 @@ func TestNewKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"1", "2"} {
-		if !hasEffect(t, first, id) || !hasEffect(t, second, id) {
-			t.Errorf("effect %s is not read", id)
+		for _, s := range []*Store{first, second} {
+			err := s.View(t.Context(), func(tx approvals.Tx) error {
+				_, err := tx.Effect("T1", "run_1", id)
+				return err
+			})
+			if err != nil {
+				t.Errorf("effect %s: %v", id, err)
+			}
 		}
 	}
 	if _, err := Open(t.Context(), url, Config{Keys: testKeys(t, "a")}); !errors.Is(err, ErrKeys) {

@@ -61,7 +61,8 @@ func (w *walk) sql() string {
 	looked := "select id, " + match + " as match from " + w.table + " where " + where
 	if w.list != "" {
 		looked = "select r.id, r.match from (select id from " + w.list + " where " + where + ") l " +
-			"cross join lateral (select id, " + match + " as match from " + w.table + " where workspace = $1 and id = l.id offset 0) r"
+			"cross join lateral (select id, " + match + " as match from " + w.table +
+			" where workspace = $1 and id = l.id offset 0) r"
 	}
 	return fmt.Sprintf(`with looked as materialized (%[1]s),
 		matched as (select id from looked where match order by id%[3]s limit %[4]s)

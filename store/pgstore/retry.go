@@ -47,7 +47,7 @@ func classify(err error) again {
 	}
 	refusal, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		if lost(err) {
+		if lost(err) || errors.Is(err, errKeysChanged) {
 			return briefly
 		}
 		return never

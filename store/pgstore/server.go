@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 var (
@@ -20,7 +21,7 @@ var (
 // checkServer refuses a server that cannot keep what it acknowledges. It is asked of every new connection: after a
 // failover a name may lead elsewhere.
 func checkServer(ctx context.Context, c *pgconn.PgConn, readOnly bool) error {
-	results, err := c.Exec(ctx, "select pg_is_in_recovery(), current_setting('synchronous_commit')").ReadAll()
+	results, err := c.Exec(ctx, "select pg_is_in_recovery(), current_setting('synchronous_commit'), "+history).ReadAll()
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,21 @@ func checkServer(ctx context.Context, c *pgconn.PgConn, readOnly bool) error {
 	case string(row[1]) == "off" && !readOnly:
 		return ErrAsync
 	}
+	c.CustomData()[historyKey] = string(row[2])
 	return nil
+}
+
+// history names the stretch of a server's life in which no number of a transaction is given twice. It ends with a
+// failover, which begins another timeline, and with a crash, which resets the statistics: numbers that were given but
+// not written to disk are given again after it. No connection outlives either, so a connection has one history.
+const history = `case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' ||
+	(select coalesce(stats_reset::text, '') from pg_stat_wal) end`
+
+const historyKey = "countersign history"
+
+func historyOf(conn *pgxpool.Conn) string {
+	h, _ := conn.Conn().PgConn().CustomData()[historyKey].(string)
+	return h
 }
 
 // inspect warns of what an operator should know, and starts the clock.

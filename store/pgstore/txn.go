@@ -26,7 +26,6 @@ type tx struct {
 	ended atomic.Bool
 	now   time.Time
 	id    string // of the transaction, as pg_xact_status takes it; of one that writes
-	line  string // the server's timeline then
 	trips int    // to the server and back
 	crypt *encryption
 	known known // in which lists the records are
@@ -61,15 +60,15 @@ func (t *tx) usable(write bool) error {
 // with the first statement that waits for an answer.
 func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) *tx {
 	t := &tx{store: s, conn: conn, ctx: ctx, write: write, crypt: s.crypt.Load(), known: newKnown()}
-	begin, clock := "begin isolation level serializable read only", "select "+microseconds+", '', ''"
+	begin, clock := "begin isolation level serializable read only", "select "+microseconds+", ''"
 	if write {
 		begin = "begin isolation level serializable read write"
-		clock = "select " + microseconds + ", pg_current_xact_id()::text, " + timeline
+		clock = "select " + microseconds + ", pg_current_xact_id()::text"
 	}
 	before := s.elapsed()
 	t.waiting = []statement{{sql: begin}, {sql: clock, read: func(rows pgx.Rows) error {
 		var wall int64
-		if err := rows.Scan(&wall, &t.id, &t.line); err != nil {
+		if err := rows.Scan(&wall, &t.id); err != nil {
 			return err
 		}
 		t.now = s.clock.tell(time.UnixMicro(wall), before, s.elapsed())
