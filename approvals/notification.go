@@ -78,6 +78,10 @@ type Notification struct {
 	// To is the person whom the sentence is said to: surfaces mention them before everything else.
 	To UserID `json:"to,omitempty"`
 
+	// Streams is Run.Streams when this was written, where the run was at hand: the surface finds those messages, and
+	// leaves none that looks like an answer.
+	Streams int `json:"streams,omitempty"`
+
 	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer, NotifyNotice and NotifyState. It is
 	// not stored, and neither is what follows.
 	Card *Request `json:"-"`

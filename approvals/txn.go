@@ -299,6 +299,9 @@ func (c *txn) notify(n *Notification) { c.notifyAt(n, c.now) }
 func (c *txn) notifyAt(n *Notification, due time.Time) {
 	n.Workspace, n.Created = c.ws, c.now
 	n.ID = NotificationID(c.newID("ntf_"))
+	if r, ok := c.runs[n.Run]; ok {
+		n.Streams = r.Streams
+	}
 	c.dirty.notes = append(c.dirty.notes, n)
 	c.plan(deliverJob(n.Key(), due))
 }

@@ -45,6 +45,8 @@ type WorkerConfig struct {
 	// committed: in a store that several processes use each entry is told to one of their workers, and to none when
 	// that one ends meanwhile. It may be nil.
 	Sealed func(ctx context.Context, entries []*AuditEntry)
+	// Follower shows runs while they are under way; nil: nothing does.
+	Follower Follower
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -68,6 +70,7 @@ type Worker struct {
 	requesters func(WorkspaceID) Approvers
 	watcher    Watcher
 	sealed     func(context.Context, []*AuditEntry)
+	follower   Follower
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -93,7 +96,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
 		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher, sealed: cfg.Sealed,
-		start: rand.Text(),
+		follower: cfg.Follower,
+		start:    rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 	}

@@ -80,8 +80,11 @@ type world struct {
 	public string // where callbacks arrive
 	store  approvals.Store
 	script
-	with slackdev.Config        // what is special about the workspace
-	open func() approvals.Store // nil: the file, of this process alone
+	with     slackdev.Config        // what is special about the workspace
+	open     func() approvals.Store // nil: the file, of this process alone
+	follower approvals.Follower     // nil: the bot
+	tune     func(*Bot)             // before it runs
+	shape    func(*agent.Agent)     // what is special about the agent
 }
 
 type script []scripted.Step
@@ -161,9 +164,11 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	if model == nil {
 		model = scripted.New(w.script...)
 	}
-	known := oneAgent{&agent.Agent{
-		Name: "ops", Model: model, Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
-	}}
+	ops := &agent.Agent{Name: "ops", Model: model, Tools: append([]agent.Tool{w.bank.tool()}, w.tools...)}
+	if w.shape != nil {
+		w.shape(ops)
+	}
+	known := oneAgent{ops}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
 		Requesters: mayAsk(""), PublicURL: w.public,
@@ -178,9 +183,16 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if w.tune != nil {
+		w.tune(w.bot)
+	}
+	follower := w.follower
+	if follower == nil {
+		follower = w.bot
+	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
-		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Logger: logger,
+		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Follower: follower, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,11 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	} else if err != nil {
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
+	if n.Kind == approvals.NotifyNotice || n.Kind == approvals.NotifyCard {
+		if _, err := b.settleStreams(ctx, n); err != nil && !leftAlone(err) {
+			return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
+		}
+	}
 	var d approvals.Delivery
 	var err error
 	u, home := n.Copy.Home(n.Workspace)
@@ -38,7 +43,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyCard && n.Card != nil:
 		d, err = b.showCard(ctx, n)
 	case n.Kind == approvals.NotifyAnswer:
-		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
+		d, err = b.answer(ctx, n)
 	case n.Kind == approvals.NotifyNotice:
 		d, err = b.rendered(ctx, n, b.notices)
 	case n.Kind == approvals.NotifyReminder && n.Card != nil && n.Copy != "":
@@ -216,6 +221,7 @@ type post struct {
 	encoded  json.RawMessage // the blocks, where that has been done before
 	metadata slack.SlackMetadata
 	same     func(postedMessage) bool
+	instead  string // the message whose place it takes, if that is still there
 }
 
 // deliver posts the messages in order where the run was asked for, or to the requester when that place is closed to
@@ -332,7 +338,14 @@ func (b *Bot) postAll(
 		if ts != "" && in == "" && thread != "" {
 			b.roots.set(channel, thread, ts)
 		}
+		if ts == "" && p.instead != "" {
+			ts, err = p.instead, b.repost(ctx, channel, p.instead, p)
+			if gone(err) {
+				ts, err = "", nil
+			}
+		}
 		switch {
+		case err != nil:
 		case ts == "":
 			ts, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
 		case n.Card != nil: // what it shows may have been decided since

@@ -140,6 +140,9 @@ type postedMessage struct {
 	ThreadTS string `json:"thread_ts"`
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
+	Blocks   []struct {
+		ID string `json:"block_id"`
+	} `json:"blocks"`
 	Metadata struct {
 		EventType    string         `json:"event_type"`
 		EventPayload map[string]any `json:"event_payload"`

@@ -36,7 +36,8 @@ type WorkspacesConfig struct {
 	// Serves reports whether the app may be installed in the workspace; nil: it may be in all.
 	Serves       func(approvals.WorkspaceID) bool
 	DefaultAgent string
-	Alone        bool // as Config.Alone; may be false
+	Prompts      func(agent string) []Prompt // as Config.Prompts
+	Alone        bool                        // as Config.Alone; may be false
 	Logger       *slog.Logger
 }
 
@@ -127,6 +128,7 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
+		Prompts: w.cfg.Prompts,
 	})
 	if err != nil {
 		return nil, err
@@ -402,6 +404,12 @@ func (w *Workspaces) ReadFile(
 		return "", errNobodyReads
 	}
 	return r.ReadFile(ctx, ws, f, most)
+}
+
+// Follow is approvals.Follower: the bot of the run's workspace shows runs while they are under way.
+func (w *Workspaces) Follow(f approvals.FollowedRun, feed *approvals.Feed) bool {
+	r := w.resident(f.Workspace)
+	return r != nil && r.Follow(f, feed)
 }
 
 // Watch is approvals.Watcher: the bot of the run's workspace shows what runs do.

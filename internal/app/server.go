@@ -104,8 +104,8 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
 		Triggers: s.live, PublicURL: s.cfg.CallbackURL(), Retention: s.live.Retention,
 		Reader: s.bot, Requesters: s.live.Requesters,
-		Watcher: s.bot,
-		Sealed:  s.sealed,
+		Watcher: s.bot, Follower: s.bot,
+		Sealed: s.sealed,
 	})
 	if err != nil {
 		return err

@@ -76,6 +76,7 @@ type settings struct {
 	faults []openaidev.Fault
 	rules  []openaidev.Rule // before the others
 	mcp    []openaidev.MCPServer
+	pace   time.Duration // between the events of a model's stream
 	// postgres has the world in a database whatever the flag says.
 	postgres bool
 }
@@ -137,7 +138,7 @@ func newWorld(t *testing.T, s settings) *world {
 	}
 	t.Cleanup(func() { w.slack.Close() })
 	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...),
-		Faults: s.faults, MCP: s.mcp}, APIKey: canaryModel})
+		Faults: s.faults, MCP: s.mcp}, Pace: s.pace, APIKey: canaryModel})
 	if err != nil {
 		t.Fatal(err)
 	}

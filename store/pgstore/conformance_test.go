@@ -15,6 +15,9 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceEncrypted is TestConformance with keys.
 func TestConformanceEncrypted(t *testing.T) {
+	if !*long {
+		t.Skip("with -long: TestSealedValues and TestMovedValue are the short form")
+	}
 	t.Parallel()
 	storetest.Run(t, func(t testing.TB) storetest.Harness { return harnessOf(t, Config{Keys: testKeys(t, "a")}) })
 }
