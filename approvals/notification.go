@@ -63,11 +63,6 @@ type Notification struct {
 	// Owner delivers it until LeaseUntil, in a store that several processes use.
 	Owner      string    `json:"owner,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
-	// Begun says that a delivery may have begun before this one, by a worker that may be gone: the notification may be
-	// to be seen already. It is set in a store that several processes use.
-	Begun bool `json:"begun,omitempty"`
-	// Anew says that who reads the place may have changed: what was known of it before does not hold any more.
-	Anew bool `json:"anew,omitempty"`
 	// Dead is when it was given up, Why for what reason. A dead letter is listed and can be sent again; nobody waits
 	// for it.
 	Dead time.Time `json:"dead,omitzero"`
@@ -77,6 +72,12 @@ type Notification struct {
 	By UserID `json:"by,omitempty"`
 	// To is the person whom the sentence is said to: surfaces mention them before everything else.
 	To UserID `json:"to,omitempty"`
+
+	// Begun says that a delivery may have begun before this one, by a worker that may be gone: the notification may be
+	// to be seen already. It is set in a store that several processes use.
+	Begun bool `json:"begun,omitempty"`
+	// Anew says that who reads the place may have changed: what was known of it before does not hold any more.
+	Anew bool `json:"anew,omitempty"`
 
 	// Streams is Run.Streams when this was written, where the run was at hand: the surface finds those messages, and
 	// leaves none that looks like an answer.

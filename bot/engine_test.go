@@ -81,10 +81,10 @@ type world struct {
 	store  approvals.Store
 	script
 	with     slackdev.Config        // what is special about the workspace
-	open     func() approvals.Store // nil: the file, of this process alone
 	follower approvals.Follower     // nil: the bot
 	tune     func(*Bot)             // before it runs
 	shape    func(*agent.Agent)     // what is special about the agent
+	open     func() approvals.Store // nil: the file, of this process alone
 }
 
 type script []scripted.Step

@@ -61,7 +61,8 @@ func (s *server) newBot(agent string) (surface, error) {
 		return bot.New(bot.Config{
 			Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
 			SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-			Prompts: s.prompts, Alone: !s.shared(),
+			Prompts: s.prompts,
+			Alone:   !s.shared(),
 		})
 	}
 	if len(s.live.current.Load().File.Workspaces) == 0 {

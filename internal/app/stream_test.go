@@ -9,8 +9,8 @@ import (
 	"countersign/internal/slackdev"
 )
 
-// TestProgramStreamsAnswers: the whole program shows what a model writes while it writes, and ends with the answer alone.
-// The agents file's suggested prompts are proposed in a new chat.
+// TestProgramStreamsAnswers: the whole program shows what a model writes while it writes, and ends with the answer
+// alone. The agents file's suggested prompts are proposed in a new chat.
 func TestProgramStreamsAnswers(t *testing.T) {
 	t.Parallel()
 	long := strings.TrimSpace(strings.Repeat("One more line of an answer that takes its time.\n", 12))
