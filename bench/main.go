@@ -42,6 +42,7 @@ var measurements = []struct {
 	{"decide-postgres", "durable decisions on PostgreSQL against raw inserts, with one to three replicas",
 		benchDecidePostgres},
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
+	{"service-postgres", "the same on PostgreSQL", benchServicePostgres},
 	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
 	{"drain", "click to acknowledgement while 1,000 mentions wait for Slack's limits", benchDrain},
 	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},

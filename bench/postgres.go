@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"countersign/agent"
+	"countersign/agent/openaimodel"
 	"countersign/approvals"
 	"countersign/internal/pgdev"
 	"countersign/store/pgstore"
@@ -56,8 +58,8 @@ func benchDecidePostgres(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	fmt.Print("| replicas | at once | working | decisions/s | p50 ms | p99 ms | raw inserts/s | share |\n" +
-		"|--:|--:|---|--:|--:|--:|--:|--:|\n")
+	fmt.Print("| replicas | at once | working | decisions/s | p50 ms | p99 ms | raw inserts/s | share | " +
+		"processor ms, ours + server's | of a raw insert | share |\n|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range []struct {
 		replicas, width int
 		working         bool
@@ -74,28 +76,76 @@ func benchDecidePostgres(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %d | %d | %v | %.0f | %.2f | %.2f | %.0f | %.0f %% |\n", c.replicas, c.width, c.working,
-			ours.PerSecond, ours.P50, ours.P99, raw.PerSecond, 100*ours.PerSecond/raw.PerSecond)
+		mine, bare := 1000/ours.PerCPUSecond, 1000/raw.PerCPUSecond
+		fmt.Printf("| %d | %d | %v | %.0f | %.2f | %.2f | %.0f | %.0f %% | %.2f + %.2f | %.2f + %.2f | %.0f %% |\n",
+			c.replicas, c.width, c.working, ours.PerSecond, ours.P50, ours.P99, raw.PerSecond,
+			100*ours.PerSecond/raw.PerSecond, mine, ms(ours.server), bare, ms(raw.server),
+			100*(bare+ms(raw.server))/(mine+ms(ours.server)))
 	}
 	fmt.Println()
 	return nil
 }
 
+// benchServicePostgres measures whole runs as benchService does, on PostgreSQL.
+func benchServicePostgres(ctx context.Context, o options) error {
+	url, stop, err := o.server()
+	if errors.Is(err, pgdev.ErrAbsent) {
+		fmt.Println("SKIPPED:", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer stop()
+	model, ended, err := startServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer ended()
+	var all []Figures
+	for range o.scale(3, 1) {
+		var effects atomic.Int64
+		a, err := benchAgent(model, openaimodel.Responses, &effects)
+		if err != nil {
+			return err
+		}
+		a.Tools[0].NeedsApproval = agent.AlwaysAsk
+		st, err := pgstore.Open(ctx, inSchema(url), pgstore.Config{})
+		if err != nil {
+			return err
+		}
+		rig, err := rigOn(st, a)
+		if err != nil {
+			st.Close()
+			return err
+		}
+		f, err := rig.runs(ctx, o.scale(1000, 64), 16, &effects)
+		if err != nil {
+			return err
+		}
+		all = append(all, f)
+	}
+	printFigures("16 at once", all)
+	return nil
+}
+
 // replicasDecide has that many processes decide requests, width at once in all.
-func replicasDecide(ctx context.Context, url string, replicas, total, width int, working bool) (Figures, error) {
-	url = inSchema(url)
+func replicasDecide(
+	ctx context.Context, server string, replicas, total, width int, working bool,
+) (serverFigures, error) {
+	url := inSchema(server)
 	st, err := pgstore.Open(ctx, url, pgstore.Config{})
 	if err != nil {
-		return Figures{}, err
+		return serverFigures{}, err
 	}
 	defer st.Close()
 	rig, err := rigOn(st, nil)
 	if err != nil {
-		return Figures{}, err
+		return serverFigures{}, err
 	}
 	each, per := total/replicas, max(width/replicas, 1)
 	if _, err := rig.seed(ctx, replicas*(each+min(2*per, 64)), benchRequirement); err != nil {
-		return Figures{}, err
+		return serverFigures{}, err
 	}
 	var children []*decider
 	defer func() {
@@ -106,35 +156,38 @@ func replicasDecide(ctx context.Context, url string, replicas, total, width int,
 	for n := range replicas {
 		c, err := startDecider(ctx, url, n, replicas, each, per, working)
 		if err != nil {
-			return Figures{}, err
+			return serverFigures{}, err
 		}
 		children = append(children, c)
 	}
-	stats := func() (c, r int64) {
-		db, _ := pgxpool.New(ctx, strings.Split(strings.Split(url, "&schema")[0], "?schema")[0])
-		if o := os.Getenv("ONLY"); o != "" && o != fmt.Sprint(replicas, width) {
-			return
-		}
-		defer db.Close()
-		time.Sleep(1200 * time.Millisecond)
-		db.QueryRow(ctx, "select xact_commit, xact_rollback from pg_stat_database where datname=current_database()").Scan(&c, &r)
-		return
+	before, err := serverCPU(ctx, server)
+	if err != nil {
+		return serverFigures{}, err
 	}
-	c0, r0 := stats()
 	for _, c := range children {
 		c.begin()
 	}
-	defer func() { c1, r1 := stats(); fmt.Println("commits", c1-c0, "rollbacks", r1-r0, "decisions", total) }()
-	var all Figures
+	var all serverFigures
+	var used float64
 	for _, c := range children {
 		f, err := c.figures()
 		if err != nil {
-			return Figures{}, err
+			return serverFigures{}, err
 		}
 		all.PerSecond += f.PerSecond
+		used += float64(each) / f.PerCPUSecond
 		all.P50, all.P99 = max(all.P50, f.P50), max(all.P99, f.P99)
 	}
-	return all, nil
+	after, err := serverCPU(ctx, server)
+	all.PerCPUSecond = float64(replicas*each) / used
+	all.server = (after - before) / time.Duration(replicas*(each+min(2*per, 64)))
+	return all, err
+}
+
+// serverFigures are figures with the processor time that the server took for each.
+type serverFigures struct {
+	Figures
+	server time.Duration
 }
 
 // decider is a replica in a process of its own.
@@ -247,26 +300,35 @@ func decide(ctx context.Context, args []string) error {
 const storeConns = 8
 
 // rawInserts inserts and commits a row of a kilobyte each, over as many connections as a store has for clicks.
-func rawInserts(ctx context.Context, url string, total, width int) (Figures, error) {
+func rawInserts(ctx context.Context, url string, total, width int) (serverFigures, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return Figures{}, err
+		return serverFigures{}, err
 	}
 	if !strings.Contains(url, "pool_max_conns") {
 		cfg.MaxConns = storeConns
 	}
 	db, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
-		return Figures{}, err
+		return serverFigures{}, err
 	}
 	defer db.Close()
 	table := "raw_" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	if _, err := db.Exec(ctx, "create table "+table+" (id bigint primary key, value bytea not null)"); err != nil {
-		return Figures{}, err
+		return serverFigures{}, err
 	}
 	value := make([]byte, 1024)
-	return measure(ctx, "insert and commit", total, width, func(ctx context.Context, i int) error {
+	before, err := serverCPU(ctx, url)
+	if err != nil {
+		return serverFigures{}, err
+	}
+	f, err := measure(ctx, "insert and commit", total, width, func(ctx context.Context, i int) error {
 		_, err := db.Exec(ctx, "insert into "+table+" values ($1, $2)", i, value)
 		return err
 	})
+	if err != nil {
+		return serverFigures{}, err
+	}
+	after, err := serverCPU(ctx, url)
+	return serverFigures{f, (after - before) / time.Duration(total+min(2*width, 64))}, err
 }

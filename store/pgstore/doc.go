@@ -31,5 +31,9 @@
 //	place                 what may be shown of a URL
 //	records_*             the methods of a transaction by kind of record; lists of what waits, texts, encoding
 //	transfer_*            its records as package transfer moves them, and who may be there meanwhile
-//	scheduler_*           jobs
+//	scheduler_enqueue     planning jobs in a transaction
+//	scheduler scheduler_dispatch scheduler_lanes scheduler_ready scheduler_handle
+//	                      handing out what is due
+//	scheduler_claim scheduler_ack scheduler_announce scheduler_river
+//	                      claims, how handlers ended, who is told, and River
 package pgstore

@@ -45,7 +45,8 @@ func BenchmarkEnqueue(b *testing.B) {
 					n := next.Add(1)
 					err := s.update(context.Background(), func(t *tx) error {
 						j, k := job(fmt.Sprint("run_", n)), job(fmt.Sprint("card_", n))
-						k.Kind, k.Place = approvals.JobDeliver, &approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}
+						k.Kind = approvals.JobDeliver
+						k.Place = &approvals.Place{Surface: "slack", Channel: "C1", Thread: "1"}
 						if err := t.Enqueue(j, k); err != nil || c.more == nil {
 							return err
 						}

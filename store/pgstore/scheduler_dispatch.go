@@ -73,7 +73,9 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 	for _, name := range []string{"enable_seqscan", "enable_bitmapscan", "plan_cache_mode"} {
 		delete(params, name)
 	}
-	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error { return checkServer(ctx, c, true) }
+	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		return checkServer(ctx, c, true)
+	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 

@@ -72,8 +72,8 @@ func (c *jobColumns) add(j *approvals.Job) error {
 	return nil
 }
 
-// A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of the
-// key before that handler has ended.
+// A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of
+// the key before that handler has ended.
 const sqlDeleteJobs = `
 with gone as (
     delete from jobs
@@ -120,8 +120,8 @@ func (t *tx) Enqueue(jobs ...approvals.Job) error {
 	return t.remind(jobs)
 }
 
-// remind leaves a reminder of those of the jobs that are due before a sweep looks for them, and tells the dispatchers of
-// this process of them when they are committed.
+// remind leaves a reminder of those of the jobs that are due before a sweep looks for them, and tells the dispatchers
+// of this process of them when they are committed.
 func (t *tx) remind(jobs []approvals.Job) error {
 	var keys []jobKey
 	var found []foundJob

@@ -136,7 +136,8 @@ func (d *scheduler) startWrite(ctx context.Context, now time.Time, draining bool
 	jobs := d.ended[:n:n]
 	d.ended = d.ended[n:]
 	remind := draining && !d.set.noRiver
-	d.talk(context.WithoutCancel(ctx), &d.write, "acknowledgements", func(ctx context.Context) (func(time.Time), error) {
+	ctx = context.WithoutCancel(ctx)
+	d.talk(ctx, &d.write, "acknowledgements", func(ctx context.Context) (func(time.Time), error) {
 		stay, err := d.claims.end(ctx, jobs, remind)
 		return func(now time.Time) {
 			if err != nil {

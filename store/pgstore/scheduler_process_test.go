@@ -193,11 +193,10 @@ func TestReplicaKilled(t *testing.T) {
 		set = replicaSettings{}
 	}
 	killed, again := killReplica(t, set)
-	took := time.Since(killed)
 	if j := await(t, "the job of the replica that died", again); j.ID != "hold_1" {
 		t.Errorf("job %s was handled", j.ID)
 	}
-	took = time.Since(killed)
+	took := time.Since(killed)
 	t.Logf("the job was taken over after %v", took)
 	if took > 30*time.Second {
 		t.Errorf("recovery took %v", took)
@@ -233,7 +232,8 @@ func killReplica(t *testing.T, set replicaSettings) (at time.Time, again <-chan 
 }
 
 // TestZombie stops a replica for longer than its lease and lets it go on. Its handler is told to end, and that it
-// succeeds in spite of that is nothing to the handler that has the job by then: when that one fails, the job is repeated.
+// succeeds in spite of that is nothing to the handler that has the job by then: when that one fails, the job is
+// repeated.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	if repeated := zombie(t, false); !repeated {

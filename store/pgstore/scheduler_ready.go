@@ -80,15 +80,12 @@ func (q *readyQueue) next() (g *readyGroup, k jobKey) {
 	return g, k
 }
 
-// started takes a slot of the group from which next took a key.
+// started takes a slot of the group from which next took a key; the caller has to, and frees it with ended.
 func (q *readyQueue) started(g *readyGroup) {
 	g.running++
 	q.running++
 	q.update(g)
 }
-
-// skipped says that what next took from the group needs no slot.
-func (q *readyQueue) skipped(g *readyGroup) { q.update(g) }
 
 // ended frees a slot of the group and reports whether the group's keys have run out while the table may have more.
 func (q *readyQueue) ended(name string) (ranOut bool) {

@@ -11,9 +11,9 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// searchIndexes are those of River's indexes that nothing of it uses but searches in the arguments of jobs. To keep them
-// up costs more than everything else about a reminder together (BenchmarkEnqueue), so they are dropped; they are there
-// while River changes its tables.
+// searchIndexes are those of River's indexes that nothing of it uses but searches in the arguments of jobs. To keep
+// them up costs more than everything else about a reminder together (BenchmarkEnqueue), so they are dropped; they are
+// there while River changes its tables.
 var searchIndexes = []struct{ name, column string }{
 	{"river_job_args_index", "args"}, {"river_job_metadata_index", "metadata"},
 }
@@ -65,7 +65,8 @@ func (s *Store) migrateRiverBy(ctx context.Context, m *rivermigrate.Migrator[pgx
 		if !there {
 			break
 		}
-		if _, err := s.work.Exec(ctx, "create index if not exists "+i.name+" on river_job using gin ("+i.column+")"); err != nil {
+		_, err := s.work.Exec(ctx, "create index if not exists "+i.name+" on river_job using gin ("+i.column+")")
+		if err != nil {
 			return err
 		}
 	}

@@ -76,8 +76,8 @@ func TestRiverUpgrade(t *testing.T) {
 	}
 	stores.Wait()
 	indexes := func(s *Store) []string {
-		rows, err := s.work.Query(t.Context(),
-			"select indexname::text from pg_indexes where schemaname = $1 and tablename = 'river_job' order by 1", s.schema)
+		rows, err := s.work.Query(t.Context(), `select indexname::text from pg_indexes
+			where schemaname = $1 and tablename = 'river_job' order by 1`, s.schema)
 		if err != nil {
 			t.Fatal(err)
 		}
