@@ -44,7 +44,7 @@ var arrows = []struct {
 	{"agent/...", []string{"agent"}},
 	{"approvals", []string{"agent", "agent/asktool", "agent/history", "agent/trace", "internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent", "agent/guardrail"}},
-	{"store", []string{"approvals", "store/boltstore", "store/seal"}},
+	{"store", []string{"approvals", "store/boltstore", "store/pgstore", "store/seal"}},
 	{"store/storetest", []string{"approvals", "agent"}},
 	{"store/seal", nil},
 	{"store/...", []string{"approvals", "agent", "internal/fault", "store/seal"}},

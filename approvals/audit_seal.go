@@ -16,11 +16,14 @@ func (w *Worker) seal(ctx context.Context) error {
 	}
 	for _, ws := range all {
 		for {
-			n, err := sealSome(ctx, w.store, ws)
+			entries, err := sealSome(ctx, w.store, ws)
 			if err != nil {
 				return fmt.Errorf("seal the audit trail of %s: %w", ws, err)
 			}
-			if n < sealPage {
+			if w.sealed != nil && len(entries) > 0 {
+				w.sealed(ctx, entries)
+			}
+			if len(entries) < sealPage {
 				break
 			}
 		}
@@ -28,15 +31,25 @@ func (w *Worker) seal(ctx context.Context) error {
 	return nil
 }
 
-// sealSome links up to sealPage entries and returns how many there were. The order of entries is that of their ids.
-func sealSome(ctx context.Context, st Store, ws WorkspaceID) (n int, err error) {
-	if n, err = unsealed(ctx, st, ws); n == 0 || err != nil {
-		return 0, err
+// sealLast links what was appended last, when nothing more is, so that the end of the trail is not left to others.
+func (w *Worker) sealLast(ctx context.Context) {
+	if exclusive(w.store) {
+		return
 	}
-	err = st.Update(ctx, func(tx Tx) error {
-		entries, err := tx.UnsealedAudit(ws, sealPage)
-		n = len(entries)
-		if err != nil || n == 0 {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealEvery)
+	defer cancel()
+	w.report(ctx, "seal the end of the audit trail", w.seal(ctx))
+}
+
+// sealSome links up to sealPage entries and returns them. The order of entries is that of their ids. When nobody knows
+// whether they were linked, the next call finds out.
+func sealSome(ctx context.Context, st Store, ws WorkspaceID) (entries []*AuditEntry, err error) {
+	if n, err := unsealed(ctx, st, ws); n == 0 || err != nil {
+		return nil, err
+	}
+	err = st.Update(ctx, func(tx Tx) (err error) {
+		entries, err = tx.UnsealedAudit(ws, sealPage)
+		if err != nil || len(entries) == 0 {
 			return err
 		}
 		head, err := auditHead(tx, ws)
@@ -46,7 +59,10 @@ func sealSome(ctx context.Context, st Store, ws WorkspaceID) (n int, err error) 
 		link(head, entries)
 		return tx.SealAudit(entries...)
 	})
-	return n, err
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
 }
 
 // unsealed returns how many entries wait, up to one: nothing is written when there are none.

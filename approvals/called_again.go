@@ -20,6 +20,9 @@ func (s *Service) ShowAgain(ctx context.Context, ws WorkspaceID, channel string)
 			for _, r := range page {
 				c.show(c.keepRequest(r))
 			}
+			for _, n := range c.dirty.notes {
+				n.Anew = true
+			}
 			next = more
 			return nil
 		})

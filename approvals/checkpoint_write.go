@@ -29,8 +29,9 @@ type CheckpointSink interface {
 	KeepCheckpoint(ctx context.Context, c *Checkpoint) error
 }
 
-// CheckpointWriter makes checkpoints of the audit trails of a store. It reads the store only, never the checkpoints
-// that it has made, and nothing waits for it. All fields are needed but Kept.
+// CheckpointWriter makes checkpoints of the audit trails of a store. It never reads the checkpoints that it has made,
+// and nothing waits for it. Where several processes use the store, one of them makes each: they take turns, and each
+// refers to the one before it that the same process has made. All fields are needed but Kept.
 type CheckpointWriter struct {
 	Store  Store
 	Key    ed25519.PrivateKey
@@ -54,7 +55,7 @@ type keptCheckpoint struct {
 func (w *CheckpointWriter) Run(ctx context.Context) error {
 	failures := 0
 	for {
-		if err := w.write(ctx, due); err == nil {
+		if err := w.write(ctx, due, checkpointTurns); err == nil {
 			failures = 0
 		} else if ctx.Err() == nil {
 			failures++
@@ -72,7 +73,10 @@ func (w *CheckpointWriter) Run(ctx context.Context) error {
 // Finish makes checkpoints of what was added since the last ones. It is for the end of the process, when Run has
 // returned.
 func (w *CheckpointWriter) Finish(ctx context.Context) {
-	err := w.write(ctx, func(head *AuditEntry, last keptCheckpoint) bool { return head.Seq > last.seq() })
+	added := func(head *AuditEntry, last keptCheckpoint) bool { return head.Seq > last.seq() }
+	err := w.write(ctx, added, func(head *AuditEntry, _ time.Time, _ keptCheckpoint) []string {
+		return []string{headTurn(head)}
+	})
 	if err != nil {
 		w.Logger.Error("ALERT: the last checkpoint of the audit trail is not kept; the next start makes one",
 			"error", err)
@@ -93,8 +97,12 @@ func (k keptCheckpoint) seq() uint64 {
 	return k.checkpoint.Seq
 }
 
-// write makes a checkpoint of every chain for which one is wanted. An error with one workspace leaves the others alone.
-func (w *CheckpointWriter) write(ctx context.Context, wanted func(head *AuditEntry, last keptCheckpoint) bool) error {
+// write makes a checkpoint of every chain for which one is wanted, if it is this process's turn. An error with one
+// workspace leaves the others alone.
+func (w *CheckpointWriter) write(
+	ctx context.Context, wanted func(head *AuditEntry, last keptCheckpoint) bool,
+	takes func(head *AuditEntry, now time.Time, last keptCheckpoint) []string,
+) error {
 	heads, now, err := w.heads(ctx)
 	if err != nil {
 		return err
@@ -108,6 +116,11 @@ func (w *CheckpointWriter) write(ctx context.Context, wanted func(head *AuditEnt
 		if !wanted(head, last) {
 			continue
 		}
+		turns := takes(head, now, last)
+		if mine, err := takeTurn(ctx, w.Store, head.Workspace, turns...); err != nil || !mine {
+			errs = append(errs, err)
+			continue
+		}
 		c := NewCheckpoint(head, now, last.checkpoint, w.Key)
 		err := w.Sink.KeepCheckpoint(ctx, c)
 		if w.Kept != nil {
@@ -115,12 +128,26 @@ func (w *CheckpointWriter) write(ctx context.Context, wanted func(head *AuditEnt
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("keep a checkpoint of %s: %w", head.Workspace, err))
+			after := context.WithoutCancel(ctx) // another process may be able to keep it
+			errs = append(errs, giveTurn(after, w.Store, head.Workspace, turns...))
 			continue
 		}
 		w.last[head.Workspace] = keptCheckpoint{c, time.Now()}
 	}
 	return errors.Join(errs...)
 }
+
+// checkpointTurns are the turns that it takes to make a checkpoint of the chain up to head: that nobody has made one of
+// the same head, and none in this interval, or of as many entries.
+func checkpointTurns(head *AuditEntry, now time.Time, last keptCheckpoint) []string {
+	turns := []string{headTurn(head)}
+	if head.Seq-last.seq() >= CheckpointEntries {
+		return append(turns, fmt.Sprintf("turn checkpoint behind %d", head.Seq/CheckpointEntries*CheckpointEntries))
+	}
+	return append(turns, turnOf("checkpoint", now, CheckpointInterval))
+}
+
+func headTurn(head *AuditEntry) string { return fmt.Sprintf("turn checkpoint of %d", head.Seq) }
 
 // heads reads the newest entry of every chain.
 func (w *CheckpointWriter) heads(ctx context.Context) (heads []*AuditEntry, now time.Time, err error) {

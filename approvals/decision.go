@@ -56,7 +56,7 @@ type Decision struct {
 	Reason string `json:"reason,omitempty"`
 	// Digest is the digest of what the person was shown.
 	Digest agent.Digest `json:"digest"`
-	// Via names the way the answer came: "button", "modal", "home", "cli".
+	// Via names the way the answer came: "button", "modal", "home", "cli", "socket", "database".
 	Via string    `json:"via"`
 	At  time.Time `json:"at"` // set by Service
 	// Standing is set by Service on a decision that follows from a standing answer to another request.

@@ -26,6 +26,7 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	defer w.claims.remove(x.run.Owner)
 	x.tell(ActivityWorking)
 	defer func() { x.tell(x.became) }()
+	defer func() { x.progress.over(x.reached) }()
 	run, release := x.hold(WithFacts(ctx, x.findFacts))
 	defer release()
 	err = x.load(run)
@@ -57,6 +58,7 @@ func (x *execution) load(ctx context.Context) error {
 	}
 	x.journal = newJournal(x)
 	x.runner = &agent.Runner{Journal: x.journal, Logger: x.log, Tracer: x.tracer}
+	x.follow()
 	x.options = agent.RunOptions{
 		Checkpoint: x.journal.checkpoint,
 		Context:    &agent.RunContext{ID: string(x.run.ID), Value: x.run}, // gates read requester and place
@@ -98,7 +100,7 @@ func (x *execution) advance(ctx context.Context) error {
 		if goesOn, err = x.pause(ctx, result.Interruptions, before); err != nil || !goesOn {
 			return err
 		}
-		result, err = x.runner.Resume(ctx, x.config.Agent, x.state, x.options)
+		result, err = x.resume(ctx)
 	}
 }
 
@@ -170,7 +172,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		if err := x.apply(); err != nil {
 			return nil, err
 		}
-		return x.runner.Resume(ctx, x.config.Agent, x.state, x.options)
+		return x.resume(ctx)
 	}
 	// The message may have waited for days behind another run: whoever left since starts nothing.
 	g := newGatherer(x.directory, x.policy, x.run.conversation(), time.Now())
@@ -193,7 +195,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.runner.Run(ctx, x.config.Agent, append(earlier.items, input...), x.options)
+	return x.start(ctx, append(earlier.items, input...))
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two
@@ -209,6 +211,7 @@ func (x *execution) apply() error {
 			continue
 		}
 		x.applied = append(x.applied, r)
+		x.tellAnswered(r)
 		i := slices.IndexFunc(open, r.asks)
 		if i < 0 {
 			continue // taken over before a crash, or withdrawn

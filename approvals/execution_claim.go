@@ -35,6 +35,9 @@ type execution struct {
 	covered map[string]GrantID
 	turn    int
 	became  ActivityKind // at the end of the execution
+
+	progress telling
+	reached  FollowEnd // at the end of the execution
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
@@ -74,7 +77,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		x = &execution{
 			Worker: w, run: r, held: began, failed: job.Attempts,
 			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
-			became: ActivityOver,
+			became: ActivityOver, reached: FollowOver,
 		}
 		return err
 	})

@@ -60,7 +60,7 @@ func (x *execution) resend(ctx context.Context, result *agent.Result, cause erro
 		if err := x.journal.save(ctx); err != nil { // what follows is saved as what is new
 			return result, err
 		}
-		result, cause = x.runner.Resume(ctx, x.config.Agent, x.state, x.options)
+		result, cause = x.resume(ctx)
 	}
 	return result, cause
 }

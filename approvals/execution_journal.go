@@ -147,6 +147,9 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 	j.mu.Lock()
 	j.attempts[e.ID] = attempt{number, p.nonce}
 	j.mu.Unlock()
+	if out == nil {
+		j.x.progress.call(&e.Call, e.Interruption, CallRunning)
+	}
 	fault.Point("effect.after_intent")
 	return out, nil
 }
@@ -203,6 +206,11 @@ func (j *journal) Done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		err := j.done(ctx, e, output)
 		switch {
 		case err == nil:
+			state := CallRan
+			if output.Failed {
+				state = CallFailed
+			}
+			j.x.progress.call(&e.Call, e.Interruption, state)
 			fault.Point("effect.after_commit")
 			return nil
 		case errors.Is(err, ErrFenced), errors.Is(err, ErrNotFound),

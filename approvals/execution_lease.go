@@ -151,7 +151,9 @@ func (f modelFunc) Respond(ctx context.Context, req *agent.ModelRequest) (*agent
 // interruptible returns m, except that it stops at once when stopping ends: nothing is lost by asking a model again,
 // so a worker that stops waits for tools only.
 func interruptible(stopping context.Context, m agent.Model) agent.Model {
-	return modelFunc(func(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	ask := func(
+		ctx context.Context, respond func(context.Context) (*agent.ModelResponse, error),
+	) (*agent.ModelResponse, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(stopping, func() { cancel(errDraining) })()
@@ -159,11 +161,25 @@ func interruptible(stopping context.Context, m agent.Model) agent.Model {
 			return nil, errDraining
 		}
 		fault.Point("model.before")
-		resp, err := m.Respond(ctx, req)
+		resp, err := respond(ctx)
 		fault.Point("model.after")
 		if err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		return resp, err
+	}
+	whole := modelFunc(func(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+		return ask(ctx, func(ctx context.Context) (*agent.ModelResponse, error) { return m.Respond(ctx, req) })
 	})
+	s, ok := m.(agent.StreamModel)
+	if !ok {
+		return whole
+	}
+	return streamFunc{whole, func(
+		ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool,
+	) (*agent.ModelResponse, error) {
+		return ask(ctx, func(ctx context.Context) (*agent.ModelResponse, error) {
+			return s.RespondStream(ctx, req, emit)
+		})
+	}}
 }

@@ -153,6 +153,10 @@ func (x *execution) wait(ctx context.Context) error {
 		return x.ended(err)
 	}
 	fault.Point("pause.after_commit")
+	if x.became == ActivityWaiting {
+		x.reached = FollowWaiting
+		x.tellAsked(open)
+	}
 	return nil
 }
 
@@ -304,7 +308,11 @@ func (c *txn) doubted(interruption string, earlier []*RequestHead) error {
 
 // finish ends the run with its answer.
 func (x *execution) finish(ctx context.Context) error {
-	return x.end(ctx, ending{to: RunDone, data: auditData{Turns: x.state.Turn()}})
+	err := x.end(ctx, ending{to: RunDone, data: auditData{Turns: x.state.Turn()}})
+	if err == nil {
+		x.reached = FollowAnswered
+	}
+	return err
 }
 
 // fail ends the run and tells people why.

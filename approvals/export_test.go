@@ -61,7 +61,7 @@ func FillTrail(ctx context.Context, st Store, ws WorkspaceID, n int) error {
 		}
 		return nil
 	})
-	for sealed := sealPage; err == nil && sealed == sealPage; {
+	for sealed := make([]*AuditEntry, sealPage); err == nil && len(sealed) == sealPage; {
 		sealed, err = sealSome(ctx, st, ws)
 	}
 	return err
@@ -89,5 +89,5 @@ func SealNow(ctx context.Context, st Store) error { return (&Worker{store: st}).
 
 // SweepOld deletes once what is older than the rules say, as workers do.
 func SweepOld(ctx context.Context, st Store, log *slog.Logger, rules Retention) error {
-	return (&Worker{store: st, log: logger(log)}).sweepOld(ctx, rules)
+	return (&Worker{store: st, log: logger(log)}).sweepOld(ctx, rules, 1)
 }

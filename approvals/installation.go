@@ -24,6 +24,10 @@ type Installation struct {
 	// Ended is when the app was removed or its token revoked, Why in a word of the surface. Zero: it is in use.
 	Ended time.Time `json:"ended,omitzero"`
 	Why   string    `json:"why,omitempty"`
+
+	// Proof is what the browser brought back that began the installation: it is good for one. It is not stored with the
+	// record; empty: there was none.
+	Proof string `json:"-"`
 }
 
 // InstalledIn is the tenant of an installation in the workspace of the organisation: the workspace, whose id no other

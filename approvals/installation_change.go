@@ -40,9 +40,21 @@ func (s *Installations) All(ctx context.Context) (all []*Installation, err error
 	return all, nil
 }
 
+// Of returns the installation of the workspace, or ErrNotFound.
+func (s *Installations) Of(ctx context.Context, ws WorkspaceID) (i *Installation, err error) {
+	err = s.store.View(ctx, func(tx Tx) (err error) {
+		i, err = tx.Installation(ws)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("installation in %s: %w", ws, err)
+	}
+	return i, nil
+}
+
 // Install records that the app was installed, and returns the record. An installation of the same workspace is
 // replaced. What could not be delivered there since the one before had ended goes back into the outbox. ErrInvalid says
-// what is missing, and never the token.
+// what is missing, and never the token; ErrConflict that the proof was used before.
 func (s *Installations) Install(ctx context.Context, in Installation) (*Installation, error) {
 	in.Workspace = InstalledIn(in.Enterprise, in.Team)
 	if err := in.check(); err != nil {
@@ -50,6 +62,9 @@ func (s *Installations) Install(ctx context.Context, in Installation) (*Installa
 	}
 	in.Ended, in.Why = noTime, ""
 	err := update(ctx, s.store, in.Workspace, func(c *txn) error {
+		if err := c.proven(in.Proof); err != nil {
+			return err
+		}
 		before, err := c.Installation(c.ws)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -73,6 +88,18 @@ func (s *Installations) Install(ctx context.Context, in Installation) (*Installa
 		return nil, fmt.Errorf("install in %s: %w", in.Workspace, err)
 	}
 	return &in, nil
+}
+
+// proven uses a proof up.
+func (c *txn) proven(proof string) error {
+	if proof == "" {
+		return nil
+	}
+	free, err := c.Once(c.ws, "install "+proof, c.now)
+	if err == nil && !free && !c.again { // else it was this very transaction that was committed
+		err = fmt.Errorf("%w: the proof was used before", ErrConflict)
+	}
+	return err
 }
 
 func (i *Installation) check() error {

@@ -63,6 +63,11 @@ type Notification struct {
 	// Owner delivers it until LeaseUntil, in a store that several processes use.
 	Owner      string    `json:"owner,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	// Begun says that a delivery may have begun before this one, by a worker that may be gone: the notification may be
+	// to be seen already. It is set in a store that several processes use.
+	Begun bool `json:"begun,omitempty"`
+	// Anew says that who reads the place may have changed: what was known of it before does not hold any more.
+	Anew bool `json:"anew,omitempty"`
 	// Dead is when it was given up, Why for what reason. A dead letter is listed and can be sent again; nobody waits
 	// for it.
 	Dead time.Time `json:"dead,omitzero"`
@@ -72,6 +77,10 @@ type Notification struct {
 	By UserID `json:"by,omitempty"`
 	// To is the person whom the sentence is said to: surfaces mention them before everything else.
 	To UserID `json:"to,omitempty"`
+
+	// Streams is Run.Streams when this was written, where the run was at hand: the surface finds those messages, and
+	// leaves none that looks like an answer.
+	Streams int `json:"streams,omitempty"`
 
 	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer, NotifyNotice and NotifyState. It is
 	// not stored, and neither is what follows.
@@ -97,8 +106,9 @@ type Delivery struct {
 }
 
 // Notifier shows notifications on a surface. Notify may be called again with the same ID after an unknown outcome and
-// must not show the same thing twice if it can find out. A *RetryError asks for a later attempt, ErrUndeliverable says
-// that no attempt can succeed, together with ErrUnreachable because of the place; any other error is retried with
+// must not show the same thing twice if it can find out: see Notification.Begun and Attempts. Past the deadline of ctx
+// somebody else may deliver it: nothing may be begun then. A *RetryError asks for a later attempt, ErrUndeliverable
+// says that no attempt can succeed, together with ErrUnreachable because of the place; any other error is retried with
 // back-off.
 type Notifier interface {
 	Notify(ctx context.Context, n *Notification) (Delivery, error)
@@ -108,6 +118,8 @@ type Notifier interface {
 type RetryError struct {
 	After time.Duration
 	Err   error
+	// Unsent says of a delivery that nothing of it went out: the next one need not look for it.
+	Unsent bool
 }
 
 func (e *RetryError) Error() string { return e.Err.Error() }

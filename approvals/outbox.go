@@ -72,7 +72,7 @@ func Replay(ctx context.Context, st Store, ws WorkspaceID, ids ...NotificationID
 
 // revive puts a dead letter back into its queue.
 func (c *txn) revive(n *Notification) error {
-	n.Why, n.Attempts, n.Dead = "", 0, noTime
+	n.Why, n.Attempts, n.Dead = "", 0, noTime // Begun stays: it may be to be seen after all
 	if n.Kind == NotifyCard {
 		r, err := c.request(n.Request)
 		if errors.Is(err, ErrNotFound) {

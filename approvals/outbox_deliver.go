@@ -15,12 +15,12 @@ import (
 const (
 	// deliverPage is how many notifications of a queue are read at once.
 	deliverPage = 20
-	// deliverLease is how long a page belongs to whoever delivers it, where several processes do.
-	deliverLease = time.Minute
+	// deliverLease is how long a page belongs to whoever delivers it, where several processes do. It is also how long
+	// the page waits when that process is gone.
+	deliverLease = 20 * time.Second
 	// deliverRenew is how long after the page was leased a delivery may still begin; then the rest is leased anew.
-	// What is left of the lease is the time that the delivery has; one that takes longer may be repeated by somebody
-	// else.
-	deliverRenew = deliverLease / 2
+	// What is left of the lease is the time that the delivery has: one that takes longer is broken off, and repeated.
+	deliverRenew = 5 * time.Second
 	// A notification whose delivery goes on failing is given up after deliverFor, and not before deliverTries: an
 	// outage of the surface ends sooner.
 	deliverFor   = 24 * time.Hour
@@ -44,7 +44,7 @@ func (w *Worker) deliver(ctx context.Context, job Job) error {
 	}
 	q := &queue{
 		Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, owner: w.start + "/" + rand.Text(),
-		failed: job.Attempts,
+		failed: job.Attempts, before: make(map[NotificationID]bool),
 	}
 	defer func() { q.release(ctx) }()
 	for ctx.Err() == nil {
@@ -65,6 +65,9 @@ func (q *queue) sendPage(ctx context.Context) error {
 		n := q.page[0]
 		n.Attempts = q.failed
 		batch, rest := together(q.page)
+		for _, o := range batch {
+			n.Anew = n.Anew || o.Anew
+		}
 		if err := q.send(ctx, n, batch); err != nil {
 			return err
 		}
@@ -211,7 +214,16 @@ func (q *queue) notify(ctx context.Context, n *Notification) (d Delivery, err er
 	}()
 	ctx, cancel := q.lingering(ctx)
 	defer cancel()
-	return q.notifier.Notify(ctx, n)
+	if exclusive(q.store) {
+		return q.notifier.Notify(ctx, n)
+	}
+	ctx, end := context.WithDeadline(ctx, q.until)
+	defer end()
+	d, err = q.notifier.Notify(ctx, n)
+	if later, ok := errors.AsType[*RetryError](err); !ok || !later.Unsent {
+		q.before[n.ID] = true
+	}
+	return d, err
 }
 
 // lingering returns a context that ends the drain time after ctx: a message that is on its way when the worker stops
@@ -235,12 +247,35 @@ func (c *txn) shown(id RequestID, card Card) error {
 		return err
 	}
 	at := slices.IndexFunc(r.Cards, func(o Card) bool { return o.Channel == card.Channel && o.Message == card.Message })
+	first := card.Copy == "" && !slices.ContainsFunc(r.Cards, func(o Card) bool { return o.Copy == "" })
 	if at < 0 {
 		r.Cards = append(r.Cards, card)
 	} else {
 		r.Cards[at] = card // which shows less, or more, than before
 	}
 	c.touched(r)
+	if first {
+		return c.linkedTo(r)
+	}
+	return nil
+}
+
+// linkedTo shows anew the request whose place r has taken: its card leads to the one of r, which is there now.
+func (c *txn) linkedTo(r *RequestHead) error {
+	all, err := c.requestsOf(r.Run)
+	if err != nil {
+		return err
+	}
+	var before *RequestHead
+	for _, o := range all {
+		asksAgain := o.Status == RequestStale && o.Interruption == r.Interruption && o.Kind == r.Kind && o.ID < r.ID
+		if o.ID == r.Supersedes || asksAgain {
+			before = o
+		}
+	}
+	if before != nil && len(before.Cards) > 0 {
+		c.showCopy(before, "", c.now)
+	}
 	return nil
 }
 

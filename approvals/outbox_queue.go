@@ -15,7 +15,11 @@ type queue struct {
 	owner  string          // of the leases
 	page   []*Notification // what was read, and leased, and is not settled
 	failed int             // how often in a row the first notification has failed
-	renew  time.Time       // on this process's clock: nothing of the page is begun later
+	// renew and until are on this process's clock: nothing of the page is begun after renew, and the lease ends at
+	// until.
+	renew, until time.Time
+	// before has what q has leased: whether a delivery of it may have begun, before q's or by q.
+	before map[NotificationID]bool
 }
 
 // next reads what waits, with the requests of cards as they stand in the same snapshot: one delivery then covers every
@@ -30,7 +34,8 @@ func (q *queue) next(ctx context.Context) error {
 			return err
 		})
 	} else {
-		q.renew = time.Now().Add(deliverRenew)
+		now := time.Now()
+		q.renew, q.until = now.Add(deliverRenew), now.Add(deliverLease)
 		err = update(ctx, q.store, q.key.Workspace, func(c *txn) error {
 			page, err = q.claim(c)
 			return err
@@ -52,10 +57,15 @@ func (q *queue) claim(c *txn) ([]*Notification, error) {
 		if left := n.LeaseUntil.Sub(c.now); n.Owner != q.owner && left > 0 {
 			return nil, &RetryError{After: left, Err: errLeased}
 		}
-		n.Owner, n.LeaseUntil = q.owner, c.now.Add(deliverLease)
+		if n.Owner != q.owner { // else this is about the rest of a page, or an earlier try was committed
+			q.before[n.ID] = n.Begun
+		}
+		// Whoever takes it over from a process that is gone does not know how far that one got.
+		n.Owner, n.LeaseUntil, n.Begun = q.owner, c.now.Add(deliverLease), true
 		if err := c.PutNotification(n); err != nil {
 			return nil, err
 		}
+		n.Begun = q.before[n.ID]
 	}
 	return page, nil
 }
@@ -103,7 +113,7 @@ func (q *queue) release(ctx context.Context) {
 	err := update(ctx, q.store, q.key.Workspace, func(c *txn) error {
 		held, err := q.held(c, q.page)
 		for _, n := range held {
-			n.Owner, n.LeaseUntil = "", noTime
+			n.Owner, n.LeaseUntil, n.Begun = "", noTime, q.before[n.ID]
 			if err := c.PutNotification(n); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -59,7 +60,7 @@ func (w *Worker) retain(ctx context.Context) {
 		least := rules.shortest()
 		every := min(retentionEvery, least)
 		if least > 0 && (swept.IsZero() || rules != last || time.Since(swept) >= every) {
-			w.report(ctx, "delete what is older than the retention", w.sweepOld(ctx, rules))
+			w.report(ctx, "delete what is older than the retention", w.sweepOld(ctx, rules, every))
 			last, swept = rules, time.Now()
 		}
 		select {
@@ -70,10 +71,24 @@ func (w *Worker) retain(ctx context.Context) {
 	}
 }
 
-// sweepOld deletes what is older than the rules say, in every workspace. Several workers may do so at the same time.
-func (w *Worker) sweepOld(ctx context.Context, rules Retention) error {
+// sweepOld deletes what is older than the rules say, in every workspace, once in every period for all processes that
+// have the same rules.
+func (w *Worker) sweepOld(ctx context.Context, rules Retention, every time.Duration) error {
+	var now time.Time
+	err := w.store.View(ctx, func(tx Tx) error {
+		now = tx.Now()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	turn := turnOf(fmt.Sprintf("retention %v", rules), now, every)
 	all, err := auditWorkspaces(ctx, w.store)
 	for _, ws := range all {
+		if mine, failed := takeTurn(ctx, w.store, ws, turn); failed != nil || !mine {
+			err = errors.Join(err, failed)
+			continue
+		}
 		s := &oldSweep{store: w.store, log: w.log, ws: ws, rules: rules}
 		err = errors.Join(err, s.run(ctx))
 	}

@@ -87,6 +87,8 @@ type Run struct {
 	// Message is the surface's id of the message that Input is, or of the last of several; Files are attached to them.
 	Message string `json:"message,omitempty"`
 	Files   []File `json:"files,omitempty"`
+	// Streams counts the messages that have shown the run's progress.
+	Streams int `json:"streams,omitempty"`
 	// Background is what the model reads beside Input; nil until that is found out, and where there is nothing.
 	Background *Background `json:"background,omitempty"`
 }

@@ -96,7 +96,7 @@ func answered(err error) bool {
 		ErrNotFound, ErrConflict, ErrUnauthorized, ErrUnavailable, ErrExpired, ErrStale, ErrInvalid, ErrLimit, ErrEnded,
 		ErrRetried,
 		ErrFenced, agent.ErrStale, agent.ErrOutcomeUnknown, errLeased, errEarly, errPolicy, errMoved, errIllegalMove,
-		errInstalled,
+		errInstalled, errTurnTaken,
 	} {
 		if errors.Is(err, answer) {
 			return true
@@ -315,6 +315,9 @@ func (c *txn) notify(n *Notification) { c.notifyAt(n, c.now) }
 func (c *txn) notifyAt(n *Notification, due time.Time) {
 	n.Workspace, n.Created = c.ws, c.now
 	n.ID = NotificationID(c.newID("ntf_"))
+	if r, ok := c.runs[n.Run]; ok {
+		n.Streams = r.Streams
+	}
 	c.dirty.notes = append(c.dirty.notes, n)
 	c.plan(deliverJob(n.Key(), due))
 }

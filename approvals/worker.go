@@ -41,6 +41,12 @@ type WorkerConfig struct {
 	Reader     Reader
 	Requesters func(WorkspaceID) Approvers
 	Watcher    Watcher // is told what runs do; nil: nobody is
+	// Sealed is told of the audit entries that this worker has linked into a chain, in their order, once that is
+	// committed: in a store that several processes use each entry is told to one of their workers, and to none when
+	// that one ends meanwhile. It may be nil.
+	Sealed func(ctx context.Context, entries []*AuditEntry)
+	// Follower shows runs while they are under way; nil: nothing does.
+	Follower Follower
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -63,6 +69,8 @@ type Worker struct {
 	reader     Reader
 	requesters func(WorkspaceID) Approvers
 	watcher    Watcher
+	sealed     func(context.Context, []*AuditEntry)
+	follower   Follower
 	start      string        // names this start of the worker; the owner of a lease begins with it
 	claims     claims        // leases that are held now
 	deliverers chan struct{} // one element for each delivery under way
@@ -87,8 +95,9 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		log:    logger(cfg.Logger),
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
-		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher,
-		start: rand.Text(),
+		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher, sealed: cfg.Sealed,
+		follower: cfg.Follower,
+		start:    rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 	}
@@ -117,6 +126,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer func() {
 		stop()
 		<-done
+		w.sealLast(ctx)
 	}()
 	if err := w.store.Dispatch(ctx, w.handle); err != nil {
 		return fmt.Errorf("work: %w", err)

@@ -14,11 +14,12 @@ import (
 
 // options are what every measurement is told.
 type options struct {
-	quick   bool   // a fraction of the work: shows that everything runs, not how fast
-	peers   string // folder of the installed npm peers; empty leaves them out
-	goPeers string // program with the peers in Go; empty leaves them out
-	program string // the program that people run
-	dir     string // scratch folder
+	quick    bool   // a fraction of the work: shows that everything runs, not how fast
+	peers    string // folder of the installed npm peers; empty leaves them out
+	goPeers  string // program with the peers in Go; empty leaves them out
+	program  string // the program that people run
+	postgres string // URL of a PostgreSQL database to measure on; empty: on a private server
+	dir      string // scratch folder
 }
 
 // scale returns full, or a small share of it in a quick run.
@@ -38,8 +39,11 @@ var measurements = []struct {
 	{"cycle", "run, interrupt, save, load, approve, resume, answer", benchCycle},
 	{"plain", "a run that nobody is asked about: two model calls, one tool call", benchPlain},
 	{"decide", "durable decisions against raw bbolt commits", benchDecide},
+	{"decide-postgres", "durable decisions on PostgreSQL against raw inserts, with one to three replicas",
+		benchDecidePostgres},
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
 	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
+	{"drain", "click to acknowledgement while 1,000 mentions wait for Slack's limits", benchDrain},
 	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},
 	{"trail", "verify, export and report on an audit trail of a million entries", benchTrail},
 	{"memory", "start, idle memory, memory per pending request", benchMemory},
@@ -60,12 +64,15 @@ func run(ctx context.Context, args []string) error {
 		return serve(ctx)
 	case len(args) > 0 && args[0] == "alone":
 		return alone(ctx, args[1:])
+	case len(args) > 0 && args[0] == "decider":
+		return decide(ctx, args[1:])
 	}
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&o.quick, "quick", false, "a fraction of the work")
 	flags.StringVar(&o.peers, "peers", "", "folder with the installed npm peers")
 	flags.StringVar(&o.program, "program", "", "countersign, built as it is delivered")
+	flags.StringVar(&o.postgres, "postgres", "", "URL of a PostgreSQL database; a private server when empty")
 	flags.StringVar(&o.goPeers, "gopeers", "", "program with the peers in Go, built from peers/go")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: bench [flags] [measurement...]")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ import (
 const agentsFile = `version: 1
 default_agent: bench
 requesters: { channel_members: true }
+limits: { runs_per_person: 100000, runs_per_channel: 10000, pending_per_person: 100000 }
 agents:
   bench:
     instructions: You move money.
@@ -81,6 +83,17 @@ func launch(
 	ctx context.Context, o options, dir string,
 	prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error),
 ) (*process, error) {
+	return launchWith(ctx, o, dir, launching{prepare: prepare})
+}
+
+// launching is what a measured program begins with.
+type launching struct {
+	model   string                 // where the model is; empty: nowhere
+	slack   func(*slackdev.Config) // what is special about the workspace; may be nil
+	prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error)
+}
+
+func launchWith(ctx context.Context, o options, dir string, l launching) (*process, error) {
 	if o.program == "" {
 		return nil, errors.New("-program is missing: what to measure; bench/run builds it")
 	}
@@ -88,7 +101,11 @@ func launch(
 	if err != nil {
 		return nil, err
 	}
-	ws, err := slackdev.Start(benchConfig(listen))
+	cfg := benchConfig(listen)
+	if l.slack != nil {
+		l.slack(&cfg)
+	}
+	ws, err := slackdev.Start(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +113,7 @@ func launch(
 	if err != nil {
 		return nil, err
 	}
-	requests, err := prepare(ws, rig)
+	requests, err := l.prepare(ws, rig)
 	rig.close()
 	if err != nil {
 		return nil, err
@@ -108,7 +125,8 @@ func launch(
 	cmd := exec.CommandContext(ctx, o.program, "run")
 	cmd.Env = append(os.Environ(),
 		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
-		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "COUNTERSIGN_AGENTS="+agents,
+		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL="+cmp.Or(l.model, "http://127.0.0.1:1/v1"),
+		"COUNTERSIGN_AGENTS="+agents,
 		"COUNTERSIGN_STORE=bolt:"+filepath.Join(dir, "countersign.db"), "COUNTERSIGN_SLACK_MODE=http",
 		"COUNTERSIGN_LISTEN="+listen,
 		"COUNTERSIGN_LOG_LEVEL=error")

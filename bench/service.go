@@ -109,7 +109,7 @@ func (d *desk) waiter(id approvals.RunID) chan struct{} {
 
 // serviceRig is a service with its store, and a worker where there is a model.
 type serviceRig struct {
-	store   *boltstore.Store
+	store   approvals.Store
 	service *approvals.Service
 	desk    *desk
 	worker  *approvals.Worker
@@ -123,7 +123,12 @@ func newServiceRig(dir string, a *agent.Agent) (*serviceRig, error) {
 	if err != nil {
 		return nil, err
 	}
-	rig := &serviceRig{store: st}
+	return rigOn(st, a)
+}
+
+// rigOn is a service on a store that is open.
+func rigOn(st approvals.Store, a *agent.Agent) (*serviceRig, error) {
+	rig, err := &serviceRig{store: st}, error(nil)
 	rig.service, err = approvals.NewService(approvals.ServiceConfig{
 		Store: st, Policy: fixedPolicy{}, Directory: everybody{}, Agents: oneAgent{a},
 		Requesters: approvals.Approvers{ChannelMembers: true},
@@ -233,6 +238,12 @@ func serviceRuns(ctx context.Context, url, dir string, total, width int) (Figure
 	if err != nil {
 		return Figures{}, err
 	}
+	return rig.runs(ctx, total, width, &effects)
+}
+
+// runs has the service and its worker carry out whole runs, of which each has the effect once.
+func (r *serviceRig) runs(ctx context.Context, total, width int, effects *atomic.Int64) (Figures, error) {
+	rig := r
 	defer rig.close()
 	working, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup

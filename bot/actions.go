@@ -161,8 +161,10 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 }
 
 // clicked reads the request of a button. What it adds for readers matters here only where the whole card does: whether
-// that showed all of a long call.
+// that showed all of a long call. A store that does not answer is told to the person in time.
 func (b *Bot) clicked(ctx context.Context, c click) (*approvals.Request, error) {
+	ctx, cancel := context.WithDeadline(ctx, c.arrived.Add(decideBudget))
+	defer cancel()
 	r, err := b.service.Recorded(ctx, c.id.workspace, c.request)
 	if err != nil || surelyWhole(r) {
 		return r, err

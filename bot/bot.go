@@ -38,6 +38,8 @@ type Service interface {
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	ShowAgain(ctx context.Context, ws approvals.WorkspaceID, channel string) error
 	ShownAtHome(ctx context.Context, u approvals.UserID, ids ...approvals.RequestID) error
+	BeginStream(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID, epoch int64) (number int, err error)
+	ActiveRun(ctx context.Context, ws approvals.WorkspaceID, p approvals.Place) (*approvals.Run, error)
 	Awaited(ctx context.Context, r *approvals.Request, sets ...approvals.Approvers) (approvals.Awaited, error)
 }
 
@@ -64,9 +66,12 @@ type Config struct {
 	SigningSecret string
 	// DefaultAgent is the agent that a mention asks for; required. The service may choose another one for the channel.
 	DefaultAgent string
-	// Alone says that no other process delivers the notifications of the same store. What was only put off is then not
-	// looked for before it is posted.
+	// Alone says that no other process delivers the notifications of the same store, nor takes in what people do in
+	// Slack. Where it is false, Notification.Begun says whether another one may have posted it, and what others may
+	// have learnt of is asked for more often.
 	Alone bool
+	// Prompts lists what the assistant's panel proposes for an agent, at most four; nil: nothing.
+	Prompts func(agent string) []Prompt
 	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
 	Logger *slog.Logger
 }
@@ -86,9 +91,8 @@ type Bot struct {
 	roots   *roots
 	way     *rightOfWay
 	doubts  doubts
-	unsent  doubts // what this process has put off, and nobody has posted
+	unsent  doubts // of the notifications that only this process delivers: what was put off, and nobody has posted
 	homes   *homes
-	awaited *awaitedLinks
 	alone   bool
 	marks   marking
 	started time.Time
@@ -99,7 +103,11 @@ type Bot struct {
 	warn    warnings
 	closed  places // conversations whose threads the app may not read, and methods that it may not call
 
+	prompts func(agent string) []Prompt
+	chats   places // of the assistant's panel, in which nothing has been asked yet
+
 	statuses *statuses
+	streams  *streams
 	begin    func() // closes begun, once
 	begun    chan struct{}
 
@@ -131,12 +139,12 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
-		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone,
+		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone, prompts: cfg.Prompts,
 		hooks: newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
-		homes: newHomes(), awaited: newAwaitedLinks(),
-		work: newWork(cfg.Logger), ended: make(chan error, 1),
-		statuses: newStatuses(),
+		homes: newHomes(),
+		work:  newWork(cfg.Logger), ended: make(chan error, 1),
+		statuses: newStatuses(), streams: newStreams(),
 	}
 	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})
 	b.begin = sync.OnceFunc(func() { close(b.begun) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slack-go/slack"
 
@@ -163,9 +164,24 @@ func (b *Bot) threadLink(ctx context.Context, r *approvals.Request) any {
 }
 
 // outsiders reports whether people of other organisations read what is shown of the run in the channel, by what was
-// known at most a minute ago, or since Slack last said that a channel was shared.
+// known at most a minute ago, or since Slack last said that a channel was shared; five seconds ago where there are
+// other processes, to which Slack may have said so.
 func (b *Bot) outsiders(ctx context.Context, ws approvals.WorkspaceID, channel string) (bool, error) {
-	ch, err := b.client.Channel(ctx, ws, channel, noTime)
+	return b.outsidersSince(ctx, ws, channel, noTime)
+}
+
+// sharedAge is how old what is known may be of who reads a channel, where Slack may have told another process that it
+// is shared.
+const sharedAge = 5 * time.Second
+
+// outsidersSince is outsiders by what was asked at or after the instant.
+func (b *Bot) outsidersSince(
+	ctx context.Context, ws approvals.WorkspaceID, channel string, since time.Time,
+) (bool, error) {
+	if young := time.Now().Add(-sharedAge); !b.alone && since.Before(young) {
+		since = young
+	}
+	ch, err := b.client.Channel(ctx, ws, channel, since)
 	word, refused := refusal(err)
 	switch {
 	case errors.Is(err, approvals.ErrNotFound), refused && !mendable(word), word == "missing_scope":
@@ -180,6 +196,9 @@ func (b *Bot) outsiders(ctx context.Context, ws approvals.WorkspaceID, channel s
 func (b *Bot) showsBare(ctx context.Context, n *approvals.Notification) (bool, error) {
 	if _, person := n.Copy.Person(n.Workspace); person || n.Place.Direct {
 		return false, nil
+	}
+	if n.Anew {
+		return b.outsidersSince(ctx, n.Workspace, n.Place.Channel, time.Now())
 	}
 	return b.outsiders(ctx, n.Workspace, n.Place.Channel)
 }

@@ -80,7 +80,11 @@ type world struct {
 	public string // where callbacks arrive
 	store  approvals.Store
 	script
-	with slackdev.Config // what is special about the workspace
+	with     slackdev.Config        // what is special about the workspace
+	open     func() approvals.Store // nil: the file, of this process alone
+	follower approvals.Follower     // nil: the bot
+	tune     func(*Bot)             // before it runs
+	shape    func(*agent.Agent)     // what is special about the agent
 }
 
 type script []scripted.Step
@@ -133,10 +137,21 @@ func (w *world) restart() {
 		}
 		w.eventually("nothing is delivered to the bot that was", func() bool { return w.slack.Connections() == 0 })
 	}
+	if w.open != nil {
+		w.serve(w.open(), false)
+		return
+	}
 	store, err := boltstore.Open(w.file, boltstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.serve(store, true)
+}
+
+// serve starts everything but Slack on a store. alone says that no other process serves the workspace.
+func (w *world) serve(store approvals.Store, alone bool) {
+	t := w.t
+	t.Helper()
 	w.store = store
 	logger := slog.New(slog.NewTextHandler(w.logs, nil))
 	client, err := NewClient(ClientConfig{
@@ -149,9 +164,11 @@ func (w *world) restart() {
 	if model == nil {
 		model = scripted.New(w.script...)
 	}
-	known := oneAgent{&agent.Agent{
-		Name: "ops", Model: model, Tools: append([]agent.Tool{w.bank.tool()}, w.tools...),
-	}}
+	ops := &agent.Agent{Name: "ops", Model: model, Tools: append([]agent.Tool{w.bank.tool()}, w.tools...)}
+	if w.shape != nil {
+		w.shape(ops)
+	}
+	known := oneAgent{ops}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
 		Requesters: mayAsk(""), PublicURL: w.public,
@@ -160,15 +177,22 @@ func (w *world) restart() {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
-		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: true,
+		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: alone,
 		Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if w.tune != nil {
+		w.tune(w.bot)
+	}
+	follower := w.follower
+	if follower == nil {
+		follower = w.bot
+	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
-		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Logger: logger,
+		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Follower: follower, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)

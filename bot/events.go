@@ -41,6 +41,16 @@ func (b *Bot) decodeEvent(payload json.RawMessage) (delivery, error) {
 		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
 			return b.homeOpened(id, p.Event)
 		})
+	case "assistant_thread_started":
+		d.key = "event " + p.Event.Assistant.Channel + " " + p.Event.Assistant.Thread
+		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
+			return b.chatOpened(id, p.Event)
+		})
+	case "assistant_thread_context_changed": // an app with a panel has to hear it; what is proposed stays the same
+	case "agent_session_stopped":
+		d.handle = b.checked(p.origin(), func(ctx context.Context, id identity) (answer, error) {
+			return b.sessionStopped(ctx, id, p.Event)
+		})
 	case "app_uninstalled", "tokens_revoked":
 		d.handle = b.checked(p.origin(), func(_ context.Context, id identity) (answer, error) {
 			return b.removed(id, p.Event)
@@ -99,7 +109,7 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 	case got.Outcome == approvals.SubmitQueued:
 		return tell(queuedWords(got.Ahead)), nil
 	}
-	return answer{}, nil
+	return answer{then: b.nameChat(id, at, text)}, nil
 }
 
 // queuedWords says to somebody who wrote while a run of the thread is under way when their message is taken up.

@@ -340,7 +340,7 @@ func TestMentionCardClickAnswer(t *testing.T) {
 		Place: r.Place, Run: r.Run, Text: "Paid. <!channel>", Created: time.Now(),
 	}
 	for range 2 {
-		n.Attempts++ // as after a crash: it may be there already
+		n.Attempts, n.Begun = n.Attempts+1, true // as after a crash: it may be there already
 		if _, err := s.bot.Notify(s.ctx(), n); err != nil {
 			t.Fatal(err)
 		}

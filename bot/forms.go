@@ -239,7 +239,9 @@ func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 	if s.form.do != nil {
 		return s.form.do(b, ctx, s)
 	}
-	r, err := b.service.Recorded(ctx, s.id.workspace, s.note.Request)
+	reading, cancel := context.WithDeadline(ctx, s.arrived.Add(decideBudget))
+	r, err := b.service.Recorded(reading, s.id.workspace, s.note.Request)
+	cancel()
 	if err != nil {
 		words, known := refusedDecision(err, nil, s.by)
 		if !known {

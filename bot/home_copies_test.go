@@ -139,8 +139,17 @@ func TestLinksLeaveCopiesAlone(t *testing.T) {
 		r.Cards = append(r.Cards, elsewhere, bare)
 	})
 	before := calls(s, methodUpdate)
-	s.bot.awaited.add(now.ID, transfer(small).ID)
-	s.bot.relink(s.ctx(), &now, approvals.Delivery{Channel: card.Channel, Message: card.TS})
+	now.Cards = []approvals.Card{{Channel: card.Channel, Message: "1.000003"}}
+	s.service.put(&now)
+	old := s.service.get(transfer(small).ID)
+	old.Cards = slices.DeleteFunc(old.Cards, func(c approvals.Card) bool { return c.Bare })
+	_, err := s.bot.Notify(s.ctx(), &approvals.Notification{
+		Workspace: testWorkspace, ID: "ntf_next", Kind: approvals.NotifyCard, Place: old.Place, Run: old.Run,
+		Request: old.ID, Created: time.Now(), Card: &old,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := calls(s, methodUpdate) - before; got != 1 {
 		t.Errorf("%d messages were changed", got)
 	}

@@ -55,7 +55,7 @@ func newInstaller(
 		return nil, errors.New("bot: SLACK_API_URL must end in /api/: Slack's page for installations is beside it")
 	}
 	return &installer{
-		oauth: oauth, apiURL: cfg.APIURL, http: cfg.HTTPClient, states: newStates(), adopt: adopt, log: log,
+		oauth: oauth, apiURL: cfg.APIURL, http: cfg.HTTPClient, states: newStates(oauth.ClientSecret), adopt: adopt, log: log,
 	}, nil
 }
 
@@ -96,7 +96,8 @@ func (in *installer) finish(w http.ResponseWriter, r *http.Request) {
 		cookie = c.Value
 	}
 	http.SetCookie(w, in.cookie("", -1))
-	if err := in.states.redeem(q.Get("state"), cookie); err != nil {
+	proof, err := in.states.redeem(q.Get("state"), cookie)
+	if err != nil {
 		in.refuse(w, refusedState(err), err)
 		return
 	}
@@ -115,7 +116,11 @@ func (in *installer) finish(w http.ResponseWriter, r *http.Request) {
 		in.refuse(w, notServed(made), fmt.Errorf("workspace %s is not among those of the agents file", made.Workspace))
 		return
 	}
-	if err := in.adopt(ctx, *made); err != nil {
+	made.Proof = proof
+	if err := in.adopt(ctx, *made); errors.Is(err, approvals.ErrConflict) {
+		in.refuse(w, refusedState(errStateUsed), err)
+		return
+	} else if err != nil {
 		in.refuse(w, unstored(), err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"sync"
 	"time"
@@ -28,18 +29,20 @@ var (
 )
 
 // states makes and checks what goes to Slack's page and comes back: it proves that the browser that comes back is the
-// one that set out, not long ago, for the first time. Nothing is remembered of one that does not come back.
+// one that set out, not long ago, for the first time. Nothing is remembered of one that does not come back. That a state
+// was used at another process is found out when the installation is recorded: see Installation.Proof.
 type states struct {
-	key []byte // of this process alone
+	key []byte // of all processes of the app
 
 	mu   sync.Mutex
 	used map[string]time.Time // until when it would be good
 }
 
-func newStates() *states {
-	s := &states{key: make([]byte, sha256.Size), used: map[string]time.Time{}}
-	rand.Read(s.key)
-	return s
+// newStates returns the states of the app with that secret: another process of it takes what this one has issued.
+func newStates(clientSecret string) *states {
+	mac := hmac.New(sha256.New, []byte(clientSecret))
+	mac.Write([]byte("countersign: states of installations"))
+	return &states{key: mac.Sum(nil), used: map[string]time.Time{}}
 }
 
 // issue returns a new state for the browser that has the cookie.
@@ -59,22 +62,23 @@ func (s *states) sum(body []byte, cookie string) []byte {
 	return mac.Sum(nil)
 }
 
-// redeem checks a state that has come back with the cookie, and uses it up. The signature is compared in constant time.
-func (s *states) redeem(state, cookie string) error {
+// redeem checks a state that has come back with the cookie, uses it up, and returns its nonce. The signature is compared in constant time.
+func (s *states) redeem(state, cookie string) (proof string, err error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(raw) != stateNonce+8+sha256.Size || cookie == "" {
-		return errStateForeign
+		return "", errStateForeign
 	}
 	body, sum := raw[:stateNonce+8], raw[stateNonce+8:]
 	if !hmac.Equal(sum, s.sum(body, cookie)) {
-		return errStateForeign
+		return "", errStateForeign
 	}
 	expires := time.UnixMilli(int64(binary.BigEndian.Uint64(body[stateNonce:])))
 	now := time.Now()
 	if !now.Before(expires) {
-		return errStateExpired
+		return "", errStateExpired
 	}
-	return s.use(string(body[:stateNonce]), expires, now)
+	proof = hex.EncodeToString(body[:stateNonce])
+	return proof, s.use(proof, expires, now)
 }
 
 func (s *states) use(nonce string, expires, now time.Time) error {

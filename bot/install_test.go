@@ -123,23 +123,23 @@ func TestStateIsForOneBrowserOnce(t *testing.T) {
 func TestStatesExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStates()
+		s := newStates("secret")
 		early, late := s.issue("cookie"), s.issue("cookie")
 		time.Sleep(stateLife - time.Millisecond)
-		if err := s.redeem(early, "cookie"); err != nil {
+		if _, err := s.redeem(early, "cookie"); err != nil {
 			t.Errorf("control: %v", err)
 		}
 		time.Sleep(time.Millisecond)
-		if err := s.redeem(late, "cookie"); !errors.Is(err, errStateExpired) {
+		if _, err := s.redeem(late, "cookie"); !errors.Is(err, errStateExpired) {
 			t.Errorf("after ten minutes: %v", err)
 		}
 		for n := range mostStates - 1 {
 			s.used[strconv.Itoa(n)] = time.Now().Add(time.Hour)
 		}
-		if err := s.redeem(s.issue("cookie"), "cookie"); err != nil { // in the place of the one that has expired
+		if _, err := s.redeem(s.issue("cookie"), "cookie"); err != nil { // in the place of the one that has expired
 			t.Errorf("as many as there may be: %v", err)
 		}
-		if err := s.redeem(s.issue("cookie"), "cookie"); !errors.Is(err, errStateMany) {
+		if _, err := s.redeem(s.issue("cookie"), "cookie"); !errors.Is(err, errStateMany) {
 			t.Errorf("one more: %v", err)
 		}
 	})

@@ -33,6 +33,9 @@ type manifest struct {
 			Messages bool `yaml:"messages_tab_enabled"`
 			ReadOnly bool `yaml:"messages_tab_read_only_enabled"`
 		} `yaml:"app_home"`
+		Agent struct {
+			Description string `yaml:"agent_description"`
+		} `yaml:"agent_view"`
 		Bot struct {
 			Name   string `yaml:"display_name"`
 			Online bool   `yaml:"always_online"`
@@ -115,6 +118,7 @@ func (m manifest) problems(mode Mode) []string {
 	color := regexp.MustCompile(`^#[0-9a-f]{6}$`)
 	check(color.MatchString(m.Display.Background), "display_information: background_color")
 	check(within(m.Features.Bot.Name, 80), "bot_user: display_name")
+	check(within(m.Features.Agent.Description, 300), "agent_view: agent_description")
 	for _, c := range m.Features.Commands {
 		check(within(c.Command, 32) && strings.HasPrefix(c.Command, "/"), "slash_commands: command")
 		check(within(c.Description, 2000) && within(c.Hint, 1000), "slash_commands: description or usage_hint")
@@ -197,8 +201,11 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
 		"methodThreadStatus": methodThreadStatus, "methodSessionStatus": methodSessionStatus,
-		"methodGroups": methodGroups, "methodChannelInfo": methodChannelInfo,
-		"methodReact": methodReact, "methodUnreact": methodUnreact,
+		"methodStartStream": methodStartStream, "methodAppendStream": methodAppendStream,
+		"methodStopStream": methodStopStream,
+		"methodGroups":     methodGroups, "methodPrompts": methodPrompts, "methodTitle": methodTitle,
+		"methodChannelInfo": methodChannelInfo,
+		"methodReact":       methodReact, "methodUnreact": methodUnreact,
 		"methodOAuthAccess": methodOAuthAccess,
 		"methodPermalink":   methodPermalink, "methodPublishView": methodPublishView,
 	}

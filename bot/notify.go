@@ -19,10 +19,6 @@ const (
 	noticeEvent = "countersign_notice"
 )
 
-// fresh is how old a notification may be for its first delivery to be certainly the first. An older one may have been
-// posted by a process that died before it could say so.
-const fresh = 10 * time.Second
-
 var _ approvals.Notifier = (*Bot)(nil)
 
 // Notify posts a card, an answer, a notice, a reminder or an escalation, or brings the messages of a card up to date.
@@ -33,6 +29,11 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	} else if err != nil {
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
+	if n.Kind == approvals.NotifyNotice || n.Kind == approvals.NotifyCard {
+		if _, err := b.settleStreams(ctx, n); err != nil && !leftAlone(err) {
+			return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
+		}
+	}
 	var d approvals.Delivery
 	var err error
 	u, home := n.Copy.Home(n.Workspace)
@@ -42,7 +43,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyCard && n.Card != nil:
 		d, err = b.showCard(ctx, n)
 	case n.Kind == approvals.NotifyAnswer:
-		d, err = b.deliver(ctx, n, textPosts(n, answerEvent, emptyAnswer))
+		d, err = b.answer(ctx, n)
 	case n.Kind == approvals.NotifyNotice:
 		d, err = b.rendered(ctx, n, b.notices)
 	case n.Kind == approvals.NotifyReminder && n.Card != nil && n.Copy != "":
@@ -107,9 +108,6 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	}
 	if d.Channel == n.Place.Channel {
 		d.Bare = bare
-	}
-	if err == nil && n.Copy == "" && !bare {
-		b.relink(ctx, n.Card, d)
 	}
 	return d, err
 }
@@ -223,6 +221,7 @@ type post struct {
 	encoded  json.RawMessage // the blocks, where that has been done before
 	metadata slack.SlackMetadata
 	same     func(postedMessage) bool
+	instead  string // the message whose place it takes, if that is still there
 }
 
 // deliver posts the messages in order where the run was asked for, or to the requester when that place is closed to
@@ -339,14 +338,22 @@ func (b *Bot) postAll(
 		if ts != "" && in == "" && thread != "" {
 			b.roots.set(channel, thread, ts)
 		}
+		if ts == "" && p.instead != "" {
+			ts, err = p.instead, b.repost(ctx, channel, p.instead, p)
+			if gone(err) {
+				ts, err = "", nil
+			}
+		}
 		switch {
+		case err != nil:
 		case ts == "":
 			ts, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
 		case n.Card != nil: // what it shows may have been decided since
 			err = b.repost(ctx, channel, ts, p)
 		}
 		if err != nil {
-			if _, off := errors.AsType[*approvals.RetryError](err); off && i == 0 && len(there) == 0 {
+			if later, off := errors.AsType[*approvals.RetryError](err); off && i == 0 && len(there) == 0 {
+				later.Unsent = true
 				b.unsent.add(n.ID)
 			} else {
 				b.unsent.settle(n.ID)
@@ -379,16 +386,16 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 	return there, err
 }
 
-// surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or this process,
-// which is the only one, has put it off each time.
+// surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or was put off each
+// time. Where other processes deliver too the record says so, else this process remembers.
 func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 	switch {
-	case b.doubts.has(n.ID) || !n.Created.After(b.started):
+	case b.doubts.has(n.ID) || n.Begun || !n.Created.After(b.started):
 		return false
-	case n.Attempts == 0:
-		return b.alone || time.Since(n.Created) < fresh
+	case b.alone:
+		return n.Attempts == 0 || b.unsent.has(n.ID)
 	}
-	return b.alone && b.unsent.has(n.ID)
+	return true
 }
 
 // ownAbout lists the bot's messages since about when the notification was made, when there is a turn for it.

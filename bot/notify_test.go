@@ -313,7 +313,7 @@ func TestLongAnswerIsPostedOnceInOrder(t *testing.T) {
 		t.Fatal("the fault did not show")
 	}
 	for range 2 {
-		n.Attempts++
+		n.Attempts, n.Begun = n.Attempts+1, true
 		if _, err := s.bot.Notify(s.ctx(), n); err != nil {
 			t.Fatal(err)
 		}

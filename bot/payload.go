@@ -54,6 +54,7 @@ type event struct {
 	Tokens      struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"` // tokens_revoked
+	Assistant assistantThread `json:"assistant_thread"` // of the assistant's panel
 }
 
 // interaction is a click, a submitted form or a shortcut.

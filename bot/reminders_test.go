@@ -24,7 +24,7 @@ func TestReminder(t *testing.T) {
 		if _, err := s.bot.Notify(s.ctx(), n); err != nil {
 			t.Fatal(err)
 		}
-		n.Attempts++ // what the first came to is not known
+		n.Attempts, n.Begun = n.Attempts+1, true // what the first came to is not known
 	}
 	var seen []string
 	for _, m := range s.slack.Thread(r.Place.Channel, r.Place.Thread) {

@@ -32,6 +32,12 @@ const (
 	methodReact       = "reactions.add"
 	methodUnreact     = "reactions.remove"
 
+	methodStartStream  = "chat.startStream"
+	methodAppendStream = "chat.appendStream"
+	methodStopStream   = "chat.stopStream"
+
+	methodPrompts       = "assistant.threads.setSuggestedPrompts"
+	methodTitle         = "assistant.threads.setTitle"
 	methodThreadStatus  = "assistant.threads.setStatus"
 	methodSessionStatus = "agents.sessions.setStatus"
 )
@@ -62,6 +68,12 @@ var methodScopes = map[string][]string{
 	methodReact:       {stateScope},
 	methodUnreact:     {stateScope},
 
+	methodStartStream:  {"chat:write"},
+	methodAppendStream: {"chat:write"},
+	methodStopStream:   {"chat:write"},
+
+	methodPrompts:       nil, // scopeAssistant, which is optional
+	methodTitle:         nil,
 	methodThreadStatus:  {"chat:write"},
 	methodSessionStatus: {"chat:write"},
 }
@@ -75,13 +87,17 @@ var eventScopes = map[string][]string{
 	"app_home_opened": nil,
 	"app_uninstalled": nil,
 	"tokens_revoked":  nil,
+
+	"agent_session_stopped":            {"chat:write"},
+	"assistant_thread_started":         nil,
+	"assistant_thread_context_changed": nil,
 }
 
 // featureScopes are needed by slash commands and shortcuts.
 var featureScopes = []string{"commands"}
 
 // optionalScopes are asked for in the manifest's bot_optional: what needs one is switched off without it.
-var optionalScopes = []string{scopeFiles}
+var optionalScopes = []string{scopeAssistant, scopeFiles}
 
 // neededScopes lists every bot scope the bot uses, sorted.
 func neededScopes() []string {

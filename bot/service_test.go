@@ -424,3 +424,15 @@ func (f *fakeService) lastShownAtHome() []approvals.RequestID {
 	defer f.mu.Unlock()
 	return slices.Clone(f.atHome)
 }
+
+// BeginStream shows nothing: the runs of this service are nobody's work.
+func (f *fakeService) BeginStream(context.Context, approvals.WorkspaceID, approvals.RunID, int64) (int, error) {
+	return 0, approvals.ErrFenced
+}
+
+// ActiveRun finds no run.
+func (f *fakeService) ActiveRun(
+	context.Context, approvals.WorkspaceID, approvals.Place,
+) (*approvals.Run, error) {
+	return nil, approvals.ErrNotFound
+}

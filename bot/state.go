@@ -36,7 +36,7 @@ func (m *marking) uncertain(n *approvals.Notification) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, begun := m.ids[n.ID]
-	return begun || n.Created.Before(m.since)
+	return begun || n.Begun || n.Created.Before(m.since)
 }
 
 // begin notes that a reaction is about to be added.
@@ -132,6 +132,9 @@ func (b *Bot) showState(ctx context.Context, n *approvals.Notification) (approva
 			continue
 		}
 		if err := b.react(ctx, methodUnreact, m, mark); err != nil {
+			if later, ok := errors.AsType[*approvals.RetryError](err); ok && !doubted {
+				later.Unsent = true // nothing was added
+			}
 			return approvals.Delivery{}, b.stateError(n, err)
 		}
 		b.marks.cleared(n.ID, mark)
@@ -141,8 +144,9 @@ func (b *Bot) showState(ctx context.Context, n *approvals.Notification) (approva
 	}
 	b.marks.begin(n.ID)
 	err := b.react(ctx, methodReact, m, want)
-	if _, later := errors.AsType[*approvals.RetryError](err); later && !doubted {
+	if later, ok := errors.AsType[*approvals.RetryError](err); ok && !doubted {
 		b.marks.undo(n.ID) // Slack has not taken it
+		later.Unsent = true
 	}
 	return approvals.Delivery{}, b.stateError(n, err)
 }

@@ -16,6 +16,10 @@ const statusAfter = 2 * time.Second
 // statusWords are what Slack shows behind the bot's name.
 const statusWords = "is working on it…"
 
+// loadingMessages are what Slack shows in turn while a run works, of at most 50 characters each. They hold at any
+// time.
+const loadingMessages = `["Working on it…","Asks people before what needs approval…"]`
+
 // statuses shows in direct conversations that a run works, or waits for somebody: see
 // https://docs.slack.dev/reference/methods/assistant.threads.setStatus and agents.sessions.setStatus. It is decoration:
 // what Slack does not take is left, and nothing waits for it. Nothing is kept of a run that nobody works on.
@@ -114,7 +118,7 @@ func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to appr
 	switch {
 	case to == approvals.ActivityWaiting:
 		b.setStatus(ctx, methodSessionStatus, p, "suspended")
-	case to == approvals.ActivityWorking && from == approvals.ActivityWaiting:
+	case to == approvals.ActivityWorking: // then Slack shows a stop button
 		b.setStatus(ctx, methodSessionStatus, p, "processing")
 	case to == approvals.ActivityOver:
 		b.setStatus(ctx, methodSessionStatus, p, "active")
@@ -127,6 +131,9 @@ func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, s
 		return
 	}
 	form := url.Values{"channel_id": {p.Channel}, "thread_ts": {p.Thread}, "status": {status}}
+	if method == methodThreadStatus && status != "" {
+		form.Set("loading_messages", loadingMessages)
+	}
 	err := b.patiently(ctx, method, p.Channel, func() error {
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)
 		return err

@@ -160,6 +160,15 @@ func (p *places) add(channel string) {
 	p.all[channel] = true
 }
 
+// take reports whether the conversation was remembered, and forgets it.
+func (p *places) take(channel string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	had := p.all[channel]
+	delete(p.all, channel)
+	return had
+}
+
 func (p *places) has(channel string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

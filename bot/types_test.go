@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"countersign/approvals"
 )
 
 // TestGoldenCardsHaveSlacksTypes lets the TypeScript compiler judge every golden file by Slack's own type definitions.
@@ -31,7 +33,7 @@ func TestGoldenCardsHaveSlacksTypes(t *testing.T) {
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	source := "import type { AnyBlock } from '@slack/types';\n"
+	source := "import type { AnyBlock, AnyChunk } from '@slack/types';\n"
 	shown := surfaces()
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
 		raw, err := json.Marshal(shown[name].Blocks)
@@ -40,17 +42,42 @@ func TestGoldenCardsHaveSlacksTypes(t *testing.T) {
 		}
 		source += fmt.Sprintf("export const %s: AnyBlock[] = %s;\n", name, raw)
 	}
+	chunks, err := json.Marshal(streamChunks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	source += fmt.Sprintf("export const chunks: AnyChunk[] = %s;\n", chunks)
 	if out, err := compile(t, dir, modules, source); err != nil {
 		t.Errorf("Slack's types refuse a golden card: %v\n%s", err, out)
 	}
 
-	bad := strings.Replace(source, `"style":"primary"`, `"style":"primry"`, 1)
-	if bad == source {
-		t.Fatal("no card has a primary button: the control proves nothing")
+	for good, spoilt := range map[string]string{
+		`"style":"primary"`: `"style":"primry"`, `"status":"in_progress"`: `"status":"in_progess"`,
+	} {
+		bad := strings.Replace(source, good, spoilt, 1)
+		if bad == source {
+			t.Fatalf("nothing has %s: the control proves nothing", good)
+		}
+		word := strings.Trim(spoilt[strings.Index(spoilt, ":"):], `:"`)
+		if out, err := compile(t, dir, modules, bad); err == nil || !strings.Contains(out, word) {
+			t.Errorf("the control was not refused: %v\n%s", err, out)
+		}
 	}
-	if out, err := compile(t, dir, modules, bad); err == nil || !strings.Contains(out, "primry") {
-		t.Errorf("the control was not refused: %v\n%s", err, out)
+}
+
+// streamChunks are what a stream is made of: its head, words, and a task card in each state.
+func streamChunks() []any {
+	s := &stream{run: approvals.FollowedRun{Run: "run_1"}, number: 1, tasks: newTasks(), text: "One.\nTwo.\n"}
+	for i, state := range []approvals.CallState{
+		approvals.CallPending, approvals.CallRunning, approvals.CallWaiting, approvals.CallRan, approvals.CallFailed,
+		approvals.CallNotRun,
+	} {
+		s.tasks.hear(approvals.RunUpdate{
+			Kind: approvals.UpdateCall, Call: fmt.Sprint(i), Tool: "transfer_funds", Path: []string{"ops", "inner"},
+			State: state,
+		})
 	}
+	return append([]any{s.chunk(smallPrint(streamLead))}, s.take(true)...)
 }
 
 func compile(t *testing.T, dir, modules, source string) (string, error) {

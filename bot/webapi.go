@@ -23,6 +23,9 @@ const maxAnswer = 16 << 20
 // receives the answer unless it is nil; the header comes back for the scopes in it. Errors are of the kinds slack-go
 // returns.
 func (c *Client) call(ctx context.Context, method, token string, form url.Values, out any) (http.Header, error) {
+	if late(ctx) {
+		return nil, fmt.Errorf("call %s: %w", method, context.DeadlineExceeded)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, bytes.NewReader(encodeForm(form)))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
@@ -64,6 +67,13 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
 	}
 	return resp.Header, nil
+}
+
+// late reports whether the deadline has passed. A process that was stopped for a while, and goes on, may find that out
+// here before the timer of ctx does: somebody else has taken its work over by then.
+func late(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && !time.Now().Before(deadline)
 }
 
 // repeated is what answers repeat of a message that was posted or changed, and nobody reads.
@@ -130,6 +140,9 @@ type postedMessage struct {
 	ThreadTS string `json:"thread_ts"`
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
+	Blocks   []struct {
+		ID string `json:"block_id"`
+	} `json:"blocks"`
 	Metadata struct {
 		EventType    string         `json:"event_type"`
 		EventPayload map[string]any `json:"event_payload"`

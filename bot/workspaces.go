@@ -20,6 +20,8 @@ type Installations interface {
 	Install(ctx context.Context, in approvals.Installation) (*approvals.Installation, error)
 	End(ctx context.Context, ws approvals.WorkspaceID, why string) error
 	Stop(ctx context.Context, ws approvals.WorkspaceID) (int, error)
+	Of(ctx context.Context, ws approvals.WorkspaceID) (*approvals.Installation, error)
+	All(ctx context.Context) ([]*approvals.Installation, error)
 }
 
 // WorkspacesConfig says what Workspaces works with. All fields but Logger are required.
@@ -34,7 +36,8 @@ type WorkspacesConfig struct {
 	// Serves reports whether the app may be installed in the workspace; nil: it may be in all.
 	Serves       func(approvals.WorkspaceID) bool
 	DefaultAgent string
-	Alone        bool // as Config.Alone; may be false
+	Prompts      func(agent string) []Prompt // as Config.Prompts
+	Alone        bool                        // as Config.Alone; may be false
 	Logger       *slog.Logger
 }
 
@@ -62,6 +65,7 @@ type Workspaces struct {
 type resident struct {
 	*Bot
 	botUser string
+	token   approvals.BotToken
 	since   time.Time          // of the installation, on the store's clock
 	end     context.CancelFunc // of its Run; nil before that
 }
@@ -124,11 +128,12 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 	b, err := New(Config{
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
+		Prompts: w.cfg.Prompts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &resident{Bot: b, botUser: i.BotUser, since: i.Installed}, nil
+	return &resident{Bot: b, botUser: i.BotUser, token: i.Token, since: i.Installed}, nil
 }
 
 // Handler serves Slack's requests as Bot.Handler does, for all workspaces, and the pages of the installation.
@@ -168,6 +173,9 @@ func (w *Workspaces) Run(ctx context.Context) error {
 		w.running.Go(func() { w.stop(ctx, ws) }) // what an earlier start has not ended
 	}
 	w.mu.Unlock()
+	if !w.cfg.Alone {
+		w.running.Go(func() { w.follow(ctx) })
+	}
 	w.ready.set(true)
 	<-ctx.Done()
 	w.ready.set(false)
@@ -260,7 +268,7 @@ func (w *Workspaces) adopt(ctx context.Context, in approvals.Installation) error
 // Notify shows a notification in its workspace; see approvals.Notifier. Nothing can be shown where the app is not
 // installed: installing it again puts that back into the outbox.
 func (w *Workspaces) Notify(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
-	r := w.resident(n.Workspace)
+	r := w.known(ctx, n.Workspace)
 	if r == nil {
 		return approvals.Delivery{}, unreachable(fmt.Errorf("notify %s: %s: %w", n.ID, n.Workspace, ErrNotInstalled))
 	}
@@ -319,19 +327,18 @@ func (w *Workspaces) ended(ctx context.Context, ws approvals.WorkspaceID, r *res
 	if w.resident(ws) != r {
 		return nil // it has been recorded, or the app was installed again
 	}
+	if !w.cfg.Alone {
+		if err := w.newest(ctx, ws, r); err != nil {
+			return err
+		}
+	}
 	if err := w.cfg.Installations.End(ctx, ws, why); err != nil {
 		return err
 	}
-	w.replace(ws, nil)
+	w.leave(ws, Absence{ws, time.Now(), why})
 	r.retire()
 	w.log.Error("the app was removed from a workspace or its token revoked; its runs are stopped, "+
 		"other workspaces go on", "workspace", ws, "why", why)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gone[ws] = Absence{ws, time.Now(), why}
-	if running := w.ctx; running != nil {
-		w.running.Go(func() { w.stop(running, ws) })
-	}
 	return nil
 }
 
@@ -397,6 +404,12 @@ func (w *Workspaces) ReadFile(
 		return "", errNobodyReads
 	}
 	return r.ReadFile(ctx, ws, f, most)
+}
+
+// Follow is approvals.Follower: the bot of the run's workspace shows runs while they are under way.
+func (w *Workspaces) Follow(f approvals.FollowedRun, feed *approvals.Feed) bool {
+	r := w.resident(f.Workspace)
+	return r != nil && r.Follow(f, feed)
 }
 
 // Watch is approvals.Watcher: the bot of the run's workspace shows what runs do.

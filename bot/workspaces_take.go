@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/slack-go/slack"
 
@@ -68,9 +69,9 @@ func readArrival(kind string, payload json.RawMessage) (a arrival, err error) {
 // of returns the bot of where a payload comes from: of the workspace, or of the organisation in the whole of which the
 // app is installed. nil: the app is in neither.
 func (w *Workspaces) of(from origin) (approvals.WorkspaceID, *resident) {
-	for _, ids := range [][]string{from.teams, from.enterprises} {
-		for _, id := range ids {
-			if r := w.resident(approvals.WorkspaceID(id)); r != nil && id != "" {
+	for _, find := range []func(approvals.WorkspaceID) *resident{w.resident, w.learnt} {
+		for _, id := range slices.Concat(from.teams, from.enterprises) {
+			if r := find(approvals.WorkspaceID(id)); r != nil && id != "" {
 				return approvals.WorkspaceID(id), r
 			}
 		}

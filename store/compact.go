@@ -19,7 +19,7 @@ type (
 func Compact(ctx context.Context, url string, cfg CompactConfig) (Compacted, error) {
 	scheme, path, _ := strings.Cut(url, ":")
 	if !strings.EqualFold(scheme, "bolt") || path == "" {
-		return Compacted{}, fmt.Errorf("%w: only a file can be compacted: %s", ErrUnsupported, forms)
+		return Compacted{}, fmt.Errorf("%w: only a file (bolt:PATH) can be compacted", ErrUnsupported)
 	}
 	return boltstore.Compact(ctx, path, cfg)
 }

@@ -4,9 +4,7 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 
 	"countersign/approvals"
 	"countersign/store/boltstore"
@@ -25,51 +23,40 @@ type Config struct {
 	Keys *seal.Keyring
 }
 
-// Errors of Open about the keys; see package boltstore.
+// Errors of Open about the keys.
 var (
-	ErrKeys  = boltstore.ErrKeys  // the store needs keys that are not given
-	ErrPlain = boltstore.ErrPlain // keys are given for a store that is not encrypted yet; Compact encrypts it
+	ErrKeys  = seal.ErrKeys  // the store needs keys that are not given
+	ErrPlain = seal.ErrPlain // keys are given for a store that is not encrypted yet; Compact encrypts it
 )
 
 // Errors of Open that say that the URL itself is unusable.
 var (
 	// ErrURL is returned for a URL that names no store.
 	ErrURL = errors.New("unusable store URL")
-	// ErrUnsupported is returned for a kind of store that this program was built without.
+	// ErrUnsupported is returned for what a kind of store does not do.
 	ErrUnsupported = errors.New("unsupported store")
 )
 
-const forms = "use bolt:PATH for a file, for instance bolt:countersign.db"
+const forms = "use bolt:PATH for a file, for instance bolt:countersign.db, or postgres://USER:PASSWORD@HOST/DATABASE"
 
 // Open opens the store that url names: "bolt:PATH" is a file in the local file system, which is created when it is not
-// there. Its errors never repeat the URL, which may hold a password; of a bolt URL they name the path.
+// there; "postgres://…" a PostgreSQL database, in which a schema is made, and which several processes can use at once:
+// see package pgstore. Its errors never repeat the URL, which may hold a password; of a bolt URL they name the path.
 func Open(ctx context.Context, url string, cfg Config) (approvals.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	scheme, rest, ok := strings.Cut(url, ":")
+	at, err := PlaceOf(url)
 	switch {
-	case url == "":
-		return nil, fmt.Errorf("%w: it is empty: %s", ErrURL, forms)
-	case !ok:
-		return nil, fmt.Errorf("%w: it has no scheme: %s", ErrURL, forms)
+	case err != nil:
+		return nil, err
+	case at.Shared():
+		return openPostgres(ctx, url, cfg)
 	}
-	switch strings.ToLower(scheme) {
-	case "bolt":
-		return openBolt(rest, cfg)
-	case "postgres", "postgresql":
-		return nil, fmt.Errorf("%w: this program was built without support for PostgreSQL: %s", ErrUnsupported, forms)
-	}
-	return nil, fmt.Errorf("%w: unknown scheme: %s", ErrURL, forms)
+	return openBolt(at.File, cfg)
 }
 
 func openBolt(path string, cfg Config) (approvals.Store, error) {
-	switch {
-	case path == "":
-		return nil, fmt.Errorf("%w: no path behind bolt: %s", ErrURL, forms)
-	case strings.HasPrefix(path, "//"):
-		return nil, fmt.Errorf("%w: bolt takes a path, not //: %s", ErrURL, forms)
-	}
 	s, err := boltstore.Open(path, boltstore.Config{
 		Logger: cfg.Logger, Workers: cfg.Workers, ReadOnly: cfg.ReadOnly, Keys: cfg.Keys,
 	})

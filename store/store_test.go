@@ -40,8 +40,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"bolt://countersign.db", ErrURL},
 		{"mysql://bot:hunter2@db/countersign", ErrURL},
 		{"hunter2", ErrURL},
-		{"postgres://bot:hunter2@db/countersign", ErrUnsupported},
-		{"PostgreSQL://bot:hunter2@db/countersign", ErrUnsupported},
+		{"postgres://bot:hunter2@[::/countersign", ErrURL},
+		{"PostgreSQL://bot:hunter2@db/countersign?schema=public", ErrURL},
 		{"bolt:" + filepath.Join(t.TempDir(), "none", "x.db"), fs.ErrNotExist},
 	} {
 		s, err := Open(t.Context(), c.url, Config{})
@@ -51,7 +51,9 @@ func TestOpenRefuses(t *testing.T) {
 		if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q gives the password away", err)
 		}
-		if c.want != fs.ErrNotExist && !strings.Contains(err.Error(), "bolt:PATH") {
+		possible := strings.Contains(err.Error(), "bolt:PATH") || strings.Contains(err.Error(), "postgres://") ||
+			strings.Contains(err.Error(), "schema must be")
+		if c.want != fs.ErrNotExist && !possible {
 			t.Errorf("%q does not say what is possible", err)
 		}
 	}

@@ -28,6 +28,7 @@ type httpTransport struct {
 	base    *http.Transport
 	streams *streams
 	moved   atomic.Pointer[url.URL] // where the server sent another request than a call
+	astray  atomic.Pointer[error]   // why a request was not sent where the server wanted it
 }
 
 // newHTTPClient returns the client of one session. Proxy settings of the environment are ignored, as for HTTP tools.
@@ -70,7 +71,9 @@ func sameHost(written, u *url.URL) bool {
 func (t *httpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !sameHost(t.url, r.URL) {
 		closeBody(r)
-		return nil, fmt.Errorf("the server sends us to %s, where we do not go", oneline.Of(r.URL.Host, 200))
+		err := fmt.Errorf("the server sends us to %s, where we do not go", oneline.Of(r.URL.Host, 200))
+		t.astray.Store(&err)
+		return nil, err
 	}
 	x := exchangeOf(r.Context())
 	ctx := r.Context()
@@ -213,6 +216,16 @@ func (b *streamBody) Read(p []byte) (int, error) {
 func (b *streamBody) Close() error {
 	b.end()
 	return b.ReadCloser.Close()
+}
+
+// wentAstray returns why a request of the client was not sent to another host; nil: all went where they should.
+func wentAstray(c *http.Client) error {
+	if t, ok := c.Transport.(*httpTransport); ok {
+		if err := t.astray.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
 }
 
 // idle gives up the connections that nobody uses.

@@ -163,8 +163,14 @@ func (s *session) clear() {
 }
 
 // explain adds to an error what became of the server's program. The end of its output is noticed first, so its own end
-// is waited for, a moment.
+// is waited for, a moment. Of a server behind a URL it says when it wanted requests to go elsewhere: the connection is
+// closed for that, and which of the two the library hears of first is a matter of chance.
 func (s *session) explain(err error) error {
+	if s.http != nil {
+		if why := wentAstray(s.http); why != nil && !strings.Contains(err.Error(), why.Error()) {
+			return fmt.Errorf("%w (%w)", why, err)
+		}
+	}
 	if s.process == nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type Agent struct {
 	KeepToolChoice  bool
 	Guardrails      []*Guardrail
 	StopOnFirstTool bool
+	Prompts         []Prompt // what a chat with the agent proposes
 }
 
 // Reference names something else in the file.
@@ -82,6 +83,7 @@ func (d *decoder) decodeAgent(e entry) *Agent {
 	}
 	a.Tools = o.decodeTools()
 	a.Handoffs = o.references("handoffs")
+	a.Prompts = o.decodePrompts()
 	a.StopOnFirstTool = o.flag("stop_on_first_tool")
 	o.decodeToolChoice(a)
 	a.Guardrails = o.decodeGuardrails(guardrailKeys, actionWords)

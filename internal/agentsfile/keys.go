@@ -45,9 +45,10 @@ var (
 			"instructions", "model", "api", "max_turns", "history_tokens", "temperature", "max_output_tokens",
 			"reasoning_effort", "parallel_tool_calls", "tools", "handoffs",
 			"tool_choice", "keep_tool_choice", "stop_on_first_tool", "guardrails",
-			"conversation",
+			"conversation", promptsKey,
 		},
 	}
+	promptKeys        = keys{now: []string{"title", "message"}}
 	guardrailKeys     = keys{now: []string{"name", "on", "when", "action", "message"}}
 	toolGuardrailKeys = keys{now: []string{"name", "on", "when", "action", "message", "before_approval"}}
 	stageWords        = keys{now: []string{"input", "output"}}

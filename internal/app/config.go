@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/agentsfile"
 	"countersign/internal/traces"
+	"countersign/store"
 	"countersign/store/seal"
 )
 
@@ -163,13 +164,8 @@ func (c *Config) needed() []need {
 }
 
 func (c *Config) checkStore(p *problems) {
-	switch scheme, rest, ok := strings.Cut(c.Store.Reveal(), ":"); {
-	case scheme == "postgres" || scheme == "postgresql":
-		p.add("COUNTERSIGN_STORE: PostgreSQL is not supported by this version; use bolt:PATH")
-	case !ok || scheme != "bolt":
-		p.add("COUNTERSIGN_STORE does not name a store; use bolt:PATH, such as bolt:countersign.db")
-	case rest == "":
-		p.add("COUNTERSIGN_STORE names no path behind bolt:")
+	if _, err := store.PlaceOf(c.Store.Reveal()); err != nil {
+		p.add("COUNTERSIGN_STORE: %w", err)
 	}
 }
 
@@ -266,8 +262,14 @@ func (c *Config) Keys() (*seal.Keyring, error) {
 	return seal.Parse(c.EncryptionKeys.Reveal())
 }
 
-// StorePath is the path of the bolt file. Check has made sure that there is one.
-func (c *Config) StorePath() string { return strings.TrimPrefix(c.Store.Reveal(), "bolt:") }
+// StorePath is the path of the store's file; empty where it is a database. Check has made sure of the one or the other.
+func (c *Config) StorePath() string { return c.StorePlace().File }
+
+// StorePlace says where the store is, without what is secret about it.
+func (c *Config) StorePlace() store.Place {
+	at, _ := store.PlaceOf(c.Store.Reveal()) // see Check
+	return at
+}
 
 func (c *Config) level() (slog.Level, error) {
 	var l slog.Level

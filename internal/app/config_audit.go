@@ -89,6 +89,9 @@ func (c *Config) checkFolder() error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no folder", c.AuditCheckpoints)
 	}
+	if c.StorePlace().Shared() {
+		return nil
+	}
 	beside, err := os.Stat(filepath.Dir(c.StorePath()))
 	if err == nil && os.SameFile(info, beside) {
 		return errors.New("it is the folder of the store: whoever can write that could write the checkpoints too; " +

@@ -99,7 +99,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	st := storetest.NewMemory().Open()
 	t.Cleanup(func() { st.Close() })
-	tr, err := newTrail(t.Context(), st, slog.New(slog.DiscardHandler))
+	tr, err := newTrail(t.Context(), st, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,10 @@ func ExplainStore(err error) error {
 		return nil
 	case errors.Is(err, boltstore.ErrInUse):
 		return fmt.Errorf("%w; stop that process, or give this one another COUNTERSIGN_STORE", err)
-	case errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported):
+	case errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported), errors.Is(err, store.ErrRefused):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
+	case store.Waits(err):
+		return fmt.Errorf("reach the database of COUNTERSIGN_STORE: %w", err)
 	case errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_ENCRYPTION_KEYS: %w", err))
 	}

@@ -7,11 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"countersign/approvals"
 )
 
 // serveHTTP answers on COUNTERSIGN_LISTEN until ctx ends.
@@ -73,24 +72,57 @@ func (s *server) routes() http.Handler {
 	return mux
 }
 
-// health says whether the process can do its work: whether the store answers.
+// noAnswer is what probes and people are told of a store that does not answer; the log has why.
+const noAnswer = "the store does not answer"
+
+// health says whether the process can do its work, for who would start it again: whether the store's file answers. A
+// database that is gone comes back by itself, and another start would not bring it: that is for ready to say.
 func (s *server) health(w http.ResponseWriter, r *http.Request) {
-	if err := s.store.View(r.Context(), func(approvals.Tx) error { return nil }); err != nil {
+	switch err := s.storeAnswers(r.Context()); {
+	case err == nil:
+		fmt.Fprintln(w, "ok")
+	case s.shared():
+		fmt.Fprintln(w, "ok, but "+noAnswer)
+	default:
 		s.log.Error("store does not answer", "error", err)
-		http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
-		return
+		http.Error(w, noAnswer, http.StatusServiceUnavailable)
 	}
-	fmt.Fprintln(w, "ok")
 }
 
-// ready says whether the bot hears Slack.
-func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
+// ready says whether the bot hears Slack and has its store.
+func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-s.bot.Ready():
-		fmt.Fprintln(w, "ready")
-		s.sayAbsent(w)
 	default:
 		http.Error(w, "not connected to Slack, or Slack refuses the bot token", http.StatusServiceUnavailable)
+		return
+	}
+	err := s.storeAnswers(r.Context())
+	s.outage.note(s.log, err)
+	if err != nil {
+		http.Error(w, noAnswer, http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+	s.sayAbsent(w)
+}
+
+// outage notes when the store ceases to answer, and when it answers again.
+type outage struct {
+	mu    sync.Mutex
+	since time.Time // zero: it answers
+}
+
+func (o *outage) note(log *slog.Logger, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case err != nil && o.since.IsZero():
+		o.since = time.Now()
+		log.Error("ALERT: the store does not answer; nothing is recorded until it does", "error", err)
+	case err == nil && !o.since.IsZero():
+		log.Info("the store answers again", "after", time.Since(o.since).Round(time.Millisecond))
+		o.since = time.Time{}
 	}
 }
 

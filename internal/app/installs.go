@@ -18,6 +18,7 @@ type surface interface {
 	approvals.Notifier
 	approvals.Reader
 	approvals.Watcher
+	approvals.Follower
 	Run(ctx context.Context) error
 	Ready() <-chan struct{}
 	Handler() http.Handler
@@ -60,7 +61,7 @@ func (s *server) newBot(agent string) (surface, error) {
 		return bot.New(bot.Config{
 			Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
 			SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-			Alone: true, // the store is open in one process
+			Prompts: s.prompts, Alone: !s.shared(),
 		})
 	}
 	if len(s.live.current.Load().File.Workspaces) == 0 {
@@ -69,7 +70,7 @@ func (s *server) newBot(agent string) (surface, error) {
 	return bot.NewWorkspaces(bot.WorkspacesConfig{
 		Clients: s.clients, Installations: approvals.NewInstallations(s.store, s.log), Known: s.known,
 		Service: s.service, SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-		OAuth: s.cfg.oauth(), Alone: true,
+		Prompts: s.prompts, OAuth: s.cfg.oauth(), Alone: !s.shared(),
 		Serves: func(ws approvals.WorkspaceID) bool { return s.live.current.Load().Serves(ws) },
 	})
 }

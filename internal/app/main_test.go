@@ -8,9 +8,22 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"countersign/internal/pgdev"
 )
 
 var long = flag.Bool("long", false, "also kill the program at every crash point, and at random moments")
+
+// onStore says which store the worlds of the tests have: each a file of its own, or a database.
+var onStore = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
+
+// fileOnly leaves a test out that is about the store's file.
+func fileOnly(t *testing.T) {
+	t.Helper()
+	if *onStore != "bolt" {
+		t.Skip("it is about the store's file")
+	}
+}
 
 // binaries are the program, built once as it is and once with crash points.
 var binaries struct{ plain, faults func() (string, error) }
@@ -27,6 +40,7 @@ func withBinaries(run func() int) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	defer pgdev.StopShared()
 	binaries.plain = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "plain")) })
 	binaries.faults = sync.OnceValues(func() (string, error) {
 		return build(filepath.Join(dir, "faults"), "-tags", "faults")

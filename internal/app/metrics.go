@@ -82,7 +82,7 @@ func (m *metrics) submitted(r approvals.Receipt, err error) {
 func (m *metrics) deciding(d approvals.Decision) (done func(error)) {
 	started, via := time.Now(), d.Via
 	switch via {
-	case "button", "modal", "home", "cli":
+	case "button", "modal", "home", "cli", "socket", "database":
 	default:
 		via = "other"
 	}
@@ -111,21 +111,31 @@ func (n measuredNotifier) Notify(ctx context.Context, note *approvals.Notificati
 
 // measuredModel measures a model.
 type measuredModel struct {
-	agent.Model
+	agent.StreamModel
 	metrics *metrics
 }
 
 // Respond is part of agent.Model.
 func (m measuredModel) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
 	started := time.Now()
-	resp, err := m.Model.Respond(ctx, req)
+	resp, err := m.StreamModel.Respond(ctx, req)
+	m.metrics.modelCalls.WithLabelValues(outcome(err)).Observe(time.Since(started).Seconds())
+	return resp, err
+}
+
+// RespondStream is part of agent.StreamModel.
+func (m measuredModel) RespondStream(
+	ctx context.Context, req *agent.ModelRequest, emit func(agent.ModelDelta) bool,
+) (*agent.ModelResponse, error) {
+	started := time.Now()
+	resp, err := m.StreamModel.RespondStream(ctx, req, emit)
 	m.metrics.modelCalls.WithLabelValues(outcome(err)).Observe(time.Since(started).Seconds())
 	return resp, err
 }
 
 // ModelName says for traces which model it is; see agent.Model.
 func (m measuredModel) ModelName() (provider, model string) {
-	if named, ok := m.Model.(interface {
+	if named, ok := m.StreamModel.(interface {
 		ModelName() (provider, model string)
 	}); ok {
 		return named.ModelName()

@@ -3,24 +3,19 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"countersign/approvals"
-	"countersign/store/boltstore"
 )
 
 // inStore changes the store of a bot that does not run.
 func (w *world) inStore(change func(tx approvals.Tx, ws approvals.WorkspaceID) error) {
 	w.t.Helper()
-	st, err := boltstore.Open(filepath.Join(w.dir, "countersign.db"), boltstore.Config{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	st := w.openStore()
 	defer st.Close()
-	err = st.Update(w.ctx, func(tx approvals.Tx) error {
+	err := st.Update(w.ctx, func(tx approvals.Tx) error {
 		all, err := tx.AuditWorkspaces()
 		if err != nil {
 			return err

@@ -87,8 +87,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	if s.socket != nil {
 		part("the control socket", func(ctx context.Context) error {
-			desk := &control.Local{Store: s.store, Decider: s.service}
-			return (&control.Server{Desk: desk, Judge: s.mark.Judge, Logger: s.log}).Serve(ctx, s.socket)
+			return (&control.Server{Desk: s.desk(), Judge: s.mark.Judge, Logger: s.log}).Serve(ctx, s.socket)
 		})
 	}
 	ended := make(chan error, 1)

@@ -11,10 +11,8 @@ import (
 	"countersign/approvals"
 	"countersign/bot"
 	"countersign/internal/catalog"
-	"countersign/internal/control"
 	"countersign/internal/lineage"
 	"countersign/internal/traces"
-	"countersign/store"
 )
 
 // server is the running bot: all parts, wired.
@@ -40,6 +38,7 @@ type server struct {
 	socket    net.Listener // the operator's
 	listener  net.Listener // COUNTERSIGN_LISTEN
 	trail     *trail
+	outage    outage
 
 	metricsListener net.Listener // COUNTERSIGN_METRICS_LISTEN; nil: none
 
@@ -66,18 +65,9 @@ func (s *server) open(ctx context.Context) error {
 		s.store.Close()
 		return err
 	}
-	s.log.Info("starting", "workspace", s.where(), "store", s.cfg.StorePath(), "agents", s.cfg.Agents, "sha256",
+	s.log.Info("starting", "workspace", s.where(), "store", s.cfg.StorePlace().String(), "agents", s.cfg.Agents, "sha256",
 		hex.EncodeToString(first.File.Digest[:]), "mode", s.cfg.SlackMode)
 	return nil
-}
-
-func (s *server) openStore(ctx context.Context) error {
-	keys, err := s.cfg.Keys()
-	if err != nil {
-		return Misconfigured(err)
-	}
-	s.store, err = store.Open(ctx, s.cfg.Store.Reveal(), store.Config{Logger: s.log, Keys: keys})
-	return ExplainStore(err)
 }
 
 // connect asks Slack who the bot is. A refused token ends the start.
@@ -114,7 +104,8 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
 		Triggers: s.live, PublicURL: s.cfg.CallbackURL(), Retention: s.live.Retention,
 		Reader: s.bot, Requesters: s.live.Requesters,
-		Watcher: s.bot,
+		Watcher: s.bot, Follower: s.bot,
+		Sealed: s.sealed,
 	})
 	if err != nil {
 		return err
@@ -122,7 +113,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	if err := s.checkSlack(ctx); err != nil {
 		return err
 	}
-	if s.trail, err = newTrail(context.WithoutCancel(ctx), s.store, s.log); err != nil {
+	if s.trail, err = newTrail(context.WithoutCancel(ctx), s.store, s.log, s.shared()); err != nil {
 		return err
 	}
 	s.metrics.registry.MustRegister(s.trail)
@@ -144,7 +135,7 @@ func (s *server) listen() error {
 		}
 	}
 	// Without the control socket the bot still does its work; commands then say why they cannot.
-	if s.socket, err = control.Listen(s.cfg.StorePath(), s.log); err != nil {
+	if err = s.listenControl(); err != nil {
 		s.log.Warn("commands cannot reach the running bot", "error", err)
 	}
 	return nil

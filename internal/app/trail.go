@@ -15,7 +15,8 @@ import (
 )
 
 // trail follows the audit trail from the start of the program on: what it counts and logs was committed, whoever did
-// it, and is counted and logged once.
+// it, and is counted and logged once. Of several processes on one store that is done by the one that has linked the
+// entry into the chain: see sealed.
 type trail struct {
 	store approvals.Store
 	log   *slog.Logger
@@ -27,7 +28,9 @@ type trail struct {
 	lines   *eventLog
 	tally   *tally
 	waiting waiting
-	behind  bool // reading has failed, and that was logged
+	behind  bool                    // reading has failed, and that was logged
+	shared  bool                    // others count and log what they have linked
+	linked  []*approvals.AuditEntry // by this process, and not counted yet
 }
 
 const (
@@ -39,10 +42,13 @@ const (
 var _ prometheus.Collector = (*trail)(nil)
 
 // newTrail starts behind the entries that are there already. ctx bounds the life of the trail.
-func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger) (*trail, error) {
+func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger, shared bool) (*trail, error) {
 	t := &trail{
 		store: st, log: log, ctx: ctx, next: make(map[approvals.WorkspaceID]uint64), asked: make(questions),
-		lines: &eventLog{log.Handler()}, tally: newTally(),
+		lines: &eventLog{log.Handler()}, tally: newTally(), shared: shared,
+	}
+	if shared {
+		return t, nil
 	}
 	err := st.View(ctx, func(tx approvals.Tx) error {
 		all, err := tx.AuditWorkspaces()
@@ -119,8 +125,47 @@ func (t *trail) report(err error) {
 	t.behind = err != nil
 }
 
+// sealed takes what this process has linked into a chain.
+func (s *server) sealed(ctx context.Context, entries []*approvals.AuditEntry) {
+	if !s.shared() {
+		return
+	}
+	s.trail.mu.Lock()
+	defer s.trail.mu.Unlock()
+	s.trail.linked = append(s.trail.linked, entries...)
+	if err := s.trail.catchUp(ctx); ctx.Err() == nil {
+		s.trail.report(err)
+	}
+}
+
+// takeLinked counts and logs what this process has linked.
+func (t *trail) takeLinked(ctx context.Context) error {
+	if len(t.linked) == 0 {
+		return nil
+	}
+	err := t.store.View(ctx, func(tx approvals.Tx) error { return t.asked.learn(tx, t.linked) })
+	if err != nil {
+		return err
+	}
+	t.take(ctx, t.linked)
+	t.linked = nil
+	return nil
+}
+
+// take counts and logs entries.
+func (t *trail) take(ctx context.Context, entries []*approvals.AuditEntry) {
+	for _, e := range entries {
+		about := t.asked[requestKey{e.Workspace, e.Request}]
+		t.tally.take(e, about)
+		t.lines.write(ctx, e, about)
+	}
+}
+
 // catchUp reads all that is new.
 func (t *trail) catchUp(ctx context.Context) error {
+	if t.shared {
+		return t.takeLinked(ctx)
+	}
 	all, err := workspaces(ctx, t.store)
 	if err != nil {
 		return err
@@ -156,11 +201,7 @@ func (t *trail) read(ctx context.Context, ws approvals.WorkspaceID) (more bool, 
 	if err != nil {
 		return false, err
 	}
-	for _, e := range page {
-		about := t.asked[requestKey{ws, e.Request}]
-		t.tally.take(e, about)
-		t.lines.write(ctx, e, about)
-	}
+	t.take(ctx, page)
 	t.next[ws] = from + uint64(len(page))
 	return len(page) == trailPage, nil
 }

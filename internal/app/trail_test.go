@@ -41,7 +41,7 @@ func newTrailBench(t *testing.T, level slog.Level) *trailBench {
 	t.Cleanup(func() { b.store.Close() })
 	log := slog.New(slog.NewJSONHandler(&b.log, &slog.HandlerOptions{Level: level}))
 	var err error
-	if b.trail, err = newTrail(t.Context(), b.store, log); err != nil {
+	if b.trail, err = newTrail(t.Context(), b.store, log, false); err != nil {
 		t.Fatal(err)
 	}
 	b.registry.MustRegister(b.trail)

@@ -48,7 +48,7 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 		}
 		return nil
 	}
-	tr, err := newTrail(t.Context(), st, slog.New(slog.DiscardHandler))
+	tr, err := newTrail(t.Context(), st, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"countersign/approvals"
 	"countersign/internal/openaidev"
+	"countersign/internal/pgdev"
 	"countersign/internal/slackdev"
+	"countersign/store"
 )
 
 // The people, the place, and the secrets that must never be seen.
@@ -30,9 +34,10 @@ const (
 	canaryBot    = "xoxb-canary-1f70"   // SLACK_BOT_TOKEN
 	canaryApp    = "xapp-canary-77d3"   // SLACK_APP_TOKEN
 	canarySigned = "canary-signing-902" // SLACK_SIGNING_SECRET
+	canaryStore  = "canary-store-4d66"  // in COUNTERSIGN_STORE
 )
 
-var canaries = []string{canaryToken, canaryModel, canaryBot, canaryApp, canarySigned}
+var canaries = []string{canaryToken, canaryModel, canaryBot, canaryApp, canarySigned, canaryStore}
 
 // patience bounds every wait; passing tests need a fraction of it.
 const patience = time.Minute
@@ -71,6 +76,25 @@ type settings struct {
 	faults []openaidev.Fault
 	rules  []openaidev.Rule // before the others
 	mcp    []openaidev.MCPServer
+	pace   time.Duration // between the events of a model's stream
+	// postgres has the world in a database whatever the flag says.
+	postgres bool
+}
+
+// databaseURL is that of a database of the test's own. The server does not look at the password.
+func databaseURL(t *testing.T) string {
+	t.Helper()
+	return strings.Replace(pgdev.Start(t).Database(t), "postgres@", "postgres:"+canaryStore+"@", 1)
+}
+
+// openStore opens the store as the program does.
+func (w *world) openStore() approvals.Store {
+	w.t.Helper()
+	st, err := store.Open(w.ctx, cmp.Or(w.store, "bolt:"+filepath.Join(w.dir, "countersign.db")), store.Config{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st
 }
 
 // world is everything around the program.
@@ -82,6 +106,7 @@ type world struct {
 	model   *openaidev.Server
 	effects *effects
 	listen  string
+	store   string // COUNTERSIGN_STORE; empty: the file in dir
 	extra   []string
 	outputs []func() string
 }
@@ -92,6 +117,9 @@ func newWorld(t *testing.T, s settings) *world {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, dir: t.TempDir(), effects: newEffects(t), listen: "127.0.0.1:0", extra: s.env}
+	if *onStore == "postgres" || s.postgres {
+		w.store = databaseURL(t)
+	}
 	c := s.slack
 	c.BotToken, c.AppToken, c.SigningSecret = canaryBot, canaryApp, canarySigned
 	if c.RetryAfter == nil {
@@ -110,7 +138,7 @@ func newWorld(t *testing.T, s settings) *world {
 	}
 	t.Cleanup(func() { w.slack.Close() })
 	w.model, err = openaidev.Start(openaidev.Config{Script: openaidev.Script{Rules: append(s.rules, rules()...),
-		Faults: s.faults, MCP: s.mcp}, APIKey: canaryModel})
+		Faults: s.faults, MCP: s.mcp}, Pace: s.pace, APIKey: canaryModel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +179,9 @@ func (w *world) env(more ...string) []string {
 		"SLACK_API_URL=" + w.slack.APIURL(), "OPENAI_API_KEY=" + canaryModel, "OPENAI_BASE_URL=" + w.model.URL(),
 		"COUNTERSIGN_LISTEN=" + w.listen, "COUNTERSIGN_SLACK_MODE=" + mode, "COUNTERSIGN_LOG_LEVEL=debug",
 		"EFFECTS_URL=" + w.effects.server.URL, "EFFECTS_TOKEN=" + canaryToken, "GORACE=halt_on_error=1",
+	}
+	if w.store != "" {
+		env = append(env, "COUNTERSIGN_STORE="+w.store)
 	}
 	return append(append(env, w.extra...), more...)
 }

@@ -35,6 +35,11 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return dialAt(ctx, path)
+}
+
+// dialAt reaches the bot that listens at the path.
+func dialAt(ctx context.Context, path string) (*Client, error) {
 	dialer := net.Dialer{Timeout: 2 * time.Second}
 	probe, err := dialer.DialContext(ctx, "unix", path)
 	if err != nil {

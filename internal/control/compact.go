@@ -18,6 +18,10 @@ var ErrRunning = errors.New("the bot runs and holds the store's file")
 // the file for itself, so no bot may run: ErrRunning. Other errors: ErrNoStore, ErrNoOperator and those of
 // store.Compact.
 func Compact(ctx context.Context, cfg Config, progress func(done, total int)) (store.Compacted, error) {
+	if cfg.Path == "" {
+		return store.Compacted{}, fmt.Errorf("compact: %w, which gives the space of deleted records back by itself "+
+			"(autovacuum); VACUUM FULL in psql returns it to the system", ErrFileOnly)
+	}
 	client, err := Dial(ctx, cfg.Path)
 	if err == nil {
 		client.Close()

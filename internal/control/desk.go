@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 )
 
 // ErrNoBackup is returned by a store that cannot be copied while it is in use.
-var ErrNoBackup = errors.New("this store has no backup of its own; use the database's tools")
+var ErrNoBackup = errors.New("this store has no backup of its own; use the database's: pg_dump --schema, or a base " +
+	"backup with the write-ahead log for a restore to any moment")
 
 // Desk is what an operator can do with a store, across its workspaces.
 type Desk interface {
@@ -66,8 +68,15 @@ type Desk interface {
 	Close() error
 }
 
-// Via is the way of all answers that come from a desk, as the audit trail names it.
-const Via = "cli"
+// The ways of the answers that come from a desk, as the audit trail names them. The desk sets them: a client cannot.
+const (
+	// Via is the way where a store has one file: the file's owner is the operator, with a running bot or without.
+	Via = "cli"
+	// ViaSocket is the way through the socket of a replica, where several work on a database.
+	ViaSocket = "socket"
+	// ViaDatabase is the way of who has the credentials of the database, without a replica.
+	ViaDatabase = "database"
+)
 
 // Decider records answers and reviews; *approvals.Service is one.
 type Decider interface {
@@ -88,7 +97,10 @@ type backuper interface {
 type Local struct {
 	Store   approvals.Store
 	Decider Decider
+	Via     string // of its answers; the constant Via when empty
 }
+
+func (l *Local) via() string { return cmp.Or(l.Via, Via) }
 
 var _ Desk = (*Local)(nil)
 
@@ -143,7 +155,7 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 		return nil, fmt.Errorf("decide request %s: %w: the store is open for reading only", d.Request,
 			approvals.ErrInvalid)
 	}
-	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), Via, time.Time{}
+	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), l.via(), time.Time{}
 	return l.Decider.Decide(ctx, d)
 }
 
@@ -152,7 +164,7 @@ func (l *Local) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.B
 	if l.Decider == nil {
 		return nil, fmt.Errorf("decide a batch: %w: the store is open for reading only", approvals.ErrInvalid)
 	}
-	b.ID, b.Via = approvals.NewDecisionID(time.Now()), Via
+	b.ID, b.Via = approvals.NewDecisionID(time.Now()), l.via()
 	return l.Decider.DecideAll(ctx, b)
 }
 
@@ -162,7 +174,7 @@ func (l *Local) IssueCallback(ctx context.Context, in approvals.CallbackIssue) (
 		return approvals.CallbackAddress{}, fmt.Errorf("callback of request %s: %w: the store is open for reading only",
 			in.Request, approvals.ErrInvalid)
 	}
-	in.Via = Via
+	in.Via = l.via()
 	return l.Decider.IssueCallback(ctx, in)
 }
 
@@ -173,7 +185,7 @@ func (l *Local) Review(
 	if l.Decider == nil {
 		return nil, fmt.Errorf("review request %s: %w: the store is open for reading only", id, approvals.ErrInvalid)
 	}
-	v.Via, v.At = Via, time.Time{}
+	v.Via, v.At = l.via(), time.Time{}
 	return l.Decider.Review(ctx, ws, id, v)
 }
 
@@ -183,7 +195,7 @@ func (l *Local) Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.R
 		return nil, fmt.Errorf("reveal request %s: %w: the store is open for reading only", in.Request,
 			approvals.ErrInvalid)
 	}
-	in.Via = Via
+	in.Via = l.via()
 	return l.Decider.Reveal(ctx, in)
 }
 

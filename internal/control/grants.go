@@ -51,7 +51,7 @@ func (l *Local) RevokeGrant(ctx context.Context, id approvals.GrantID, reason st
 	}
 	for _, ws := range all {
 		g, err := approvals.RevokeGrant(ctx, l.Store, approvals.Revocation{
-			Workspace: ws, Grant: id, Reason: reason, Via: Via,
+			Workspace: ws, Grant: id, Reason: reason, Via: l.via(),
 		})
 		if !errors.Is(err, approvals.ErrNotFound) {
 			return g, err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"countersign/internal/lineage"
 )
@@ -19,6 +20,11 @@ func Listen(store string, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	return listenIn(path, log)
+}
+
+// listenIn opens the socket at the path, for the connections of this user and of root.
+func listenIn(path string, log *slog.Logger) (net.Listener, error) {
 	l, err := listenAt(path)
 	for tries := 1; errors.Is(err, fs.ErrNotExist) && tries < 10; tries++ {
 		l, err = listenAt(path) // another process has just taken away the runtime directory, which was empty
@@ -46,7 +52,7 @@ func listenAt(path string) (net.Listener, error) {
 
 // prepare makes the runtime directory where it is used, and takes away a socket without a listener.
 func prepare(path string) error {
-	if folder := filepath.Dir(path); folder == runtimeFolder() {
+	if folder := filepath.Dir(path); slices.Contains(runtimeFolders(), folder) {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
@@ -103,7 +109,7 @@ func (g *guarded) Accept() (net.Conn, error) {
 // Close takes away the socket, and the runtime directory where it was the last one in it.
 func (g *guarded) Close() error {
 	err := g.Listener.Close()
-	if g.folder == runtimeFolder() {
+	if slices.Contains(runtimeFolders(), g.folder) {
 		os.Remove(g.folder) // fails where other sockets are
 	}
 	return err

@@ -17,13 +17,15 @@ import (
 var (
 	// ErrNoStore is returned by Open when there is no store file. None is made.
 	ErrNoStore = errors.New("there is no store")
+	// ErrFileOnly is returned for what is done with a store's file, when the store is a database.
+	ErrFileOnly = errors.New("the store is a PostgreSQL database")
 	// ErrNoOperator is returned to a process that a tool has started, or of which that cannot be ruled out.
 	ErrNoOperator = errors.New("only an operator may do this")
 )
 
 // Config says which store to work on. All fields are needed but Rules.
 type Config struct {
-	// URL names the store as store.Open takes it, and Path is its file.
+	// URL names the store as store.Open takes it, and Path is its file; empty: it is a database.
 	URL, Path string
 	// Rules says what answers are judged by while no bot runs. With a running bot it is not called: the bot judges.
 	Rules func() (Rules, error)
@@ -61,17 +63,40 @@ func (r *Rules) requesters(ctx context.Context) (all approvals.Approvers, err er
 // Open returns the desk of the bot that has the store open or, when none runs, one on the store itself. Errors:
 // ErrNoStore, ErrNoOperator, and those of Rules and store.Open.
 func Open(ctx context.Context, cfg Config) (Desk, error) {
-	client, err := Dial(ctx, cfg.Path)
+	client, err := dial(ctx, cfg)
 	if err == nil {
 		return client, nil
 	}
 	if !errors.Is(err, ErrNotRunning) {
 		return nil, err
 	}
+	if cfg.Path == "" {
+		return openDatabase(ctx, cfg)
+	}
 	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s", ErrNoStore, cfg.Path)
 	}
 	return openFile(ctx, cfg)
+}
+
+// dial reaches the bot that works on the store, or one of its replicas.
+func dial(ctx context.Context, cfg Config) (*Client, error) {
+	if cfg.Path == "" {
+		return DialShared(ctx, cfg.URL)
+	}
+	return Dial(ctx, cfg.Path)
+}
+
+// openDatabase opens the store beside the replicas that may work on it. Who has its credentials may do everything; what
+// a tool has started has no right to them, and is shown nothing.
+func openDatabase(ctx context.Context, cfg Config) (Desk, error) {
+	if err := lineage.CheckSelf(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
+	if cfg.Rules == nil {
+		return openStore(ctx, cfg, !cfg.Write)
+	}
+	return openDeciding(ctx, cfg)
 }
 
 // openFile opens the store while no bot runs. Only an operator's process may change it.
@@ -94,7 +119,15 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Local{Store: st}, nil
+	return &Local{Store: st, Via: cfg.via()}, nil
+}
+
+// via is the way of answers without a running bot.
+func (c *Config) via() string {
+	if c.Path == "" {
+		return ViaDatabase
+	}
+	return Via
 }
 
 // openDeciding opens the store for an answer. The rules are gathered first: they may be wrong, and nobody else can open
@@ -122,5 +155,5 @@ func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
 		rules.Store.Close()
 		return nil, err
 	}
-	return &Local{Store: rules.Store, Decider: service}, nil
+	return &Local{Store: rules.Store, Decider: service, Via: cfg.via()}, nil
 }

@@ -46,13 +46,16 @@ func (c *Client) outcome(ctx context.Context, d approvals.Decision, lost error) 
 	}
 }
 
+// fromDesk reports whether a way is one of a desk.
+func fromDesk(via string) bool { return via == Via || via == ViaSocket || via == ViaDatabase }
+
 // settled reports whether r says what has become of d: nil when it is recorded, approvals.ErrConflict when it cannot be
 // any more.
 func settled(r *approvals.Request, d approvals.Decision) (known bool, err error) {
 	for _, have := range r.Decisions {
 		switch {
 		case have.By != d.By:
-		case have.Verdict == d.Verdict && have.Reason == d.Reason && have.Via == Via &&
+		case have.Verdict == d.Verdict && have.Reason == d.Reason && fromDesk(have.Via) &&
 			slices.Equal(have.Answers, d.Answers) && (d.For == "" || d.For == have.For):
 			return true, nil
 		default:

@@ -34,5 +34,11 @@ func runtimeFolder() string {
 	if folder := os.Getenv("XDG_RUNTIME_DIR"); folder != "" {
 		return filepath.Join(folder, "countersign")
 	}
-	return filepath.Join(os.TempDir(), "countersign-"+strconv.Itoa(os.Getuid()))
+	return temporaryFolder()
+}
+
+func userFolder() string { return "countersign-" + strconv.Itoa(os.Getuid()) }
+
+func temporaryFolder() string {
+	return filepath.Join(os.TempDir(), userFolder())
 }

@@ -99,7 +99,7 @@ func (l *Local) CancelRun(ctx context.Context, v approvals.Cancellation) (*appro
 	if !ok {
 		return nil, fmt.Errorf("cancel run %s: %w: the store is open for reading only", v.Run, approvals.ErrInvalid)
 	}
-	v.Via = Via
+	v.Via = l.via()
 	return runner.Cancel(ctx, v)
 }
 
@@ -110,6 +110,6 @@ func (l *Local) RetryRun(ctx context.Context, v approvals.RunRetry) (approvals.R
 		return approvals.Receipt{}, fmt.Errorf("retry run %s: %w: the store is open for reading only", v.Run,
 			approvals.ErrInvalid)
 	}
-	v.Via = Via
+	v.Via = l.via()
 	return runner.RetryRun(ctx, v)
 }

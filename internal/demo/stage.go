@@ -100,7 +100,10 @@ func (s *Stage) set(ctx context.Context) error {
 		room = s.example.room
 	}
 	if s.cfg.Scripted || s.key() == "" {
-		cfg := openaidev.Config{Script: s.example.script(), Pace: 5 * time.Millisecond}
+		cfg := openaidev.Config{Script: s.example.script(), Pace: 60 * time.Millisecond} // to be seen writing
+		if s.cfg.Scripted {
+			cfg.Pace = 5 * time.Millisecond
+		}
 		if s.model, err = openaidev.Start(cfg); err != nil {
 			return err
 		}

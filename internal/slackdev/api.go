@@ -39,6 +39,9 @@ func methods() map[string]method {
 		"chat.postMessage":   {token: "xoxb-", scope: "chat:write", run: (*Workspace).chatPostMessage},
 		"chat.postEphemeral": {token: "xoxb-", scope: "chat:write", tier: tier4, run: (*Workspace).chatPostEphemeral},
 		"chat.update":        {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).chatUpdate},
+		"chat.startStream":   {token: "xoxb-", scope: "chat:write", tier: tier2, run: (*Workspace).chatStartStream},
+		"chat.appendStream":  {token: "xoxb-", scope: "chat:write", tier: tier4, run: (*Workspace).chatAppendStream},
+		"chat.stopStream":    {token: "xoxb-", scope: "chat:write", tier: tier2, run: (*Workspace).chatStopStream},
 		"chat.delete":        {token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).chatDelete},
 		"chat.getPermalink":  {token: "xoxb-", run: (*Workspace).chatGetPermalink},
 
@@ -72,6 +75,12 @@ func methods() map[string]method {
 		"reactions.remove": {token: "xoxb-", scope: "reactions:write", tier: tier2, run: (*Workspace).reactionsRemove},
 
 		"assistant.threads.setStatus": {token: "xoxb-", scope: "chat:write", run: (*Workspace).threadsSetStatus},
+		"assistant.threads.setSuggestedPrompts": {
+			token: "xoxb-", scope: "assistant:write", tier: tier4, run: (*Workspace).threadsSetPrompts,
+		},
+		"assistant.threads.setTitle": {
+			token: "xoxb-", scope: "assistant:write", tier: tier4, run: (*Workspace).threadsSetTitle,
+		},
 		"agents.sessions.setStatus": {
 			token: "xoxb-", scope: "chat:write", tier: tier3, run: (*Workspace).sessionsSetStatus,
 		},

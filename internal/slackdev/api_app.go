@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 func (w *Workspace) apiTest(a args) (reply, error) {
@@ -53,8 +54,14 @@ func (w *Workspace) threadsSetStatus(a args) (reply, error) {
 		return nil, err
 	}
 	loading, _ := a.nested("loading_messages")
-	if list, ok := loading.([]any); ok && len(list) > 10 {
+	list, _ := loading.([]any)
+	if len(list) > 10 {
 		return nil, fail("invalid_arguments")
+	}
+	for _, words := range list {
+		if n := utf8.RuneCountInString(str(words)); n == 0 || n > 50 {
+			return nil, fail("invalid_arguments")
+		}
 	}
 	setStatus(w.statuses, a.str("channel_id")+"/"+a.str("thread_ts"), a.str("status"))
 	return reply{}, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -213,8 +214,11 @@ func (w *Workspace) chatUpdate(a args) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Archived {
+	switch {
+	case c.Archived:
 		return nil, fail("is_inactive")
+	case m.streaming == streamRunning && time.Since(m.stream.began) < w.cfg.StreamLife:
+		return nil, fail("streaming_state_conflict")
 	}
 	d, err := w.readDraft(a, maxUpdateText)
 	if err != nil {

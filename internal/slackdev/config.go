@@ -46,8 +46,12 @@ type Config struct {
 	// LingerAfterClose leaves the TCP connection open after the closing
 	// handshake of a WebSocket, as Slack does. The default closes it.
 	LingerAfterClose bool
-	// NoAgents has agents.sessions.setStatus answer feature_disabled, as for apps that are no agents.
+	// NoAgents has the methods of agents refuse, as for apps that are no agents: there is no panel and no stop button.
 	NoAgents bool
+	// NoStreams has no chat.startStream, as servers that do not know it.
+	NoStreams bool
+	// StreamLife is after how long Slack ends a stream by itself; default five minutes, which are not documented.
+	StreamLife time.Duration
 	// RateLimits applies Slack's published tiers to the Web API. They hold for a method in the whole workspace; those
 	// of chat.postMessage for a channel, and a larger one for the workspace.
 	RateLimits bool
@@ -188,6 +192,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TriggerLife, 3*time.Second)
 	setDefault(&c.PingEvery, 5*time.Second)
 	setDefault(&c.RateMinute, time.Minute)
+	setDefault(&c.StreamLife, 5*time.Minute)
 	if c.RetryAfter == nil {
 		c.RetryAfter = []time.Duration{0, time.Minute, 5 * time.Minute}
 	}

@@ -14,6 +14,6 @@
 // URLs with five uses, the three-second acknowledgement, redelivery of events.
 // Where Slack's behaviour is not documented it takes the stricter reading.
 //
-// Not modelled: uploads by the app, reactions, streams, org-wide installations
-// with several teams, and more than one app.
+// Not modelled: uploads by the app, org-wide installations with several teams,
+// and more than one app.
 package slackdev

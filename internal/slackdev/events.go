@@ -27,10 +27,14 @@ func (w *Workspace) Emit(inner map[string]any) string {
 // emit delivers an event if the app subscribed to it. name is the subscription
 // ("message.im"), the inner type may differ. w.mu is held.
 func (w *Workspace) emit(name string, inner map[string]any, shared bool) {
-	if w.removed || w.cfg.Events != nil && !slices.Contains(w.cfg.Events, name) {
-		return
+	if w.subscribed(name) {
+		w.raise(name, inner, shared)
 	}
-	w.raise(name, inner, shared)
+}
+
+// subscribed reports whether the app hears of a kind of event.
+func (w *Workspace) subscribed(name string) bool {
+	return !w.removed && (w.cfg.Events == nil || slices.Contains(w.cfg.Events, name))
 }
 
 // raise wraps an event and delivers it until it is acknowledged or the

@@ -15,7 +15,9 @@ func (w *Workspace) add(c *conversation, m *Message) *Message {
 	}
 	c.messages = append(c.messages, m)
 	c.byTS[m.TS] = m
-	w.notify(c, m)
+	if w.chats[c.ID+"/"+m.TS] == nil { // nobody is called to a chat that they have opened
+		w.notify(c, m)
+	}
 	if m.BotID == w.cfg.App.BotID {
 		delete(w.statuses, c.ID+"/"+m.ThreadTS)
 	}
@@ -217,7 +219,8 @@ func appendObject(sb *strings.Builder, m map[string]any) {
 		return
 	}
 	for _, key := range []string{
-		"alt_text", "text", "label", "hint", "title", "fields", "elements", "element", "accessory", "rows",
+		"alt_text", "text", "label", "hint", "title", "details", "output", "fields", "elements", "element", "accessory",
+		"rows", "tasks",
 	} {
 		switch part := m[key].(type) {
 		case string:

@@ -30,6 +30,8 @@ type Message struct {
 	// Reactions are what people and apps have put under the message, in the order in which they came.
 	Reactions []Reaction
 
+	stream      *stream // of a message that is, or was, written piece by piece
+	streaming   string  // its state
 	clientMsgID string
 	files       []File
 	appID       string

@@ -37,6 +37,8 @@ func (w *Workspace) pageRoutes(mux *http.ServeMux) {
 	page.HandleFunc("POST /dev/command", act(w.pageCommand))
 	page.HandleFunc("POST /dev/shortcut", act(w.pageShortcut))
 	page.HandleFunc("POST /dev/home", act(w.pageHome))
+	page.HandleFunc("POST /dev/assistant", act(w.pageAssistant))
+	page.HandleFunc("POST /dev/stop", act(w.pageStop))
 	page.HandleFunc("POST /dev/read", act(w.pageRead))
 	page.HandleFunc("POST /dev/startover", act(w.pageStartOver))
 	mux.Handle("/", w.guard(http.NewCrossOriginProtection().Handler(page)))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,10 +30,11 @@ func (w *Workspace) pageState(user string) map[string]any {
 		"connections": len(w.sock.conns), "team": map[string]any{"name": w.cfg.Team.Name, "domain": w.cfg.Team.Domain},
 		"app":      map[string]any{"name": w.cfg.App.Name, "user": w.cfg.App.BotUserID},
 		"commands": nonNil(w.cfg.Commands), "shortcuts": w.pageShortcuts(), "users": w.pageUsers(),
-		"groups": w.pageGroups(), "channels": w.pageChannels(user), "statuses": maps.Clone(w.statuses),
+		"groups": w.pageGroups(), "channels": w.pageChannels(user), "statuses": w.pageStatuses(),
 		"views": w.pageViews(w.stacks[user]), "home": w.pageViews([]string{w.homes[user]}),
 		"activity": w.pageActivity(), "notifications": w.pageNotified(user), "startOver": w.cfg.StartOver != nil,
-		"instance": w.instance,
+		"instance": w.instance, "chats": w.pageChats(w.openDM(user)), "stoppable": w.pageStoppable(user),
+		"agent": !w.cfg.NoAgents,
 	}
 }
 
@@ -118,6 +118,7 @@ func (w *Workspace) pageMessage(c *conversation, m *Message) map[string]any {
 			out[key] = v
 		}
 	}
+	out["streaming"] = m.streaming
 	out["deleted"] = object["subtype"] == "tombstone"
 	return out
 }

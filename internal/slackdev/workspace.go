@@ -43,6 +43,7 @@ type Workspace struct {
 	responses map[string]*responseURL
 	statuses  map[string]string // "channel/thread" -> what the app says it is doing
 	sessions  map[string]string // "channel/thread" -> the state of the agent's session, unless it is active
+	chats     map[string]*Chat  // "channel/thread" -> a chat of the assistant's panel
 
 	sock    socketHub
 	events  map[string]*event
@@ -103,7 +104,7 @@ func newWorkspace(cfg Config, ln net.Listener) *Workspace {
 		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
 		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
-		sessions: map[string]string{}, files: map[string]*File{},
+		sessions: map[string]string{}, chats: map[string]*Chat{}, files: map[string]*File{},
 		events: map[string]*event{}, limits: map[string][]time.Time{}, instance: shortID(),
 	}
 	w.sock.pending = map[string]*pendingAck{}

@@ -35,9 +35,9 @@ var encryptionKey = []byte("encryption")
 
 var (
 	// ErrKeys is wrapped by KeyError.
-	ErrKeys = errors.New("store file is encrypted, and the keys given do not open it")
+	ErrKeys = seal.ErrKeys
 	// ErrPlain is returned by Open when keys are given for a file that is not encrypted.
-	ErrPlain = errors.New("store file is not encrypted")
+	ErrPlain = seal.ErrPlain
 )
 
 // KeyError is returned by Open when an encrypted file needs keys that Config.Keys does not have. It wraps ErrKeys.

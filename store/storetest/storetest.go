@@ -24,6 +24,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,8 +63,15 @@ func promises() []promise {
 }
 
 // Run runs the suite. open is called once for every subtest.
-func Run(t *testing.T, open func(t testing.TB) Harness) {
-	for _, p := range promises() {
+func Run(t *testing.T, open func(t testing.TB) Harness) { runAll(t, promises(), open) }
+
+// RunJobs runs the part of the suite that is about jobs, for stores that have more than one way to find them.
+func RunJobs(t *testing.T, open func(t testing.TB) Harness) {
+	runAll(t, slices.Concat(jobs(), jobsAgain(), jobGroups(), replicas()), open)
+}
+
+func runAll(t *testing.T, all []promise, open func(t testing.TB) Harness) {
+	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			t.Log("why: " + p.why)

@@ -24,7 +24,9 @@ func (c *backupCommand) command(l *commandLine) *cobra.Command {
 		Long: `Copy the store to FILE, which must not exist, also while the bot runs.
 
 The copy is consistent, and is verified before the command ends. restore puts it back. The copy of an encrypted store
-is encrypted as the store is: to verify it, and later to use it, takes the same COUNTERSIGN_ENCRYPTION_KEYS.`,
+is encrypted as the store is: to verify it, and later to use it, takes the same COUNTERSIGN_ENCRYPTION_KEYS.
+
+A store in PostgreSQL is copied with the database's own tools, such as pg_dump.`,
 		Example: "  countersign backup /backups/countersign-$(date +%F).db",
 		Args:    one("the file to make", &c.File),
 		RunE:    l.run(c.Run),
@@ -34,6 +36,13 @@ is encrypted as the store is: to verify it, and later to use it, takes the same 
 
 // Run copies the store and verifies the copy.
 func (c *backupCommand) Run(ctx context.Context, p *Program) error {
+	cfg, _, err := p.storeConfig()
+	if err != nil {
+		return err
+	}
+	if err := fileOnly(cfg, "backup", insteadOfBackup); err != nil {
+		return err
+	}
 	desk, err := p.desk(ctx)
 	if err != nil {
 		return err

@@ -26,7 +26,9 @@ keys a plain store stays plain.
 
 The new file is written beside the old one, which takes about as much room as the records have, and is checked before
 it takes the old one's place. When the command is interrupted the store is whole; run it again. The blocks of the old
-file are free then, and not overwritten: who reads the raw disk may find them.`,
+file are free then, and not overwritten: who reads the raw disk may find them.
+
+A store in PostgreSQL needs none of this: the database gives space back by itself.`,
 		Example: "  countersign compact",
 		Args:    none,
 		RunE:    l.run(c.Run),
@@ -35,8 +37,11 @@ file are free then, and not overwritten: who reads the raw disk may find them.`,
 
 // Run compacts the store and says what that brought.
 func (c *compactCommand) Run(ctx context.Context, p *Program) error {
-	_, cfg, err := p.storeConfig()
+	env, cfg, err := p.storeConfig()
 	if err != nil {
+		return err
+	}
+	if err := fileOnly(env, "compact", insteadOfCompact); err != nil {
 		return err
 	}
 	done, err := control.Compact(ctx, cfg, (&progressPrinter{w: p.Stderr}).print)

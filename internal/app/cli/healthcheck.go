@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"countersign/internal/app"
@@ -29,7 +31,7 @@ func (c *healthcheckCommand) command(l *commandLine) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&c.Ready, "ready", false, "ask whether the bot hears Slack, not only whether it is alive")
+	f.BoolVar(&c.Ready, "ready", false, "ask whether the bot hears Slack and has its store, not only whether it is alive")
 	return cmd
 }
 
@@ -59,7 +61,8 @@ func (c *healthcheckCommand) Run(ctx context.Context, _ *Program) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the bot answers %s", resp.Status)
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
+		return fmt.Errorf("the bot answers %s: %s", resp.Status, strings.TrimSpace(string(why)))
 	}
 	return nil
 }

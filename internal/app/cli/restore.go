@@ -59,6 +59,9 @@ func (c *restoreCommand) Run(ctx context.Context, p *Program) error {
 	if err := cfg.Check(); err != nil {
 		return err
 	}
+	if err := fileOnly(cfg, "restore", insteadOfRestore); err != nil {
+		return err
+	}
 	if _, err := os.Stat(c.File); err != nil {
 		return app.Misconfigured(fmt.Errorf("restore: %w", err))
 	}

@@ -63,7 +63,7 @@ function task(t) {
   const more = [t.details, t.output].filter(Boolean);
   return h('div', { class: `task ${t.status || 'pending'}`, data: { task: t.status || 'pending' } },
     h('span', { class: 'task-mark', role: 'img', 'aria-label': (t.status || 'pending').replace('_', ' ') }, taskMarks[t.status] || '○'),
-    h('div', {}, h('div', { class: 'task-title' }, t.title?.text ?? t.title), more.map((m) => richText(m))));
+    h('div', { class: 'task-main' }, h('div', { class: 'task-title' }, t.title?.text ?? t.title), more.map((m) => richText(m))));
 }
 
 function plan(b) {

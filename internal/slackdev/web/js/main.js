@@ -12,6 +12,7 @@ import { me, person } from './names.js';
 import { notificationList } from './notifications.js';
 import { paneTools } from './pane.js';
 import { Tries } from './tries.js';
+import { newChat } from './assistant.js';
 
 // title is how a conversation is called.
 export function title(c, state) {
@@ -82,6 +83,7 @@ export class Main {
       h('div', { class: 'pane-title' }, h('h1', {}, notes ? 'Activity' : dm || c.kind === 'mpim' ? title(c, state) : `${mark(c)} ${c.name}`),
         h('div', { class: 'pane-sub' }, notes ? `What ${person(state.me).real} was called to` : about)),
       dm && !notes ? h('div', { class: 'tabs', role: 'tablist', 'aria-label': state.app.name, onkeydown: (ev) => this.arrows(ev) }, this.tabButton('home', 'Home'), this.tabButton('messages', 'Messages')) : null,
+      dm && !notes && state.agent ? newChat(c.id, this.hooks.openThread) : null,
       tools.people));
   }
 

@@ -24,8 +24,10 @@ export function badge(p) {
 
 function body(m, state, surface) {
   const drawn = m.blocks && m.bot ? renderBlocks(m.blocks, surface, state) : h('div', { class: 'text' }, mrkdwn(m.text));
+  const streaming = m.streaming === 'in_progress' ? h('span', { class: 'streaming', role: 'status', 'aria-label': 'is being written', data: { streaming: '' } }, '●●●')
+    : m.streaming === 'stopped' ? h('span', { class: 'edited', data: { stopped: '' } }, 'stopped') : null;
   const edited = m.edited && (!m.bot || !m.blocks); // cards of apps change without a mark
-  return h('div', { class: 'message-body' }, drawn, edited ? h('span', { class: 'edited', data: { edited: '' } }, '(edited)') : null,
+  return h('div', { class: 'message-body' }, drawn, edited ? h('span', { class: 'edited', data: { edited: '' } }, '(edited)') : null, streaming,
     m.files?.length ? h('div', { class: 'files' }, m.files.map((f) => h('span', { class: 'file', data: { file: f.id } }, h('span', { 'aria-hidden': 'true' }, '▤ '), f.name || f.title))) : null,
     m.reactions?.length ? h('div', { class: 'reactions', role: 'group', 'aria-label': 'Reactions' }, m.reactions.map(reaction)) : null);
 }
@@ -86,7 +88,7 @@ function tombstone(m, opts) {
 // key says when a drawn message is out of date.
 function key(m, opts, follows) {
   const t = opts.inThread ? [] : opts.thread(m);
-  return [m.rev, m.reactions?.map((r) => r.name + r.users).join(), t.length, t[t.length - 1]?.ts, follows, me()].join('/');
+  return [m.rev, m.streaming, m.reactions?.map((r) => r.name + r.users).join(), t.length, t[t.length - 1]?.ts, follows, me()].join('/');
 }
 
 function groups(previous, m) {

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/slackdev"
+)
+
+// benchDrain measures how long a click waits for its acknowledgement, which follows the commit, while far more is to be
+// posted than Slack takes: 1,000 mentions over 100 channels at once, in a workspace that counts calls as Slack does,
+// with a minute of ten seconds. It counts the answers of 429 too.
+func benchDrain(ctx context.Context, o options) error {
+	const channels = 100
+	mentions := o.scale(1000, 100)
+	model, stopModel, err := startServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopModel()
+	p, err := launchWith(ctx, o, filepath.Join(o.dir, "drain"), launching{
+		model: model,
+		slack: func(c *slackdev.Config) { c.RateLimits, c.RateMinute = true, 10*time.Second },
+		prepare: func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error) {
+			return nil, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	_, err = pool(ctx, mentions, 16, func(ctx context.Context, i int) error {
+		_, err := p.slack.Post(ctx, benchRequester.Local(), channelID(i%channels), "<@UBOT> pay acme", "")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	took, posted, err := p.clickWhileItDrains(ctx, mentions)
+	if err != nil {
+		return err
+	}
+	slices.Sort(took)
+	fmt.Printf("%d mentions at once over %d channels: all %d cards posted after %.0f s; %d of them clicked meanwhile\n",
+		mentions, channels, posted, time.Since(began).Seconds(), len(took))
+	fmt.Printf("click to acknowledgement: p50 %.1f ms, p99 %.1f ms, worst %.1f ms\n",
+		ms(quantile(took, 0.5)), ms(quantile(took, 0.99)), ms(took[len(took)-1]))
+	fmt.Println("answers of 429:", cmp.Or(p.refusals(), "none"))
+	return nil
+}
+
+// clickWhileItDrains clicks on cards, four at a time, each once, until as many are posted.
+func (p *process) clickWhileItDrains(ctx context.Context, want int) (took []time.Duration, posted int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	clicked := map[string]bool{}
+	for posted < want {
+		var next []slackdev.Message
+		posted = 0
+		for i := range 100 {
+			for _, m := range p.slack.Messages(channelID(i)) {
+				if m.Metadata == nil || m.Metadata.EventType != "countersign_approval" {
+					continue
+				}
+				if posted++; !clicked[m.TS] && len(next) < 4 {
+					clicked[m.TS] = true
+					next = append(next, m)
+				}
+			}
+		}
+		var clicking sync.WaitGroup
+		var mu sync.Mutex
+		for _, m := range next {
+			clicking.Go(func() {
+				at := time.Now()
+				failure := p.slack.Click(ctx, slackdev.Click{
+					User: benchApprover.Local(), Channel: m.Channel, TS: m.TS, ActionID: "approve",
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, time.Since(at))
+				if err == nil {
+					err = failure
+				}
+			})
+		}
+		clicking.Wait()
+		if err != nil {
+			return nil, 0, fmt.Errorf("click: %w", err)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, 0, fmt.Errorf("%d of %d cards are posted: %w", posted, want, context.Cause(ctx))
+		}
+	}
+	return took, posted, nil
+}
+
+// refusals counts the answers of 429 by method.
+func (p *process) refusals() string {
+	count := map[string]int{}
+	for _, c := range p.slack.Calls() {
+		if c.Status == 429 {
+			count[c.Method]++
+		}
+	}
+	var all []string
+	for method, n := range count {
+		all = append(all, fmt.Sprintf("%s %d", method, n))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"countersign/approvals"
+	"countersign/internal/pgdev"
+	"countersign/store/pgstore"
+)
+
+// server returns the URL of a PostgreSQL database to measure on: the one that is named, or one on a private server,
+// which waits for the disk like one in earnest.
+func (o options) server() (url string, stop func(), err error) {
+	if o.postgres != "" {
+		return o.postgres, func() {}, nil
+	}
+	s, err := pgdev.NewServer(pgdev.Options{Durable: true, Settings: map[string]string{"shared_buffers": "256MB"}})
+	if err != nil {
+		return "", nil, err
+	}
+	return s.URL("postgres"), s.Remove, nil
+}
+
+// inSchema is the URL of a store of its own in the database.
+func inSchema(url string) string {
+	sign := "?"
+	if strings.Contains(url, "?") {
+		sign = "&"
+	}
+	return url + sign + "schema=bench_" + strconv.FormatUint(rand.Uint64(), 36)
+}
+
+// benchDecidePostgres compares complete decisions on PostgreSQL with the barest durable write there is, one row
+// inserted and committed over the same number of connections, and adds replicas.
+func benchDecidePostgres(ctx context.Context, o options) error {
+	url, stop, err := o.server()
+	if errors.Is(err, pgdev.ErrAbsent) {
+		fmt.Println("SKIPPED:", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Print("| replicas | at once | working | decisions/s | p50 ms | p99 ms | raw inserts/s | share |\n" +
+		"|--:|--:|---|--:|--:|--:|--:|--:|\n")
+	for _, c := range []struct {
+		replicas, width int
+		working         bool
+	}{
+		{1, 1, false}, {1, 16, false}, {1, 32, false}, {1, 64, false}, {2, 64, false}, {3, 64, false},
+		{1, 64, true}, {2, 64, true}, {3, 64, true},
+	} {
+		total := o.scale(400*min(c.width, 16), 32*c.width)
+		ours, err := replicasDecide(ctx, url, c.replicas, total, c.width, c.working)
+		if err != nil {
+			return err
+		}
+		raw, err := rawInserts(ctx, url, total, c.width)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %d | %d | %v | %.0f | %.2f | %.2f | %.0f | %.0f %% |\n", c.replicas, c.width, c.working,
+			ours.PerSecond, ours.P50, ours.P99, raw.PerSecond, 100*ours.PerSecond/raw.PerSecond)
+	}
+	fmt.Println()
+	return nil
+}
+
+// replicasDecide has that many processes decide requests, width at once in all.
+func replicasDecide(ctx context.Context, url string, replicas, total, width int, working bool) (Figures, error) {
+	url = inSchema(url)
+	st, err := pgstore.Open(ctx, url, pgstore.Config{})
+	if err != nil {
+		return Figures{}, err
+	}
+	defer st.Close()
+	rig, err := rigOn(st, nil)
+	if err != nil {
+		return Figures{}, err
+	}
+	each, per := total/replicas, max(width/replicas, 1)
+	if _, err := rig.seed(ctx, replicas*(each+min(2*per, 64)), benchRequirement); err != nil {
+		return Figures{}, err
+	}
+	var children []*decider
+	defer func() {
+		for _, c := range children {
+			c.end()
+		}
+	}()
+	for n := range replicas {
+		c, err := startDecider(ctx, url, n, replicas, each, per, working)
+		if err != nil {
+			return Figures{}, err
+		}
+		children = append(children, c)
+	}
+	stats := func() (c, r int64) {
+		db, _ := pgxpool.New(ctx, strings.Split(strings.Split(url, "&schema")[0], "?schema")[0])
+		defer db.Close()
+		time.Sleep(1200 * time.Millisecond)
+		db.QueryRow(ctx, "select xact_commit, xact_rollback from pg_stat_database where datname=current_database()").Scan(&c, &r)
+		return
+	}
+	c0, r0 := stats()
+	for _, c := range children {
+		c.begin()
+	}
+	defer func() { c1, r1 := stats(); fmt.Println("commits", c1-c0, "rollbacks", r1-r0, "decisions", total) }()
+	var all Figures
+	for _, c := range children {
+		f, err := c.figures()
+		if err != nil {
+			return Figures{}, err
+		}
+		all.PerSecond += f.PerSecond
+		all.P50, all.P99 = max(all.P50, f.P50), max(all.P99, f.P99)
+	}
+	return all, nil
+}
+
+// decider is a replica in a process of its own.
+type decider struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startDecider(
+	ctx context.Context, url string, n, replicas, total, width int, working bool,
+) (*decider, error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "decider", strconv.Itoa(n), strconv.Itoa(replicas),
+		strconv.Itoa(total), strconv.Itoa(width), strconv.FormatBool(working))
+	cmd.Env = append(os.Environ(), "BENCH_POSTGRES="+url)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	d := &decider{cmd, in, bufio.NewReader(out)}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	_, err = d.out.ReadString('\n') // it is ready
+	return d, err
+}
+
+func (d *decider) begin() { io.WriteString(d.in, "begin\n") }
+
+func (d *decider) figures() (f Figures, err error) { return f, json.NewDecoder(d.out).Decode(&f) }
+
+func (d *decider) end() {
+	d.in.Close()
+	d.cmd.Wait()
+}
+
+// decide is what a decider does: the requests whose number, divided by the number of replicas, leaves its own.
+func decide(ctx context.Context, args []string) error {
+	var numbers [4]int
+	for i := range numbers {
+		var err error
+		if numbers[i], err = strconv.Atoi(args[i]); err != nil {
+			return err
+		}
+	}
+	n, replicas, total, width := numbers[0], numbers[1], numbers[2], numbers[3]
+	st, err := pgstore.Open(ctx, os.Getenv("BENCH_POSTGRES"), pgstore.Config{})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	rig, err := rigOn(st, nil)
+	if err != nil {
+		return err
+	}
+	var mine []*approvals.RequestHead
+	q := approvals.RequestQuery{Workspace: benchWorkspace, Status: approvals.RequestPending, Limit: 1000}
+	for i := 0; ; {
+		var page []*approvals.RequestHead
+		err := st.View(ctx, func(tx approvals.Tx) (err error) {
+			page, q.After, err = tx.QueryRequests(q)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			if i%replicas == n {
+				mine = append(mine, r)
+			}
+			i++
+		}
+		if q.After == "" {
+			break
+		}
+	}
+	working, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	if args[4] == "true" {
+		go func() {
+			done <- st.Dispatch(working, func(context.Context, approvals.Job) error { return nil })
+		}()
+	} else {
+		done <- nil
+	}
+	fmt.Println("ready")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	var next atomic.Int64
+	f, err := measure(ctx, "Service.Decide", total, width, func(ctx context.Context, _ int) error {
+		r := mine[next.Add(1)-1]
+		_, err := rig.service.Decide(ctx, approvals.Decision{
+			Workspace: benchWorkspace, Request: r.ID, By: benchApprover, Verdict: approvals.Approve,
+			Digest: r.Digest, Via: "button",
+		})
+		return err
+	})
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(f)
+	}
+	stop()
+	return errors.Join(err, <-done)
+}
+
+// rawInserts inserts and commits a row of a kilobyte each, over as many connections as a store has for clicks.
+func rawInserts(ctx context.Context, url string, total, width int) (Figures, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return Figures{}, err
+	}
+	cfg.MaxConns = 8
+	db, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return Figures{}, err
+	}
+	defer db.Close()
+	table := "raw_" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	if _, err := db.Exec(ctx, "create table "+table+" (id bigint primary key, value bytea not null)"); err != nil {
+		return Figures{}, err
+	}
+	value := make([]byte, 1024)
+	return measure(ctx, "insert and commit", total, width, func(ctx context.Context, i int) error {
+		_, err := db.Exec(ctx, "insert into "+table+" values ($1, $2)", i, value)
+		return err
+	})
+}

@@ -1,0 +1,88 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+
+	"countersign/approvals"
+)
+
+// mostTasks bounds the calls that a stream shows.
+const mostTasks = 15
+
+// tasks are the calls of a run as a stream shows them, one task card each, in the order in which they came.
+type tasks struct {
+	all []*task
+}
+
+type task struct {
+	call  string
+	name  string
+	state approvals.CallState
+	shown approvals.CallState
+}
+
+func newTasks() *tasks { return &tasks{} }
+
+// hear notes how a call stands.
+func (t *tasks) hear(u approvals.RunUpdate) {
+	for _, one := range t.all {
+		if one.call == u.Call {
+			one.state = u.State
+			return
+		}
+	}
+	if len(t.all) < mostTasks {
+		t.all = append(t.all, &task{call: u.Call, name: taskName(u), state: u.State})
+	}
+}
+
+// taskName is the tool, and for a call of an agent within another one the agent too. A title is plain text.
+func taskName(u approvals.RunUpdate) string {
+	if n := len(u.Path); n > 1 {
+		return label(u.Path[n-1], 60) + ": " + label(u.Tool, 80)
+	}
+	return label(u.Tool, 80)
+}
+
+// chunks returns task updates for what has changed, and counts the blocks that they add, up to most.
+func (t *tasks) chunks(blocks *int, most int) (out []any) {
+	for i, one := range t.all {
+		if one.state == one.shown || one.shown == "" && *blocks >= most {
+			continue
+		}
+		if one.shown == "" {
+			*blocks++
+		}
+		one.shown = one.state
+		out = append(out, map[string]any{
+			"type": "task_update", "id": fmt.Sprintf("call_%d", i+1), "title": one.name,
+			"status": taskStatus[one.state], "details": taskWords[one.state],
+		})
+	}
+	return out
+}
+
+// waiting names the calls that people are asked about.
+func (t *tasks) waiting() string {
+	var names []string
+	for _, one := range t.all {
+		if one.state == approvals.CallWaiting {
+			names = append(names, one.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// taskStatus are the statuses that Slack knows, taskWords say what they do not.
+var (
+	taskStatus = map[approvals.CallState]string{
+		approvals.CallPending: "pending", approvals.CallWaiting: "pending", approvals.CallRunning: "in_progress",
+		approvals.CallRan: "complete", approvals.CallFailed: "error", approvals.CallNotRun: "error",
+	}
+	taskWords = map[approvals.CallState]string{
+		approvals.CallPending: "approved, not begun", approvals.CallWaiting: "waits for people",
+		approvals.CallRunning: "running", approvals.CallRan: "ran", approvals.CallFailed: "failed",
+		approvals.CallNotRun: "not run",
+	}
+)

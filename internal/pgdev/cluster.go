@@ -1,0 +1,100 @@
+package pgdev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Cluster is a running server of which tests take databases.
+type Cluster struct{ *Server }
+
+var shared struct {
+	sync.Mutex
+	cluster *Cluster
+	err     error
+}
+
+// Start returns the cluster that all tests of the process share. Without PostgreSQL's server the test is skipped, or
+// fails where COUNTERSIGN_TEST_REQUIRE has the word postgres. TestMain calls StopShared at the end.
+func Start(t testing.TB) *Cluster {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster == nil && shared.err == nil {
+		var s *Server
+		if s, shared.err = NewServer(Options{}); shared.err == nil {
+			shared.cluster = &Cluster{s}
+		}
+	}
+	need(t, shared.err)
+	return shared.cluster
+}
+
+// StopShared ends the cluster that Start has started, if it has.
+func StopShared() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster != nil {
+		shared.cluster.Remove()
+		shared.cluster = nil
+	}
+}
+
+// Own returns a cluster of the test's own, which it may stop and start again.
+func Own(t testing.TB, o Options) *Cluster {
+	t.Helper()
+	s, err := NewServer(o)
+	need(t, err)
+	t.Cleanup(s.Remove)
+	return &Cluster{s}
+}
+
+func need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrAbsent) && !strings.Contains(os.Getenv("COUNTERSIGN_TEST_REQUIRE"), "postgres"):
+		t.Skip("SKIPPED, NOTHING IS PROVEN: ", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
+var databases atomic.Int64
+
+// Database makes a database of the test's own and returns its URL. It is dropped at the test's end.
+func (c *Cluster) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	c.Exec(t, "postgres", "create database "+name)
+	t.Cleanup(func() {
+		// The context of the test has ended by now.
+		c.exec(context.Background(), "postgres", "drop database "+name+" with (force)")
+	})
+	return c.URL(name)
+}
+
+// Exec runs statements in a database as its superuser.
+func (c *Cluster) Exec(t testing.TB, database, sql string) {
+	t.Helper()
+	if err := c.exec(t.Context(), database, sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (c *Cluster) exec(ctx context.Context, database, sql string) error {
+	conn, err := pgx.Connect(ctx, c.URL(database))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	return err
+}

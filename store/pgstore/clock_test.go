@@ -1,0 +1,67 @@
+package pgstore
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+)
+
+// TestClock sets the server's clock and lets time pass here; each step says what the store's time is then.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	for _, c := range []struct {
+		what  string
+		steps [][3]time.Duration // the server's clock, monotonic time, and the store's time wanted, since the start
+		alert bool
+	}{
+		{"follows the server", [][3]time.Duration{{time.Second, time.Second, time.Second}, {3e9, 3e9, 3e9}}, false},
+		{"follows a server that is set forward a little",
+			[][3]time.Duration{{4 * time.Minute, 1e9, 4 * time.Minute}}, false},
+		{"goes at half speed until the server has caught up",
+			[][3]time.Duration{{60e9, 60e9, 60e9}, {40e9, 70e9, 65e9}, {80e9, 110e9, 80e9}, {90e9, 120e9, 90e9}}, false},
+		{"goes on with monotonic time behind a jump",
+			[][3]time.Duration{{1e9, 1e9, 1e9}, {time.Hour, 2e9, 2e9}, {time.Hour + 1e9, 3e9, 3e9}}, true},
+		{"goes on with monotonic time behind a jump back",
+			[][3]time.Duration{{time.Second, time.Second, time.Second}, {-time.Hour, 2e9, 2e9}}, true},
+		{"never goes back for answers that overtake each other",
+			[][3]time.Duration{{2e9, 2e9, 2e9}, {19e8, 19e8, 2e9}}, false},
+	} {
+		var log bytes.Buffer
+		clock := newClock(slog.New(slog.NewTextHandler(&log, nil)), start, 0)
+		for i, s := range c.steps {
+			if got := clock.tell(at(s[0]), s[1], s[1]); !got.Equal(at(s[2])) {
+				t.Errorf("%s: step %d: %v after the start, want %v", c.what, i+1, got.Sub(start), s[2])
+			}
+		}
+		if got := strings.Contains(log.String(), "ALERT"); got != c.alert || clock.uncertainSince().IsZero() == c.alert {
+			t.Errorf("%s: alert %v, want %v; uncertain since %v", c.what, got, c.alert, clock.uncertainSince())
+		}
+	}
+}
+
+// TestClockBehindRecords opens a store whose newest record is of tomorrow.
+func TestClockBehindRecords(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := openStore(t, url, Config{})
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		return tx.AppendAudit(&approvals.AuditEntry{Workspace: "T1", Seq: 1, At: tx.Now().Add(24 * time.Hour)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	again := openStore(t, url, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), "ALERT") || again.UncertainSince().IsZero() {
+		t.Errorf("nobody is told: %s", &log)
+	}
+	if !s.UncertainSince().IsZero() {
+		t.Error("the store that wrote it was sound")
+	}
+}

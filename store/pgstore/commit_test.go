@@ -1,0 +1,137 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/pgdev"
+)
+
+// through returns the URL of a new store behind a proxy.
+func through(t *testing.T) (*proxy, string) {
+	c := pgdev.Start(t)
+	newURL(t) // makes the database
+	p := newProxy(t, c.Socket())
+	url := "postgres://postgres@" + p.addr + "/stores?sslmode=disable"
+	return p, inSchema(url, fmt.Sprintf("s%d", schemas.Add(1)))
+}
+
+func writeEffect(id string) func(approvals.Tx) error {
+	return func(tx approvals.Tx) error {
+		return tx.PutEffect(&approvals.EffectRecord{Workspace: "T1", Run: "run_1", ID: id, Tool: "pay"})
+	}
+}
+
+func hasEffect(t testing.TB, s *Store, id string) bool {
+	t.Helper()
+	var there error
+	err := s.View(t.Context(), func(tx approvals.Tx) error {
+		_, there = tx.Effect("T1", "run_1", id)
+		return nil
+	})
+	if err != nil || there != nil && !errors.Is(there, approvals.ErrNotFound) {
+		t.Fatal(err, there)
+	}
+	return there == nil
+}
+
+// TestCommitCut cuts the connection at the COMMIT, before and after the server has seen it. The caller is told what is
+// so, and a closure whose transaction was committed does not run again.
+func TestCommitCut(t *testing.T) {
+	t.Parallel()
+	p, url := through(t)
+	s := openStore(t, url, Config{})
+	for i := range 20 {
+		how, runs := []int32{cutBefore, cutAfter}[i%2], 0
+		id := fmt.Sprint(i)
+		cuts := p.cuts.Load()
+		p.next.Store(how)
+		err := s.Update(t.Context(), func(tx approvals.Tx) error {
+			runs++
+			return writeEffect(id)(tx)
+		})
+		if err != nil || !hasEffect(t, s, id) {
+			t.Errorf("cut %d: %v, written: %v", how, err, hasEffect(t, s, id))
+		}
+		if want := map[int32]int{cutBefore: 2, cutAfter: 1}[how]; runs != want || p.cuts.Load() != cuts+1 {
+			t.Errorf("cut %d: the closure ran %d times, want %d; %d cuts", how, runs, want, p.cuts.Load()-cuts)
+		}
+	}
+}
+
+// TestCommitCutBlind is the control: without asking the server nobody can tell the two cuts apart.
+func TestCommitCutBlind(t *testing.T) {
+	t.Parallel()
+	p, url := through(t)
+	s := openStore(t, url, Config{blind: true})
+	for i, how := range []int32{cutBefore, cutAfter} {
+		id := fmt.Sprint(i)
+		p.next.Store(how)
+		err := s.Update(t.Context(), writeEffect(id))
+		if !errors.Is(err, approvals.ErrCommitUnknown) {
+			t.Errorf("cut %d: %v, want ErrCommitUnknown", how, err)
+		}
+		if got := hasEffect(t, s, id); got != (how == cutAfter) {
+			t.Errorf("cut %d: written: %v", how, got)
+		}
+	}
+}
+
+// TestCommitUnknown has the server go away with the connection: nobody can be asked before the context ends.
+func TestCommitUnknown(t *testing.T) {
+	t.Parallel()
+	c := pgdev.Own(t, pgdev.Options{})
+	c.Exec(t, "postgres", "create database one")
+	p := newProxy(t, c.Socket())
+	s := openStore(t, "postgres://postgres@"+p.addr+"/one?sslmode=disable", Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	err := s.Update(ctx, func(tx approvals.Tx) error {
+		if err := writeEffect("1")(tx); err != nil {
+			return err
+		}
+		tx.Now() // the connection is there
+		_, err := tx.Effect("T1", "run_1", "1")
+		p.next.Store(cutAfter)
+		go func() {
+			for p.cuts.Load() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			c.Stop(true)
+		}()
+		return err
+	})
+	if !errors.Is(err, approvals.ErrCommitUnknown) && err != nil {
+		t.Errorf("%v, want ErrCommitUnknown", err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !hasEffect(t, s, "1") {
+		t.Error("what was committed is gone")
+	}
+}
+
+// TestOtherTimeline: after a failover a number may be that of another transaction, and proves nothing.
+func TestOtherTimeline(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, newURL(t), Config{})
+	var id, line string
+	if err := s.update(t.Context(), func(t *tx) error {
+		t.Now()
+		id, line = t.id, t.line
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.outcome(t.Context(), id, line); got != "committed" || err != nil {
+		t.Errorf("on the same timeline: %q, %v", got, err)
+	}
+	if got, err := s.outcome(t.Context(), id, "0000002A"); !errors.Is(err, errOtherTimeline) {
+		t.Errorf("on another timeline: %q, %v", got, err)
+	}
+}

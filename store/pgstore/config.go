@@ -1,0 +1,101 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"countersign/store/seal"
+)
+
+// Config configures a store. The zero value is usable.
+type Config struct {
+	// Logger receives what an operator should know; nil discards it.
+	Logger *slog.Logger
+	// Workers is how many handlers Dispatch runs at once for each group of each kind of job; 16 when zero.
+	Workers int
+	// ReadOnly opens the store for reading only, and leaves its schema as it is.
+	ReadOnly bool
+	// Keys encrypt what the store holds; nil: it is plain.
+	Keys *seal.Keyring
+
+	jobs  jobSettings // tests
+	blind bool        // tests: what became of a commit is not looked up
+}
+
+// ErrURL is returned by Open for a URL that cannot be used.
+var ErrURL = errors.New("unusable PostgreSQL URL")
+
+const urlForm = "use postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME, with reserved characters percent-encoded"
+
+const defaultSchema = "countersign"
+
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
+
+// settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
+// by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
+// with every other one that writes to it.
+var settings = map[string]string{
+	"application_name":                    "countersign",
+	"timezone":                            "UTC",
+	"enable_seqscan":                      "off",
+	"enable_bitmapscan":                   "off",
+	"enable_hashjoin":                     "off",
+	"enable_mergejoin":                    "off",
+	"enable_sort":                         "off",
+	"plan_cache_mode":                     "force_generic_plan",
+	"jit":                                 "off",
+	"statement_timeout":                   "30s",
+	"lock_timeout":                        "10s",
+	"idle_in_transaction_session_timeout": "60s",
+}
+
+const defaultConns = 8 // of each pool, unless the URL says pool_max_conns
+
+// readURL takes the schema out of the URL and returns how to connect. No error repeats the URL, which may hold a
+// password.
+func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
+	}
+	query := u.Query()
+	schema := defaultSchema
+	if query.Has("schema") {
+		schema = query.Get("schema")
+	}
+	if !schemaName.MatchString(schema) || strings.HasPrefix(schema, "pg_") || schema == "public" {
+		return nil, "", fmt.Errorf("%w: schema must be 1 to 48 of a-z, 0-9 and _, not begin with a digit or pg_, and "+
+			"not be public", ErrURL)
+	}
+	query.Del("schema")
+	sized := query.Has("pool_max_conns")
+	u.RawQuery = query.Encode()
+	cfg, err := pgxpool.ParseConfig(u.String())
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
+	}
+	if !sized {
+		cfg.MaxConns = defaultConns
+	}
+	cfg.MaxConnLifetimeJitter = 5 * time.Minute
+	for k, v := range settings {
+		if _, given := cfg.ConnConfig.RuntimeParams[k]; !given {
+			cfg.ConnConfig.RuntimeParams[k] = v
+		}
+	}
+	cfg.ConnConfig.RuntimeParams["search_path"] = schema
+	if readOnly {
+		cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	}
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	return cfg, schema, nil
+}

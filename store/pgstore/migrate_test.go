@@ -1,0 +1,107 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// released has the SHA-256 of every migration that was merged. Such a file never changes: write another one.
+var released = map[string]string{
+	"0001_records.sql": "60eb0160afb6ccb74f58df40fb0dd1a872c4a7cad6b71140c0b4bd2c18d4ee12",
+	"0002_jobs.sql": "fb9b026c43248967a7dbe82e53980cf1455e7d097b54693b8002ab88c650189e",
+}
+
+func TestMigrationsNeverChange(t *testing.T) {
+	t.Parallel()
+	list, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if released[m.name] != m.sum {
+			t.Errorf("migration %s has the SHA-256 %s, and had %s when it was merged", m.name, m.sum, released[m.name])
+		}
+	}
+	if len(list) != len(released) {
+		t.Errorf("%d migrations, and %d were released", len(list), len(released))
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := openStore(t, url, Config{})
+	_, err := s.clicks.Exec(t.Context(), "insert into migrations (version, name, sha256, program) "+
+		"values (999, 'later', '', 'countersign v9.9.9')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), url, Config{})
+	if !errors.Is(err, ErrNewer) {
+		t.Errorf("a newer schema: %v, want ErrNewer", err)
+	}
+	for _, words := range []string{"nothing is lost", "countersign v9.9.9"} {
+		if !strings.Contains(fmt.Sprint(err), words) {
+			t.Errorf("it is not said: %q: %v", words, err)
+		}
+	}
+}
+
+// TestMigrateAtOnce has many processes open a store that is not there.
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			s, err := Open(t.Context(), url, Config{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.Close()
+		})
+	}
+	wg.Wait()
+}
+
+// TestMigrateGoesOn: a process that was killed behind its first step, or in the middle of one, left what the next goes
+// on with.
+func TestMigrateGoesOn(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	list, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, url, Config{})
+	if _, err := s.clicks.Exec(t.Context(), "drop schema "+s.schema+" cascade"); err != nil {
+		t.Fatal(err)
+	}
+	for step := range list {
+		for _, last := range []bool{false, true} { // one time it is interrupted before its end
+			tx, err := s.clicks.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done, err := s.migrateOnce(t.Context(), tx, list); err != nil || done {
+				t.Fatalf("step %d: %v, %v", step+1, done, err)
+			}
+			if last {
+				err = tx.Commit(t.Context())
+			} else {
+				err = tx.Conn().Close(t.Context())
+				tx.Rollback(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := openStore(t, url, Config{}).Update(t.Context(), writeEffect("1")); err != nil {
+		t.Error(err)
+	}
+}

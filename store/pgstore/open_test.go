@@ -1,0 +1,145 @@
+package pgstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"countersign/approvals"
+	"countersign/internal/pgdev"
+)
+
+// TestURLs: a URL that cannot be used is refused in words that do not hold it.
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://bot:s3cret@localhost:port/db", "postgres://bot:s3cret%zz@localhost/db", "mysql://bot:s3cret@h/db",
+		"postgres://bot:s3cret@localhost/db?schema=public", "postgres://bot:s3cret@localhost/db?schema=A-b",
+		"postgres://bot:s3cret@localhost/db?schema=", "postgres://bot:s3cret@localhost/db?schema=pg_x",
+		"postgres://bot:s3cret@localhost/db?pool_max_conns=many", "postgres://bot:s3cret@localhost/db?sslmode=perhaps",
+	} {
+		_, err := Open(t.Context(), url, Config{})
+		if !errors.Is(err, ErrURL) || strings.Contains(fmt.Sprint(err), "s3cret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	_, err := Open(t.Context(), "postgres://bot:s3cret@127.0.0.1:1/db?connect_timeout=2", Config{})
+	if err == nil || strings.Contains(err.Error(), "s3cret") || errors.Is(err, ErrURL) {
+		t.Errorf("nobody listens: %v", err)
+	}
+}
+
+// TestSchemas: two bots share a database and see nothing of each other.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	url := pgdev.Start(t).Database(t)
+	a, b := openStore(t, url, Config{}), openStore(t, inSchema(url, "second"), Config{})
+	if err := a.Update(t.Context(), writeEffect("1")); err != nil {
+		t.Fatal(err)
+	}
+	if !hasEffect(t, a, "1") || hasEffect(t, b, "1") {
+		t.Error("two schemas are not apart")
+	}
+}
+
+func TestStandbyRefused(t *testing.T) {
+	t.Parallel()
+	c := pgdev.Own(t, pgdev.Options{})
+	openStore(t, c.URL("postgres"), Config{}).Close()
+	c.Stop(false)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(c.Socket()), "data", "standby.signal"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), c.URL("postgres"), Config{}); !errors.Is(err, ErrStandby) {
+		t.Errorf("a standby: %v", err)
+	}
+}
+
+func TestSynchronousCommit(t *testing.T) {
+	t.Parallel()
+	c := pgdev.Own(t, pgdev.Options{})
+	var log bytes.Buffer
+	openStore(t, c.URL("postgres"), Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), "fsync=off") {
+		t.Errorf("nobody is warned of fsync=off: %s", &log)
+	}
+	c.Exec(t, "postgres", "alter database postgres set synchronous_commit = off")
+	if _, err := Open(t.Context(), c.URL("postgres"), Config{}); !errors.Is(err, ErrAsync) {
+		t.Errorf("synchronous_commit = off: %v", err)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	if _, err := Open(t.Context(), url, Config{ReadOnly: true}); err == nil {
+		t.Error("a store that is not there was opened for reading only")
+	}
+	openStore(t, url, Config{})
+	s := openStore(t, url, Config{ReadOnly: true})
+	if err := s.Update(t.Context(), writeEffect("1")); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("update: %v, want ErrReadOnly", err)
+	}
+	if hasEffect(t, s, "1") {
+		t.Error("it was written")
+	}
+}
+
+// TestViews: an analyst reads the views, and nothing else.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	c := pgdev.Start(t)
+	url := c.Database(t)
+	s := openStore(t, url, Config{})
+	at := approvals.Decision{ID: "dec_1", By: "T1/U1", Verdict: approvals.Approve, Via: "button", Reason: "canary"}
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		r := &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1", ID: "req\x00_1", Run: "run_1",
+			Status: approvals.RequestApproved, Decisions: []approvals.Decision{at}, Note: "canary"}}
+		r.Arguments = []byte(`{"memo":"canary"}`)
+		run := &approvals.Run{Workspace: "T1", ID: "run_1", Input: "canary", Output: "canary", Failure: "canary"}
+		return errors.Join(tx.PutRequest(r), tx.PutRun(run), writeEffect("1")(tx))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := s.clicks.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	exec := func(sql string) error {
+		_, err := conn.Exec(t.Context(), sql)
+		return err
+	}
+	role := fmt.Sprintf("analyst_%d", schemas.Add(1))
+	for _, sql := range []string{"create role " + role, "grant usage on schema countersign to " + role,
+		"grant select on runs, requests, decisions, effects to " + role, "set role " + role} {
+		if err := exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, view := range []string{"runs", "requests", "decisions", "effects"} {
+		var n int
+		var all string
+		err := conn.QueryRow(t.Context(), "select count(*), string_agg(v::text, ' ') from "+view+" v").Scan(&n, &all)
+		if err != nil || n != 1 || strings.Contains(all, "canary") {
+			t.Errorf("%s: %d rows, %v: %s", view, n, err, all)
+		}
+	}
+	for _, table := range []string{"run_records", "request_heads", "store_keys", "audit", "installations"} {
+		if err := exec("select from " + table); !isCode(err, "42501") {
+			t.Errorf("%s can be read by an analyst: %v", table, err)
+		}
+	}
+	if err := exec("reset role"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,45 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+type workKey struct{}
+
+// withWork marks what is done under the context as work: it has connections of its own, so that no amount of it keeps
+// somebody waiting who has pressed a button.
+func withWork(ctx context.Context) context.Context { return context.WithValue(ctx, workKey{}, true) }
+
+// pool returns the connections for what is done under the context.
+func (s *Store) pool(ctx context.Context) *pgxpool.Pool {
+	if ctx.Value(workKey{}) != nil {
+		return s.work
+	}
+	return s.clicks
+}
+
+// connect makes the pools and the first connection.
+func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
+	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		return checkServer(ctx, c, s.cfg.ReadOnly)
+	}
+	if s.clicks, err = pgxpool.NewWithConfig(ctx, cfg.Copy()); err != nil {
+		return fmt.Errorf("%w: %s", ErrURL, urlForm)
+	}
+	if s.work, err = pgxpool.NewWithConfig(ctx, cfg.Copy()); err != nil {
+		return fmt.Errorf("%w: %s", ErrURL, urlForm)
+	}
+	return s.clicks.Ping(ctx)
+}
+
+func (s *Store) closePools() {
+	for _, p := range []*pgxpool.Pool{s.clicks, s.work} {
+		if p != nil {
+			p.Close()
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package pgstore
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+)
+
+// proxy stands between a store and its server, and cuts a connection at the next COMMIT when it is told to.
+type proxy struct {
+	addr string
+	next atomic.Int32 // what happens to the next COMMIT: pass, or one of the cuts
+	cuts atomic.Int32 // how many there were
+}
+
+const (
+	pass      int32 = iota
+	cutBefore       // the server never sees the COMMIT
+	cutAfter        // the server carries it out, and its answer is lost
+)
+
+// newProxy forwards to a server's Unix socket.
+func newProxy(t *testing.T, socket string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	p := &proxy{addr: l.Addr().String()}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", socket)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go p.requests(client, server)
+			go p.answers(client, server)
+		}
+	}()
+	return p
+}
+
+// message reads one message of the protocol: a type, unless it is the first, a length, and the rest.
+func message(r *bufio.Reader, first bool) ([]byte, error) {
+	head := make([]byte, 5)
+	if first {
+		head = head[:4]
+	}
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, err
+	}
+	rest := make([]byte, binary.BigEndian.Uint32(head[len(head)-4:])-4)
+	_, err := io.ReadFull(r, rest)
+	return append(head, rest...), err
+}
+
+// requests forwards what the client sends. The COMMIT is a prepared statement: its name is learnt from the Parse.
+func (p *proxy) requests(client, server net.Conn) {
+	defer client.Close()
+	defer server.Close()
+	var commit []byte // the name
+	r := bufio.NewReader(client)
+	for first := true; ; first = false {
+		m, err := message(r, first)
+		if err != nil {
+			return
+		}
+		if !first && m[0] == 'P' {
+			if name, query, _ := bytes.Cut(m[5:], []byte{0}); bytes.HasPrefix(query, []byte("commit\x00")) {
+				commit = bytes.Clone(name)
+			}
+		}
+		if !first && m[0] == 'B' && commit != nil { // portal, statement
+			_, rest, _ := bytes.Cut(m[5:], []byte{0})
+			name, _, _ := bytes.Cut(rest, []byte{0})
+			if bytes.Equal(name, commit) && p.next.CompareAndSwap(cutBefore, pass) {
+				p.cuts.Add(1)
+				return
+			}
+		}
+		if _, err := server.Write(m); err != nil {
+			return
+		}
+	}
+}
+
+// answers forwards what the server sends.
+func (p *proxy) answers(client, server net.Conn) {
+	defer client.Close()
+	defer server.Close()
+	r := bufio.NewReader(server)
+	for {
+		m, err := message(r, false)
+		if err != nil {
+			return
+		}
+		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) && p.next.CompareAndSwap(cutAfter, pass) {
+			p.cuts.Add(1)
+			return
+		}
+		if _, err := client.Write(m); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package pgstore
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/approvals"
+)
+
+// Sealed entries are bound to their place in the chain, unsealed ones to their ID.
+const (
+	kindSealed   = "audit"
+	kindUnsealed = "unsealed audit"
+)
+
+const auditColumns = "insert into audit (workspace, seq, id, at, action, actor, run, request, record) "
+
+// follows holds for the number of an entry that continues the chain.
+const follows = "$2::bigint = 1 + coalesce((select max(seq) from audit where workspace = $1 and seq is not null), 0)"
+
+var (
+	appendUnsealed = oneRow(auditColumns +
+		"values ($1, $2::bigint, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing")
+	appendSealed = oneRow(auditColumns + "select $1, $2::bigint, nullif($3::text, ''), $4, $5, $6, $7, $8, $9 where " +
+		follows + " on conflict do nothing")
+	// An entry that does not continue the chain gets a number that the table refuses.
+	sealEntry = oneRow("update audit set seq = case when " + follows + " then $2::bigint else 0 end, at = $4, " +
+		"action = $5, actor = $6, run = $7, request = $8, record = $9 where workspace = $1 and id = $3 and seq is null")
+)
+
+func (t *tx) AppendAudit(entries ...*approvals.AuditEntry) error {
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := identified("audit entry", string(e.Workspace)); err != nil {
+			return err
+		}
+		if e.Workspace != entries[0].Workspace {
+			return fmt.Errorf("append audit entries of %s and %s: %w",
+				entries[0].Workspace, e.Workspace, approvals.ErrInvalid)
+		}
+		refused := fmt.Errorf("append audit entry %d %s: %w", e.Seq, e.ID, approvals.ErrInvalid)
+		row, err := t.auditRow(e)
+		switch {
+		case e.Seq > math.MaxInt64 || e.Seq == 0 && e.ID == "":
+			return refused
+		case err != nil:
+			return fmt.Errorf("append audit entry %d %s: %w", e.Seq, e.ID, err)
+		case e.Seq == 0:
+			t.laterIf(refused, appendUnsealed, row...)
+		default:
+			t.laterIf(refused, appendSealed, row...)
+		}
+	}
+	return nil
+}
+
+// auditRow returns the columns of an entry.
+func (t *tx) auditRow(e *approvals.AuditEntry) ([]any, error) {
+	var seq any
+	kind, name := kindUnsealed, string(e.ID)
+	if e.Seq > 0 {
+		seq, kind, name = int64(e.Seq), kindSealed, strconv.FormatUint(e.Seq, 10)
+	}
+	data, err := t.sealed(e, kind, string(e.Workspace), name)
+	if err != nil {
+		return nil, err
+	}
+	return []any{text(e.Workspace), seq, text(e.ID), e.At, text(e.Action), text(e.Actor), text(e.Run), text(e.Request),
+		data}, nil
+}
+
+func (t *tx) UnsealedAudit(ws approvals.WorkspaceID, limit int) ([]*approvals.AuditEntry, error) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	return list[approvals.AuditEntry](t, kindUnsealed, []string{string(ws)}, 1,
+		"select id, record from audit where workspace = $1 and unsealed_id is not null order by unsealed_id limit $2", text(ws), limit)
+}
+
+func (t *tx) SealAudit(entries ...*approvals.AuditEntry) error {
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := identified("audit entry", string(e.Workspace), string(e.ID)); err != nil {
+			return err
+		}
+		row, err := t.auditRow(e)
+		if err != nil {
+			return fmt.Errorf("seal audit entry %d %s: %w", e.Seq, e.ID, err)
+		}
+		t.laterIf(fmt.Errorf("seal audit entry %s: %w", e.ID, approvals.ErrNotFound), sealEntry, row...)
+	}
+	return nil
+}
+
+func (t *tx) AuditHead(ws approvals.WorkspaceID) (*approvals.AuditEntry, error) {
+	list, err := list[approvals.AuditEntry](t, kindSealed, []string{string(ws)}, 1, `select seq::text, record from audit
+		where workspace = $1 and seq is not null order by audit.seq desc limit 1`, text(ws))
+	if err == nil && len(list) == 0 {
+		err = approvals.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit of %s: %w", ws, err)
+	}
+	return list[0], nil
+}
+
+func (t *tx) AuditEntries(ws approvals.WorkspaceID, seq uint64, limit int) ([]*approvals.AuditEntry, error) {
+	if err := t.usable(false); err != nil || limit <= 0 || seq > math.MaxInt64 {
+		return nil, err
+	}
+	return list[approvals.AuditEntry](t, kindSealed, []string{string(ws)}, 1, `select seq::text, record from audit
+		where workspace = $1 and seq >= $2 and seq is not null order by audit.seq limit $3`, text(ws), int64(seq), limit)
+}
+
+// auditWorkspaces goes from one workspace to the next in both indexes, whatever number of entries each has.
+const auditWorkspaces = `with recursive sealed (workspace) as (
+		(select workspace from audit where seq is not null order by workspace limit 1)
+		union all
+		select (select a.workspace from audit a where a.seq is not null and a.workspace > s.workspace
+			order by a.workspace limit 1) from sealed s where s.workspace is not null),
+	unsealed (workspace) as (
+		(select workspace from audit where unsealed_id is not null order by workspace limit 1)
+		union all
+		select (select a.workspace from audit a where a.unsealed_id is not null and a.workspace > u.workspace
+			order by a.workspace limit 1) from unsealed u where u.workspace is not null),
+	workspaces as (select workspace from sealed where workspace is not null
+		union select workspace from unsealed where workspace is not null) `
+
+func (t *tx) AuditWorkspaces() (list []approvals.WorkspaceID, err error) {
+	err = t.query(func(rows pgx.Rows) error {
+		var ws string
+		if err := rows.Scan(&ws); err != nil {
+			return err
+		}
+		list = append(list, approvals.WorkspaceID(untext(ws)))
+		return nil
+	}, auditWorkspaces+"select workspace from workspaces order by workspace")
+	return list, err
+}

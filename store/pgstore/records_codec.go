@@ -1,0 +1,111 @@
+package pgstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// encode returns the JSON of a record. Raw JSON within it keeps its bytes.
+func encode(record any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(record); err != nil {
+		return nil, fmt.Errorf("encode a record: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// decode reads the JSON of a record. A field that this program does not know is refused: writing the record back would
+// lose it.
+func decode(data []byte, record any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(record)
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "unknown field"):
+		return fmt.Errorf("%w: %w; nothing is lost: run the newer version again", ErrNewer, err)
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// sealed returns a record as the column holds it.
+func (t *tx) sealed(record any, kind string, key ...string) ([]byte, error) {
+	data, err := encode(record)
+	if err != nil {
+		return nil, err
+	}
+	return t.seal(data, kind, key...), nil
+}
+
+// opened reads what a column holds into a record.
+func (t *tx) opened(data []byte, record any, kind string, key ...string) error {
+	plain, err := t.open(data, kind, key...)
+	if err == nil {
+		err = decode(plain, record)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", kind, key, err)
+	}
+	return nil
+}
+
+// read reads one record; approvals.ErrNotFound when there is none. The statement returns the column alone.
+func read[T any](t *tx, kind string, key []string, sql string, args ...any) (*T, error) {
+	record := new(T)
+	err := t.one(func(rows pgx.Rows) error {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return err
+		}
+		return t.opened(data, record, kind, key...)
+	}, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+// list reads records. The statement returns their keys, behind so many parts that all share, and the column.
+func list[T any](t *tx, kind string, shared []string, parts int, sql string, args ...any) (all []*T, err error) {
+	err = t.query(func(rows pgx.Rows) error {
+		record := new(T)
+		if err := t.scanRecord(rows, record, kind, shared, parts); err != nil {
+			return err
+		}
+		all = append(all, record)
+		return nil
+	}, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// scanRecord reads a row of parts of a key and a record.
+func (t *tx) scanRecord(rows pgx.Rows, record any, kind string, shared []string, parts int) error {
+	var data []byte
+	key := make([]string, len(shared)+parts)
+	into := make([]any, parts+1)
+	for i := range parts {
+		into[i] = &key[len(shared)+i]
+	}
+	into[parts] = &data
+	if err := rows.Scan(into...); err != nil {
+		return err
+	}
+	for i := range key {
+		if i < len(shared) {
+			key[i] = shared[i]
+		} else {
+			key[i] = untext(key[i])
+		}
+	}
+	return t.opened(data, record, kind, key...)
+}

@@ -1,0 +1,40 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+
+	"countersign/approvals"
+)
+
+const kindEffect = "effect"
+
+func (t *tx) Effect(ws approvals.WorkspaceID, run approvals.RunID, id string) (*approvals.EffectRecord, error) {
+	e, err := read[approvals.EffectRecord](t, kindEffect, []string{string(ws), string(run), id},
+		"select record from effect_records where workspace = $1 and run = $2 and id = $3", text(ws), text(run), text(id))
+	if err != nil {
+		return nil, fmt.Errorf("effect %s of run %s: %w", id, run, err)
+	}
+	return e, nil
+}
+
+var putEffect = upsert("effect_records", 3, "workspace", "run", "id", "request", "by_grant", "agent", "tool",
+	"attempt", "outcome", "digest", "intent", "done", "record")
+
+func (t *tx) PutEffect(e *approvals.EffectRecord) error {
+	if err := errors.Join(t.usable(true), identified("effect", string(e.Workspace), string(e.Run), e.ID)); err != nil {
+		return err
+	}
+	data, err := t.sealed(e, kindEffect, string(e.Workspace), string(e.Run), e.ID)
+	if err != nil {
+		return fmt.Errorf("put effect %s of run %s: %w", e.ID, e.Run, err)
+	}
+	t.later(putEffect, text(e.Workspace), text(e.Run), text(e.ID), text(e.Request), text(e.Grant), text(e.Agent),
+		text(e.Tool), e.Attempt, text(e.Outcome()), digest(e.Digest), e.Intent, e.Done, data)
+	return nil
+}
+
+func (t *tx) EffectsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.EffectRecord, error) {
+	return list[approvals.EffectRecord](t, kindEffect, []string{string(ws), string(run)}, 1,
+		"select id, record from effect_records where workspace = $1 and run = $2 order by id", text(ws), text(run))
+}

@@ -1,0 +1,58 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/approvals"
+)
+
+const kindGrant = "grant"
+
+func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.Grant, error) {
+	g, err := read[approvals.Grant](t, kindGrant, []string{string(ws), string(id)},
+		"select record from grants where workspace = $1 and id = $2", text(ws), text(id))
+	if err != nil {
+		return nil, fmt.Errorf("grant %s: %w", id, err)
+	}
+	return g, nil
+}
+
+var putGrant = upsert("grants", 2, "workspace", "id", "agent", "tool", "expires", "open", "record")
+
+func (t *tx) PutGrant(g *approvals.Grant) error {
+	if err := errors.Join(t.usable(true), identified("grant", string(g.Workspace), string(g.ID))); err != nil {
+		return err
+	}
+	data, err := t.sealed(g, kindGrant, string(g.Workspace), string(g.ID))
+	if err != nil {
+		return fmt.Errorf("put grant %s: %w", g.ID, err)
+	}
+	t.later(putGrant, text(g.Workspace), text(g.ID), text(g.Agent), text(g.Tool), g.Expires, g.Open(), data)
+	return nil
+}
+
+func (t *tx) Grants(ws approvals.WorkspaceID, after approvals.GrantID, limit int) ([]*approvals.Grant, error) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	return list[approvals.Grant](t, kindGrant, []string{string(ws)}, 1,
+		"select id, record from grants where workspace = $1 and id > $2 order by id limit $3",
+		text(ws), text(after), limit)
+}
+
+func (t *tx) OpenGrants(ws approvals.WorkspaceID, agent, tool string, at time.Time, limit int) (
+	[]*approvals.Grant, error,
+) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	list, err := list[approvals.Grant](t, kindGrant, []string{string(ws)}, 1, `select id, record from grants
+		where workspace = $1 and agent = $2 and tool = $3 and open and expires > $4 order by expires, id limit $5`,
+		text(ws), text(agent), text(tool), at, limit)
+	if err != nil {
+		return nil, fmt.Errorf("open grants for %s: %w", tool, err)
+	}
+	return list, nil
+}

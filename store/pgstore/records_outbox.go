@@ -1,0 +1,94 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/approvals"
+)
+
+const kindNotification = "notification"
+
+var putNotification = upsert("outbox", 6, "workspace", "surface", "channel", "thread", "copy", "id", "direct",
+	"created", "record")
+
+var putDead = upsert("dead_letters", 6, "workspace", "surface", "channel", "thread", "copy", "id", "dead", "record")
+
+// ofNotification selects one.
+const ofNotification = "workspace = $1 and surface = $2 and channel = $3 and thread = $4 and copy = $5 and id = $6"
+
+func (t *tx) PutNotification(n *approvals.Notification) error {
+	if err := errors.Join(t.usable(true), identified("notification", string(n.Workspace), string(n.ID))); err != nil {
+		return err
+	}
+	data, err := t.sealed(n, kindNotification, append(placeKey(n.Workspace, n.Place), string(n.Copy), string(n.ID))...)
+	if err != nil {
+		return fmt.Errorf("put notification %s: %w", n.ID, err)
+	}
+	key := func(more ...any) []any {
+		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
+	}
+	if n.Dead.IsZero() {
+		t.later("delete from dead_letters where "+ofNotification, key()...)
+		t.later(putNotification, key(n.Place.Direct, n.Created, data)...)
+	} else {
+		t.later("delete from outbox where "+ofNotification, key()...)
+		t.later(putDead, key(n.Dead, data)...)
+	}
+	return nil
+}
+
+func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, c approvals.Copy, limit int) (
+	[]*approvals.Notification, error,
+) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	return list[approvals.Notification](t, kindNotification, append(placeKey(ws, p), string(c)), 1,
+		`select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
+		and copy = $5 order by id limit $6`, placeArgs(ws, p, text(c), limit)...)
+}
+
+func (t *tx) DeleteNotification(n *approvals.Notification) error {
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	for _, table := range []string{"outbox", "dead_letters"} {
+		t.later("delete from "+table+" where "+ofNotification,
+			placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
+	}
+	return nil
+}
+
+func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.CopyKey, err error) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	err = t.query(func(rows pgx.Rows) error {
+		var k [5]string
+		var direct bool
+		if err := rows.Scan(&k[0], &k[1], &k[2], &k[3], &k[4], &direct); err != nil {
+			return err
+		}
+		list = append(list, approvals.CopyKey{Workspace: approvals.WorkspaceID(untext(k[0])),
+			Place: placeOf(k[1], k[2], k[3], direct), Copy: approvals.Copy(untext(k[4]))})
+		return nil
+	}, `select distinct on (workspace, surface, channel, thread, copy) workspace, surface, channel, thread, copy, direct
+		from outbox where created < $1 order by workspace, surface, channel, thread, copy, id
+		limit $2`, before, limit)
+	return list, err
+}
+
+func (t *tx) DeadLetters(ws approvals.WorkspaceID, after approvals.NotificationID, limit int) (
+	all []*approvals.Notification, err error,
+) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	return list[approvals.Notification](t, kindNotification, []string{string(ws)}, 5,
+		`select surface, channel, thread, copy, id, record from dead_letters where workspace = $1 and id > $2
+	 order by id, surface, channel, thread, copy limit $3`, text(ws), text(after), limit)
+}

@@ -1,0 +1,189 @@
+package pgstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// A request is kept as two records under the same key: its head, which is written often, and what it asks about.
+const (
+	kindHead    = "request"
+	kindContent = "request content"
+)
+
+func (t *tx) Request(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error) {
+	list, err := t.requests(ws, []approvals.RequestID{id})
+	if err == nil && len(list) == 0 {
+		err = approvals.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", id, err)
+	}
+	return list[0], nil
+}
+
+func (t *tx) Requests(ws approvals.WorkspaceID, ids []approvals.RequestID) ([]*approvals.Request, error) {
+	if err := t.usable(false); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	list, err := t.requests(ws, ids)
+	if err != nil {
+		return nil, fmt.Errorf("requests %v: %w", ids, err)
+	}
+	return list, nil
+}
+
+func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list []*approvals.Request, err error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = text(id)
+	}
+	err = t.query(func(rows pgx.Rows) error {
+		var id string
+		var head, content []byte
+		if err := rows.Scan(&id, &head, &content); err != nil {
+			return err
+		}
+		r := new(approvals.Request)
+		list = append(list, r)
+		return errors.Join(t.opened(head, &r.RequestHead, kindHead, string(ws), untext(id)),
+			t.opened(content, &r.RequestContent, kindContent, string(ws), untext(id)))
+	}, `select r.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
+		cross join lateral (select id, record from request_heads where workspace = $1 and id = u.id offset 0) r
+		cross join lateral (select record from request_contents where workspace = $1 and id = u.id offset 0) c
+		order by u.n`, text(ws), keys)
+	return list, err
+}
+
+func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.RequestHead, error) {
+	r, err := read[approvals.RequestHead](t, kindHead, []string{string(ws), string(id)},
+		"select record from request_heads where workspace = $1 and id = $2", text(ws), text(id))
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", id, err)
+	}
+	return r, nil
+}
+
+var headColumns = []string{"workspace", "id", "run", "channel", "agent", "tool", "kind", "requester", "people",
+	"status", "outcome", "unreviewed", "decisions", "digest", "created", "settled", "expires", "record"}
+
+var (
+	putHead    = upsert("request_heads", 2, headColumns...)
+	putContent = upsert("request_contents", 2, "workspace", "id", "record")
+	changeHead = oneRow(`update request_heads set run = $3, channel = $4, agent = $5, tool = $6, kind = $7,
+		requester = $8, people = $9, status = $10, outcome = $11, unreviewed = $12, decisions = $13, digest = $14,
+		created = $15, settled = $16, expires = $17, record = $18 where workspace = $1 and id = $2`)
+)
+
+func (t *tx) PutRequest(r *approvals.Request) error {
+	if err := errors.Join(t.usable(true), identified("request", string(r.Workspace), string(r.ID))); err != nil {
+		return err
+	}
+	row, err := t.headRow(&r.RequestHead)
+	if err != nil {
+		return fmt.Errorf("put request %s: %w", r.ID, err)
+	}
+	content, err := t.sealed(&r.RequestContent, kindContent, string(r.Workspace), string(r.ID))
+	if err != nil {
+		return fmt.Errorf("put request %s: %w", r.ID, err)
+	}
+	t.later(putHead, row...)
+	t.later(putContent, text(r.Workspace), text(r.ID), content)
+	return nil
+}
+
+func (t *tx) PutRequestHead(r *approvals.RequestHead) error {
+	if err := errors.Join(t.usable(true), identified("request", string(r.Workspace), string(r.ID))); err != nil {
+		return err
+	}
+	row, err := t.headRow(r)
+	if err != nil {
+		return fmt.Errorf("put head of request %s: %w", r.ID, err)
+	}
+	t.laterIf(fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), changeHead, row...)
+	return nil
+}
+
+// headRow returns the columns of a head.
+func (t *tx) headRow(r *approvals.RequestHead) ([]any, error) {
+	data, err := t.sealed(r, kindHead, string(r.Workspace), string(r.ID))
+	if err != nil {
+		return nil, err
+	}
+	decisions, err := reported(r.Decisions)
+	if err != nil {
+		return nil, err
+	}
+	return []any{text(r.Workspace), text(r.ID), text(r.Run), text(r.Place.Channel), text(r.Agent), text(r.Tool.Name),
+		text(r.Kind), text(r.Requester), people(r), text(r.Status), text(r.Outcome), r.AwaitsReview(), decisions,
+		digest(r.Digest), r.Created, r.Settled, r.Expires, data}, nil
+}
+
+func digest(d agent.Digest) []byte { return append([]byte(nil), d[:]...) }
+
+// people are who asked, and who has given an answer that counts, or had it given for them.
+func people(r *approvals.RequestHead) []string {
+	list := []string{text(r.Requester)}
+	for _, d := range r.Decisions {
+		if d.Void == "" {
+			list = append(list, text(d.By))
+			if d.For != "" {
+				list = append(list, text(d.For))
+			}
+		}
+	}
+	return list
+}
+
+// reportedDecision is what the view of decisions shows of one: nothing that a person wrote.
+type reportedDecision struct {
+	ID      string     `json:"id"`
+	By      string     `json:"by"`
+	For     string     `json:"for,omitempty"`
+	Verdict string     `json:"verdict"`
+	Via     string     `json:"via"`
+	Void    bool       `json:"void,omitempty"`
+	At      *time.Time `json:"at,omitempty"`
+}
+
+func reported(decisions []approvals.Decision) (string, error) {
+	list := make([]reportedDecision, len(decisions))
+	for i, d := range decisions {
+		list[i] = reportedDecision{ID: text(d.ID), By: text(d.By), For: text(d.For), Verdict: text(d.Verdict),
+			Via: text(d.Via), Void: d.Void != ""}
+		if at := d.At; !at.IsZero() {
+			list[i].At = &at
+		}
+	}
+	data, err := json.Marshal(list)
+	return string(data), err
+}
+
+func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.RequestHead, error) {
+	return list[approvals.RequestHead](t, kindHead, []string{string(ws)}, 1,
+		"select id, record from request_heads where workspace = $1 and run = $2 order by id", text(ws), text(run))
+}
+
+func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n int, err error) {
+	err = t.query(func(rows pgx.Rows) error { return rows.Scan(&n) },
+		"select count(*) from request_heads where workspace = $1 and requester = $2 and status = 'pending'",
+		text(ws), text(requester))
+	return n, err
+}
+
+func (t *tx) DeleteRequest(ws approvals.WorkspaceID, id approvals.RequestID) error {
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	t.later("delete from callbacks where workspace = $1 and request = $2", text(ws), text(id))
+	t.later("delete from request_contents where workspace = $1 and id = $2", text(ws), text(id))
+	t.later("delete from request_heads where workspace = $1 and id = $2", text(ws), text(id))
+	return nil
+}

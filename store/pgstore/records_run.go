@@ -1,0 +1,124 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/approvals"
+)
+
+const kindRun = "run"
+
+func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error) {
+	r, err := read[approvals.Run](t, kindRun, []string{string(ws), string(id)},
+		"select record from run_records where workspace = $1 and id = $2", text(ws), text(id))
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	return r, nil
+}
+
+var putRun = upsert("run_records", 2, "workspace", "id", "surface", "channel", "thread", "direct", "agent",
+	"requester", "cancelled_by", "status", "lease_until", "created", "ended", "record")
+
+func (t *tx) PutRun(r *approvals.Run) error {
+	if err := errors.Join(t.usable(true), identified("run", string(r.Workspace), string(r.ID))); err != nil {
+		return err
+	}
+	data, err := t.sealed(r, kindRun, string(r.Workspace), string(r.ID))
+	if err != nil {
+		return fmt.Errorf("put run %s: %w", r.ID, err)
+	}
+	var ended *time.Time
+	if r.Status.Ended() {
+		at := r.Ended
+		ended = &at
+	}
+	t.later(putRun, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel), text(r.Place.Thread),
+		r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status), r.LeaseUntil, r.Created,
+		ended, data)
+	return nil
+}
+
+// open selects runs that have not ended.
+const open = "open_id is not null"
+
+func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (*approvals.Run, error) {
+	list, err := list[approvals.Run](t, kindRun, []string{string(ws)}, 1, "select id, record from run_records where "+
+		"workspace = $1 and surface = $2 and channel = $3 and thread = $4 and "+open+" order by open_id limit 1",
+		placeArgs(ws, p)...)
+	if err == nil && len(list) == 0 {
+		err = approvals.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("active run of %s: %w", p.Channel, err)
+	}
+	return list[0], nil
+}
+
+func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, channel string) (n int, err error) {
+	const count = "select count(*) from run_records where workspace = $1 and " + open
+	into := func(rows pgx.Rows) error { return rows.Scan(&n) }
+	switch {
+	case requester == "":
+		err = t.query(into, count+" and channel = $2", text(ws), text(channel))
+	case channel == "":
+		err = t.query(into, count+" and requester = $2", text(ws), text(requester))
+	default:
+		err = t.query(into, count+" and requester = $2 and channel = $3", text(ws), text(requester), text(channel))
+	}
+	return n, err
+}
+
+func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err error) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	err = t.query(func(rows pgx.Rows) error {
+		var k [5]string
+		var direct bool
+		if err := rows.Scan(&k[0], &k[1], &k[2], &k[3], &k[4], &direct); err != nil {
+			return err
+		}
+		list = append(list, approvals.RunKey{Workspace: approvals.WorkspaceID(untext(k[0])),
+			Run: approvals.RunID(untext(k[1])), Place: placeOf(k[2], k[3], k[4], direct)})
+		return nil
+	}, `select workspace, id, surface, channel, thread, direct from run_records where working_id is not null
+		and (status = 'queued' or lease_until <= $1) order by workspace, working_id limit $2`, at, limit)
+	return list, err
+}
+
+// placeOf returns the place that columns name.
+func placeOf(surface, channel, thread string, direct bool) approvals.Place {
+	return approvals.Place{Surface: untext(surface), Channel: untext(channel), Thread: untext(thread), Direct: direct}
+}
+
+func (t *tx) EndedRuns(ws approvals.WorkspaceID, before time.Time, limit int) (list []approvals.RunID, err error) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return nil, err
+	}
+	err = t.query(func(rows pgx.Rows) error {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		list = append(list, approvals.RunID(untext(id)))
+		return nil
+	}, `select id from run_records where workspace = $1 and ended < $2
+		order by ended, id limit $3`, text(ws), before, limit)
+	return list, err
+}
+
+func (t *tx) DeleteRun(ws approvals.WorkspaceID, id approvals.RunID) error {
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	t.later("delete from run_records where workspace = $1 and id = $2", text(ws), text(id))
+	for _, table := range []string{"effect_records", "states", "state_chunks"} {
+		t.later("delete from "+table+" where workspace = $1 and run = $2", text(ws), text(id))
+	}
+	return nil
+}

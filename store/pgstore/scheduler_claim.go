@@ -1,0 +1,166 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/approvals"
+)
+
+// claimedJob is a job that this replica handles. Owner and number fence what it writes about it: once the claim is
+// another's, nothing matches any more.
+type claimedJob struct {
+	approvals.Job
+	key    jobKey
+	slot   string // the group whose slot it takes
+	number int64  // of the claims of this Dispatch
+}
+
+// foundJob says that a job may be due in a while, or now.
+type foundJob struct {
+	key   jobKey
+	group string
+	in    time.Duration
+}
+
+// claims reads and writes the claims of one Dispatch in the table. Its statements run READ COMMITTED, and their commits
+// do not wait for the disk: a claim or an acknowledgement that is lost when the database crashes repeats a job.
+type claims struct {
+	db       querier
+	owner    []byte
+	lease    time.Duration
+	unfenced bool // tests
+}
+
+// Rows that another replica, or a transaction under way, has locked are left out: waiting for them in turn could end
+// in a deadlock.
+const sqlClaimJobs = `
+with k as (
+    select j.workspace, j.kind, j.id, k.number
+    from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
+    join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
+    where j.due <= now() and (j.claim_until is null or j.claim_until <= now())
+    for update of j skip locked
+)
+update jobs j set claim_owner = $1, claim_number = k.number, claim_until = now() + $2::interval,
+    claim_generation = j.generation, again = null
+from k
+where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
+returning j.workspace, j.kind, j.id, j.grp, j.place::text, j.copy, j.due, j.generation, j.attempts, j.claim_number`
+
+// claim claims those of the jobs that are due and nobody's.
+func (c *claims) claim(ctx context.Context, keys []jobKey, first int64) ([]claimedJob, error) {
+	var k jobColumns
+	numbers := make([]int64, len(keys))
+	for i := range keys {
+		k.addKey(keys[i])
+		numbers[i] = first + int64(i)
+	}
+	rows, err := c.db.Query(ctx, sqlClaimJobs, c.owner, c.lease, k.workspaces, k.kinds, k.ids, numbers)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimedJob, error) {
+		var (
+			ws, kind, id, group, copyOf string
+			place                       *string
+			j                           claimedJob
+			generation                  int64
+		)
+		err := row.Scan(&ws, &kind, &id, &group, &place, &copyOf, &j.Due, &generation, &j.Attempts, &j.number)
+		if err != nil {
+			return j, err
+		}
+		j.Workspace, j.Kind, j.ID = approvals.WorkspaceID(untext(ws)), approvals.JobKind(untext(kind)), untext(id)
+		j.Group, j.Copy = untext(group), approvals.Copy(untext(copyOf))
+		j.Generation, j.Due = uint64(generation), j.Due.UTC()
+		if place != nil {
+			if err := json.Unmarshal([]byte(*place), &j.Place); err != nil {
+				return j, fmt.Errorf("place of job %s %s: %w", j.Kind, j.ID, err)
+			}
+		}
+		j.key, j.slot = keyOf(&j.Job), j.Group
+		return j, nil
+	})
+}
+
+const sqlRenewClaims = `
+update jobs j set claim_until = now() + $2::interval
+from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
+where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
+  and ` + fence + `
+returning j.claim_number`
+
+// renew prolongs claims and returns the numbers of those that are still ours.
+func (c *claims) renew(ctx context.Context, jobs []claimedJob) ([]int64, error) {
+	k, numbers := columnsOf(jobs)
+	rows, err := c.db.Query(ctx, sqlRenewClaims, c.owner, c.lease, k.workspaces, k.kinds, k.ids, numbers)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
+
+func columnsOf(jobs []claimedJob) (k jobColumns, numbers []int64) {
+	for i := range jobs {
+		k.addKey(jobs[i].key)
+		numbers = append(numbers, jobs[i].number)
+	}
+	return k, numbers
+}
+
+// Jobs of a group beyond the first are left to the next look, so that one full group does not crowd out the others.
+const sqlFindDue = `
+select workspace, kind, id, grp, extract(epoch from due - now())::float8
+from (
+    select *, row_number() over (partition by kind, grp order by due) as n
+    from jobs
+    where due <= now() + $1::interval and (claim_until is null or claim_until <= now())
+) j
+where n <= $2
+order by due`
+
+// due finds the jobs that nobody works on and that are due within the time.
+func (c *claims) due(ctx context.Context, within time.Duration) ([]foundJob, error) {
+	rows, err := c.db.Query(ctx, sqlFindDue, within, maxReady)
+	if err != nil {
+		return nil, err
+	}
+	return collectFound(rows)
+}
+
+const sqlFindKeys = `
+select j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::float8
+from unnest($1::text[], $2::text[], $3::text[]) as k (workspace, kind, id)
+join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
+where j.due is not null and (j.claim_until is null or j.claim_until <= now())
+order by j.due`
+
+// find returns those of the jobs that nobody works on.
+func (c *claims) find(ctx context.Context, keys []jobKey) ([]foundJob, error) {
+	var k jobColumns
+	for _, key := range keys {
+		k.addKey(key)
+	}
+	rows, err := c.db.Query(ctx, sqlFindKeys, k.workspaces, k.kinds, k.ids)
+	if err != nil {
+		return nil, err
+	}
+	return collectFound(rows)
+}
+
+func collectFound(rows pgx.Rows) ([]foundJob, error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (foundJob, error) {
+		var (
+			ws, kind, id, group string
+			seconds             float64
+		)
+		err := row.Scan(&ws, &kind, &id, &group, &seconds)
+		k := jobKey{approvals.WorkspaceID(untext(ws)), approvals.JobKind(untext(kind)), untext(id)}
+		return foundJob{k, untext(group), time.Duration(max(seconds, 0) * float64(time.Second))}, err
+	})
+}

@@ -1,0 +1,154 @@
+package pgstore
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"countersign/approvals"
+)
+
+// mergeJobs makes one job of those that have the same key, as if they were enqueued one after the other: the earliest
+// time counts, and what a newer job leaves empty stays. The jobs that it returns share nothing with the given ones.
+func mergeJobs(jobs []approvals.Job) []approvals.Job {
+	merged := make([]approvals.Job, 0, len(jobs))
+	at := make(map[jobKey]int, len(jobs))
+	for _, j := range jobs {
+		if j.Place != nil {
+			place := *j.Place
+			j.Place = &place
+		}
+		i, again := at[keyOf(&j)]
+		if !again {
+			at[keyOf(&j)] = len(merged)
+			merged = append(merged, j)
+			continue
+		}
+		m := &merged[i]
+		if j.Due.Before(m.Due) {
+			m.Due = j.Due
+		}
+		if j.Place != nil {
+			m.Place = j.Place
+		}
+		m.Copy, m.Group = cmp.Or(j.Copy, m.Copy), cmp.Or(j.Group, m.Group)
+	}
+	return merged
+}
+
+// jobColumns are the columns of a list of jobs, as arrays.
+type jobColumns struct {
+	workspaces []string
+	kinds      []string
+	ids        []string
+	groups     []string
+	places     []*string // JSON, or nil
+	copies     []string
+	dues       []time.Time
+}
+
+func (c *jobColumns) addKey(k jobKey) {
+	c.workspaces = append(c.workspaces, text(k.ws))
+	c.kinds = append(c.kinds, text(k.kind))
+	c.ids = append(c.ids, text(k.id))
+}
+
+func (c *jobColumns) add(j *approvals.Job) error {
+	var place *string
+	if j.Place != nil {
+		data, err := json.Marshal(j.Place)
+		if err != nil {
+			return fmt.Errorf("enqueue %s %s: %w", j.Kind, j.ID, err)
+		}
+		p := string(data)
+		place = &p
+	}
+	c.addKey(keyOf(j))
+	c.groups = append(c.groups, text(j.Group))
+	c.places = append(c.places, place)
+	c.copies = append(c.copies, text(j.Copy))
+	c.dues = append(c.dues, j.Due)
+	return nil
+}
+
+// A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of the
+// key before that handler has ended.
+const sqlDeleteJobs = `
+with gone as (
+    delete from jobs
+    where workspace = $1 and kind = $2 and id = $3 and (claim_until is null or claim_until <= now())
+)
+update jobs set due = null, again = null, not_before = null, attempts = 0
+where workspace = $1 and kind = $2 and id = $3 and claim_until > now()`
+
+// While a handler is at work, due is what counts if its claim lapses and again what counts when it is done.
+const sqlEnqueueJobs = `
+insert into jobs as j (workspace, kind, id, grp, place, copy, due, generation, first)
+select workspace, kind, id, grp, place::json, copy, greatest(due, now()), g, g
+from (
+    select *, nextval('job_generation') as g
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+        as u (workspace, kind, id, grp, place, copy, due)
+) as new
+on conflict (workspace, kind, id) do update set
+    generation = excluded.generation,
+    first = case when j.due is null then excluded.generation else j.first end,
+    grp = case when excluded.grp = '' then j.grp else excluded.grp end,
+    place = coalesce(excluded.place, j.place),
+    copy = case when excluded.copy = '' then j.copy else excluded.copy end,
+    due = greatest(least(j.due, excluded.due), j.not_before),
+    again = case when j.claim_owner is not null then least(j.again, excluded.due) end`
+
+func (t *tx) Enqueue(jobs ...approvals.Job) error {
+	if err := t.usable(true); err != nil || len(jobs) == 0 {
+		return err
+	}
+	for _, j := range jobs {
+		if err := identified("job", string(j.Workspace), string(j.Kind), j.ID); err != nil {
+			return err
+		}
+	}
+	jobs = mergeJobs(jobs)
+	var c jobColumns
+	for i := range jobs {
+		if err := c.add(&jobs[i]); err != nil {
+			return err
+		}
+	}
+	t.later(sqlEnqueueJobs, c.workspaces, c.kinds, c.ids, c.groups, c.places, c.copies, c.dues)
+	return t.remind(jobs)
+}
+
+// remind leaves a reminder of those of the jobs that are due before a sweep looks for them, and tells the dispatchers of
+// this process of them when they are committed.
+func (t *tx) remind(jobs []approvals.Job) error {
+	var keys []jobKey
+	var found []foundJob
+	for i := range jobs {
+		if in := jobs[i].Due.Sub(t.Now()); in <= lookAhead {
+			keys = append(keys, keyOf(&jobs[i]))
+			found = append(found, foundJob{key: keyOf(&jobs[i]), group: jobs[i].Group, in: max(in, 0)})
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	if !t.store.jobs.set.noRiver {
+		args, err := reminderArgs(keys)
+		if err != nil {
+			return err
+		}
+		t.later(sqlRemind, args...)
+	}
+	t.afterCommit(func() { t.store.jobs.committed(found) })
+	return nil
+}
+
+func (t *tx) DeleteJob(ws approvals.WorkspaceID, kind approvals.JobKind, id string) error {
+	if err := t.usable(true); err != nil {
+		return err
+	}
+	t.later(sqlDeleteJobs, text(ws), text(kind), text(id))
+	return nil
+}

@@ -1,0 +1,64 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+)
+
+// A job that fails is repeated after minBackOff, twice that, and so on up to maxBackOff, each shortened by up to a
+// fifth.
+const (
+	minBackOff = 200 * time.Millisecond
+	maxBackOff = time.Minute
+)
+
+func backOff(attempts int) time.Duration {
+	p := maxBackOff
+	if attempts < 16 {
+		p = min(minBackOff<<attempts, maxBackOff)
+	}
+	return p - rand.N(p/5).Truncate(time.Microsecond)
+}
+
+var (
+	errPanicked  = errors.New("handler panicked")
+	errClaimLost = errors.New("the claim of the job has lapsed: another replica may work on it")
+)
+
+// work has a goroutine handle the job. begun is when its claim was asked for.
+func (d *scheduler) work(ctx context.Context, j claimedJob, begun time.Time) {
+	ctx, cancel := context.WithCancelCause(withWork(ctx))
+	if len(d.busy) == 0 {
+		d.renew = begun.Add(d.set.claimLease() / 3)
+	}
+	d.busy[j.number] = &handling{claimedJob: j, cancel: cancel, until: begun.Add(d.set.claimLease())}
+	go func() {
+		err := ctx.Err()
+		if err == nil {
+			err = d.call(ctx, j)
+		}
+		e := ended(j, err, ctx.Err() != nil)
+		if e.outcome == failed {
+			d.log.Debug("job failed", "kind", j.Kind, "id", j.ID, "attempts", j.Attempts+1, "error", err)
+		}
+		d.handled <- e
+	}()
+}
+
+// call runs the handler. What it panics with is not logged: it may hold anything. A handler that ends its goroutine has
+// failed as well.
+func (d *scheduler) call(ctx context.Context, j claimedJob) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d.log.Error("job handler panicked", "kind", j.Kind, "id", j.ID,
+				"type", fmt.Sprintf("%T", r), slog.String("stack", string(debug.Stack())))
+			err = errPanicked
+		}
+	}()
+	return d.handle(ctx, j.Job)
+}

@@ -1,0 +1,227 @@
+package pgstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// patience is how long one conversation with the database may take before it is given up and tried again.
+const patience = 10 * time.Second
+
+// talk holds a conversation with the database in a goroutine of its own. fn returns what is to be done about its result
+// on the scheduler's goroutine.
+func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(context.Context) (func(time.Time), error)) {
+	l.busy = true
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		apply, err := fn(ctx)
+		d.results <- func(now time.Time) {
+			l.busy = false
+			apply(now)
+			if err == nil {
+				l.failed, l.not = 0, time.Time{}
+				return
+			}
+			l.not = now.Add(min(backOff(l.failed), sweepEvery))
+			l.failed++
+			if ctx.Err() != context.Canceled {
+				d.log.Warn("database not reached for jobs", "for", what, "times", l.failed, "error", err)
+			}
+		}
+	}()
+}
+
+// start holds the conversations for which there is reason.
+func (d *scheduler) start(ctx context.Context, now time.Time) {
+	if d.wake {
+		d.wake = false
+		d.store.jobs.tell()
+	}
+	if d.find.free(now) {
+		d.startFind(ctx)
+	}
+	d.startWrite(ctx, now, false)
+	d.startRenew(ctx, now)
+}
+
+// startFind claims what there are free slots for, and reads what may be due.
+func (d *scheduler) startFind(ctx context.Context) {
+	keys, slots := d.ready()
+	look, all, looked := slices.Collect(maps.Keys(d.look)), d.all, d.looked
+	if len(look) > atOnce {
+		look, looked = look[:atOnce], nil
+	}
+	if len(keys) == 0 && len(look) == 0 && !all {
+		for _, done := range looked {
+			close(done)
+		}
+		d.looked = nil
+		return
+	}
+	for _, k := range look {
+		delete(d.look, k)
+	}
+	if d.all = false; looked != nil {
+		d.looked = nil
+	}
+	first := d.number + 1
+	d.number += int64(len(keys))
+	begun := time.Now()
+	d.talk(ctx, &d.find, "claims", func(talk context.Context) (func(time.Time), error) {
+		var (
+			claimed []claimedJob
+			found   []foundJob
+			err     error
+		)
+		if len(keys) > 0 {
+			claimed, err = d.claims.claim(talk, keys, first)
+		}
+		if err == nil && len(look) > 0 {
+			found, err = d.claims.find(talk, look)
+		}
+		if err == nil && all {
+			var due []foundJob
+			due, err = d.claims.due(talk, lookAhead)
+			found = append(found, due...)
+		}
+		return func(now time.Time) {
+			d.claimed(ctx, now, begun, claimed, keys, slots, first)
+			for _, f := range found {
+				d.found(now, f)
+			}
+			if err != nil {
+				for _, k := range look {
+					d.look[k] = true
+				}
+				d.all = d.all || all
+			}
+			for _, done := range looked {
+				close(done)
+			}
+		}, err
+	})
+}
+
+// claimed starts the handlers of the jobs that were claimed. The others are looked at again a little later: somebody
+// may have held them for a moment and left them.
+func (d *scheduler) claimed(
+	ctx context.Context, now, begun time.Time, jobs []claimedJob, keys []jobKey, slots []string, first int64,
+) {
+	got := make(map[int64]bool, len(jobs))
+	for _, j := range jobs {
+		got[j.number] = true
+		j.slot = slots[j.number-first]
+		d.work(ctx, j, begun)
+	}
+	for i, k := range keys {
+		if !got[first+int64(i)] {
+			d.release(k.kind, slots[i])
+			d.soon.add(soonJob{at: now.Add(missedPause), key: k})
+		}
+	}
+}
+
+// missedPause is how long after a claim that failed the job is looked at again.
+const missedPause = 50 * time.Millisecond
+
+// startWrite writes down how handlers ended.
+func (d *scheduler) startWrite(ctx context.Context, now time.Time, draining bool) {
+	if len(d.ended) == 0 || !d.write.free(now) {
+		return
+	}
+	n := min(len(d.ended), atOnce)
+	jobs := d.ended[:n:n]
+	d.ended = d.ended[n:]
+	remind := draining && !d.set.noRiver
+	d.talk(context.WithoutCancel(ctx), &d.write, "acknowledgements", func(ctx context.Context) (func(time.Time), error) {
+		stay, err := d.claims.end(ctx, jobs, remind)
+		return func(now time.Time) {
+			if err != nil {
+				d.ended = append(jobs, d.ended...)
+				return
+			}
+			for _, f := range stay {
+				d.found(now, f)
+			}
+			d.wake = d.wake || draining
+		}, err
+	})
+}
+
+// startRenew prolongs the claims of the handlers at work.
+func (d *scheduler) startRenew(ctx context.Context, now time.Time) {
+	if len(d.busy) == 0 || now.Before(d.renew) || !d.prolong.free(now) {
+		return
+	}
+	d.renew = now.Add(d.set.claimLease() / 3)
+	var jobs []claimedJob
+	for _, h := range d.busy {
+		if !h.lost {
+			jobs = append(jobs, h.claimedJob)
+		}
+	}
+	until := now.Add(d.set.claimLease())
+	d.talk(context.WithoutCancel(ctx), &d.prolong, "leases", func(ctx context.Context) (func(time.Time), error) {
+		ours, err := d.claims.renew(ctx, jobs)
+		return func(time.Time) {
+			if err != nil {
+				return
+			}
+			kept := make(map[int64]bool, len(ours))
+			for _, number := range ours {
+				kept[number] = true
+			}
+			for _, j := range jobs {
+				switch h := d.busy[j.number]; {
+				case h == nil || h.lost:
+				case kept[j.number]:
+					h.until = until
+				default:
+					d.lose(h)
+				}
+			}
+		}, err
+	})
+}
+
+// drainPatience is how long a Dispatch that ends tries to write down what its handlers did. Their claims lapse soon
+// after.
+const drainPatience = 5 * time.Second
+
+// drain waits for the handlers and gives back what they did not finish. Nothing is started any more.
+func (d *scheduler) drain(ctx context.Context) {
+	var deadline time.Time // set when the last handler has ended
+	for {
+		now := time.Now()
+		if len(d.busy) == 0 && deadline.IsZero() {
+			deadline = now.Add(drainPatience)
+		}
+		idle := !d.find.busy && !d.write.busy && !d.prolong.busy
+		if idle && len(d.busy) == 0 && (len(d.ended) == 0 || now.After(deadline)) {
+			break
+		}
+		d.lapse(now)
+		d.startWrite(ctx, now, true)
+		d.startRenew(ctx, now)
+		d.wait(context.WithoutCancel(ctx), d.next(now))
+	}
+	d.leave(ctx)
+}
+
+// leave reminds others of what was found here and not begun. What River has told of last it will tell somebody else.
+func (d *scheduler) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if n := len(d.queued) + len(d.soon) + len(d.look); n > 0 && !d.set.noRiver {
+		if err := d.claims.remindAll(ctx); err != nil {
+			d.log.Warn("others not reminded of jobs; a sweep finds them", "jobs", n, "error", err)
+		}
+		d.wake = true
+	}
+	if d.wake {
+		d.store.jobs.tell()
+	}
+}

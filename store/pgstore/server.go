@@ -1,0 +1,80 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+var (
+	// ErrStandby is returned for a server that is a standby: it takes no writes, and may lag behind.
+	ErrStandby = errors.New("PostgreSQL server is a standby: name the primary, or list all hosts in the URL")
+	// ErrAsync is returned for a server with synchronous_commit=off: it acknowledges what a crash then loses.
+	ErrAsync = errors.New("PostgreSQL has synchronous_commit=off for this role, database or server, and would lose " +
+		"acknowledged decisions in a crash: set it to on")
+)
+
+// checkServer refuses a server that cannot keep what it acknowledges. It is asked of every new connection: after a
+// failover a name may lead elsewhere.
+func checkServer(ctx context.Context, c *pgconn.PgConn, readOnly bool) error {
+	results, err := c.Exec(ctx, "select pg_is_in_recovery(), current_setting('synchronous_commit')").ReadAll()
+	if err != nil {
+		return err
+	}
+	row := results[0].Rows[0]
+	switch {
+	case string(row[0]) == "t":
+		return ErrStandby
+	case string(row[1]) == "off" && !readOnly:
+		return ErrAsync
+	}
+	return nil
+}
+
+// inspect warns of what an operator should know, and starts the clock.
+func (s *Store) inspect(ctx context.Context) error {
+	var fsync, pages string
+	var async, sync int
+	before := s.elapsed()
+	var wall time.Time
+	err := s.clicks.QueryRow(ctx, `select current_setting('fsync'), current_setting('full_page_writes'),
+		(select count(*) from pg_stat_replication where sync_state = 'async'),
+		(select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum', 'potential')),
+		clock_timestamp()`).Scan(&fsync, &pages, &async, &sync, &wall)
+	if err != nil {
+		return fmt.Errorf("ask the server for its settings: %w", err)
+	}
+	if fsync == "off" || pages == "off" {
+		s.cfg.Logger.Warn("PostgreSQL does not keep what it acknowledges when the machine loses power: set fsync and "+
+			"full_page_writes to on", "fsync", fsync, "full_page_writes", pages)
+	}
+	if async > 0 && sync == 0 {
+		s.cfg.Logger.Warn("PostgreSQL's replicas are asynchronous: a failover to one can lose acknowledged decisions; "+
+			"name a synchronous one in synchronous_standby_names", "replicas", async)
+	}
+	s.clock = newClock(s.cfg.Logger, wall, before)
+	newest, err := s.newestRecord(ctx)
+	if err == nil && newest.After(wall) {
+		s.clock.behind(newest)
+	}
+	return err
+}
+
+// newestRecord returns when the newest entry of the audit trail was written; zero when there is none.
+func (s *Store) newestRecord(ctx context.Context) (newest time.Time, err error) {
+	var at *time.Time
+	err = s.clicks.QueryRow(ctx, auditWorkspaces+`select greatest(
+		(select max(at) from audit where unsealed_id is not null),
+		(select max(x.at) from workspaces w, lateral (select a.at from audit a
+			where a.workspace = w.workspace and a.seq is not null order by a.seq desc limit 1) x))`).Scan(&at)
+	if err != nil {
+		return newest, fmt.Errorf("look for the newest record: %w", err)
+	}
+	if at != nil {
+		newest = *at
+	}
+	return newest, nil
+}

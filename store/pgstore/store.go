@@ -1,0 +1,146 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"countersign/approvals"
+)
+
+// Store keeps the records in one schema of a PostgreSQL database. It is safe for concurrent use, and so is the database:
+// any number of stores, in any number of processes, may be open on it.
+type Store struct {
+	cfg    Config
+	schema string
+	clicks *pgxpool.Pool // for people who wait for an answer
+	work   *pgxpool.Pool // for what handlers of jobs do; see withWork
+	born   time.Time     // elapsed times count from here
+	clock  *clock
+	crypt  atomic.Pointer[encryption] // nil: the store is plain
+
+	jobs dispatching
+
+	mu      sync.Mutex
+	closed  bool
+	closing chan struct{}  // closed by Close
+	active  sync.WaitGroup // transactions under way
+}
+
+var (
+	_ approvals.Store = (*Store)(nil)
+	_ approvals.Clock = (*Store)(nil)
+)
+
+var (
+	// ErrReadOnly is returned by Update and Dispatch of a store opened for reading only.
+	ErrReadOnly = errors.New("store is open for reading only")
+	// ErrNewer is returned for a database that a newer version of the program has written to in a way that this one
+	// does not understand. Nothing is lost.
+	ErrNewer = errors.New("database was written by a newer version")
+	// ErrDamaged is returned for a record that is not what was written.
+	ErrDamaged = errors.New("record in the database is damaged")
+)
+
+// Open connects to the database that url names, and brings its schema up to date unless cfg.ReadOnly is set; see the
+// package for the URL's parameter schema. No error repeats the URL, which may hold a password.
+func Open(ctx context.Context, url string, cfg Config) (*Store, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	pool, schema, err := readURL(url, cfg.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{cfg: cfg, schema: schema, born: time.Now(), closing: make(chan struct{})}
+	if err := s.open(ctx, pool); err != nil {
+		s.closePools()
+		return nil, fmt.Errorf("open PostgreSQL store: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
+	if err := s.connect(ctx, pool); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.unlock(ctx); err != nil {
+		return err
+	}
+	return s.inspect(ctx)
+}
+
+// prepare brings the schema up to date, River's tables included, while no other process does. The lock is the session's,
+// so it ends with a process that is killed.
+func (s *Store) prepare(ctx context.Context) error {
+	if !s.cfg.ReadOnly {
+		conn, err := s.clicks.Acquire(ctx) // the steps use the others
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		lock := fnv.New64a()
+		lock.Write([]byte("countersign migrations " + s.schema))
+		key := int64(lock.Sum64())
+		if _, err := conn.Exec(ctx, "set lock_timeout = 0; set statement_timeout = 0",
+			pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", key); err != nil {
+			return fmt.Errorf("wait for another process that migrates: %w", err)
+		}
+		defer conn.Conn().Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
+	}
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	return s.prepareJobs(ctx)
+}
+
+// UncertainSince returns when the server's clock was last found to be wrong; see approvals.Clock.
+func (s *Store) UncertainSince() time.Time { return s.clock.uncertainSince() }
+
+// Close waits for the transactions under way and closes the connections. Closing again does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	if first {
+		close(s.closing) // ends Dispatch
+	}
+	s.mu.Unlock()
+	s.active.Wait()
+	if first {
+		s.jobs.told.Wait()
+		s.closePools()
+	}
+	return nil
+}
+
+// enter admits one more transaction; the caller calls s.active.Done when it is over.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return approvals.ErrClosed
+	}
+	s.active.Add(1)
+	return nil
+}
+
+// elapsed is monotonic time since the store was opened.
+func (s *Store) elapsed() time.Duration { return time.Since(s.born) }

@@ -1,0 +1,115 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"countersign/approvals"
+)
+
+// View runs fn in a read-only transaction. Where the server refuses it because of others, fn runs again.
+func (s *Store) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.run(ctx, false, func(t *tx) error { return fn(t) })
+}
+
+// Update runs fn in a serializable transaction, which is committed when Update returns nil. Where the server refuses it
+// because of others, or the connection is lost before the commit, fn runs again.
+func (s *Store) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.update(ctx, func(t *tx) error { return fn(t) })
+}
+
+func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
+	if s.cfg.ReadOnly {
+		return fmt.Errorf("write to PostgreSQL: %w", ErrReadOnly)
+	}
+	return s.run(ctx, true, fn)
+}
+
+func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.active.Done()
+	var tries attempts
+	for {
+		t, err := s.attempt(ctx, write, fn)
+		if err == nil {
+			for _, f := range t.committed {
+				f()
+			}
+			return nil
+		}
+		if own, ok := errors.AsType[*ownError](err); ok {
+			return own.error
+		}
+		if errors.Is(err, errKeysChanged) {
+			if err = s.reloadKeys(ctx); err == nil {
+				continue
+			}
+		}
+		if errors.Is(err, approvals.ErrCommitUnknown) || !tries.wait(ctx, classify(err)) {
+			return s.told(ctx, err)
+		}
+	}
+}
+
+// told is what the caller hears of an error that ends the attempts.
+func (s *Store) told(ctx context.Context, err error) error {
+	if gone := ctx.Err(); gone != nil && !errors.Is(err, approvals.ErrCommitUnknown) {
+		return fmt.Errorf("PostgreSQL transaction: %w", errors.Join(gone, explain(err)))
+	}
+	return explain(err)
+}
+
+// ownError is an error of the closure, which the caller gets unchanged.
+type ownError struct{ error }
+
+// attempt runs fn once, in a transaction that ends with it, whichever way fn ends. An error of fn itself comes as an
+// *ownError: what fn says after the server has refused something does not count.
+func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error) (*tx, error) {
+	conn, err := s.pool(ctx).Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", s.lostOr(ctx, err, nil))
+	}
+	defer conn.Release() // closes a connection that is not idle
+	t := s.begin(ctx, conn, write)
+	defer t.end()
+	err = fn(t)
+	t.ended.Store(true)
+	switch {
+	case t.failed != nil && (err == nil || classify(s.lostOr(ctx, t.failed, conn)) != never):
+		return nil, s.lostOr(ctx, t.failed, conn)
+	case err != nil:
+		return nil, &ownError{err}
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return t, t.commit()
+}
+
+// lostOr marks err when the connection went with it.
+func (s *Store) lostOr(ctx context.Context, err error, conn *pgxpool.Conn) error {
+	if ctx.Err() == nil && conn != nil && conn.Conn().IsClosed() {
+		return fmt.Errorf("%w: %w", errBroken, err)
+	}
+	return err
+}
+
+// rollbackTime is how long a rollback may take before the connection is closed instead.
+const rollbackTime = 2 * time.Second
+
+// end rolls the transaction back unless it has ended.
+func (t *tx) end() {
+	t.ended.Store(true)
+	pg := t.conn.Conn().PgConn()
+	if pg.IsClosed() || pg.TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackTime)
+	defer cancel()
+	pg.Exec(ctx, "rollback").Close()
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"countersign/approvals"
+	"countersign/store/pgstore"
+)
+
+// isPostgres reports whether a URL names a PostgreSQL database.
+func isPostgres(url string) bool {
+	scheme, _, _ := strings.Cut(url, ":")
+	return strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql")
+}
+
+func openPostgres(ctx context.Context, url string, cfg Config) (approvals.Store, error) {
+	s, err := pgstore.Open(ctx, url, pgstore.Config{
+		Logger: cfg.Logger, Workers: cfg.Workers, ReadOnly: cfg.ReadOnly, Keys: cfg.Keys,
+	})
+	if err != nil {
+		return nil, postgresError(err) // never a typed nil
+	}
+	return s, nil
+}
+
+func postgresError(err error) error {
+	switch {
+	case errors.Is(err, pgstore.ErrURL):
+		return fmt.Errorf("%w: %w", ErrURL, err)
+	case refusedForGood(err):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// refusedForGood reports whether the server has answered that it lets nobody in with that URL.
+func refusedForGood(err error) bool {
+	refusal, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	const authorization = "28" // the class: wrong password, no such role, no line for it in pg_hba.conf
+	const noDatabase, noPrivilege = "3D000", "42501"
+	return strings.HasPrefix(refusal.Code, authorization) || refusal.Code == noDatabase || refusal.Code == noPrivilege
+}
+
+// Waits reports whether an error of Open may be gone a little later, with nobody doing anything: the server of a
+// database starts, or cannot be reached.
+func Waits(err error) bool {
+	if err == nil || errors.Is(err, ErrRefused) {
+		return false
+	}
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
+		const connection, resources, operator = "08", "53", "57" // classes: among them "the database system is starting up"
+		switch refusal.Code[:2] {
+		case connection, resources, operator:
+			return true
+		}
+		return false
+	}
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	return unconnected || errors.Is(err, pgstore.ErrStandby)
+}
