@@ -111,7 +111,11 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	marked := update(ctx, q.store, n.Workspace, func(c *txn) error {
+	commit := update
+	if err == nil && elsewhere == nil && n.showsAgain(d) {
+		commit = updateSoon
+	}
+	marked := commit(ctx, q.store, n.Workspace, func(c *txn) error {
 		if err := q.settle(c, batch, d, err); err != nil || elsewhere == nil {
 			return err
 		}
@@ -121,6 +125,14 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 		fault.Point("card.after_ts")
 	}
 	return marked
+}
+
+// showsAgain reports whether the delivery d of n changed a message that the request knows already. Then all there is to
+// record is that n is delivered, and doing it once more would change nothing.
+func (n *Notification) showsAgain(d Delivery) bool {
+	card := Card(d)
+	card.Copy = n.Copy
+	return n.Kind == NotifyCard && n.Card != nil && !d.List && slices.Contains(n.Card.Cards, card)
 }
 
 // elsewhere returns whom to call to a request that waits, because its own place turns out to be read by people of other

@@ -34,6 +34,13 @@ type Store interface {
 // chain when they are appended, and a copy's delivery needs no lease.
 type Exclusive interface{ Exclusive() bool }
 
+// Deferrer is implemented by stores in which updates that wait at the same time share a write.
+type Deferrer interface {
+	// UpdateSoon is Update for what nobody waits for: fn may run a few milliseconds later, together with what others
+	// write then. Like Update it returns when the changes are durable.
+	UpdateSoon(ctx context.Context, fn func(Tx) error) error
+}
+
 // Clock is implemented by stores whose time can become doubtful while they are open.
 type Clock interface {
 	// UncertainSince returns the newest instant, on the store's clock, at which the clock was found to be wrong; zero

@@ -48,11 +48,27 @@ const commitTries = 5
 // resets. When the store cannot tell whether it committed, fn is called again with c.again set, and finds out by
 // reading. While that does not succeed the error is ErrCommitUnknown, together with what the store said last.
 func update(ctx context.Context, st Store, ws WorkspaceID, fn func(c *txn) error) error {
+	return updateBy(ctx, st, st.Update, ws, fn)
+}
+
+// updateSoon is update for what nobody waits for: it may share a write with what is written a little later.
+func updateSoon(ctx context.Context, st Store, ws WorkspaceID, fn func(c *txn) error) error {
+	if d, ok := st.(Deferrer); ok {
+		return updateBy(ctx, st, d.UpdateSoon, ws, fn)
+	}
+	return update(ctx, st, ws, fn)
+}
+
+// updateBy is update with the method of st that runs transactions.
+func updateBy(
+	ctx context.Context, st Store, run func(context.Context, func(Tx) error) error, ws WorkspaceID,
+	fn func(c *txn) error,
+) error {
 	linked := exclusive(st)
 	again := false
 	var last error
 	for range commitTries {
-		err := st.Update(ctx, func(tx Tx) error {
+		err := run(ctx, func(tx Tx) error {
 			c := &txn{Tx: tx, ws: ws, now: tx.Now(), linked: linked, again: again}
 			if err := fn(c); err != nil {
 				return err

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slack-go/slack"
-
 	"countersign/approvals"
 )
 
@@ -24,7 +22,7 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID, since time.Time
 	}
 	return c.people.get(ctx, u.Local(), since, func(ctx context.Context) (approvals.Person, error) {
 		var answer struct {
-			User slack.User `json:"user"`
+			User userObject `json:"user"`
 		}
 		if err := c.ask(ctx, methodUserInfo, url.Values{"user": {u.Local()}}, &answer); err != nil {
 			return approvals.Person{}, unanswered("look up "+string(u), err)
@@ -51,7 +49,7 @@ const (
 
 // irregular says why somebody is not a full, active member of the bot's workspace; empty for members. Slack always says
 // of which workspace somebody is; an answer that names none speaks of the one that was asked.
-func irregular(u *slack.User, id identity) string {
+func irregular(u *userObject, id identity) string {
 	switch {
 	case u.Deleted:
 		return whyDeactivated

@@ -7,14 +7,37 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/slack-go/slack"
-
 	"countersign/approvals"
 )
 
-// nameOf is what Slack shows people as: the display name that they have chosen, or their full name. See
-// https://docs.slack.dev/reference/objects/user-object.
-func nameOf(u *slack.User) string {
+// userObject is what is read of a user object, which is asked for at every click: slack-go's type takes several times
+// as long to decode. See https://docs.slack.dev/reference/objects/user-object.
+type userObject struct {
+	ID       string `json:"id"`
+	TeamID   string `json:"team_id"`
+	RealName string `json:"real_name"`
+	Profile  struct {
+		DisplayName string `json:"display_name"`
+		RealName    string `json:"real_name"`
+		Team        string `json:"team"`
+	} `json:"profile"`
+	Enterprise struct {
+		EnterpriseID string   `json:"enterprise_id"`
+		Teams        []string `json:"teams"`
+	} `json:"enterprise_user"`
+
+	Deleted           bool `json:"deleted"`
+	IsBot             bool `json:"is_bot"`
+	IsRestricted      bool `json:"is_restricted"`
+	IsUltraRestricted bool `json:"is_ultra_restricted"`
+	IsStranger        bool `json:"is_stranger"`
+	IsConnectorBot    bool `json:"is_connector_bot"`
+	IsWorkflowBot     bool `json:"is_workflow_bot"`
+	IsInvitedUser     bool `json:"is_invited_user"`
+}
+
+// nameOf is what Slack shows people as: the display name that they have chosen, or their full name.
+func nameOf(u *userObject) string {
 	return cmp.Or(u.Profile.DisplayName, u.Profile.RealName, u.RealName)
 }
 

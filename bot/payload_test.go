@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-
-	"github.com/slack-go/slack"
 )
 
 // FuzzTake feeds payloads of every kind to a bot that does not run: decoding must not panic, whatever arrives, and
@@ -70,14 +68,27 @@ func TestWhatIsLeftUnsaidIsOurs(t *testing.T) {
 			t.Errorf("%s: %v, want ours: %v", payload, err, ours)
 		}
 	}
-	for user, regular := range map[*slack.User]bool{
-		{ID: "U1"}:               true,
-		{ID: "U1", TeamID: "T2"}: false,
-		{ID: "U1", Profile: slack.UserProfile{Team: "T2"}}: false,
-		{ID: "U1", IsRestricted: true}:                     false,
+	for user, regular := range map[string]bool{
+		`{"id":"U1"}`:                            true,
+		`{"id":"U1","team_id":"T1"}`:             true,
+		`{"id":"U1","team_id":"T2"}`:             false,
+		`{"id":"U1","profile":{"team":"T2"}}`:    false,
+		`{"id":"U1","deleted":true}`:             false,
+		`{"id":"U1","is_bot":true}`:              false,
+		`{"id":"U1","is_restricted":true}`:       false,
+		`{"id":"U1","is_ultra_restricted":true}`: false,
+		`{"id":"U1","is_stranger":true}`:         false,
+		`{"id":"U1","is_connector_bot":true}`:    false,
+		`{"id":"U1","is_workflow_bot":true}`:     false,
+		`{"id":"U1","is_invited_user":true}`:     false,
+		`{"id":"U1","team_id":"T2","enterprise_user":{"enterprise_id":"","teams":["T1"]}}`: true,
 	} {
-		if why := irregular(user, id); (why == "") != regular {
-			t.Errorf("%+v: %q", user, why)
+		var u userObject
+		if err := json.Unmarshal([]byte(user), &u); err != nil {
+			t.Fatal(err)
+		}
+		if why := irregular(&u, id); (why == "") != regular {
+			t.Errorf("%s: %q", user, why)
 		}
 	}
 	for _, c := range []struct {

@@ -13,8 +13,8 @@ const (
 	// what updates take from acknowledgements while people click without a pause, to 160 of them in a second, and how
 	// far cards fall behind.
 	yielders = 16
-	// pause is how long no acknowledgement has been due when updates go on: clicks that were answered together are
-	// often followed by the next ones together.
+	// pause is how long no acknowledgement has been due when updates go on after several were due at once: clicks that
+	// were answered together are often followed by the next ones together. Behind one person's clicks nothing waits.
 	pause = 5 * time.Millisecond
 )
 
@@ -25,7 +25,8 @@ type rightOfWay struct {
 
 	mu    sync.Mutex
 	due   int           // acknowledgements
-	last  time.Time     // when the last one that was due was written
+	crowd bool          // several were due at once since none was
+	last  time.Time     // when the last one of a crowd was written
 	clear chan struct{} // closed when none is due any more; nil while nobody yields
 }
 
@@ -36,6 +37,7 @@ func (w *rightOfWay) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.due++
+	w.crowd = w.crowd || w.due > 1
 }
 
 func (w *rightOfWay) leave() {
@@ -44,15 +46,17 @@ func (w *rightOfWay) leave() {
 	if w.due--; w.due > 0 {
 		return
 	}
-	w.last = time.Now()
+	if w.crowd {
+		w.crowd, w.last = false, time.Now()
+	}
 	if w.clear != nil {
 		close(w.clear)
 		w.clear = nil
 	}
 }
 
-// yield returns when no acknowledgement is due, and none was in the last moments, when it has had a place for
-// mostYield, or when ctx ends.
+// yield returns when no acknowledgement is due, and no crowd of them was in the last moments, when it has had a place
+// for mostYield, or when ctx ends.
 func (w *rightOfWay) yield(ctx context.Context) {
 	if clear, rest := w.busy(); clear == nil && rest <= 0 {
 		return
@@ -81,8 +85,8 @@ func (w *rightOfWay) yield(ctx context.Context) {
 	}
 }
 
-// busy returns what is closed when no acknowledgement is due any more, or nil and what is left of the pause after the
-// last one.
+// busy returns what is closed when no acknowledgement is due any more, or nil and what is left of the pause after a
+// crowd of them.
 func (w *rightOfWay) busy() (clear <-chan struct{}, rest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -40,6 +40,11 @@ func TestCardsYieldToAcknowledgements(t *testing.T) {
 		if d := yielded(t.Context()); d != 0 {
 			t.Errorf("waited %s for nothing", d)
 		}
+		w.enter() // a click alone: its card need not wait for the next one
+		time.AfterFunc(10*time.Millisecond, w.leave)
+		if d := yielded(t.Context()); d != 10*time.Millisecond {
+			t.Errorf("behind one click it waited %s", d)
+		}
 		w.enter()
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -56,8 +61,10 @@ func TestUpdatesAreFewWhilePeopleClick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const cards = 10 * yielders
 		w := newRightOfWay()
-		w.enter()
-		time.AfterFunc(3*mostYield-pause, w.leave)
+		for range 2 {
+			w.enter()
+			time.AfterFunc(3*mostYield-pause, w.leave)
+		}
 		began := time.Now()
 		var after [cards]time.Duration
 		var all sync.WaitGroup

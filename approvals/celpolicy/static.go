@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"countersign/agent"
@@ -42,6 +43,8 @@ type Static struct {
 	// Version stands for the file that the policy is from. It is recorded with what the policy demands, and no part of
 	// its hash.
 	Version string `json:"-"`
+
+	hashes *sync.Map // *Condition -> agent.Digest; nil: s may change
 }
 
 // Freeze is a time during which nobody but Except affirms. See approvals.Freeze.
@@ -61,6 +64,9 @@ var _ approvals.Policy = (*Static)(nil)
 
 // ErrNoPolicy is returned by [None].
 var ErrNoPolicy = errors.New("the agents file has no default_policy")
+
+// Fix says that s changes no more, so that its hash is computed once and not for every decision.
+func (s *Static) Fix() { s.hashes = new(sync.Map) }
 
 // Requirement returns what the policy asks for, or an error when it is not a usable policy.
 func (s *Static) Requirement(
@@ -101,8 +107,23 @@ func (s *Static) requirement(
 		q.Because = when.expression.words
 	}
 	var err error
-	q.Hash, err = s.hash(when)
+	q.Hash, err = s.knownHash(when)
 	return q, err
+}
+
+// knownHash is hash that is computed once, where s changes no more.
+func (s *Static) knownHash(when *Condition) (agent.Digest, error) {
+	if s.hashes == nil {
+		return s.hash(when)
+	}
+	if known, ok := s.hashes.Load(when); ok {
+		return known.(agent.Digest), nil
+	}
+	sum, err := s.hash(when)
+	if err == nil {
+		s.hashes.Store(when, sum)
+	}
+	return sum, err
 }
 
 // hash is the SHA-256 of the policy's words: its condition and the values of the variables that this reads among them.

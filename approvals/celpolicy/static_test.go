@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -69,5 +70,50 @@ func TestStaticFailsClosed(t *testing.T) {
 	_, err := (None{}).Requirement(t.Context(), &approvals.Request{}, approvals.PolicyFacts{})
 	if !errors.Is(err, ErrNoPolicy) {
 		t.Errorf("none: %v", err)
+	}
+}
+
+// TestFixedHash: a policy that changes no more has the hash that it would have otherwise, one for each condition.
+func TestFixedHash(t *testing.T) {
+	t.Parallel()
+	words := func() *Static { return &Static{Name: "p", Users: []string{"U1"}, Quorum: 1, DenyQuorum: 1} }
+	plain, fixed := words(), words()
+	fixed.Fix()
+	var conditions []*Condition
+	for _, text := range []string{`tool == "a"`, `tool == "b"`} {
+		c, err := CompileCondition(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions = append(conditions, c)
+	}
+	seen := make(map[agent.Digest]bool)
+	for range 2 {
+		for _, when := range append(conditions, nil) {
+			want, err := plain.requirement("T1", when, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := fixed.requirement("T1", when, true)
+			if err != nil || got.Hash != want.Hash {
+				t.Errorf("hash %s, want %s (error %v)", got.Hash, want.Hash, err)
+			}
+			seen[got.Hash] = true
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d hashes of three policies", len(seen))
+	}
+}
+
+func BenchmarkRequirement(b *testing.B) {
+	s := &Static{Name: "p", Users: []string{"U1", "U2"}, Quorum: 2, DenyQuorum: 1}
+	s.Fix()
+	r := &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Requirement(b.Context(), r, approvals.PolicyFacts{}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

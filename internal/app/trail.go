@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -218,6 +220,10 @@ type requestKey struct {
 // questions are the requests that entries have spoken of lately.
 type questions map[requestKey]question
 
+// kept returns a copy of a name that many requests have, the same memory for each. What a record holds are parts of one
+// text, all of which would be kept with any of them.
+func kept[S ~string](name S) S { return S(unique.Make(string(name)).Value()) }
+
 // questionsKept is how many of them are kept.
 const questionsKept = 4096
 
@@ -231,6 +237,7 @@ func (q questions) learn(tx approvals.Tx, entries []*approvals.AuditEntry) error
 		if _, known := q[key]; known || e.Request == "" {
 			continue
 		}
+		key = requestKey{kept(e.Workspace), approvals.RequestID(strings.Clone(string(e.Request)))}
 		r, err := tx.RequestHead(e.Workspace, e.Request)
 		if errors.Is(err, approvals.ErrNotFound) {
 			q[key] = question{}
@@ -239,7 +246,9 @@ func (q questions) learn(tx approvals.Tx, entries []*approvals.AuditEntry) error
 		if err != nil {
 			return err
 		}
-		about := question{agent: r.Agent, tool: r.Tool.Name, policy: r.Requirement.Policy, asked: r.Created}
+		about := question{
+			agent: kept(r.Agent), tool: kept(r.Tool.Name), policy: kept(r.Requirement.Policy), asked: r.Created,
+		}
 		if !r.Asked.IsZero() {
 			about.asked = r.Asked
 		}

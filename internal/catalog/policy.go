@@ -72,6 +72,7 @@ func policyOf(f *agentsfile.File, p *agentsfile.Policy) *celpolicy.Static {
 	for _, scope := range p.AlwaysScopes {
 		s.Always = append(s.Always, approvals.Scope(scope))
 	}
+	s.Fix()
 	return s
 }
 

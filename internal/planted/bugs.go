@@ -17,11 +17,14 @@ type edit struct{ find, replace string }
 
 // bugs is the table. The first few break what the service promises (docs/reliability.md).
 var bugs = []bug{
-	domain("no_digest", "a decision counts whatever it was shown", "^TestRequestDoesNotCoverAnotherCall$|^TestDecide|Stale",
+	domain("no_digest", "a decision counts whatever it was shown",
+		"^TestRequestDoesNotCoverAnotherCall$|^TestDecide|Stale",
 		edit{"return a == b }", "return true }"}),
-	domain("no_fencing", "a worker that lost its lease may still write", "^TestZombieWritesNothing$|^TestLostLease|^TestLateOutput",
+	domain("no_fencing", "a worker that lost its lease may still write",
+		"^TestZombieWritesNothing$|^TestLostLease|^TestLateOutput",
 		edit{"return r.Epoch == x.run.Epoch && r.Status == RunRunning", "return true"}),
-	domain("no_intent", "the journal forgets that an effect was begun", "^TestCrashEverywhere$|^TestUnknownOutcomeAsksAPerson$|^TestIdempotentTool",
+	domain("no_intent", "the journal forgets that an effect was begun",
+		"^TestCrashEverywhere$|^TestUnknownOutcomeAsksAPerson$|^TestIdempotentTool",
 		edit{"return c.PutEffect(rec)", "return nil"},
 		edit{`fault.Point("effect.after_tool_before_commit")`, "if true { return nil }"}),
 	simulated("outbox_popped", "a notification leaves the outbox before it is posted", "approvals",

@@ -3,8 +3,10 @@ package boltstore
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // maxBatch bounds how many updates share one commit, so that the first of them does not wait for a stream of others.
@@ -17,6 +19,8 @@ const maxBatch = 128
 // others on one that is started for them, because to wake each caller for its turn costs more than most functions do.
 // A lone caller pays for nothing but its own commit.
 //
+// Callers in no hurry wait for others to share a write with, for as long as patience.
+//
 // A function that fails, panics or ends its goroutine has its writes undone (see tx.undo), and the rest of the batch
 // goes on; its caller panics or ends its goroutine in turn. What a function returned is reported only after the commit,
 // because it may rest on what others of the batch wrote.
@@ -26,7 +30,8 @@ type committer struct {
 	mu      sync.Mutex
 	leading bool // a batch is under way
 	queue   []*update
-	shared  bool // the last batch had several updates
+	later   []*update // wait for company, see updateSoon
+	shared  bool      // the last batch had several updates
 	stats   struct{ commits, updates atomic.Uint64 }
 	kept    room // for the next batch
 }
@@ -67,12 +72,47 @@ func (c *committer) update(ctx context.Context, fn func(*tx) error) error {
 	return c.lead(u)
 }
 
+// patience is how long an update that nobody waits for waits for the next commit.
+const patience = 5 * time.Millisecond
+
+// updateSoon is update with the next batch that somebody begins, or one of its own when nobody has within patience.
+func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
+	u := &update{ctx: ctx, fn: fn, wake: make(chan signal, 1)}
+	c.mu.Lock()
+	if c.later = append(c.later, u); len(c.later) == 1 {
+		time.AfterFunc(patience, c.hurry)
+	}
+	c.mu.Unlock()
+	lead, err := c.wait(u)
+	if !lead {
+		return err
+	}
+	return c.lead(u)
+}
+
+// hurry has those that wait for company wait for nothing any more.
+func (c *committer) hurry() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bringLater()
+	if !c.leading {
+		c.next()
+	}
+}
+
+// bringLater puts those that wait for company behind the queue. c.mu is held.
+func (c *committer) bringLater() {
+	c.queue = append(c.queue, c.later...)
+	c.later = nil
+}
+
 // join reports whether u leads; otherwise it waits in the queue.
 func (c *committer) join(u *update) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.leading {
 		c.leading = true
+		c.bringLater()
 		return true
 	}
 	c.queue = append(c.queue, u)
@@ -124,9 +164,9 @@ func (c *committer) run(u *update, b *batch) {
 func (c *committer) withdraw(u *update) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, w := range c.queue {
-		if w == u {
-			c.queue = append(c.queue[:i], c.queue[i+1:]...)
+	for _, waiting := range []*[]*update{&c.queue, &c.later} {
+		if i := slices.Index(*waiting, u); i >= 0 {
+			*waiting = slices.Delete(*waiting, i, i+1)
 			return true
 		}
 	}
@@ -150,6 +190,14 @@ func (c *committer) take(n int) []*update {
 func (c *committer) handOver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.queue) > 0 {
+		c.bringLater()
+	}
+	c.next()
+}
+
+// next is handOver with c.mu held.
+func (c *committer) next() {
 	c.leading = len(c.queue) > 0
 	if c.leading {
 		u := c.queue[0]

@@ -69,6 +69,7 @@ var (
 	_ approvals.Store     = (*Store)(nil)
 	_ approvals.Exclusive = (*Store)(nil)
 	_ approvals.Clock     = (*Store)(nil)
+	_ approvals.Deferrer  = (*Store)(nil)
 )
 
 var (
@@ -118,7 +119,18 @@ func (s *Store) Update(ctx context.Context, fn func(approvals.Tx) error) error {
 	return s.update(ctx, func(t *tx) error { return fn(t) })
 }
 
+// UpdateSoon is Update that shares the write of the next Update, or begins a few milliseconds later.
+func (s *Store) UpdateSoon(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.updateBy(ctx, s.commit.updateSoon, func(t *tx) error { return fn(t) })
+}
+
 func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
+	return s.updateBy(ctx, s.commit.update, fn)
+}
+
+func (s *Store) updateBy(
+	ctx context.Context, run func(context.Context, func(*tx) error) error, fn func(*tx) error,
+) error {
 	if s.cfg.ReadOnly {
 		return fmt.Errorf("write store %s: %w", s.path, ErrReadOnly)
 	}
@@ -126,7 +138,7 @@ func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
 		return err
 	}
 	defer s.active.Done()
-	return s.commit.update(ctx, fn)
+	return run(ctx, fn)
 }
 
 // Close waits for the transactions under way and releases the file. Closing again does nothing.
