@@ -92,12 +92,6 @@ func TestStateIsForOneBrowserOnce(t *testing.T) {
 		back, _, _ := strings.Cut(k.allowed(b, one), "state=")
 		k.refused(b, strings.TrimRight(back, "&"), http.StatusBadRequest, foreign)
 	})
-	t.Run("of the bot before a restart", func(t *testing.T) {
-		b := k.browser()
-		back := k.allowed(b, one)
-		k.restart()
-		k.refused(b, back, http.StatusBadRequest, foreign)
-	})
 	t.Run("twice", func(t *testing.T) {
 		b := k.browser()
 		back := k.allowed(b, one)
@@ -118,6 +112,28 @@ func TestStateIsForOneBrowserOnce(t *testing.T) {
 			t.Errorf("HTTP %d: %s", status, page)
 		}
 	})
+}
+
+// TestStateOutlivesARestart: a state is good at whichever process of the app it comes back to, and once.
+func TestStateOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	k := newTown(t)
+	b := k.browser()
+	back := k.allowed(b, one)
+	u, err := url.Parse(k.public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookies := b.Jar.Cookies(u)
+	k.restart()
+	if status, page, _ := k.get(b, back); status != http.StatusOK {
+		t.Fatalf("after a restart: HTTP %d: %s", status, page)
+	}
+	k.restart()
+	b.Jar.SetCookies(u, cookies)
+	if status, page, _ := k.get(b, back); status != http.StatusBadRequest || !strings.Contains(page, "can be used once") {
+		t.Errorf("used up before the restart: HTTP %d: %s", status, page)
+	}
 }
 
 func TestStatesExpire(t *testing.T) {

@@ -144,7 +144,7 @@ func TestTriggerAndCallback(t *testing.T) {
 	w.settled(card, "result provided")
 	w.answer(thread, "build 4711")
 	m, _ := w.slack.Message(general, card.TS)
-	shows(t, m, "Approved by callback, result provided", "build 4711", "ran", ", as callback reports",
+	shows(t, m, "Approved by callback", "result provided", "build 4711", "ran", ", as callback reports",
 		"sent with the call", "no person has looked at it")
 	if code := w.report(c, "build 4711"); code != http.StatusConflict {
 		t.Errorf("once more: %d", code)

@@ -57,6 +57,9 @@ var recordTables = []string{"run_records", "events", "inputs", "states", "state_
 	"request_contents", "callbacks", "effect_records", "grants", "audit", "outbox", "dead_letters", "sessions",
 	"installations", "jobs"}
 
+// listTables follow from the records: writing a run or a request fills them.
+var listTables = []string{"runs_open", "runs_working", "requests_pending"}
+
 // Empty reports whether there is no record.
 func (s Target) Empty(ctx context.Context) (bool, error) {
 	var has bool
