@@ -131,7 +131,8 @@ func TestStateOutlivesARestart(t *testing.T) {
 	}
 	k.restart()
 	b.Jar.SetCookies(u, cookies)
-	if status, page, _ := k.get(b, back); status != http.StatusBadRequest || !strings.Contains(page, "can be used once") {
+	status, page, _ := k.get(b, back)
+	if status != http.StatusBadRequest || !strings.Contains(page, "can be used once") {
 		t.Errorf("used up before the restart: HTTP %d: %s", status, page)
 	}
 }
