@@ -484,6 +484,7 @@ func TestExpiry(t *testing.T) {
 				if _, err := b.decide(r, bob, approvals.Approve, ""); (err == nil) != (tt.how == approvals.ExpiryKeep) {
 					t.Errorf("a late answer: %v", err)
 				}
+				time.Sleep(time.Second) // a card that is brought up to date waits for company to be recorded with
 				synctest.Wait()
 				if n := len(b.effects.all()); (n == 1) != (tt.how == approvals.ExpiryKeep) {
 					t.Errorf("%d effects", n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,13 +106,17 @@ func TestLeaseSaysThatADeliveryMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := paced(t, 2, func() (time.Duration, error) { return 0, nil })
+		var mu sync.Mutex
 		told := map[approvals.NotificationID][]bool{}
 		died := make(chan struct{})
 		b.worker.Notifier = notifierFunc(func(
 			_ context.Context, n *approvals.Notification,
 		) (approvals.Delivery, error) {
+			mu.Lock()
 			told[n.ID] = append(told[n.ID], n.Begun)
-			if len(told) == 1 && len(told[n.ID]) == 1 {
+			first := len(told) == 1 && len(told[n.ID]) == 1
+			mu.Unlock()
+			if first {
 				<-died
 			}
 			return approvals.Delivery{Channel: "C1", Message: string(n.ID)}, nil
