@@ -150,9 +150,9 @@ func (s *stream) settled(ctx context.Context) {
 func (s *stream) closing() string {
 	if s.how == approvals.FollowWaiting {
 		if names := s.tasks.waiting(); names != "" {
-			return "Waits for people: " + names + ". The card shows how that stands."
+			return "People were asked about " + names + ": its card says what came of that."
 		}
-		return "Waits for people. The card shows how that stands."
+		return "People were asked: the card says what came of that."
 	}
 	return streamUnfinished
 }
@@ -160,8 +160,9 @@ func (s *stream) closing() string {
 // streamUnfinished is said of what was shown of a run and is no answer.
 const streamUnfinished = "Not finished. What came of it is said in another message."
 
-// streamLead stands at the head of a stream while it is one.
-const streamLead = "In progress: the answer takes the place of this when it is there."
+// streamLead stands at the head of a stream. A message that no answer takes the place of stays as it is, so this and
+// what is said of calls has to be true later too.
+const streamLead = "What the agent did, step by step. The answer takes the place of this, or stands below."
 
 // take returns what is to be shown next as chunks; all of it at the end.
 func (s *stream) take(all bool) (chunks []any) {

@@ -81,7 +81,7 @@ var (
 		approvals.CallRan: "complete", approvals.CallFailed: "error", approvals.CallNotRun: "error",
 	}
 	taskWords = map[approvals.CallState]string{
-		approvals.CallPending: "approved, not begun", approvals.CallWaiting: "waits for people",
+		approvals.CallPending: "approved, not begun", approvals.CallWaiting: "people were asked",
 		approvals.CallRunning: "running", approvals.CallRan: "ran", approvals.CallFailed: "failed",
 		approvals.CallNotRun: "not run",
 	}

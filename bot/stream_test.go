@@ -93,7 +93,7 @@ func (w *world) half(thread string) (all []string) {
 		if m.User != "U0BOT" || m.Metadata != nil {
 			continue
 		}
-		if s := m.Shown(); !strings.Contains(s, "Waits for people") && !strings.Contains(s, streamUnfinished) {
+		if s := m.Shown(); !strings.Contains(s, "People were asked") && !strings.Contains(s, streamUnfinished) {
 			all = append(all, s)
 		}
 	}
@@ -193,8 +193,8 @@ func TestStreamEndsWhereTheRunPauses(t *testing.T) {
 	w.streamed(thread, "I will pay.")
 	model.pieces <- ""
 	card := w.card(thread, 1)
-	paused := w.streamed(thread, "Waits for people: transfer_funds.")
-	if !strings.Contains(string(paused.Blocks), "waits for people") || paused.Streaming() != "completed" {
+	paused := w.streamed(thread, "People were asked about transfer_funds")
+	if !strings.Contains(string(paused.Blocks), "people were asked") || paused.Streaming() != "completed" {
 		t.Errorf("%s: %s", paused.Streaming(), paused.Blocks)
 	}
 	if err := w.click("U0BEN", card, "approve"); err != nil {
@@ -378,7 +378,7 @@ func TestStreamThatSlackEnds(t *testing.T) {
 			w.card(thread, 1)
 			w.eventually("the message says that it waits", func() bool {
 				m, _ := w.slack.Message(first.Channel, first.TS)
-				return strings.HasPrefix(m.Shown(), "Waits for people: transfer_funds.")
+				return strings.HasPrefix(m.Shown(), "People were asked about transfer_funds")
 			})
 			continue
 		}
