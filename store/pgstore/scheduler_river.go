@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -119,16 +120,35 @@ func (w *reminderWorker) Work(ctx context.Context, j *river.Job[reminder]) error
 	}
 }
 
-// quiet passes on what an operator should know of what River says.
-func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
+// quiet passes on what an operator should know of what River says, and the same message once a minute: while the
+// database cannot be reached River says so every second.
+func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler(), new(sync.Map)}) }
 
-type warnings struct{ slog.Handler }
+const saidAgain = time.Minute
+
+type warnings struct {
+	slog.Handler
+	said *sync.Map // of each message, when
+}
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
-func (w warnings) WithAttrs(a []slog.Attr) slog.Handler { return warnings{w.Handler.WithAttrs(a)} }
-func (w warnings) WithGroup(name string) slog.Handler   { return warnings{w.Handler.WithGroup(name)} }
+
+func (w warnings) Handle(ctx context.Context, r slog.Record) error {
+	if before, ok := w.said.Load(r.Message); ok && r.Time.Sub(before.(time.Time)) < saidAgain {
+		return nil
+	}
+	w.said.Store(r.Message, r.Time)
+	return w.Handler.Handle(ctx, r)
+}
+
+func (w warnings) WithAttrs(a []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(a), w.said}
+}
+func (w warnings) WithGroup(name string) slog.Handler {
+	return warnings{w.Handler.WithGroup(name), w.said}
+}
 
 // runRiver has River pass reminders on until ctx ends. While the database cannot be reached it tries again.
 func runRiver(ctx context.Context, db *pgxpool.Pool, s *Store, to chan<- reminded) {
