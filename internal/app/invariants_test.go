@@ -3,22 +3,17 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/internal/invariant"
-	"countersign/store/boltstore"
 )
 
 // opened returns the store of the program, which has ended.
 func (w *world) opened() approvals.Store {
 	w.t.Helper()
-	st, err := boltstore.Open(filepath.Join(w.dir, "countersign.db"), boltstore.Config{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	st := w.openStore()
 	w.t.Cleanup(func() { st.Close() })
 	return st
 }
