@@ -18,6 +18,7 @@ type execution struct {
 	*Worker
 	run      *Run            // as it was claimed
 	held     time.Time       // when the claim was begun, by this process
+	until    lapse           // when the lease ends unless it is renewed
 	drained  <-chan struct{} // closed when the worker has stopped and running tools have had their time
 	failed   int             // how often in a row the run's job has failed
 	config   AgentConfig

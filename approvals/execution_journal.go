@@ -153,6 +153,9 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 		j.x.progress.call(&e.Call, e.Interruption, CallRunning)
 	}
 	fault.Point("effect.after_intent")
+	if out == nil && j.x.lapsed() { // the tool has not begun, and whoever has the run now asks people about it
+		return nil, stored(errLeaseLost)
+	}
 	return out, nil
 }
 

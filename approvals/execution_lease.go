@@ -83,7 +83,7 @@ func (x *execution) rest(pause time.Duration) bool {
 func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(x.renew)
 	defer ticker.Stop()
-	until := x.held.Add(x.lease)
+	x.until.set(x.held.Add(x.lease))
 	var drained <-chan time.Time
 	for {
 		select {
@@ -100,11 +100,11 @@ func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel c
 			err := x.extend(ctx)
 			switch {
 			case err == nil:
-				until = began.Add(x.lease)
+				x.until.set(began.Add(x.lease))
 			case errors.Is(err, ErrFenced):
 				cancel(ErrFenced)
 				return
-			case time.Now().After(until) && !exclusive(x.store):
+			case x.lapsed():
 				cancel(errLeaseLost)
 				return
 			default:
@@ -113,6 +113,28 @@ func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel c
 		}
 	}
 }
+
+// lapse is when a lease ends, by this process's own monotonic time; zero: it is not held yet.
+type lapse struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (l *lapse) set(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = at
+}
+
+func (l *lapse) passed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.at.IsZero() && time.Now().After(l.at)
+}
+
+// lapsed reports whether another process may have taken the run. A process that was frozen and goes on finds out here
+// before anything it waits for tells it.
+func (x *execution) lapsed() bool { return x.until.passed() && !exclusive(x.store) }
 
 // extend renews the lease once, and has the cards of calls that have been running since the last time say so.
 func (x *execution) extend(ctx context.Context) error {

@@ -33,11 +33,15 @@ func (w *Worker) sendTrigger(ctx context.Context, job Job) error {
 		return err
 	}
 	fault.Point("trigger.before_intent")
+	began := time.Now()
 	goes, err := s.begin(ctx)
 	if err != nil || !goes {
 		return err
 	}
 	fault.Point("trigger.after_intent")
+	if time.Since(began) > triggerLease && !exclusive(w.store) {
+		return errLeaseLost // this process was frozen: it has not been sent, and another one has taken it over
+	}
 	body, err := s.body()
 	if err != nil {
 		return err

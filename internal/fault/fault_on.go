@@ -75,6 +75,7 @@ func pass(name string) (due bool) {
 	case "freeze":
 		report(name)
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the error: there is always this process
+		time.Sleep(50 * time.Millisecond)          // until the stop has reached this thread, too
 	case "kill":
 		report(name)
 		select {}

@@ -123,7 +123,7 @@ func TestTooManyConnections(t *testing.T) {
 		}
 		defer conn.Close(t.Context())
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	err := s.Update(ctx, writeEffect("never"))
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(fmt.Sprint(err), "max_connections") {
