@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"countersign/internal/visible"
@@ -12,5 +13,10 @@ func label(s string, limit int) string {
 	if utf8.RuneCountInString(out) <= limit {
 		return out
 	}
-	return string([]rune(out)[:limit-1]) + "…"
+	cut := string([]rune(out)[:limit-1])
+	i := strings.LastIndexByte(cut, '\\')
+	if i >= 0 && !strings.Contains(cut[i:], "}") && len(cut)-i < len(`\u{10FFFF}`) {
+		cut = cut[:i] // not in the middle of an escape
+	}
+	return cut + "…"
 }

@@ -43,7 +43,8 @@ func TestFrozenBeforeTheTool(t *testing.T) {
 	r.must("approvals", "decide", id, "--retry", "--as", ben)
 	r.answer(thread, "answer:")
 	victim.signal(syscall.SIGCONT)
-	victim.says("run was taken over")
+	victim.signal(syscall.SIGTERM) // a tool that had begun would have its time
+	victim.wait()
 	r.onlyCall("pay")
 	r.oneOfEach(thread, 2)
 	r.verified()
