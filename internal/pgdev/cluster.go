@@ -76,7 +76,7 @@ func (c *Cluster) Database(t testing.TB) string {
 	c.Exec(t, "postgres", "create database "+name)
 	t.Cleanup(func() {
 		// The context of the test has ended by now.
-		c.exec(context.Background(), "postgres", "drop database "+name+" with (force)")
+		c.exec(context.WithoutCancel(t.Context()), "postgres", "drop database "+name+" with (force)")
 	})
 	return c.URL(name)
 }

@@ -73,7 +73,7 @@ func (j *dispatching) leave(a *announcements) {
 }
 
 // committed passes on which jobs a transaction has enqueued that was committed.
-func (j *dispatching) committed(jobs []foundJob) {
+func (j *dispatching) committed(ctx context.Context, jobs []foundJob) {
 	j.mu.Lock()
 	var here []*announcements
 	if !j.set.noLocal {
@@ -84,7 +84,7 @@ func (j *dispatching) committed(jobs []foundJob) {
 		a.add(jobs)
 	}
 	if len(here) == 0 {
-		j.tell()
+		j.tell(ctx)
 	}
 }
 
@@ -93,7 +93,8 @@ const tellPatience = 5 * time.Second
 
 // tell tells the other processes that there are reminders to fetch, without waiting for it. What comes up meanwhile is
 // told once: a notification holds up all other commits of the database for a moment.
-func (j *dispatching) tell() {
+func (j *dispatching) tell(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
 	if j.set.noRiver {
 		return
 	}
@@ -106,8 +107,8 @@ func (j *dispatching) tell() {
 	j.telling = true
 	j.told.Go(func() {
 		for more := true; more; {
-			ctx, cancel := context.WithTimeout(context.Background(), tellPatience)
-			if err := j.notify(ctx); err != nil {
+			telling, cancel := context.WithTimeout(ctx, tellPatience)
+			if err := j.notify(telling); err != nil {
 				j.log.Debug("others not told of jobs; they will look", "error", err)
 			}
 			cancel()

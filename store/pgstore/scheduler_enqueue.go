@@ -141,7 +141,7 @@ func (t *tx) remind(jobs []approvals.Job) error {
 		}
 		t.later(sqlRemind, args...)
 	}
-	t.afterCommit(func() { t.store.jobs.committed(found) })
+	t.afterCommit(func() { t.store.jobs.committed(t.ctx, found) })
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(cont
 func (d *scheduler) start(ctx context.Context, now time.Time) {
 	if d.wake {
 		d.wake = false
-		d.store.jobs.tell()
+		d.store.jobs.tell(ctx)
 	}
 	if d.find.free(now) {
 		d.startFind(ctx)
@@ -223,6 +223,6 @@ func (d *scheduler) leave(ctx context.Context) {
 		d.wake = true
 	}
 	if d.wake {
-		d.store.jobs.tell()
+		d.store.jobs.tell(ctx)
 	}
 }

@@ -120,29 +120,8 @@ func (t *tx) importRecords(records []transfer.Record) error {
 }
 
 func (t *tx) importRecord(r transfer.Record) error {
-	switch r := r.(type) {
-	case transfer.Run:
-		return t.PutRun(r.Run)
-	case transfer.Request:
-		return t.PutRequest(r.Request)
-	case transfer.Effect:
-		return t.PutEffect(r.EffectRecord)
-	case transfer.Grant:
-		return t.PutGrant(r.Grant)
-	case transfer.Callback:
-		return t.PutCallback(r.Callback)
-	case transfer.Input:
-		return t.PutInput(r.QueuedInput)
-	case transfer.Installation:
-		return t.PutInstallation(r.Installation)
-	case transfer.Audit:
-		return t.AppendAudit(r.AuditEntry)
-	case transfer.Unsealed:
-		return t.AppendAudit(r.AuditEntry)
-	case transfer.Notification:
-		return t.PutNotification(r.Notification)
-	case transfer.DeadLetter:
-		return t.PutNotification(r.Notification)
+	if done, err := transfer.Put(t, r); done {
+		return err
 	}
 	return t.importRow(r)
 }

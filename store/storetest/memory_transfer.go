@@ -74,29 +74,10 @@ func (s *memoryTransfer) write(ctx context.Context, fn func(t *memoryTx) error) 
 }
 
 func (t *memoryTx) importRecord(r transfer.Record) error {
+	if done, err := transfer.Put(t, r); done {
+		return err
+	}
 	switch r := r.(type) {
-	case transfer.Run:
-		return t.PutRun(r.Run)
-	case transfer.Request:
-		return t.PutRequest(r.Request)
-	case transfer.Effect:
-		return t.PutEffect(r.EffectRecord)
-	case transfer.Grant:
-		return t.PutGrant(r.Grant)
-	case transfer.Callback:
-		return t.PutCallback(r.Callback)
-	case transfer.Input:
-		return t.PutInput(r.QueuedInput)
-	case transfer.Installation:
-		return t.PutInstallation(r.Installation)
-	case transfer.Audit:
-		return t.AppendAudit(r.AuditEntry)
-	case transfer.Unsealed:
-		return t.AppendAudit(r.AuditEntry)
-	case transfer.Notification:
-		return t.PutNotification(r.Notification)
-	case transfer.DeadLetter:
-		return t.PutNotification(r.Notification)
 	case transfer.State:
 		t.set(key("state", r.Workspace, string(r.Run)), r.Head)
 	case transfer.StateChunk:
