@@ -93,22 +93,26 @@ func takesAnswers(m slackdev.Message) bool {
 	return slices.ContainsFunc(m.Buttons(), func(b slackdev.Button) bool { return b.ActionID != "show_details" })
 }
 
-// pings lists whom a post has called: mentions in its first version, of people and groups.
+// pings lists whom a post has called: mentions in its first version, of people and groups. A message is there for
+// readers a moment before Slack has answered its post, so the call is waited for.
 func (w *world) pings(m slackdev.Message) (all []string) {
 	w.t.Helper()
-	for _, c := range w.slack.Calls() {
-		if c.Method != methodPost || c.Answer["ts"] != m.TS || c.Answer["channel"] != m.Channel {
-			continue
-		}
-		eachMention(c.Args["blocks"], func(e map[string]any) {
-			all = append(all, textOf(e["user_id"])+textOf(e["usergroup_id"]))
+	w.eventually("the post of "+m.TS+" in "+m.Channel, func() bool {
+		posts := slices.DeleteFunc(w.slack.Calls(), func(c slackdev.Call) bool {
+			return c.Method != methodPost || c.Answer["ts"] != m.TS || c.Answer["channel"] != m.Channel
 		})
-		for _, u := range []string{"U0ANN", "U0BEN", "U0CLEO", "U0DAN", "U0EVE", "U0GUS"} {
-			if strings.Contains(textOf(c.Args["text"]), "<@"+u+">") {
-				all = append(all, u)
+		for _, c := range posts {
+			eachMention(c.Args["blocks"], func(e map[string]any) {
+				all = append(all, textOf(e["user_id"])+textOf(e["usergroup_id"]))
+			})
+			for _, u := range []string{"U0ANN", "U0BEN", "U0CLEO", "U0DAN", "U0EVE", "U0GUS"} {
+				if strings.Contains(textOf(c.Args["text"]), "<@"+u+">") {
+					all = append(all, u)
+				}
 			}
 		}
-	}
+		return len(posts) > 0
+	})
 	slices.Sort(all)
 	return slices.Compact(all)
 }
