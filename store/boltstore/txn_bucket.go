@@ -8,8 +8,8 @@ import (
 	"countersign/approvals"
 )
 
-// bucket is a bucket that a transaction writes, with one cursor for all that is looked up in it: bbolt allocates for
-// each one that it makes.
+// bucket is a bucket of a transaction, with one cursor for all that is looked up in it: bbolt allocates for each one
+// that it makes, and for each time that it opens a bucket for a transaction that reads.
 type bucket struct {
 	*bolt.Bucket
 	name  []byte
@@ -63,7 +63,7 @@ func (r *room) next() room {
 	return n
 }
 
-// bucket opens a bucket of a transaction that writes; nil: it has no such bucket.
+// bucket opens a bucket of the transaction; nil: it has no such bucket.
 func (t *tx) bucket(name []byte) *bucket {
 	for _, b := range t.opened {
 		if string(b.name) == string(name) {
@@ -90,12 +90,8 @@ func (b *bucket) get(k []byte) []byte {
 
 // cursor returns a cursor for one look into the bucket; nil: there is no such bucket.
 func (t *tx) cursor(name []byte) *bolt.Cursor {
-	if t.write {
-		if b := t.bucket(name); b != nil {
-			return b.found
-		}
-	} else if b := t.btx.Bucket(name); b != nil {
-		return b.Cursor()
+	if b := t.bucket(name); b != nil {
+		return b.found
 	}
 	return nil
 }
