@@ -203,10 +203,9 @@ func TestSendingIsBrokenOffWithItsLease(t *testing.T) {
 				b.trigger.wait = func(ctx context.Context, _ int) {
 					select {
 					case <-ctx.Done():
-						ended <- time.Now()
 					case <-time.After(time.Hour):
-						b.Error("the sending was not broken off")
 					}
+					ended <- time.Now()
 					time.Sleep(5 * time.Second) // the answer is on its way
 					a.fail(nil)
 				}
