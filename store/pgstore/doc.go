@@ -22,6 +22,7 @@
 //
 //	store pool server     opening and closing, connections, what is asked of the server
 //	config                reading the URL
+//	examine               what countersign check asks
 //	migrate               bringing the schema up to date
 //	clock                 the store's time
 //	txn txn_queue         one transaction; puts that wait for the next round trip

@@ -55,6 +55,8 @@ var (
 	// ErrNewer is returned for a database that a newer version of the program has written to in a way that this one
 	// does not understand. Nothing is lost.
 	ErrNewer error = newerError("database was written by a newer version")
+	// ErrNoSchema is returned by Examine when the schema is not there and cannot be made.
+	ErrNoSchema = errors.New("there is nowhere to keep the records")
 	// ErrDamaged is returned for a record that is not what was written.
 	ErrDamaged = errors.New("record in the database is damaged")
 )
