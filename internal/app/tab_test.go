@@ -148,13 +148,18 @@ func quote(s string) string {
 	return string(raw)
 }
 
-// click presses what one sees. What is drawn anew at that moment is pressed then.
+// click presses what one sees, once it has come to rest: what moves as others write would be missed by a press at the
+// place where it was. What is drawn anew at that moment is pressed then.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience/2)
 	defer cancel()
 	for {
-		err := chromedp.Do(ctx, chromedp.WaitVisible(selector), chromedp.Click(selector))
+		err := chromedp.Do(ctx, chromedp.WaitVisible(selector))
+		if err == nil {
+			b.atRest(ctx, selector)
+			err = chromedp.Do(ctx, chromedp.Click(selector))
+		}
 		switch {
 		case err == nil:
 			return
@@ -162,6 +167,17 @@ func (b *tab) click(selector string) {
 			b.fail("click "+selector, err)
 		}
 	}
+}
+
+// atRest waits until an element, or what has taken its place, stands where it stood two frames before. It is only a
+// help: an element that is gone is for who uses it to find out.
+func (b *tab) atRest(ctx context.Context, selector string) {
+	_, _ = chromedp.Run(ctx, chromedp.Evaluate[bool](`new Promise((done) => {
+		const at = () => JSON.stringify(document.querySelector(`+quote(selector)+`)?.getBoundingClientRect());
+		const frames = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
+		const look = (before) => frames(() => { const now = at(); if (now === before) done(true); else look(now); });
+		look(at());
+	})`, chromedp.EvalAwaitPromise))
 }
 
 // keys presses keys, wherever the keyboard is.
