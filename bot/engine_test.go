@@ -90,6 +90,7 @@ type world struct {
 	answersShared bool // Config.SharedAnswers
 
 	tracer trace.Tracer // nil: none
+	spans  traced       // what tracer makes
 }
 
 type script []scripted.Step
