@@ -6,7 +6,7 @@ import "fmt"
 
 const (
 	wordsHowFar       = "How far does it reach?"
-	wordsChooseHowFar = "Please choose how far it reaches."
+	wordsChooseHowFar = "Choose how far it reaches."
 )
 
 func wordsNoStandingAnswer(tool string) phrase {
@@ -75,7 +75,7 @@ func wordsCovers(n int, ifAll bool) string {
 	if ifAll {
 		lead = "Then it also answers "
 	}
-	return lead + wordsCallsWaiting(n) + ", as far as your choice covers it and the policy lets it:"
+	return lead + wordsCallsWaiting(n) + ", as far as your choice covers them and the policy allows it:"
 }
 
 func wordsCallsWaiting(n int) string {
@@ -117,7 +117,7 @@ func wordsLastsHint(longest string, runToo bool) string {
 }
 
 func wordsLastsTooLong(longest string) string {
-	return "The policy does not let it last so long any more: at most " + longest + "."
+	return "The policy does not let it last so long any more. Choose at most " + longest + "."
 }
 
 func wordsSameAlready(name string) string {

@@ -28,14 +28,10 @@ func wordsStillNeeds(who phrase) phrase { return append(phrase{"Still needs "}, 
 func wordsNeedsMore(n, of string) string { return "Needs " + n + " more " + of }
 
 func wordsNeedsThoseWhoMeetAll(n int) phrase {
-	return phrase{"Needs ", wordsMorePeople(n), " who meet all that is asked for here"}
-}
-
-func wordsMorePeople(n int) string {
 	if n == 1 {
-		return "1 more person"
+		return phrase{"Needs 1 more person, who meets all that is asked for here"}
 	}
-	return fmt.Sprintf("%d more people", n)
+	return phrase{fmt.Sprintf("Needs %d more people, who together meet all that is asked for here", n)}
 }
 
 func wordsPeople(n int) string {
@@ -48,7 +44,7 @@ func wordsPeople(n int) string {
 func wordsAnswerOf(who approvals.UserID) phrase { return phrase{"the answer of ", who} }
 
 const (
-	wordsNobodyMay      = "somebody, but nobody may: it can only be rejected"
+	wordsNobodyMay      = "an answer that nobody may give: it can only be rejected"
 	wordsSomebodyWhoMay = "somebody who may decide"
 	wordsOneEachOf      = "one each of "
 	wordsNot            = ", not "
@@ -70,7 +66,7 @@ func wordsToReject(n int) string { return fmt.Sprintf("; %d reject", n) }
 // Where the arguments or the policy have changed since.
 
 func wordsNeededBefore(who phrase) phrase {
-	return append(phrase{"Before the arguments were changed it needed, to be met too: "}, who...)
+	return append(phrase{"Also needs what it needed before the arguments were changed: "}, who...)
 }
 
 // wordsNeedsNow says whom the policy needs as it is now; later adds who else may answer after a time, or is nil.
@@ -91,7 +87,7 @@ func wordsByPolicyNow(recorded, now phrase) phrase {
 // Escalation.
 
 func wordsOthersAskedAt(t time.Time) phrase {
-	return phrase{"Others are asked too when it still waits then: ", t}
+	return phrase{"If it still waits then, others are asked too: ", t}
 }
 
 func wordsSinceAlso(t time.Time, who phrase) phrase {
@@ -108,7 +104,7 @@ func wordsCountsNoLonger(why string) string { return ", which counts no longer: 
 
 const (
 	wordsWillNotCount    = ", and may not approve any more: it will not count"
-	wordsAlwaysSoFar     = ", always; later calls are covered only if everybody whom it takes answers always"
+	wordsAlwaysSoFar     = ", always; later calls are covered only if everybody who is needed answers always"
 	wordsApprovedBetween = " approved "
 )
 

@@ -68,7 +68,7 @@ func wordsBeginning() phrase {
 // wordsOpening begins the part of a call that a message has room for. runs: people decide whether it runs.
 func wordsOpening(shown, all int, runs bool) phrase {
 	p := phrase{
-		strong("Too large for a card."), fmt.Sprintf(" This is the beginning, %d of %d characters. ", shown, all),
+		strong("Too long for a card."), fmt.Sprintf(" This is the beginning, %d of %d characters. ", shown, all),
 		strong(wordsShowDetails), " has all of it",
 	}
 	if runs {
@@ -200,7 +200,7 @@ func wordsMoreAnswers(n int, request string) phrase {
 // Secret values that somebody was shown, or not.
 
 func wordsWithSecrets() phrase {
-	return phrase{strong("With secret values."), " That you were shown them is recorded."}
+	return phrase{strong("Secret values are shown."), " That you saw them is recorded."}
 }
 
 // wordsNotRevealed is followed by why, a continuation of the sentence, or by nothing.

@@ -44,7 +44,7 @@ func wordsIDMissing(usage string) phrase {
 }
 
 func wordsNoRequestID(typed string) phrase {
-	return phrase{"That is no id of a request: ", code(typed), ". It begins with req_, and ",
+	return phrase{"This is not the id of a request: ", code(typed), ". It begins with req_, and ",
 		code(slashCommand), " lists those that wait."}
 }
 
@@ -54,7 +54,7 @@ func wordsGrantMissing() phrase {
 }
 
 func wordsNoGrantID(typed string) phrase {
-	return phrase{"That is no id of a grant: ", code(typed), ". It begins with grant_, and ",
+	return phrase{"This is not the id of a grant: ", code(typed), ". It begins with grant_, and ",
 		code(slashCommand + " grants"), " lists them."}
 }
 
@@ -66,7 +66,7 @@ func wordsUnseenRequest(id approvals.RequestID) phrase {
 }
 
 func wordsShowFailed() phrase {
-	return phrase{"I cannot show that right now. Please try again in a minute."}
+	return phrase{"I cannot show this right now. Try again in a minute."}
 }
 
 // wordsOpenCard is a link to a request's own card, from elsewhere.
@@ -134,7 +134,7 @@ func wordsNoGrants() phrase {
 }
 
 func wordsGrantsFailed() phrase {
-	return phrase{"I cannot read the grants right now. Please try again in a minute."}
+	return phrase{"I cannot read the grants right now. Try again in a minute."}
 }
 
 func wordsRevoked(id approvals.GrantID, tool string) phrase {
@@ -160,9 +160,9 @@ func wordsNotRevocable(id approvals.GrantID) phrase {
 }
 
 func wordsBadRevocation() phrase {
-	return phrase{"Nothing was revoked: the reason is too long or no text. Leave it out, or say it in fewer words."}
+	return phrase{"Nothing was revoked: the reason is too long, or not text. Leave it out, or say it in fewer words."}
 }
 
 func wordsRevokeFailed() phrase {
-	return phrase{"I cannot revoke that right now, and it may still be in force. Please try again."}
+	return phrase{"I cannot revoke this right now, and it may still be in force. Try again in a minute."}
 }

@@ -30,10 +30,10 @@ const (
 	wordsYourAnswers   = "Your answers"
 	wordsOneOrMoreTold = "One or more. The agent is told."
 
-	wordsWriteSomething   = "Please write something."
-	wordsWriteOrChoose    = "Please write something, or choose a ready-made reason."
-	wordsWriteAnAnswer    = "Please write an answer."
-	wordsChooseAnAnswer   = "Please choose an answer."
+	wordsWriteSomething   = "Write something."
+	wordsWriteOrChoose    = "Write something, or choose a ready-made reason."
+	wordsWriteAnAnswer    = "Write an answer."
+	wordsChooseAnAnswer   = "Choose an answer."
 	wordsQuestionUnread   = "This version cannot read the question."
 	wordsQuestionRejected = "This version cannot read the question. It can be rejected."
 )
@@ -48,7 +48,7 @@ var wordsReasons = []string{
 }
 
 func wordsTooLong(most, n int) string {
-	return fmt.Sprintf("At most %d characters, please; these are %d.", most, n)
+	return fmt.Sprintf("This has %d characters, and at most %d fit. Shorten it.", n, most)
 }
 
 // Approving a call of high risk.
@@ -56,7 +56,7 @@ func wordsTooLong(most, n int) string {
 const wordsApproveThisCall = "Approve this call"
 
 func wordsHighRiskApproval() phrase {
-	return phrase{strong("High risk."), " Approve only if this is exactly what shall happen."}
+	return phrase{strong("High risk."), " Approve only if this is exactly what is to happen."}
 }
 
 // Filling in values.
@@ -71,10 +71,10 @@ const (
 	wordsProposedUnfit  = "The model proposes what cannot stand here, see above; leave this empty to keep it."
 	wordsProposedLabel  = " (proposed by the model)"
 
-	wordsFillThisIn     = "Please fill this in."
-	wordsFillInProposed = "Please fill this in: left empty, the model's proposal would stand."
+	wordsFillThisIn     = "Fill this in."
+	wordsFillInProposed = "Fill this in: left empty, the model's proposal would stand."
 	wordsMustBeNumber   = "This must be a number, such as 250 or 12.5."
-	wordsChooseTruth    = "Please choose true or false."
+	wordsChooseTruth    = "Choose true or false."
 	wordsJSONIncomplete = "it is incomplete."
 )
 
@@ -95,7 +95,7 @@ func wordsTooManyToFillIn(id approvals.RequestID) phrase {
 
 const (
 	wordsAskAboutThis   = "Ask about this call"
-	wordsNothingRuns    = "Nothing runs by this: the changed call is asked about anew, and you count as its editor."
+	wordsNothingRuns    = "Nothing runs yet: the changed call is asked about anew, and counts as yours."
 	wordsArgumentsJSON  = "Arguments as JSON"
 	wordsLeftOut        = "Left empty, it is left out."
 	wordsSecretKept     = "Secret. Leave it empty to keep the value that is there."
@@ -117,12 +117,12 @@ func wordsTooLongToEdit(most int, id approvals.RequestID) phrase {
 const (
 	wordsAsk            = "Ask"
 	wordsYourQuestion   = "Your question"
-	wordsWriteAQuestion = "Please write a question."
+	wordsWriteAQuestion = "Write a question."
 )
 
 func wordsAskBackMeans(requester approvals.UserID) phrase {
-	return phrase{requester, " reads the question in the thread. Nothing is decided by it. What " +
-		"they answer me there is told to you."}
+	return phrase{requester, " reads the question in the thread. Nothing is decided by it. I tell you what they answer " +
+		"me there."}
 }
 
 func wordsAskBackSent(requester approvals.UserID) phrase {
@@ -165,4 +165,4 @@ func wordsRunCancelled() phrase {
 // wordsCannotCancel is followed by why, a continuation of the sentence, or by nothing.
 func wordsCannotCancel(why string) phrase { return phrase{"You cannot cancel this run" + why + "."} }
 
-func wordsNothingRunning() phrase { return phrase{"Nothing was running here any more."} }
+func wordsNothingRunning() phrase { return phrase{"Nothing runs here any more."} }

@@ -11,8 +11,7 @@ const (
 )
 
 func wordsNothingForYou() phrase {
-	return phrase{"Nothing waits for you. What an agent wants to do and you may decide stands here as soon as it " +
-		"asks."}
+	return phrase{"Nothing waits for you. A call that you may decide about stands here as soon as an agent asks."}
 }
 
 func wordsNothingAsked() phrase {

@@ -15,7 +15,7 @@ func wordsInstalledIn(workspace string) string { return "The app is installed in
 // wordsInstallSteps are what to do next.
 var wordsInstallSteps = []string{
 	"Invite the app to a channel: write /invite there, followed by a space and @ and its name.",
-	"Mention it in that channel and say what it shall do.",
+	"Mention it in that channel and say what it is to do.",
 	"Before a tool call that matters it asks there, and people of the channel decide with a click.",
 }
 

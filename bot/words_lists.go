@@ -36,12 +36,12 @@ func wordsMoreFollow(command string) phrase { return phrase{" There are more: ",
 
 // Above an empty page, and what to do next.
 const (
-	wordsNoneOfNext     = "Very many requests were decided, and among those that come next is none for you."
-	wordsNoneOfNewest   = "Very many requests were decided, and among the newest of them is none for you."
-	wordsNoneOfFirst    = "Very many requests wait, and among the first of them is none for you."
-	wordsNothingSure    = "Nothing that I am sure you may see."
-	wordsNothingOlder   = "Nothing older."
-	wordsNothingFurther = "Nothing more."
+	wordsNoneOfNext     = "None of the requests that come next is for you."
+	wordsNoneOfNewest   = "None of the requests that were decided last is for you."
+	wordsNoneOfFirst    = "None of the requests that have waited longest is for you."
+	wordsNothingSure    = "I find nothing that you may see for certain."
+	wordsNothingOlder   = "Nothing older was decided."
+	wordsNothingFurther = "Nothing else waits."
 )
 
 func wordsNothingMine() phrase {
@@ -63,11 +63,11 @@ func wordsNoHistory() phrase {
 }
 
 func wordsHistoryFailed() phrase {
-	return phrase{"I cannot read the history right now. Please try again in a minute."}
+	return phrase{"I cannot read the history right now. Try again in a minute."}
 }
 
 func wordsPendingFailed() phrase {
-	return phrase{"I cannot read the pending requests right now. Please try again in a minute."}
+	return phrase{"I cannot read the pending requests right now. Try again in a minute."}
 }
 
 // Titles of lists in a window.

@@ -110,7 +110,7 @@ func wordsSharedSettled(id approvals.RequestID) phrase {
 
 const (
 	wordsEmptyAnswer   = "The agent finished without an answer."
-	wordsAnsweredToYou = "the answer is in our direct conversation: this channel is shared with people of another " +
+	wordsAnsweredToYou = "the answer is in our direct messages: this channel is shared with people of another " +
 		"organisation."
 )
 
@@ -122,7 +122,7 @@ func wordsCharactersLeftOut(n int) string {
 
 const (
 	wordsFileGone     = "it is not kept in Slack, or not any more"
-	wordsFileNotText  = "it is no text file"
+	wordsFileNotText  = "it is not a text file"
 	wordsFileNoRight  = "I have not been given the right to read files"
 	wordsFileNotSlack = "it is not kept in Slack"
 	wordsFileRefused  = "Slack does not hand it out to me"

@@ -151,7 +151,7 @@ func wordsValuesMissing() phrase {
 
 // wordsMayHaveHappened is for a call of which nobody knows whether it happened. where is what it acts on, or empty.
 func wordsMayHaveHappened(where string) phrase {
-	p := phrase{"It was begun and nobody answered. ", strong("It may have happened."), " Find out first"}
+	p := phrase{"It was begun, and no result came back. ", strong("It may have happened."), " Find out first"}
 	if where != "" {
 		p = append(p, ", at "+where)
 	}
@@ -189,13 +189,12 @@ func wordsWithheld(names string) phrase {
 
 // wordsRevealFirst follows where nobody approves before they were shown the values.
 func wordsRevealFirst() phrase {
-	return phrase{"Approving is offered to you after you were shown the values: press ", strong(wordsShowDetails),
-		", then ", strong(wordsShowSecretValues), ". Who was shown them is recorded."}
+	return phrase{"You can approve once you have seen the values: press ", strong(wordsShowDetails),
+		", then ", strong(wordsShowSecretValues), ". Who saw them is recorded."}
 }
 
 func wordsRevealIfNeeded() phrase {
-	return phrase{"Approving covers what they hold; ", strong(wordsShowDetails),
-		" can show it to you, which is recorded."}
+	return phrase{"Approving covers them too; ", strong(wordsShowDetails), " can show them to you, which is recorded."}
 }
 
 // What the requester was asked back.

@@ -28,7 +28,7 @@ func wordsNoAgent() phrase {
 }
 
 func wordsCannotTake(why string) phrase {
-	return phrase{"This message cannot be taken" + why + ". Nothing was started: send it again otherwise."}
+	return phrase{"This message cannot be taken" + why + ". Nothing was started: change it, and send it again."}
 }
 
 func wordsSharedChannel() phrase {
@@ -52,10 +52,10 @@ func wordsFilesAlone(names string) phrase {
 
 // wordsQueued is for a message that waits for the runs before it.
 func wordsQueued(ahead int) phrase {
-	const busy = "I am still busy with the request before this one in this thread. "
+	const busy = "A run in this thread is still under way. "
 	switch ahead {
 	case 0:
-		return phrase{busy + "Yours comes next, once that has ended."}
+		return phrase{busy + "Your message is taken up when it has ended."}
 	case 1:
 		return phrase{busy + "1 message waits before yours, which is taken up after it."}
 	}
@@ -74,7 +74,9 @@ func wordsChangedSince() phrase {
 	return phrase{"This request has changed since it was shown to you. Nothing was recorded: look at it again."}
 }
 
-func wordsUnknownRequest() phrase { return phrase{"I do not know this request any more."} }
+func wordsUnknownRequest() phrase {
+	return phrase{"This request is not kept any more. Nothing was recorded: have it asked again."}
+}
 
 func wordsDoesNotFit(why string) phrase {
 	return phrase{"This answer does not fit this request" + why + ". Nothing was recorded."}
@@ -118,7 +120,7 @@ func wordsForeign() phrase {
 
 // wordsUnreadableForm is for a form that an earlier version of the bot made, or a broken one.
 func wordsUnreadableForm() phrase {
-	return phrase{"This form is not one of mine any more. Nothing was recorded: " +
+	return phrase{"I cannot read this form any more. Nothing was recorded: " +
 		"close it, and press the button on the card again."}
 }
 
@@ -130,11 +132,12 @@ func wordsNotInstalled(address string) phrase {
 // A click that is not an answer yet.
 
 func wordsReadToTheEnd() phrase {
-	return phrase{"This call is larger than what you were shown here. Press ", strong(wordsShowDetails),
-		" and read to the end; approving is offered there."}
+	return phrase{"This call is too long for a card. Press ", strong(wordsShowDetails), ", and approve at its end."}
 }
 
-func wordsNoSuchOption() phrase { return phrase{"This question has no such option."} }
+func wordsNoSuchOption() phrase {
+	return phrase{"This question has no such option. Nothing was recorded: look at it again."}
+}
 
 func wordsCardUnsure(id approvals.RequestID) phrase {
 	return phrase{
@@ -145,7 +148,7 @@ func wordsCardUnsure(id approvals.RequestID) phrase {
 
 func wordsCardIsCopy(id approvals.RequestID) phrase {
 	return phrase{
-		"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
+		"This is a copy, not the card of this request. Nothing was recorded: use the card in the request's own thread, or ",
 		code(slashCommand + " show " + string(id)), ".",
 	}
 }
@@ -154,10 +157,10 @@ func wordsCardIsCopy(id approvals.RequestID) phrase {
 const wordsRetired = "This is a copy of a card that is no longer in use. The request is: "
 
 func wordsWindowTooLate() phrase {
-	return phrase{"Slack did not let me open the window in time. Please press the button again."}
+	return phrase{"Slack did not let me open the window in time. Press the button again."}
 }
 
-func wordsWentWrong() phrase { return phrase{"Something went wrong on my side. Please try again."} }
+func wordsWentWrong() phrase { return phrase{"Something went wrong on my side. Try again."} }
 
 // An answer that was recorded.
 

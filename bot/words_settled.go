@@ -36,7 +36,7 @@ func wordsVerdict(v approvals.Verdict) string {
 	case approvals.Retry:
 		return "approved to run again"
 	case approvals.MarkDone:
-		return "marked as done"
+		return "marked as happened"
 	case approvals.GiveUp:
 		return "given up"
 	case approvals.ProvideResult:

@@ -9,11 +9,11 @@ import "countersign/approvals"
 const wordsStatusLine = "is working on it…"
 
 // wordsLoading are what Slack shows in turn while a run works, as it takes them: of at most 50 characters each.
-const wordsLoading = `["Working on it…","Asks people before what needs approval…"]`
+const wordsLoading = `["Working on it…","Asks people where approval is needed…"]`
 
 const (
 	wordsStreamLead       = "What the agent did, step by step. The answer takes the place of this, or stands below."
-	wordsStreamUnfinished = "Not finished. What came of it is said in another message."
+	wordsStreamUnfinished = "This was not finished. Another message says what came of it."
 )
 
 // wordsStreamWaits ends a stream when people were asked about the calls; empty: it is not known about which.
