@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -137,10 +138,11 @@ func stillNeeded(r *approvals.Request) phrase {
 	return wordsByPolicyNow(moreNeeded(recorded), now)
 }
 
-// moreNeeded begins with the number of people who are still needed.
+// moreNeeded begins with the number of people who are still needed, where who does.
 func moreNeeded(who phrase) phrase {
 	if text, ok := who[0].(string); ok {
-		if n, rest, found := strings.Cut(text, " "); found && n != "one" && n != "nobody" {
+		n, rest, _ := strings.Cut(text, " ")
+		if _, err := strconv.Atoi(n); err == nil {
 			return append(phrase{wordsNeedsMore(n, rest)}, who[1:]...)
 		}
 	}
