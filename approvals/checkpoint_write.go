@@ -152,8 +152,8 @@ func (w *CheckpointWriter) take(ctx context.Context, ws WorkspaceID, turns [][]s
 	return nil, nil
 }
 
-// checkpointTurns are the turns of which any one lets a process make a checkpoint of the chain up to head, each with its
-// keys: nobody has made one of the same head, and none in this interval, or of as many entries. How many entries a
+// checkpointTurns are the turns of which any one lets a process make a checkpoint of the chain up to head, each with
+// its keys: nobody has made one of the same head, and none in this interval, or of as many entries. How many entries a
 // process has not made a checkpoint of says nothing of what others have made: beside the second there is always the
 // first.
 func checkpointTurns(head *AuditEntry, now time.Time, last keptCheckpoint) [][]string {
