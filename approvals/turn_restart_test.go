@@ -13,8 +13,8 @@ import (
 )
 
 // TestCheckpointsGoOnAfterEveryStart: a trail is longer than what a checkpoint is due for at once, and processes end
-// and begin. Each, which knows of no checkpoint before its own, goes on making them by the clock: the end of the trail is
-// proven within two intervals, whatever the ones before have made.
+// and begin. Each, which knows of no checkpoint before its own, goes on making them by the clock: the end of the trail
+// is proven within two intervals, whatever the ones before have made.
 func TestCheckpointsGoOnAfterEveryStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
