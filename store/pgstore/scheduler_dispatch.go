@@ -78,7 +78,10 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 		delete(params, name)
 	}
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		return checkServer(ctx, c, true)
+		if err := checkServer(ctx, c, true); err != nil {
+			return err
+		}
+		return s.present(ctx, c, s.schema)
 	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
