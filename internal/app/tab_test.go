@@ -148,7 +148,7 @@ func quote(s string) string {
 	return string(raw)
 }
 
-// click presses what one sees. What is drawn anew, or moves, at that moment is pressed again.
+// click presses what one sees, once it has come to rest. What is drawn anew, or moves, at that moment is pressed again.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience/2)
@@ -166,11 +166,23 @@ func (b *tab) click(selector string) {
 	}
 }
 
+// atRest waits until an element, or what has taken its place, stands where it stood two frames before. It is only a
+// help: an element that is gone is for who uses it to find out.
+func atRest(ctx context.Context, selector string) {
+	_, _ = chromedp.Run(ctx, chromedp.Evaluate[bool](`new Promise((done) => {
+		const at = () => JSON.stringify(document.querySelector(`+quote(selector)+`)?.getBoundingClientRect());
+		const frames = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
+		const look = (before) => frames(() => { const now = at(); if (now === before) done(true); else look(now); });
+		look(at());
+	})`, chromedp.EvalAwaitPromise))
+}
+
 // clicked moves the mouse to where the element is and presses. It reports whether it was still there.
 func clicked(ctx context.Context, selector string) (hit bool, err error) {
 	if err := chromedp.Do(ctx, chromedp.WaitVisible(selector)); err != nil {
 		return false, err
 	}
+	atRest(ctx, selector)
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`(() => {
 		const press = window.lastPress = { hit: false };
 		document.addEventListener('click', (e) => { press.hit ||= !!e.target.closest(`+quote(selector)+`); }, true);

@@ -28,6 +28,8 @@ type Store struct {
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
+	queues [2][2]queue // for clicks and for work, of views and of updates
+
 	jobs dispatching
 
 	mu      sync.Mutex
@@ -85,6 +87,7 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
+	s.makeQueues()
 	return s.inspect(ctx)
 }
 
