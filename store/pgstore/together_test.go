@@ -93,7 +93,7 @@ func runID(i int) approvals.RunID { return approvals.RunID(fmt.Sprintf("run_%02d
 // jobs they planned.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, newURL(t), Config{})
+	s := openStore(t, newURL(t), Config{straggling: time.Minute})
 	var ids []approvals.RunID
 	for i := range together {
 		ids = append(ids, runID(i))
@@ -178,7 +178,8 @@ func overlapping(t *testing.T, cfg Config) (uint64, approvals.RunStatus) {
 			if open > 0 {
 				return err
 			}
-			return errors.Join(err, tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_2", Status: approvals.RunQueued}))
+			woken := &approvals.Run{Workspace: "T1", ID: "run_2", Status: approvals.RunQueued}
+			return errors.Join(err, tx.PutRun(woken))
 		}
 	})...)
 	if err := errors.Join(errs...); err != nil {
@@ -201,7 +202,7 @@ func overlapping(t *testing.T, cfg Config) (uint64, approvals.RunStatus) {
 // TestTogetherOverlap: callers of one transaction lose no update and see no skew.
 func TestTogetherOverlap(t *testing.T) {
 	t.Parallel()
-	if n, status := overlapping(t, Config{}); n != 5 || status != approvals.RunQueued {
+	if n, status := overlapping(t, Config{straggling: time.Minute}); n != 5 || status != approvals.RunQueued {
 		t.Errorf("a run that five have counted up has version %d; one whose requests are decided is %s", n, status)
 	}
 }
@@ -210,7 +211,8 @@ func TestTogetherOverlap(t *testing.T) {
 // the run. That two write the same row the server itself notices, as they come in one statement.
 func TestTogetherLoose(t *testing.T) {
 	t.Parallel()
-	if n, status := overlapping(t, Config{loose: true}); n != 5 || status != approvals.RunWaiting {
+	n, status := overlapping(t, Config{straggling: time.Minute, loose: true})
+	if n != 5 || status != approvals.RunWaiting {
 		t.Errorf("version %d, %s, although nobody looked", n, status)
 	}
 }
@@ -246,7 +248,8 @@ func TestTogetherFailures(t *testing.T) {
 			return err
 		},
 	}
-	names := []string{"good", "failed", "panicked", "ended", "refused", "queried", "cancelled", "late", "read", "absent"}
+	names := []string{"good", "failed", "panicked", "ended", "refused", "queried", "cancelled", "late", "read",
+		"absent"}
 	errs := withHeld(t, s, len(fns), func(i int) (err error) {
 		ctx := t.Context()
 		if names[i] == "cancelled" {
