@@ -120,7 +120,8 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 	y := func(v float64) float64 { return top + high*(1-v/most) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" `+
-		`font-family="sans-serif" font-size="13">`+"\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", left+wide+30, top+high+70)
+		`font-family="sans-serif" font-size="13">`+"\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		left+wide+30, top+high+70)
 	text := func(x, y float64, anchor, fill, words string) {
 		fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"%s\" fill=\"%s\">%s</text>\n",
 			x, y, anchor, fill, words)

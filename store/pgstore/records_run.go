@@ -40,8 +40,8 @@ func (t *tx) PutRun(r *approvals.Run) error {
 		ended = &at
 	}
 	t.put(putRun, nil, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel),
-		text(r.Place.Thread), r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status), r.LeaseUntil, r.Created,
-		ended, data)
+		text(r.Place.Thread), r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status),
+		r.LeaseUntil, r.Created, ended, data)
 	t.listRun(r)
 	return nil
 }
