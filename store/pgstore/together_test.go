@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -370,5 +371,108 @@ func TestTogetherWaits(t *testing.T) {
 	close(release)
 	if err := <-first; err != nil || !hasEffect(t, s, "first") {
 		t.Errorf("the first one: %v", err)
+	}
+}
+
+// balances are two from which callers take, each from one of them alone, and only as long as both together hold
+// something.
+type balances struct {
+	t      *testing.T
+	stores []*Store
+	took   atomic.Int64
+}
+
+var errEmpty = errors.New("nothing is left")
+
+func newBalances(t *testing.T, held int, stores ...*Store) *balances {
+	err := stores[0].Update(t.Context(), func(tx approvals.Tx) error {
+		return errors.Join(
+			tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_0", Status: approvals.RunWaiting, StateItems: held}),
+			tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_1", Status: approvals.RunWaiting}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &balances{t: t, stores: stores}
+}
+
+// read returns both runs, and what they hold together.
+func (b *balances) read(tx approvals.Tx) (both [2]*approvals.Run, held int, err error) {
+	for i := range both {
+		if both[i], err = tx.Run("T1", approvals.RunID(fmt.Sprintf("run_%d", i))); err != nil {
+			return both, 0, err
+		}
+		held += both[i].StateItems
+	}
+	return both, held, nil
+}
+
+// take takes one from the balance of the caller.
+func (b *balances) take(i int) error {
+	err := b.stores[i/2%len(b.stores)].Update(b.t.Context(), func(tx approvals.Tx) error {
+		both, held, err := b.read(tx)
+		if err == nil && held <= 0 {
+			err = errEmpty
+		}
+		if err != nil {
+			return err
+		}
+		both[i%2].StateItems--
+		return tx.PutRun(both[i%2])
+	})
+	if err == nil {
+		b.took.Add(1)
+	}
+	return err
+}
+
+// check says whether as much was taken as there was.
+func (b *balances) check(held int) error {
+	left := 0
+	err := b.stores[0].View(b.t.Context(), func(tx approvals.Tx) (err error) {
+		_, left, err = b.read(tx)
+		return err
+	})
+	if n := int(b.took.Load()); err == nil && (n != held || left != 0) {
+		err = fmt.Errorf("of %d, %d were taken, and %d are left", held, n, left)
+	}
+	return err
+}
+
+// TestTogetherSkew: nobody takes what somebody else takes from the other balance, be that in the same transaction or in
+// another process.
+func TestTogetherSkew(t *testing.T) {
+	t.Parallel()
+	const held = 40
+	url := newURL(t)
+	b := newBalances(t, held, openStore(t, url, Config{}), openStore(t, url, Config{}))
+	var wg sync.WaitGroup
+	for i := range 24 {
+		wg.Go(func() {
+			var err error
+			for err == nil {
+				err = b.take(i)
+			}
+			if !errors.Is(err, errEmpty) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := b.check(held); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTogetherSkewLoose is the control: two of one transaction take the last one, each from another balance, unless
+// somebody looks.
+func TestTogetherSkewLoose(t *testing.T) {
+	t.Parallel()
+	for _, loose := range []bool{false, true} {
+		b := newBalances(t, 1, openStore(t, newURL(t), Config{straggling: time.Minute, loose: loose}))
+		errs := withHeld(t, b.stores[0], 2, b.take)
+		if err := b.check(1); (err != nil) != loose {
+			t.Errorf("loose %v: %v; the callers: %v", loose, err, errs)
+		}
 	}
 }
