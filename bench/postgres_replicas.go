@@ -40,7 +40,7 @@ func benchReplicasPostgres(ctx context.Context, o options) error {
 	}
 	defer stop()
 	const width = 64
-	total := o.scale(12000, 32*width)
+	total := o.scale(6000, 32*width)
 	rounds := make([][]replicaFigures, mostReplicas)
 	for range o.scale(3, 1) {
 		for i := range rounds { // in turn, so that what else the machine does falls on all of them

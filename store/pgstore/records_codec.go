@@ -40,6 +40,9 @@ func decode(data []byte, record any) error {
 // sealed returns a record as the column holds it.
 func (t *tx) sealed(record any, kind string, key ...string) ([]byte, error) {
 	data, err := encode(record)
+	if err == nil && t.store.Format() < t.store.reads {
+		data, err = t.store.withoutLater(data, kind)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +54,9 @@ func (t *tx) opened(data []byte, record any, kind string, key ...string) error {
 	plain, err := t.open(data, kind, key...)
 	if err == nil {
 		err = decode(plain, record)
+	}
+	if err == nil && t.store.Format() < t.store.reads {
+		t.store.noticeLater(plain, kind)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", kind, key, err)
