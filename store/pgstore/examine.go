@@ -100,8 +100,8 @@ func (e *Examination) refusal(schema string) error {
 		return fmt.Errorf("%w: the records of schema %s are written in format %d, and this program reads %d; "+
 			"nothing is lost: run the newer program", ErrNewer, schema, e.Format, formatNow)
 	case e.Version == 0 && !e.MayCreate:
-		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: grant create on the database, "+
-			"or make the schema (docs/postgresql.md)", ErrNoSchema, schema)
+		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: "+
+			"grant create on the database, or make the schema (docs/postgresql.md)", ErrNoSchema, schema)
 	}
 	return nil
 }
