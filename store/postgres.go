@@ -67,6 +67,9 @@ func Waits(err error) bool {
 	return unconnected || errors.Is(err, pgstore.ErrStandby)
 }
 
+// Stats are the numbers of a store in a database; see pgstore.Stats.
+type Stats = pgstore.Stats
+
 // ErrStandby is returned for a database server that is a standby.
 var ErrStandby = pgstore.ErrStandby
 

@@ -31,6 +31,7 @@ func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, appro
 		return fmt.Errorf("dispatch jobs: %w", err)
 	}
 	defer db.Close()
+	s.counts.dispatch.Store(db)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := newScheduler(s, db, handle)

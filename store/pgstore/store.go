@@ -36,6 +36,7 @@ type Store struct {
 	later  []laterField  // what comes with formats that may not be in force yet
 	format atomic.Int64  // in force
 	over   chan struct{} // closed when a newer program has taken over
+	counts counts
 
 	mu       sync.Mutex
 	closed   bool
