@@ -31,6 +31,8 @@ type Config struct {
 	jobs   jobSettings    // tests
 	format formatSettings // tests
 	blind  bool           // tests: what became of a commit is not looked up
+	apart  bool           // tests: nobody shares a transaction
+	loose  bool           // tests: those who share one are not kept from each other's rows
 }
 
 // ErrURL is returned by Open for a URL that cannot be used.

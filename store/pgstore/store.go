@@ -29,6 +29,8 @@ type Store struct {
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
+	queues [2][2]queue // for clicks and for work, of views and of updates
+
 	jobs dispatching
 
 	id     []byte        // of this process among those that have the store open; see format.go
@@ -105,6 +107,7 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
+	s.makeQueues()
 	if err := s.prepareFormat(ctx); err != nil {
 		return err
 	}
