@@ -114,6 +114,9 @@ func (s *soaked) cycle(n int) {
 		s.clickAgain(ben, card, "approve")
 	}
 	s.answer(thread, "answer:")
+	for len(s.effects.came) > 0 { // else it fills, and holds the next call up
+		<-s.effects.came
+	}
 }
 
 // look notes what the program holds.

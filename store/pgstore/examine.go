@@ -43,10 +43,12 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 		return nil, err
 	}
 	cfg := pool.ConnConfig
-	cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error { return checkServer(ctx, c, false) }
+	cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		return checkServer(ctx, c, cfg.RuntimeParams, false)
+	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", explain(err))
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := e.ask(ctx, conn, schema); err != nil {

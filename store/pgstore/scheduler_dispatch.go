@@ -79,7 +79,7 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 		delete(params, name)
 	}
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		return checkServer(ctx, c, true)
+		return checkServer(ctx, c, params, true)
 	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }

@@ -86,7 +86,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Store, error) {
 		over: make(chan struct{}), id: []byte(rand.Text())}
 	if err := s.open(ctx, pool); err != nil {
 		s.closePools()
-		return nil, fmt.Errorf("open PostgreSQL store: %w", err)
+		return nil, fmt.Errorf("open PostgreSQL store: %w", explain(err))
 	}
 	return s, nil
 }
