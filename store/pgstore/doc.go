@@ -23,6 +23,7 @@
 //
 //	store pool server     opening and closing, connections, what is asked of the server
 //	config                reading the URL
+//	stats                 what is counted
 //	examine               what countersign check asks
 //	migrate               bringing the schema up to date
 //	clock                 the store's time

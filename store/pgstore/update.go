@@ -63,8 +63,10 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		}
 		before = err
 		if errors.Is(err, approvals.ErrCommitUnknown) || !tries.wait(ctx, classify(err)) {
+			s.counts.gaveUp(err)
 			return s.told(ctx, err)
 		}
+		s.counts.retried(err)
 	}
 }
 
