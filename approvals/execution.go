@@ -82,6 +82,9 @@ func (x *execution) load(ctx context.Context) error {
 	}
 	x.state, err = (&agent.SavedState{Head: head, Chunks: chunks}).Decode(x.config.Agent)
 	fault.Point("resume.loaded")
+	if schema, ok := errors.AsType[*agent.SchemaError](err); ok && schema.Newer {
+		return fmt.Errorf("%w: %w", ErrNewer, err)
+	}
 	return err
 }
 
@@ -280,5 +283,6 @@ func transient(err error) bool {
 	if _, ok := errors.AsType[*storeError](err); ok {
 		return true
 	}
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost) || errors.Is(err, agent.ErrToolset)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost) || errors.Is(err, agent.ErrToolset) ||
+		errors.Is(err, ErrNewer)
 }

@@ -143,7 +143,7 @@ func (q *queue) elsewhere(ctx context.Context, n *Notification, d Delivery) *Cal
 	if !d.Bare || n.Copy != "" || n.Card == nil || n.Card.Called.Bare || n.Card.Status != RequestPending {
 		return nil
 	}
-	called := q.call(ctx, n.Card, true)
+	called := q.call(ctx, n.Card, q.clock.now(), true)
 	return &called
 }
 
@@ -206,7 +206,7 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 
 // hopeless reports whether it makes no sense to try again.
 func (q *queue) hopeless(n *Notification, err error) bool {
-	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && time.Since(n.Created) > deliverFor
+	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && q.clock.now().Sub(n.Created) > deliverFor
 }
 
 // notify calls the notifier. A notification that makes it panic would do so again, and hold up its place for ever.

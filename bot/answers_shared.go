@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 
 	"countersign/approvals"
 )
@@ -26,7 +27,12 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 	}
 	pointer := *n
 	pointer.Text, pointer.To, pointer.By = answeredElsewhere, requester, ""
-	return b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
+	d, err := b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
+	if later, ok := errors.AsType[*approvals.RetryError](err); ok {
+		later.Unsent = false // the answer itself is there: the next attempt looks for it
+		b.unsent.settle(n.ID)
+	}
+	return d, err
 }
 
 const answeredElsewhere = "the answer is in our direct conversation: this channel is shared with people of another " +

@@ -73,20 +73,31 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf takes an object apart, in its order.
+// membersOf takes an object apart, in its order. It is asked several times for each card: a json.Decoder makes an error
+// value for each member that it passes.
 func membersOf(object json.RawMessage) (all []member, ok bool) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
+	p := pruner{raw: object}
+	if p.space(); !json.Valid(object) || !p.is('{') {
 		return nil, false
 	}
-	for dec.More() {
-		token, err := dec.Token()
-		name, isName := token.(string)
-		var value json.RawMessage
-		if err != nil || !isName || dec.Decode(&value) != nil || len(value) == 0 {
+	p.pass('{')
+	for p.space(); !p.is('}'); p.space() {
+		name, ok := p.name()
+		if !ok {
 			return nil, false
 		}
-		all = append(all, member{name, value})
+		p.space()
+		p.pass(':')
+		p.space()
+		begin := p.at
+		p.value()
+		if p.lost {
+			return nil, false
+		}
+		all = append(all, member{name, object[begin:p.at:p.at]})
+		if p.space(); p.is(',') {
+			p.at++
+		}
 	}
 	return all, true
 }

@@ -95,7 +95,7 @@ func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement
 // soFar lists what is not said by whoAnswers of the answers of a pending request.
 func soFar(r *approvals.Request) []phrase {
 	var lines []phrase
-	told := stillNeeded(r) != nil && len(r.Inherited) == 0 && !policyChanged(r) // by the first line
+	told := partly(r) && len(r.Inherited) == 0 && !policyChanged(r) // by the first line
 	for _, d := range r.Decisions {
 		line := append(decider(d), " "+verdictWord(d.Verdict)+" ", clock(d.At))
 		switch {
@@ -110,34 +110,37 @@ func soFar(r *approvals.Request) []phrase {
 		}
 		lines = append(lines, line)
 	}
-	if still := stillNeeded(r); still != nil && !told {
-		lines = append(lines, still)
+	if partly(r) && !told {
+		lines = append(lines, stillNeeded(r))
 	}
 	return lines
 }
 
+// partly reports whether some have answered and it is known who has to approve beside them.
+func partly(r *approvals.Request) bool {
+	return r.Progress != nil && !oneAnswers(r) && r.Progress.Left() > 0 && len(r.Decisions) > 0
+}
+
 // stillNeeded says who has to approve beside those who have, and who has; nil where nobody has, or it is not known.
 func stillNeeded(r *approvals.Request) phrase {
-	p := r.Progress
-	if p == nil || oneAnswers(r) || p.Left() == 0 || len(r.Decisions) == 0 {
+	if !partly(r) {
 		return nil
 	}
+	p := r.Progress
 	of := func(q approvals.Requirement, seats []approvals.Seat) phrase {
 		q.Seats = seats
 		return whoDecides(r, q)
 	}
-	recorded, now := of(r.Requirement, p.Missing), of(p.Current, p.MissingNow)
-	if len(p.MissingBefore) > 0 {
-		return phrase{"Needs ", people(p.Left()), " who meet all that is asked for here"}
-	}
 	switch {
+	case len(p.MissingBefore) > 0:
+		return phrase{"Needs ", people(p.Left()), " who meet all that is asked for here"}
 	case !p.Changed || len(p.MissingNow) == 0:
-		return append(moreNeeded(recorded), approvedBy(r)...)
+		return append(moreNeeded(of(r.Requirement, p.Missing)), approvedBy(r)...)
 	case len(p.Missing) == 0:
-		return append(moreNeeded(now), approvedBy(r)...)
+		return append(moreNeeded(of(p.Current, p.MissingNow)), approvedBy(r)...)
 	}
-	line := append(append(moreNeeded(recorded), ", and by the policy as it is now "), now...)
-	return append(line, ". One person may count for both")
+	line := append(moreNeeded(of(r.Requirement, p.Missing)), ", and by the policy as it is now ")
+	return append(append(line, of(p.Current, p.MissingNow)...), ". One person may count for both")
 }
 
 // moreNeeded begins with the number of people who are still needed.

@@ -19,7 +19,7 @@ import (
 // Installations keeps where the app is installed; approvals.Installations does.
 type Installations interface {
 	Install(ctx context.Context, in approvals.Installation) (*approvals.Installation, error)
-	End(ctx context.Context, ws approvals.WorkspaceID, why string) error
+	End(ctx context.Context, ws approvals.WorkspaceID, token approvals.BotToken, why string) error
 	Stop(ctx context.Context, ws approvals.WorkspaceID) (int, error)
 	Of(ctx context.Context, ws approvals.WorkspaceID) (*approvals.Installation, error)
 	All(ctx context.Context) ([]*approvals.Installation, error)
@@ -332,12 +332,11 @@ func (w *Workspaces) ended(ctx context.Context, ws approvals.WorkspaceID, r *res
 	if w.resident(ws) != r {
 		return nil // it has been recorded, or the app was installed again
 	}
-	if !w.cfg.Alone {
-		if err := w.newest(ctx, ws, r); err != nil {
-			return err
-		}
+	err := w.cfg.Installations.End(ctx, ws, r.token, why)
+	if errors.Is(err, approvals.ErrConflict) {
+		err = w.newest(ctx, ws, r)
 	}
-	if err := w.cfg.Installations.End(ctx, ws, why); err != nil {
+	if err != nil {
 		return err
 	}
 	w.leave(ws, Absence{ws, time.Now(), why})
