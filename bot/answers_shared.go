@@ -18,7 +18,7 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 	if !shared || b.sharedAnswers != nil && b.sharedAnswers() {
 		return b.answer(ctx, n)
 	}
-	if _, err := b.deliverDirect(ctx, n, textPosts(n, answerEvent, emptyAnswer)); err != nil {
+	if _, err := b.deliverDirect(ctx, n, textPosts(n, answerEvent, wordsEmptyAnswer)); err != nil {
 		return approvals.Delivery{}, err
 	}
 	requester, err := b.requester(ctx, n)
@@ -26,7 +26,7 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 		return approvals.Delivery{}, err
 	}
 	pointer := *n
-	pointer.Text, pointer.To, pointer.By = answeredElsewhere, requester, ""
+	pointer.Text, pointer.To, pointer.By = wordsAnsweredToYou, requester, ""
 	d, err := b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
 	if later, ok := errors.AsType[*approvals.RetryError](err); ok {
 		later.Unsent = false // the answer itself is there: the next attempt looks for it
@@ -34,6 +34,3 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 	}
 	return d, err
 }
-
-const answeredElsewhere = "the answer is in our direct conversation: this channel is shared with people of another " +
-	"organisation."

@@ -88,12 +88,10 @@ func readAbsent(r *approvals.Request, present []member, v values, bad map[string
 	return added
 }
 
-const emptyLeavesOut = "Left empty, it is left out."
-
 // withLeavingOut adds to a description how the argument is left out.
 func withLeavingOut(described string) string {
 	if described = strings.TrimSuffix(described, "."); described == "" {
-		return emptyLeavesOut
+		return wordsLeftOut
 	}
-	return described + ". " + emptyLeavesOut
+	return described + ". " + wordsLeftOut
 }

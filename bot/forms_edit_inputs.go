@@ -16,7 +16,7 @@ import (
 func memberInput(r *approvals.Request, i int, m member) *slack.InputBlock {
 	block, name := memberBlock(r, i, m), label(m.name, 200)
 	if isSecret(r, m.name) {
-		input := textInput(block, inputValue, name, "Secret. Leave it empty to keep the value that is there.", "", true)
+		input := textInput(block, inputValue, name, wordsSecretKept, "", true)
 		input.Optional = true
 		return input
 	}

@@ -143,10 +143,10 @@ func (b *Bot) checked(
 func (b *Bot) turnAway(from origin) answer {
 	switch {
 	case from.form:
-		return answer{payload: becomes(wordsView(foreignWords()))}
+		return answer{payload: becomes(wordsView(wordsForeign()))}
 	case from.reply != "":
 		return answer{then: func(ctx context.Context) {
-			p := foreignWords()
+			p := wordsForeign()
 			said := hookMessage{Text: p.fallback(), Blocks: paragraphs(p)}
 			if err := b.hooks.send(ctx, from.reply, said); err != nil {
 				b.log.Warn("could not tell a person", "error", err)
@@ -164,5 +164,5 @@ func notTaken(kind string, payload json.RawMessage) any {
 	if kind != kindInteractive || json.Unmarshal(payload, &form) != nil || form.Type != "view_submission" {
 		return nil
 	}
-	return becomes(wordsView(unreadableForm()))
+	return becomes(wordsView(wordsUnreadableForm()))
 }

@@ -13,13 +13,6 @@ import (
 // statusAfter is how long a run works before people are shown that it does.
 const statusAfter = 2 * time.Second
 
-// statusWords are what Slack shows behind the bot's name.
-const statusWords = "is working on it…"
-
-// loadingMessages are what Slack shows in turn while a run works, of at most 50 characters each. They hold at any
-// time.
-const loadingMessages = `["Working on it…","Asks people before what needs approval…"]`
-
 // statuses shows in direct conversations that a run works, or waits for somebody: see
 // https://docs.slack.dev/reference/methods/assistant.threads.setStatus and agents.sessions.setStatus. It is decoration:
 // what Slack does not take is left, and nothing waits for it. Nothing is kept of a run that nobody works on.
@@ -111,7 +104,7 @@ func (b *Bot) sendStatus(ctx context.Context, p approvals.Place, lane *statusLan
 func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to approvals.ActivityKind) {
 	switch {
 	case to == approvals.ActivityWorking:
-		b.setStatus(ctx, methodThreadStatus, p, statusWords)
+		b.setStatus(ctx, methodThreadStatus, p, wordsStatusLine)
 	case from == approvals.ActivityWorking:
 		b.setStatus(ctx, methodThreadStatus, p, "")
 	}
@@ -132,7 +125,7 @@ func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, s
 	}
 	form := url.Values{"channel_id": {p.Channel}, "thread_ts": {p.Thread}, "status": {status}}
 	if method == methodThreadStatus && status != "" {
-		form.Set("loading_messages", loadingMessages)
+		form.Set("loading_messages", wordsLoading)
 	}
 	err := b.patiently(ctx, method, p.Channel, func() error {
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)

@@ -389,7 +389,7 @@ func TestManyRequestsBecomeOneList(t *testing.T) {
 		t.Helper()
 		w.eventually(fmt.Sprintf("a list of %d", n), func() bool {
 			m := lists()[0]
-			return strings.Contains(m.Text, waitingWords(n)) && len(m.Buttons()) == n
+			return strings.Contains(m.Text, wordsWaitingForYou(n)) && len(m.Buttons()) == n
 		})
 	}
 	listed(all)

@@ -224,7 +224,7 @@ func (b *Bot) stopStream(ctx context.Context, s *stream, last []any, end slack.B
 
 // answer delivers what an agent has answered: in the place of what was shown of it, or as messages of its own.
 func (b *Bot) answer(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
-	posts := textPosts(n, answerEvent, emptyAnswer)
+	posts := textPosts(n, answerEvent, wordsEmptyAnswer)
 	ts, err := b.settleStreams(ctx, n)
 	if err != nil && !leftAlone(err) {
 		return approvals.Delivery{}, err

@@ -386,7 +386,7 @@ func (w *Workspaces) inspect(ctx context.Context, ws approvals.WorkspaceID, r *r
 	}
 }
 
-var errNobodyReads = &approvals.UnreadableError{Why: "the app is not installed there any more"}
+var errNobodyReads = &approvals.UnreadableError{Why: wordsAppGone}
 
 // Thread is approvals.Reader, of the run's workspace.
 func (w *Workspaces) Thread(

@@ -267,7 +267,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	if !strings.Contains(question.Text, "Outcome unknown") {
 		t.Errorf("the question's text: %s", question.Text)
 	}
-	shows(t, question, "Did it happen? pay: 5", "It was begun and nobody answered. It may have happened.",
+	shows(t, question, "Did it happen? pay: 5", "It was begun, and no result came back. It may have happened.",
 		"It happened", "Try again", "Give up")
 	w.settled(card, "unknown whether it ran")
 	id := fmt.Sprint(question.Metadata.EventPayload["request"])
