@@ -38,6 +38,7 @@ type stream struct {
 
 	how    approvals.FollowEnd // once the feed is closed
 	unsent []any               // chunks that Slack has put off
+	left   []any               // task updates for what another process has shown as running
 	text   string              // that waits to be shown
 	item   string              // which the text belongs to
 	blocks int

@@ -68,7 +68,7 @@ func (b *Bot) settleStreams(ctx context.Context, n *approvals.Notification) (ts 
 		if last := i == len(all)-1; last && n.Kind == approvals.NotifyAnswer {
 			return s.ts, b.endStream(ctx, s)
 		}
-		if err := b.closeStream(ctx, s, nil, s.closing()); err != nil {
+		if err := b.closeStream(ctx, s, s.cutOff(), s.closing()); err != nil {
 			return "", err
 		}
 	}
@@ -139,6 +139,9 @@ func (b *Bot) findStreams(ctx context.Context, n *approvals.Notification, r *app
 		for _, block := range m.Blocks {
 			number, part := streamOf(r.ID, block.ID)
 			s.number, s.closed = max(s.number, number), s.closed || part == endPart
+			if block.Task != "" && block.Status == taskStatus[approvals.CallRunning] {
+				s.left = append(s.left, cutOff(block.Task, block.Title))
+			}
 		}
 		if s.number > 0 {
 			all = append(all, s) // in the order in which they stand

@@ -56,12 +56,35 @@ func (t *tasks) chunks(blocks *int, most int) (out []any) {
 		}
 		one.shown = one.state
 		out = append(out, map[string]any{
-			"type": "task_update", "id": fmt.Sprintf("call_%d", i+1), "title": one.name,
+			"type": "task_update", "id": taskID(i), "title": one.name,
 			"status": taskStatus[one.state], "details": wordsSteps[one.state],
 		})
 	}
 	return out
 }
+
+// cutOff is the task update of a call that was running when whoever showed it was gone.
+func cutOff(id, title string) map[string]any {
+	return map[string]any{
+		"type": "task_update", "id": id, "title": title, "status": taskStatus[approvals.CallFailed],
+		"details": wordsCutOff,
+	}
+}
+
+// cutOff returns task updates for the end of a stream in the middle: no call is shown as running for ever. What is not
+// known here of a call is told elsewhere.
+func (s *stream) cutOff() []any {
+	out := append(s.left, s.tasks.chunks(&s.blocks, streamBlocks)...)
+	for i, one := range s.tasks.all {
+		if one.shown == approvals.CallRunning {
+			out = append(out, cutOff(taskID(i), one.name))
+		}
+	}
+	return out
+}
+
+// taskID names the task of the i-th call.
+func taskID(i int) string { return fmt.Sprintf("call_%d", i+1) }
 
 // waiting names the calls that people are asked about.
 func (t *tasks) waiting() string {

@@ -354,25 +354,27 @@ func TestStreamGoesOnAfter429(t *testing.T) {
 // the same; a run that pauses says so in it.
 func TestStreamThatSlackEnds(t *testing.T) {
 	t.Parallel()
-	for _, pauses := range []bool{false, true} {
+	for _, c := range []struct{ pauses, unseen bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		tune, pauses := streamsSoon, c.pauses
+		if c.unseen { // nothing is added any more: only the end of the stream is refused
+			tune = func(b *Bot) { streamsSoon(b); b.streams.every = time.Hour }
+		}
 		asks := pay("call_1")
 		asks.Items = append([]agent.Item{agent.AssistantMessage("I will pay.")}, asks.Items...)
 		model := newTypist(scripted.Say("One.\nTwo."))
 		if pauses {
 			model = newTypist(asks, scripted.Say("Paid."))
 		}
-		w := startWorld(t, &world{policy: everybody{}, model: model, tune: streamsSoon, with: slackdev.Config{
+		w := startWorld(t, &world{policy: everybody{}, model: model, tune: tune, with: slackdev.Config{
 			StreamLife: time.Millisecond,
 		}})
 		thread := w.mention("U0ANN", "tell me", "")
 		model.pieces <- "One.\n"
 		first := w.streamed(thread, "One.")
-		model.pieces <- "Two.\n"
-		w.eventually("Slack to have ended it", func() bool {
-			return slices.ContainsFunc(w.calls(methodAppendStream), func(c slackdev.Call) bool {
-				return c.Error == "message_not_in_streaming_state"
-			})
-		})
+		if !c.unseen {
+			model.pieces <- "Two.\n"
+			w.eventually("Slack to have ended it", func() bool { return w.ranOut(methodAppendStream) })
+		}
 		close(model.pieces)
 		if pauses {
 			w.card(thread, 1)
@@ -380,10 +382,20 @@ func TestStreamThatSlackEnds(t *testing.T) {
 				m, _ := w.slack.Message(first.Channel, first.TS)
 				return strings.HasPrefix(m.Shown(), "People were asked about transfer_funds")
 			})
+			if c.unseen && !w.ranOut(methodStopStream) {
+				t.Error("control: Slack has ended it in time")
+			}
 			continue
 		}
 		if all := w.answered(thread); len(all) != 1 || all[0].TS != first.TS || all[0].Shown() != "One.\nTwo." {
 			t.Errorf("answers %v", all)
 		}
 	}
+}
+
+// ranOut reports whether Slack has refused a call because it had ended the stream itself.
+func (w *world) ranOut(method string) bool {
+	return slices.ContainsFunc(w.calls(method), func(c slackdev.Call) bool {
+		return c.Error == "message_not_in_streaming_state"
+	})
 }

@@ -155,7 +155,10 @@ type postedMessage struct {
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
 	Blocks   []struct {
-		ID string `json:"block_id"`
+		ID     string `json:"block_id"`
+		Task   string `json:"task_id"` // of a task card, as what follows
+		Title  string `json:"title"`
+		Status string `json:"status"`
 	} `json:"blocks"`
 	Metadata struct {
 		EventType    string         `json:"event_type"`

@@ -24,6 +24,9 @@ func wordsStreamWaits(calls string) string {
 	return "People were asked about " + calls + ": its card says what came of that."
 }
 
+// wordsCutOff is said of a call that was running when the process that showed it was gone.
+const wordsCutOff = "was running when this was cut off"
+
 // wordsSteps say of a call how far it is.
 var wordsSteps = map[approvals.CallState]string{
 	approvals.CallPending: "approved, not begun", approvals.CallWaiting: "people were asked",

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -101,7 +102,10 @@ func TestSeveralWorkspaces(t *testing.T) {
 	t.Parallel()
 	w, cloud := newTown(t)
 	one, two := cloud.Workspace("T0ONE"), cloud.Workspace("T0TWO")
-	bot := w.start()
+	c, metrics := newCollector(t), freeAddress(t)
+	watched := []string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL,
+		"COUNTERSIGN_METRICS_LISTEN=" + metrics}
+	bot := w.start(watched...)
 	w.install(cloud, "T0ONE")
 	w.install(cloud, "T0TWO")
 	first := w.mention("pay 250 reasonably")
@@ -109,8 +113,9 @@ func TestSeveralWorkspaces(t *testing.T) {
 	w.slack = two
 	second := w.mention("pay 250 reasonably")
 	other := w.card(second, 1)
+	before := bot
 	bot.kill()
-	bot = w.start()
+	bot = w.start(watched...)
 
 	w.mustClick(ben, other, "approve")
 	w.answer(second, "R-1")
@@ -136,14 +141,25 @@ func TestSeveralWorkspaces(t *testing.T) {
 	w.install(cloud, "T0ONE")
 	w.answer(first, "The run was stopped")
 	w.card(w.mention("pay 8"), 1)
-	for _, token := range []string{one.BotToken(), two.BotToken(), canaryClient} {
-		if strings.Contains(bot.out.String(), token) {
-			t.Errorf("the log holds %s", token)
-		}
-	}
+	id := fmt.Sprint(other.Metadata.EventPayload["request"])
+	places := w.answers(id)
+	places["the pages"] = fetched(t, "http://"+metrics+"/metrics") + w.readyz()
 	if code := bot.stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+	places["the trail"] = w.must("audit", "export", "--json")
+	places["the logs"] = before.out.String() + bot.out.String()
+	for _, in := range []*slackdev.Workspace{one, two} {
+		for i, call := range in.Calls() {
+			if call.Method != "oauth.v2.access" { // which proves with the secret who asks, and answers with a token
+				places[fmt.Sprintf("call %d, %s", i, call.Method)] = fmt.Sprint(call.Args)
+			}
+		}
+	}
+	c.mu.Lock()
+	places["the spans"] = c.text
+	c.mu.Unlock()
+	hides(t, places, one.BotToken(), two.BotToken(), canaryClient, canarySigned, keyA)
 	w.verified()
 	for _, token := range []string{one.BotToken(), two.BotToken()} {
 		if w.store == "" && strings.Contains(w.read("countersign.db"), token) {

@@ -37,9 +37,12 @@ default_policy: { approvers: { channel_members: true } }
 `
 
 // newSecretWorld is a world whose agent pays with a memo; secret is the line of the agents file about it.
-func newSecretWorld(t *testing.T, secret string) *world {
+func newSecretWorld(t *testing.T, secret string) *world { return newSecretWorldIn(t, secret, false) }
+
+// newSecretWorldIn is newSecretWorld, in a database if need be.
+func newSecretWorldIn(t *testing.T, secret string, postgres bool) *world {
 	listen := freeAddress(t)
-	w := newWorld(t, settings{rules: []openaidev.Rule{
+	w := newWorld(t, settings{postgres: postgres, rules: []openaidev.Rule{
 		{User: "pay quietly", Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{
 			{Name: "pay", Arguments: `{"amount":250,"memo":"` + secretMemo + `"}`}}}},
 		{User: "pay quietly", Round: 1, Reply: openaidev.Reply{Text: "answer: it is paid"}},
@@ -81,14 +84,19 @@ func (w *world) waitsFor(user, words string) (found slackdev.View) {
 
 func (w *world) page(path string) string {
 	w.t.Helper()
-	res, err := http.Get("http://" + w.listen + path)
+	return fetched(w.t, "http://"+w.listen+path)
+}
+
+func fetched(t *testing.T, address string) string {
+	t.Helper()
+	res, err := http.Get(address)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return string(text)
 }

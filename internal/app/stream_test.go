@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -47,4 +48,95 @@ func TestProgramStreamsAnswers(t *testing.T) {
 	if n := len(w.slack.Thread(dm, thread)); n != 3 {
 		t.Errorf("%d messages in the thread", n)
 	}
+}
+
+// TestKillWhileAnAnswerIsStreamed: the program is killed while it writes an answer. The next start ends the half message
+// truthfully, and there is one answer, whole.
+func TestKillWhileAnAnswerIsStreamed(t *testing.T) {
+	t.Parallel()
+	long := "answer: " + strings.TrimSpace(strings.Repeat("One more line of an answer that takes its time.\n", 12))
+	w := newWorld(t, settings{
+		pace:  40 * time.Millisecond,
+		rules: []openaidev.Rule{{User: "tell me", Round: openaidev.AnyRound, Reply: openaidev.Reply{Text: long}}},
+	})
+	bot := w.start()
+	thread := w.mention("tell me")
+	half := w.streaming(thread, "One more line")
+	bot.kill()
+	if m, _ := w.slack.Message(general, half.TS); m.Streaming() != "in_progress" || strings.Contains(m.Shown(), long) {
+		t.Errorf("control: what was left is %s: %q", m.Streaming(), m.Shown())
+	}
+	w.start()
+	w.answer(thread, long)
+	w.nothingHalf(thread)
+	if n := w.answersWith(thread, long); n != 1 {
+		t.Errorf("%d answers\n%s", n, w.transcript())
+	}
+}
+
+// TestKillWhileACallIsShown: the program is killed while a message shows that a call runs. The next start asks what
+// became of it, and the message says no longer that it runs.
+func TestKillWhileACallIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	release := w.effects.holdBack()
+	t.Cleanup(release)
+	bot := w.start()
+	thread := w.mention("pay 5")
+	w.mustClick(ben, w.card(thread, 1), "approve")
+	half := w.streaming(thread, `"status":"in_progress"`)
+	bot.kill()
+	w.start()
+	question := w.card(thread, 2)
+	w.nothingHalf(thread)
+	if m, _ := w.slack.Message(general, half.TS); !strings.Contains(string(m.Blocks), `"task_card"`) ||
+		!strings.Contains(m.Shown(), "Not finished.") {
+		t.Errorf("control: the half message does not show the call any more, or says nothing: %s", m.Blocks)
+	}
+	id := fmt.Sprint(question.Metadata.EventPayload["request"])
+	w.must("approvals", "decide", id, "--mark-done", "--reason", "the bank says so", "--as", ben)
+	w.answer(thread, "answer:")
+	w.nothingHalf(thread)
+	if n := w.answersWith(thread, "answer:"); n != 1 || len(w.effects.all()) != 1 {
+		t.Errorf("%d answers, %d calls\n%s", n, len(w.effects.all()), w.transcript())
+	}
+}
+
+// streaming waits for a message of the thread that is being written and holds the words, or the JSON.
+func (w *world) streaming(thread, words string) (found slackdev.Message) {
+	w.t.Helper()
+	w.until("a message that is being written", func() bool {
+		for _, m := range w.slack.Thread(general, thread) {
+			if m.Streaming() == "in_progress" && strings.Contains(m.Shown()+string(m.Blocks), words) {
+				found = m
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// nothingHalf waits until no message of the thread is being written, or shows a call that runs.
+func (w *world) nothingHalf(thread string) {
+	w.t.Helper()
+	w.until("nothing is left in the middle", func() bool {
+		for _, m := range w.slack.Thread(general, thread) {
+			if m.Streaming() == "in_progress" || strings.Contains(string(m.Blocks), `"status":"in_progress"`) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// answersWith counts the messages of the thread that are an answer with the words.
+func (w *world) answersWith(thread, words string) (n int) {
+	w.t.Helper()
+	for _, m := range w.slack.Thread(general, thread) {
+		if m.User != ann && strings.Contains(m.Shown(), words) {
+			n++
+		}
+	}
+	return n
 }
