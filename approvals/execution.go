@@ -24,6 +24,8 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	}
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
+	ctx, end := x.traceWork(ctx)
+	defer end()
 	x.tell(ActivityWorking)
 	defer func() { x.tell(x.became) }()
 	defer func() { x.progress.over(x.reached) }()

@@ -40,6 +40,7 @@ type execution struct {
 
 	progress telling
 	reached  FollowEnd // at the end of the execution
+	stands   string    // how the run stands at the end of the execution, for traces
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
@@ -62,6 +63,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		if err != nil {
 			return err
 		}
+		c.trace = r.Trace
 		if r.Owner != owner { // else an earlier try of this transaction was committed
 			if r.Status != RunQueued && r.Status != RunRunning {
 				return nil
@@ -79,7 +81,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		x = &execution{
 			Worker: w, run: r, held: began, failed: job.Attempts,
 			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
-			became: ActivityOver, reached: FollowOver,
+			became: ActivityOver, reached: FollowOver, stands: "taken_over",
 		}
 		x.clock.hear(c.now)
 		return err

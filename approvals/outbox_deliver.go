@@ -98,7 +98,9 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	var d Delivery
 	var err error
 	if !n.Kind.aboutRequest() || n.Card != nil { // else there is nothing to show any more
-		d, err = q.notify(ctx, n)
+		traced, end := q.trace(ctx, n, batch)
+		d, err = q.notify(traced, n)
+		end(q.traced(n, err))
 	}
 	fault.Point("outbox.sent_before_mark")
 	elsewhere := q.elsewhere(ctx, n, d)

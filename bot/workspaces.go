@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/agent/trace"
 	"countersign/approvals"
 )
 
@@ -40,6 +41,7 @@ type WorkspacesConfig struct {
 	SharedAnswers func() bool
 	Prompts       func(agent string) []Prompt // as Config.Prompts
 	Alone         bool                        // as Config.Alone; may be false
+	Tracer        trace.Tracer                // as Config.Tracer
 	Logger        *slog.Logger
 }
 
@@ -131,7 +133,7 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
 		SharedAnswers: w.cfg.SharedAnswers,
-		Prompts:       w.cfg.Prompts,
+		Prompts:       w.cfg.Prompts, Tracer: w.cfg.Tracer,
 	})
 	if err != nil {
 		return nil, err
