@@ -110,8 +110,8 @@ func (w *world) controlSocket() (path string) {
 	return path
 }
 
-// TestSecretsStayInside: what the bot answers at its control socket, what commands answer from the store alone, metrics,
-// spans and the log hold neither the value of a secret argument nor what the program is configured with.
+// TestSecretsStayInside: what the bot answers at its control socket, what commands answer from the store alone,
+// metrics, spans and the log hold neither the value of a secret argument nor what the program is configured with.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	for name, postgres := range map[string]bool{"file": false, "database": true} {
