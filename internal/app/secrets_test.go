@@ -81,8 +81,8 @@ func (w *world) answers(request string) map[string]string {
 	return got
 }
 
-// answersMasked is answers but for the request itself: from that one commands judge how a policy would have decided, with
-// the values that it was asked about. Whoever may use the socket may read the store as well (SECURITY.md). They print it
+// answersMasked is answers but for the request itself: from that one commands judge how a policy would have decided,
+// with the values that it was asked about. Whoever may use the socket may read the store as well (SECURITY.md). They print it
 // masked.
 func (w *world) answersMasked(request string) map[string]string {
 	w.t.Helper()
@@ -110,8 +110,8 @@ func (w *world) controlSocket() (path string) {
 	return path
 }
 
-// TestSecretsStayInside: what the bot answers at its control socket, what commands answer from the store alone, metrics,
-// spans and the log hold neither the value of a secret argument nor what the program is configured with.
+// TestSecretsStayInside: what the bot answers at its control socket, what commands answer from the store alone,
+// metrics, spans and the log hold neither the value of a secret argument nor what the program is configured with.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	for name, postgres := range map[string]bool{"file": false, "database": true} {

@@ -50,8 +50,8 @@ func TestProgramStreamsAnswers(t *testing.T) {
 	}
 }
 
-// TestKillWhileAnAnswerIsStreamed: the program is killed while it writes an answer. The next start ends the half message
-// truthfully, and there is one answer, whole.
+// TestKillWhileAnAnswerIsStreamed: the program is killed while it writes an answer. The next start ends the half
+// message truthfully, and there is one answer, whole.
 func TestKillWhileAnAnswerIsStreamed(t *testing.T) {
 	t.Parallel()
 	long := "answer: " + strings.TrimSpace(strings.Repeat("One more line of an answer that takes its time.\n", 12))
