@@ -96,7 +96,8 @@ func (s *soaked) run(d time.Duration) {
 			s.t.Fatalf("only %d looks at %s", len(all), name)
 		}
 		first, last := median(all[:third]), median(all[len(all)-third:])
-		s.t.Logf("%-30s first %14.0f  last %14.0f  most %14.0f  (%d looks)", name, first, last, slices.Max(all), len(all))
+		s.t.Logf("%-30s first %14.0f  last %14.0f  most %14.0f  (%d looks)", name, first, last, slices.Max(all),
+			len(all))
 		if last > first*(1+limit.share)+limit.more {
 			s.t.Errorf("%s grows: %v", name, all)
 		}

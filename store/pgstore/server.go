@@ -19,7 +19,8 @@ var (
 	// ErrPooler is returned where the settings of a session get lost on the way to the server: its tables would be in
 	// another schema.
 	ErrPooler = errors.New("a pooler between this program and PostgreSQL does not pass on the settings of a session " +
-		"(pgbouncer's ignore_startup_parameters): name the server itself in the URL; docs/postgresql.md has the reasons")
+		"(pgbouncer's ignore_startup_parameters): name the server itself in the URL; " +
+		"docs/postgresql.md has the reasons")
 )
 
 // checkServer refuses a server that cannot keep what it acknowledges. It is asked of every new connection: after a
