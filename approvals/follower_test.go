@@ -9,7 +9,8 @@ import (
 	"countersign/approvals"
 )
 
-// notes is a follower that writes down what it is told, a line for each execution, and begins a stream in each.
+// notes is a follower that writes down what it is told, a line for each execution, and begins a stream in each, before
+// that goes on: it may be over otherwise.
 type notes struct {
 	b *bench
 
@@ -21,8 +22,8 @@ type notes struct {
 }
 
 func (n *notes) Follow(r approvals.FollowedRun, f *approvals.Feed) bool {
+	number, err := n.b.service.BeginStream(n.b.Context(), ws, r.Run, r.Epoch)
 	n.done.Go(func() {
-		number, err := n.b.service.BeginStream(n.b.Context(), ws, r.Run, r.Epoch)
 		var told []string
 		for u := range f.C() {
 			if u.Kind == approvals.UpdateCall {

@@ -30,10 +30,11 @@ func TestPointerPutOffLeavesOneAnswer(t *testing.T) {
 			w.card(thread, 1)
 			w.shares()
 			var putOff atomic.Bool
-			w.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: time.Second, Match: func(a map[string]any) bool {
+			pointer := func(a map[string]any) bool {
 				text, _ := a["text"].(string)
 				return strings.Contains(text, wordsAnsweredToYou) && putOff.CompareAndSwap(false, true)
-			}})
+			}
+			w.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: time.Second, Match: pointer})
 			if err := w.click("U0BEN", w.copyIn(w.slack.DM("U0BEN")), "approve"); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,8 @@ import (
 	"countersign/approvals"
 )
 
-// TestMoreIsSaidOfNumbersAlone: "more" follows the number of people who are still needed, and nothing that is no number.
+// TestMoreIsSaidOfNumbersAlone: "more" follows the number of people who are still needed, and nothing that is no
+// number.
 func TestMoreIsSaidOfNumbersAlone(t *testing.T) {
 	t.Parallel()
 	members := approvals.Seat{Approvers: approvals.Approvers{ChannelMembers: true}}
@@ -27,7 +28,8 @@ func TestMoreIsSaidOfNumbersAlone(t *testing.T) {
 			t.Parallel()
 			q := approvals.Requirement{Seats: tt.seats, SelfApproval: true, DenyQuorum: 1}
 			r := &approvals.Request{RequestHead: approvals.RequestHead{
-				Status: approvals.RequestPending, Requester: ann, Requirement: q, Place: approvals.Place{Direct: tt.direct},
+				Status: approvals.RequestPending, Requester: ann, Requirement: q,
+				Place:     approvals.Place{Direct: tt.direct},
 				Decisions: []approvals.Decision{withdrawn},
 			}}
 			r.Progress = &approvals.Progress{Current: q, Missing: tt.seats}

@@ -121,8 +121,8 @@ const (
 )
 
 func wordsAskBackMeans(requester approvals.UserID) phrase {
-	return phrase{requester, " reads the question in the thread. Nothing is decided by it. I tell you what they answer " +
-		"me there."}
+	return phrase{requester, " reads the question in the thread. Nothing is decided by it. " +
+		"I tell you what they answer me there."}
 }
 
 func wordsAskBackSent(requester approvals.UserID) phrase {

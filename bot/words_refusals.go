@@ -148,7 +148,8 @@ func wordsCardUnsure(id approvals.RequestID) phrase {
 
 func wordsCardIsCopy(id approvals.RequestID) phrase {
 	return phrase{
-		"This is a copy, not the card of this request. Nothing was recorded: use the card in the request's own thread, or ",
+		"This is a copy, not the card of this request. Nothing was recorded: " +
+			"use the card in the request's own thread, or ",
 		code(slashCommand + " show " + string(id)), ".",
 	}
 }
