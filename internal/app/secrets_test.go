@@ -82,8 +82,8 @@ func (w *world) answers(request string) map[string]string {
 }
 
 // answersMasked is answers but for the request itself: from that one commands judge how a policy would have decided,
-// with the values that it was asked about. Whoever may use the socket may read the store as well (SECURITY.md). They print it
-// masked.
+// with the values that it was asked about. Whoever may use the socket may read the store as well (SECURITY.md). They
+// print it masked.
 func (w *world) answersMasked(request string) map[string]string {
 	w.t.Helper()
 	places := w.answers(request)
