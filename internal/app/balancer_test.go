@@ -16,8 +16,8 @@ import (
 	"countersign/internal/slackdev"
 )
 
-// balancer stands between Slack and two replicas in HTTP mode. It gives requests to either in turn, and to the other one
-// what cannot reach its replica.
+// balancer stands between Slack and two replicas in HTTP mode. It gives requests to either in turn, and to the other
+// one what cannot reach its replica.
 type balancer struct {
 	to [2]string // addresses
 
