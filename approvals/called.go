@@ -89,9 +89,9 @@ type calling struct {
 	members map[UserID]bool // of the channel, once they were listed
 }
 
-// called returns whom r calls of the sets; without sets, of those who may take its seats. now is the store's time. Where
-// it cannot be found out whether somebody sees the place, they get a copy. bare: what is called is not shown in the
-// place.
+// called returns whom r calls of the sets; without sets, of those who may take its seats. now is the store's time.
+// Where it cannot be found out whether somebody sees the place, they get a copy. bare: what is called is not shown in
+// the place.
 func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
 	asked := *r
 	if asked.Created.IsZero() { // not asked yet

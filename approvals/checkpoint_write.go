@@ -76,8 +76,8 @@ func (w *CheckpointWriter) Run(ctx context.Context) error {
 // returned.
 func (w *CheckpointWriter) Finish(ctx context.Context) {
 	added := func(head *AuditEntry, last keptCheckpoint) bool { return head.Seq > last.seq() }
-	err := w.write(ctx, added, func(head *AuditEntry, _ time.Time, _ keptCheckpoint) []string {
-		return []string{headTurn(head)}
+	err := w.write(ctx, added, func(head *AuditEntry, _ time.Time, _ keptCheckpoint) [][]string {
+		return [][]string{{headTurn(head)}}
 	})
 	if err != nil {
 		w.Logger.Error("ALERT: the last checkpoint of the audit trail is not kept; the next start makes one",
@@ -103,7 +103,7 @@ func (k keptCheckpoint) seq() uint64 {
 // workspace leaves the others alone.
 func (w *CheckpointWriter) write(
 	ctx context.Context, wanted func(head *AuditEntry, last keptCheckpoint) bool,
-	takes func(head *AuditEntry, now time.Time, last keptCheckpoint) []string,
+	takes func(head *AuditEntry, now time.Time, last keptCheckpoint) [][]string,
 ) error {
 	heads, now, err := w.heads(ctx)
 	if err != nil {
@@ -118,8 +118,8 @@ func (w *CheckpointWriter) write(
 		if !wanted(head, last) {
 			continue
 		}
-		turns := takes(head, now, last)
-		if mine, err := takeTurn(ctx, w.Store, head.Workspace, turns...); err != nil || !mine {
+		turn, err := w.take(ctx, head.Workspace, takes(head, now, last))
+		if err != nil || turn == nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -127,14 +127,14 @@ func (w *CheckpointWriter) write(
 			return err
 		}
 		c := NewCheckpoint(head, now, last.checkpoint, w.Key)
-		err := w.Sink.KeepCheckpoint(ctx, c)
+		err = w.Sink.KeepCheckpoint(ctx, c)
 		if w.Kept != nil {
 			w.Kept(c, err)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("keep a checkpoint of %s: %w", head.Workspace, err))
 			after := context.WithoutCancel(ctx) // another process may be able to keep it
-			errs = append(errs, giveTurn(after, w.Store, head.Workspace, turns...))
+			errs = append(errs, giveTurn(after, w.Store, head.Workspace, turn...))
 			continue
 		}
 		w.last[head.Workspace] = keptCheckpoint{c, time.Now()}
@@ -142,14 +142,27 @@ func (w *CheckpointWriter) write(
 	return errors.Join(errs...)
 }
 
-// checkpointTurns are the turns that it takes to make a checkpoint of the chain up to head: that nobody has made one of
-// the same head, and none in this interval, or of as many entries.
-func checkpointTurns(head *AuditEntry, now time.Time, last keptCheckpoint) []string {
-	turns := []string{headTurn(head)}
-	if head.Seq-last.seq() >= CheckpointEntries {
-		return append(turns, fmt.Sprintf("turn checkpoint behind %d", head.Seq/CheckpointEntries*CheckpointEntries))
+// take takes the first of the turns that is free; nil: none is.
+func (w *CheckpointWriter) take(ctx context.Context, ws WorkspaceID, turns [][]string) ([]string, error) {
+	for _, turn := range turns {
+		if mine, err := takeTurn(ctx, w.Store, ws, turn...); err != nil || mine {
+			return turn, err
+		}
 	}
-	return append(turns, turnOf("checkpoint", now, CheckpointInterval))
+	return nil, nil
+}
+
+// checkpointTurns are the turns of which any one lets a process make a checkpoint of the chain up to head, each with
+// its keys: nobody has made one of the same head, and none in this interval, or of as many entries. How many entries a
+// process has not made a checkpoint of says nothing of what others have made: beside the second there is always the
+// first.
+func checkpointTurns(head *AuditEntry, now time.Time, last keptCheckpoint) [][]string {
+	turns := [][]string{{headTurn(head), turnOf("checkpoint", now, CheckpointInterval)}}
+	if head.Seq-last.seq() >= CheckpointEntries {
+		behind := fmt.Sprintf("turn checkpoint behind %d", head.Seq/CheckpointEntries*CheckpointEntries)
+		turns = append(turns, []string{headTurn(head), behind})
+	}
+	return turns
 }
 
 func headTurn(head *AuditEntry) string { return fmt.Sprintf("turn checkpoint of %d", head.Seq) }

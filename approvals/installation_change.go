@@ -147,8 +147,8 @@ func (c *txn) reviveSince(ended time.Time) error {
 }
 
 // End records that the app is not installed in the workspace any more, why in a word of the surface, and forgets its
-// token, which is of no use any more. Its runs are for Stop to end. An installation that is not there or has ended stays
-// as it is, and so does one with another token, with ErrConflict: the app was installed again.
+// token, which is of no use any more. Its runs are for Stop to end. An installation that is not there or has ended
+// stays as it is, and so does one with another token, with ErrConflict: the app was installed again.
 func (s *Installations) End(ctx context.Context, ws WorkspaceID, token BotToken, why string) error {
 	err := update(ctx, s.store, ws, func(c *txn) error {
 		i, err := c.Installation(c.ws)

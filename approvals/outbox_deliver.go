@@ -43,8 +43,10 @@ func (w *Worker) deliver(ctx context.Context, job Job) error {
 		return ctx.Err()
 	}
 	q := &queue{
-		Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, owner: w.start + "/" + rand.Text(),
-		failed: job.Attempts, before: make(map[NotificationID]bool),
+		Worker: w, key: CopyKey{job.Workspace, *job.Place, job.Copy}, failed: job.Attempts,
+	}
+	if !exclusive(w.store) {
+		q.owner, q.before = w.start+"/"+rand.Text(), make(map[NotificationID]bool)
 	}
 	defer func() { q.release(ctx) }()
 	for ctx.Err() == nil {

@@ -12,7 +12,7 @@ import (
 type queue struct {
 	*Worker
 	key    CopyKey
-	owner  string          // of the leases
+	owner  string          // of the leases, where there are any
 	page   []*Notification // what was read, and leased, and is not settled
 	failed int             // how often in a row the first notification has failed
 	// renew and until are on this process's clock: nothing of the page is begun after renew, and the lease ends at

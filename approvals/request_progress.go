@@ -83,7 +83,10 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 		}
 	}
 	p.Missing = g.untaken(r.terms(&r.Requirement, now), counted)
-	p.MissingNow = g.untaken(r.terms(&current, now), counted)
+	p.MissingNow = p.Missing
+	if p.Changed {
+		p.MissingNow = g.untaken(r.terms(&current, now), counted)
+	}
 	for i := range r.Inherited {
 		p.MissingBefore[i] = g.untaken(r.terms(&r.Inherited[i], now), counted)
 	}

@@ -41,6 +41,12 @@ type Deferrer interface {
 	UpdateSoon(ctx context.Context, fn func(Tx) error) error
 }
 
+// Timed is implemented by stores that can tell their time without a transaction.
+type Timed interface {
+	// Now returns what Tx.Now would in a transaction that began now.
+	Now() time.Time
+}
+
 // Clock is implemented by stores whose time can become doubtful while they are open.
 type Clock interface {
 	// UncertainSince returns the newest instant, on the store's clock, at which the clock was found to be wrong; zero

@@ -53,8 +53,8 @@ func isCalled(r *approvals.Request, u approvals.UserID) bool {
 	return slices.Contains(r.Called.Users, u) || slices.Contains(r.Called.Copies, approvals.CopyFor(u))
 }
 
-// TestStandingAnswerOfADelegateEndsByTheStoresTime: dan's answer for bob, for all calls of the run, stands for a call of
-// the time in which he is bob's delegate. When that has ended people are asked, also where this process's clock says
+// TestStandingAnswerOfADelegateEndsByTheStoresTime: dan's answer for bob, for all calls of the run, stands for a call
+// of the time in which he is bob's delegate. When that has ended people are asked, also where this process's clock says
 // that it has not.
 func TestStandingAnswerOfADelegateEndsByTheStoresTime(t *testing.T) {
 	t.Parallel()
@@ -99,8 +99,8 @@ func TestStandingAnswerOfADelegateEndsByTheStoresTime(t *testing.T) {
 	}
 }
 
-// TestDeliveryIsGivenUpByTheStoresTime: Slack is away for forty minutes. What could not be delivered is not given up for
-// that, also where this process's clock says that it has waited for more than a day.
+// TestDeliveryIsGivenUpByTheStoresTime: Slack is away for forty minutes. What could not be delivered is not given up
+// for that, also where this process's clock says that it has waited for more than a day.
 func TestDeliveryIsGivenUpByTheStoresTime(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"25 hours behind": -25 * time.Hour, "control: the same": 0} {

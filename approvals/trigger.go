@@ -73,7 +73,7 @@ type TriggerState struct {
 	Text string `json:"text,omitempty"`
 	// Earlier is the request about the same call under which it was sent before this one was asked.
 	Earlier RequestID `json:"earlier,omitempty"`
-	// LeaseUntil is until when the newest sending belongs to the process that began it, which puts it off while it lives.
+	// LeaseUntil is until when the newest sending belongs to the process that began it, and renews it while it lives.
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
 

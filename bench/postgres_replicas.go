@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func benchReplicasPostgres(ctx context.Context, o options) error {
 	}
 	defer stop()
 	const width = 64
-	total := o.scale(12000, 32*width)
+	total := o.scale(6000, 32*width)
 	rounds := make([][]replicaFigures, mostReplicas)
 	for range o.scale(3, 1) {
 		for i := range rounds { // in turn, so that what else the machine does falls on all of them
@@ -118,16 +119,19 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 	x := func(replicas int) float64 { return left + wide*(float64(replicas)-0.5)/float64(len(all)) }
 	y := func(v float64) float64 { return top + high*(1-v/most) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="13">`+
-		"\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", left+wide+30, top+high+70)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" `+
+		`font-family="sans-serif" font-size="13">`+"\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		left+wide+30, top+high+70)
 	text := func(x, y float64, anchor, fill, words string) {
-		fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"%s\" fill=\"%s\">%s</text>\n", x, y, anchor, fill, words)
+		fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"%s\" fill=\"%s\">%s</text>\n",
+			x, y, anchor, fill, words)
 	}
 	line := func(x1, y1, x2, y2 float64, stroke, dash string) {
-		fmt.Fprintf(&b, "<line x1=\"%.0f\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\" stroke=\"%s\" stroke-dasharray=\"%s\"/>\n",
+		fmt.Fprintf(&b, `<line x1="%.0f" y1="%.1f" x2="%.0f" y2="%.1f" stroke="%s" stroke-dasharray="%s"/>`+"\n",
 			x1, y1, x2, y2, stroke, dash)
 	}
-	text(left, 24, "start", "#222", "Decisions per second on one PostgreSQL, 64 at once, 2 cores, "+at.Format("2 January 2006"))
+	text(left, 24, "start", "#222", fmt.Sprintf("Decisions per second on one PostgreSQL, 64 at once, %d cores, %s",
+		runtime.NumCPU(), at.Format("2 January 2006")))
 	for v := 0.0; v <= most; v += step {
 		line(left, y(v), left+wide, y(v), "#ddd", "")
 		text(left-8, y(v)+4, "end", "#555", fmt.Sprintf("%.0f", v))
@@ -142,7 +146,8 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 		fmt.Fprintf(&b, "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n",
 			strings.Join(points, " "), stroke)
 		for _, f := range all {
-			fmt.Fprintf(&b, "<circle cx=\"%.0f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n", x(f.replicas), y(value(f)), stroke)
+			fmt.Fprintf(&b, "<circle cx=\"%.0f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n",
+				x(f.replicas), y(value(f)), stroke)
 			text(x(f.replicas), y(value(f))-9, "middle", stroke, fmt.Sprintf("%.0f", value(f)))
 		}
 	}
@@ -153,7 +158,8 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 	}
 	text(left+wide/2, top+high+40, "middle", "#222", "replicas, each a process of its own")
 	text(left, top+high+60, "start", "#06c", "decisions")
-	text(left+90, top+high+60, "start", "#888", "rows of a kilobyte, inserted and committed one by one over 8 connections")
+	text(left+90, top+high+60, "start", "#888",
+		"rows of a kilobyte, inserted and committed one by one over 8 connections")
 	b.WriteString("</svg>\n")
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"countersign/agent"
@@ -66,7 +67,7 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 	c := click{interaction: i, press: i.Actions[0]}
 	act, request, option := actionOf(c.press)
 	c.act, c.option = act, option
-	handle, ok := b.handlers()[c.act]
+	handle, ok := handlers[c.act]
 	if !ok {
 		return delivery{}, fmt.Errorf("a click on an unknown button: %w", errUnreadable)
 	}
@@ -81,24 +82,23 @@ func (b *Bot) decodeClick(i interaction) (delivery, error) {
 		what: "click " + string(c.act), key: key, click: true,
 		handle: b.checked(i.origin(), func(ctx context.Context, id identity) (answer, error) {
 			c.id, c.by = id, approvals.NewUserID(id.workspace, i.User.ID)
-			return handle(ctx, c)
+			return handle(b, ctx, c)
 		}),
 	}, nil
 }
 
 // handlers is the list of buttons that exist.
-func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error) {
-	return map[action]func(context.Context, click) (answer, error){
-		actApprove: b.decide, actReject: b.decide, actRetry: b.decide, actOption: b.decide,
-		actAlwaysYes: b.always, actAlwaysNo: b.always,
-		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm, actProvide: b.openForm,
-		actComment: b.openForm, actAskBack: b.openForm, actEdit: b.openForm, actInput: b.openForm,
-		actApproveAll: b.openBatch, actRejectAll: b.openBatch, actCallback: b.showCallback,
-		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
-		actReveal:    b.openRevealed,
-		actCancelRun: b.cancelRun, actRevokeGrant: b.pressRevoke,
-		actListNext: b.turnList, actListFirst: b.turnList, actListOpen: b.openList,
-	}
+var handlers = map[action]func(*Bot, context.Context, click) (answer, error){
+	actApprove: (*Bot).decide, actReject: (*Bot).decide, actRetry: (*Bot).decide, actOption: (*Bot).decide,
+	actAlwaysYes: (*Bot).always, actAlwaysNo: (*Bot).always,
+	actRejectReason: (*Bot).openForm, actMarkDone: (*Bot).openForm, actGiveUp: (*Bot).openForm,
+	actProvide: (*Bot).openForm, actComment: (*Bot).openForm, actAskBack: (*Bot).openForm, actEdit: (*Bot).openForm,
+	actInput:      (*Bot).openForm,
+	actApproveAll: (*Bot).openBatch, actRejectAll: (*Bot).openBatch, actCallback: (*Bot).showCallback,
+	actDetails: (*Bot).openDetails, actDetailsNext: (*Bot).turnPage, actDetailsPrev: (*Bot).turnPage,
+	actReveal:    (*Bot).openRevealed,
+	actCancelRun: (*Bot).cancelRun, actRevokeGrant: (*Bot).pressRevoke,
+	actListNext: (*Bot).turnList, actListFirst: (*Bot).turnList, actListOpen: (*Bot).openList,
 }
 
 // always opens the form for a standing answer. The button of earlier versions has asked back itself, and answers for
@@ -405,11 +405,12 @@ var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadd
 
 // decisionID names one press of a button by one person, the same however often it is delivered.
 func decisionID(request approvals.RequestID, by approvals.UserID, moment string) approvals.DecisionID {
-	h := sha256.New()
+	var named []byte
 	for _, part := range []string{"countersign.decision/1", string(request), string(by), moment} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
+		named = append(append(strconv.AppendInt(named, int64(len(part)), 10), ':'), part...)
 	}
-	return approvals.DecisionID("dec_" + idEncoding.EncodeToString(h.Sum(nil)[:16]))
+	sum := sha256.Sum256(named)
+	return approvals.DecisionID("dec_" + idEncoding.EncodeToString(sum[:16]))
 }
 
 // reply tells the person something once their click is acknowledged.

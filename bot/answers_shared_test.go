@@ -32,12 +32,12 @@ func TestPointerPutOffLeavesOneAnswer(t *testing.T) {
 			var putOff atomic.Bool
 			w.slack.Fail(slackdev.Fault{Method: methodPost, RetryAfter: time.Second, Match: func(a map[string]any) bool {
 				text, _ := a["text"].(string)
-				return strings.Contains(text, "in our direct messages") && putOff.CompareAndSwap(false, true)
+				return strings.Contains(text, wordsAnsweredToYou) && putOff.CompareAndSwap(false, true)
 			}})
 			if err := w.click("U0BEN", w.copyIn(w.slack.DM("U0BEN")), "approve"); err != nil {
 				t.Fatal(err)
 			}
-			w.said(thread, "the answer is in our direct messages")
+			w.said(thread, wordsAnsweredToYou)
 			if !putOff.Load() {
 				t.Fatal("nothing was put off: this test shows nothing")
 			}

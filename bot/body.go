@@ -64,6 +64,47 @@ func appendEscaped(b []byte, s string) []byte {
 	return b
 }
 
+// onlyField returns the value of a form's field, where the form has that field alone; false also where it is not
+// encoded as it should be. Clicks come so, and are long: they are decoded into one piece of memory.
+func onlyField(body []byte, name string) (value []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(body, []byte(name+"="))
+	if !ok || bytes.ContainsAny(rest, "&;") {
+		return nil, false
+	}
+	value = make([]byte, 0, len(rest))
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; c {
+		case '+':
+			value = append(value, ' ')
+		case '%':
+			if i+2 >= len(rest) {
+				return nil, false
+			}
+			high, low := hexValue[rest[i+1]], hexValue[rest[i+2]]
+			if high|low > 15 {
+				return nil, false
+			}
+			value = append(value, high<<4|low)
+			i += 2
+		default:
+			value = append(value, c)
+		}
+	}
+	return value, true
+}
+
+// hexValue is what a hexadecimal digit says; more than 15 for what is none.
+var hexValue = func() (of [256]byte) {
+	for i := range of {
+		of[i] = 16
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		of[c] = byte(i)
+		of[bytes.ToUpper([]byte{c})[0]] = byte(i)
+	}
+	return of
+}()
+
 // unreserved has the characters that stand for themselves in a form.
 var unreserved = func() (set [256]bool) {
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~") {

@@ -60,3 +60,50 @@ func TestReadAllReadsAllWhateverTheBodyClaims(t *testing.T) {
 		t.Errorf("a body that breaks off: %q, %v", got, err)
 	}
 }
+
+func TestTheOnlyFieldOfAFormIsWhatTheStandardLibraryReads(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		odd := rapid.StringOf(rapid.RuneFrom([]rune("paylod=%+&;2fFgA ")))
+		body := rapid.OneOf(
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string {
+				return "payload=" + url.QueryEscape(string(b))
+			}),
+			rapid.Map(odd, func(s string) string { return "payload=" + s }),
+			odd,
+		).Draw(t, "body")
+		got, ok := onlyField([]byte(body), "payload")
+		form, err := url.ParseQuery(body)
+		if ok && (err != nil || len(form) != 1 || len(form["payload"]) != 1 || form.Get("payload") != string(got)) {
+			t.Fatalf("%q: %q, the standard library reads %q, %v", body, got, form, err)
+		}
+		alone := err == nil && strings.HasPrefix(body, "payload=") && !strings.ContainsAny(body, "&;")
+		if !ok && alone {
+			t.Fatalf("%q: nothing, the standard library reads %q", body, form)
+		}
+	})
+}
+
+func TestWhatAnAnswerSaysOfItself(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]answerStatus{
+		`{"ok":true,"user":{"id":"U1"}}`:                      {OK: true},
+		`{"ok":true}`:                                         {OK: true},
+		`{"user":{"id":"U1"},"ok":true}`:                      {OK: true},
+		`{"ok":false,"error":"missing_scope","needed":"x:y"}`: {Error: "missing_scope", Needed: "x:y"},
+		`{"ok":true,"ok":false,"error":"fatal_error"}`:        {Error: "fatal_error"},
+		`{"ok":true,"error":"odd"}`:                           {OK: true, Error: "odd"},
+		`{}`:                                                  {},
+	} {
+		for _, decoded := range []bool{false, true} {
+			if got, err := statusOf([]byte(body), decoded); got != want || err != nil {
+				t.Errorf("%s: %+v, %v, want %+v", body, got, err, want)
+			}
+		}
+	}
+	for _, body := range []string{``, `[]x`, `{"ok":true,"user":`, `<html>`} {
+		if got, err := statusOf([]byte(body), false); err == nil {
+			t.Errorf("%q, which is no JSON: %+v", body, got)
+		}
+	}
+}

@@ -100,7 +100,6 @@ func TestWhatStandsOpen(t *testing.T) {
 // TestEveryActionIsHandled: whatever a card, a list or the details offer can be pressed.
 func TestEveryActionIsHandled(t *testing.T) {
 	t.Parallel()
-	b := &Bot{}
 	for _, a := range []action{
 		"approve", "reject", "always_approve", "always_reject", "reject_with_reason", "edit_arguments", "show_details",
 		"details_next", "details_prev", "provide_input", "provide_result", "approve_all", "reject_all", "mark_done",
@@ -110,7 +109,7 @@ func TestEveryActionIsHandled(t *testing.T) {
 		menu := pressed{ActionID: "more"}
 		menu.Selected.Value = string(a) + ":req_1"
 		chosen, request, _ := actionOf(menu)
-		if _, ok := b.handlers()[direct]; !ok {
+		if _, ok := handlers[direct]; !ok {
 			t.Errorf("%s is not handled", a)
 		}
 		if !strings.HasPrefix(string(a), "option_") && (chosen != direct || request != "req_1") {
@@ -118,7 +117,7 @@ func TestEveryActionIsHandled(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"option_", "option_x", "option_-1", "option_01", "more"} {
-		if act, _, _ := actionOf(pressed{ActionID: bad}); b.handlers()[act] != nil {
+		if act, _, _ := actionOf(pressed{ActionID: bad}); handlers[act] != nil {
 			t.Errorf("control: %q is handled as %s", bad, act)
 		}
 	}

@@ -106,6 +106,10 @@ func (b *Bot) httpDelivery(w http.ResponseWriter, r *http.Request, body []byte) 
 		b.httpEvent(w, r, body)
 		return
 	}
+	if payload, ok := onlyField(body, "payload"); ok {
+		b.await(w, r, kindInteractive, payload)
+		return
+	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		http.Error(w, "unreadable", http.StatusBadRequest)

@@ -45,12 +45,8 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
 	body = without(body, repeated)
-	var status struct {
-		OK     bool   `json:"ok"`
-		Error  string `json:"error"`
-		Needed string `json:"needed"`
-	}
-	if err := json.Unmarshal(body, &status); err != nil {
+	status, err := statusOf(body, out != nil)
+	if err != nil {
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
 	}
 	if token == c.token {
@@ -67,6 +63,24 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
 	}
 	return resp.Header, nil
+}
+
+// answerStatus is what every answer of the Web API says.
+type answerStatus struct {
+	OK     bool   `json:"ok"`
+	Error  string `json:"error"`
+	Needed string `json:"needed"`
+}
+
+// statusOf reads what an answer says of itself. One that begins with the word that all is well, as Slack's do, is not
+// decoded for it where that is done for the rest of it anyway.
+func statusOf(body []byte, decoded bool) (s answerStatus, err error) {
+	if decoded && bytes.HasPrefix(body, []byte(`{"ok":true,`)) && bytes.Count(body, []byte(`"ok"`)) == 1 &&
+		!bytes.Contains(body, []byte(`"error"`)) {
+		return answerStatus{OK: true}, nil
+	}
+	err = json.Unmarshal(body, &s)
+	return s, err
 }
 
 // late reports whether the deadline has passed. A process that was stopped for a while, and goes on, may find that out

@@ -165,7 +165,7 @@ func wordsUnknownWhether() phrase { return phrase{" · ", strong(wordsUnknown), 
 
 const (
 	wordsSeeBelow   = "; see below"
-	wordsTurnToCome = " · waits for its turn"
+	wordsTurnToCome = " · " + wordsWaitsForTurn
 )
 
 // The same as a sentence.

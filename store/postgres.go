@@ -32,7 +32,7 @@ func postgresError(err error) error {
 	switch {
 	case errors.Is(err, pgstore.ErrURL):
 		return fmt.Errorf("%w: %w", ErrURL, err)
-	case refusedForGood(err):
+	case refusedForGood(err), errors.Is(err, pgstore.ErrPooler):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
@@ -66,6 +66,9 @@ func Waits(err error) bool {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	return unconnected || errors.Is(err, pgstore.ErrStandby)
 }
+
+// Stats are the numbers of a store in a database; see pgstore.Stats.
+type Stats = pgstore.Stats
 
 // ErrStandby is returned for a database server that is a standby.
 var ErrStandby = pgstore.ErrStandby

@@ -2,8 +2,10 @@ package celpolicy
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"countersign/approvals"
@@ -17,6 +19,7 @@ type Condition struct {
 	tool       string
 	vars       Vars
 	values     []approvals.PolicyVar
+	shown      []approvals.PolicyVar // values, as far as people may read them
 }
 
 // CompileCondition compiles an expression over args, tool, agent, requester, channel, call_id and vars, or returns an
@@ -47,7 +50,20 @@ func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Conditi
 		return nil, err
 	}
 	c.values, err = c.expression.reads.values(vars)
+	c.shown = c.values
 	return c, err
+}
+
+// Hide has what is recorded of the condition, for people to read, hold words in the place of the variable's value. The
+// policy's hash goes by the value still.
+func (c *Condition) Hide(name, words string) {
+	c.shown = slices.Clone(c.shown)
+	for i := range c.shown {
+		if c.shown[i].Name == name {
+			quoted, _ := json.Marshal(words) // a text
+			c.shown[i].Value = string(quoted)
+		}
+	}
 }
 
 // holds reports whether the condition holds, or cannot be evaluated: a policy whose condition fails applies. truly says

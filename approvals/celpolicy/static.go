@@ -101,7 +101,7 @@ func (s *Static) requirement(
 		q.Freeze = append(q.Freeze, approvals.Freeze{From: z.From, To: z.To, Except: z.Except.people(ws)})
 	}
 	if when != nil {
-		q.Vars = when.values
+		q.Vars = when.shown
 	}
 	if when != nil && truly {
 		q.Because = when.expression.words

@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"countersign/approvals"
+	"countersign/store"
+	"countersign/store/pgstore"
 	"countersign/store/storetest"
 )
 
@@ -82,6 +84,10 @@ func described(t *testing.T, c prometheus.Collector) (all []string) {
 		}
 		labels := strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' })
 		slices.Sort(labels)
+		kind := kind
+		if _, ok := c.(databaseMetrics); ok && strings.HasSuffix(m[1], "_total") {
+			kind = "counter"
+		}
 		all = append(all, fmt.Sprint(m[1], " ", kind, " ", labels))
 	}
 	return all
@@ -110,6 +116,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 	want = append(want, described(t, gauges{&tr.waiting})...)
 	points := newCheckpointMetrics(prometheus.NewRegistry())
 	want = append(append(want, described(t, points.tries)...), described(t, points.newest)...)
+	want = append(want, described(t, databaseMetrics{func() store.Stats {
+		return store.Stats{Pools: map[string]pgstore.PoolStats{"work": {}}, Retries: map[string]uint64{"key": 1}}
+	}})...)
 	n := 0
 	described(t, tr) // fails the test for what it cannot read
 	ch := make(chan *prometheus.Desc, 100)

@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -48,4 +49,49 @@ func TestFrozenBeforeTheTool(t *testing.T) {
 	r.onlyCall("pay")
 	r.oneOfEach(thread, 2)
 	r.verified()
+}
+
+// TestFrozenBeforeTheTrigger: a replica freezes between the record that a call is being sent and the sending. Another
+// one asks people. The one that thaws finds that its lease is over, sends nothing, and says so.
+func TestFrozenBeforeTheTrigger(t *testing.T) {
+	t.Parallel()
+	path, err := binaries.faults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := triggerWorld(t, settings{postgres: true, slack: slackdev.Config{AckTimeout: 20 * time.Second}})
+	victim := w.spawn(path, w.env("COUNTERSIGN_FAULT=trigger.after_intent:1:freeze"), "run")
+	victim.says("msg=ready")
+	thread := w.mention("deploy")
+	w.mustClick(ben, w.card(thread, 1), "approve")
+	select {
+	case <-victim.reach:
+	case <-w.ctx.Done():
+		t.Fatal("the point was not reached")
+	}
+	frozen := time.Now()
+	w.start("COUNTERSIGN_LISTEN=127.0.0.1:0")
+	card := w.card(thread, 2)
+	says := func(words string) {
+		t.Helper()
+		w.until("the card to say "+words, func() bool {
+			m, _ := w.slack.Message(general, card.TS)
+			return strings.Contains(m.Shown(), words)
+		})
+	}
+	says("the program was stopped while the call was sent")
+	took := time.Since(frozen)
+	t.Logf("people were asked after %s", took.Round(time.Millisecond))
+	if *long && took > recovery {
+		t.Errorf("recovery took %s, at most %s", took, recovery)
+	}
+	victim.signal(syscall.SIGCONT)
+	says("the program stood still before it was sent")
+	victim.stop()
+	w.noEffect()
+	id := fmt.Sprint(card.Metadata.EventPayload["request"])
+	w.must("approvals", "decide", id, "--provide-result", "--reason", "build 4711", "--as", ben)
+	w.answer(thread, "build 4711")
+	w.noEffect()
+	w.verified()
 }

@@ -117,6 +117,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		return err
 	}
 	s.metrics.registry.MustRegister(s.trail)
+	s.measureStore()
 	if s.checkpoints, err = s.newCheckpoints(); err != nil {
 		return err
 	}

@@ -33,14 +33,15 @@ default_policy: { approvers: { channel_members: true } }
 `
 
 // newTriggerWorld is a world whose program has a public URL, in Socket Mode.
-func newTriggerWorld(t *testing.T) *world {
+func newTriggerWorld(t *testing.T) *world { return triggerWorld(t, settings{}) }
+
+func triggerWorld(t *testing.T, s settings) *world {
 	listen := freeAddress(t)
-	w := newWorld(t, settings{
-		env: []string{"COUNTERSIGN_PUBLIC_URL=http://" + listen + "/"},
-		rules: []openaidev.Rule{{User: "deploy", Reply: openaidev.Reply{Calls: []openaidev.Call{{
-			Name: "deploy", Arguments: `{"ref":"v2.4.1"}`,
-		}}}}},
-	})
+	s.env = append(s.env, "COUNTERSIGN_PUBLIC_URL=http://"+listen+"/")
+	s.rules = append(s.rules, openaidev.Rule{User: "deploy", Reply: openaidev.Reply{Calls: []openaidev.Call{{
+		Name: "deploy", Arguments: `{"ref":"v2.4.1"}`,
+	}}}})
+	w := newWorld(t, s)
 	w.listen = listen
 	w.write("countersign.yaml", triggerYAML)
 	return w

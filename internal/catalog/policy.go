@@ -24,6 +24,11 @@ func (b *builder) policies() *celpolicy.Rules {
 			b.expression(p.When.At, "policy "+p.Name, err)
 			continue
 		}
+		for _, v := range b.file.Vars {
+			if text, ok := v.Value.(agentsfile.Text); ok && secret(text) {
+				when.Hide(v.Name, text.Written)
+			}
+		}
 		rules.Rules = append(rules.Rules, celpolicy.Rule{When: when, Then: policyOf(b.file, p)})
 	}
 	return rules

@@ -70,6 +70,7 @@ var (
 	_ approvals.Exclusive = (*Store)(nil)
 	_ approvals.Clock     = (*Store)(nil)
 	_ approvals.Deferrer  = (*Store)(nil)
+	_ approvals.Timed     = (*Store)(nil)
 )
 
 var (
@@ -91,6 +92,9 @@ func (s *Store) Exclusive() bool { return !s.cfg.ReadOnly }
 
 // UncertainSince returns when the clock was last found to be wrong; see approvals.Clock.
 func (s *Store) UncertainSince() time.Time { return s.clock.uncertainSince() }
+
+// Now returns the store's time; see approvals.Timed.
+func (s *Store) Now() time.Time { return s.clock.now() }
 
 // View runs fn in a snapshot. A long one keeps the space of what it sees from being used again, and nothing else.
 func (s *Store) View(ctx context.Context, fn func(approvals.Tx) error) error {

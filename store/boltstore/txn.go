@@ -220,12 +220,8 @@ func (t *tx) undo() {
 
 // value returns what is stored under k; nil when there is nothing, or no such bucket (see bucketInfo.added).
 func (t *tx) value(bucket, k []byte) []byte {
-	if t.write {
-		if b := t.bucket(bucket); b != nil {
-			return b.get(k)
-		}
-	} else if b := t.btx.Bucket(bucket); b != nil {
-		return b.Get(k)
+	if b := t.bucket(bucket); b != nil {
+		return b.get(k)
 	}
 	return nil
 }
@@ -235,7 +231,7 @@ func (t *tx) has(bucket, k []byte) bool { return t.value(bucket, k) != nil }
 // scan calls fn for the entries whose keys start with prefix, from the key from on (nil: from the first), in order,
 // until fn returns false or an error. It ends when the context of the transaction does.
 func (t *tx) scan(bucket, prefix, from []byte, fn func(k, v []byte) (bool, error)) error {
-	b := t.btx.Bucket(bucket)
+	b := t.bucket(bucket)
 	if b == nil {
 		return nil
 	}
@@ -259,7 +255,7 @@ func (t *tx) scan(bucket, prefix, from []byte, fn func(k, v []byte) (bool, error
 
 // scanBack is scan in the opposite order, for the entries whose keys are less than before.
 func (t *tx) scanBack(bucket, prefix, before []byte, fn func(k, v []byte) (bool, error)) error {
-	b := t.btx.Bucket(bucket)
+	b := t.bucket(bucket)
 	if b == nil {
 		return nil
 	}

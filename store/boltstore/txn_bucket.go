@@ -8,17 +8,20 @@ import (
 	"countersign/approvals"
 )
 
-// bucket is a bucket that a transaction writes, with one cursor for all that is looked up in it: bbolt allocates for
-// each one that it makes.
+// bucket is a bucket of a transaction, with one cursor for all that is looked up in it: bbolt allocates for each one
+// that it makes, and for each time that it opens a bucket for a transaction that reads. Copies are of one bucket.
 type bucket struct {
 	*bolt.Bucket
 	name  []byte
-	found *bolt.Cursor // at what get looked for last, as long as nothing is written
+	found *bolt.Cursor // at what get looked for last, as long as nothing is written; nil: it has not
 }
+
+// mostOpened is how many buckets most transactions open at most.
+const mostOpened = 4
 
 // room is what the updates that share a transaction hand on to each other.
 type room struct {
-	opened  []*bucket
+	opened  []bucket
 	undoLog []change // empty
 	buf     []byte   // to encode in, and to decrypt
 	about   []byte   // what the value at hand is bound to
@@ -63,25 +66,35 @@ func (r *room) next() room {
 	return n
 }
 
-// bucket opens a bucket of a transaction that writes; nil: it has no such bucket.
+// bucket opens a bucket of the transaction; nil: it has no such bucket.
 func (t *tx) bucket(name []byte) *bucket {
-	for _, b := range t.opened {
-		if string(b.name) == string(name) {
-			return b
+	for i := range t.opened {
+		if string(t.opened[i].name) == string(name) {
+			return &t.opened[i]
 		}
 	}
 	of := t.btx.Bucket(name)
 	if of == nil {
 		return nil
 	}
-	b := &bucket{of, name, of.Cursor()}
-	t.opened = append(t.opened, b)
-	return b
+	if t.opened == nil {
+		t.opened = make([]bucket, 0, mostOpened)
+	}
+	t.opened = append(t.opened, bucket{Bucket: of, name: name})
+	return &t.opened[len(t.opened)-1]
+}
+
+// look returns the bucket's cursor.
+func (b *bucket) look() *bolt.Cursor {
+	if b.found == nil {
+		b.found = b.Cursor()
+	}
+	return b.found
 }
 
 // get returns what is stored under k, or nil.
 func (b *bucket) get(k []byte) []byte {
-	found, v := b.found.Seek(k)
+	found, v := b.look().Seek(k)
 	if !bytes.Equal(found, k) {
 		return nil
 	}
@@ -90,12 +103,8 @@ func (b *bucket) get(k []byte) []byte {
 
 // cursor returns a cursor for one look into the bucket; nil: there is no such bucket.
 func (t *tx) cursor(name []byte) *bolt.Cursor {
-	if t.write {
-		if b := t.bucket(name); b != nil {
-			return b.found
-		}
-	} else if b := t.btx.Bucket(name); b != nil {
-		return b.Cursor()
+	if b := t.bucket(name); b != nil {
+		return b.look()
 	}
 	return nil
 }

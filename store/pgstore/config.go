@@ -33,6 +33,8 @@ type Config struct {
 	blind  bool           // tests: what became of a commit is not looked up
 	apart  bool           // tests: nobody shares a transaction
 	loose  bool           // tests: those who share one are not kept from each other's rows
+
+	straggling time.Duration // tests: in place of the constant
 }
 
 // ErrURL is returned by Open for a URL that cannot be used.

@@ -8,6 +8,7 @@
 //     the caller's context ends.
 //   - Every transaction is SERIALIZABLE. What the server refuses because of others is tried again, with the closure run
 //     again, until the caller's context ends.
+//   - Callers that come at the same time may share a transaction, and each is told what its own would have told it.
 //   - The time of a transaction is the server's: one clock for all who use it.
 //   - A server that cannot keep what it acknowledges is refused: a standby, and one with synchronous_commit off.
 //   - A database that was written with keys does not open without them, nor a plain one with them.
@@ -22,18 +23,23 @@
 //
 //	store pool server     opening and closing, connections, what is asked of the server
 //	config                reading the URL
+//	stats                 what is counted
 //	examine               what countersign check asks
 //	migrate               bringing the schema up to date
 //	clock                 the store's time
 //	txn txn_queue         one transaction; puts that wait for the next round trip
 //	update retry          running closures, and running them again
+//	together together_member together_batch
+//	                      transactions that several callers share
+//	txn_rows              statements that write rows of a table, one or many
 //	commit                committing, and finding out what became of a commit
 //	format format_fields  programs of two versions on one schema
 //	keys seal             encryption
 //	place                 what may be shown of a URL
 //	records_*             the methods of a transaction by kind of record; lists of what waits, texts, encoding
 //	transfer_*            its records as package transfer moves them, and who may be there meanwhile
-//	scheduler_enqueue     planning jobs in a transaction
+//	scheduler_enqueue scheduler_together
+//	                      planning jobs in a transaction
 //	scheduler scheduler_dispatch scheduler_lanes scheduler_ready scheduler_handle scheduler_others
 //	                      handing out what is due
 //	scheduler_claim scheduler_ack scheduler_announce scheduler_river

@@ -43,10 +43,12 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 		return nil, err
 	}
 	cfg := pool.ConnConfig
-	cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error { return checkServer(ctx, c, false) }
+	cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		return checkServer(ctx, c, cfg.RuntimeParams, false)
+	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", explain(err))
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := e.ask(ctx, conn, schema); err != nil {
@@ -100,8 +102,8 @@ func (e *Examination) refusal(schema string) error {
 		return fmt.Errorf("%w: the records of schema %s are written in format %d, and this program reads %d; "+
 			"nothing is lost: run the newer program", ErrNewer, schema, e.Format, formatNow)
 	case e.Version == 0 && !e.MayCreate:
-		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: grant create on the database, "+
-			"or make the schema (docs/postgresql.md)", ErrNoSchema, schema)
+		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: "+
+			"grant create on the database, or make the schema (docs/postgresql.md)", ErrNoSchema, schema)
 	}
 	return nil
 }

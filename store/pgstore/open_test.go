@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"countersign/approvals"
 	"countersign/internal/pgdev"
 )
@@ -61,6 +63,27 @@ func TestStandbyRefused(t *testing.T) {
 	if _, err := Open(t.Context(), c.URL("postgres"), Config{}); !errors.Is(err, ErrStandby) {
 		t.Errorf("a standby: %v", err)
 	}
+}
+
+// TestPoolerThatForgets: where a session's settings get lost the store would be made in the schema public. It is
+// refused, and nothing is made; nor does anybody wait for a pooler that refuses the settings to come to its senses.
+func TestPoolerThatForgets(t *testing.T) {
+	t.Parallel()
+	p, url := through(t)
+	p.forgets.Store(true)
+	_, err := Open(t.Context(), url, Config{})
+	if !errors.Is(err, ErrPooler) {
+		t.Errorf("settings that get lost: %v", err)
+	}
+	if _, err := Examine(t.Context(), url); !errors.Is(err, ErrPooler) {
+		t.Errorf("examined: %v", err)
+	}
+	refusal := &pgconn.PgError{Code: "08P01", Message: "unsupported startup parameter: enable_sort"}
+	if err := explain(refusal); !errors.Is(err, ErrPooler) || classify(&pgconn.ConnectError{}) == never {
+		t.Errorf("settings that are refused: %v", err)
+	}
+	p.forgets.Store(false) // control: it was that alone
+	openStore(t, url, Config{})
 }
 
 func TestSynchronousCommit(t *testing.T) {

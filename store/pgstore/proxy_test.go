@@ -15,6 +15,8 @@ type proxy struct {
 	addr string
 	next atomic.Int32 // what happens to the next COMMIT: pass, or one of the cuts
 	cuts atomic.Int32 // how many there were
+	// forgets has it pass on nothing of what a session is asked to set, as a pooler does that is told to ignore it.
+	forgets atomic.Bool
 }
 
 const (
@@ -74,6 +76,9 @@ func (p *proxy) requests(client, server net.Conn) {
 		if err != nil {
 			return
 		}
+		if first && p.forgets.Load() {
+			m = forgetful(m)
+		}
 		if !first && m[0] == 'P' {
 			if name, query, _ := bytes.Cut(m[5:], []byte{0}); bytes.HasPrefix(query, []byte("commit\x00")) {
 				commit = bytes.Clone(name)
@@ -111,4 +116,18 @@ func (p *proxy) answers(client, server net.Conn) {
 			return
 		}
 	}
+}
+
+// forgetful returns the first message of a session without the settings that it asks for.
+func forgetful(m []byte) []byte {
+	parts := bytes.Split(m[8:len(m)-2], []byte{0})
+	short := bytes.Clone(m[:8])
+	for i := 0; i+1 < len(parts); i += 2 {
+		if name := string(parts[i]); name == "user" || name == "database" {
+			short = append(append(append(append(short, parts[i]...), 0), parts[i+1]...), 0)
+		}
+	}
+	short = append(short, 0)
+	binary.BigEndian.PutUint32(short, uint32(len(short)))
+	return short
 }

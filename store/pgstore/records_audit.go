@@ -23,8 +23,8 @@ const follows = "$2::bigint = 1 + coalesce((select max(seq) from audit where wor
 
 var (
 	appendUnsealed = unsealedInsert()
-	appendSealed   = oneRow(auditColumns + "select $1, $2::bigint, nullif($3::text, ''), $4, $5, $6, $7, $8, $9 where " +
-		follows + " on conflict do nothing")
+	appendSealed   = oneRow(auditColumns + "select $1, $2::bigint, nullif($3::text, ''), $4, $5, $6, $7, $8, $9 " +
+		"where " + follows + " on conflict do nothing")
 	// An entry that does not continue the chain gets a number that the table refuses.
 	sealEntry = oneRow("update audit set seq = case when " + follows + " then $2::bigint else 0 end, at = $4, " +
 		"action = $5, actor = $6, run = $7, request = $8, record = $9 where workspace = $1 and id = $3 and seq is null")

@@ -130,8 +130,8 @@ func (t *tx) headRow(r *approvals.RequestHead) ([]any, error) {
 		return nil, err
 	}
 	return []any{text(r.Workspace), text(r.ID), text(r.Run), text(r.Place.Channel), text(r.Agent), text(r.Tool.Name),
-		text(r.Kind), text(r.Requester), textArray(people(r)), text(r.Status), text(r.Outcome), r.AwaitsReview(), decisions,
-		digest(r.Digest), r.Created, r.Settled, r.Expires, data}, nil
+		text(r.Kind), text(r.Requester), textArray(people(r)), text(r.Status), text(r.Outcome), r.AwaitsReview(),
+		decisions, digest(r.Digest), r.Created, r.Settled, r.Expires, data}, nil
 }
 
 func digest(d agent.Digest) []byte { return append([]byte(nil), d[:]...) }

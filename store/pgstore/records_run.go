@@ -39,9 +39,9 @@ func (t *tx) PutRun(r *approvals.Run) error {
 		at := r.Ended
 		ended = &at
 	}
-	t.put(putRun, nil, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel), text(r.Place.Thread),
-		r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status), r.LeaseUntil, r.Created,
-		ended, data)
+	t.put(putRun, nil, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel),
+		text(r.Place.Thread), r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status),
+		r.LeaseUntil, r.Created, ended, data)
 	t.listRun(r)
 	return nil
 }

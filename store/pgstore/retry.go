@@ -20,6 +20,7 @@ const (
 	codeStaleStatement = "26000"
 	codeFeature        = "0A000" // also: a cached plan must not change its result type
 	codeCancelled      = "57014"
+	codeProtocol       = "08P01" // a pooler: unsupported startup parameter
 )
 
 // isCode reports whether the server has refused something with the code.
@@ -72,7 +73,7 @@ func classify(err error) again {
 // lost reports whether err says that the connection was lost, or could not be made.
 func lost(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return !errors.Is(err, ErrAsync)
+		return !errors.Is(err, ErrAsync) && !errors.Is(err, ErrPooler) && !isCode(err, codeProtocol)
 	}
 	return pgconn.SafeToRetry(err) || errors.Is(err, errBroken)
 }
@@ -119,6 +120,8 @@ func explain(err error) error {
 	switch {
 	case isCode(err, codeCancelled):
 		return fmt.Errorf("%w: a statement took longer than statement_timeout allows, or an operator cancelled it", err)
+	case isCode(err, codeProtocol):
+		return fmt.Errorf("%w: %w", ErrPooler, err)
 	case isCode(err, "53300"):
 		return fmt.Errorf("%w: raise max_connections, or lower pool_max_conns in the store's URL", err)
 	case isCode(err, "42501"):

@@ -296,6 +296,7 @@ func (d *scheduler) lapse(now time.Time) {
 
 func (d *scheduler) lose(h *handling) {
 	h.lost = true
+	d.store.counts.claimsLost.Add(1)
 	h.cancel(errClaimLost)
 	d.log.Warn("claim of a job lost: its handler is told to end", "kind", h.Kind, "id", h.ID)
 }

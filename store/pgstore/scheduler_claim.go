@@ -126,7 +126,7 @@ order by due`
 
 // due finds the jobs that nobody works on and that are due within the time.
 func (c *claims) due(ctx context.Context, within time.Duration) ([]foundJob, error) {
-	rows, err := c.db.Query(ctx, sqlFindDue, within, maxReady)
+	rows, err := c.db.Query(ctx, sqlFindDue, within, maxReady+1) // the last one shows that there are more
 	if err != nil {
 		return nil, err
 	}

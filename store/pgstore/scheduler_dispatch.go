@@ -31,6 +31,7 @@ func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, appro
 		return fmt.Errorf("dispatch jobs: %w", err)
 	}
 	defer db.Close()
+	s.counts.dispatch.Store(db)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := newScheduler(s, db, handle)
@@ -78,7 +79,10 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 		delete(params, name)
 	}
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		return checkServer(ctx, c, true)
+		if err := checkServer(ctx, c, params, true); err != nil {
+			return err
+		}
+		return s.present(ctx, c, s.schema)
 	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }

@@ -85,6 +85,7 @@ func (d *scheduler) startFind(ctx context.Context) {
 		if err == nil && all {
 			var due []foundJob
 			due, err = d.claims.due(talk, lookAhead)
+			d.store.counts.sweeps.Add(1)
 			found = append(found, due...)
 		}
 		return func(now time.Time) {

@@ -9,6 +9,7 @@ const leftFor = time.Minute
 func (d *scheduler) leaveToOthers(now time.Time, k jobKey) {
 	d.log.Error("a job needs a newer version of the program, and is left to other replicas: upgrade this one",
 		"kind", k.kind, "id", k.id)
+	d.store.counts.jobsLeft.Add(1)
 	d.others[k] = now.Add(leftFor)
 	d.soon.add(soonJob{at: now.Add(leftFor), key: k})
 	d.wake = true

@@ -16,17 +16,25 @@ var (
 	// ErrAsync is returned for a server with synchronous_commit=off: it acknowledges what a crash then loses.
 	ErrAsync = errors.New("PostgreSQL has synchronous_commit=off for this role, database or server, and would lose " +
 		"acknowledged decisions in a crash: set it to on")
+	// ErrPooler is returned where the settings of a session get lost on the way to the server: its tables would be in
+	// another schema.
+	ErrPooler = errors.New("a pooler between this program and PostgreSQL does not pass on the settings of a session " +
+		"(pgbouncer's ignore_startup_parameters): name the server itself in the URL; " +
+		"docs/postgresql.md has the reasons")
 )
 
 // checkServer refuses a server that cannot keep what it acknowledges. It is asked of every new connection: after a
-// failover a name may lead elsewhere.
-func checkServer(ctx context.Context, c *pgconn.PgConn, readOnly bool) error {
-	results, err := c.Exec(ctx, "select pg_is_in_recovery(), current_setting('synchronous_commit'), "+history).ReadAll()
+// failover a name may lead elsewhere. sent are the settings that the session was asked for.
+func checkServer(ctx context.Context, c *pgconn.PgConn, sent map[string]string, readOnly bool) error {
+	results, err := c.Exec(ctx, "select pg_is_in_recovery(), current_setting('synchronous_commit'), "+history+
+		", current_setting('search_path'), current_setting('enable_hashjoin')").ReadAll()
 	if err != nil {
 		return err
 	}
 	row := results[0].Rows[0]
 	switch {
+	case string(row[3]) != sent["search_path"], string(row[4]) != sent["enable_hashjoin"]:
+		return ErrPooler
 	case string(row[0]) == "t":
 		return ErrStandby
 	case string(row[1]) == "off" && !readOnly:

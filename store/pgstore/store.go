@@ -38,6 +38,7 @@ type Store struct {
 	later  []laterField  // what comes with formats that may not be in force yet
 	format atomic.Int64  // in force
 	over   chan struct{} // closed when a newer program has taken over
+	counts counts
 
 	mu       sync.Mutex
 	closed   bool
@@ -85,7 +86,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Store, error) {
 		over: make(chan struct{}), id: []byte(rand.Text())}
 	if err := s.open(ctx, pool); err != nil {
 		s.closePools()
-		return nil, fmt.Errorf("open PostgreSQL store: %w", err)
+		return nil, fmt.Errorf("open PostgreSQL store: %w", explain(err))
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -14,11 +15,14 @@ const (
 	// another. Two that write at once conflict with each other, be it only over a page.
 	viewsAtOnce   = 2
 	updatesAtOnce = 1
-	// together is how many callers share a transaction at most. The server locks what it reads row by row, up to 31 rows
-	// of a table with its usual settings, and then the whole table, which has replicas conflict with each other.
+	// together is how many callers share a transaction at most. The server locks what it reads row by row, up to 31
+	// rows of a table with its usual settings, and then the whole table, which has replicas conflict with each other.
 	together = 16
 	// longestWait is how long others wait for a transaction under way. After that it is not counted any more.
-	longestWait = 50 * time.Millisecond
+	longestWait = 100 * time.Millisecond
+	// straggling is how long a batch waits for a closure that neither reads nor returns. It goes on without it then,
+	// and the closure runs again in a transaction of its own.
+	straggling = 100 * time.Millisecond
 	// sharedTries is how often a caller whose transaction conflicts with others shares it, before it has its own.
 	sharedTries = 2
 )
@@ -29,6 +33,8 @@ type queue struct {
 	store *Store
 	pool  *pgxpool.Pool
 	write bool
+
+	straggling time.Duration
 
 	mu       sync.Mutex
 	begun    []*turn // for which others wait
@@ -44,6 +50,7 @@ func (s *Store) makeQueues() {
 		for j, write := range []bool{false, true} {
 			q := &s.queues[i][j]
 			q.store, q.pool, q.write = s, pool, write
+			q.straggling = cmp.Or(s.cfg.straggling, straggling)
 		}
 	}
 }
@@ -67,8 +74,8 @@ func (q *queue) atOnce() int {
 	return viewsAtOnce
 }
 
-// enter waits for the caller's turn. It returns one that the caller has alone, and gives back with leave, or the caller's
-// part in a batch.
+// enter waits for the caller's turn. It returns one that the caller has alone, and gives back with leave, or the
+// caller's part in a batch.
 func (q *queue) enter(ctx context.Context) (*turn, *member, error) {
 	q.mu.Lock()
 	if len(q.begun) < q.atOnce() && len(q.waiting) == 0 {

@@ -13,10 +13,6 @@ import (
 	"countersign/approvals"
 )
 
-// straggling is how long a batch waits for a closure that neither reads nor returns. It goes on without it then, and
-// the closure runs again in a transaction of its own.
-const straggling = 20 * time.Millisecond
-
 // batch is a transaction that several callers share. Their closures run side by side, each on its caller's goroutine;
 // what they read goes to the server in common round trips. All see what was committed before the batch began. What they
 // write waits; a closure that has read or written what one that finished before it writes is not committed with the
@@ -188,7 +184,7 @@ func (b *batch) finish(m *member, t *tx) error {
 
 // next returns what the closures want to read, once none of them runs, or done when all have ended.
 func (b *batch) next() (asked []*reading, done bool) {
-	timer := time.NewTimer(straggling)
+	timer := time.NewTimer(b.q.straggling)
 	defer timer.Stop()
 	for late := false; ; {
 		b.mu.Lock()

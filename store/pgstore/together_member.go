@@ -149,7 +149,9 @@ func (m *member) takes(t *tx, s *statement) bool {
 			m.writes = append(m.writes, p)
 			continue
 		}
-		i := slices.IndexFunc(t.waiting, func(o statement) bool { return o.row == s.row && slices.Contains(o.places, p) })
+		i := slices.IndexFunc(t.waiting, func(o statement) bool {
+			return o.row == s.row && slices.Contains(o.places, p)
+		})
 		if i < 0 || !s.row.whole {
 			t.leave()
 			return false

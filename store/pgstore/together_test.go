@@ -93,7 +93,7 @@ func runID(i int) approvals.RunID { return approvals.RunID(fmt.Sprintf("run_%02d
 // jobs they planned.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, newURL(t), Config{})
+	s := openStore(t, newURL(t), Config{straggling: time.Minute})
 	var ids []approvals.RunID
 	for i := range together {
 		ids = append(ids, runID(i))
@@ -141,80 +141,6 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// overlapping has callers of one transaction read and write the same rows: one counts up the same run, the other
-// decides the last two requests of a run. It returns the version of the one and the status of the other.
-func overlapping(t *testing.T, cfg Config) (uint64, approvals.RunStatus) {
-	s := openStore(t, newURL(t), cfg)
-	putRuns(t, s, "run_1", "run_2")
-	err := s.Update(t.Context(), func(tx approvals.Tx) error {
-		var all error
-		for _, id := range []approvals.RequestID{"req_1", "req_2"} {
-			q := &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1", ID: id, Run: "run_2",
-				Status: approvals.RequestPending}}
-			q.Arguments = []byte(`{}`)
-			all = errors.Join(all, tx.PutRequest(q))
-		}
-		return all
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	errs := sharing(t, s, 5, func(i int) func(*tx) error {
-		return func(tx *tx) error { return bump(tx, "run_1") }
-	})
-	errs = append(errs, sharing(t, s, 2, func(i int) func(*tx) error {
-		mine := []approvals.RequestID{"req_1", "req_2"}[i]
-		return func(tx *tx) error {
-			open := 0
-			list, err := tx.RequestsOfRun("T1", "run_2")
-			for _, r := range list {
-				if r.ID == mine {
-					r.Status = approvals.RequestApproved
-					err = errors.Join(err, tx.PutRequestHead(r))
-				} else if r.Status == approvals.RequestPending {
-					open++
-				}
-			}
-			if open > 0 {
-				return err
-			}
-			return errors.Join(err, tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_2", Status: approvals.RunQueued}))
-		}
-	})...)
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	var status approvals.RunStatus
-	err = s.View(t.Context(), func(tx approvals.Tx) error {
-		r, err := tx.Run("T1", "run_2")
-		if err == nil {
-			status = r.Status
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return version(t, s, "run_1"), status
-}
-
-// TestTogetherOverlap: callers of one transaction lose no update and see no skew.
-func TestTogetherOverlap(t *testing.T) {
-	t.Parallel()
-	if n, status := overlapping(t, Config{}); n != 5 || status != approvals.RunQueued {
-		t.Errorf("a run that five have counted up has version %d; one whose requests are decided is %s", n, status)
-	}
-}
-
-// TestTogetherLoose is the control: when nobody looks who reads what others write, neither of the two who decide wakes
-// the run. That two write the same row the server itself notices, as they come in one statement.
-func TestTogetherLoose(t *testing.T) {
-	t.Parallel()
-	if n, status := overlapping(t, Config{loose: true}); n != 5 || status != approvals.RunWaiting {
-		t.Errorf("version %d, %s, although nobody looked", n, status)
-	}
-}
-
 // TestTogetherFailures: a closure that fails, panics, ends its goroutine, is refused by the server, is cancelled, does
 // something that cannot be shared or does not come back has nothing written, or runs by itself, and the others are
 // committed.
@@ -246,7 +172,8 @@ func TestTogetherFailures(t *testing.T) {
 			return err
 		},
 	}
-	names := []string{"good", "failed", "panicked", "ended", "refused", "queried", "cancelled", "late", "read", "absent"}
+	names := []string{"good", "failed", "panicked", "ended", "refused", "queried", "cancelled", "late", "read",
+		"absent"}
 	errs := withHeld(t, s, len(fns), func(i int) (err error) {
 		ctx := t.Context()
 		if names[i] == "cancelled" {

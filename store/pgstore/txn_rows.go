@@ -37,8 +37,8 @@ func placeIn(table string, key ...any) string {
 	return b.String()
 }
 
-// column is one with the type that its values are sent as; text unless it says something else. What is a list itself, or
-// JSON, is sent as text.
+// column is one with the type that its values are sent as; text unless it says something else. What is a list itself,
+// or JSON, is sent as text.
 type column struct{ name, sent, cast string }
 
 func columnsFrom(list []string) []column {

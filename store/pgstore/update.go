@@ -36,6 +36,7 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 	defer s.active.Done()
 	var tries attempts
 	apart := s.cfg.apart
+	var before error
 	for {
 		t, err := s.attempt(ctx, write, fn, apart)
 		if err == nil {
@@ -57,9 +58,15 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 				continue
 			}
 		}
+		if ctx.Err() != nil && before != nil && classify(err) == never {
+			err = errors.Join(err, before) // what kept the caller until then
+		}
+		before = err
 		if errors.Is(err, approvals.ErrCommitUnknown) || !tries.wait(ctx, classify(err)) {
+			s.counts.gaveUp(err)
 			return s.told(ctx, err)
 		}
+		s.counts.retried(err)
 	}
 }
 
