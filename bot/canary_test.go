@@ -230,7 +230,8 @@ func TestSecretsNotInDigests(t *testing.T) {
 	dm := w.slack.DM("U0DAN")
 	w.eventually("a list of what waits", func() bool {
 		return slices.ContainsFunc(w.slack.Messages(dm), func(m slackdev.Message) bool {
-			return m.Metadata != nil && m.Metadata.EventType == listEvent && strings.Contains(m.Text, wordsWaitingForYou(all))
+			return m.Metadata != nil && m.Metadata.EventType == listEvent &&
+				strings.Contains(m.Text, wordsWaitingForYou(all))
 		})
 	})
 	w.eventually("a reminder", func() bool {
