@@ -124,13 +124,7 @@ func likeLine(l *approvals.Likeness) phrase {
 
 // terms say who decides, until when, and how far it is.
 func terms(r *approvals.Request, whole bool) []phrase {
-	lines := whoAnswers(r)
-	if r.Expires.IsZero() {
-		lines[0] = append(lines[0], " · no deadline")
-	} else {
-		lines[0] = append(lines[0], " · until ", r.Expires)
-	}
-	lines = append(append(lines, freezes(r)...), soFar(r)...)
+	lines := untilWhen(r)
 	if note := secretNote(r); note != nil {
 		lines = append(lines, note)
 	}
@@ -139,6 +133,17 @@ func terms(r *approvals.Request, whole bool) []phrase {
 			" has all of it, and approving is offered at its end."})
 	}
 	return lines
+}
+
+// untilWhen says who decides until when, and how far that has come.
+func untilWhen(r *approvals.Request) []phrase {
+	lines := whoAnswers(r)
+	if r.Expires.IsZero() {
+		lines[0] = append(lines[0], " · no deadline")
+	} else {
+		lines[0] = append(lines[0], " · until ", r.Expires)
+	}
+	return append(append(lines, freezes(r)...), soFar(r)...)
 }
 
 // fineprint identifies the call on its card.
@@ -192,12 +197,6 @@ func sendingLine(r *approvals.Request) phrase {
 	return nil
 }
 
-// aboutCall names tool, agent and requester.
-func aboutCall(r *approvals.Request) []phrase {
-	tool := append(caller(r), " calls ", code(toolName(r)), " ("+label(string(r.Tool.Kind), 40)+")")
-	return append([]phrase{append(tool, ", asked for by ", r.Requester)}, changedBy(r)...)
-}
-
 // changedBy names the people who made the call what it is, and the request that their change took the place of.
 func changedBy(r *approvals.Request) []phrase {
 	if len(r.Editors) == 0 {
@@ -235,12 +234,4 @@ func caller(r *approvals.Request) phrase {
 		p = append(p, ", used by "+label(strings.Join(path[1:], ", used by "), 200))
 	}
 	return p
-}
-
-// fingerprint identifies the call on every surface.
-func fingerprint(r *approvals.Request) phrase {
-	return phrase{
-		"Digest ", code(hex.EncodeToString(r.Digest[:8])), fmt.Sprintf(", %d bytes of arguments, ", len(r.Arguments)),
-		code(string(r.ID)),
-	}
 }

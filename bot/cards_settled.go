@@ -226,21 +226,6 @@ func lowered(s string) string {
 	return string(unicode.ToLower(r)) + s[size:]
 }
 
-// settledHeading says how the question ended.
-func settledHeading(r *approvals.Request) string {
-	if s := r.Settler(); s != nil {
-		switch s.Verdict {
-		case approvals.ProvideResult:
-			return "Result provided"
-		case approvals.ProvideInput:
-			return "Values filled in"
-		case approvals.Answer:
-			return "Answered"
-		}
-	}
-	return statusWord(r.Status)
-}
-
 func wrote(v approvals.Verdict) string {
 	if v == approvals.ProvideResult {
 		return " reports as the result:"

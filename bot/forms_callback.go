@@ -42,11 +42,12 @@ func (b *Bot) showCallback(_ context.Context, c click) (answer, error) {
 
 func callbackView(r *approvals.Request, at approvals.CallbackAddress) slack.ModalViewRequest {
 	return modal(viewCallback, "Callback",
-		paragraph(heading(r)...),
+		paragraph(leadIn(r)...),
 		paragraph(phrase{"A system that carries the call out reports its result here, once:"}),
 		verbatim("POST "+at.URL),
 		verbatim("Authorization: Bearer "+at.Token),
 		verbatim(`{"result": "…"}`),
 		paragraph(phrase{"The token was made for you just now and is shown this once. It replaces the one before. " +
-			"Whoever has it can provide the result."}))
+			"Whoever has it can provide the result."}),
+		smallPrint(detailsPrint(r)))
 }

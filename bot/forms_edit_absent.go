@@ -88,12 +88,18 @@ func readAbsent(r *approvals.Request, present []member, v values, bad map[string
 	return added
 }
 
-const emptyLeavesOut = "Left empty, it is left out."
+const (
+	emptyLeavesOut = "Left empty, it is left out."
+	emptyIsEmpty   = "Left empty, it is an empty text."
+)
 
 // withLeavingOut adds to a description how the argument is left out.
-func withLeavingOut(described string) string {
+func withLeavingOut(described string) string { return withSentence(described, emptyLeavesOut) }
+
+// withSentence adds a sentence to a description.
+func withSentence(described, more string) string {
 	if described = strings.TrimSuffix(described, "."); described == "" {
-		return emptyLeavesOut
+		return more
 	}
-	return described + ". " + emptyLeavesOut
+	return described + ". " + more
 }

@@ -38,6 +38,7 @@ func inputForm() form {
 			}
 			return readFields(r, v)
 		},
+		shows: withoutInputs,
 		at: func(r *approvals.Request, words string) string {
 			if r.IsQuestion() {
 				return inputBlock
@@ -50,6 +51,18 @@ func inputForm() form {
 			return ""
 		},
 	}
+}
+
+// withoutInputs is the request without the values to fill in whose inputs say all about them.
+func withoutInputs(r *approvals.Request) *approvals.Request {
+	shown := *r
+	shown.Fields = nil
+	for i, f := range r.Fields {
+		if in := newField(i, &f); in.kept && !f.Secret {
+			shown.Fields = append(shown.Fields, f)
+		}
+	}
+	return &shown
 }
 
 // fieldKind is how a field is asked for.
@@ -204,10 +217,10 @@ func (f *field) hint() string {
 		parts = append(parts, "One of "+strings.Join(f.Enum, ", ")+".")
 	}
 	switch {
-	case f.proposed:
-		parts = append(parts, "Proposed by the model.")
 	case f.kept && f.Secret:
 		parts = append(parts, "Secret. The model proposes a value; leave this empty to keep it.")
+	case f.Secret:
+		parts = append(parts, "Secret: cards do not show it.")
 	case f.kept:
 		parts = append(parts, "The model proposes what cannot stand here, see above; leave this empty to keep it.")
 	}

@@ -3,10 +3,12 @@ package bot
 import (
 	"encoding/json"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/slack-go/slack"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -24,6 +26,8 @@ func formSurfaces() map[string]surface {
 	one := `{"amount":1200,"memo":"invoice 17","to":"acme"}`
 	high := transfer(one)
 	high.Requirement.Risk = approvals.RiskHigh
+	unheard := transfer(one)
+	unheard.Kind = agent.OutcomeUnknown
 	out := map[string]surface{
 		"words":   inModal(wordsView(phrase{"You asked for this, so somebody else has to decide."})),
 		"loading": inModal(loadingView()),
@@ -44,8 +48,7 @@ func formSurfaces() map[string]surface {
 		"ask_back":  {actAskBack, transfer(one)}, "cancel": {actCancelRun, transfer(one)},
 		"input": {actInput, reservation()}, "input_odd": {actInput, booking()},
 		"question": {actInput, questionCards()["several"]}, "question_words": {actInput, wonder(nil)},
-		"result": {actProvide, deploy()}, "happened": {actMarkDone, transfer(one)},
-		"give_up": {actGiveUp, transfer(one)},
+		"result": {actProvide, deploy()}, "happened": {actMarkDone, unheard}, "give_up": {actGiveUp, unheard},
 	} {
 		out[name] = inModal(formView(f.act, f.of))
 	}
@@ -98,6 +101,7 @@ func detailsSurfaces() map[string]surface {
 // beside.
 func widelyGranted(args string) *approvals.Request {
 	r := transfer(args)
+	r.Words, r.Because = "pay invoice 17, it is due today", "amount > 100"
 	r.Order = []string{"to", "amount", "memo", "currency"}
 	r.Requirement.Always = []approvals.Scope{
 		approvals.ScopeRun, approvals.ScopeThread, approvals.ScopeChannel, approvals.ScopeWorkspace,
@@ -155,4 +159,92 @@ func waitingTogether() (all []batchCall) {
 		all = append(all, call)
 	}
 	return append(all, batchCall{request: shellScript(), why: "It is answered by itself, on its own card."})
+}
+
+// What pictures of forms showed that a reader stumbles over:
+
+// TestFormsSayThingsOnce: what an input shows does not stand above it too, a question is not repeated as JSON, and calls
+// that are answered together have the names that their cards have.
+func TestFormsSayThingsOnce(t *testing.T) {
+	t.Parallel()
+	said := func(s surface) string {
+		raw, err := json.Marshal(s.Blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return texts(t, raw)
+	}
+	forms := formSurfaces()
+	for _, name := range []string{"form_question", "form_question_words"} {
+		if got := said(forms[name]); strings.Count(got, "Cleo likes blue.") != 1 || strings.Contains(got, `["`) {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := forms[name].Title; got != "Answer" {
+			t.Errorf("%s is called %s", name, got)
+		}
+	}
+	if got := said(forms["form_input"]); strings.Contains(got, "to fill in") {
+		t.Errorf("the values to fill in are listed above their inputs: %s", got)
+	}
+	cut := reservation()
+	cut.Fields[7].Proposal = json.RawMessage(`"by the \u202ewindow"`) // which no input holds
+	if got := said(inModal(formView(actInput, cut))); !strings.Contains(got, `by the \u202ewindow`) {
+		t.Errorf("what the model proposes stands nowhere: %s", got)
+	}
+	if got := said(forms["form_batch"]); !strings.Contains(got, "2. transfer_funds: 980.5, invoice 18, globex") {
+		t.Errorf("calls have no names: %s", got)
+	}
+	if got := string(blocksOf(t, forms["form_always_large"])); strings.Contains(got, `\\u{A}`) {
+		t.Errorf("a value of several lines is written out on one: %s", got)
+	}
+}
+
+func blocksOf(t *testing.T, s surface) []byte {
+	t.Helper()
+	raw, err := json.Marshal(s.Blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// TestInputsFollowTheSchema: a form to edit arguments has them in the order in which the call shows them, and says of a
+// text that the call needs what it is when it is emptied.
+func TestInputsFollowTheSchema(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, b := range formSurfaces()["form_edit"].Blocks {
+		if in, ok := b.(*slack.InputBlock); ok {
+			names = append(names, in.Label.Text)
+			if in.Label.Text == "to" && !strings.Contains(in.Hint.Text, "empty text") {
+				t.Errorf("of the text that is needed the form says %s", in.Hint.Text)
+			}
+		}
+	}
+	if got := strings.Join(names, " "); got != "to amount currency due memo" {
+		t.Errorf("the inputs are %s", got)
+	}
+}
+
+// TestDetailsBeginWithWhatMatters: a settled call begins with its own name and how it ended, ids stand at the end, and
+// words beside a button name that button.
+func TestDetailsBeginWithWhatMatters(t *testing.T) {
+	t.Parallel()
+	all := detailsSurfaces()
+	ended := texts(t, blocksOf(t, all["details_ended"]))
+	name, how, call := strings.Index(ended, "transfer_funds: 1200"), strings.Index(ended, "Approved by"),
+		strings.Index(ended, `{"amount"`)
+	if name != 0 || how < name || call < how {
+		t.Errorf("name at %d, end at %d, call at %d: %s", name, how, call, ended)
+	}
+	for name, s := range all {
+		got := texts(t, blocksOf(t, s))
+		digest := strings.Index(got, "6120646967657374")
+		if digest < strings.Index(got, `{"`) || strings.Count(got, "6120646967657374") != 1 {
+			t.Errorf("%s: the digest stands at %d of %s", name, digest, got)
+		}
+	}
+	if got := texts(t, blocksOf(t, all["details_secret"])); strings.Contains(got, "Show details") {
+		t.Errorf("the details send people to the details: %s", got)
+	}
 }

@@ -16,7 +16,7 @@ func secretNote(r *approvals.Request) phrase {
 	if len(names) == 0 {
 		return nil
 	}
-	p := phrase{"Secret, and not shown: ", strong(label(strings.Join(names, ", "), 300)), ". "}
+	p := withheldWords(names)
 	switch {
 	case r.Status != approvals.RequestPending:
 		return p
@@ -26,6 +26,24 @@ func secretNote(r *approvals.Request) phrase {
 	}
 	return append(p, "Approving covers what they hold; ", strong("Show details"),
 		" can show it to you, which is recorded.")
+}
+
+func withheldWords(names []string) phrase {
+	return phrase{"Secret, and not shown: ", strong(label(strings.Join(names, ", "), 300)), ". "}
+}
+
+// revealNote is secretNote in the details of a request that waits, beside the button that shows the values.
+func revealNote(r *approvals.Request) phrase {
+	names := r.Withheld()
+	if len(names) == 0 {
+		return nil
+	}
+	if r.RevealFirst() {
+		return append(withheldWords(names), "Approving is offered to you after you were shown the values: press ",
+			strong("Show secret values"), ". Who was shown them is recorded.")
+	}
+	return append(withheldWords(names), "Approving covers what they hold; ", strong("Show secret values"),
+		" shows it to you, which is recorded.")
 }
 
 func revealButton(r *approvals.Request) slack.BlockElement {

@@ -126,6 +126,7 @@ func picturesOfCards(t *testing.T, name string, size [2]int) {
 		case g.Type == "modal":
 			ask(t, w, "views.open", map[string]any{"trigger_id": w.NewTrigger(ben), "view": g.view()})
 			b.until(`document.querySelector('dialog')`)
+			eval[bool](b, `(document.querySelector('dialog').style.maxHeight = 'none') !== ''`) // nothing scrolled away
 			save(g, `dialog`)
 			b.keys("\u001b")
 			b.until(`!document.querySelector('dialog')`)
