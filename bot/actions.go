@@ -92,7 +92,7 @@ func (b *Bot) handlers() map[action]func(context.Context, click) (answer, error)
 		actApprove: b.decide, actReject: b.decide, actRetry: b.decide, actOption: b.decide,
 		actAlwaysYes: b.always, actAlwaysNo: b.always,
 		actRejectReason: b.openForm, actMarkDone: b.openForm, actGiveUp: b.openForm, actProvide: b.openForm,
-		actComment: b.openForm, actAskBack: b.openForm, actEdit: b.openForm, actInput: b.openForm,
+		actComment: b.openForm, actAskBack: b.openForm, actAnswerBack: b.openAnswerBack, actEdit: b.openForm, actInput: b.openForm,
 		actApproveAll: b.openBatch, actRejectAll: b.openBatch, actCallback: b.showCallback,
 		actDetails: b.openDetails, actDetailsNext: b.turnPage, actDetailsPrev: b.turnPage,
 		actReveal:    b.openRevealed,

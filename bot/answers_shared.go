@@ -2,6 +2,9 @@ package bot
 
 import (
 	"context"
+	"strings"
+
+	"github.com/slack-go/slack"
 
 	"countersign/approvals"
 )
@@ -28,6 +31,44 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 	pointer.Text, pointer.To, pointer.By = answeredElsewhere, requester, ""
 	return b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
 }
+
+// showNotice posts what there is to say. What one person says to another about a call, a question before deciding and
+// the answer to it, may quote the call: where people of other organisations read the conversation it goes to the one
+// whom it is said to.
+func (b *Bot) showNotice(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	if n.By == "" || n.To == "" {
+		return b.rendered(ctx, n, b.notices)
+	}
+	shared, err := b.showsBare(ctx, n)
+	if err != nil {
+		return approvals.Delivery{}, err
+	}
+	if !shared || b.sharedAnswers != nil && b.sharedAnswers() {
+		return b.rendered(ctx, n, b.notices)
+	}
+	direct := *n
+	direct.Text = strings.TrimSuffix(n.Text, "\n"+approvals.AnswerInThread)
+	posts := textPosts(&direct, noticeEvent, "…")
+	last := &posts[len(posts)-1]
+	if n.Request != "" { // a question
+		row := slack.NewActionBlock("", slack.NewButtonBlockElement(
+			string(actAnswerBack), string(n.Request), plain("Answer")).WithStyle(slack.StylePrimary))
+		last.blocks = append(last.blocks, stamp([]slack.Block{row}, string(n.ID)+".answer")...)
+	}
+	if id, err := b.client.identify(ctx); err == nil && id.url != "" {
+		link := href{"Open the thread", permalink(id.url, n.Place.Channel, n.Place.Thread, n.Place.Thread)}
+		last.blocks = append(last.blocks, stamp([]slack.Block{paragraph(phrase{link})}, string(n.ID)+".thread")...)
+	}
+	if _, err := b.deliverTo(ctx, n, n.To, posts); err != nil {
+		return approvals.Delivery{}, err
+	}
+	pointer := *n
+	pointer.Text, pointer.By = saidElsewhere, ""
+	return b.deliver(ctx, &pointer, textPosts(&pointer, noticeEvent, "…"))
+}
+
+const saidElsewhere = "I have written to you in our direct conversation about a call that waits: this channel is shared " +
+	"with people of another organisation."
 
 const answeredElsewhere = "the answer is in our direct conversation: this channel is shared with people of another " +
 	"organisation."

@@ -45,6 +45,7 @@ func formOf(a action) (form, bool) {
 		actAlwaysYes: func() form { return alwaysForm(true) }, actAlwaysNo: func() form { return alwaysForm(false) },
 		actMarkDone: markDoneForm, actGiveUp: giveUpForm, actProvide: resultForm,
 		actEdit: editForm, actInput: inputForm, actCancelRun: cancelForm, actAskBack: askBackForm,
+		actAnswerBack: answerBackForm,
 	}[a]
 	if !ok {
 		return form{}, false
