@@ -61,6 +61,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
 	b.settleStatus(n)
+	b.showWhoIsAwaited(n)
 	return d, nil
 }
 
