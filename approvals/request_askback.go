@@ -129,8 +129,8 @@ func (r *RequestHead) mayAskBack(f *facts, in *AskBackIn, now time.Time) error {
 	return nil
 }
 
-// AnswerInThread ends what a requester is told who is asked back in a thread. A surface that tells them elsewhere leaves
-// it out, and takes their answer to AnswerBack.
+// AnswerInThread ends what a requester is told who is asked back in a thread. A surface that tells them elsewhere
+// leaves it out, and takes their answer to AnswerBack.
 const AnswerInThread = "Answer in this thread and mention me; the call waits until then."
 
 // AnswerBackIn is what the requester of a request answers to the newest question that was put to them about it.

@@ -105,7 +105,8 @@ func TestAnswerBack(t *testing.T) {
 		}
 	}
 	q := b.request(r.ID).AskedBack
-	if q[0].Answer != "" || q[1].Answer != "Today." || q[1].Answered.IsZero() || b.count(approvals.AuditAnsweredBack) != 1 {
+	if q[0].Answer != "" || q[1].Answer != "Today." || q[1].Answered.IsZero() ||
+		b.count(approvals.AuditAnsweredBack) != 1 {
 		t.Errorf("recorded is %+v", q)
 	}
 	b.until("Bob is told", func() bool {

@@ -67,8 +67,8 @@ func (b *Bot) showNotice(ctx context.Context, n *approvals.Notification) (approv
 	return b.deliver(ctx, &pointer, textPosts(&pointer, noticeEvent, "…"))
 }
 
-const saidElsewhere = "I have written to you in our direct conversation about a call that waits: this channel is shared " +
-	"with people of another organisation."
+const saidElsewhere = "I have written to you in our direct conversation about a call that waits: this channel is " +
+	"shared with people of another organisation."
 
 const answeredElsewhere = "the answer is in our direct conversation: this channel is shared with people of another " +
 	"organisation."

@@ -99,7 +99,8 @@ func wholeCall(r *approvals.Request) (blocks []slack.Block, whole bool) {
 	return newCallText(r).blocks(openingOnly), false
 }
 
-// shownCall shows the call as a card does, where something else stands around it. A question is shown by questionBlocks.
+// shownCall shows the call as a card does, where something else stands around it. A question is shown by
+// questionBlocks.
 func shownCall(r *approvals.Request, x extent) (blocks []slack.Block, complete bool) {
 	if lines := about(r); len(lines) > 0 {
 		blocks = append(blocks, paragraph(lines...))

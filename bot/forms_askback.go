@@ -44,8 +44,8 @@ func askBackForm() form {
 	}
 }
 
-// openAnswerBack opens the form for the answer to a question that the requester was asked directly: its button stands in
-// that message, which is no card.
+// openAnswerBack opens the form for the answer to a question that the requester was asked directly: its button stands
+// in that message, which is no card.
 func (b *Bot) openAnswerBack(_ context.Context, c click) (answer, error) {
 	return answer{then: func(ctx context.Context) {
 		b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
@@ -73,8 +73,8 @@ func answerBackForm() form {
 			if r.Status != approvals.RequestPending || !open {
 				return nil, phrase{"No question about this call waits for your answer any more."}
 			}
-			return append(askedBackBlocks(r), reasonInput("Your answer", "It is told to whoever asked last, and stands "+
-				"on the card of those who decide. Nothing is decided by it.")), nil
+			hint := "It is told to whoever asked last, and stands on the card of those who decide. Nothing is decided by it."
+			return append(askedBackBlocks(r), reasonInput("Your answer", hint)), nil
 		},
 		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
 			text := s.values.text(inputBlock)

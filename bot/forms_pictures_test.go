@@ -32,7 +32,8 @@ func formSurfaces() map[string]surface {
 		"words":   inModal(wordsView(phrase{"You asked for this, so somebody else has to decide."})),
 		"loading": inModal(loadingView()),
 		"callback": inModal(callbackView(deploy(), approvals.CallbackAddress{
-			URL: "https://bot.example/callbacks/T1/req_01arz3ndektsv4rrffq69g5fav", Token: "token_" + strings.Repeat("4f", 24),
+			URL:   "https://bot.example/callbacks/T1/req_01arz3ndektsv4rrffq69g5fav",
+			Token: "token_" + strings.Repeat("4f", 24),
 		})),
 	}
 	for name, f := range map[string]struct {
@@ -163,8 +164,8 @@ func waitingTogether() (all []batchCall) {
 
 // What pictures of forms showed that a reader stumbles over:
 
-// TestFormsSayThingsOnce: what an input shows does not stand above it too, a question is not repeated as JSON, and calls
-// that are answered together have the names that their cards have.
+// TestFormsSayThingsOnce: what an input shows does not stand above it too, a question is not repeated as JSON, and
+// calls that are answered together have the names that their cards have.
 func TestFormsSayThingsOnce(t *testing.T) {
 	t.Parallel()
 	said := func(s surface) string {

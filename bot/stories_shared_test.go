@@ -148,8 +148,8 @@ func TestAnswerOfASharedChannelGoesToWhoeverAsked(t *testing.T) {
 	}
 }
 
-// TestAskingBackInASharedChannelIsBetweenTheTwo: Ben's question quotes the call, and Ann's answer may. The thread is told
-// that each of them was written to, and reads neither what Ben asks nor what Ann's answer is an answer to.
+// TestAskingBackInASharedChannelIsBetweenTheTwo: Ben's question quotes the call, and Ann's answer may. The thread is
+// told that each of them was written to, and reads neither.
 func TestAskingBackInASharedChannelIsBetweenTheTwo(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {
@@ -176,7 +176,9 @@ func TestAskingBackInASharedChannelIsBetweenTheTwo(t *testing.T) {
 		}
 		inThread := func() string { return said(w.slack.Thread("C0GENERAL", thread)) }
 		if allowed {
-			w.eventually("the question in the thread", func() bool { return strings.Contains(inThread(), "canary-4711") })
+			w.eventually("the question in the thread", func() bool {
+				return strings.Contains(inThread(), "canary-4711")
+			})
 			continue
 		}
 		w.eventually("the thread is told", func() bool { return strings.Contains(inThread(), "I have written to you") })
