@@ -73,7 +73,8 @@ func answerBackForm() form {
 			if r.Status != approvals.RequestPending || !open {
 				return nil, phrase{"No question about this call waits for your answer any more."}
 			}
-			hint := "It is told to whoever asked last, and stands on the card of those who decide. Nothing is decided by it."
+			const hint = "It is told to whoever asked last, and stands on the card of those who decide. Nothing is " +
+				"decided by it."
 			return append(askedBackBlocks(r), reasonInput("Your answer", hint)), nil
 		},
 		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {

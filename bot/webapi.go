@@ -141,7 +141,10 @@ type postedMessage struct {
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
 	Blocks   []struct {
-		ID string `json:"block_id"`
+		ID       string `json:"block_id"`
+		Elements []struct {
+			Text any `json:"text"` // a string in a context block
+		} `json:"elements"`
 	} `json:"blocks"`
 	Metadata struct {
 		EventType    string         `json:"event_type"`
