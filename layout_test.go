@@ -51,7 +51,7 @@ var arrows = []struct {
 	{"store/transfer", []string{"approvals", "agent", "internal/fault"}},
 	{"store/seal", nil},
 	{"store/...", []string{"approvals", "agent", "internal/fault", "store/seal", "store/transfer"}},
-	{"bot", []string{"approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
+	{"bot", []string{"agent/trace", "approvals", "agent", "internal/fault", "internal/visible", "internal/humanize"}},
 	{"internal/fault", nil},
 	{"internal/invariant", []string{"approvals", "agent"}},
 	{"internal/simulation", []string{"bot"}},
@@ -94,9 +94,9 @@ var arrows = []struct {
 // testArrows is what the tests of every package may import on top.
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
-	"agent/scripted", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus", "store/storetest",
-	"store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault", "internal/invariant",
-	"internal/faultfs"}
+	"agent/scripted", "agent/oteltrace", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus",
+	"store/storetest", "store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault",
+	"internal/invariant", "internal/faultfs"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",

@@ -42,6 +42,8 @@ type SchemaError struct {
 	Version string // the version the data claims, if any
 	Path    string // where in the document
 	Reason  string
+	// Newer says that a later version of this package has written the data: it is whole, and can be read there.
+	Newer bool
 }
 
 func (e *SchemaError) Error() string {

@@ -339,7 +339,8 @@ func mismatch(head []byte, err error) error {
 	}
 	version := excerpt(claim.Version.String())
 	if n, err := strconv.Atoi(version); err != nil || n < stateVersion1 || n > stateVersion {
-		return &SchemaError{Version: version, Path: "/version", Reason: "the version is not known to this program"}
+		return &SchemaError{Version: version, Path: "/version", Reason: "the version is not known to this program",
+			Newer: err == nil && n > stateVersion}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return &SchemaError{Version: version, Path: "/" + e.Field, Reason: "it has the wrong type"}

@@ -78,7 +78,7 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 	}
 	var ok bool
 	if e.Always {
-		ok, err = g.stillStands(ctx, r, asked, &p.current)
+		ok, err = g.stillStands(ctx, r, asked, &p.current, x.clock.now())
 	} else {
 		ok, err = g.satisfies(ctx, r, &p.current)
 	}
@@ -117,13 +117,15 @@ func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (b
 // stillStands reports whether the people whose standing answer r has could approve a later call under q: now, and by
 // themselves as people were named for it. Who may answer only since an escalation may not: nobody was asked about that
 // call, and who has filled in its values stands behind it. asked is what people would be asked about it.
-func (g *gatherer) stillStands(ctx context.Context, r, asked *Request, q *Requirement) (bool, error) {
+func (g *gatherer) stillStands(
+	ctx context.Context, r, asked *Request, q *Requirement, now time.Time,
+) (bool, error) {
 	voters := r.voters(true)
 	for _, v := range voters {
 		g.right(ctx, v.by, q)
 	}
-	now := &terms{*q, asked.Principals(), time.Now()}
-	return complete(now.Seats, voters, func(s Seat, v voter) error { return g.maySit(now, s, v) })
+	t := &terms{*q, asked.Principals(), now}
+	return complete(t.Seats, voters, func(s Seat, v voter) error { return g.maySit(t, s, v) })
 }
 
 // asksNow asks the gate of a call that it let through again when that may have been in an earlier execution: the

@@ -186,7 +186,7 @@ func isUnreadable(err error) bool {
 }
 
 // mayWait reports whether the run is young enough to be put off.
-func (s *survey) mayWait() bool { return time.Since(s.run.Created) < backgroundFor }
+func (s *survey) mayWait() bool { return s.clock.now().Sub(s.run.Created) < backgroundFor }
 
 // sinceLast cuts the thread to what stands between the message that began the run before, which has read the rest, and
 // the one that began this run. Where that one is not known, the bot's last message takes its place.

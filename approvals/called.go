@@ -89,11 +89,11 @@ type calling struct {
 	members map[UserID]bool // of the channel, once they were listed
 }
 
-// called returns whom r calls of the sets; without sets, of those who may take its seats. Where it cannot be found out
-// whether somebody sees the place, they get a copy. bare: what is called is not shown in the place.
-func (g *gatherer) called(ctx context.Context, r *Request, bare bool, sets ...Approvers) Called {
+// called returns whom r calls of the sets; without sets, of those who may take its seats. now is the store's time. Where
+// it cannot be found out whether somebody sees the place, they get a copy. bare: what is called is not shown in the
+// place.
+func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
 	asked := *r
-	now := time.Now()
 	if asked.Created.IsZero() { // not asked yet
 		asked.Created = now
 	}
@@ -234,6 +234,6 @@ func (g *gatherer) open() bool {
 }
 
 // call asks the directory anew whom r calls of the sets.
-func (w *Worker) call(ctx context.Context, r *Request, bare bool, sets ...Approvers) Called {
-	return newGatherer(w.directory, w.policy, r.conversation(), noTime).called(ctx, r, bare, sets...)
+func (w *Worker) call(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
+	return newGatherer(w.directory, w.policy, r.conversation(), noTime).called(ctx, r, now, bare, sets...)
 }

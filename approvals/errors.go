@@ -36,6 +36,9 @@ var (
 	ErrUnreachable = errors.New("nobody is reached there")
 	// ErrCommitUnknown is returned by a store's Update that cannot tell whether it was committed. Reading again tells.
 	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed")
+	// ErrNewer is returned for what a newer version of the program has written in a way that this one cannot read.
+	// Nothing is lost: the newer one can.
+	ErrNewer = errors.New("written by a newer version of this program")
 	// ErrClosed is returned by a store that has been closed.
 	ErrClosed = errors.New("store is closed")
 )

@@ -24,6 +24,8 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	}
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
+	ctx, end := x.traceWork(ctx)
+	defer end()
 	x.tell(ActivityWorking)
 	defer func() { x.tell(x.became) }()
 	defer func() { x.progress.over(x.reached) }()
@@ -80,6 +82,9 @@ func (x *execution) load(ctx context.Context) error {
 	}
 	x.state, err = (&agent.SavedState{Head: head, Chunks: chunks}).Decode(x.config.Agent)
 	fault.Point("resume.loaded")
+	if schema, ok := errors.AsType[*agent.SchemaError](err); ok && schema.Newer {
+		return fmt.Errorf("%w: %w", ErrNewer, err)
+	}
 	return err
 }
 
@@ -278,5 +283,6 @@ func transient(err error) bool {
 	if _, ok := errors.AsType[*storeError](err); ok {
 		return true
 	}
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost) || errors.Is(err, agent.ErrToolset)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, errLeaseLost) || errors.Is(err, agent.ErrToolset) ||
+		errors.Is(err, ErrNewer)
 }

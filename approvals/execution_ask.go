@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"countersign/agent"
 )
@@ -50,7 +49,7 @@ func (x *execution) question(ctx context.Context, open []agent.Interruption) (re
 			refused = append(refused, *u)
 			continue
 		}
-		r.Called = g.called(ctx, r, g.open())
+		r.Called = g.called(ctx, r, x.clock.now(), g.open())
 		x.asked = append(x.asked, r)
 	}
 	return refused, nil
@@ -171,7 +170,7 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 	}
 	q := &r.Requirement
 	r.mergeExpiry()
-	if until := q.frozenOut(time.Now()); !until.IsZero() && in.Kind == agent.Confirm {
+	if until := q.frozenOut(x.clock.now()); !until.IsZero() && in.Kind == agent.Confirm {
 		why := fmt.Sprintf("%s is frozen for everybody until %s, longer than it waits for an answer",
 			q.name(), freezeTime(until))
 		u := cannot(in, q.Policy, why)

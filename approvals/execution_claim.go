@@ -16,9 +16,10 @@ var errLeased = errors.New("another worker holds the run")
 // execution is one claim of a run by a worker: from the lease to the settlement.
 type execution struct {
 	*Worker
-	run      *Run            // as it was claimed
-	held     time.Time       // when the claim was begun, by this process
-	until    lapse           // when the lease ends unless it is renewed
+	run      *Run      // as it was claimed
+	held     time.Time // when the claim was begun, by this process
+	until    lapse     // when the lease ends unless it is renewed
+	clock    storeTime
 	drained  <-chan struct{} // closed when the worker has stopped and running tools have had their time
 	failed   int             // how often in a row the run's job has failed
 	config   AgentConfig
@@ -39,6 +40,7 @@ type execution struct {
 
 	progress telling
 	reached  FollowEnd // at the end of the execution
+	stands   string    // how the run stands at the end of the execution, for traces
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
@@ -61,6 +63,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		if err != nil {
 			return err
 		}
+		c.trace = r.Trace
 		if r.Owner != owner { // else an earlier try of this transaction was committed
 			if r.Status != RunQueued && r.Status != RunRunning {
 				return nil
@@ -78,8 +81,9 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		x = &execution{
 			Worker: w, run: r, held: began, failed: job.Attempts,
 			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
-			became: ActivityOver, reached: FollowOver,
+			became: ActivityOver, reached: FollowOver, stands: "taken_over",
 		}
+		x.clock.hear(c.now)
 		return err
 	})
 	return x, err
@@ -126,6 +130,7 @@ func (x *execution) write(ctx context.Context, fn func(c *txn, r *Run) error) er
 		if !x.holds(r) {
 			return x.fenced(r)
 		}
+		x.clock.hear(c.now)
 		return fn(c, r)
 	})
 }

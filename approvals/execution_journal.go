@@ -153,7 +153,8 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 		j.x.progress.call(&e.Call, e.Interruption, CallRunning)
 	}
 	fault.Point("effect.after_intent")
-	if out == nil && j.x.lapsed() { // the tool has not begun, and whoever has the run now asks people about it
+	// Where the lease is over, the tool has not begun, and whoever has the run now asks people about it.
+	if out == nil && j.x.lapsed(&j.x.until) {
 		return nil, stored(errLeaseLost)
 	}
 	return out, nil

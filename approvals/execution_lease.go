@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -96,22 +97,35 @@ func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel c
 			cancel(errDraining)
 			return
 		case <-ticker.C:
-			began := time.Now()
-			err := x.extend(ctx)
-			switch {
-			case err == nil:
-				x.until.set(began.Add(x.lease))
-			case errors.Is(err, ErrFenced):
-				cancel(ErrFenced)
+			if err := x.prolong(ctx, &x.until, x.extend, slog.String("run", string(x.run.ID))); err != nil {
+				cancel(err)
 				return
-			case x.lapsed():
-				cancel(errLeaseLost)
-				return
-			default:
-				x.log.WarnContext(ctx, "lease not renewed", "run", x.run.ID, "error", err)
 			}
 		}
 	}
+}
+
+// prolong renews a lease once, by extend. It returns why the lease is lost; nil while it holds, also where extend
+// has failed.
+func (w *Worker) prolong(
+	ctx context.Context, until *lapse, extend func(context.Context) error, whose slog.Attr,
+) error {
+	began := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, w.renew)
+	defer cancel()
+	err := extend(bounded)
+	switch {
+	case err == nil:
+		until.set(began.Add(w.lease))
+		return nil
+	case errors.Is(err, ErrFenced):
+		return ErrFenced
+	case w.lapsed(until):
+		return errLeaseLost
+	case ctx.Err() == nil:
+		w.log.WarnContext(ctx, "lease not renewed", whose, "error", err)
+	}
+	return nil
 }
 
 // lapse is when a lease ends, by this process's own monotonic time; zero: it is not held yet.
@@ -132,14 +146,12 @@ func (l *lapse) passed() bool {
 	return !l.at.IsZero() && time.Now().After(l.at)
 }
 
-// lapsed reports whether another process may have taken the run. A process that was frozen and goes on finds out here
-// before anything it waits for tells it.
-func (x *execution) lapsed() bool { return x.until.passed() && !exclusive(x.store) }
+// lapsed reports whether another process may have taken what the lease is for. A process that was frozen and goes on
+// finds out here before anything it waits for tells it.
+func (w *Worker) lapsed(until *lapse) bool { return until.passed() && !exclusive(w.store) }
 
 // extend renews the lease once, and has the cards of calls that have been running since the last time say so.
 func (x *execution) extend(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, x.renew)
-	defer cancel()
 	return x.write(ctx, func(c *txn, r *Run) error {
 		r.LeaseUntil = c.now.Add(x.lease)
 		c.changed(r)

@@ -74,7 +74,9 @@ func (x *execution) settling(ctx context.Context, fn func(c *txn, r *Run) error)
 		case err != nil:
 			return err
 		case x.holds(r):
-			return fn(c, r)
+			err := fn(c, r)
+			x.stands = string(r.Status)
+			return err
 		case c.again && r.Epoch == x.run.Epoch:
 			return nil
 		}

@@ -147,8 +147,9 @@ func (c *txn) reviveSince(ended time.Time) error {
 }
 
 // End records that the app is not installed in the workspace any more, why in a word of the surface, and forgets its
-// token. Its runs are for Stop to end. An installation that is not there or has ended stays as it is.
-func (s *Installations) End(ctx context.Context, ws WorkspaceID, why string) error {
+// token, which is of no use any more. Its runs are for Stop to end. An installation that is not there or has ended stays
+// as it is, and so does one with another token, with ErrConflict: the app was installed again.
+func (s *Installations) End(ctx context.Context, ws WorkspaceID, token BotToken, why string) error {
 	err := update(ctx, s.store, ws, func(c *txn) error {
 		i, err := c.Installation(c.ws)
 		if errors.Is(err, ErrNotFound) || err == nil && !i.Live() {
@@ -156,6 +157,9 @@ func (s *Installations) End(ctx context.Context, ws WorkspaceID, why string) err
 		}
 		if err != nil {
 			return err
+		}
+		if i.Token != token {
+			return fmt.Errorf("the app was installed again: %w", ErrConflict)
 		}
 		i.Ended, i.Why, i.Token = c.now, shortened(why, maxWhy), ""
 		if err := c.PutInstallation(i); err != nil {

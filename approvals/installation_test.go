@@ -59,11 +59,11 @@ func TestInstallationBeginsAndEnds(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	for range 2 { // Slack says it in two events
-		if err := in.End(t.Context(), ws, "app_uninstalled"); err != nil {
+		if err := in.End(t.Context(), ws, "xoxb-2", "app_uninstalled"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := in.End(t.Context(), "T9", "app_uninstalled"); err != nil {
+	if err := in.End(t.Context(), "T9", "xoxb-2", "app_uninstalled"); err != nil {
 		t.Errorf("of a workspace that never had the app: %v", err)
 	}
 	all, err = in.All(t.Context())
@@ -91,6 +91,30 @@ func TestInstallationBeginsAndEnds(t *testing.T) {
 	}
 }
 
+// TestEndOfAnOldTokenIsNotThatOfTheInstallation: one process hears that a token was revoked while another one records
+// the next installation. Whichever is first, the app is installed afterwards.
+func TestEndOfAnOldTokenIsNotThatOfTheInstallation(t *testing.T) {
+	t.Parallel()
+	in, st := newInstallations(t)
+	for _, token := range []approvals.BotToken{"xoxb-1", "xoxb-2"} {
+		if _, err := in.Install(t.Context(), theApp(token)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.End(t.Context(), ws, "xoxb-1", "tokens_revoked"); !errors.Is(err, approvals.ErrConflict) {
+		t.Errorf("the end of the old token: %v", err)
+	}
+	if i, err := in.Of(t.Context(), ws); err != nil || !i.Live() || i.Token != "xoxb-2" {
+		t.Errorf("the installation: %+v, %v", i, err)
+	}
+	if got := strings.Join(actions(t, st), "\n"); strings.Contains(got, "installation.ended") {
+		t.Errorf("the trail: %s", got)
+	}
+	if err := in.End(t.Context(), ws, "xoxb-2", "tokens_revoked"); err != nil {
+		t.Errorf("control: the end of its own token: %v", err)
+	}
+}
+
 // TestReinstallingSendsWhatWaited: what was given up while the app was away goes out again, and nothing that was given
 // up before.
 func TestReinstallingSendsWhatWaited(t *testing.T) {
@@ -112,7 +136,7 @@ func TestReinstallingSendsWhatWaited(t *testing.T) {
 		}
 	}
 	dead("ntf_before")
-	if err := in.End(t.Context(), ws, "tokens_revoked"); err != nil {
+	if err := in.End(t.Context(), ws, "xoxb-1", "tokens_revoked"); err != nil {
 		t.Fatal(err)
 	}
 	dead("ntf_meanwhile")
@@ -161,7 +185,7 @@ func TestStopIsForWorkspacesWithoutTheApp(t *testing.T) {
 	if n, err := in.Stop(t.Context(), ws); n != 0 || err != nil {
 		t.Errorf("%d runs stopped where the app is installed, %v", n, err)
 	}
-	if err := in.End(t.Context(), ws, "app_uninstalled"); err != nil {
+	if err := in.End(t.Context(), ws, "xoxb-1", "app_uninstalled"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []int{2, 0} {

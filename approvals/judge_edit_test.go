@@ -78,7 +78,7 @@ func drawEdited(t *rapid.T) (*Request, []version, *organisation) {
 		next := r.revisedBy(v, agent.Interruption{Digest: agent.Digest{byte(i + 2)}})
 		next.ID, next.Status, next.Created = RequestID(fmt.Sprint("req_", i+2)), RequestPending, o.now
 		o.demand = o.drawRequirement(t)
-		if err := g.demandNext(t.Context(), r, next); err != nil {
+		if err := g.demandNext(t.Context(), r, next, o.now); err != nil {
 			return nil, nil, nil
 		}
 		versions = append(versions, version{v.people(), o.demand})

@@ -82,6 +82,8 @@ type Notification struct {
 	// Streams is Run.Streams when this was written, where the run was at hand: the surface finds those messages, and
 	// leaves none that looks like an answer.
 	Streams int `json:"streams,omitempty"`
+	// Trace refers to the span of what wrote this, as Run.Trace does.
+	Trace string `json:"trace,omitempty"`
 
 	// Card is the request as it stands at delivery, for all kinds but NotifyAnswer, NotifyNotice and NotifyState. It is
 	// not stored, and neither is what follows.

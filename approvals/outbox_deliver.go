@@ -98,7 +98,9 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	var d Delivery
 	var err error
 	if !n.Kind.aboutRequest() || n.Card != nil { // else there is nothing to show any more
-		d, err = q.notify(ctx, n)
+		traced, end := q.trace(ctx, n, batch)
+		d, err = q.notify(traced, n)
+		end(q.traced(n, err))
 	}
 	fault.Point("outbox.sent_before_mark")
 	elsewhere := q.elsewhere(ctx, n, d)
@@ -141,7 +143,7 @@ func (q *queue) elsewhere(ctx context.Context, n *Notification, d Delivery) *Cal
 	if !d.Bare || n.Copy != "" || n.Card == nil || n.Card.Called.Bare || n.Card.Status != RequestPending {
 		return nil
 	}
-	called := q.call(ctx, n.Card, true)
+	called := q.call(ctx, n.Card, q.clock.now(), true)
 	return &called
 }
 
@@ -204,7 +206,7 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 
 // hopeless reports whether it makes no sense to try again.
 func (q *queue) hopeless(n *Notification, err error) bool {
-	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && time.Since(n.Created) > deliverFor
+	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && q.clock.now().Sub(n.Created) > deliverFor
 }
 
 // notify calls the notifier. A notification that makes it panic would do so again, and hold up its place for ever.

@@ -18,6 +18,7 @@ type queue struct {
 	// renew and until are on this process's clock: nothing of the page is begun after renew, and the lease ends at
 	// until.
 	renew, until time.Time
+	clock        storeTime
 	// before has what q has leased: whether a delivery of it may have begun, before q's or by q.
 	before map[NotificationID]bool
 }
@@ -30,6 +31,7 @@ func (q *queue) next(ctx context.Context) error {
 	var err error
 	if exclusive(q.store) {
 		err = q.store.View(ctx, func(tx Tx) error {
+			q.clock.hear(tx.Now())
 			page, err = q.read(tx)
 			return err
 		})
@@ -49,6 +51,7 @@ func (q *queue) next(ctx context.Context) error {
 
 // claim reads the page and leases it.
 func (q *queue) claim(c *txn) ([]*Notification, error) {
+	q.clock.hear(c.now)
 	page, err := q.read(c.Tx)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,12 @@ type cluster struct {
 
 func newCluster(t testing.TB, replicas int, chaos storetest.Chaos) *cluster {
 	t.Helper()
-	c := &cluster{TB: t, shown: map[approvals.NotificationID]int{}, data: storetest.NewMemory(), bench: &bench{
+	return newClusterOn(t, storetest.NewMemory(), replicas, chaos)
+}
+
+func newClusterOn(t testing.TB, data *storetest.Memory, replicas int, chaos storetest.Chaos) *cluster {
+	t.Helper()
+	c := &cluster{TB: t, shown: map[approvals.NotificationID]int{}, data: data, bench: &bench{
 		TB: t, people: newDirectory(), policy: &policy{}, agents: &agents{all: map[string]approvals.AgentConfig{}},
 		surface: &surface{}, effects: &effects{}, log: slog.New(slog.DiscardHandler),
 	}}

@@ -30,7 +30,7 @@ const rounds = 4
 // that those who settle the request gave, and settles those waiting requests of the run that the grant covers. Those of
 // other runs wait on: their people have been asked. ErrLimit: there are too many grants for the tool.
 func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
-	r, err := s.decide(ctx, d)
+	r, err := s.traceDecide(ctx, d)
 	if err == nil {
 		return r, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"countersign/agent"
 )
@@ -106,7 +107,7 @@ func (s *Service) revise(ctx context.Context, g *gatherer, r *Request, d *Decisi
 		rev.err = fmt.Errorf("%w: these are the arguments that the call has", ErrInvalid)
 		return rev
 	}
-	rev.err = g.demandNext(ctx, r, rev.next)
+	rev.err = g.demandNext(ctx, r, rev.next, now)
 	return rev
 }
 
@@ -197,7 +198,7 @@ func with[T comparable](all []T, v T) []T {
 
 // demandNext records with next what it takes to approve the call as it was changed: what the policy demands of it, and
 // beside that everything that was demanded of r. It refuses a change that nobody could approve.
-func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
+func (g *gatherer) demandNext(ctx context.Context, r, next *Request, now time.Time) error {
 	var err error
 	if next.Requirement, err = g.requirement(ctx, next); err != nil {
 		return err
@@ -208,7 +209,7 @@ func (g *gatherer) demandNext(ctx context.Context, r, next *Request) error {
 	}
 	next.inheritFrom(r.demands(&current))
 	next.mergeExpiry()
-	next.Called = g.called(ctx, next, r.Called.Bare)
+	next.Called = g.called(ctx, next, now, r.Called.Bare)
 	_, _, why, err := g.unmeetable(ctx, next)
 	if err == nil && why == "" {
 		why, err = g.disjoint(ctx, next)

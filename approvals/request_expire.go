@@ -16,21 +16,22 @@ func (s *Service) Expire(ctx context.Context, ws WorkspaceID, id RequestID) erro
 	return err
 }
 
-// escalationCall finds out whom the escalation of r calls.
-func (s *Service) escalationCall(ctx context.Context, r *Request) Called {
+// escalationCall finds out whom the escalation of r calls now.
+func (s *Service) escalationCall(ctx context.Context, r *Request, now time.Time) Called {
 	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
-	return g.called(ctx, r, r.Called.Bare, r.Requirement.Escalation.To)
+	return g.called(ctx, r, now, r.Called.Bare, r.Requirement.Escalation.To)
 }
 
 // escalationCall is Service.escalationCall.
-func (w *Worker) escalationCall(ctx context.Context, r *Request) Called {
-	return w.call(ctx, r, r.Called.Bare, r.Requirement.Escalation.To)
+func (w *Worker) escalationCall(ctx context.Context, r *Request, now time.Time) Called {
+	return w.call(ctx, r, now, r.Called.Bare, r.Requirement.Escalation.To)
 }
 
 // act is Expire. When nothing is due it returns how long that lasts; zero when what comes next has been planned, or
 // nothing will come.
 func act(
-	ctx context.Context, st Store, ws WorkspaceID, id RequestID, call func(context.Context, *Request) Called,
+	ctx context.Context, st Store, ws WorkspaceID, id RequestID,
+	call func(context.Context, *Request, time.Time) Called,
 ) (left time.Duration, err error) {
 	called, err := escalating(ctx, st, ws, id, call)
 	if err != nil {
@@ -63,16 +64,18 @@ func act(
 // escalating returns whom the escalation of the request calls, if it is due. People are looked up before the
 // transaction.
 func escalating(
-	ctx context.Context, st Store, ws WorkspaceID, id RequestID, call func(context.Context, *Request) Called,
+	ctx context.Context, st Store, ws WorkspaceID, id RequestID,
+	call func(context.Context, *Request, time.Time) Called,
 ) (Called, error) {
 	var r *Request
+	var now time.Time
 	err := st.View(ctx, func(tx Tx) (err error) {
-		r = nil
+		r, now = nil, tx.Now()
 		head, err := tx.RequestHead(ws, id)
 		if err != nil || head.Status != RequestPending {
 			return err
 		}
-		if due := head.Escalates(); !due.IsZero() && !tx.Now().Before(due) {
+		if due := head.Escalates(); !due.IsZero() && !now.Before(due) {
 			r, err = tx.Request(ws, id)
 		}
 		return err
@@ -80,7 +83,7 @@ func escalating(
 	if err != nil || r == nil {
 		return Called{}, err
 	}
-	return call(ctx, r), nil
+	return call(ctx, r, now), nil
 }
 
 // expire settles an overdue request. Where that cancels the run, the request's timer goes off once more to end it,

@@ -91,6 +91,8 @@ type Run struct {
 	Background *Background `json:"background,omitempty"`
 	// Streams counts the messages that have shown the run's progress.
 	Streams int `json:"streams,omitempty"`
+	// Trace refers to the span of what queued the run last: see trace.Link. Empty where nothing is traced.
+	Trace string `json:"trace,omitempty"`
 }
 
 // GuardrailVerdict is what a guardrail did in a run.

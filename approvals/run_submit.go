@@ -24,7 +24,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	if err := s.check(in); err != nil {
 		return Receipt{}, fmt.Errorf("submit: %w", err)
 	}
-	receipt, err := s.newAdmission(in).submit(ctx)
+	receipt, err := s.traceSubmit(ctx, in)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("submit: %w", err)
 	}
@@ -212,6 +212,7 @@ func (c *txn) start(r *Run, data auditData) error {
 		return err
 	}
 	c.wake(r)
+	r.Trace = c.trace
 	return c.moveRun(r, RunQueued, string(r.Requester), data)
 }
 

@@ -566,7 +566,7 @@ func TestUnreadableStateIsKept(t *testing.T) {
 	t.Parallel()
 	b, r := asked(t, lenient())
 	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
-		return tx.PutState(ws, r.Run, agent.Delta{Head: json.RawMessage(`{"version":99}`), From: 2})
+		return tx.PutState(ws, r.Run, agent.Delta{Head: json.RawMessage(`{"version":1}`), From: 2})
 	})
 	if err != nil {
 		t.Fatal(err)

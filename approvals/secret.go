@@ -220,6 +220,9 @@ func (r *Request) withoutSecrets(text string) string {
 
 // Withheld names the secret arguments that the call has, in the order of Secret: those whose values are not shown.
 func (r *Request) Withheld() (names []string) {
+	if len(r.Secret) == 0 {
+		return nil
+	}
 	var has map[string]json.RawMessage
 	if json.Unmarshal(r.Arguments, &has) != nil {
 		return r.Secret

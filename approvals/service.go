@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"countersign/agent"
+	"countersign/agent/trace"
 )
 
 // Agents knows the configured agents.
@@ -39,6 +40,7 @@ type ServiceConfig struct {
 	Requesters Approvers
 	Limits     Limits
 	Logger     *slog.Logger
+	Tracer     trace.Tracer // follows what is submitted and decided for a tracing system; nil: none
 	// PublicURL is where the program is reached from outside, without a slash at its end. Empty: there are no
 	// callbacks.
 	PublicURL string
@@ -53,6 +55,7 @@ type Service struct {
 	requesters Approvers
 	limits     Limits
 	log        *slog.Logger
+	tracer     trace.Tracer
 	publicURL  string
 }
 
@@ -69,7 +72,7 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	return &Service{
 		store: cfg.Store, policy: cfg.Policy, directory: cfg.Directory, agents: cfg.Agents,
 		requesters: cfg.Requesters, limits: cfg.Limits, log: logger(cfg.Logger),
-		publicURL: cfg.PublicURL,
+		publicURL: cfg.PublicURL, tracer: cfg.Tracer,
 	}, nil
 }
 

@@ -80,6 +80,9 @@ func waitsText(why error) string {
 		return "The run has to wait: it cannot be found out now who may decide or ask here." + again
 	case errors.Is(why, agent.ErrToolset):
 		return "The run has to wait: a tool server of its agent cannot be used now." + again
+	case errors.Is(why, ErrNewer):
+		return "The run has to wait: a newer version of the bot has saved it, and this one cannot go on with it. " +
+			"It goes on as soon as the newer version runs again."
 	}
 	return "The run has to wait: its records cannot be written or read now." + again
 }

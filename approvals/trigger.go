@@ -73,6 +73,8 @@ type TriggerState struct {
 	Text string `json:"text,omitempty"`
 	// Earlier is the request about the same call under which it was sent before this one was asked.
 	Earlier RequestID `json:"earlier,omitempty"`
+	// LeaseUntil is until when the newest sending belongs to the process that began it, which puts it off while it lives.
+	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
 
 // triggerBody is what the system receives.
@@ -87,8 +89,6 @@ type triggerBody struct {
 const (
 	// triggerTries is how often sending a call is begun.
 	triggerTries = 8
-	// triggerLease is how long a sending that was begun may take, where other processes cannot tell that it has died.
-	triggerLease = 5 * time.Minute
 	// triggerRest is the pause after the first sending that failed; it doubles with each.
 	triggerRest = 2 * time.Second
 )

@@ -23,6 +23,7 @@ type sending struct {
 	why     string
 	nonce   string
 	token   string // empty: there are no callbacks
+	until   lapse  // when the lease ends unless it is renewed
 }
 
 // sendTrigger does a JobTrigger: it sends the call of a request to the system that carries it out. The intent is
@@ -38,17 +39,17 @@ func (w *Worker) sendTrigger(ctx context.Context, job Job) error {
 	if err != nil || !goes {
 		return err
 	}
+	lasting, release := s.hold(ctx, began)
+	defer release()
 	fault.Point("trigger.after_intent")
-	if time.Since(began) > triggerLease && !exclusive(w.store) {
-		return errLeaseLost // this process was frozen: it has not been sent, and another one has taken it over
+	if s.lapsed(&s.until) { // whoever has it now asks people about it, or sends it
+		return s.record(ctx, TriggerAnswer{Again: true, Text: "the program stood still before it was sent"})
 	}
 	body, err := s.body()
 	if err != nil {
 		return err
 	}
-	lasting, cancel := s.lingering(ctx)
 	answer := s.trigger.Send(lasting, s.request.Trigger.Effect, body)
-	cancel()
 	fault.Point("trigger.sent_before_record")
 	return s.record(ctx, answer)
 }
@@ -161,7 +162,7 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 		own := *r.Trigger
 		own.Doubt = own.Doubt || own.Status == TriggerSending
 		own.Attempt++
-		own.Nonce, own.Begun = s.nonce, c.now
+		own.Nonce, own.Begun, own.LeaseUntil = s.nonce, c.now, c.now.Add(s.lease)
 		r.Trigger = &own
 		if s.token != "" {
 			if err := s.issue(c, r); err != nil {
@@ -211,7 +212,7 @@ func (s *sending) interrupted(c *txn, r *RequestHead) (stop bool, err error) {
 	if r.Trigger.Status != TriggerSending {
 		return false, nil
 	}
-	if left := r.Trigger.Begun.Add(triggerLease).Sub(c.now); left > 0 && !exclusive(s.store) {
+	if left := r.Trigger.leased().Sub(c.now); left > 0 && !exclusive(s.store) {
 		return true, &RetryError{After: left, Err: errLeased}
 	}
 	if s.trigger != nil && s.trigger.Idempotent() {
@@ -254,59 +255,3 @@ func (s *sending) body() ([]byte, error) {
 	}
 	return body, nil
 }
-
-// record records what came of the sending. While the store cannot take it, it is tried again for a while: otherwise
-// nobody would know.
-func (s *sending) record(ctx context.Context, a TriggerAnswer) error {
-	var err, later error
-	for try := range doneTries {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-		later, err = s.recordOnce(bounded, a)
-		cancel()
-		if err == nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrNotFound) {
-			break
-		}
-		s.log.ErrorContext(ctx, "what came of sending a call is not recorded yet",
-			"request", s.request.ID, "error", err)
-		select {
-		case <-time.After(doneFirstPause << try):
-		case <-ctx.Done():
-			return err
-		}
-	}
-	return errors.Join(later, err)
-}
-
-// doneTries is how often it is tried to record what came of a sending.
-const doneTries = 6
-
-// recordOnce returns when to send again, as a *RetryError, if at all.
-func (s *sending) recordOnce(ctx context.Context, a TriggerAnswer) (later, err error) {
-	a.Text = s.request.withoutSecrets(a.Text)
-	err = update(ctx, s.store, s.request.Workspace, func(c *txn) error {
-		later = nil
-		r, err := c.request(s.request.ID)
-		if err != nil || r.Trigger.Nonce != s.nonce || r.Trigger.Status != TriggerSending {
-			return err // somebody has given this sending up, or an earlier try was committed
-		}
-		if a.Unknown {
-			own := *r.Trigger
-			own.Doubt, r.Trigger = true, &own
-		}
-		switch {
-		case a.Taken:
-			return c.triggered(r, TriggerSent, a.Text)
-		case a.Again && r.Status == RequestPending && r.Trigger.Attempt < triggerTries:
-			pause := max(a.After, triggerRest<<(r.Trigger.Attempt-1))
-			c.plan(triggerJob(r, c.now.Add(pause)))
-			later = &RetryError{After: pause, Err: errNotTaken}
-			return c.triggered(r, TriggerPlanned, a.Text)
-		case a.Unknown:
-			return s.give(c, r, TriggerUnknown, a.Text)
-		}
-		return s.give(c, r, TriggerFailed, a.Text)
-	})
-	return later, err
-}
-
-var errNotTaken = errors.New("the call was not taken yet")

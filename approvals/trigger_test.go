@@ -19,6 +19,8 @@ type deploySystem struct {
 	idempotent bool
 	// answer is called with the number of calls received, this one included. Nil: it takes them.
 	answer func(n int) approvals.TriggerAnswer
+	// wait, where it is not nil, is called with the number of calls received before the answer is given.
+	wait func(ctx context.Context, n int)
 }
 
 type received struct {
@@ -43,7 +45,7 @@ func (d *deploySystem) Target() string { return "https://ci.example" }
 
 func (d *deploySystem) Idempotent() bool { return d.idempotent }
 
-func (d *deploySystem) Send(_ context.Context, key string, body []byte) approvals.TriggerAnswer {
+func (d *deploySystem) Send(ctx context.Context, key string, body []byte) approvals.TriggerAnswer {
 	got := received{key: key}
 	if err := json.Unmarshal(body, &got.body); err != nil {
 		return approvals.TriggerAnswer{Text: err.Error()}
@@ -52,6 +54,9 @@ func (d *deploySystem) Send(_ context.Context, key string, body []byte) approval
 	d.received = append(d.received, got)
 	n := len(d.received)
 	d.mu.Unlock()
+	if d.wait != nil {
+		d.wait(ctx, n)
+	}
 	if d.answer != nil {
 		return d.answer(n)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/trace"
 )
 
 // system is the actor of what no person did.
@@ -22,8 +23,9 @@ type txn struct {
 	Tx
 	ws     WorkspaceID
 	now    time.Time
-	linked bool // audit entries are linked into the chain at once
-	again  bool // an earlier try of this transaction may have been committed
+	linked bool   // audit entries are linked into the chain at once
+	again  bool   // an earlier try of this transaction may have been committed
+	trace  string // the span that it belongs to, for those who act on what it writes
 	ids    uint16
 
 	runs     map[RunID]*Run
@@ -64,12 +66,12 @@ func updateBy(
 	ctx context.Context, st Store, run func(context.Context, func(Tx) error) error, ws WorkspaceID,
 	fn func(c *txn) error,
 ) error {
-	linked := exclusive(st)
+	linked, link := exclusive(st), trace.Link(ctx)
 	again := false
 	var last error
 	for range commitTries {
 		err := run(ctx, func(tx Tx) error {
-			c := &txn{Tx: tx, ws: ws, now: tx.Now(), linked: linked, again: again}
+			c := &txn{Tx: tx, ws: ws, now: tx.Now(), linked: linked, again: again, trace: link}
 			if err := fn(c); err != nil {
 				return err
 			}
@@ -267,6 +269,7 @@ func (c *txn) requeue(id RunID, why RequestID) error {
 		return err
 	}
 	if r.Status == RunWaiting {
+		r.Trace = c.trace
 		if err := c.moveRun(r, RunQueued, system, auditData{Request: why}); err != nil {
 			return err
 		}
@@ -313,7 +316,7 @@ func (c *txn) say(r *Run, text string) {
 func (c *txn) notify(n *Notification) { c.notifyAt(n, c.now) }
 
 func (c *txn) notifyAt(n *Notification, due time.Time) {
-	n.Workspace, n.Created = c.ws, c.now
+	n.Workspace, n.Created, n.Trace = c.ws, c.now, c.trace
 	n.ID = NotificationID(c.newID("ntf_"))
 	if r, ok := c.runs[n.Run]; ok {
 		n.Streams = r.Streams

@@ -173,6 +173,5 @@ func (w *Worker) do(ctx context.Context, job Job) (err error) {
 	case JobCleanup:
 		return w.cleanup(ctx, job)
 	}
-	w.log.ErrorContext(ctx, "unknown kind of job", "kind", job.Kind, "id", job.ID)
-	return nil
+	return fmt.Errorf("job of the kind %q: %w", job.Kind, ErrNewer)
 }

@@ -19,6 +19,7 @@ type options struct {
 	goPeers  string // program with the peers in Go; empty leaves them out
 	program  string // the program that people run
 	postgres string // URL of a PostgreSQL database to measure on; empty: on a private server
+	plot     string // file for the plot of replicas-postgres; empty: none is drawn
 	dir      string // scratch folder
 }
 
@@ -41,6 +42,7 @@ var measurements = []struct {
 	{"decide", "durable decisions against raw bbolt commits", benchDecide},
 	{"decide-postgres", "durable decisions on PostgreSQL against raw inserts, with one to three replicas",
 		benchDecidePostgres},
+	{"replicas-postgres", "the same with one to four replicas, and a plot of it", benchReplicasPostgres},
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
 	{"service-postgres", "the same on PostgreSQL", benchServicePostgres},
 	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
@@ -74,11 +76,12 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.peers, "peers", "", "folder with the installed npm peers")
 	flags.StringVar(&o.program, "program", "", "countersign, built as it is delivered")
 	flags.StringVar(&o.postgres, "postgres", "", "URL of a PostgreSQL database; a private server when empty")
+	flags.StringVar(&o.plot, "plot", "", "file for the plot that replicas-postgres draws")
 	flags.StringVar(&o.goPeers, "gopeers", "", "program with the peers in Go, built from peers/go")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: bench [flags] [measurement...]")
 		for _, m := range measurements {
-			fmt.Fprintf(flags.Output(), "  %-11s %s\n", m.name, m.about)
+			fmt.Fprintf(flags.Output(), "  %-17s %s\n", m.name, m.about)
 		}
 		flags.PrintDefaults()
 	}

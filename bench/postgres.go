@@ -68,7 +68,7 @@ func benchDecidePostgres(ctx context.Context, o options) error {
 		{1, 64, true}, {2, 64, true}, {3, 64, true},
 	} {
 		total := o.scale(400*min(c.width, 16), 32*c.width)
-		ours, err := replicasDecide(ctx, url, c.replicas, total, c.width, c.working)
+		ours, err := replicasDecide(ctx, url, c.replicas, total, c.width, c.working, nil)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func benchServicePostgres(ctx context.Context, o options) error {
 
 // replicasDecide has that many processes decide requests, width at once in all.
 func replicasDecide(
-	ctx context.Context, server string, replicas, total, width int, working bool,
+	ctx context.Context, server string, replicas, total, width int, working bool, counted *serverCounts,
 ) (serverFigures, error) {
 	url := inSchema(server)
 	st, err := pgstore.Open(ctx, url, pgstore.Config{})
@@ -160,6 +160,13 @@ func replicasDecide(
 		}
 		children = append(children, c)
 	}
+	var beforehand serverCounts
+	if counted != nil {
+		time.Sleep(2 * time.Second) // until the server knows what its processes have done
+		if beforehand, err = countedBy(ctx, server); err != nil {
+			return serverFigures{}, err
+		}
+	}
 	before, err := serverCPU(ctx, server)
 	if err != nil {
 		return serverFigures{}, err
@@ -179,6 +186,13 @@ func replicasDecide(
 		all.P50, all.P99 = max(all.P50, f.P50), max(all.P99, f.P99)
 	}
 	after, err := serverCPU(ctx, server)
+	if counted != nil && err == nil {
+		time.Sleep(2 * time.Second)
+		*counted, err = countedBy(ctx, server)
+		counted.commits -= beforehand.commits
+		counted.rollbacks -= beforehand.rollbacks
+		counted.wal -= beforehand.wal
+	}
 	all.PerCPUSecond = float64(replicas*each) / used
 	all.server = (after - before) / time.Duration(replicas*(each+min(2*per, 64)))
 	return all, err

@@ -53,11 +53,3 @@ func (c *Client) present(ctx context.Context, channel string) (bool, error) {
 	}
 	return err == nil, err
 }
-
-func absentWords() phrase {
-	return phrase{
-		"I am not in the channel where this was asked for any more, so I cannot see whether you may decide it. " +
-			"Nothing was recorded. Invite me to that channel again (type ", code("/invite"),
-		" there), then press the button once more. Whoever asked for the run can cancel it meanwhile.",
-	}
-}

@@ -115,10 +115,10 @@ func (b *Bot) always(ctx context.Context, c click) (answer, error) {
 func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 	r, err := b.clicked(ctx, c)
 	if errors.Is(err, approvals.ErrNotFound) {
-		return b.reply(c, phrase{"I do not know this request any more."}), nil
+		return b.reply(c, wordsUnknownRequest()), nil
 	}
 	if err != nil {
-		return b.reply(c, unrecorded()), err
+		return b.reply(c, wordsUnrecorded()), err
 	}
 	if refusal := misplaced(c, r); refusal != nil {
 		return answer{then: func(ctx context.Context) {
@@ -127,8 +127,7 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 		}}, nil
 	}
 	if c.act.runsCall() && !shownWhole(c, r) {
-		return b.reply(c, phrase{"This call is larger than what you were shown here. Press ", strong("Show details"),
-			" and read to the end; approving is offered there."}), nil
+		return b.reply(c, wordsReadToTheEnd()), nil
 	}
 	if c.act == actApprove && careful(r) && !c.inDetails() { // whose window shows the call once more
 		return b.openForm(ctx, c)
@@ -140,13 +139,13 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 	if c.act == actOption {
 		var ok bool
 		if d.Answers, ok = optionChosen(r, c.option); !ok {
-			return b.reply(c, phrase{"This question has no such option."}), nil
+			return b.reply(c, wordsNoSuchOption()), nil
 		}
 	}
 	res := b.record(ctx, d, c.arrived)
 	if res.late != nil {
 		return answer{then: func(ctx context.Context) {
-			b.tell(ctx, c, unconfirmed())
+			b.tell(ctx, c, wordsUnconfirmed())
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) {
 				b.inform(ctx, res.request)
 				res.err = b.explained(ctx, res.request, res.err)
@@ -176,7 +175,7 @@ func (b *Bot) clicked(ctx context.Context, c click) (*approvals.Request, error) 
 // conclude turns a result into an acknowledgement and words. A click without a result is not acknowledged.
 func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error) {
 	if _, known := res.refusal(d); res.err != nil && !known {
-		return b.reply(c, unrecorded()), fmt.Errorf("decide: %w", res.err)
+		return b.reply(c, wordsUnrecorded()), fmt.Errorf("decide: %w", res.err)
 	}
 	if res.err == nil && c.onCard() && informed(res.request) && !policyChanged(res.request) {
 		return answer{}, nil // the card itself tells
@@ -263,11 +262,11 @@ func (res result) words(d approvals.Decision) phrase {
 		if p, known := res.refusal(d); known {
 			return p
 		}
-		return unrecorded()
+		return wordsUnrecorded()
 	}
-	p := phrase{"Recorded: ", verdictWord(d.Verdict), "."}
+	p := wordsRecorded(wordsVerdict(d.Verdict))
 	if r := res.request; r != nil && r.Status == approvals.RequestPending {
-		p = append(p, " Others still have to answer.")
+		p = append(p, wordsOthersToAnswer)
 		if policyChanged(r) {
 			p = append(append(p, " "), joined(whoAnswers(r)[1:])...)
 		}
@@ -311,16 +310,9 @@ func misplaced(c click, r *approvals.Request) phrase {
 		return nil
 	}
 	if unrecorded { // the card may be the one whose place is not recorded yet
-		return phrase{
-			"I cannot tell yet whether this is the card of this request. Nothing was recorded: press again in a ",
-			"moment, or use ",
-			code("/approvals show " + string(r.ID)), ".",
-		}
+		return wordsCardUnsure(r.ID)
 	}
-	return phrase{
-		"This is not the card of this request but a copy. Please use the card in the request's own thread, or ",
-		code("/approvals show " + string(r.ID)), ".",
-	}
+	return wordsCardIsCopy(r.ID)
 }
 
 // retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind. One
@@ -329,7 +321,7 @@ func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
 	if len(r.Cards) == 0 || c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
 		return
 	}
-	words := append(phrase{retired}, b.leadingTo(ctx, r)...)
+	words := append(phrase{wordsRetired}, b.leadingTo(ctx, r)...)
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
 	if err := b.update(ctx, at, card{text: words, blocks: paragraphs(words)}, r); err != nil && !gone(err) {
 		b.log.Warn("a copy of a card could not be retired", "request", r.ID, "error", err)

@@ -582,7 +582,7 @@ func TestCancelRun(t *testing.T) {
 						t.Error("cancelled without having been asked back")
 					}
 					s.eventually("the form says what it does", func() bool {
-						return strings.Contains(texts(t, s.modalOf(user, "cancel_run").Blocks), cancelWords)
+						return strings.Contains(texts(t, s.modalOf(user, "cancel_run").Blocks), wordsCancelRunMeans)
 					})
 					s.submits(user, "cancel_run", nil)
 				}

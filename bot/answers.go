@@ -16,7 +16,7 @@ const (
 	answerBytes = 12_000 // and bytes, should it count those
 	mostParts   = 100
 	answerLead  = 2_900 // characters of an answer in a message's fallback text
-	emptyAnswer = "The agent finished without an answer."
+
 )
 
 // textPosts renders what an agent answered or what there is to say: plain text, never markup, because a model may
@@ -34,8 +34,7 @@ func textPosts(n *approvals.Notification, event, empty string) []post {
 			left += units(part)
 		}
 		parts = parts[:mostParts]
-		parts[mostParts-1] += fmt.Sprintf("\n[%d more characters were left out; "+
-			"whoever runs me finds them in the run's record]", left)
+		parts[mostParts-1] += wordsCharactersLeftOut(left)
 	}
 	posts := make([]post, len(parts))
 	for i, part := range parts {

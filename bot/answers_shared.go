@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -20,7 +21,7 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 	if !shared || b.sharedAnswers != nil && b.sharedAnswers() {
 		return b.answer(ctx, n)
 	}
-	if _, err := b.deliverDirect(ctx, n, textPosts(n, answerEvent, emptyAnswer)); err != nil {
+	if _, err := b.deliverDirect(ctx, n, textPosts(n, answerEvent, wordsEmptyAnswer)); err != nil {
 		return approvals.Delivery{}, err
 	}
 	requester, err := b.requester(ctx, n)
@@ -28,8 +29,13 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 		return approvals.Delivery{}, err
 	}
 	pointer := *n
-	pointer.Text, pointer.To, pointer.By = answeredElsewhere, requester, ""
-	return b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
+	pointer.Text, pointer.To, pointer.By = wordsAnsweredToYou, requester, ""
+	d, err := b.answer(ctx, &pointer) // in the place of what was streamed before the channel was shared
+	if later, ok := errors.AsType[*approvals.RetryError](err); ok {
+		later.Unsent = false // the answer itself is there: the next attempt looks for it
+		b.unsent.settle(n.ID)
+	}
+	return d, err
 }
 
 // showNotice posts what there is to say. What one person says to another about a call, a question before deciding and
@@ -52,23 +58,22 @@ func (b *Bot) showNotice(ctx context.Context, n *approvals.Notification) (approv
 	last := &posts[len(posts)-1]
 	if n.Request != "" { // a question
 		row := slack.NewActionBlock("", slack.NewButtonBlockElement(
-			string(actAnswerBack), string(n.Request), plain("Answer")).WithStyle(slack.StylePrimary))
+			string(actAnswerBack), string(n.Request), plain(wordsAnswer)).WithStyle(slack.StylePrimary))
 		last.blocks = append(last.blocks, stamp([]slack.Block{row}, string(n.ID)+".answer")...)
 	}
 	if id, err := b.client.identify(ctx); err == nil && id.url != "" {
-		link := href{"Open the thread", permalink(id.url, n.Place.Channel, n.Place.Thread, n.Place.Thread)}
+		link := href{wordsOpenTheThread, permalink(id.url, n.Place.Channel, n.Place.Thread, n.Place.Thread)}
 		last.blocks = append(last.blocks, stamp([]slack.Block{paragraph(phrase{link})}, string(n.ID)+".thread")...)
 	}
 	if _, err := b.deliverTo(ctx, n, n.To, posts); err != nil {
 		return approvals.Delivery{}, err
 	}
 	pointer := *n
-	pointer.Text, pointer.By = saidElsewhere, ""
-	return b.deliver(ctx, &pointer, textPosts(&pointer, noticeEvent, "…"))
+	pointer.Text, pointer.By = wordsWrittenToYou, ""
+	d, err := b.deliver(ctx, &pointer, textPosts(&pointer, noticeEvent, "…"))
+	if later, ok := errors.AsType[*approvals.RetryError](err); ok {
+		later.Unsent = false // the message itself is there: the next attempt looks for it
+		b.unsent.settle(n.ID)
+	}
+	return d, err
 }
-
-const saidElsewhere = "I have written to you in our direct conversation about a call that waits: this channel is " +
-	"shared with people of another organisation."
-
-const answeredElsewhere = "the answer is in our direct conversation: this channel is shared with people of another " +
-	"organisation."

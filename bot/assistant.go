@@ -132,8 +132,8 @@ func (b *Bot) sessionStopped(ctx context.Context, id identity, e event) (answer,
 	r, err := b.service.ActiveRun(ctx, id.workspace, p)
 	if errors.Is(err, approvals.ErrNotFound) {
 		return answer{then: func(ctx context.Context) {
-			b.setStatus(ctx, methodSessionStatus, p, "active")
-			b.whisper(ctx, e.Channel, e.ThreadTS, e.User, phrase{"Nothing was running here any more."})
+			b.setStatus(ctx, methodSessionStatus, p, "active", "")
+			b.whisper(ctx, e.Channel, e.ThreadTS, e.User, wordsNothingRunning())
 		}}, nil
 	}
 	if err == nil {

@@ -101,7 +101,7 @@ func TestStopButton(t *testing.T) {
 	w.said(thread, "cancelled the run.")
 	w.eventually("the half message says what it is", func() bool {
 		m, _ := w.slack.Message(half.Channel, half.TS)
-		return strings.Contains(m.Shown(), streamUnfinished) && m.Streaming() != "in_progress"
+		return strings.Contains(m.Shown(), wordsStreamUnfinished) && m.Streaming() != "in_progress"
 	})
 	if left := w.half(thread); left != nil {
 		t.Errorf("left: %q", left)
@@ -117,7 +117,7 @@ func TestStopInADirectConversation(t *testing.T) {
 	model := &slow{payer(), make(chan struct{})}
 	w := startWorld(t, &world{policy: everybody{}, model: model})
 	thread := w.directly("U0ANN", "pay acme")
-	w.showsStatus(thread, statusWords)
+	w.showsStatus(thread, wordsStatusLine)
 	w.eventually("a stop button", func() bool {
 		return w.slack.Stop(w.ctx(), "U0ANN", "D0ANN", thread) == nil
 	})

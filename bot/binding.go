@@ -20,25 +20,19 @@ type bound struct {
 func boundTo(t approvals.ToolSnapshot) (where, claims bound) {
 	switch t.Kind {
 	case agent.KindHTTP:
-		return bound{heading: "Sends to", lines: httpCall(t.Binding)}, bound{}
+		return bound{heading: wordsSendsTo, lines: httpCall(t.Binding)}, bound{}
 	case agent.KindShell:
-		return bound{heading: "Runs on the bot's machine", lines: worded(t.Binding, map[string]string{
-			"workdir": "In ", "shell": "Scripts are read by ", "env": "Variables ",
-		}, " ")}, bound{}
+		return bound{heading: wordsRunsHere, lines: worded(t.Binding, wordsShellParts, " ")}, bound{}
 	case agent.KindApplyPatch:
-		return bound{heading: "Changes files on the bot's machine", lines: worded(t.Binding, map[string]string{
-			"root": "In ", "allow": "Only ",
-		}, " ")}, bound{}
+		return bound{heading: wordsChangesFiles, lines: worded(t.Binding, wordsPatchParts, " ")}, bound{}
 	case agent.KindMCP:
 		return serverTool(t.Binding)
 	case agent.KindHostedMCP:
-		return bound{"MCP server", ", which the model's provider talks to", worded(t.Binding, map[string]string{
-			"server_label": "Label ", "server_url": "At ", "connector_id": "Connector ", "header": "Header ",
-		}, " ")}, bound{}
+		return bound{wordsMCPServer, wordsOfModelProvider, worded(t.Binding, wordsHostedParts, " ")}, bound{}
 	case agent.KindAgent:
-		return bound{heading: "Sets another agent to work", lines: t.Binding}, bound{}
+		return bound{heading: wordsSetsToWork, lines: t.Binding}, bound{}
 	}
-	return bound{heading: "Bound to", lines: t.Binding}, bound{}
+	return bound{heading: wordsBoundTo, lines: t.Binding}, bound{}
 }
 
 // httpCall is the binding of an HTTP call: method, URL, and the names of headers.
@@ -48,7 +42,7 @@ func httpCall(parts []string) []string {
 	}
 	lines := []string{parts[0] + " " + parts[1]}
 	if names := parts[2:]; len(names) > 0 {
-		lines = append(lines, "With the headers "+strings.Join(names, ", "))
+		lines = append(lines, wordsWithHeaders(strings.Join(names, ", ")))
 	}
 	return lines
 }
@@ -68,7 +62,7 @@ func worded(parts []string, words map[string]string, separator string) []string 
 		case listed && variables:
 			lines[len(lines)-1] += ", " + value
 		case name == "env" && !listed:
-			lines = append(lines, "A variable named "+value)
+			lines = append(lines, wordsVariableNamed(value))
 		default:
 			lines = append(lines, word+value)
 		}
@@ -85,8 +79,8 @@ func plainName(s string) bool {
 // serverTool takes the binding of a tool of an MCP server apart: how the server is reached is the operator's word, what
 // follows is the server's own.
 func serverTool(parts []string) (where, claims bound) {
-	where = bound{heading: "MCP server"}
-	claims = bound{heading: "The server says about its tool", aside: ", and nobody has checked it"}
+	where = bound{heading: wordsMCPServer}
+	claims = bound{heading: wordsServerSays, aside: wordsUnchecked}
 	i := slices.IndexFunc(parts, func(part string) bool { return strings.HasPrefix(part, "tool=") })
 	if i < 0 {
 		i = len(parts)
@@ -99,31 +93,18 @@ func serverTool(parts []string) (where, claims bound) {
 			own[i] = "command=" + spelled(words)
 		}
 	}
-	where.lines = worded(own, map[string]string{
-		"server": "Server ", "transport": "Over ", "url": "At ", "command": "Started here as ", "header": "Header ",
-		"dir": "In ", "env": "Variables ",
-	}, "=")
+	where.lines = worded(own, wordsServerParts, "=")
 	for _, part := range said {
 		name, value, _ := strings.Cut(part, "=")
-		switch words, known := hintWords[name]; {
+		switch words, known := wordsHints[name]; {
 		case value == "": // it says nothing
 		case known && value == "true":
 			claims.lines = append(claims.lines, words[0]+" ("+part+")")
 		case known && value == "false":
 			claims.lines = append(claims.lines, words[1]+" ("+part+")")
 		default:
-			claims.lines = append(claims.lines, worded([]string{part}, map[string]string{
-				"tool": "Its name there: ", "title": "Title: ", "annotations.title": "Title in the annotations: ",
-			}, "=")...)
+			claims.lines = append(claims.lines, worded([]string{part}, wordsClaimParts, "=")...)
 		}
 	}
 	return where, claims
-}
-
-// hintWords say what an MCP server's hint means when it is true and when it is false.
-var hintWords = map[string][2]string{
-	"readOnlyHint":    {"It changes nothing", "It may change something"},
-	"destructiveHint": {"It may overwrite or delete", "It only adds"},
-	"idempotentHint":  {"Calling it again changes nothing more", "Calling it again may change more"},
-	"openWorldHint":   {"It reaches things outside the server", "It stays within the server's own things"},
 }

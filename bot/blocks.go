@@ -50,7 +50,7 @@ func verbatim(s string) slack.Block {
 func quote(s string, limit int) slack.Block {
 	out, _ := visible.Text(s, visible.ManyLines)
 	if n := units(out); n > limit {
-		out = pieces(out, limit)[0] + "… (" + strconv.Itoa(n) + " characters)"
+		out = pieces(out, limit)[0] + wordsCut(n)
 	}
 	return quoted(out)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/agent/trace"
 	"countersign/approvals"
 )
 
@@ -77,6 +78,9 @@ type Config struct {
 	Alone bool
 	// Prompts lists what the assistant's panel proposes for an agent, at most four; nil: nothing.
 	Prompts func(agent string) []Prompt
+	// Tracer follows what people do, up to its acknowledgement and what is said about it, for a tracing system. It may
+	// be nil.
+	Tracer trace.Tracer
 	// Logger receives what operators should know: no arguments, no message texts, no secrets. It may be nil.
 	Logger *slog.Logger
 }
@@ -89,6 +93,7 @@ type Bot struct {
 	app     string
 	secret  string
 	agent   string
+	tracer  trace.Tracer
 	log     *slog.Logger
 
 	hooks   *hookSender
@@ -145,7 +150,7 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{
 		client: cfg.Client, service: cfg.Service, mode: cfg.Mode, app: cfg.AppToken, secret: cfg.SigningSecret,
-		agent: cfg.DefaultAgent, log: cfg.Logger, alone: cfg.Alone, prompts: cfg.Prompts,
+		agent: cfg.DefaultAgent, tracer: cfg.Tracer, log: cfg.Logger, alone: cfg.Alone, prompts: cfg.Prompts,
 		sharedAnswers: cfg.SharedAnswers,
 		hooks:         newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,11 +64,11 @@ func (a action) runsCall() bool {
 func cardButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	rows := answerButtons(r, whole)
 	last := &rows[len(rows)-1]
-	*last = append(*last, button(r, actDetails, "Show details", slack.StyleDefault))
+	*last = append(*last, button(r, actDetails, wordsShowDetails, slack.StyleDefault))
 	if n := len(r.Beside); n > 0 && whole && !careful(r) {
 		*last = append(*last,
-			button(r, actApproveAll, fmt.Sprintf("Approve all %d", n+1), slack.StyleDefault),
-			button(r, actRejectAll, fmt.Sprintf("Reject all %d", n+1), slack.StyleDefault))
+			button(r, actApproveAll, wordsApproveAll(n+1), slack.StyleDefault),
+			button(r, actRejectAll, wordsRejectAll(n+1), slack.StyleDefault))
 	}
 	*last = append(*last, moreMenu(r, whole, true))
 	return rows
@@ -87,9 +86,9 @@ func detailsButtons(r *approvals.Request, whole bool, can rights) [][]slack.Bloc
 	rows := answerButtons(r, whole)
 	var words []slack.BlockElement
 	if r.Kind == agent.Confirm && whole && !r.RevealFirst() {
-		words = append(words, button(r, actComment, "Approve with a comment", slack.StyleDefault))
+		words = append(words, button(r, actComment, wordsApproveWithComment, slack.StyleDefault))
 	}
-	words = append(words, button(r, actAskBack, "Ask the requester", slack.StyleDefault))
+	words = append(words, button(r, actAskBack, wordsAskRequester, slack.StyleDefault))
 	if menu := moreMenu(r, whole, can.cancel); menu != nil {
 		words = append(words, menu)
 	}
@@ -101,7 +100,7 @@ func detailsButtons(r *approvals.Request, whole bool, can rights) [][]slack.Bloc
 // least one row, which may be empty.
 func answerButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	whole = whole && !r.RevealFirst()
-	reject := dropping(r, button(r, actReject, "Reject", slack.StyleDanger), false)
+	reject := dropping(r, button(r, actReject, wordsReject, slack.StyleDanger), false)
 	if r.IsQuestion() {
 		return questionButtons(r, reject)
 	}
@@ -110,7 +109,7 @@ func answerButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 		if !whole {
 			return [][]slack.BlockElement{{reject}}
 		}
-		yes := button(r, actApprove, "Approve", slack.StylePrimary)
+		yes := button(r, actApprove, wordsApprove, slack.StylePrimary)
 		if !careful(r) { // whose form says it
 			yes = dropping(r, yes, true)
 		}
@@ -118,9 +117,9 @@ func answerButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	case agent.OutcomeUnknown:
 		return [][]slack.BlockElement{unknownButtons(r, whole)}
 	case agent.ExternalResult:
-		return [][]slack.BlockElement{{button(r, actProvide, "Provide result", slack.StylePrimary), reject}}
+		return [][]slack.BlockElement{{button(r, actProvide, wordsProvideResult, slack.StylePrimary), reject}}
 	case agent.FieldsRequired:
-		return [][]slack.BlockElement{{button(r, actInput, "Fill in", slack.StylePrimary), reject}}
+		return [][]slack.BlockElement{{button(r, actInput, wordsFillIn, slack.StylePrimary), reject}}
 	}
 	return [][]slack.BlockElement{nil} // a question that this version cannot take an answer to
 }
@@ -132,13 +131,12 @@ func careful(r *approvals.Request) bool {
 }
 
 func unknownButtons(r *approvals.Request, whole bool) []slack.BlockElement {
-	row := []slack.BlockElement{button(r, actMarkDone, "It happened", slack.StyleDefault)}
+	row := []slack.BlockElement{button(r, actMarkDone, wordsItHappened, slack.StyleDefault)}
 	if whole {
-		retry := button(r, actRetry, "Try again", slack.StyleDefault)
-		row = append(row, confirmed(retry, slack.StyleDanger, "Run it again?",
-			"If the call did happen before, it happens twice. Run it again only if you know that it did not."))
+		retry := button(r, actRetry, wordsTryAgain, slack.StyleDefault)
+		row = append(row, confirmed(retry, slack.StyleDanger, wordsRunAgainAsk, wordsRunAgain))
 	}
-	return append(row, button(r, actGiveUp, "Give up", slack.StyleDefault))
+	return append(row, button(r, actGiveUp, wordsGiveUp, slack.StyleDefault))
 }
 
 // moreMenu holds what else can be done about a pending request; nil for nothing, and a button where it is one thing.
@@ -147,22 +145,22 @@ func moreMenu(r *approvals.Request, whole, cancel bool) slack.BlockElement {
 	var lines []*slack.OptionBlockObject
 	add := func(a action, text string) { lines = append(lines, menuLine(r, a, text)) }
 	if r.Kind != agent.OutcomeUnknown && known(r.Kind) {
-		add(actRejectReason, "Reject with reason")
+		add(actRejectReason, wordsRejectWithReason)
 	}
 	if r.Kind == agent.Confirm {
 		if whole && !r.RevealFirst() && len(alwaysScopes(r)) > 0 {
-			add(actAlwaysYes, "Always approve")
+			add(actAlwaysYes, wordsAlwaysApprove)
 		}
 		if len(alwaysScopes(r)) > 0 {
-			add(actAlwaysNo, "Always reject")
+			add(actAlwaysNo, wordsAlwaysReject)
 		}
-		add(actEdit, "Edit arguments")
+		add(actEdit, wordsEditArguments)
 	}
 	if r.Callbacks {
-		add(actCallback, "Show callback")
+		add(actCallback, wordsShowCallback)
 	}
 	if cancel {
-		add(actCancelRun, "Cancel run")
+		add(actCancelRun, wordsCancelRun)
 	}
 	switch {
 	case len(lines) > 1:
@@ -188,13 +186,11 @@ func menuLine(r *approvals.Request, a action, text string) *slack.OptionBlockObj
 // cancelButton ends the run that a request belongs to, where there is no menu for it. A card is one message for
 // everybody, so everybody sees it; the service judges who pressed it.
 func cancelButton(request string) slack.BlockElement {
-	b := slack.NewButtonBlockElement(string(actCancelRun), request, plain("Cancel run"))
-	b = confirmed(b, slack.StyleDanger, "Cancel the run?", cancelWords)
-	b.Confirm.Deny = plain("Keep running") // "Cancel" would say the opposite of what it does
+	b := slack.NewButtonBlockElement(string(actCancelRun), request, plain(wordsCancelRun))
+	b = confirmed(b, slack.StyleDanger, wordsCancelRunAsk, wordsCancelRunMeans)
+	b.Confirm.Deny = plain(wordsKeepRunning)
 	return b
 }
-
-const cancelWords = "The agent stops, and everything it still waits for is withdrawn."
 
 // onlyCancel leaves of an element what somebody may press who may cancel the run and no more; nil for nothing.
 func onlyCancel(e slack.BlockElement) slack.BlockElement {
@@ -235,7 +231,7 @@ func dropping(r *approvals.Request, b *slack.ButtonBlockElement, affirm bool) *s
 	if words == "" {
 		return b
 	}
-	return confirmed(b, b.Style, b.Text.Text+" this call alone?", words)
+	return confirmed(b, b.Style, wordsAloneAsk(b.Text.Text), words)
 }
 
 // droppedBy says that an answer for this call alone drops the standing answer of others; empty where it does not.
@@ -244,15 +240,10 @@ func droppedBy(r *approvals.Request, affirm bool) string {
 	if n == 0 || r.Kind != agent.Confirm {
 		return ""
 	}
-	who, again := "Somebody has", "Always approve"
-	if n > 1 {
-		who = fmt.Sprintf("%d people have", n)
+	if affirm {
+		return wordsAloneMeans(n, wordsAlwaysApprove)
 	}
-	if !affirm {
-		again = "Always reject"
-	}
-	return who + " answered always. This answer is for this call alone, so later calls ask again; to have always " +
-		"hold, press " + again + " instead."
+	return wordsAloneMeans(n, wordsAlwaysReject)
 }
 
 func button(r *approvals.Request, a action, text string, style slack.Style) *slack.ButtonBlockElement {
@@ -261,6 +252,6 @@ func button(r *approvals.Request, a action, text string, style slack.Style) *sla
 }
 
 func confirmed(b *slack.ButtonBlockElement, style slack.Style, title, text string) *slack.ButtonBlockElement {
-	c := slack.NewConfirmationBlockObject(plain(title), plain(text), plain(b.Text.Text), plain("Cancel"))
+	c := slack.NewConfirmationBlockObject(plain(title), plain(text), plain(b.Text.Text), plain(wordsCancel))
 	return b.WithConfirm(c.WithStyle(style))
 }

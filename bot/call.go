@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -31,19 +30,17 @@ type callText struct {
 	secret   phrase    // says which values are not shown; nil: all are
 }
 
-const headingArguments = "Arguments"
-
 // newCallText renders what there is to show, in the order of showing.
 func newCallText(r *approvals.Request) callText {
 	t := callText{runs: r.Kind == agent.Confirm || r.Kind == agent.OutcomeUnknown, secret: secretNote(r)}
 	where, claims := boundTo(r.Tool)
 	t.add(where.heading, where.aside, where.lines, 0)
 	t.add(claims.heading, claims.aside, claims.lines, 0)
-	t.add(explanationHeading(r.Tool.Kind), ", read off the arguments", r.Mask().Explanation, 6)
+	t.add(explanationHeading(r.Tool.Kind), wordsReadOff, r.Mask().Explanation, 6)
 	t.addArguments(r)
 	t.addChanges(r)
 	t.addFields(r)
-	t.add("Depends on", ", looked at again right before it runs", r.Facts, 0)
+	t.add(wordsDependsOn, wordsLookedAgain, r.Facts, 0)
 	t.addTool(r)
 	return t
 }
@@ -65,20 +62,20 @@ func (t *callText) add(heading, aside string, lines []string, aid int) {
 // addArguments appends the canonical arguments, and behind them a script or a patch that they hold as plain text.
 func (t *callText) addArguments(r *approvals.Request) {
 	out, hidden := visible.Text(r.Shown(), visible.OneLine)
-	arguments := section{heading: headingArguments, aside: ", complete", text: out}
+	arguments := section{heading: wordsArguments, aside: wordsAllShown, text: out}
 	if t.secret != nil {
-		arguments.aside = "; ••• stands for a secret value"
+		arguments.aside = wordsMasksStand
 	}
 	plain, ok := plainTextOf(r.Tool.Kind, r.Mask().Arguments)
 	if ok && hidden && !plain.hidden { // what is long is indentation
-		arguments.aside += `; \u{20*N} stands for N spaces`
+		arguments.aside += wordsSpacesStand
 		hidden = false
 	}
 	t.hidden = t.hidden || hidden || plain.hidden
 	t.sections = append(t.sections, arguments)
 	if plain.easier {
 		t.sections = append(t.sections, section{
-			heading: plain.heading, aside: ", the same as in the arguments, easier to read", text: plain.text, aid: 1,
+			heading: plain.heading, aside: wordsSameEasier, text: plain.text, aid: 1,
 		})
 	}
 }
@@ -92,8 +89,8 @@ func (t *callText) addChanges(r *approvals.Request) {
 	for _, c := range r.Changes() {
 		lines = append(lines, c.String())
 	}
-	t.add("Changed by people", ", what the model wrote → what runs", lines, 12)
-	t.add("The model wrote", "", []string{r.ShownOriginal()}, 1)
+	t.add(wordsChangedByPeople, wordsModelToRun, lines, 12)
+	t.add(wordsModelWrote, "", []string{r.ShownOriginal()}, 1)
 }
 
 // addTool appends what the tool says of itself, behind everything that a decision is about. It fills no card.
@@ -108,10 +105,10 @@ func (t *callText) addTool(r *approvals.Request) {
 			description = append(description, line)
 		}
 	}
-	t.more("What the tool says of itself", "", description)
-	t.more("Version of the tool", "", version)
+	t.more(wordsToolSays, "", description)
+	t.more(wordsToolVersion, "", version)
 	if len(r.Schema) > 0 {
-		t.more("What the tool takes", ", JSON Schema", []string{string(r.Schema)})
+		t.more(wordsToolTakes, wordsJSONSchema, []string{string(r.Schema)})
 	}
 }
 
@@ -129,17 +126,17 @@ func (t *callText) more(heading, aside string, lines []string) {
 
 // addFields appends what people fill in. It is the question itself, so that all of it is shown.
 func (t *callText) addFields(r *approvals.Request) {
-	t.add("To be filled in", "", r.FieldLines(), 0)
+	t.add(wordsToFillIn, "", r.FieldLines(), 0)
 }
 
 func explanationHeading(kind agent.ToolKind) string {
 	switch kind {
 	case agent.KindShell:
-		return "Commands"
+		return wordsCommands
 	case agent.KindApplyPatch:
-		return "Files"
+		return wordsFiles
 	}
-	return "In other words"
+	return wordsOtherWords
 }
 
 // bound returns the sections that a decision is bound to.
@@ -220,27 +217,18 @@ func (s section) shortened(d detail) []slack.Block {
 	case !cut && d != barely:
 		return s.blocks()
 	case d == barely || s.aid == 1:
-		hint := fmt.Sprintf(": %s, in ", counted(lines))
-		return []slack.Block{paragraph(phrase{strong(s.heading), hint, strong("Show details")})}
+		return []slack.Block{paragraph(append(phrase{strong(s.heading)}, wordsLinesInDetails(len(lines))...))}
 	}
-	hint := fmt.Sprintf(": the beginning of %s, all of it in ", counted(lines))
 	return []slack.Block{
-		paragraph(phrase{strong(s.heading), hint, strong("Show details")}),
+		paragraph(append(phrase{strong(s.heading)}, wordsBeginningOfLines(len(lines))...)),
 		verbatim(strings.Join(kept, "\n")),
 	}
-}
-
-func counted(lines []string) string {
-	if len(lines) == 1 {
-		return "1 line"
-	}
-	return fmt.Sprintf("%d lines", len(lines))
 }
 
 // warnings say what a reader does not see by looking.
 func (t callText) warnings() (blocks []slack.Block) {
 	if t.hidden {
-		blocks = append(blocks, paragraph(hiddenWarning()))
+		blocks = append(blocks, paragraph(wordsHiddenCharacters()))
 	}
 	if t.secret != nil {
 		blocks = append(blocks, paragraph(t.secret))
@@ -248,27 +236,13 @@ func (t callText) warnings() (blocks []slack.Block) {
 	return blocks
 }
 
-func hiddenWarning() phrase {
-	return phrase{
-		strong("Careful: "),
-		`this call contains invisible, misleading or padding characters. They are written out as \u{…}.`,
-	}
-}
-
 // openingBlocks shows the beginning of a call that is too large for a message and says so.
 func (t callText) openingBlocks(d detail) []slack.Block {
 	const shown = 1200
 	text := t.opening()
 	first := pieces(text, shown)[0]
-	words := phrase{
-		strong("Too large for a card."),
-		fmt.Sprintf(" This is the beginning, %d of %d characters. ", units(first), units(text)),
-		strong("Show details"), " has all of it",
-	}
-	if t.runs {
-		words = append(words, ", and approving is offered at its end")
-	}
-	blocks := append([]slack.Block{paragraph(append(words, ".")), verbatim(first)}, t.warnings()...)
+	lead := wordsOpening(units(first), units(text), t.runs)
+	blocks := append([]slack.Block{paragraph(lead), verbatim(first)}, t.warnings()...)
 	for _, s := range t.sections {
 		if d == opening && s.aid > 0 {
 			blocks = append(blocks, s.shortened(briefly)...)

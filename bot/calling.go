@@ -50,7 +50,7 @@ func (p post) alsoFor(r *approvals.Request, all mentionedOf) post {
 	eachMention(blockValues(raw), func(m map[string]any) {
 		has.users[textOf(m["user_id"])], has.groups[textOf(m["usergroup_id"])] = true, true
 	})
-	line := phrase{"For "}
+	line := phrase{wordsCalled}
 	and := func(who any) {
 		if len(line) > 1 {
 			line = append(line, ", ")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/agent/scripted"
@@ -24,13 +26,11 @@ func (w *world) canaries() map[string]string {
 	}
 }
 
-// TestSecretsNeverLeave goes over every surface of calls with a secret argument: cards, their copies, details, forms
-// and their errors, asking back, lists, history, grants, the Home tab, edited and completed calls, precedents. Neither
-// a request to Slack nor an acknowledgement, a log line or an export holds a value; what people type is where they
-// typed.
-func TestSecretsNeverLeave(t *testing.T) {
-	t.Parallel()
-	b := &bank{}
+// wireFirst are the arguments that the model writes.
+const wireFirst = `{"amount":5,"pin":"canary-first-4711","to":"acme"}`
+
+// wireTool has a secret argument, and lets it out wherever it may say something of the call.
+func wireTool(b *bank) agent.Tool {
 	tool := b.tool()
 	tool.Name, tool.Secret = "wire", []string{"pin"}
 	tool.Parameters = json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},
@@ -38,19 +38,32 @@ func TestSecretsNeverLeave(t *testing.T) {
 	tool.Because = func(_ context.Context, call *agent.ToolCall) string { return `pin != "" and amount > 1` }
 	tool.Explain = func(call *agent.ToolCall) []string { return []string{"wires " + string(call.Arguments)} }
 	tool.Headline = func(call *agent.ToolCall) string { return "Wire " + string(call.Arguments) }
+	return tool
+}
+
+// TestSecretsNeverLeave goes over every surface of calls with a secret argument: cards, their copies, details, forms
+// and their errors, asking back, lists, history, grants, the Home tab, edited and completed calls, precedents. Neither
+// a request to Slack nor an acknowledgement, a log line, a span or an export holds a value; what people type is where
+// they typed.
+func TestSecretsNeverLeave(t *testing.T) {
+	t.Parallel()
+	b := &bank{}
+	tool := wireTool(b)
 	fill := tool
 	fill.Name, fill.Fields = "complete", []string{"pin"}
-	const first = `{"amount":5,"pin":"canary-first-4711","to":"acme"}`
+	const first = wireFirst
 	policy := demands(func(_ *approvals.Request, q *approvals.Requirement) {
 		q.Always = []approvals.Scope{approvals.ScopeRun, approvals.ScopeThread}
 		q.Because = `pin == "canary" and to == "acme"`
 		q.Notify = approvals.Notify{Named: approvals.NamingDM, Channel: "C0APPROVE"}
 	})
-	w := startWorld(t, &world{policy: policy, tools: []agent.Tool{tool, fill}, script: script{
-		scripted.Calls(scripted.Call("call_1", "wire", first)), scripted.Say("Wired."),
-		scripted.Calls(scripted.Call("call_2", "wire", first)), scripted.Say("Wired again."),
-		scripted.Calls(scripted.Call("call_3", "complete", `{"amount":7,"to":"acme"}`)), scripted.Say("Completed."),
-	}})
+	spans := newTraced()
+	w := startWorld(t, &world{policy: policy, tools: []agent.Tool{tool, fill}, spans: spans, tracer: spans.tracer(),
+		script: script{
+			scripted.Calls(scripted.Call("call_1", "wire", first)), scripted.Say("Wired."),
+			scripted.Calls(scripted.Call("call_2", "wire", first)), scripted.Say("Wired again."),
+			scripted.Calls(scripted.Call("call_3", "complete", `{"amount":7,"to":"acme"}`)), scripted.Say("Completed."),
+		}})
 	w.slack.SetChannel(slackdev.Channel{
 		ID: "C0APPROVE", Name: "approvals", BotMember: true, Members: []string{"U0CLEO", "U0BEN"},
 	})
@@ -130,10 +143,44 @@ func (w *world) home(user string) {
 	w.eventually("a Home tab", func() bool { return w.slack.HomeView(user) != nil })
 }
 
-// holdsNone fails when something that leaves the process holds one of the canaries.
+// holdsNone fails when something that leaves the process holds one of the canaries. Control: put into any of these
+// places, each of them is found.
 func (w *world) holdsNone() {
 	w.t.Helper()
+	places := w.leaving()
+	for _, found := range w.leaks(places) {
+		w.t.Error(found)
+	}
+	for place, text := range places {
+		for what, canary := range w.canaries() {
+			planted := map[string]string{place: text[:len(text)/2] + canary + text[len(text)/2:]}
+			if canary != "" && len(w.leaks(planted)) == 0 {
+				w.t.Errorf("control: the %s in %s was not found", what, place)
+			}
+		}
+	}
+}
+
+// leaks says which of the places hold a canary.
+func (w *world) leaks(places map[string]string) (found []string) {
+	for place, text := range places {
+		for what, canary := range w.canaries() {
+			if canary != "" && strings.Contains(text, canary) {
+				found = append(found, fmt.Sprintf("%s holds the %s: %.300s", place, what,
+					text[max(0, strings.Index(text, canary)-150):]))
+			}
+		}
+	}
+	return found
+}
+
+// leaving is all that leaves the process.
+func (w *world) leaving() map[string]string {
+	w.t.Helper()
 	places := map[string]string{"the log": w.logs.String()}
+	for i, s := range w.spans.GetSpans() {
+		places[fmt.Sprintf("span %d, %s", i, s.Name)] = fmt.Sprintf("%+v", s)
+	}
 	for i, c := range w.slack.Calls() {
 		raw, err := json.Marshal(c.Args)
 		if err != nil {
@@ -161,11 +208,35 @@ func (w *world) holdsNone() {
 	if len(places) < 40 || exported.Len() < 1000 {
 		w.t.Fatalf("looked at %d places: too few to say anything", len(places))
 	}
-	for place, text := range places {
-		for what, canary := range w.canaries() {
-			if canary != "" && strings.Contains(text, canary) {
-				w.t.Errorf("%s holds the %s: %.300s", place, what, text[max(0, strings.Index(text, canary)-150):])
-			}
-		}
+	return places
+}
+
+// TestSecretsNotInDigests: reminders, and the list that takes the place of many cards, hold no value either.
+func TestSecretsNotInDigests(t *testing.T) {
+	t.Parallel()
+	policy := demands(func(_ *approvals.Request, q *approvals.Requirement) {
+		q.Seats = approvals.Quorum(1, approvals.Approvers{Users: usersOf("U0DAN")})
+		q.Notify = approvals.Notify{Named: approvals.NamingDM}
+		q.RemindEvery = 500 * time.Millisecond
+	})
+	spans := newTraced()
+	w := newOfficeOf(t, &world{policy: policy, tools: []agent.Tool{wireTool(&bank{})}, spans: spans,
+		tracer: spans.tracer(),
+		script: script{scripted.Calls(scripted.Call("call_1", "wire", wireFirst)), scripted.Say("Wired.")}})
+	const all = 5
+	for range all {
+		w.mention("U0ANN", "wire it", "")
 	}
+	dm := w.slack.DM("U0DAN")
+	w.eventually("a list of what waits", func() bool {
+		return slices.ContainsFunc(w.slack.Messages(dm), func(m slackdev.Message) bool {
+			return m.Metadata != nil && m.Metadata.EventType == listEvent && strings.Contains(m.Text, wordsWaitingForYou(all))
+		})
+	})
+	w.eventually("a reminder", func() bool {
+		return slices.ContainsFunc(w.slack.Messages("C0GENERAL"), func(m slackdev.Message) bool {
+			return m.Metadata != nil && m.Metadata.EventType == noticeEvent && strings.Contains(m.Text, "waits for")
+		})
+	})
+	w.holdsNone()
 }

@@ -99,17 +99,17 @@ func fitted(blocks []slack.Block) (json.RawMessage, bool) {
 
 func cardText(r *approvals.Request) phrase {
 	if r.IsQuestion() {
-		return phrase{"A question for people: ", toolName(r), ", asked for by ", r.Requester}
+		return wordsQuestionAsked(toolName(r), r.Requester)
 	}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
-		return phrase{"Outcome unknown: did ", toolName(r), " run? Asked for by ", r.Requester}
+		return wordsOutcomeAsked(toolName(r), r.Requester)
 	case agent.ExternalResult:
-		return phrase{"A result is needed: ", toolName(r), ", asked for by ", r.Requester}
+		return wordsResultAsked(toolName(r), r.Requester)
 	case agent.FieldsRequired:
-		return phrase{"Values are needed: ", toolName(r), ", asked for by ", r.Requester}
+		return wordsValuesAsked(toolName(r), r.Requester)
 	}
-	return phrase{"Approval needed: ", toolName(r), ", asked for by ", r.Requester}
+	return wordsApprovalAsked(toolName(r), r.Requester)
 }
 
 // blockPrefix changes with every version of the request and carries the digest of what the blocks show: a click brings

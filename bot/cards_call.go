@@ -3,7 +3,7 @@ package bot
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,7 +49,7 @@ func newCardCall(r *approvals.Request) *cardCall {
 	c.readOff(r.Tool.Kind, m.Explanation)
 	c.addWhere(r)
 	for _, line := range r.FieldLines() {
-		c.addLine(&c.behind, phrase{strong("to fill in"), "  "}, line)
+		c.addLine(&c.behind, phrase{strong(wordsFillInRow), "  "}, line)
 	}
 	return c
 }
@@ -73,20 +73,31 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf takes an object apart, in its order.
+// membersOf takes an object apart, in its order. It is asked several times for each card: a json.Decoder makes an error
+// value for each member that it passes.
 func membersOf(object json.RawMessage) (all []member, ok bool) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
+	p := pruner{raw: object}
+	if p.space(); !json.Valid(object) || !p.is('{') {
 		return nil, false
 	}
-	for dec.More() {
-		token, err := dec.Token()
-		name, isName := token.(string)
-		var value json.RawMessage
-		if err != nil || !isName || dec.Decode(&value) != nil || len(value) == 0 {
+	p.pass('{')
+	for p.space(); !p.is('}'); p.space() {
+		name, ok := p.name()
+		if !ok {
 			return nil, false
 		}
-		all = append(all, member{name, value})
+		p.space()
+		p.pass(':')
+		p.space()
+		begin := p.at
+		p.value()
+		if p.lost {
+			return nil, false
+		}
+		all = append(all, member{name, object[begin:p.at:p.at]})
+		if p.space(); p.is(',') {
+			p.at++
+		}
 	}
 	return all, true
 }
@@ -140,7 +151,7 @@ func (c *cardCall) addField(kind agent.ToolKind, m member) bool {
 		if list, ok := words(kind, m); ok {
 			p := numbered("", list)
 			c.hidden = c.hidden || p.hidden
-			c.boxes = append(c.boxes, row{m.name, fmt.Sprintf(" (%d, one to a number)", len(list)), p.text})
+			c.boxes = append(c.boxes, row{m.name, wordsNumberedParts(len(list)), p.text})
 			return true
 		}
 		if len(m.value) > maxRowValue {
@@ -172,20 +183,13 @@ func (c *cardCall) addText(kind agent.ToolKind, m member, text string) {
 		}
 		return
 	}
-	shown, note := text, " ("
 	mode := visible.Source
 	if kind == agent.KindApplyPatch {
 		mode = visible.Patch
 	}
-	if lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; lines > 1 {
-		note += fmt.Sprintf("%d lines, ", lines)
-	}
-	note += fmt.Sprintf("%d characters", utf8.RuneCountInString(text))
-	if strings.HasSuffix(text, "\n") {
-		shown = strings.TrimSuffix(text, "\n")
-		note += ", with a line break at the end"
-	}
-	c.boxes = append(c.boxes, row{m.name, note + ")", c.visible(shown, mode)})
+	shown, broken := strings.CutSuffix(text, "\n")
+	note := wordsTextLength(strings.Count(shown, "\n")+1, utf8.RuneCountInString(text), broken)
+	c.boxes = append(c.boxes, row{m.name, note, c.visible(shown, mode)})
 }
 
 // oneRow reports whether a text shows all of itself on one line.
@@ -204,12 +208,12 @@ func bareText(text string) bool {
 func (c *cardCall) addJSON(r *approvals.Request) {
 	shown := []byte(r.Shown())
 	var b bytes.Buffer
-	note := fmt.Sprintf(" (%d characters of JSON)", utf8.RuneCount(shown))
+	note := wordsJSONLength(utf8.RuneCount(shown))
 	if json.Indent(&b, shown, "", "  ") != nil { // masks stand without quotes
 		b.Reset()
 		b.Write(shown)
 	}
-	c.boxes = append(c.boxes, row{"arguments", note, c.visible(b.String(), visible.Source)})
+	c.boxes = append(c.boxes, row{wordsArgumentsRow, note, c.visible(b.String(), visible.Source)})
 }
 
 // readOff sorts what was read off a script or a patch: what runs or changes, and what one has to be careful about.
@@ -229,30 +233,24 @@ func (c *cardCall) readOff(kind agent.ToolKind, lines []string) {
 		const most = 8
 		text := strings.Join(runs[:min(most, len(runs))], ", ")
 		if left := len(runs) - most; left > 0 {
-			text += fmt.Sprintf(" and %d more", left)
+			text += wordsAndMore(left)
 		}
-		c.behind = append([]phrase{{strong("runs"), "  " + text}}, c.behind...)
+		c.behind = append([]phrase{{strong(wordsRunsRow), "  " + text}}, c.behind...)
 	}
-}
-
-// whereLabels name what a call acts on, by kind.
-var whereLabels = map[agent.ToolKind]string{
-	agent.KindHTTP: "sends", agent.KindShell: "where", agent.KindApplyPatch: "where", agent.KindMCP: "server",
-	agent.KindHostedMCP: "server", agent.KindAgent: "sets to work",
 }
 
 // addWhere says where the call goes, and what it depends on. Of contents the digest of the card stands for theirs.
 func (c *cardCall) addWhere(r *approvals.Request) {
 	where, claims := boundTo(r.Tool)
-	name := whereLabels[r.Tool.Kind]
+	name := wordsWhere[r.Tool.Kind]
 	if name == "" {
-		name = "bound to"
+		name = wordsBoundRow
 	}
 	if r.Tool.Kind == agent.KindHTTP && len(where.lines) > 1 {
 		where.lines = where.lines[:1] // which headers go along is in the details: their values are nobody's to judge
 	}
 	c.addList(name, where.lines)
-	c.claimant = "The server"
+	c.claimant = wordsTheServer
 	for _, part := range r.Tool.Binding {
 		if server, ok := strings.CutPrefix(part, "server="); ok {
 			c.claimant = label(server, 80)
@@ -266,7 +264,7 @@ func (c *cardCall) addWhere(r *approvals.Request) {
 	for _, fact := range r.Facts {
 		facts = append(facts, factWords(fact))
 	}
-	c.addList("depends on", facts)
+	c.addList(wordsDependsRow, facts)
 }
 
 // factWords names a thing by whose content a call is bound, without the content's digest.
@@ -277,7 +275,7 @@ func factWords(fact string) string {
 	if i < 0 || len(fact) < end || len(fact) > end && fact[end] != ' ' {
 		return fact
 	}
-	return "content of " + strings.TrimPrefix(fact[:i], "program ") + fact[end:]
+	return wordsContentOf(strings.TrimPrefix(fact[:i], "program ")) + fact[end:]
 }
 
 // addList appends a list to where, on a line where its parts can be told apart.
@@ -337,12 +335,12 @@ func (c *cardCall) blocks(x extent) (blocks []slack.Block, complete bool) {
 			left = max(left-units(text), 0)
 		}
 		if text == "" && f.text != "" {
-			blocks = append(blocks, paragraph(phrase{strong(f.name), f.note, ": in ", strong("Show details")}))
+			blocks = append(blocks, paragraph(append(phrase{strong(f.name), f.note}, wordsInDetails()...)))
 			continue
 		}
 		title := phrase{strong(f.name), f.note}
 		if text != f.text {
-			title = append(title, ", the beginning; all of it is in ", strong("Show details"))
+			title = append(title, wordsBeginning()...)
 		}
 		blocks = append(blocks, paragraph(title))
 		for _, p := range pieces(text, maxElement) {
@@ -359,7 +357,7 @@ func (c *cardCall) blocks(x extent) (blocks []slack.Block, complete bool) {
 		blocks = append(blocks, longParagraphs(c.where)...)
 	}
 	if len(c.claims) > 0 {
-		lead := phrase{strong(c.claimant), " says of its own tool, and nobody has checked it:"}
+		lead := phrase{strong(c.claimant), wordsSaysOfItsOwn}
 		blocks = append(blocks, paragraph(lead),
 			quoted(strings.Join(c.claims, "\n")))
 	}
@@ -400,20 +398,13 @@ func firstLines(text string, most int) string {
 func (c *cardCall) warnings() []slack.Block {
 	var lines []phrase
 	if c.hidden {
-		lines = append(lines, hiddenWarning())
+		lines = append(lines, wordsHiddenCharacters())
 	}
 	if c.mixed {
-		lines = append(lines, mixedWarning())
+		lines = append(lines, wordsMixedAlphabets())
 	}
 	if len(lines) == 0 {
 		return nil
 	}
 	return []slack.Block{paragraph(lines...)}
-}
-
-func mixedWarning() phrase {
-	return phrase{
-		strong("Careful: "), "one word has letters of several alphabets, or letters that look like others. ",
-		`Those are written out as \u{…} or have ˑ before them.`,
-	}
 }

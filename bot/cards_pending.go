@@ -65,29 +65,29 @@ func asking(r *approvals.Request) string {
 	pending := r.Status == approvals.RequestPending
 	switch {
 	case r.IsQuestion():
-		return "Question: "
+		return wordsQuestionLead
 	case r.Kind == agent.OutcomeUnknown:
-		return "Did it happen? "
+		return wordsDidItHappenLead
 	case r.Kind == agent.ExternalResult && pending:
-		return "Result needed: "
+		return wordsResultLead
 	case r.Kind == agent.FieldsRequired && pending:
-		return "Values needed: "
+		return wordsValuesLead
 	}
 	return ""
 }
 
 // askers say who wants the call, in their own words, who makes it, and what has it asked about.
 func askers(r *approvals.Request) []phrase {
-	who := phrase{r.Requester, " asked for this"}
+	who := wordsAskedForThis(r.Requester)
 	if r.Words != "" {
-		who = phrase{r.Requester, " asks: “" + visible.Line(r.Words) + "”"}
+		who = wordsAsksFor(r.Requester, visible.Line(r.Words))
 	}
 	if r.IsQuestion() { // whose words are below, with the agent that asks
 		return []phrase{who}
 	}
-	call := append(append(caller(r), " calls ", code(toolName(r))), whyAsked(r)...)
+	call := append(wordsCalls(caller(r), toolName(r)), whyAsked(r)...)
 	if r.Requirement.Risk == approvals.RiskHigh {
-		call = append(call, ", high risk")
+		call = append(call, wordsHighRisk)
 	}
 	return []phrase{who, call}
 }
@@ -97,12 +97,12 @@ func about(r *approvals.Request) (lines []phrase) {
 	for _, c := range r.Changes() {
 		line := phrase{strong(label(c.Name, 80)), "  " + label(strings.TrimPrefix(c.String(), c.Name+": "), 200)}
 		if by := r.Editors; len(by) > 0 {
-			line = append(line, ", changed by ", by[len(by)-1])
+			line = append(line, wordsChangedBy(by[len(by)-1])...)
 		}
 		lines = append(lines, line)
 	}
 	if r.Supersedes != "" {
-		lines = append(lines, phrase{"It takes the place of an earlier question."})
+		lines = append(lines, phrase{wordsTakesPlace})
 	}
 	if l := r.Like; l != nil {
 		lines = append(lines, likeLine(l))
@@ -115,11 +115,11 @@ func about(r *approvals.Request) (lines []phrase) {
 
 // likeLine says how the call differs from the one that was approved before it.
 func likeLine(l *approvals.Likeness) phrase {
-	line := phrase{"Like the call approved by ", l.By, ", ", l.At}
+	line := wordsLikeApproved(l.By, l.At)
 	if len(l.Differs) == 0 {
-		return append(line, ", with the same arguments")
+		return append(line, wordsSameArguments)
 	}
-	return append(line, ", but for: "+strings.Trim(inBrackets(l.Differs), " ()"))
+	return append(line, wordsButFor(strings.Trim(inBrackets(l.Differs), " ()")))
 }
 
 // terms say who decides, until when, and how far it is.
@@ -129,8 +129,7 @@ func terms(r *approvals.Request, whole bool) []phrase {
 		lines = append(lines, note)
 	}
 	if !whole && (r.Kind == agent.Confirm || r.Kind == agent.OutcomeUnknown) {
-		lines = append(lines, phrase{strong("This call is too long for a card."), " ", strong("Show details"),
-			" has all of it, and approving is offered at its end."})
+		lines = append(lines, wordsTooLongForCard())
 	}
 	return lines
 }
@@ -139,21 +138,21 @@ func terms(r *approvals.Request, whole bool) []phrase {
 func untilWhen(r *approvals.Request) []phrase {
 	lines := whoAnswers(r)
 	if r.Expires.IsZero() {
-		lines[0] = append(lines[0], " · no deadline")
+		lines[0] = append(lines[0], wordsNoDeadline)
 	} else {
-		lines[0] = append(lines[0], " · until ", r.Expires)
+		lines[0] = append(lines[0], wordsUntil(r.Expires)...)
 	}
 	return append(append(lines, freezes(r)...), soFar(r)...)
 }
 
 // fineprint identifies the call on its card.
 func fineprint(r *approvals.Request, whole bool) string {
-	shown := "complete"
+	shown := wordsComplete
 	switch {
 	case !whole:
-		shown = "not complete"
+		shown = wordsNotComplete
 	case len(r.Withheld()) > 0:
-		shown = "complete, secret values masked"
+		shown = wordsCompleteMasked
 	}
 	return fmt.Sprintf("%s · %s · %s", shown, hex.EncodeToString(r.Digest[:8]), r.ID)
 }
@@ -165,28 +164,24 @@ func whatToDo(r *approvals.Request) phrase {
 	}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
-		return unknownWords(r)
+		return mayHaveHappened(r)
 	case agent.ExternalResult:
 		if r.Trigger != nil {
-			return phrase{"Another system carries this out, and the agent waits to be told what came of it. " +
-				"Provide the result if you know it, or reject the call if nobody will carry it out."}
+			return wordsResultOfSystem()
 		}
-		return phrase{"Somebody has to do this elsewhere, and the agent waits to be told what came of it. " +
-			"Provide the result once it is there, or reject the call if nobody will do it."}
+		return wordsResultElsewhere()
 	case agent.FieldsRequired:
-		return phrase{"Somebody has to fill in values before the call can go on: press ", strong("Fill in"),
-			". What the model proposes stands where no other value is given. Reject the call if nobody will."}
+		return wordsValuesMissing()
 	}
 	return nil
 }
 
-// unknownWords say what is known of a call of which nobody knows whether it happened, and how to find out.
-func unknownWords(r *approvals.Request) phrase {
-	p := phrase{"It was begun and nobody answered. ", strong("It may have happened."), " Find out first"}
+// mayHaveHappened says what is known of a call of which nobody knows whether it happened, and how to find out.
+func mayHaveHappened(r *approvals.Request) phrase {
 	if where, _ := boundTo(r.Tool); len(where.lines) > 0 {
-		p = append(p, ", at "+label(where.lines[0], 200))
+		return wordsMayHaveHappened(label(where.lines[0], 200))
 	}
-	return append(p, "; then choose.")
+	return wordsMayHaveHappened("")
 }
 
 // sendingLine says how far the call has come on its way to the system that carries it out; nil where none is told.
@@ -202,20 +197,13 @@ func changedBy(r *approvals.Request) []phrase {
 	if len(r.Editors) == 0 {
 		return nil
 	}
-	line := append(phrase{"Arguments changed or filled in by "}, persons(r.Editors)...)
-	if !r.Requirement.SelfApproval {
-		line = append(line, ", not deciding about it")
-	}
-	if r.Supersedes != "" {
-		line = append(line, "; this follows ", code(string(r.Supersedes)))
-	}
-	return []phrase{line}
+	return []phrase{wordsEditors(persons(r.Editors), !r.Requirement.SelfApproval, r.Supersedes)}
 }
 
 // persons names people.
 func persons(all []approvals.UserID) (p phrase) {
 	for i, u := range all {
-		p = append(p, []any{"", ", ", " and "}[joint(i, len(all))], u)
+		p = append(p, []any{"", ", ", wordsAnd}[joint(i, len(all))], u)
 	}
 	return p
 }
@@ -231,7 +219,7 @@ func caller(r *approvals.Request) phrase {
 	slices.Reverse(path)
 	p := phrase{strong(label(path[0], 200))}
 	if len(path) > 1 {
-		p = append(p, ", used by "+label(strings.Join(path[1:], ", used by "), 200))
+		p = append(p, wordsUsedBy+label(strings.Join(path[1:], wordsUsedBy), 200))
 	}
 	return p
 }

@@ -20,7 +20,7 @@ import (
 // settledCard renders a request that waits for nobody: two lines and one in small print. What was decided, by whom and
 // when, and what became of the call; all else is in the details.
 func settledCard(r *approvals.Request) card {
-	text := append(outcome(r), ", asked for by ", r.Requester)
+	text := append(outcome(r), wordsAskedForBy(r.Requester)...)
 	if became := whatBecame(r); became != nil {
 		text = append(append(text, ". "), became...)
 	}
@@ -38,7 +38,7 @@ func settledBlocks(r *approvals.Request) []slack.Block {
 	print := fmt.Sprintf("%s · %s · %s", label(r.Tool.Name, 80), hex.EncodeToString(r.Digest[:8]), r.ID)
 	return stamp([]slack.Block{
 		paragraph(lines...),
-		slack.NewActionBlock("", button(r, actDetails, "Show details", slack.StyleDefault)),
+		slack.NewActionBlock("", button(r, actDetails, wordsShowDetails, slack.StyleDefault)),
 		smallPrint(print),
 	}, blockPrefix(r))
 }
@@ -52,12 +52,11 @@ func ending(r *approvals.Request) phrase {
 	case approvals.RequestApproved, approvals.RequestRejected:
 		return append(decidedBy(r), became(r)...)
 	case approvals.RequestExpired:
-		p := phrase{strong("Expired"), " ", at(r, r.Settled), ": " + lowered(expiredWords(r))}
-		return append(append(p, " Ask again to have it asked again"), became(r)...)
+		return append(wordsExpiredAt(at(r, r.Settled), lowered(whyExpired(r))), became(r)...)
 	case approvals.RequestCancelled:
-		p := phrase{strong("Cancelled")}
+		p := phrase{strong(wordsStatus(r.Status))}
 		if r.CancelledBy != "" {
-			p = append(p, " by ", r.CancelledBy)
+			p = append(p, wordsBy, r.CancelledBy)
 		}
 		p = append(p, " ", at(r, r.Settled))
 		if r.CancelledBy == "" && r.Note != "" {
@@ -65,36 +64,35 @@ func ending(r *approvals.Request) phrase {
 		}
 		return append(p, became(r)...)
 	case approvals.RequestSuperseded:
-		p := phrase{strong("Stale"), ": changed"}
+		var who phrase
 		if n := len(r.Decisions); n > 0 {
-			p = append(p, " by ", r.Decisions[n-1].By)
+			who = phrase{wordsBy, r.Decisions[n-1].By}
 		}
-		return append(p, " ", at(r, r.Settled), " · ", strong("not run"), "; the card below asks about the new call")
+		return wordsSupersededBy(who, at(r, r.Settled))
 	case approvals.RequestStale:
-		p := phrase{strong("Stale"), " ", at(r, r.Settled), ": " + staleReason(r)}
+		p := phrase{strong(wordsStatus(r.Status)), " ", at(r, r.Settled), ": " + staleReason(r)}
 		p = append(p, became(r)...)
 		if r.Replaced != nil {
-			p = append(p, ". Asked again below")
+			p = append(p, wordsAskedAgainBelow)
 		}
 		return p
 	}
-	return phrase{strong(statusWord(r.Status))}
+	return phrase{strong(wordsStatus(r.Status))}
 }
 
 // decidedBy names those who decided, with what they wrote.
 func decidedBy(r *approvals.Request) phrase {
-	word := statusWord(r.Status)
+	word := wordsStatus(r.Status)
 	if r.IsQuestion() && r.Status == approvals.RequestApproved {
-		word = "Answered"
+		word = wordsAnsweredStatus
 	}
 	p := phrase{strong(word)}
 	if s := r.Standing(); s != nil {
-		return append(append(p, " by "), append(persons([]approvals.UserID{r.Settler().By}),
-			"’s “always” of ", at(r, r.Settled), " (card above)")...)
+		return append(p, wordsByStandingAnswer(persons([]approvals.UserID{r.Settler().By}), at(r, r.Settled))...)
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
-		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
+		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
 	}
 	p = append(p, " ", at(r, r.Settled))
 	s := r.Settler()
@@ -139,34 +137,33 @@ func became(r *approvals.Request) phrase {
 	}
 	switch r.Outcome {
 	case approvals.OutcomeRunning:
-		return phrase{" · ", strong("running")}
+		return wordsRunningNow()
 	case approvals.OutcomeRan:
 		if by := reporter(r); by != "" {
-			return phrase{" · ", strong("ran"), ", as ", by, " reports"}
+			return wordsRanReported(by)
 		}
-		return append(phrase{" · ", strong("ran"), " ", at(r, r.OutcomeAt)}, inNumbers(", ", r)...)
+		return append(wordsRanAt(at(r, r.OutcomeAt)), inNumbers(", ", r)...)
 	case approvals.OutcomeFailed:
-		p := append(phrase{" · ", strong("failed"), " ", at(r, r.OutcomeAt)}, inNumbers(": ", r)...)
-		return append(p, " (the agent was told)")
+		return wordsFailedAt(at(r, r.OutcomeAt), inNumbers(": ", r))
 	case approvals.OutcomeNotRun:
-		p := phrase{" · ", strong("not run")}
+		p := wordsNotRunAtAll()
 		switch {
 		case r.Status != approvals.RequestApproved:
 		case r.CancelledBy != "":
-			p = append(p, ": ", r.CancelledBy, " cancelled the run first")
+			p = append(p, wordsRunCancelledFirst(r.CancelledBy)...)
 		case r.Note != "":
 			p = append(p, ": "+lowered(strings.TrimSuffix(label(r.Note, maxSaid), ".")))
 		}
 		return p
 	case approvals.OutcomeUnknown:
-		p := phrase{" · ", strong("unknown"), " whether it ran"}
+		p := wordsUnknownWhether()
 		if r.Kind == agent.Confirm { // a card below asks what became of it
-			p = append(p, "; see below")
+			p = append(p, wordsSeeBelow)
 		}
 		return p
 	}
 	if r.Status == approvals.RequestApproved {
-		return phrase{" · waits for its turn"}
+		return phrase{wordsTurnToCome}
 	}
 	return nil
 }
@@ -189,8 +186,7 @@ func afterwards(r *approvals.Request) (lines []phrase) {
 	}
 	for _, d := range r.Decisions {
 		if d.Void != "" {
-			lines = append(lines, append(append(phrase{"The answer of "}, decider(d)...),
-				" did not count: "+label(d.Void, 120)+"."))
+			lines = append(lines, wordsDidNotCount(decider(d), label(d.Void, 120)))
 			if len(lines) == 5 {
 				break
 			}
@@ -206,9 +202,9 @@ func staleReason(r *approvals.Request) string {
 	case p == nil:
 		return lowered(strings.TrimSuffix(staleWords(r.Kind), "."))
 	case !p.Differs():
-		return "the call is the same, and the answer to it did not hold any more"
+		return wordsAnswerDidNotHold
 	}
-	return differences(p) + " changed after it was shown"
+	return wordsChangedAfterShown(differences(p))
 }
 
 // at is a point in time of a request: the time of day where the day is that on which it was asked.
@@ -228,26 +224,26 @@ func lowered(s string) string {
 
 func wrote(v approvals.Verdict) string {
 	if v == approvals.ProvideResult {
-		return " reports as the result:"
+		return wordsReportsResult
 	}
-	return " wrote:"
+	return wordsWrote
 }
 
 // outcome is the sentence that ends a request.
 func outcome(r *approvals.Request) phrase {
-	p := phrase{strong(statusWord(r.Status))}
+	p := phrase{strong(wordsStatus(r.Status))}
 	if r.IsQuestion() && r.Status == approvals.RequestApproved {
-		p = phrase{strong("Answered")}
+		p = phrase{strong(wordsAnsweredStatus)}
 	}
 	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
-		return append(p, " by ", r.CancelledBy, ": ", toolName(r))
+		return append(p, wordsBy, r.CancelledBy, ": ", toolName(r))
 	}
 	if r.Status == approvals.RequestSuperseded && len(r.Decisions) > 0 {
-		return append(p, ", arguments changed by ", r.Decisions[len(r.Decisions)-1].By, ": ", toolName(r))
+		return append(append(p, wordsArgumentsChangedBy(r.Decisions[len(r.Decisions)-1].By)...), ": ", toolName(r))
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
-		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
+		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
 	}
 	if s := r.Settler(); s != nil {
 		p = append(p, afterword(r, s.Verdict))
@@ -270,7 +266,7 @@ func joint(i, n int) int {
 func aboutOutcome(r *approvals.Request) []phrase {
 	var lines []phrase
 	if !r.Settled.IsZero() { // right below the sentence of which it is the time
-		lines = append(lines, phrase{r.Settled, ", after " + humanize.Duration(r.Settled.Sub(r.Created))})
+		lines = append(lines, phrase{r.Settled, wordsAfter(humanize.Duration(r.Settled.Sub(r.Created)))})
 	}
 	if became := whatBecame(r); became != nil {
 		lines = append(lines, became)
@@ -282,15 +278,14 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, by)
 	}
 	if r.Status == approvals.RequestExpired {
-		lines = append(lines, phrase{expiredWords(r)})
+		lines = append(lines, phrase{whyExpired(r)})
 	}
 	if r.Status == approvals.RequestStale {
 		lines = append(lines, staleLines(r)...)
 	}
 	lines = append(lines, otherVotes(r)...)
 	if a := r.Standing(); a != nil {
-		lines = append(lines,
-			phrase{"By the answer for all calls of this tool, given to ", code(string(a.Request)), "."})
+		lines = append(lines, wordsTakenFrom(a.Request))
 	}
 	if alone := droppedAlways(r); alone != nil {
 		lines = append(lines, alone)
@@ -298,13 +293,12 @@ func aboutOutcome(r *approvals.Request) []phrase {
 	lines = append(lines, reviewLines(r)...)
 	for _, d := range r.Decisions {
 		if d.Void != "" {
-			lines = append(lines, append(append(phrase{"The answer of "}, decider(d)...),
-				" did not count: "+label(d.Void, 120)+"."))
+			lines = append(lines, wordsDidNotCount(decider(d), label(d.Void, 120)))
 		}
 	}
 	if r.CancelledBy != "" {
 		if r.Status == approvals.RequestApproved {
-			lines = append(lines, phrase{r.CancelledBy, " cancelled the run first."})
+			lines = append(lines, wordsCancelledFirst(r.CancelledBy))
 		}
 		return lines
 	}
@@ -322,22 +316,21 @@ func whatBecame(r *approvals.Request) phrase {
 	}
 	switch r.Outcome {
 	case approvals.OutcomeRunning:
-		return phrase{"The call is ", strong("running"), "."}
+		return wordsCallRunning()
 	case approvals.OutcomeRan:
 		if by := reporter(r); by != "" {
-			return phrase{"The call ", strong("ran"), ", as ", by, " reports."} // when it ran, nobody knows
+			return wordsCallRanReported(by) // when it ran, nobody knows
 		}
-		return append(append(phrase{"The call ", strong("ran"), ", ", r.OutcomeAt}, inNumbers(": ", r)...), ".")
+		return wordsCallRan(r.OutcomeAt, inNumbers(": ", r))
 	case approvals.OutcomeFailed:
-		p := append(phrase{"The call ", strong("failed"), ", ", r.OutcomeAt}, inNumbers(": ", r)...)
-		return append(p, "; the agent was told.")
+		return wordsCallFailed(r.OutcomeAt, inNumbers(": ", r))
 	case approvals.OutcomeNotRun:
-		return phrase{"The call was ", strong("not run"), "."}
+		return wordsCallNotRun()
 	case approvals.OutcomeUnknown:
-		return phrase{"It is ", strong("unknown"), " whether the call ran."}
+		return wordsCallUnknown()
 	}
 	if r.Status == approvals.RequestApproved {
-		return phrase{"The call waits for its turn."}
+		return wordsCallWaits()
 	}
 	return nil
 }
@@ -349,9 +342,9 @@ func callbackLine(r *approvals.Request) phrase {
 	case d == nil || d.Via != approvals.ViaCallback:
 		return nil
 	case d.Issuer == "":
-		return phrase{"The result came by the callback that was sent with the call; no person has looked at it."}
+		return wordsResultByTrigger()
 	}
-	return phrase{"The result came by the callback that ", d.Issuer, " had made; no person has looked at it."}
+	return wordsResultByCallback(d.Issuer)
 }
 
 // reporter returns the person who says that the call ran; empty where the tool itself does.
@@ -362,23 +355,24 @@ func reporter(r *approvals.Request) approvals.UserID {
 	return r.OutcomeBy
 }
 
-func expiredWords(r *approvals.Request) string {
+// whyExpired says why nobody decided a request that expired.
+func whyExpired(r *approvals.Request) string {
 	answered := slices.ContainsFunc(r.Decisions, func(d approvals.Decision) bool { return d.Void == "" })
 	switch {
 	case r.IsQuestion():
-		return "Nobody answered in time."
+		return wordsNobodyAnswered
 	case r.Kind == agent.OutcomeUnknown && answered:
-		return "Too few people answered in time. It will not run again."
+		return wordsTooFewAnswered
 	case r.Kind == agent.OutcomeUnknown:
-		return "Nobody answered in time. It will not run again."
+		return wordsNobodyFoundOut
 	case r.Kind == agent.ExternalResult:
-		return "Nobody provided a result in time."
+		return wordsNobodyProvided
 	case r.Kind == agent.FieldsRequired:
-		return "Nobody filled in the values in time."
+		return wordsNobodyFilledIn
 	case answered:
-		return "Too few people decided in time."
+		return wordsTooFewDecided
 	}
-	return "Nobody decided in time."
+	return wordsNobodyDecided
 }
 
 // deciding returns the decisions that count toward the outcome.
@@ -395,90 +389,43 @@ func deciding(r *approvals.Request) []approvals.Decision {
 	return out
 }
 
-func statusWord(s approvals.RequestStatus) string {
-	switch s {
-	case approvals.RequestPending:
-		return "Pending"
-	case approvals.RequestApproved:
-		return "Approved"
-	case approvals.RequestRejected:
-		return "Rejected"
-	case approvals.RequestExpired:
-		return "Expired"
-	case approvals.RequestCancelled:
-		return "Cancelled"
-	case approvals.RequestStale:
-		return "Stale"
-	case approvals.RequestSuperseded:
-		return "Superseded"
-	}
-	return label(string(s), 40)
-}
-
-// verdictWord is the past tense of a verdict.
-func verdictWord(v approvals.Verdict) string {
-	switch v {
-	case approvals.Approve, approvals.AlwaysApprove:
-		return "approved"
-	case approvals.Reject, approvals.AlwaysReject:
-		return "rejected"
-	case approvals.Retry:
-		return "approved to run again"
-	case approvals.MarkDone:
-		return "marked as done"
-	case approvals.GiveUp:
-		return "given up"
-	case approvals.ProvideResult:
-		return "result provided"
-	case approvals.BreakGlass:
-		return "approved in an emergency"
-	case approvals.Edit:
-		return "arguments changed"
-	case approvals.ProvideInput:
-		return "values filled in"
-	case approvals.Answer:
-		return "answered"
-	}
-	return label(string(v), 40)
-}
-
 // afterword says what the verdict that settled the request adds to the outcome.
 func afterword(r *approvals.Request, v approvals.Verdict) string {
 	switch v {
 	case approvals.AlwaysApprove, approvals.AlwaysReject:
 		switch {
 		case r.Lasting():
-			return ", always, until this run ends"
+			return wordsAlwaysInRun
 		case r.Granted():
-			return ", and later calls by a grant"
+			return wordsAlwaysByGrant
 		}
 	case approvals.Retry:
-		return ", to run again"
+		return wordsToRunAgain
 	case approvals.MarkDone:
-		return ", as having happened"
+		return wordsAsHappened
 	case approvals.GiveUp:
-		return ", given up"
+		return wordsAsGivenUp
 	case approvals.ProvideResult:
-		return ", result provided"
+		return wordsWithResult
 	case approvals.BreakGlass:
-		return ", in an emergency, past the policy"
+		return wordsInEmergency
 	case approvals.ProvideInput:
-		return ", values filled in"
+		return wordsWithValues
 	}
 	return ""
 }
 
 // outcomeFor is the sentence for somebody who came too late.
 func outcomeFor(r *approvals.Request) phrase {
-	p := phrase{"Already decided. "}
+	p := phrase{wordsAlreadyDecided}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
-		p = phrase{"Already settled. "}
+		p = phrase{wordsAlreadySettled}
 	case agent.ExternalResult, agent.FieldsRequired:
-		p = phrase{"Already answered. "}
+		p = phrase{wordsAlreadyAnswered}
 	}
 	if r.Status == approvals.RequestSuperseded {
-		p = phrase{"Nothing was recorded: ", code(string(r.SupersededBy)), " has taken the place of this request. "}
+		p = wordsPlaceTaken(r.SupersededBy)
 	}
 	p = append(p, outcome(r)...)
 	if !r.Settled.IsZero() {

@@ -228,7 +228,7 @@ func surfaces() map[string]surface {
 	}
 	n := &approvals.Notification{ID: "ntf_1", Run: "run_1",
 		Text: "Paid *1,200* to <https://evil.example|acme>.\n\nAnything else?"}
-	for i, p := range textPosts(n, answerEvent, emptyAnswer) {
+	for i, p := range textPosts(n, answerEvent, wordsEmptyAnswer) {
 		out[fmt.Sprintf("answer_%d", i+1)] = surface{Text: p.text.fallback(), Blocks: p.blocks}
 	}
 	n = &approvals.Notification{ID: "ntf_2", Run: "run_1", By: user("U0BEN"),
@@ -423,7 +423,7 @@ func checkPages(t interface{ Fatalf(string, ...any) }, r *approvals.Request) {
 // showsAllBound fails unless everything that a decision about the request is bound to can be read back under its
 // heading.
 func showsAllBound(t interface{ Fatalf(string, ...any) }, r *approvals.Request, under func(heading string) string) {
-	if got := unvisible(t, under(headingArguments)); got != string(r.Arguments) {
+	if got := unvisible(t, under(wordsArguments)); got != string(r.Arguments) {
 		t.Fatalf("%d of %d bytes of arguments are shown", len(got), len(r.Arguments))
 	}
 	if got := unvisible(t, under("Depends on")); got != strings.Join(r.Facts, "\n") {
@@ -455,7 +455,7 @@ func TestUntrustedTextIsNeverMarkup(t *testing.T) {
 		}).Draw(t, "status")
 		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, Reason: evil}}
 		n := &approvals.Notification{ID: "ntf_1", Text: evil}
-		answer, notice := textPosts(n, answerEvent, emptyAnswer)[0], textPosts(n, noticeEvent, "…")[0]
+		answer, notice := textPosts(n, answerEvent, wordsEmptyAnswer)[0], textPosts(n, noticeEvent, "…")[0]
 		shown := map[string][]slack.Block{
 			"card": newCard(r).blocks, "answer": answer.blocks, "notice": notice.blocks,
 			"details": detailsView(r, 0, rights{decide: true, cancel: true}).Blocks.BlockSet,

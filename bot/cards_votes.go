@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ func droppedAlways(r *approvals.Request) phrase {
 			continue
 		}
 		if p == nil {
-			p = append(phrase{"For this call alone: "}, decider(d)...)
+			p = append(phrase{wordsForThisCallAlone}, decider(d)...)
 		} else {
 			p = append(append(p, ", "), decider(d)...)
 		}
@@ -30,9 +29,9 @@ func droppedAlways(r *approvals.Request) phrase {
 		return nil
 	}
 	if slices.ContainsFunc(deciding(r), func(d approvals.Decision) bool { return !always(d.Verdict) }) {
-		return append(p, " answered always, and not everybody did. Later calls ask again.")
+		return append(p, wordsNotAllAlways)
 	}
-	return append(p, " answered always, on different conditions. Later calls ask again.")
+	return append(p, wordsNotSameAlways)
 }
 
 // staleLines says what differs between a stale request and what was asked instead, as far as that is recorded.
@@ -41,27 +40,27 @@ func staleLines(r *approvals.Request) []phrase {
 	if p == nil {
 		return []phrase{{staleWords(r.Kind)}}
 	}
-	again := phrase{"It is asked again: ", code(string(p.ID))}
+	again := wordsAskedAgainAs(p.ID)
 	if !p.Differs() {
-		return []phrase{{"The call itself is unchanged; the answer to it did not hold any more."}, again}
+		return []phrase{{wordsUnchangedCall}, again}
 	}
-	return []phrase{{"What differs now: " + differences(p) + "."}, again}
+	return []phrase{{wordsDiffersNow(differences(p))}, again}
 }
 
 // differences names what differs between a stale request and what was asked instead.
 func differences(p *approvals.Replacement) string {
 	var what []string
 	if p.Arguments {
-		what = append(what, "the arguments")
+		what = append(what, wordsTheArguments)
 	}
 	if p.Definition {
-		what = append(what, "the tool's definition"+inBrackets(p.Parts))
+		what = append(what, wordsTheDefinition(inBrackets(p.Parts)))
 	}
 	if names := strings.Trim(inBrackets(p.Facts), " ()"); names != "" {
 		what = append(what, names)
 	}
 	if last := len(what) - 1; last > 0 {
-		return strings.Join(what[:last], ", ") + " and " + what[last]
+		return strings.Join(what[:last], ", ") + wordsAnd + what[last]
 	}
 	return strings.Join(what, "")
 }
@@ -77,7 +76,7 @@ func inBrackets(names []string) string {
 		shown = append(shown, label(name, 80))
 	}
 	if left := len(names) - len(shown); left > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", left))
+		shown = append(shown, wordsMore(left))
 	}
 	return " (" + strings.Join(shown, ", ") + ")"
 }
@@ -91,9 +90,9 @@ func otherVotes(r *approvals.Request) []phrase {
 		if d.Void != "" || d.Verdict == approvals.Edit || slices.ContainsFunc(decided, counted) {
 			continue
 		}
-		side, lead := &no, "Had rejected: "
+		side, lead := &no, wordsHadRejected
 		if d.Verdict.Affirms() {
-			side, lead = &yes, "Had approved: "
+			side, lead = &yes, wordsHadApproved
 		}
 		if *side == nil {
 			*side = append(phrase{lead}, decider(d)...)
@@ -112,7 +111,7 @@ func otherVotes(r *approvals.Request) []phrase {
 
 func staleWords(kind agent.InterruptionKind) string {
 	if kind == agent.Confirm {
-		return "What was shown is not what would run any more."
+		return wordsNotWhatWouldRun
 	}
-	return "What was shown is not what is asked any more."
+	return wordsNotWhatIsAsked
 }

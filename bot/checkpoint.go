@@ -26,7 +26,7 @@ func (s *CheckpointChannel) KeepCheckpoint(ctx context.Context, c *approvals.Che
 		return err
 	}
 	m, err := newMessage(
-		phrase{fmt.Sprintf("Checkpoint of the audit trail: %d entries", c.Seq)}, []slack.Block{verbatim(string(line))})
+		wordsCheckpoint(c.Seq), []slack.Block{verbatim(string(line))})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 // slashCommand is the command in manifest.yaml.
 const slashCommand = "/approvals"
 
+// commandVerbs are the words that may follow the command.
+var commandVerbs = []string{"mine", "all", "show", "grants", "revoke", "history", "help"}
+
 // commandDelivery answers a slash command. Nothing has to be recorded, so it is acknowledged at once.
 func (b *Bot) commandDelivery(c command) delivery {
 	if c.SSLCheck == "1" {
@@ -26,6 +29,11 @@ func (b *Bot) commandDelivery(c command) delivery {
 		return answer{then: func(ctx context.Context) { b.command(ctx, id, c) }}, nil
 	}
 	return delivery{what: "command", key: "command " + c.User, handle: b.checked(c.origin(), handle)}
+}
+
+// unknownCommand names what was typed, and the nearest of the commands that exist.
+func unknownCommand(typed string, valid ...string) phrase {
+	return wordsUnknownCommand(label(typed, 60), nearest(typed, valid))
 }
 
 func (b *Bot) command(ctx context.Context, id identity, c command) {
@@ -48,9 +56,9 @@ func (b *Bot) command(ctx context.Context, id identity, c command) {
 	case "revoke":
 		b.respondRevoke(ctx, c, by, rest)
 	case "help":
-		b.respond(ctx, c, commandHelp(), nil)
+		b.respond(ctx, c, wordsCommandHelp(), nil)
 	default:
-		b.respond(ctx, c, wordUnknown(words[0], commandVerbs...), nil)
+		b.respond(ctx, c, unknownCommand(words[0], commandVerbs...), nil)
 	}
 }
 

@@ -3,7 +3,7 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
+
 	"regexp"
 	"slices"
 	"strings"
@@ -24,17 +24,17 @@ var grantID = regexp.MustCompile(`^grant_[0-9a-z]{26}$`)
 // respondGrants answers "grants" with the grants that the person may see, those in force first.
 func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID, rest []string) {
 	if len(rest) > 0 {
-		b.respond(ctx, c, noMoreWords("grants"), nil)
+		b.respond(ctx, c, wordsNothingFollows("grants"), nil)
 		return
 	}
 	all, more, err := b.grantsFor(ctx, by)
 	if err != nil {
 		b.log.Error("grants could not be listed", "error", err)
-		b.respond(ctx, c, grantsFailed(), nil)
+		b.respond(ctx, c, wordsGrantsFailed(), nil)
 		return
 	}
 	if len(all) == 0 {
-		b.respond(ctx, c, noGrants(), nil)
+		b.respond(ctx, c, wordsNoGrants(), nil)
 		return
 	}
 	title, blocks := grantsReply(all, more)
@@ -43,13 +43,13 @@ func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID,
 
 // grantsReply renders as many grants as one answer shows; more says that there are others beside all.
 func grantsReply(all []approvals.GrantView, more bool) (title phrase, blocks []slack.Block) {
-	title = phrase{fmt.Sprintf("Grants: %d", len(all))}
+	title = phrase{wordsGrants(len(all))}
 	blocks = []slack.Block{paragraph(phrase{strong(title.fallback())})}
 	for i := range all[:min(len(all), grantsShown)] {
 		blocks = append(blocks, paragraph(append(grantLines(&all[i]), howToRevoke(&all[i])...)...))
 	}
 	if len(all) > grantsShown || more {
-		blocks = append(blocks, paragraph(phrase{"There are more; the command line lists all of them."}))
+		blocks = append(blocks, paragraph(phrase{wordsMoreOnCommandLine}))
 	}
 	return title, blocks
 }
@@ -88,42 +88,29 @@ func ended(g *approvals.GrantView) int {
 
 // grantLines says what a grant covers and how it stands.
 func grantLines(g *approvals.GrantView) []phrase {
-	answer := "approved"
+	answer := wordsGrantApproved
 	if g.Deny {
-		answer = "rejected"
+		answer = wordsGrantRejected
 	}
 	state := phrase{strong(string(g.State))}
 	if g.Why != "" {
 		state = append(state, ": "+label(g.Why, 200))
 	}
-	uses := ""
-	if g.Uses > 0 {
-		uses = fmt.Sprintf(", %d of %d used", g.Used, g.Uses)
-	} else if g.Used > 0 {
-		uses = fmt.Sprintf(", %d used", g.Used)
-	}
-	covers := phrase{strong(label(g.Tool, 80)), " by " + label(g.Agent, 80) + ": " + answer + " "}
-	lines := []phrase{append(append(covers, reach(&g.Grant)...), uses+", until ", g.Expires)}
+	covers := append(wordsGrantOf(label(g.Tool, 80), label(g.Agent, 80), answer), reach(&g.Grant)...)
+	lines := []phrase{append(covers, wordsGrantUntil(g.Used, g.Uses, g.Expires)...)}
 	if len(g.Condition) > 0 {
-		bound := phrase{"only with "}
+		bound := phrase{wordsGrantOnlyWith}
 		for i := range g.Condition {
 			if i > 0 {
-				bound = append(bound, " and ")
+				bound = append(bound, wordsAnd)
 			}
 			bound = append(bound, code(label(g.Condition[i].String(), 100)))
 		}
 		lines = append(lines, bound)
 	}
-	from := append(state, " · given by ")
-	for i, u := range g.Grantors {
-		from = append(from, []any{"", ", ", " and "}[joint(i, len(g.Grantors))], u)
-	}
-	from = append(from, ", ", g.Created, " · ", code(string(g.ID)))
+	from := append(state, wordsGrantGiven(persons(g.Grantors), g.Created, g.ID)...)
 	if !g.Revoked.IsZero() {
-		from = append(from, "; revoked ", g.Revoked)
-		if g.RevokedBy != "" {
-			from = append(from, " by ", g.RevokedBy)
-		}
+		from = append(from, wordsGrantEnded(g.Revoked, g.RevokedBy)...)
 	}
 	return append(lines, from)
 }
@@ -133,33 +120,33 @@ func howToRevoke(g *approvals.GrantView) []phrase {
 	if !g.Mine || ended(g) != 0 || !g.Revoked.IsZero() {
 		return nil
 	}
-	return []phrase{{code(slashCommand + " revoke " + string(g.ID)), " ends it"}}
+	return []phrase{wordsEndsIt(g.ID)}
 }
 
 // reach says how far a grant reaches, for somebody who may be elsewhere.
 func reach(g *approvals.Grant) phrase {
 	switch g.Scope {
 	case approvals.ScopeRun:
-		return phrase{"for the rest of run ", code(string(g.Run))}
+		return wordsInRun(string(g.Run))
 	case approvals.ScopeThread:
-		return append(phrase{"in one thread of "}, where(g.Place)...)
+		return wordsInThread(where(g.Place))
 	case approvals.ScopeChannel:
-		return append(phrase{"in "}, where(g.Place)...)
+		return wordsInConversation(where(g.Place))
 	case approvals.ScopeWorkspace:
-		return phrase{"in the whole workspace"}
+		return phrase{wordsInWorkspace}
 	}
-	return phrase{"nowhere"}
+	return phrase{wordsNowhere}
 }
 
 // respondRevoke answers "revoke ID" and what follows as the reason.
 func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID, rest []string) {
 	if len(rest) == 0 {
-		b.respond(ctx, c, grantMissing(), nil)
+		b.respond(ctx, c, wordsGrantMissing(), nil)
 		return
 	}
 	id := bareID(rest[0])
 	if !grantID.MatchString(id) {
-		b.respond(ctx, c, noGrantID(rest[0]), nil)
+		b.respond(ctx, c, wordsNoGrantID(label(rest[0], 60)), nil)
 		return
 	}
 	b.respond(ctx, c, b.revokeGrant(ctx, approvals.Revocation{
@@ -173,14 +160,14 @@ func (b *Bot) revokeGrant(ctx context.Context, v approvals.Revocation) phrase {
 	g, err := b.service.RevokeGrant(ctx, v)
 	switch {
 	case err == nil:
-		return revoked(g)
+		return wordsRevoked(g.ID, label(g.Tool, 80))
 	case errors.Is(err, approvals.ErrConflict) && g != nil:
-		return revokedBefore(g)
+		return wordsRevokedBefore(g.ID, label(g.Tool, 80), g.RevokedBy, g.Revoked)
 	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
-		return notRevocable(v.Grant)
+		return wordsNotRevocable(v.Grant)
 	case errors.Is(err, approvals.ErrInvalid):
-		return badRevocation()
+		return wordsBadRevocation()
 	}
 	b.log.Error("a grant could not be revoked", "grant", v.Grant, "error", err)
-	return revokeFailed()
+	return wordsRevokeFailed()
 }

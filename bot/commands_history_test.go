@@ -73,7 +73,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("what ann asked for: %s", m.Text)
 	}
 	last := "history all after " + string(all[0].ID)
-	if m := s.command("U0BEN", last); !strings.Contains(m.Text, "Nothing older") {
+	if m := s.command("U0BEN", last); !strings.Contains(m.Text, "Nothing older was decided") {
 		t.Errorf("behind the last: %s", m.Text)
 	}
 }
@@ -82,8 +82,8 @@ func TestHistory(t *testing.T) {
 func TestHistoryWithoutAnythingForYou(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[approvals.RequestID]string{
-		"":       "among the newest of them is none for you. There are more: ",
-		"req_10": "among those that come next is none for you. There are more: ",
+		"":       "were decided last is for you. There are more: ",
+		"req_10": "that come next is for you. There are more: ",
 	} {
 		l := list{of: listing{listAllHistory, after}, more: "req_1"}
 		got := l.titleOfReply().fallback()

@@ -14,21 +14,21 @@ import (
 // respondShow answers "show ID" with the request's card, for this person alone.
 func (b *Bot) respondShow(ctx context.Context, c command, id identity, by approvals.UserID, rest []string) {
 	if len(rest) == 0 {
-		b.respond(ctx, c, idMissing("show ID"), nil)
+		b.respond(ctx, c, wordsIDMissing("show ID"), nil)
 		return
 	}
 	request, ok := parseRequestID(bareID(rest[0]))
 	if !ok || len(rest) > 1 {
-		b.respond(ctx, c, noRequestID(strings.Join(rest, " ")), nil)
+		b.respond(ctx, c, wordsNoRequestID(label(strings.Join(rest, " "), 60)), nil)
 		return
 	}
 	r, err := b.visibleRequest(ctx, id.workspace, request, by)
 	switch {
 	case errors.Is(err, approvals.ErrNotFound), errors.Is(err, approvals.ErrUnauthorized):
-		b.respond(ctx, c, unseenRequest(string(request)), nil)
+		b.respond(ctx, c, wordsUnseenRequest(request), nil)
 	case err != nil:
 		b.log.Error("a request could not be shown", "request", request, "error", err)
-		b.respond(ctx, c, showFailed(), nil)
+		b.respond(ctx, c, wordsShowFailed(), nil)
 	default:
 		b.inform(ctx, r)
 		shown := b.linked(ctx, r, newCard(r))
@@ -42,7 +42,7 @@ func (b *Bot) withLink(ctx context.Context, r *approvals.Request, blocks []slack
 	if link == "" {
 		return blocks
 	}
-	if with := append(slices.Clip(blocks), paragraph(phrase{href{openCard, link}})); fits(with) {
+	if with := append(slices.Clip(blocks), paragraph(phrase{href{wordsOpenCard, link}})); fits(with) {
 		return with
 	}
 	return blocks

@@ -159,11 +159,11 @@ func TestCommandWords(t *testing.T) {
 	for text, words := range map[string]string{
 		"help": "/approvals show ID", "HELP": "/approvals show ID", "grants": "no grants that you may see",
 		"grants all": "Nothing follows /approvals grants", "revoke": "/approvals revoke ID",
-		"revoke <!channel>":                       "no id of a grant",
+		"revoke <!channel>":                       "not the id of a grant",
 		"revoke grant_01arz3ndektsv4rrffq69g5fav": "no grant grant_01arz3ndektsv4rrffq69g5fav that you may revoke",
 		"history":       "Nothing that you asked for or answered was decided yet",
-		"history after": "/approvals history mine after ID", "history after x": "no id of a request",
-		"show": "/approvals show ID", "show x": "no id of a request", "all after x": "no id of a request",
+		"history after": "/approvals history mine after ID", "history after x": "not the id of a request",
+		"show": "/approvals show ID", "show x": "not the id of a request", "all after x": "not the id of a request",
 		"show `req_01ARZ3NDEKTSV4RRFFQ69G5FAV`": "no request req_01arz3ndektsv4rrffq69g5fav that you may see",
 		"req_01arz3ndektsv4rrffq69g5fav":        "no request req_01arz3ndektsv4rrffq69g5fav that you may see",
 		// The nearest word, and all of them where none is near.

@@ -132,17 +132,16 @@ func (c card) led(line phrase, r *approvals.Request) card {
 
 // needsYou is the first line of a copy: who asks, where, and a way there.
 func (b *Bot) needsYou(ctx context.Context, r *approvals.Request, copyOf approvals.Copy) phrase {
-	line := phrase{r.Requester, " asks in "}
 	if _, person := copyOf.Person(r.Workspace); person && r.Status == approvals.RequestPending {
-		line = phrase{r.Requester, " needs you in "}
+		return wordsNeedsYouIn(r.Requester, b.whereAsked(ctx, r))
 	}
-	return append(line, b.whereAsked(ctx, r)...)
+	return wordsAsksIn(r.Requester, b.whereAsked(ctx, r))
 }
 
 // whereAsked names the conversation of the request, and leads there.
 func (b *Bot) whereAsked(ctx context.Context, r *approvals.Request) phrase {
 	if r.Place.Direct {
-		return phrase{"a direct message to me"}
+		return phrase{wordsDirectToMe}
 	}
 	return phrase{room(r.Place.Channel), " · ", b.threadLink(ctx, r)}
 }
@@ -152,7 +151,7 @@ func (b *Bot) whereAsked(ctx context.Context, r *approvals.Request) phrase {
 func (b *Bot) threadLink(ctx context.Context, r *approvals.Request) any {
 	id, err := b.client.identify(ctx)
 	if err != nil || id.url == "" {
-		return "in its thread"
+		return wordsItsThread
 	}
 	at := r.Place.Thread
 	for _, c := range r.Cards {
@@ -160,7 +159,7 @@ func (b *Bot) threadLink(ctx context.Context, r *approvals.Request) any {
 			at = c.Message
 		}
 	}
-	return href{"open thread", permalink(id.url, r.Place.Channel, at, r.Place.Thread)}
+	return href{wordsOpenThread, permalink(id.url, r.Place.Channel, at, r.Place.Thread)}
 }
 
 // outsiders reports whether people of other organisations read what is shown of the run in the channel, by what was
@@ -208,14 +207,9 @@ func bareCard(r *approvals.Request) card {
 	c := card{text: newCard(r).text, bare: true}
 	lines := []phrase{append(slices.Clone(c.text), ".")}
 	if r.Status == approvals.RequestPending {
-		lines = append(lines, phrase{
-			"This channel is shared with people of another organisation, so what is called is not shown here. " +
-				"Those who may decide are sent it in a direct message or in a channel of their own, and find it with ",
-			code("/approvals"), ".",
-		}, deadline(r))
+		lines = append(lines, wordsSharedPending(), deadline(r))
 	} else {
-		lines = append(lines, phrase{"This channel is shared with people of another organisation: ",
-			code("/approvals show " + string(r.ID)), " shows the call to those who may see it."})
+		lines = append(lines, wordsSharedSettled(r.ID))
 	}
 	lines = append(lines, phrase{code(string(r.ID))})
 	c.blocks = stamp([]slack.Block{paragraph(lines...)}, blockPrefix(r)+".bare")

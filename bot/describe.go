@@ -1,10 +1,6 @@
 package bot
 
-import (
-	"fmt"
-
-	"countersign/approvals"
-)
+import "countersign/approvals"
 
 // whoDecides says in plain words whom it takes, and who among them does not decide. The people and groups are
 // mentioned, so that they learn of the question.
@@ -12,10 +8,10 @@ func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
 	p := whoSits(q)
 	set, uniform := q.Uniform()
 	if r.Place.Direct && uniform && set.ChannelMembers && len(set.Users)+len(set.Groups) == 0 {
-		return phrase{"the answer of ", r.Requester}
+		return wordsAnswerOf(r.Requester)
 	}
 	if p == nil {
-		return phrase{"somebody, but nobody may: it can only be rejected"}
+		return phrase{wordsNobodyMay}
 	}
 	if !q.SelfApproval {
 		apart := []approvals.UserID{r.Requester}
@@ -24,11 +20,11 @@ func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
 				apart = append(apart, u)
 			}
 		}
-		p = append(p, ", not ")
+		p = append(p, wordsNot)
 		p = append(p, persons(apart)...)
 	}
 	if q.DenyQuorum > 1 {
-		p = append(p, fmt.Sprintf("; %d reject", q.DenyQuorum))
+		p = append(p, wordsToReject(q.DenyQuorum))
 	}
 	return p
 }
@@ -40,11 +36,11 @@ func whoSits(q approvals.Requirement) phrase {
 	case len(q.Seats) == 0 || uniform && set.Empty():
 		return nil
 	case uniform:
-		return append(phrase{fmt.Sprintf("%d of ", len(q.Seats))}, named(set)...)
+		return append(phrase{wordsCountOf(len(q.Seats))}, named(set)...)
 	}
-	p := phrase{"one each of "}
+	p := phrase{wordsOneEachOf}
 	for i, seat := range q.Seats {
-		p = append(append(p, []any{"", "; ", "; and "}[joint(i, len(q.Seats))]), named(seat.Approvers)...)
+		p = append(append(p, []any{"", "; ", wordsSemicolonAnd}[joint(i, len(q.Seats))]), named(seat.Approvers)...)
 	}
 	return p
 }
@@ -62,7 +58,7 @@ func named(a approvals.Approvers) phrase {
 	more := len(all) - most
 	all = all[:min(len(all), most)]
 	if a.ChannelMembers {
-		all = append(all, "the members of this channel")
+		all = append(all, wordsMembersHere)
 	}
 	var p phrase
 	for i, who := range all {
@@ -72,7 +68,7 @@ func named(a approvals.Approvers) phrase {
 		p = append(p, who)
 	}
 	if more > 0 {
-		p = append(p, fmt.Sprintf(" and %d more", more))
+		p = append(p, wordsAndMore(more))
 	}
 	return p
 }

@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		blocks = append(blocks, paragraph(words))
 	}
 	if t.hidden {
-		blocks = append(blocks, paragraph(hiddenWarning()))
+		blocks = append(blocks, paragraph(wordsHiddenCharacters()))
 	}
 	if t.secret != nil && r.Status != approvals.RequestPending { // else it is said beside the button that shows them
 		blocks = append(blocks, paragraph(t.secret))
@@ -66,11 +65,11 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		blocks = append(blocks, verbatim(p.text))
 	}
 	if len(all) > 1 {
-		number := phrase{fmt.Sprintf("Page %d of %d", page+1, len(all))}
+		number := phrase{wordsPage(page+1, len(all))}
 		blocks = append(blocks, paragraph(number), pageButtons(r, page, len(all)))
 	}
 	blocks = append(append(blocks, detailsEnd(r, t, last, can)...), smallPrint(detailsPrint(r)))
-	v := modal(viewDetails, "Call details", stamp(blocks, blockPrefix(r)+".p")...)
+	v := modal(viewDetails, wordsCallDetails, stamp(blocks, blockPrefix(r)+".p")...)
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Page: page}.String()
 	return v
 }
@@ -78,17 +77,17 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 	var row []slack.BlockElement
 	if page > 0 {
-		row = append(row, button(r, actDetailsPrev, "Previous page", slack.StyleDefault))
+		row = append(row, button(r, actDetailsPrev, wordsPreviousPage, slack.StyleDefault))
 	}
 	if page < pages-1 {
-		row = append(row, button(r, actDetailsNext, "Next page", slack.StyleDefault))
+		row = append(row, button(r, actDetailsNext, wordsNextPage, slack.StyleDefault))
 	}
 	return slack.NewActionBlock("", row...)
 }
 
 // detailsPrint identifies the call at the end of its details.
 func detailsPrint(r *approvals.Request) string {
-	return fmt.Sprintf("%d bytes of arguments · %s · %s", len(r.Arguments), hex.EncodeToString(r.Digest[:8]), r.ID)
+	return wordsDetailsPrint(len(r.Arguments), hex.EncodeToString(r.Digest[:8]), r.ID)
 }
 
 // detailsEnd is what stands under the call: what people answered, or who decides and the buttons.
@@ -113,7 +112,7 @@ func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack
 	blocks = append(blocks, paragraph(append(lines, policyLines(r)...)...))
 	blocks = append(blocks, askedBackBlocks(r)...)
 	if can.decide && !last && t.runs {
-		blocks = append(blocks, paragraph(phrase{"Approving is offered on the last page."}))
+		blocks = append(blocks, paragraph(phrase{wordsApproveOnLastPage}))
 	}
 	if can.decide && t.secret != nil {
 		blocks = append(blocks, slack.NewActionBlock("", revealButton(r)))
@@ -129,15 +128,13 @@ func answersOf(r *approvals.Request) (blocks []slack.Block) {
 	const most = 10
 	for i, d := range r.Decisions {
 		if i == most {
-			more := fmt.Sprintf("%d more answers: ", len(r.Decisions)-most)
-			show := code("countersign approvals show " + string(r.ID))
-			return append(blocks, paragraph(phrase{more, show, " prints them."}))
+			return append(blocks, paragraph(wordsMoreAnswers(len(r.Decisions)-most, string(r.ID))))
 		}
 		if d.Input != nil {
-			blocks = append(blocks, paragraph(phrase{d.By, " filled in:"}), quote(r.ShownInput(&d), maxElement))
+			blocks = append(blocks, paragraph(wordsFilledIn(d.By)), quote(r.ShownInput(&d), maxElement))
 		}
 		if len(d.Answers) > 0 {
-			blocks = append(blocks, paragraph(append(decider(d), " answers:")),
+			blocks = append(blocks, paragraph(append(decider(d), wordsAnswers)),
 				quote(strings.Join(d.Answers, "\n"), maxElement))
 		}
 		if d.Reason != "" {

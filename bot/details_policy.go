@@ -2,7 +2,6 @@ package bot
 
 import (
 	"encoding/hex"
-	"fmt"
 
 	"countersign/approvals"
 )
@@ -10,12 +9,11 @@ import (
 // freezes say when a pending request can be approved by nobody, or by some people only.
 func freezes(r *approvals.Request) (lines []phrase) {
 	for _, z := range r.Freezes() {
-		who := phrase{"nobody can approve"}
+		who := phrase{wordsNobodyApproves}
 		if !z.Except.Empty() {
-			who = append(append(phrase{"only "}, named(z.Except)...), " can approve")
+			who = wordsOnlyTheyApprove(named(z.Except))
 		}
-		line := append(phrase{"Frozen from ", z.From, " until ", z.To, ": "}, who...)
-		lines = append(lines, append(line, "; rejecting is possible"))
+		lines = append(lines, wordsFrozen(z.From, z.To, who))
 	}
 	return lines
 }
@@ -33,17 +31,17 @@ func policyLines(r *approvals.Request) []phrase {
 	if q.Hash == [32]byte{} { // recorded before policies had one
 		return becauseLines(r)
 	}
-	line := phrase{"Policy " + label(q.Policy, 80) + ", hash ", code(hex.EncodeToString(q.Hash[:8]))}
+	line := wordsPolicyHash(label(q.Policy, 80), hex.EncodeToString(q.Hash[:8]))
 	if q.Version != "" {
-		line = append(line, ", version ", code(label(q.Version, 80)))
+		line = append(line, wordsPolicyVersion(label(q.Version, 80))...)
 	}
 	if q.Risk == approvals.RiskHigh {
-		line = append(line, ", high risk")
+		line = append(line, wordsHighRisk)
 	}
 	lines := append(becauseLines(r), line)
 	for i, v := range q.Vars {
 		if i == mostVars {
-			return append(lines, phrase{fmt.Sprintf("and %d more variables", len(q.Vars)-mostVars)})
+			return append(lines, wordsMoreVariables(len(q.Vars)-mostVars))
 		}
 		lines = append(lines, phrase{"vars." + label(v.Name, 80) + " = ", code(label(v.Value, mostVar))})
 	}

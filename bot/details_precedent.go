@@ -2,7 +2,7 @@ package bot
 
 import (
 	"context"
-	"fmt"
+
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -37,25 +37,25 @@ func precedentBlocks(r *approvals.Request) []slack.Block {
 	if p == nil || p.Request == nil {
 		return nil
 	}
-	lead := phrase{strong("Last approved call of this tool"), ": "}
+	lead := phrase{strong(wordsLastApprovedCall), ": "}
 	if s := p.Request.Settler(); s != nil {
 		lead = append(lead, s.By, ", ")
 	}
 	lead = append(lead, p.Request.Settled, " · ", code(string(p.Request.ID)))
 	lines := []phrase{lead}
 	if len(p.Changes) == 0 {
-		lines = append(lines, phrase{"It had the same arguments."})
+		lines = append(lines, phrase{wordsHadSameArguments})
 	}
 	for i, c := range p.Changes {
 		if i == mostChanges {
-			lines = append(lines, phrase{fmt.Sprintf("and %d more arguments differ", len(p.Changes)-mostChanges)})
+			lines = append(lines, phrase{wordsMoreArgumentsDiffer(len(p.Changes) - mostChanges)})
 			break
 		}
 		lines = append(lines, phrase{strong(label(c.Name, 80)), "  " +
 			label(strings.TrimPrefix(c.String(), c.Name+": "), 300)})
 	}
 	if len(p.Parts) > 0 {
-		lines = append(lines, phrase{strong("The tool has changed since"), ": " + strings.Join(p.Parts, ", ")})
+		lines = append(lines, phrase{strong(wordsToolChangedSince), ": " + strings.Join(p.Parts, ", ")})
 	}
 	return []slack.Block{paragraph(lines...)}
 }

@@ -2,7 +2,7 @@ package bot
 
 import (
 	"context"
-	"fmt"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +78,7 @@ func postedWithin(ts string, d time.Duration) bool {
 func (b *Bot) listPost(ctx context.Context, n *approvals.Notification) post {
 	id := string(n.ID)
 	p := post{
-		text: phrase{waitingWords(n.WaitingAll)},
+		text: phrase{wordsWaitingForYou(n.WaitingAll)},
 		metadata: slack.SlackMetadata{EventType: listEvent, EventPayload: map[string]any{
 			"notification": id, "copy": string(n.Copy),
 		}},
@@ -86,7 +86,7 @@ func (b *Bot) listPost(ctx context.Context, n *approvals.Notification) post {
 			return m.Metadata.EventType == listEvent && m.Metadata.EventPayload["notification"] == id
 		},
 	}
-	p.blocks = stamp([]slack.Block{header(waitingWords(n.WaitingAll))}, id)
+	p.blocks = stamp([]slack.Block{header(wordsWaitingForYou(n.WaitingAll))}, id)
 	shown := 0
 	for _, r := range n.Waiting {
 		rows := append(slices.Clip(p.blocks), b.listRow(ctx, r)...)
@@ -96,34 +96,22 @@ func (b *Bot) listPost(ctx context.Context, n *approvals.Notification) post {
 		p.blocks, shown = rows, shown+1
 	}
 	if left := n.WaitingAll - shown; left > 0 {
-		p.blocks = append(p.blocks, stamp(paragraphs(phrase{
-			fmt.Sprintf("%d more: ", left), code("/approvals mine"), " lists all.",
-		}), id+".more")...)
+		p.blocks = append(p.blocks, stamp(paragraphs(wordsMoreListed(left)), id+".more")...)
 	}
 	return p
 }
 
 // listRow names one request, with the way to it and the button that shows it whole.
 func (b *Bot) listRow(ctx context.Context, r *approvals.Request) []slack.Block {
-	line := append(phrase{strong(headline(r)), "\n", r.Requester, " in "}, b.whereAsked(ctx, r)...)
+	line := append(phrase{strong(headline(r)), "\n", r.Requester, wordsIn}, b.whereAsked(ctx, r)...)
 	if !r.Expires.IsZero() {
-		line = append(append(line, " · until "), r.Expires)
+		line = append(line, wordsUntil(r.Expires)...)
 	}
 	row := []slack.Block{
-		paragraph(line), slack.NewActionBlock("", button(r, actDetails, "Show details", slack.StyleDefault)),
+		paragraph(line), slack.NewActionBlock("", button(r, actDetails, wordsShowDetails, slack.StyleDefault)),
 	}
 	return stamp(row, blockPrefix(r)+"."+string(r.ID))
 }
 
 // fitsReply leaves room for the lines around a list in a message.
 func fitsReply(blocks []slack.Block) bool { return len(blocks) <= maxBlocks-4 && fits(blocks) }
-
-func waitingWords(n int) string {
-	switch n {
-	case 0:
-		return "Nothing that was listed here waits for you any more"
-	case 1:
-		return "1 request waits for you"
-	}
-	return fmt.Sprintf("%d requests wait for you", n)
-}

@@ -35,40 +35,28 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID, since time.Time
 	})
 }
 
-// Why somebody is not a full, active member; bot/errors.go has a sentence for each.
-const (
-	whyDeactivated       = "deactivated"
-	whyStranger          = "somebody from another organisation"
-	whyGuestOfOne        = "a guest of one channel"
-	whyGuest             = "a guest"
-	whyBot               = "a bot"
-	whyInvited           = "invited, but not yet a member"
-	whyOtherOrganisation = "a member of another organisation"
-	whyOtherWorkspace    = "a member of another workspace"
-)
-
 // irregular says why somebody is not a full, active member of the bot's workspace; empty for members. Slack always says
 // of which workspace somebody is; an answer that names none speaks of the one that was asked.
 func irregular(u *userObject, id identity) string {
 	switch {
 	case u.Deleted:
-		return whyDeactivated
+		return wordsDeactivated
 	case u.IsStranger:
-		return whyStranger
+		return wordsStranger
 	case u.IsUltraRestricted:
-		return whyGuestOfOne
+		return wordsGuestOfOne
 	case u.IsRestricted:
-		return whyGuest
+		return wordsGuest
 	case u.IsBot, u.IsWorkflowBot, u.IsConnectorBot, u.ID == "USLACKBOT":
 		// is_app_user is no such sign: it says of people that they have authorised the app.
-		return whyBot
+		return wordsBot
 	case u.IsInvitedUser:
-		return whyInvited
+		return wordsInvited
 	case id.enterprise != "" && u.Enterprise.EnterpriseID != id.enterprise:
-		return whyOtherOrganisation
+		return wordsOtherOrganisation
 	case id.enterprise == "" && cmp.Or(u.TeamID, u.Profile.Team, id.team) != id.team &&
 		!slices.Contains(u.Enterprise.Teams, id.team):
-		return whyOtherWorkspace
+		return wordsOtherWorkspace
 	}
 	return ""
 }

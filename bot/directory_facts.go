@@ -138,7 +138,7 @@ func (c *Client) groupName(ctx context.Context, id string) string {
 		return of, nil
 	})
 	if err != nil || handles[id] == "" {
-		return "a group"
+		return wordsAGroup
 	}
 	return "@" + label(handles[id], 80)
 }

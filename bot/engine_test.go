@@ -16,6 +16,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/agent/trace"
 	"countersign/approvals"
 	"countersign/internal/slackdev"
 	"countersign/store/boltstore"
@@ -87,6 +88,9 @@ type world struct {
 	open     func() approvals.Store // nil: the file, of this process alone
 
 	answersShared bool // Config.SharedAnswers
+
+	tracer trace.Tracer // nil: none
+	spans  traced       // what tracer makes
 }
 
 type script []scripted.Step
@@ -173,14 +177,14 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	known := oneAgent{ops}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
 		Store: store, Policy: w.policy, Directory: client, Agents: known,
-		Requesters: mayAsk(""), PublicURL: w.public,
+		Requesters: mayAsk(""), PublicURL: w.public, Tracer: w.tracer,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.bot, err = New(Config{
 		Client: client, Service: w.engine, AppToken: w.slack.Config().AppToken, DefaultAgent: "ops", Alone: alone,
-		Logger: logger, SharedAnswers: func() bool { return w.answersShared },
+		Logger: logger, SharedAnswers: func() bool { return w.answersShared }, Tracer: w.tracer,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -195,6 +199,7 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
 		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Follower: follower, Logger: logger,
+		Tracer: w.tracer,
 	})
 	if err != nil {
 		t.Fatal(err)

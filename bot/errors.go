@@ -2,7 +2,7 @@ package bot
 
 import (
 	"errors"
-	"fmt"
+
 	"math"
 	"strings"
 	"time"
@@ -15,19 +15,15 @@ import (
 func refusedSubmission(err error) (p phrase, known bool) {
 	switch {
 	case errors.Is(err, approvals.ErrUnauthorized):
-		return notAllowed(err, "start a run"), true
+		return notAllowed(err, wordsStartRun), true
 	case errors.Is(err, approvals.ErrUnavailable):
-		return phrase{"Slack does not say right now whether you may start this. Nothing was started: " +
-			"send it again in " + later(err) + "."}, true
+		return wordsUnsureWhoMayStart(later(err)), true
 	case errors.Is(err, approvals.ErrLimit):
-		return phrase{"Too much is under way already" + reason(err, approvals.ErrLimit) +
-			". Nothing was started: send it again when something has ended."}, true
+		return wordsTooMuchUnderWay(reason(err, approvals.ErrLimit)), true
 	case errors.Is(err, approvals.ErrNotFound):
-		return phrase{"The agent for this channel is not configured. Nothing was started: " +
-			"tell the people who run me."}, true
+		return wordsNoAgent(), true
 	case errors.Is(err, approvals.ErrInvalid):
-		return phrase{"This message cannot be taken" + reason(err, approvals.ErrInvalid) +
-			". Nothing was started: send it again otherwise."}, true
+		return wordsCannotTake(reason(err, approvals.ErrInvalid)), true
 	}
 	return nil, false
 }
@@ -37,7 +33,7 @@ func refusedSubmission(err error) (p phrase, known bool) {
 func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p phrase, known bool) {
 	switch {
 	case errors.Is(err, errAbsent):
-		return absentWords(), true
+		return wordsAbsent(), true
 	case errors.Is(err, approvals.ErrConflict) && r != nil && r.Status == approvals.RequestPending:
 		return answeredBefore(r, by), true
 	case r != nil && r.Status != approvals.RequestPending &&
@@ -45,28 +41,25 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 			errors.Is(err, approvals.ErrStale)):
 		return outcomeFor(r), true
 	case errors.Is(err, approvals.ErrConflict):
-		return phrase{"This has been decided already."}, true
+		return wordsDecidedAlready(), true
 	case errors.Is(err, approvals.ErrUnauthorized):
-		p = notAllowed(err, "decide")
+		p = notAllowed(err, wordsDecide)
 		if r != nil {
 			p = append(append(p, " "), whoCan(r)...)
 		}
 		return p, true
 	case errors.Is(err, approvals.ErrExpired):
-		return phrase{"The time for an answer has passed. Nothing was recorded: have it asked again."}, true
+		return wordsTimeHasPassed(), true
 	case errors.Is(err, approvals.ErrStale):
-		return phrase{"This request has changed since it was shown to you. Nothing was recorded: " +
-			"look at it again."}, true
+		return wordsChangedSince(), true
 	case errors.Is(err, approvals.ErrNotFound):
-		return phrase{"I do not know this request any more."}, true
+		return wordsUnknownRequest(), true
 	case errors.Is(err, approvals.ErrInvalid):
-		return phrase{"This answer does not fit this request" + reason(err, approvals.ErrInvalid) +
-			". Nothing was recorded."}, true
+		return wordsDoesNotFit(reason(err, approvals.ErrInvalid)), true
 	case errors.Is(err, approvals.ErrUnavailable):
-		return phrase{"Not confirmed yet: Slack does not say right now who may decide this. Nothing was recorded: " +
-			"try again in " + later(err) + "."}, true
+		return wordsUnsureWhoMayDecide(later(err)), true
 	case errors.Is(err, approvals.ErrEnded):
-		return phrase{"This run has ended already."}, true
+		return wordsRunEnded(), true
 	}
 	return nil, false
 }
@@ -74,29 +67,16 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 // notAllowed says why somebody may not do something, as a sentence about them. what is a verb and what belongs to it.
 func notAllowed(err error, what string) phrase {
 	_, words, _ := strings.Cut(err.Error(), approvals.ErrUnauthorized.Error()+": ")
-	if group, ok := irregularPeople[words]; ok {
-		return phrase{group + " cannot " + what + "."}
+	if group, ok := wordsIrregular[words]; ok {
+		return wordsTheyCannot(group, what)
 	}
 	switch words {
 	case "the requester does not decide about their own request":
-		return phrase{"You asked for this, so somebody else has to decide."}
+		return wordsYouAsked()
 	case "who changed or filled in the arguments does not decide about them":
-		return phrase{"You changed the arguments or filled them in, so somebody else has to decide."}
+		return wordsYouChanged()
 	}
-	return phrase{"You cannot " + what + reason(err, approvals.ErrUnauthorized) + "."}
-}
-
-// irregularPeople name those who may do nothing here, by why; see irregular.
-var irregularPeople = map[string]string{
-	whyDeactivated:         "Deactivated accounts",
-	whyStranger:            "People from other organisations",
-	whyGuestOfOne:          "Guests",
-	whyGuest:               "Guests",
-	whyBot:                 "Bots",
-	whyInvited:             "People who are invited and have not joined yet",
-	whyOtherOrganisation:   "People from other organisations",
-	whyOtherWorkspace:      "People from other workspaces",
-	"of another workspace": "People from other workspaces",
+	return wordsYouCannot(what, reason(err, approvals.ErrUnauthorized))
 }
 
 // whoCan says who may answer the request, to somebody who may not: in one sentence where the policy is a simple one.
@@ -113,55 +93,33 @@ func whoCan(r *approvals.Request) phrase {
 	if s, ok := who[0].(string); ok {
 		who[0] = strings.ToUpper(s[:1]) + s[1:]
 	}
-	return append(who, " can: open the thread.")
-}
-
-// foreignWords is for what was done on a card or in a form that another workspace's bot is to answer for.
-func foreignWords() phrase {
-	return phrase{"This belongs to another workspace, whose answers I do not take. Nothing was recorded: " +
-		"ask somebody there to answer it."}
-}
-
-// unreadableForm is for a form that an earlier version of the bot made, or a broken one.
-func unreadableForm() phrase {
-	return phrase{"This form is not one of mine any more. Nothing was recorded: " +
-		"close it, and press the button on the card again."}
+	return append(who, wordsCan)
 }
 
 // later says when trying again may help: when Slack says so, or in a minute.
 func later(err error) string {
 	retry, ok := errors.AsType[*approvals.RetryError](err)
 	if !ok {
-		return "a minute"
+		return wordsAMinute
 	}
 	if retry.After > 2*time.Minute {
-		return fmt.Sprintf("%d minutes", int(math.Ceil(retry.After.Minutes())))
+		return wordsInMinutes(int(math.Ceil(retry.After.Minutes())))
 	}
-	return fmt.Sprintf("%d seconds", max(2, int(math.Ceil(retry.After.Seconds()))))
+	return wordsInSeconds(max(2, int(math.Ceil(retry.After.Seconds()))))
 }
 
 // answeredBefore is for somebody whose answer counts already while others are waited for.
 func answeredBefore(r *approvals.Request, by approvals.UserID) phrase {
 	for _, d := range r.Decisions {
 		if d.By == by && d.Void == "" {
-			p := phrase{"Your answer is recorded already: ", verdictWord(d.Verdict), ", ", d.At, ". "}
+			p := wordsAnsweredBefore(wordsVerdict(d.Verdict), d.At)
 			if still := stillNeeded(r); still != nil && d.Verdict.Affirms() {
 				return append(append(p, still...), ".")
 			}
 			return append(p, joined(whoAnswers(r))...)
 		}
 	}
-	return phrase{"This has been decided already."}
-}
-
-// unrecorded is said when it is certain, or as good as, that nothing was written.
-func unrecorded() phrase {
-	return phrase{"Your answer was not recorded: something went wrong on my side. Try again."}
-}
-
-// unconfirmed is said when it takes longer than a person should wait.
-func unconfirmed() phrase {
-	return phrase{"Your answer is on its way; I will tell you here when it is recorded."}
+	return wordsDecidedAlready()
 }
 
 // reason returns the words that a service put behind a sentinel, as a continuation of a sentence. What is nested

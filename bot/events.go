@@ -85,14 +85,12 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		return answer{then: func(ctx context.Context) { b.whisper(ctx, at.Channel, e.ThreadTS, e.User, p) }}
 	}
 	if p.Shared {
-		return tell(phrase{"This channel is shared with another organisation, " +
-			"and what an agent asks may not be for them. " +
-			"Ask me in a direct message or in a channel of this workspace."}), nil
+		return tell(wordsSharedChannel()), nil
 	}
 	text := withoutMention(e.Text, id.botUser)
 	attached := files(e.Files)
 	if text == "" {
-		return tell(append(fileHelp(attached), mentionHelp()...)), nil
+		return tell(append(fileHelp(attached), wordsMentionHelp()...)), nil
 	}
 	got, err := b.service.Submit(ctx, approvals.Submission{
 		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agent, Text: text, Message: e.TS,
@@ -107,21 +105,9 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		}
 		return tell(words), nil
 	case got.Outcome == approvals.SubmitQueued:
-		return tell(queuedWords(got.Ahead)), nil
+		return tell(wordsQueued(got.Ahead)), nil
 	}
 	return answer{then: b.nameChat(id, at, text)}, nil
-}
-
-// queuedWords says to somebody who wrote while a run of the thread is under way when their message is taken up.
-func queuedWords(ahead int) phrase {
-	const busy = "I am still busy with the request before this one in this thread. "
-	switch ahead {
-	case 0:
-		return phrase{busy + "Yours comes next, once that has ended."}
-	case 1:
-		return phrase{busy + "1 message waits before yours, which is taken up after it."}
-	}
-	return phrase{fmt.Sprintf("%s%d messages wait before yours, which is taken up after them.", busy, ahead)}
 }
 
 // spoken reports whether a person said something to the bot.
@@ -192,12 +178,4 @@ func withoutMention(text, botUser string) string {
 	})
 	text = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
 	return strings.TrimSpace(text)
-}
-
-func mentionHelp() phrase {
-	return phrase{
-		"Tell me what to do, in the same message as the mention. " +
-			"I run an agent for you, and people here approve what matters before it happens. ",
-		code("/approvals"), " lists what waits.",
-	}
 }

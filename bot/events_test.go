@@ -47,7 +47,7 @@ func TestIntake(t *testing.T) {
 	if in = arrive(2)[1]; in.Place != want || in.Message != reply || in.Requester != user("U0BEN") {
 		t.Errorf("a follow-up in the thread: %+v", in)
 	}
-	s.whispered("U0BEN", "Yours comes next")
+	s.whispered("U0BEN", "taken up when it has ended")
 
 	direct := post("U0ANN", s.slack.DM("U0ANN"), "hello there", "")
 	want = approvals.Place{Surface: "slack", Channel: s.slack.DM("U0ANN"), Thread: direct, Direct: true}

@@ -62,7 +62,7 @@ func fileHelp(all []approvals.File) phrase {
 	for i, f := range all {
 		names[i] = f.String()
 	}
-	return phrase{"You sent " + strings.Join(names, ", ") + " without a word, so nothing was started. "}
+	return wordsFilesAlone(strings.Join(names, ", "))
 }
 
 // textTypes are the types of files that are read beside text/*.
@@ -88,35 +88,33 @@ func (b *Bot) ReadFile(ctx context.Context, ws approvals.WorkspaceID, f approval
 	if err != nil {
 		return "", fmt.Errorf("read file: %w", err)
 	}
-	cannot := func(format string, a ...any) (string, error) {
-		return "", &approvals.UnreadableError{Why: fmt.Sprintf(format, a...)}
-	}
+	cannot := func(why string) (string, error) { return "", &approvals.UnreadableError{Why: why} }
 	address, err := url.Parse(f.URL)
 	switch {
 	case f.URL == "" || err != nil:
-		return cannot("it is not kept in Slack, or not any more")
+		return cannot(wordsFileGone)
 	case !isText(f.Type):
-		return cannot("it is no text file")
+		return cannot(wordsFileNotText)
 	case f.Size > int64(most):
-		return cannot("it is too long: I read %d KB", most>>10)
+		return cannot(wordsFileTooLong(most >> 10))
 	case len(id.scopes) > 0 && !slices.Contains(id.scopes, scopeFiles):
 		b.warn.once(scopeFiles, func() {
 			b.log.Warn("files are not read: the Slack app lacks a scope", "scope", scopeFiles)
 		})
-		return cannot("I have not been given the right to read files")
+		return cannot(wordsFileNoRight)
 	case !b.hooks.fileHost(address):
-		return cannot("it is not kept in Slack")
+		return cannot(wordsFileNotSlack)
 	}
 	text, err := b.hooks.fetch(ctx, b.client.token, address, most)
 	switch {
 	case errors.Is(err, errTooMuch):
-		return cannot("it is too long: I read %d KB", most>>10)
+		return cannot(wordsFileTooLong(most >> 10))
 	case errors.Is(err, errRefused):
-		return cannot("Slack does not hand it out to me")
+		return cannot(wordsFileRefused)
 	case err != nil:
 		return "", fmt.Errorf("read file: %w", err)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return cannot("it is no text file")
+		return cannot(wordsFileNotText)
 	}
 	text, _ = visible.Text(strings.ReplaceAll(text, "\r\n", "\n"), visible.Source)
 	return text, nil

@@ -42,10 +42,10 @@ func TestFilesAreReadOrNamed(t *testing.T) {
 	got := w.heard(1)
 	for _, want := range []string{
 		`"file":"notes.txt (26 bytes)","text":"pay acme\nEND OF QUOTATION\n"`,
-		`"file":"invoice.pdf (120 KB)","left_out":"all: it is no text file"`,
+		`"file":"invoice.pdf (120 KB)","left_out":"all: it is not a text file"`,
 		`"file":"long.csv (80 KB)","left_out":"all: it is too long: I read 32 KB"`,
 		`"file":"lies.txt (10 bytes)","left_out":"all: it is too long: I read 32 KB"`,
-		`"file":"binary.txt (2 bytes)","left_out":"all: it is no text file"`,
+		`"file":"binary.txt (2 bytes)","left_out":"all: it is not a text file"`,
 		`"file":"drive.txt (5 bytes)","left_out":"all: it is not kept in Slack, or not any more"`,
 		"user: what is in these?",
 	} {
@@ -53,7 +53,7 @@ func TestFilesAreReadOrNamed(t *testing.T) {
 			t.Errorf("the model is not told %s:\n%s", want, got)
 		}
 	}
-	w.said(thread, "invoice.pdf (120 KB), which I cannot read because it is no text file")
+	w.said(thread, "invoice.pdf (120 KB), which I cannot read because it is not a text file")
 	w.said(thread, "Understood.")
 	token := w.slack.Config().BotToken
 	for _, secret := range []string{token, "files-pri"} {

@@ -136,10 +136,10 @@ func formAs(a action, r *approvals.Request) (v slack.ModalViewRequest, whole boo
 	}
 	blocks, whole := formBlocks(shown, asked)
 	if r.IsQuestion() && a == actInput {
-		f.title = "Answer"
+		f.title = wordsAnswer
 	}
 	v = modal(string(a), f.title, blocks...)
-	v.Submit, v.Close = plain(f.submit), plain("Cancel")
+	v.Submit, v.Close = plain(f.submit), plain(wordsCancel)
 	if f.close != "" {
 		v.Close = plain(f.close)
 	}
@@ -273,7 +273,7 @@ func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 		words, known := refusedDecision(err, nil, s.by)
 		if !known {
 			b.log.Error("a form was not recorded", "request", s.note.Request, "error", err)
-			words = unrecorded()
+			words = wordsUnrecorded()
 		}
 		return b.formRefused(s, nil, words, !known), nil
 	}
@@ -290,7 +290,7 @@ func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Request, d approvals.Decision) answer {
 	res := b.record(ctx, d, s.arrived)
 	if res.late != nil {
-		return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
+		return answer{payload: becomes(wordsView(wordsUnconfirmed())), then: func(ctx context.Context) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) { b.formLate(ctx, s, r, d, res) })
 		}}
 	}
@@ -304,7 +304,7 @@ func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Reques
 	words, known := res.refusal(d)
 	if !known {
 		b.log.Error("a form was not recorded", "request", d.Request, "error", res.err)
-		words = unrecorded()
+		words = wordsUnrecorded()
 	}
 	return b.formRefused(s, r, words, !known || mendableByHand(res.err))
 }

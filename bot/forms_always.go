@@ -2,7 +2,7 @@ package bot
 
 import (
 	"encoding/json"
-	"fmt"
+
 	"slices"
 	"strings"
 
@@ -37,23 +37,22 @@ func alwaysScopes(r *approvals.Request) (all []approvals.Scope) {
 
 // alwaysForm answers for later calls too, as far as the person chooses.
 func alwaysForm(affirm bool) form {
-	f := form{title: "Always approve", submit: "Always approve", whole: true}
+	f := form{title: wordsAlwaysApprove, submit: wordsAlwaysApprove, whole: true}
 	verdict := approvals.AlwaysApprove
 	if !affirm {
-		f = form{title: "Always reject", submit: "Always reject"}
+		f = form{title: wordsAlwaysReject, submit: wordsAlwaysReject}
 		verdict = approvals.AlwaysReject
 	}
 	f.ask = func(r *approvals.Request) ([]slack.Block, phrase) {
 		scopes := alwaysScopes(r)
 		if len(scopes) == 0 {
-			return nil, phrase{"The policy lets nobody answer for later calls of ", strong(toolName(r)),
-				" too. Answer this call alone."}
+			return nil, wordsNoStandingAnswer(toolName(r))
 		}
 		var all []choice
 		for _, s := range scopes {
 			all = append(all, scopeChoice(r, s))
 		}
-		chooser := oneInput(scopeBlock, "How far does it reach?", "", all, all[0].value)
+		chooser := oneInput(scopeBlock, wordsHowFar, "", all, all[0].value)
 		blocks := append(alwaysWords(r, affirm), chooser)
 		if votesBefore(r, affirm).once > 0 { // it is for this call alone
 			return blocks, nil
@@ -63,7 +62,7 @@ func alwaysForm(affirm bool) form {
 	f.read = func(r *approvals.Request, v values) (approvals.Decision, map[string]string) {
 		scope := approvals.Scope(v.chosen(scopeBlock))
 		if !slices.Contains(alwaysScopes(r), scope) {
-			return approvals.Decision{}, map[string]string{scopeBlock: "Please choose how far it reaches."}
+			return approvals.Decision{}, map[string]string{scopeBlock: wordsChooseHowFar}
 		}
 		terms, bad := readTerms(r, scope, v)
 		if bad != nil {
@@ -77,43 +76,39 @@ func alwaysForm(affirm bool) form {
 
 // scopeChoice says of a scope how far it reaches, and until when.
 func scopeChoice(r *approvals.Request, s approvals.Scope) choice {
-	lasts := "For " + rounded(r.GrantLasts()) + " at most"
+	lasts := wordsAtMostFor(rounded(r.GrantLasts()))
 	switch s {
 	case approvals.ScopeThread:
-		return choice{string(s), "This thread", lasts + ", for all runs in this thread"}
+		return choice{string(s), wordsThisThread, lasts + wordsRunsInThread}
 	case approvals.ScopeChannel:
 		if r.Place.Direct {
-			return choice{string(s), "This conversation", lasts + ", for all runs in this conversation"}
+			return choice{string(s), wordsThisConversation, lasts + wordsRunsInConversation}
 		}
-		return choice{string(s), "This channel", lasts + ", for all runs in this channel"}
+		return choice{string(s), wordsThisChannel, lasts + wordsRunsInChannel}
 	case approvals.ScopeWorkspace:
-		return choice{string(s), "The whole workspace", lasts + ", for all runs anywhere"}
+		return choice{string(s), wordsWholeWorkspace, lasts + wordsRunsAnywhere}
 	}
-	return choice{string(s), "This run", "Until this run ends. Other runs ask again"}
+	return choice{string(s), wordsThisRun, wordsUntilRunEnds}
 }
 
 // alwaysWords say what a standing answer allows, which waiting calls it answers too, and, where others have to answer
 // or have answered, what becomes of it.
 func alwaysWords(r *approvals.Request, affirm bool) []slack.Block {
-	verb, once := "Approves", "approve"
+	verb, once := wordsApproves, wordsOnlyApprove
 	if !affirm {
-		verb, once = "Rejects", "reject"
+		verb, once = wordsRejects, wordsOnlyReject
 	}
-	tool, by := strong(label(r.Tool.Name, 80)), strong(label(r.Agent, 80))
+	tool := toolName(r)
 	before := votesBefore(r, affirm)
 	if before.once > 0 {
-		return paragraphs(phrase{verb + " this call alone: somebody has answered for this call only, and always " +
-			"counts if everybody answers always. Later calls of ", tool, " ask again."})
+		return paragraphs(wordsAlwaysDropped(verb, tool))
 	}
-	lines := []phrase{{verb + " this call and every later call of ", tool, " by the agent ", by,
-		", as far as you choose below; where you choose nothing, with any arguments. Nobody is asked about those."}}
+	lines := []phrase{wordsAlwaysMeans(verb, tool, label(r.Agent, 80))}
 	if before.left > 0 {
-		lines = append(lines, phrase{fmt.Sprintf("It holds for later calls only if %s always too; if they only %s, it "+
-			"is for this call alone.", more(before.left), once)})
+		lines = append(lines, wordsAlwaysIfAll(before.left, once))
 	}
 	if len(alwaysScopes(r)) > 1 || !slices.Contains(alwaysScopes(r), approvals.ScopeRun) {
-		lines = append(lines, phrase{"What reaches beyond this run is listed by ", code(slashCommand + " grants"),
-			" and ended by ", code(slashCommand + " revoke"), "."})
+		lines = append(lines, wordsListedAndEnded())
 	}
 	return append(paragraphs(lines[0]), append(moreParagraphs(lines[1:]), coveredBlocks(r, affirm)...)...)
 }
@@ -130,16 +125,12 @@ func coveredBlocks(r *approvals.Request, affirm bool) []slack.Block {
 	if len(r.Covers) == 0 {
 		return nil
 	}
-	lead := "It also answers "
-	if votesBefore(r, affirm).left > 0 {
-		lead = "Then it also answers "
-	}
-	lines := []phrase{{lead + waiting(len(r.Covers)) + ", as far as your choice covers it and the policy lets it:"}}
+	lines := []phrase{{wordsCovers(len(r.Covers), votesBefore(r, affirm).left > 0)}}
 	for _, c := range r.Covers[:min(mostCovered, len(r.Covers))] {
 		lines = append(lines, phrase{"• ", code(label(flatWords(c.Shown), 200))})
 	}
 	if left := len(r.Covers) - mostCovered; left > 0 {
-		lines = append(lines, phrase{fmt.Sprintf("and %d more", left)})
+		lines = append(lines, phrase{wordsAndMoreCalls(left)})
 	}
 	return []slack.Block{paragraph(lines...)}
 }
@@ -155,11 +146,4 @@ func flatWords(arguments string) string {
 		parts = append(parts, m.name+" "+plainValue(m.value))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func waiting(n int) string {
-	if n == 1 {
-		return "1 call that waits now"
-	}
-	return fmt.Sprintf("%d calls that wait now", n)
 }

@@ -2,7 +2,7 @@ package bot
 
 import (
 	"encoding/json"
-	"fmt"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -39,14 +39,14 @@ func termInputs(r *approvals.Request, affirm bool) (blocks []slack.Block) {
 		input.Optional = true
 		blocks = append(blocks, input)
 	}
-	some(sameBlock, "Only while these stay the same", "Later calls with other values ask again.", same)
-	some(atMostBlock, "Only while these do not grow", "Later calls with more ask again.", atMost)
-	some(withoutBlock, "Only while these stay left out", "Later calls that have them ask again.", without)
-	lasts := oneInput(lastsBlock, "Until when?", lastsHint(r), lastsChoices(r), "")
+	some(sameBlock, wordsWhileSame, wordsWhileSameHint, same)
+	some(atMostBlock, wordsWhileNotMore, wordsWhileNotMoreHint, atMost)
+	some(withoutBlock, wordsWhileLeftOut, wordsWhileLeftOutHint, without)
+	lasts := oneInput(lastsBlock, wordsUntilWhen, lastsHint(r), lastsChoices(r), "")
 	lasts.Optional = true
 	blocks = append(blocks, lasts)
 	if affirm {
-		uses := numberInput(usesBlock, "For how many later calls?", "Left empty, for any number.", "", false)
+		uses := numberInput(usesBlock, wordsHowManyCalls, wordsAnyNumber, "", false)
 		uses.Optional = true
 		blocks = append(blocks, uses)
 	}
@@ -66,7 +66,7 @@ func termChoices(r *approvals.Request) (same, atMost, without []choice) {
 		}
 		same = append(same, sameChoice(m))
 		if kindOf(m.value) == "number" {
-			atMost = append(atMost, choice{value: m.name, text: m.name + ": at most " + string(m.value)})
+			atMost = append(atMost, choice{value: m.name, text: wordsAtMost(m.name, string(m.value))})
 		}
 	}
 	for _, name := range r.Order {
@@ -86,11 +86,8 @@ func sameChoice(m member) choice {
 		!strings.Contains(value, "\n") {
 		return choice{value: m.name, text: text}
 	}
-	how := fmt.Sprintf("%d characters", utf8.RuneCountInString(value))
-	if lines := strings.Count(strings.TrimSuffix(value, "\n"), "\n") + 1; lines > 1 {
-		how = fmt.Sprintf("%d lines", lines)
-	}
-	return choice{value: m.name, text: label(m.name, 40) + ": as above, " + how}
+	lines := strings.Count(strings.TrimSuffix(value, "\n"), "\n") + 1
+	return choice{value: m.name, text: wordsAsAbove(label(m.name, 40), lines, utf8.RuneCountInString(value))}
 }
 
 // choosable reports whether an option can stand for the argument: its value is the name.
@@ -114,10 +111,10 @@ var lastings = []time.Duration{15 * time.Minute, time.Hour, 8 * time.Hour, 24 * 
 func lastsChoices(r *approvals.Request) (all []choice) {
 	for _, d := range lastings {
 		if d < r.GrantLasts() {
-			all = append(all, choice{value: d.String(), text: "For " + rounded(d)})
+			all = append(all, choice{value: d.String(), text: wordsFor(rounded(d))})
 		}
 	}
-	return append(all, choice{value: r.GrantLasts().String(), text: "For " + rounded(r.GrantLasts())})
+	return append(all, choice{value: r.GrantLasts().String(), text: wordsFor(rounded(r.GrantLasts()))})
 }
 
 // rounded is a duration without what is zero at its end.
@@ -125,11 +122,7 @@ func rounded(d time.Duration) string { return strings.TrimSuffix(humanize.Durati
 
 // lastsHint says what holds where nothing is chosen, and how far the policy goes.
 func lastsHint(r *approvals.Request) string {
-	longest := "The policy allows " + rounded(r.GrantLasts()) + " at most, which holds where nothing is chosen"
-	if slices.Contains(alwaysScopes(r), approvals.ScopeRun) {
-		longest += "; for this run alone it is until the run ends"
-	}
-	return longest + "."
+	return wordsLastsHint(rounded(r.GrantLasts()), slices.Contains(alwaysScopes(r), approvals.ScopeRun))
 }
 
 // readTerms reads the terms; nil for an answer that gives none beside the rest of the run.
@@ -139,22 +132,20 @@ func readTerms(r *approvals.Request, scope approvals.Scope, v values) (*approval
 	}
 	for _, name := range t.AtMost {
 		if slices.Contains(t.Same, name) {
-			return nil, map[string]string{atMostBlock: fmt.Sprintf("%s is to stay the same already. Choose one of "+
-				"the two.", label(name, 80))}
+			return nil, map[string]string{atMostBlock: wordsSameAlready(label(name, 80))}
 		}
 	}
 	if chosen := v.chosen(lastsBlock); chosen != "" {
 		d, err := time.ParseDuration(chosen)
 		if err != nil || d > r.GrantLasts() {
-			return nil, map[string]string{lastsBlock: "The policy does not let it last so long any more: at most " +
-				rounded(r.GrantLasts()) + "."}
+			return nil, map[string]string{lastsBlock: wordsLastsTooLong(rounded(r.GrantLasts()))}
 		}
 		t.TTL = d
 	}
 	if text := v.text(usesBlock); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return nil, map[string]string{usesBlock: "This must be a whole number from 1, or empty for any number."}
+			return nil, map[string]string{usesBlock: wordsWholeNumber}
 		}
 		t.Uses = n
 	}

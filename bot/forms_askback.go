@@ -13,17 +13,16 @@ import (
 // askBackForm asks the requester something before deciding. The request waits on.
 func askBackForm() form {
 	return form{
-		title: "Ask the requester", submit: "Ask",
+		title: wordsAskRequester, submit: wordsAsk,
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
 			return []slack.Block{
-				paragraph(phrase{r.Requester, " reads the question in the thread. Nothing is decided by it. What " +
-					"they answer me there is told to you."}),
-				reasonInput("Your question", ""),
+				paragraph(wordsAskBackMeans(r.Requester)),
+				reasonInput(wordsYourQuestion, ""),
 			}, nil
 		},
 		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
 			text := s.values.text(inputBlock)
-			if _, bad := wordedDecision("", text, "Please write a question."); bad != nil {
+			if _, bad := wordedDecision("", text, wordsWriteAQuestion); bad != nil {
 				return wrong(bad), nil
 			}
 			r, err := b.service.AskBack(ctx, approvals.AskBackIn{
@@ -31,13 +30,12 @@ func askBackForm() form {
 				Via: "modal", Key: "asked back:" + string(s.decisionID()),
 			})
 			if err == nil {
-				return answer{payload: becomes(wordsView(phrase{"Asked. I mention you in the thread when ", r.Requester,
-					" has answered me there."}))}, nil
+				return answer{payload: becomes(wordsView(wordsAskBackSent(r.Requester)))}, nil
 			}
 			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
 			if !known {
 				b.log.Error("a question to a requester was not recorded", "request", s.note.Request, "error", err)
-				words = unrecorded()
+				words = wordsUnrecorded()
 			}
 			return b.formRefused(s, r, words, !known || mendableByHand(err)), nil
 		},
@@ -61,7 +59,7 @@ func (b *Bot) openAnswerBack(_ context.Context, c click) (answer, error) {
 // answerBackForm answers what somebody asks before deciding.
 func answerBackForm() form {
 	return form{
-		title: "Answer", submit: "Send",
+		title: wordsAnswer, submit: wordsSend,
 		open: func(_ *Bot, _ context.Context, r *approvals.Request, by approvals.UserID) error {
 			if by != r.Requester {
 				return fmt.Errorf("%w: %s was asked", approvals.ErrUnauthorized, r.Requester.Local())
@@ -71,15 +69,13 @@ func answerBackForm() form {
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
 			open := slices.ContainsFunc(r.AskedBack, func(q approvals.AskedBack) bool { return q.Answered.IsZero() })
 			if r.Status != approvals.RequestPending || !open {
-				return nil, phrase{"No question about this call waits for your answer any more."}
+				return nil, phrase{wordsNoOpenQuestion}
 			}
-			const hint = "It is told to whoever asked last, and stands on the card of those who decide. Nothing is " +
-				"decided by it."
-			return append(askedBackBlocks(r), reasonInput("Your answer", hint)), nil
+			return append(askedBackBlocks(r), reasonInput(wordsYourAnswer, wordsAnswerIsTold)), nil
 		},
 		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
 			text := s.values.text(inputBlock)
-			if _, bad := wordedDecision("", text, "Please write an answer."); bad != nil {
+			if _, bad := wordedDecision("", text, wordsWriteAnswer); bad != nil {
 				return wrong(bad), nil
 			}
 			r, err := b.service.AnswerBack(ctx, approvals.AnswerBackIn{
@@ -87,12 +83,12 @@ func answerBackForm() form {
 				Key: "answered back:" + string(s.decisionID()),
 			})
 			if err == nil {
-				return answer{payload: becomes(wordsView(phrase{"Your answer was passed on. The call waits on."}))}, nil
+				return answer{payload: becomes(wordsView(phrase{wordsPassedOn}))}, nil
 			}
 			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
 			if !known {
 				b.log.Error("an answer of a requester was not recorded", "request", s.note.Request, "error", err)
-				words = unrecorded()
+				words = wordsUnrecorded()
 			}
 			return b.formRefused(s, r, words, !known), nil
 		},
@@ -103,12 +99,12 @@ func answerBackForm() form {
 func askedBackBlocks(r *approvals.Request) (blocks []slack.Block) {
 	const most = 400 // characters of each text
 	for _, q := range r.AskedBack {
-		blocks = append(blocks, paragraph(phrase{q.By, " asked ", r.Requester, ", ", q.At, ":"}), quote(q.Text, most))
+		blocks = append(blocks, paragraph(wordsAskedBackThen(q.By, r.Requester, q.At)), quote(q.Text, most))
 		if q.Answered.IsZero() {
-			blocks = append(blocks, paragraph(phrase{r.Requester, " has not answered yet."}))
+			blocks = append(blocks, paragraph(wordsUnansweredYet(r.Requester, ".")))
 			continue
 		}
-		blocks = append(blocks, paragraph(phrase{r.Requester, " answered, ", q.Answered, ":"}), quote(q.Answer, most))
+		blocks = append(blocks, paragraph(wordsAnsweredThen(r.Requester, q.Answered)), quote(q.Answer, most))
 	}
 	return blocks
 }
@@ -118,14 +114,12 @@ func askedBackBlocks(r *approvals.Request) (blocks []slack.Block) {
 func askedBackLines(r *approvals.Request) (lines []phrase) {
 	const most = 2
 	for _, q := range r.AskedBack[max(0, len(r.AskedBack)-most):] {
-		asked := phrase{q.By, " asked ", r.Requester, " ", at(r, q.At)}
-		lines = append(lines, append(asked, ": “"+label(q.Text, maxSaid)+"”"))
+		lines = append(lines, wordsAskedBack(q.By, r.Requester, at(r, q.At), label(q.Text, maxSaid)))
 		if q.Answered.IsZero() {
-			lines = append(lines, phrase{r.Requester, " has not answered yet"})
+			lines = append(lines, wordsUnansweredYet(r.Requester, ""))
 			continue
 		}
-		lines = append(lines,
-			phrase{r.Requester, " answered ", at(r, q.Answered), ": “" + label(q.Answer, maxSaid) + "”"})
+		lines = append(lines, wordsAnsweredBack(r.Requester, at(r, q.Answered), label(q.Answer, maxSaid)))
 	}
 	return lines
 }

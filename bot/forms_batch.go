@@ -23,8 +23,8 @@ type batchForm struct {
 }
 
 var batchForms = map[action]*batchForm{
-	actApproveAll: {approvals.Approve, "Approve together", "Approve", "These are approved, each as it stands here:"},
-	actRejectAll:  {approvals.Reject, "Reject together", "Reject", "These are rejected:"},
+	actApproveAll: {approvals.Approve, wordsApproveTogether, wordsApprove, wordsTheseApproved},
+	actRejectAll:  {approvals.Reject, wordsRejectTogether, wordsReject, wordsTheseRejected},
 }
 
 // batchNote is what such a window remembers: which calls it shows.
@@ -80,9 +80,9 @@ func (b *Bot) batchCalls(ctx context.Context, c click, r *approvals.Request) ([]
 			}
 			call.why = words.fallback()
 		case o.Kind != agent.Confirm || careful(o):
-			call.why = "It is answered by itself, on its own card."
+			call.why = wordsAnsweredByItself
 		case err != nil || !whole || used+len(raw) > formCallBytes || len(shown) > 8 || len(calls) >= mostTogether:
-			call.why = "It is too long to be shown here. Answer it on its own card."
+			call.why = wordsTooLongHere
 		default:
 			call.blocks = shown
 			used += len(raw)
@@ -109,25 +109,25 @@ func batchView(a action, calls []batchCall) slack.ModalViewRequest {
 			continue
 		}
 		if call.why == "" {
-			call.why = "There is no room for it here. Answer it on its own card."
+			call.why = wordsNoRoomHere
 		}
 		left = append(left, phrase{strong(headline(r)), " ", code(string(r.ID)), ": " + call.why})
 	}
 	if len(n.Items) == 0 {
-		return wordsView(append(phrase{"None of these calls can be answered here. "}, joined(left)...))
+		return wordsView(append(phrase{wordsNoneHere}, joined(left)...))
 	}
 	if left != nil {
 		blocks = append(blocks, slack.NewDividerBlock(),
-			paragraph(append([]phrase{{strong("Not answered by this:")}}, left[:min(len(left), 20)]...)...))
+			paragraph(append([]phrase{{strong(wordsNotAnswered)}}, left[:min(len(left), 20)]...)...))
 	}
 	if f.verdict == approvals.Reject {
-		own := reasonInput("Why not?", "The agent is told.")
+		own := reasonInput(wordsWhyNot, wordsAgentIsTold)
 		own.Optional = true
 		own.Element.(*slack.PlainTextInputBlockElement).MinLength = 0
 		blocks = append(blocks, own)
 	}
 	v := modal(string(a), f.title, blocks...)
-	v.Submit, v.Close = plain(fmt.Sprintf("%s %d", f.submit, len(n.Items))), plain("Cancel")
+	v.Submit, v.Close = plain(fmt.Sprintf("%s %d", f.submit, len(n.Items))), plain(wordsCancel)
 	raw, err := json.Marshal(n)
 	if err != nil {
 		panic(fmt.Sprintf("encode note: %v", err)) // strings
@@ -172,7 +172,7 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 		defer cancel()
 		answers, err := b.service.DecideAll(ctx, batch)
 		done <- b.batchResult(ctx, s, answers, err)
-	}, func() { done <- wordsView(unrecorded()) })
+	}, func() { done <- wordsView(wordsUnrecorded()) })
 	timer := time.NewTimer(time.Until(s.arrived.Add(decideBudget)))
 	defer timer.Stop()
 	select {
@@ -180,9 +180,9 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 		return answer{payload: becomes(v)}
 	case <-timer.C:
 	}
-	return answer{payload: becomes(wordsView(unconfirmed())), then: func(ctx context.Context) {
+	return answer{payload: becomes(wordsView(wordsUnconfirmed())), then: func(ctx context.Context) {
 		if err := b.updateView(ctx, s.View.ID, <-done); err != nil {
-			b.whisper(ctx, "", "", s.User.ID, phrase{"Your answers are recorded as far as the cards show them."})
+			b.whisper(ctx, "", "", s.User.ID, phrase{wordsAsCardsShow})
 		}
 	}}
 }
@@ -196,7 +196,7 @@ func (b *Bot) batchResult(
 		if words, known := refusedDecision(err, nil, s.by); known {
 			return wordsView(words)
 		}
-		return wordsView(unrecorded())
+		return wordsView(wordsUnrecorded())
 	}
 	var lines []phrase
 	for _, a := range answers {
@@ -213,5 +213,5 @@ func (b *Bot) batchResult(
 		}
 		lines = append(lines, append(append(line, ": "), res.words(d)...))
 	}
-	return modal(viewWords, "Your answers", moreParagraphs(lines)...)
+	return modal(viewWords, wordsYourAnswers, moreParagraphs(lines)...)
 }

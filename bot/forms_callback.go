@@ -26,7 +26,7 @@ func (b *Bot) showCallback(_ context.Context, c click) (answer, error) {
 			})
 			switch {
 			case errors.Is(err, approvals.ErrConflict) && r.Status == approvals.RequestPending:
-				return wordsView(phrase{"No token was made" + reason(err, approvals.ErrConflict) + "."}), nil
+				return wordsView(wordsNoToken(reason(err, approvals.ErrConflict))), nil
 			case err != nil:
 				err = b.explained(ctx, r, err)
 				words, known := refusedDecision(err, r, c.by)
@@ -41,13 +41,12 @@ func (b *Bot) showCallback(_ context.Context, c click) (answer, error) {
 }
 
 func callbackView(r *approvals.Request, at approvals.CallbackAddress) slack.ModalViewRequest {
-	return modal(viewCallback, "Callback",
+	return modal(viewCallback, wordsCallback,
 		paragraph(leadIn(r)...),
-		paragraph(phrase{"A system that carries the call out reports its result here, once:"}),
+		paragraph(phrase{wordsCallbackReports}),
 		verbatim("POST "+at.URL),
 		verbatim("Authorization: Bearer "+at.Token),
 		verbatim(`{"result": "…"}`),
-		paragraph(phrase{"The token was made for you just now and is shown this once. It replaces the one before. " +
-			"Whoever has it can provide the result."}),
+		paragraph(phrase{wordsCallbackToken}),
 		smallPrint(detailsPrint(r)))
 }

@@ -13,9 +13,9 @@ import (
 // cancelForm asks whether to end the run that a request belongs to.
 func cancelForm() form {
 	return form{
-		title: "Cancel the run?", submit: "Cancel run", close: "Keep running",
+		title: wordsCancelRunAsk, submit: wordsCancelRun, close: wordsKeepRunning,
 		ask: func(*approvals.Request) ([]slack.Block, phrase) {
-			return paragraphs(phrase{cancelWords}), nil
+			return paragraphs(phrase{wordsCancelRunMeans}), nil
 		},
 		open: (*Bot).mayCancel,
 		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
@@ -41,7 +41,7 @@ func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
 	}
 	r, err := b.service.Request(ctx, c.id.workspace, c.request)
 	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
-		return b.reply(c, unrecorded()), err
+		return b.reply(c, wordsUnrecorded()), err
 	}
 	if err == nil {
 		if refusal := misplaced(c, r); refusal != nil {
@@ -60,12 +60,12 @@ func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
 func cancelled(err error, by approvals.UserID) (words phrase, known bool) {
 	switch {
 	case err == nil:
-		return phrase{"You have cancelled the run. The thread says what came of its calls."}, true
+		return wordsRunCancelled(), true
 	case errors.Is(err, approvals.ErrUnauthorized):
-		return phrase{"You cannot cancel this run" + reason(err, approvals.ErrUnauthorized) + "."}, true
+		return wordsCannotCancel(reason(err, approvals.ErrUnauthorized)), true
 	}
 	if words, known = refusedDecision(err, nil, by); known {
 		return words, true
 	}
-	return unrecorded(), false
+	return wordsUnrecorded(), false
 }

@@ -55,19 +55,17 @@ func quotedJSON(s string) []byte {
 // one text with the JSON. Values of secret arguments are in neither, and stay as they are unless others are typed.
 func editForm() form {
 	return form{
-		title: "Edit arguments", submit: "Ask about this call",
+		title: wordsEditArguments, submit: wordsAskAboutThis,
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
-			lead := paragraph(phrase{
-				"Nothing runs by this: the changed call is asked about anew, and you count as its editor.",
-			})
+			lead := paragraph(phrase{wordsNothingRuns})
 			all, ok := membersOf(r.Arguments)
 			if !ok {
-				return nil, tooLongToEdit(r)
+				return nil, wordsTooLongToEdit(maxInput, r.ID)
 			}
 			if !flat(r, all) {
 				text := openJSON(r, all)
 				if units(text) > maxInput {
-					return nil, tooLongToEdit(r)
+					return nil, wordsTooLongToEdit(maxInput, r.ID)
 				}
 				return []slack.Block{lead, jsonInput(r, all, text)}, nil
 			}
@@ -114,11 +112,6 @@ func editInputs(r *approvals.Request, all []member) []slack.Block {
 		blocks = append(blocks, in.block)
 	}
 	return blocks
-}
-
-func tooLongToEdit(r *approvals.Request) phrase {
-	return phrase{fmt.Sprintf("These arguments do not fit into a form, which holds %d characters. Change them on the "+
-		"command line: ", maxInput), code("countersign approvals decide " + string(r.ID) + " --edit JSON --as USER")}
 }
 
 // speaksOf reports whether the words of a refusal are about the field.
@@ -203,9 +196,9 @@ func jsonInput(r *approvals.Request, all []member, text string) *slack.InputBloc
 	}
 	hint := ""
 	if hidden != nil {
-		hint = label("Secret, not shown and kept as they are unless you add them: "+strings.Join(hidden, ", "), 1000)
+		hint = label(wordsSecretsKept(strings.Join(hidden, ", ")), 1000)
 	}
-	name := "Arguments as JSON"
+	name := wordsArgumentsJSON
 	if len(names) > 0 {
 		name = label(name+": "+strings.Join(names, ", "), 1000)
 	}
@@ -226,7 +219,7 @@ func openJSON(r *approvals.Request, all []member) string {
 func readEdited(r *approvals.Request, v values) (approvals.Decision, map[string]string) {
 	all, ok := membersOf(r.Arguments)
 	if !ok {
-		return approvals.Decision{}, map[string]string{jsonBlock: "The arguments cannot be changed here."}
+		return approvals.Decision{}, map[string]string{jsonBlock: wordsNotEditable}
 	}
 	if !flat(r, all) {
 		return readJSON(r, all, v)
@@ -281,14 +274,14 @@ func readMember(r *approvals.Request, m member, e entered) (value json.RawMessag
 func readNumber(text string) (json.RawMessage, string) {
 	text = strings.TrimSpace(text)
 	if kindOf(json.RawMessage(text)) != "number" || !json.Valid([]byte(text)) {
-		return nil, "This must be a number, such as 250 or 12.5."
+		return nil, wordsMustBeNumber
 	}
 	return json.RawMessage(text), ""
 }
 
 func readTruth(text string) (json.RawMessage, string) {
 	if text != "true" && text != "false" {
-		return nil, "Please choose true or false."
+		return nil, wordsChooseTruth
 	}
 	return json.RawMessage(text), ""
 }
@@ -297,7 +290,7 @@ func readTruth(text string) (json.RawMessage, string) {
 func readValue(text string) (json.RawMessage, string) {
 	text = strings.TrimSpace(text)
 	if !json.Valid([]byte(text)) {
-		return nil, "This must be JSON: " + jsonMistake(text)
+		return nil, wordsMustBeJSON(jsonMistake(text))
 	}
 	return json.RawMessage(text), ""
 }
@@ -308,11 +301,11 @@ func jsonMistake(text string) string {
 	err := json.Unmarshal([]byte(text), &any)
 	mistake, ok := err.(*json.SyntaxError) //nolint:errorlint // as encoding/json returns it
 	if !ok {
-		return "it is incomplete."
+		return wordsJSONIncomplete
 	}
 	at := min(int(mistake.Offset), len(text))
 	line := 1 + strings.Count(text[:at], "\n")
-	return fmt.Sprintf("%s in line %d.", mistake.Error(), line)
+	return wordsMistakeInLine(mistake.Error(), line)
 }
 
 // readJSON reads the one text of an edit form. Secret arguments that it leaves out stay.
@@ -326,7 +319,7 @@ func readJSON(r *approvals.Request, all []member, v values) (approvals.Decision,
 	}
 	edited, ok := membersOf(json.RawMessage(text))
 	if !ok {
-		return approvals.Decision{}, map[string]string{jsonBlock: "The arguments must be a JSON object, in braces."}
+		return approvals.Decision{}, map[string]string{jsonBlock: wordsMustBeAnObject}
 	}
 	for _, m := range all {
 		there := slices.ContainsFunc(edited, func(e member) bool { return e.name == m.name })

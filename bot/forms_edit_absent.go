@@ -88,13 +88,8 @@ func readAbsent(r *approvals.Request, present []member, v values, bad map[string
 	return added
 }
 
-const (
-	emptyLeavesOut = "Left empty, it is left out."
-	emptyIsEmpty   = "Left empty, it is an empty text."
-)
-
 // withLeavingOut adds to a description how the argument is left out.
-func withLeavingOut(described string) string { return withSentence(described, emptyLeavesOut) }
+func withLeavingOut(described string) string { return withSentence(described, wordsLeftOut) }
 
 // withSentence adds a sentence to a description.
 func withSentence(described, more string) string {

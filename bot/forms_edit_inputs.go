@@ -16,7 +16,7 @@ import (
 func memberInput(r *approvals.Request, i int, m member) *slack.InputBlock {
 	block, name := memberBlock(r, i, m), label(m.name, 200)
 	if isSecret(r, m.name) {
-		input := textInput(block, inputValue, name, "Secret. Leave it empty to keep the value that is there.", "", true)
+		input := textInput(block, inputValue, name, wordsSecretKept, "", true)
 		input.Optional = true
 		return input
 	}
@@ -39,7 +39,7 @@ func memberInput(r *approvals.Request, i int, m member) *slack.InputBlock {
 	}
 	hint := hintOf(r, m)
 	if !clears(r, m) {
-		hint = label(withSentence(parametersOf(r).field(r, m.name).Description, emptyIsEmpty), 1000)
+		hint = label(withSentence(parametersOf(r).field(r, m.name).Description, wordsEmptyText), 1000)
 	}
 	input := textInput(block, inputValue, name, hint, s, strings.Contains(s, "\n") || units(s) > 60)
 	input.Optional = true // an empty text is one too

@@ -16,14 +16,13 @@ import (
 // inputForm asks for the values that a call lacks, or for the answer to a question.
 func inputForm() form {
 	return form{
-		title: "Fill in", submit: "Send",
+		title: wordsFillIn, submit: wordsSend,
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
 			if r.IsQuestion() {
 				return questionInputs(r)
 			}
 			if len(r.Fields) == 0 || len(r.Fields) > mostFields {
-				return nil, phrase{"These values do not fit into a form. Fill them in on the command line: ",
-					code("countersign approvals decide " + string(r.ID) + " --input NAME=VALUE --as USER")}
+				return nil, wordsTooManyToFillIn(r.ID)
 			}
 			var blocks []slack.Block
 			for i := range r.Fields {
@@ -210,19 +209,19 @@ func (f *field) hint() string {
 	}
 	switch {
 	case f.kind == fieldJSON:
-		parts = append(parts, "As JSON: a text stands in quotes.")
+		parts = append(parts, wordsAsJSON)
 	case f.kind == fieldMoment:
-		parts = append(parts, "In your own time zone.")
+		parts = append(parts, wordsYourTimeZone)
 	case len(f.Enum) > 0 && f.kind != fieldOne:
-		parts = append(parts, "One of "+strings.Join(f.Enum, ", ")+".")
+		parts = append(parts, wordsOneOf(strings.Join(f.Enum, ", ")))
 	}
 	switch {
 	case f.kept && f.Secret:
-		parts = append(parts, "Secret. The model proposes a value; leave this empty to keep it.")
+		parts = append(parts, wordsProposedSecret)
 	case f.Secret:
-		parts = append(parts, "Secret: cards do not show it.")
+		parts = append(parts, wordsSecretInput)
 	case f.kept:
-		parts = append(parts, "The model proposes what cannot stand here, see above; leave this empty to keep it.")
+		parts = append(parts, wordsProposedUnfit)
 	}
 	return label(strings.Join(parts, " "), 1000)
 }
@@ -230,7 +229,7 @@ func (f *field) hint() string {
 // name is the label: the argument's name, marked where the model has proposed the value.
 func (f *field) name() string {
 	if f.proposed {
-		return label(f.Name, 200) + " (proposed by the model)"
+		return label(f.Name, 200) + wordsProposedLabel
 	}
 	return label(f.Name, 200)
 }
@@ -317,9 +316,9 @@ func (f *field) read(e entered) (value json.RawMessage, words string) {
 		case f.proposed && f.clearable():
 			return json.RawMessage(`""`), ""
 		case f.proposed:
-			return nil, "Please fill this in: left empty, the model's proposal would stand."
+			return nil, wordsFillInProposed
 		case f.Required && !f.kept:
-			return nil, "Please fill this in."
+			return nil, wordsFillThisIn
 		}
 		return nil, ""
 	}

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -102,7 +101,7 @@ func someInput(block, name, hint string, all []choice, initial ...string) *slack
 // tooLong says that a text is longer than it may be; empty: it is not.
 func tooLong(text string, most int) string {
 	if n := utf8.RuneCountInString(text); n > most {
-		return fmt.Sprintf("At most %d characters, please; these are %d.", most, n)
+		return wordsTooLong(most, n)
 	}
 	return ""
 }

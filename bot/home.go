@@ -204,22 +204,22 @@ func (h *home) blocks(now time.Time) []slack.Block {
 	if h.waiting.of.after != "" {
 		return blocks
 	}
-	blocks = append(blocks, header(homeAsked))
-	blocks = append(blocks, lines(h.asked, now, nothingAsked())...)
+	blocks = append(blocks, header(wordsHomeAsked))
+	blocks = append(blocks, lines(h.asked, now, wordsNothingAsked())...)
 	if h.moreAsked {
-		blocks = append(blocks, paragraph(moreAsked()))
+		blocks = append(blocks, paragraph(wordsMoreAsked()))
 	}
-	blocks = append(blocks, header(homeGrants))
+	blocks = append(blocks, header(wordsHomeGrants))
 	blocks = append(blocks, h.grantBlocks()...)
-	blocks = append(blocks, header(homeDecided))
+	blocks = append(blocks, header(wordsHomeDecided))
 	switch {
 	case h.noHistory:
 		blocks = append(blocks, paragraph(listFailed(listing{verb: listHistory})))
 	default:
-		blocks = append(blocks, lines(h.decided, now, nothingDecided())...)
+		blocks = append(blocks, lines(h.decided, now, wordsNothingDecided())...)
 	}
 	if h.moreDecided || len(h.decided) > 0 {
-		all := listButton(actListOpen, listing{verb: listHistory}, "Show history")
+		all := listButton(actListOpen, listing{verb: listHistory}, wordsShowHistory)
 		blocks = append(blocks, slack.NewActionBlock("", all))
 	}
 	return blocks
@@ -236,13 +236,13 @@ func lines(entries []entry, now time.Time, nothing phrase) []slack.Block {
 
 // waitingBlocks are what the person may decide, a row each with its buttons.
 func (h *home) waitingBlocks(now time.Time) []slack.Block {
-	blocks := []slack.Block{header(homeWaiting)}
+	blocks := []slack.Block{header(wordsHomeWaiting)}
 	l := &h.waiting
 	switch {
 	case h.noWaiting:
 		return append(blocks, paragraph(listFailed(listing{verb: listMine})))
 	case len(l.entries) == 0 && l.more == "" && l.unjudged == 0 && l.of.after == "":
-		return append(blocks, paragraph(nothingForYou()))
+		return append(blocks, paragraph(wordsNothingForYou()))
 	case len(l.entries) == 0:
 		blocks = append(blocks, paragraph(l.title()))
 	}
@@ -266,9 +266,9 @@ func (h *home) waitingBlocks(now time.Time) []slack.Block {
 func (h *home) grantBlocks() []slack.Block {
 	switch {
 	case h.noGrants:
-		return paragraphs(grantsFailed())
+		return paragraphs(wordsGrantsFailed())
 	case len(h.grants) == 0:
-		return paragraphs(noGrantsInForce())
+		return paragraphs(wordsNoGrantsInForce())
 	}
 	var blocks []slack.Block
 	for i := range h.grants {
@@ -279,15 +279,15 @@ func (h *home) grantBlocks() []slack.Block {
 		}
 	}
 	if h.moreGrants {
-		blocks = append(blocks, paragraph(moreGrants()))
+		blocks = append(blocks, paragraph(wordsMoreGrants()))
 	}
 	return blocks
 }
 
 func revokeButton(g *approvals.GrantView) slack.BlockElement {
-	b := slack.NewButtonBlockElement(string(actRevokeGrant), string(g.ID), plain("Revoke"))
-	return confirmed(b.WithStyle(slack.StyleDanger), slack.StyleDanger, "Revoke the grant?",
-		"Later calls of "+label(g.Tool, 80)+" are asked about again. One that has begun goes on.")
+	b := slack.NewButtonBlockElement(string(actRevokeGrant), string(g.ID), plain(wordsRevoke))
+	return confirmed(b.WithStyle(slack.StyleDanger), slack.StyleDanger, wordsRevokeAsk,
+		wordsRevokeMeans(label(g.Tool, 80)))
 }
 
 // ids are the requests that the tab shows.

@@ -128,7 +128,8 @@ func TestHomeStory(t *testing.T) {
 		return err == nil && len(r.Cards) == 1
 	})
 	view := w.atHome("U0BEN")
-	w.homeSays("U0BEN", id, permalink, `"approve"`, "transfer_funds", "1200", homeAsked, homeGrants, homeDecided)
+	w.homeSays("U0BEN", id, permalink, `"approve"`, "transfer_funds", "1200",
+		wordsHomeAsked, wordsHomeGrants, wordsHomeDecided)
 	w.atHome("U0ANN")
 	w.homeSays("U0ANN", id, "Needs 1 of the channel's members")
 
@@ -137,9 +138,9 @@ func TestHomeStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.said(thread, "Acme has its money.")
-	w.homeSays("U0BEN", "Recorded: approved.", "not:"+`"approve"`, nothingForYou().fallback(),
+	w.homeSays("U0BEN", "Recorded: approved.", "not:"+`"approve"`, wordsNothingForYou().fallback(),
 		"Approved by @U0BEN, ran")
-	w.homeSays("U0ANN", "Approved by @U0BEN, ran", nothingForYou().fallback())
+	w.homeSays("U0ANN", "Approved by @U0BEN, ran", wordsNothingForYou().fallback())
 	if got := len(w.slack.Messages(w.slack.DM("U0BEN"))); got != 0 {
 		t.Errorf("Ben has %d direct messages", got)
 	}
@@ -242,7 +243,7 @@ func TestHomeIsPaged(t *testing.T) {
 	if err := s.slack.Click(s.ctx(), press); err != nil {
 		t.Fatal(err)
 	}
-	s.homeSays("U0BEN", string(all[0].ID), homeDecided)
+	s.homeSays("U0BEN", string(all[0].ID), wordsHomeDecided)
 }
 
 func decodedView(t *testing.T, v *slackdev.View) []slack.Block {
@@ -396,6 +397,6 @@ func TestStaleCardLeadsOn(t *testing.T) {
 	to := "/archives/C0GENERAL/p" + strings.ReplaceAll(again.TS, ".", "")
 	w.eventually("the stale card leads to "+to, func() bool {
 		m, _ := w.slack.Message(card.Channel, card.TS)
-		return strings.Contains(string(m.Blocks), to) && strings.Contains(texts(t, m.Blocks), asksNow)
+		return strings.Contains(string(m.Blocks), to) && strings.Contains(texts(t, m.Blocks), wordsAsksNow)
 	})
 }

@@ -46,7 +46,7 @@ h1 { font-size: 1.4rem; }
 		b.WriteString("</ol>\n")
 	}
 	if p.Again != "" {
-		line(`<p><a href="`, p.Again, `">Begin again</a></p>`)
+		line(`<p><a href="`, p.Again, `">`+wordsBeginAgain+`</a></p>`)
 	}
 	b.WriteString("</main>\n</body>\n</html>\n")
 	return b.String()
@@ -75,73 +75,63 @@ func (in *installer) show(w http.ResponseWriter, status int, p installPage) {
 // installed says what to do next.
 func installed(i *approvals.Installation) installPage {
 	p := installPage{
-		Title: "The app is installed in " + i.Name,
-		Words: []string{"You can close this page. What to do next, in Slack:"},
-		Steps: []string{
-			"Invite the app to a channel: write /invite there, followed by a space and @ and its name.",
-			"Mention it in that channel and say what it shall do.",
-			"Before a tool call that matters it asks there, and people of the channel decide with a click.",
-		},
+		Title: wordsInstalledIn(i.Name),
+		Words: []string{wordsInstallDone},
+		Steps: wordsInstallSteps,
 	}
 	var lacks *ScopeError
 	if errors.As(missingScopes(i.Scopes), &lacks) {
-		p.Words = append([]string{"Slack did not give all that was asked for. Without these scopes parts of it do " +
-			"not work: " + strings.Join(lacks.Missing, ", ") + "."}, p.Words...)
+		p.Words = append([]string{wordsScopesMissing(strings.Join(lacks.Missing, ", "))}, p.Words...)
 	}
 	return p
 }
 
 // refusedState says why the browser is not taken back.
 func refusedState(err error) installPage {
-	p := installPage{status: http.StatusBadRequest, Title: "The app was not installed"}
+	p := installPage{status: http.StatusBadRequest, Title: wordsInstallFailed}
 	switch {
 	case errors.Is(err, errStateExpired):
-		p.Words = []string{"This took longer than ten minutes."}
+		p.Words = []string{wordsInstallTooLate}
 	case errors.Is(err, errStateUsed):
-		p.Words = []string{"This page was opened before. If it said then that the app is installed, all is well."}
+		p.Words = []string{wordsInstallUsed}
 	case errors.Is(err, errStateMany):
 		p.status = http.StatusServiceUnavailable
-		p.Words = []string{"Too many people install the app at this moment. Wait for some minutes."}
+		p.Words = []string{wordsInstallMany}
 	default:
-		p.Words = []string{"This installation was not begun in this browser, or not since the bot was started. " +
-			"If somebody sent you this link, do not follow it."}
+		p.Words = []string{wordsInstallForeign}
 	}
 	return p
 }
 
 // refusedBySlack says what Slack's page says.
 func refusedBySlack(word string) installPage {
-	p := installPage{status: http.StatusForbidden, Title: "The app was not installed"}
+	p := installPage{status: http.StatusForbidden, Title: wordsInstallFailed}
 	if word == "access_denied" {
-		p.Words = []string{"You pressed Cancel on Slack's page, or may not install apps in this workspace. " +
-			"Nothing was changed."}
+		p.Words = []string{wordsInstallCancelled}
 		return p
 	}
-	p.Words = []string{"Slack did not go on, and says: " + label(word, 60) + ". Nothing was changed."}
+	p.Words = []string{wordsSlackStopped(label(word, 60))}
 	return p
 }
 
 // refusedExchange says what became of the code.
 func refusedExchange(err error) installPage {
-	p := installPage{status: http.StatusBadGateway, Title: "The app was not installed"}
+	p := installPage{status: http.StatusBadGateway, Title: wordsInstallFailed}
 	word, _ := refusal(err)
 	switch {
 	case errors.Is(err, errRotates):
-		p.Words = []string{"The app's tokens would expire: token rotation is switched on in its settings at Slack, " +
-			"and cannot be switched off again. The operator of the bot needs an app without it."}
+		p.Words = []string{wordsTokensExpire}
 	case errors.Is(err, errNoBot), errors.Is(err, errNoTenant):
-		p.Words = []string{"Slack did not say all that the bot needs to know. The operator of the bot finds more in " +
-			"its log."}
+		p.Words = []string{wordsSlackSaysTooLittle}
 	case errors.Is(err, errNoCode), word == "invalid_code":
 		p.status = http.StatusBadRequest
-		p.Words = []string{"Slack does not know this code, or not any more: it can be used once, for ten minutes."}
+		p.Words = []string{wordsCodeUnknown}
 	case word == "bad_client_secret", word == "invalid_client_id", word == "bad_redirect_uri":
-		p.Words = []string{"The bot and Slack do not agree about the app (" + word + "). Its operator has to compare " +
-			"SLACK_CLIENT_ID, SLACK_CLIENT_SECRET and the redirect URL with the app's settings at Slack."}
+		p.Words = []string{wordsAppDisagrees(word)}
 	case word != "":
-		p.Words = []string{"Slack refuses the installation, and says: " + word + "."}
+		p.Words = []string{wordsSlackRefuses(word)}
 	default:
-		p.Words = []string{"Slack does not answer at this moment. Nothing is lost; begin again in a while."}
+		p.Words = []string{wordsSlackSilent}
 	}
 	return p
 }
@@ -149,19 +139,14 @@ func refusedExchange(err error) installPage {
 // notServed is for a workspace that the operator has not named. Slack has the app installed there already.
 func notServed(made *approvals.Installation) installPage {
 	return installPage{
-		status: http.StatusForbidden, Title: "The app was not installed",
-		Words: []string{
-			"The operator of this bot has not named your workspace (" + string(made.Workspace) + ") as one that it " +
-				"works for. Nothing was stored, and the bot does nothing there. Ask the operator, then begin again.",
-			"Slack lists the app among those of your workspace: remove it there if you do not want it.",
-		},
+		status: http.StatusForbidden, Title: wordsInstallFailed,
+		Words: wordsNotServed(string(made.Workspace)),
 	}
 }
 
 func unstored() installPage {
 	return installPage{
-		status: http.StatusServiceUnavailable, Title: "The app was not installed",
-		Words: []string{"The bot could not store the installation. Begin again in a while; the operator of the bot " +
-			"finds more in its log."},
+		status: http.StatusServiceUnavailable, Title: wordsInstallFailed,
+		Words: []string{wordsNotStored},
 	}
 }

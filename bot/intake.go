@@ -18,9 +18,10 @@ type answer struct {
 
 // delivery is something Slack handed over, decoded and checked, ready to be handled.
 type delivery struct {
-	what   string // for the log
-	key    string // deliveries of one key are handled in order
-	click  bool   // somebody waits at a button or form
+	what   string    // for the log and for traces
+	key    string    // deliveries of one key are handled in order
+	click  bool      // somebody waits at a button or form
+	since  time.Time // when it arrived
 	handle func(context.Context) (answer, error)
 }
 
@@ -51,6 +52,7 @@ func (b *Bot) take(kind string, payload json.RawMessage, back receipts) {
 		b.acknowledge(back, notTaken(kind, payload))
 		return
 	}
+	d.since = time.Now()
 	b.way.enter()
 	err = b.work.add(d.key, func(ctx context.Context) {
 		defer b.way.leave()
@@ -90,9 +92,11 @@ func (b *Bot) serve(ctx context.Context, d delivery, back receipts) {
 		}
 	}()
 	began := time.Now()
+	ctx, end := b.traceReceived(ctx, d)
+	defer func() { end(answered) }()
 	a, err := d.handle(ctx)
 	if a.then != nil {
-		defer b.work.after(ctx, a.then)
+		defer b.work.after(ctx, b.traceFollowUp(d, a.then))
 	}
 	if err != nil {
 		b.log.Error("a delivery was not handled", "what", d.what, "error", err)
@@ -103,7 +107,7 @@ func (b *Bot) serve(ctx context.Context, d delivery, back receipts) {
 		fault.Point("click.after_commit_before_ack")
 	}
 	fault.Point("ack.before")
-	b.acknowledge(back, a.payload)
+	b.traceAcknowledged(ctx, func() { b.acknowledge(back, a.payload) })
 	fault.Point("ack.after")
 	if d.click {
 		fault.Point("click.after_ack")
@@ -139,10 +143,10 @@ func (b *Bot) checked(
 func (b *Bot) turnAway(from origin) answer {
 	switch {
 	case from.form:
-		return answer{payload: becomes(wordsView(foreignWords()))}
+		return answer{payload: becomes(wordsView(wordsForeign()))}
 	case from.reply != "":
 		return answer{then: func(ctx context.Context) {
-			p := foreignWords()
+			p := wordsForeign()
 			said := hookMessage{Text: p.fallback(), Blocks: paragraphs(p)}
 			if err := b.hooks.send(ctx, from.reply, said); err != nil {
 				b.log.Warn("could not tell a person", "error", err)
@@ -160,5 +164,5 @@ func notTaken(kind string, payload json.RawMessage) any {
 	if kind != kindInteractive || json.Unmarshal(payload, &form) != nil || form.Type != "view_submission" {
 		return nil
 	}
-	return becomes(wordsView(unreadableForm()))
+	return becomes(wordsView(wordsUnreadableForm()))
 }

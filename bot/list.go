@@ -47,7 +47,7 @@ func parseListing(words []string) (l listing, wrong phrase) {
 		if len(rest) > 0 && !strings.EqualFold(rest[0], "after") {
 			which := strings.ToLower(rest[0])
 			if which != "mine" && which != "all" {
-				return l, wordUnknown("history "+rest[0], listHistory, listAllHistory, "history after ID")
+				return l, unknownCommand("history "+rest[0], listHistory, listAllHistory, "history after ID")
 			}
 			verb, rest = "history "+which, rest[1:]
 		}
@@ -56,13 +56,13 @@ func parseListing(words []string) (l listing, wrong phrase) {
 	case len(rest) == 0:
 		return listing{verb: verb}, nil
 	case !strings.EqualFold(rest[0], "after"):
-		return l, wordUnknown(verb+" "+rest[0], verb+" after ID", verb)
+		return l, unknownCommand(verb+" "+rest[0], verb+" after ID", verb)
 	case len(rest) == 1:
-		return l, idMissing(verb + " after ID")
+		return l, wordsIDMissing(verb + " after ID")
 	}
 	after, ok := parseRequestID(bareID(rest[1]))
 	if !ok || len(rest) > 2 {
-		return l, noRequestID(strings.Join(rest[1:], " "))
+		return l, wordsNoRequestID(label(strings.Join(rest[1:], " "), 60))
 	}
 	return listing{verb, after}, nil
 }
@@ -200,10 +200,10 @@ func (l bulletList) RichTextElementType() slack.RichTextElementType { return l.T
 func (l *list) pageButtons() slack.Block {
 	var row []slack.BlockElement
 	if l.of.after != "" {
-		row = append(row, listButton(actListFirst, listing{verb: l.of.verb}, "First page"))
+		row = append(row, listButton(actListFirst, listing{verb: l.of.verb}, wordsFirstPage))
 	}
 	if l.more != "" {
-		row = append(row, listButton(actListNext, listing{l.of.verb, l.more}, "Next page"))
+		row = append(row, listButton(actListNext, listing{l.of.verb, l.more}, wordsNextPage))
 	}
 	if row == nil {
 		return nil

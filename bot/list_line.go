@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ func (e entry) line(now time.Time) phrase {
 	if tool := toolName(e.Request); !strings.HasPrefix(e.name(), tool) {
 		p = append(p, " ("+tool+")")
 	}
-	p = append(append(p, " · ", e.Requester, " in "), where(e.Place)...)
+	p = append(append(p, " · ", e.Requester, wordsIn), where(e.Place)...)
 	p = append(append(append(p, " · "), e.standing()...), " · ", code(string(e.ID)))
 	return append(p, e.open()...)
 }
@@ -52,24 +51,24 @@ func (e entry) since() time.Time {
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return "now"
+		return wordsNow
 	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
+		return wordsMinutes(int(d.Minutes()))
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
+		return wordsHours(int(d.Hours()))
 	}
-	return fmt.Sprintf("%d d", int(d.Hours()/24))
+	return wordsDays(int(d.Hours() / 24))
 }
 
 // where names a conversation.
 func where(p approvals.Place) phrase {
 	switch {
 	case p.Direct:
-		return phrase{"a direct message"}
+		return phrase{wordsDirectMessage}
 	case channelID.MatchString(p.Channel):
 		return phrase{room(p.Channel)}
 	}
-	return phrase{"channel " + label(p.Channel, 40)}
+	return phrase{wordsChannel(label(p.Channel, 40))}
 }
 
 // open leads to the card of the request; nil where nothing does.
@@ -77,13 +76,13 @@ func (s setting) open() phrase {
 	if s.link == "" {
 		return nil
 	}
-	return phrase{" · ", href{"open", s.link}}
+	return phrase{" · ", href{wordsOpen, s.link}}
 }
 
 // standing says how a request stands: what it waits for, or who decided and what became of the call.
 func (e entry) standing() phrase {
 	if e.Status == approvals.RequestPending {
-		return append(phrase{"pending, "}, awaits(e.Request)...)
+		return append(phrase{wordsPending}, awaits(e.Request)...)
 	}
 	p := settledBriefly(e.Request)
 	if word := callWord(e.Request); word != "" {
@@ -94,18 +93,18 @@ func (e entry) standing() phrase {
 
 // settledBriefly says how a request ended and by whom.
 func settledBriefly(r *approvals.Request) phrase {
-	p := phrase{strong(statusWord(r.Status))}
+	p := phrase{strong(wordsStatus(r.Status))}
 	switch {
 	case r.IsQuestion() && r.Status == approvals.RequestApproved:
-		p = phrase{strong("Answered")}
+		p = phrase{strong(wordsAnsweredStatus)}
 	case r.Status == approvals.RequestCancelled && r.CancelledBy != "":
-		return append(p, " by ", r.CancelledBy)
+		return append(p, wordsBy, r.CancelledBy)
 	case r.Status == approvals.RequestSuperseded && len(r.Decisions) > 0:
-		return append(p, ", changed by ", r.Decisions[len(r.Decisions)-1].By)
+		return append(p, wordsChangedBy(r.Decisions[len(r.Decisions)-1].By)...)
 	}
 	deciders := deciding(r)
 	for i, d := range deciders {
-		p = append(append(p, []any{" by ", ", ", " and "}[joint(i, len(deciders))]), decider(d)...)
+		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
 	}
 	if s := r.Settler(); s != nil {
 		p = append(p, afterword(r, s.Verdict))
@@ -119,7 +118,7 @@ func callWord(r *approvals.Request) string {
 	case r.IsQuestion():
 		return ""
 	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
-		return waitsForTurn
+		return wordsWaitsForTurn
 	}
 	return label(string(r.Outcome), 40)
 }
@@ -131,19 +130,19 @@ func awaits(r *approvals.Request) phrase {
 	if r.IsQuestion() || oneAnswers(r) {
 		n = min(n, 1)
 	}
-	lead := needWords(r)
+	lead := needs(r)
 	set, uniform := approvals.Requirement{Seats: seats}.Uniform()
 	switch {
 	case n == 0:
-		return phrase{lead, "somebody who may decide"}
+		return phrase{lead, wordsSomebodyWhoMay}
 	case uniform && n == 1 && onePerson(set, r.Place):
 		return append(phrase{lead}, peopleOf(set, r)...)
 	case uniform:
-		return append(phrase{lead, fmt.Sprintf("%d of ", n)}, peopleOf(set, r)...)
+		return append(phrase{lead, wordsCountOf(n)}, peopleOf(set, r)...)
 	}
-	p := phrase{lead, "one each of "}
+	p := phrase{lead, wordsOneEachOf}
 	for i, seat := range seats {
-		p = append(append(p, []any{"", "; ", "; and "}[joint(i, n)]), peopleOf(seat.Approvers, r)...)
+		p = append(append(p, []any{"", "; ", wordsSemicolonAnd}[joint(i, n)]), peopleOf(seat.Approvers, r)...)
 	}
 	return p
 }
@@ -185,14 +184,14 @@ func peopleOf(a approvals.Approvers, r *approvals.Request) phrase {
 	case a.ChannelMembers && r.Place.Direct:
 		all = append(all, phrase{r.Requester})
 	case a.ChannelMembers:
-		all = append(all, phrase{"the channel's members"})
+		all = append(all, phrase{wordsMembersElsewhere})
 	}
 	if left := len(all) - mostNamed; left > 0 {
-		all = append(all[:mostNamed], phrase{fmt.Sprintf("%d more", left)})
+		all = append(all[:mostNamed], phrase{wordsMore(left)})
 	}
 	var p phrase
 	for i, who := range all {
-		p = append(append(p, []any{"", ", ", " or "}[joint(i, len(all))]), who...)
+		p = append(append(p, []any{"", ", ", wordsOr}[joint(i, len(all))]), who...)
 	}
 	return p
 }
@@ -226,9 +225,9 @@ func (e entry) row(now time.Time) []slack.Block {
 		shown, _ := shownCall(r, full)
 		blocks = append(blocks, shown...)
 	case e.shared:
-		blocks = append(blocks, paragraph(sharedWords()))
+		blocks = append(blocks, paragraph(wordsNotRepeated()))
 	default:
-		blocks = append(blocks, paragraph(longWords()))
+		blocks = append(blocks, paragraph(wordsTooLongForList()))
 	}
 	for _, row := range e.buttons(whole) {
 		if len(row) > 0 {
@@ -241,11 +240,11 @@ func (e entry) row(now time.Time) []slack.Block {
 
 // heading says what the call does, who asked for it where and when, what it needs and until when.
 func (e entry) heading(now time.Time) []phrase {
-	about := phrase{age(now.Sub(e.since())), " · ", e.Requester, " in "}
+	about := phrase{age(now.Sub(e.since())), " · ", e.Requester, wordsIn}
 	about = append(append(about, where(e.Place)...), e.open()...)
 	terms := awaits(e.Request)
 	if !e.Expires.IsZero() {
-		terms = append(terms, " · until ", e.Expires)
+		terms = append(terms, wordsUntil(e.Expires)...)
 	}
 	return []phrase{{strong(e.name())}, about, capital(terms)}
 }
@@ -261,7 +260,7 @@ func capital(p phrase) phrase {
 // buttons are those of the card, but for those that answer other calls too: they stand on cards alone.
 func (e entry) buttons(whole bool) [][]slack.BlockElement {
 	if !e.mayDecide {
-		return [][]slack.BlockElement{{button(e.Request, actDetails, "Show details", slack.StyleDefault)}}
+		return [][]slack.BlockElement{{button(e.Request, actDetails, wordsShowDetails, slack.StyleDefault)}}
 	}
 	rows := cardButtons(e.Request, whole)
 	for i, row := range rows {

@@ -62,15 +62,15 @@ func (b *Bot) listView(ctx context.Context, by approvals.UserID, of listing) (sl
 func (l *list) view(now time.Time) slack.ModalViewRequest {
 	blocks := paragraphs(l.title())
 	for _, e := range l.entries {
-		details := button(e.Request, actDetails, "Show details", slack.StyleDefault)
+		details := button(e.Request, actDetails, wordsShowDetails, slack.StyleDefault)
 		blocks = append(blocks, paragraph(e.line(now)), slack.NewActionBlock("row."+string(e.ID), details))
 	}
 	if row := l.pageButtons(); row != nil {
 		blocks = append(blocks, slack.NewDividerBlock(), row)
 	}
-	title := "Pending approvals"
+	title := wordsPendingTitle
 	if l.of.past() {
-		title = "History"
+		title = wordsHistoryTitle
 	}
 	v := modal(viewList, title, blocks...)
 	v.PrivateMetadata = l.of.String()

@@ -286,7 +286,7 @@ func TestSecondCardLosesItsButtons(t *testing.T) {
 	if err := s.click("U0BEN", both[1], "approve"); err != nil {
 		t.Fatal(err)
 	}
-	s.whispered("U0BEN", "but a copy")
+	s.whispered("U0BEN", "This is a copy")
 	s.eventually("the copy has no buttons", func() bool { return !decidable(s.cards(r)[1]) })
 	if got := s.service.get(r.ID); len(got.Decisions) != 0 || len(s.cards(r)[0].Buttons()) == 0 {
 		t.Errorf("the copy counted: %+v", got.Decisions)

@@ -35,7 +35,7 @@ func (b *Bot) linked(ctx context.Context, r *approvals.Request, shown card) card
 
 // followedBy adds the question that is asked now to the card of r.
 func (c card) followedBy(r *approvals.Request, now entry) card {
-	line := append(phrase{asksNow}, now.named()...)
+	line := append(phrase{wordsAsksNow}, now.named()...)
 	linked := "plain"
 	if now.link != "" {
 		linked = "linked"

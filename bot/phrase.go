@@ -51,10 +51,10 @@ func (p phrase) elements() []slack.RichTextSectionElement {
 		case href:
 			out = append(out, slack.NewRichTextSectionLinkElement(v.to, v.text, nil))
 		case time.Time:
-			out = append(out, date(v, "{date_short_pretty} at {time}"))
+			out = append(out, date(v, wordsDateAndTime))
 		case clock:
 			if !time.Time(v).IsZero() {
-				out = append(out, date(time.Time(v), "{time}"))
+				out = append(out, date(time.Time(v), wordsTimeOfDay))
 			}
 		default:
 			panic(fmt.Sprintf("phrase: no element for %T", part))
@@ -91,7 +91,7 @@ func (p phrase) fallback() string {
 				b.WriteString(escape(label(v.Local(), 80)))
 			}
 		case room:
-			b.WriteString("a channel")
+			b.WriteString(wordsAChannel)
 		case href:
 			b.WriteString(escape(v.text))
 		case time.Time:
@@ -107,7 +107,7 @@ func (p phrase) fallback() string {
 	return b.String()
 }
 
-func fallbackTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+func fallbackTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }
 
 // escape makes text harmless where Slack reads markup.
 func escape(s string) string { return slackutilsx.EscapeMessage(s) }

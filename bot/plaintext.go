@@ -51,17 +51,17 @@ func plainTextOf(kind agent.ToolKind, arguments json.RawMessage) (p plainText, o
 	}
 	switch {
 	case kind == agent.KindShell && a.Script != nil:
-		return asLines("Script", *a.Script), true
+		return asLines(wordsScript, *a.Script), true
 	case kind == agent.KindShell && len(a.Commands) == 1:
-		return asLines("Script", a.Commands[0]), true
+		return asLines(wordsScript, a.Commands[0]), true
 	case kind == agent.KindShell && len(a.Commands) > 1:
-		return numbered("Scripts", a.Commands), true
+		return numbered(wordsScripts, a.Commands), true
 	case kind == agent.KindShell && len(a.Argv) > 0:
-		return numbered("Program and arguments", a.Argv), true
+		return numbered(wordsProgram, a.Argv), true
 	case kind == agent.KindApplyPatch && a.Patch != nil:
-		return asLines("Patch", *a.Patch), true
+		return asLines(wordsPatch, *a.Patch), true
 	case kind == agent.KindApplyPatch && a.Type != nil && a.Path != nil && a.Diff != nil:
-		p := asLines("Patch", *a.Diff)
+		p := asLines(wordsPatch, *a.Diff)
 		name, escaped := visible.Text(*a.Type+" "+*a.Path, visible.OneLine)
 		p.text, p.hidden = name+"\n"+p.text, p.hidden || escaped
 		return p, true
@@ -75,7 +75,7 @@ func onlyInput(arguments json.RawMessage) (plainText, bool) {
 	if json.Unmarshal(arguments, &a) != nil || len(a) != 1 || a["input"] == "" {
 		return plainText{}, false
 	}
-	return asLines("Input", a["input"]), true
+	return asLines(wordsInput, a["input"]), true
 }
 
 func asLines(heading, text string) plainText {

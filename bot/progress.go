@@ -2,8 +2,9 @@ package bot
 
 import (
 	"context"
-	"fmt"
+
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,19 +49,17 @@ func whoAnswers(r *approvals.Request) []phrase {
 	if still := stillNeeded(r); still != nil && len(r.Inherited) == 0 && !policyChanged(r) {
 		lines = append(lines, still)
 	} else {
-		lines = append(lines, append(phrase{"Needs "}, whoDecides(r, needed(r, r.Requirement))...))
+		lines = append(lines, wordsNeeds(whoDecides(r, needed(r, r.Requirement))))
 	}
 	for _, q := range r.Inherited {
-		lead := phrase{"Before the arguments were changed it needed, to be met too: "}
-		lines = append(lines, append(lead, whoDecides(r, needed(r, q))...))
+		lines = append(lines, wordsNeededBefore(whoDecides(r, needed(r, q))))
 	}
 	if policyChanged(r) {
-		now := append(phrase{"The policy has changed since this was asked: it now needs "},
-			whoDecides(r, needed(r, r.Progress.Current))...)
+		var later phrase
 		if e := r.Progress.Current.Escalation; e.After > 0 {
-			now = append(append(now, "; once it has waited for "+humanize.Duration(e.After)+" also "), named(e.To)...)
+			later = wordsLaterAlso(humanize.Duration(e.After), named(e.To))
 		}
-		lines = append(lines, append(now, ". Both have to be met"))
+		lines = append(lines, wordsNeedsNow(whoDecides(r, needed(r, r.Progress.Current)), later))
 	}
 	return append(lines, escalation(r)...)
 }
@@ -68,12 +67,12 @@ func whoAnswers(r *approvals.Request) []phrase {
 // escalation says when others are asked beside those who may answer at once, and names them when they are.
 func escalation(r *approvals.Request) []phrase {
 	if at := r.Escalates(); !at.IsZero() {
-		return []phrase{{"Others are asked too when it still waits then: ", at}}
+		return []phrase{wordsOthersAskedAt(at)}
 	}
 	if r.Escalated.IsZero() {
 		return nil
 	}
-	return []phrase{append(phrase{"Since ", r.Escalated, " also: "}, named(r.Requirement.Escalation.To)...)}
+	return []phrase{wordsSinceAlso(r.Escalated, named(r.Requirement.Escalation.To))}
 }
 
 // oneAnswers reports whether the question is one that one person answers, rather than so many agree to.
@@ -95,59 +94,62 @@ func needed(r *approvals.Request, q approvals.Requirement) approvals.Requirement
 // soFar lists what is not said by whoAnswers of the answers of a pending request.
 func soFar(r *approvals.Request) []phrase {
 	var lines []phrase
-	told := stillNeeded(r) != nil && len(r.Inherited) == 0 && !policyChanged(r) // by the first line
+	told := partly(r) && len(r.Inherited) == 0 && !policyChanged(r) // by the first line
 	for _, d := range r.Decisions {
-		line := append(decider(d), " "+verdictWord(d.Verdict)+" ", clock(d.At))
+		line := wordsAnswered(decider(d), wordsVerdict(d.Verdict), d.At)
 		switch {
 		case d.Void != "":
-			line = append(line, ", which counts no longer: "+label(d.Void, 120))
+			line = append(line, wordsCountsNoLonger(label(d.Void, 120)))
 		case r.Progress != nil && slices.Contains(r.Progress.Uncounted, d.By):
-			line = append(line, ", and may not approve any more: it will not count")
+			line = append(line, wordsWillNotCount)
 		case always(d.Verdict):
-			line = append(line, ", always; later calls are covered only if everybody whom it takes answers always")
+			line = append(line, wordsAlwaysSoFar)
 		case told && d.Verdict.Affirms():
 			continue
 		}
 		lines = append(lines, line)
 	}
-	if still := stillNeeded(r); still != nil && !told {
-		lines = append(lines, still)
+	if partly(r) && !told {
+		lines = append(lines, stillNeeded(r))
 	}
 	return lines
 }
 
+// partly reports whether some have answered and it is known who has to approve beside them.
+func partly(r *approvals.Request) bool {
+	return r.Progress != nil && !oneAnswers(r) && r.Progress.Left() > 0 && len(r.Decisions) > 0
+}
+
 // stillNeeded says who has to approve beside those who have, and who has; nil where nobody has, or it is not known.
 func stillNeeded(r *approvals.Request) phrase {
-	p := r.Progress
-	if p == nil || oneAnswers(r) || p.Left() == 0 || len(r.Decisions) == 0 {
+	if !partly(r) {
 		return nil
 	}
+	p := r.Progress
 	of := func(q approvals.Requirement, seats []approvals.Seat) phrase {
 		q.Seats = seats
 		return whoDecides(r, q)
 	}
-	recorded, now := of(r.Requirement, p.Missing), of(p.Current, p.MissingNow)
-	if len(p.MissingBefore) > 0 {
-		return phrase{"Needs ", people(p.Left()), " who meet all that is asked for here"}
-	}
 	switch {
+	case len(p.MissingBefore) > 0:
+		return wordsNeedsThoseWhoMeetAll(p.Left())
 	case !p.Changed || len(p.MissingNow) == 0:
-		return append(moreNeeded(recorded), approvedBy(r)...)
+		return append(moreNeeded(of(r.Requirement, p.Missing)), approvedBy(r)...)
 	case len(p.Missing) == 0:
-		return append(moreNeeded(now), approvedBy(r)...)
+		return append(moreNeeded(of(p.Current, p.MissingNow)), approvedBy(r)...)
 	}
-	line := append(append(moreNeeded(recorded), ", and by the policy as it is now "), now...)
-	return append(line, ". One person may count for both")
+	return wordsByPolicyNow(moreNeeded(of(r.Requirement, p.Missing)), of(p.Current, p.MissingNow))
 }
 
-// moreNeeded begins with the number of people who are still needed.
+// moreNeeded begins with the number of people who are still needed, where who does.
 func moreNeeded(who phrase) phrase {
 	if text, ok := who[0].(string); ok {
-		if n, rest, found := strings.Cut(text, " "); found && n != "one" && n != "nobody" {
-			return append(phrase{"Needs " + n + " more " + rest}, who[1:]...)
+		n, rest, _ := strings.Cut(text, " ")
+		if _, err := strconv.Atoi(n); err == nil {
+			return append(phrase{wordsNeedsMore(n, rest)}, who[1:]...)
 		}
 	}
-	return append(phrase{"Still needs "}, who...)
+	return wordsStillNeeds(who)
 }
 
 // approvedBy names those who have approved: (1 of 2: @ben approved 14:50). Where several people of one group have, and
@@ -162,7 +164,7 @@ func approvedBy(r *approvals.Request) phrase {
 		if n++; n > 1 {
 			names = append(names, ", ")
 		}
-		names = append(append(names, decider(d)...), " approved ", clock(d.At))
+		names = append(append(names, decider(d)...), wordsApprovedBetween, clock(d.At))
 	}
 	if n == 0 {
 		return nil
@@ -170,17 +172,9 @@ func approvedBy(r *approvals.Request) phrase {
 	seats := len(r.Requirement.Seats)
 	filled := seats - len(r.Progress.Missing)
 	if n > filled {
-		return append(append(phrase{" ("}, names...), fmt.Sprintf(": %d of %d)", filled, seats))
+		return wordsApprovedPartly(names, filled, seats)
 	}
-	return append(append(phrase{fmt.Sprintf(" (%d of %d: ", filled, seats)}, names...), ")")
-}
-
-// people counts people.
-func people(n int) string {
-	if n == 1 {
-		return "1 more person"
-	}
-	return fmt.Sprintf("%d more people", n)
+	return wordsApprovedSoFar(names, filled, seats)
 }
 
 // always reports whether a verdict is about later calls too.
@@ -220,14 +214,6 @@ func votesBefore(r *approvals.Request, affirm bool) votes {
 	}
 	v.left = max(v.left, 0)
 	return v
-}
-
-// more words a number of people.
-func more(n int) string {
-	if n == 1 {
-		return "1 more person answers"
-	}
-	return fmt.Sprintf("%d more people answer", n)
 }
 
 // joined makes one sentence of each line.

@@ -1,6 +1,10 @@
 package bot
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
 
 // omit names the members of a JSON object that nobody here reads: nil leaves the whole member out, anything else what
 // it names of the object in it.
@@ -131,4 +135,17 @@ func (p *pruner) text() []byte {
 	}
 	p.lost = true
 	return nil
+}
+
+// name steps over a string and returns what it says.
+func (p *pruner) name() (name string, ok bool) {
+	begin := p.at
+	inside := p.text()
+	if p.lost {
+		return "", false
+	}
+	if utf8.Valid(inside) && bytes.IndexByte(inside, '\\') < 0 {
+		return string(inside), true
+	}
+	return name, json.Unmarshal(p.raw[begin:p.at], &name) == nil
 }

@@ -15,15 +15,15 @@ func questionBlocks(r *approvals.Request) []slack.Block {
 		return nil
 	}
 	blocks := []slack.Block{
-		paragraph(phrase{r.Requester, "'s agent ", strong(label(r.Agent, 80)), " asks:"}),
+		paragraph(wordsAgentAsks(r.Requester, label(r.Agent, 80))),
 		quote(q.Question, maxElement),
 	}
 	if len(q.Options) == 0 {
 		return blocks
 	}
-	lead := "One of these is the answer:"
+	lead := wordsOneIsTheAnswer
 	if q.Several {
-		lead = "One or more of these are the answer:"
+		lead = wordsSomeAreAnswer
 	}
 	lines := []phrase{{lead}}
 	for i, option := range q.Options {
@@ -34,20 +34,19 @@ func questionBlocks(r *approvals.Request) []slack.Block {
 
 // howToAnswer says what an answer does.
 func howToAnswer(r *approvals.Request) phrase {
-	const reject = " Reject if nobody will answer."
 	if q := r.Question(); q != nil && len(q.Options) > 0 && len(q.Options) <= maxButtonOptions && !q.Several {
-		return phrase{"Nothing runs: the agent waits to be told the answer. Press the one that is right." + reject}
+		return wordsPressOption()
 	}
-	return phrase{"Nothing runs: the agent waits to be told the answer. Press ", strong("Answer"), "." + reject}
+	return wordsPressAnswer()
 }
 
 // questionEnded says what the end of a question means for the agent.
 func questionEnded(r *approvals.Request) phrase {
 	switch r.Status {
 	case approvals.RequestApproved:
-		return phrase{"The agent is told the answer."}
+		return wordsAgentToldAnswer()
 	case approvals.RequestRejected:
-		return phrase{"Nobody will answer; the agent is told."}
+		return wordsNobodyWillAnswer()
 	}
 	return nil
 }

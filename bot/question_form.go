@@ -19,7 +19,7 @@ func questionButtons(r *approvals.Request, reject slack.BlockElement) [][]slack.
 	case q == nil:
 		return [][]slack.BlockElement{{reject}}
 	case q.Several || len(q.Options) == 0 || len(q.Options) > maxButtonOptions:
-		return [][]slack.BlockElement{{button(r, actInput, "Answer", slack.StylePrimary), reject}}
+		return [][]slack.BlockElement{{button(r, actInput, wordsAnswer, slack.StylePrimary), reject}}
 	}
 	var row []slack.BlockElement
 	for i, option := range q.Options {
@@ -33,19 +33,19 @@ func questionButtons(r *approvals.Request, reject slack.BlockElement) [][]slack.
 func questionInputs(r *approvals.Request) ([]slack.Block, phrase) {
 	q := r.Question()
 	if q == nil {
-		return nil, phrase{"This version cannot read the question. It can be rejected."}
+		return nil, phrase{wordsQuestionRejected}
 	}
 	if len(q.Options) == 0 {
-		return []slack.Block{reasonInput("Your answer", "The agent is told.")}, nil
+		return []slack.Block{reasonInput(wordsYourAnswer, wordsAgentIsTold)}, nil
 	}
 	var all []choice
 	for i, option := range q.Options {
 		all = append(all, choice{value: option, text: strconv.Itoa(i+1) + ". " + option})
 	}
 	if q.Several {
-		return []slack.Block{someInput(inputBlock, "Your answers", "One or more. The agent is told.", all)}, nil
+		return []slack.Block{someInput(inputBlock, wordsYourAnswers, wordsOneOrMoreTold, all)}, nil
 	}
-	return []slack.Block{oneInput(inputBlock, "Your answer", "The agent is told.", all, "")}, nil
+	return []slack.Block{oneInput(inputBlock, wordsYourAnswer, wordsAgentIsTold, all, "")}, nil
 }
 
 // questionAnswer makes the decision of what was chosen or written.
@@ -54,9 +54,9 @@ func questionAnswer(r *approvals.Request, v values) (approvals.Decision, map[str
 	d := approvals.Decision{Verdict: approvals.Answer}
 	switch {
 	case q == nil:
-		return d, map[string]string{inputBlock: "This version cannot read the question."}
+		return d, map[string]string{inputBlock: wordsQuestionUnread}
 	case len(q.Options) == 0:
-		words, bad := wordedDecision(approvals.Answer, v.text(inputBlock), "Please write an answer.")
+		words, bad := wordedDecision(approvals.Answer, v.text(inputBlock), wordsWriteAnAnswer)
 		if bad != nil {
 			return d, bad
 		}
@@ -72,7 +72,7 @@ func questionAnswer(r *approvals.Request, v values) (approvals.Decision, map[str
 		}
 	}
 	if len(d.Answers) == 0 {
-		return d, map[string]string{inputBlock: "Please choose an answer."}
+		return d, map[string]string{inputBlock: wordsChooseAnAnswer}
 	}
 	return d, nil
 }

@@ -27,14 +27,12 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 		return nil, err
 	}
 	b.inform(ctx, r)
-	lead := phrase{"Reminder: ", strong(toolName(r)), waitsFor(r)}
-	missing := phrase{fmt.Sprintf("Still needed: %s", stillMissing(r))}
-	if names := b.calledHere(ctx, n, mentions(who)); len(names) > 0 {
-		missing = append(append(missing, ", of "), names...)
+	missing := wordsStillNeeded(stillMissing(r), b.calledHere(ctx, n, mentions(who)))
+	lines := []phrase{
+		wordsReminder(toolName(r), waitsFor(r)), missing, timeLeft(r), b.aboutRequest(ctx, n, bare),
 	}
-	lines := []phrase{lead, append(missing, "."), timeLeft(r), b.aboutRequest(ctx, n, bare)}
 	if n.Copy != "" {
-		lines = append(lines, append(phrase{"Asked by ", r.Requester, " in "}, b.whereAsked(ctx, r)...))
+		lines = append(lines, wordsAskedIn(r.Requester, b.whereAsked(ctx, r)))
 	}
 	return []post{noticePost(n, lines)}, nil
 }
@@ -99,31 +97,29 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 	if err != nil {
 		return nil, err
 	}
-	lead := phrase{strong(toolName(r)), waitsFor(r), " It has waited since ", r.Created, "."}
-	also := phrase{"From now on these may answer too: "}
+	lead, also := wordsEscalated(toolName(r), waitsFor(r), r.Created), wordsOthersMayToo()
 	if names := b.calledHere(ctx, n, mentions(who)); len(names) > 0 {
-		also = append(append(also, names...), ".")
-	} else {
-		also = phrase{"Others may answer from now on too."}
+		also = wordsTheyMayToo(names)
 	}
 	return []post{noticePost(n, []phrase{lead, also, timeLeft(r), b.aboutRequest(ctx, n, bare)})}, nil
 }
 
+// waitsFor is what a reminder says behind the tool.
 func waitsFor(r *approvals.Request) string {
 	if r.IsQuestion() {
-		return " waits for an answer."
+		return wordsWaitsForAnswer
 	}
 	switch r.Kind {
 	case agent.OutcomeUnknown:
-		return " waits for somebody to say what became of it."
+		return wordsWaitsForOutcome
 	case agent.ExternalResult:
-		return " waits for its result."
+		return wordsWaitsForResult
 	}
-	return " waits for approval."
+	return wordsWaitsForApproval
 }
 
 // stillMissing counts the people whom it takes at least.
-func stillMissing(r *approvals.Request) string {
+func stillMissing(r *approvals.Request) int {
 	left := len(r.Requirement.Seats)
 	if r.Progress != nil {
 		left = r.Progress.Left()
@@ -131,10 +127,7 @@ func stillMissing(r *approvals.Request) string {
 	if r.Kind == agent.ExternalResult {
 		left = min(left, 1)
 	}
-	if left == 1 {
-		return "1 person"
-	}
-	return fmt.Sprintf("%d people", left)
+	return left
 }
 
 // mentions calls those who could answer.
@@ -152,19 +145,19 @@ func mentions(who approvals.Awaited) (p phrase) {
 		and(group(g))
 	}
 	if who.ChannelMembers {
-		and("the members of this channel")
+		and(wordsMembersHere)
 	}
 	if who.More {
-		and("others")
+		and(wordsOthers)
 	}
 	return p
 }
 
 func deadline(r *approvals.Request) phrase {
 	if r.Expires.IsZero() {
-		return phrase{"It waits without a deadline."}
+		return wordsNoEnd()
 	}
-	return phrase{"It waits until ", r.Expires, "."}
+	return wordsWaitsUntil(r.Expires)
 }
 
 // timeLeft says until when the request waits, and how long that is.
@@ -173,20 +166,20 @@ func timeLeft(r *approvals.Request) phrase {
 	if r.Expires.IsZero() || left <= 0 {
 		return deadline(r)
 	}
-	return phrase{"It waits until ", r.Expires, ": " + humanize.Duration(left) + " left."}
+	return wordsTimeLeft(r.Expires, humanize.Duration(left))
 }
 
 // aboutRequest names the request that is spoken of, and leads to its card; to people of other organisations it gives
 // the id alone. A copy leads there by itself.
 func (b *Bot) aboutRequest(ctx context.Context, n *approvals.Notification, bare bool) phrase {
 	if bare {
-		return phrase{"It is ", code(string(n.Card.ID)), "."}
+		return wordsItIs(n.Card.ID)
 	}
 	e := b.entries(ctx, []*approvals.Request{n.Card})[0]
 	if n.Copy != "" {
 		e.link = ""
 	}
-	return append(phrase{itsCard}, e.named()...)
+	return append(phrase{wordsItsCard}, e.named()...)
 }
 
 // noticePost is a message of lines that is found again by its notification.

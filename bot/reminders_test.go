@@ -59,7 +59,7 @@ func TestEscalation(t *testing.T) {
 		After: time.Hour, To: approvals.Approvers{Users: []approvals.UserID{user("U0ANN"), user("U0DAN")}},
 	}
 	said := texts(t, encoded(t, newCard(r)))
-	if !strings.Contains(said, "Others are asked too when it still waits then: ") || strings.Contains(said, "U0DAN") {
+	if !strings.Contains(said, "If it still waits then, others are asked too: ") || strings.Contains(said, "U0DAN") {
 		t.Errorf("the card before: %s", said)
 	}
 	r.Escalated = r.Created.Add(time.Hour)

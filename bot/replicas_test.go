@@ -10,6 +10,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/agent/trace"
 	"countersign/approvals"
 	"countersign/internal/slackdev"
 	"countersign/store/storetest"
@@ -25,12 +26,18 @@ type pair struct {
 
 func newPair(t *testing.T, w *world) *pair {
 	t.Helper()
+	return newPairTraced(t, w, nil)
+}
+
+// newPairTraced is newPair with a tracer for the second bot.
+func newPairTraced(t *testing.T, w *world, second trace.Tracer) *pair {
+	t.Helper()
 	p := &pair{world: w, memory: storetest.NewMemory()}
 	w.open = func() approvals.Store { return p.memory.Open() }
 	startWorld(t, w)
 	p.second = &world{
 		stage: &stage{t: t, slack: w.slack, logs: w.logs}, bank: w.bank, policy: w.policy, tools: w.tools,
-		model: w.model, script: w.script,
+		model: w.model, script: w.script, tracer: second,
 	}
 	p.second.serve(p.memory.Open(), false)
 	p.eventually("both hear Slack", func() bool { return p.slack.Connections() == 2 })

@@ -94,7 +94,7 @@ func TestEditedCard(t *testing.T) {
 	r.Requirement.Always = []approvals.Scope{approvals.ScopeRun}
 	card := shown(t, r)
 	for _, want := range []string{
-		"1200 → 20", ", changed by ", "U0BEN", "S0FINANCE", "to be met too", "req_0",
+		"1200 → 20", ", changed by ", "U0BEN", "S0FINANCE", "Also needs what it needed before", "req_0",
 	} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %s: %s", want, card)

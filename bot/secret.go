@@ -16,20 +16,14 @@ func secretNote(r *approvals.Request) phrase {
 	if len(names) == 0 {
 		return nil
 	}
-	p := withheldWords(names)
+	p := wordsWithheld(label(strings.Join(names, ", "), 300))
 	switch {
 	case r.Status != approvals.RequestPending:
 		return p
 	case r.RevealFirst():
-		return append(p, "Approving is offered to you after you were shown the values: press ", strong("Show details"),
-			", then ", strong("Show secret values"), ". Who was shown them is recorded.")
+		return append(p, wordsRevealFirst()...)
 	}
-	return append(p, "Approving covers what they hold; ", strong("Show details"),
-		" can show it to you, which is recorded.")
-}
-
-func withheldWords(names []string) phrase {
-	return phrase{"Secret, and not shown: ", strong(label(strings.Join(names, ", "), 300)), ". "}
+	return append(p, wordsRevealIfNeeded()...)
 }
 
 // revealNote is secretNote in the details of a request that waits, beside the button that shows the values.
@@ -38,16 +32,11 @@ func revealNote(r *approvals.Request) phrase {
 	if len(names) == 0 {
 		return nil
 	}
-	if r.RevealFirst() {
-		return append(withheldWords(names), "Approving is offered to you after you were shown the values: press ",
-			strong("Show secret values"), ". Who was shown them is recorded.")
-	}
-	return append(withheldWords(names), "Approving covers what they hold; ", strong("Show secret values"),
-		" shows it to you, which is recorded.")
+	return append(wordsWithheld(label(strings.Join(names, ", "), 300)), wordsRevealHere(r.RevealFirst())...)
 }
 
 func revealButton(r *approvals.Request) slack.BlockElement {
-	return button(r, actReveal, "Show secret values", slack.StyleDefault)
+	return button(r, actReveal, wordsShowSecretValues, slack.StyleDefault)
 }
 
 // shows is the request as a modal with this note shows it.
@@ -72,8 +61,7 @@ func (b *Bot) revealedView(ctx context.Context, c click, page int) (slack.ModalV
 		Workspace: c.id.workspace, Request: c.request, By: c.by, Via: c.via(),
 	})
 	if errors.Is(err, approvals.ErrUnauthorized) {
-		return wordsView(phrase{"Secret values are shown to those who may decide about the call, and you may not" +
-			reason(err, approvals.ErrUnauthorized) + "."}), nil
+		return wordsView(wordsNotRevealed(reason(err, approvals.ErrUnauthorized))), nil
 	}
 	if err != nil {
 		return b.unrevealedView(ctx, c, err)
@@ -83,9 +71,7 @@ func (b *Bot) revealedView(ctx context.Context, c click, page int) (slack.ModalV
 	n, _ := readNote(v.PrivateMetadata)
 	n.Revealed = true
 	v.PrivateMetadata = n.String()
-	v.Blocks.BlockSet = append([]slack.Block{paragraph(phrase{
-		strong("With secret values."), " That you were shown them is recorded.",
-	})}, v.Blocks.BlockSet...)
+	v.Blocks.BlockSet = append([]slack.Block{paragraph(wordsWithSecrets())}, v.Blocks.BlockSet...)
 	return v, nil
 }
 
@@ -104,5 +90,5 @@ func (b *Bot) unrevealedView(ctx context.Context, c click, err error) (slack.Mod
 	if !known {
 		return slack.ModalViewRequest{}, err
 	}
-	return wordsView(append(phrase{"Secret values are shown to those who have yet to answer. "}, words...)), nil
+	return wordsView(append(phrase{wordsRevealedBefore}, words...)), nil
 }

@@ -92,7 +92,7 @@ func TestSecretsAreNotOnCards(t *testing.T) {
 	}
 	const want = `{"amount":1200,"memo":••• (11 characters),"to":"••• (11 characters)"}`
 	details := detailsView(secretTransfer(), 0, rights{}).Blocks.BlockSet
-	if got := boxes(decoded(t, details), headingArguments); got != want {
+	if got := boxes(decoded(t, details), wordsArguments); got != want {
 		t.Errorf("the details show %s", got)
 	}
 }

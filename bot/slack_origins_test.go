@@ -35,7 +35,7 @@ func TestFormFromAnotherWorkspace(t *testing.T) {
 		}, ""},
 		{"a form whose request is lost", func(p map[string]any) {
 			p["view"].(map[string]any)["private_metadata"] = "{"
-		}, "not one of mine"},
+		}, "cannot read this form"},
 		{"a stranger's", func(p map[string]any) {
 			p["team"] = map[string]any{"id": "T0OTHER"}
 			p["user"] = map[string]any{"id": "U0STRANGE", "team_id": "T0OTHER"}

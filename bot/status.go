@@ -15,13 +15,6 @@ import (
 // statusAfter is how long a run works before people are shown that it does.
 const statusAfter = 2 * time.Second
 
-// statusWords are what Slack shows behind the bot's name.
-const statusWords = "is working on it…"
-
-// loadingMessages are what Slack shows in turn while a run works, of at most 50 characters each. They hold at any
-// time.
-var loadingMessages = []string{"Working on it…", "Asks people before what needs approval…"}
-
 // shownStatus is what a conversation shows of its run, and in words whom that waits for.
 type shownStatus struct {
 	kind  approvals.ActivityKind
@@ -59,7 +52,7 @@ func (b *Bot) Watch(a approvals.Activity) {
 	if !ok {
 		lane = &statusLane{have: shownStatus{kind: approvals.ActivityOver}}
 		if a.Resumed { // it may show that it waits, and for whom, since an earlier time
-			lane.have = shownStatus{approvals.ActivityWaiting, "for somebody"}
+			lane.have = shownStatus{approvals.ActivityWaiting, wordsSomebody}
 		}
 		s.lanes[a.Place] = lane
 	}
@@ -119,35 +112,35 @@ func (b *Bot) sendStatus(ctx context.Context, p approvals.Place, lane *statusLan
 func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to shownStatus) {
 	switch {
 	case to.kind == approvals.ActivityWorking:
-		b.setStatus(ctx, methodThreadStatus, p, statusWords, loadingMessages...)
+		b.setStatus(ctx, methodThreadStatus, p, wordsStatusLine, wordsLoading)
 	case to.words != "":
-		b.setStatus(ctx, methodThreadStatus, p, to.words, label("It "+to.words, maxLoading))
+		loading, err := json.Marshal([]string{label(wordsIt+to.words, maxLoading)})
+		if err != nil {
+			panic(fmt.Sprintf("encode text: %v", err))
+		}
+		b.setStatus(ctx, methodThreadStatus, p, to.words, string(loading))
 	case from.kind == approvals.ActivityWorking || from.words != "":
-		b.setStatus(ctx, methodThreadStatus, p, "")
+		b.setStatus(ctx, methodThreadStatus, p, "", "")
 	}
 	switch {
 	case to.kind == from.kind:
 	case to.kind == approvals.ActivityWaiting:
-		b.setStatus(ctx, methodSessionStatus, p, "suspended")
+		b.setStatus(ctx, methodSessionStatus, p, "suspended", "")
 	case to.kind == approvals.ActivityWorking: // then Slack shows a stop button
-		b.setStatus(ctx, methodSessionStatus, p, "processing")
+		b.setStatus(ctx, methodSessionStatus, p, "processing", "")
 	case to.kind == approvals.ActivityOver:
-		b.setStatus(ctx, methodSessionStatus, p, "active")
+		b.setStatus(ctx, methodSessionStatus, p, "active", "")
 	}
 }
 
 // setStatus makes one call. A method that Slack refuses for good is not called again.
-func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, status string, loading ...string) {
+func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, status, loading string) {
 	if b.closed.has(method) {
 		return
 	}
 	form := url.Values{"channel_id": {p.Channel}, "thread_ts": {p.Thread}, "status": {status}}
-	if len(loading) > 0 {
-		raw, err := json.Marshal(loading)
-		if err != nil {
-			panic(fmt.Sprintf("encode texts: %v", err))
-		}
-		form.Set("loading_messages", string(raw))
+	if loading != "" {
+		form.Set("loading_messages", loading)
 	}
 	err := b.patiently(ctx, method, p.Channel, func() error {
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)

@@ -76,7 +76,7 @@ func TestStatusIsShownWhileARunWorksAndWaits(t *testing.T) {
 	model := &slow{payer(), make(chan struct{})}
 	w := startWorld(t, &world{policy: everybody{}, model: model})
 	thread := w.directly("U0ANN", "pay acme")
-	w.showsStatus(thread, statusWords)
+	w.showsStatus(thread, wordsStatusLine)
 	close(model.gate)
 	w.showsStatus(thread, "waits for ann to decide transfer_funds")
 	w.eventually("the session is suspended", func() bool {

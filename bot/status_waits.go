@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"countersign/agent"
@@ -46,27 +45,7 @@ func (b *Bot) showWhoIsAwaited(n *approvals.Notification) {
 
 // awaited says whom the run waits for and what they are to do.
 func (b *Bot) awaited(ctx context.Context, r *approvals.Request) string {
-	who, to := b.awaitedPeople(ctx, r), awaitedFor(r)
-	if more := len(r.Beside); more > 0 && r.Kind == agent.Confirm {
-		to = fmt.Sprintf("decide %d calls", more+1)
-	}
-	return label("waits for "+who+" to "+to, maxStatus)
-}
-
-// awaitedFor says what people are to do about the request.
-func awaitedFor(r *approvals.Request) string {
-	tool := toolName(r)
-	switch {
-	case r.IsQuestion():
-		return "answer a question"
-	case r.Kind == agent.OutcomeUnknown:
-		return "say whether " + tool + " happened"
-	case r.Kind == agent.ExternalResult:
-		return "give the result of " + tool
-	case r.Kind == agent.FieldsRequired:
-		return "fill in " + tool
-	}
-	return "decide " + tool
+	return label(wordsWaitsFor(b.awaitedPeople(ctx, r), awaitedFor(r)), maxStatus)
 }
 
 // awaitedPeople names those who may answer, as plain text. A person whose name cannot be found out is somebody.
@@ -91,21 +70,39 @@ func (b *Bot) awaitedPeople(ctx context.Context, r *approvals.Request) string {
 		}
 	}
 	if len(names) == 0 {
-		return "people"
+		return wordsAnybody
 	}
 	if left := len(names) - mostWaitedFor; left > 0 {
-		names = append(names[:mostWaitedFor], fmt.Sprintf("%d more", left))
+		names = append(names[:mostWaitedFor], wordsFurther(left))
 	}
-	text := ""
-	for i, name := range names {
-		text += []string{"", ", ", " or "}[joint(i, len(names))] + name
+	text := names[0]
+	for i, name := range names[1:] {
+		text += []string{"", ", ", wordsOr}[joint(i+1, len(names))] + name
 	}
 	return text
+}
+
+// awaitedFor says what people are to do about the request.
+func awaitedFor(r *approvals.Request) string {
+	tool := toolName(r)
+	switch more := len(r.Beside); {
+	case r.IsQuestion():
+		return wordsToAnswer
+	case r.Kind == agent.OutcomeUnknown:
+		return wordsToSayWhether(tool)
+	case r.Kind == agent.ExternalResult:
+		return wordsToGiveResult(tool)
+	case r.Kind == agent.FieldsRequired:
+		return wordsToFill(tool)
+	case more > 0:
+		return wordsToDecideCalls(more + 1)
+	}
+	return wordsToDecide(tool)
 }
 
 func (b *Bot) plainName(ctx context.Context, u approvals.UserID) string {
 	if p, err := b.client.Person(ctx, u, time.Time{}); err == nil && p.Name != "" {
 		return label(p.Name, 40)
 	}
-	return "somebody"
+	return wordsSomebody
 }

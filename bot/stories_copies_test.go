@@ -43,7 +43,12 @@ func usersOf(ids ...string) (all []approvals.UserID) {
 // newOffice is newWorldUnder with people who are not in #general: Dan and Eve. The channel #approvals has Cleo and Dan.
 func newOffice(t *testing.T, policy approvals.Policy, steps ...scripted.Step) *world {
 	t.Helper()
-	w := newWorldUnder(t, policy, steps...)
+	return newOfficeOf(t, &world{policy: policy, script: steps})
+}
+
+func newOfficeOf(t *testing.T, w *world) *world {
+	t.Helper()
+	startWorld(t, w)
 	for _, name := range []string{"dan", "eve"} {
 		w.slack.SetUser(slackdev.User{ID: "U0" + strings.ToUpper(name), Name: name, RealName: name + " Doe"})
 	}
@@ -384,7 +389,7 @@ func TestManyRequestsBecomeOneList(t *testing.T) {
 		t.Helper()
 		w.eventually(fmt.Sprintf("a list of %d", n), func() bool {
 			m := lists()[0]
-			return strings.Contains(m.Text, waitingWords(n)) && len(m.Buttons()) == n
+			return strings.Contains(m.Text, wordsWaitingForYou(n)) && len(m.Buttons()) == n
 		})
 	}
 	listed(all)

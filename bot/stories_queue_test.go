@@ -9,7 +9,7 @@ import (
 )
 
 // TestQueuedMessagesAreToldTheirPlace: a call waits, and people write on in its thread. Only the first of them reads
-// that theirs comes next.
+// that theirs is taken up when the run has ended.
 func TestQueuedMessagesAreToldTheirPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pay("call_1"), scripted.Say("Done."))
@@ -20,7 +20,7 @@ func TestQueuedMessagesAreToldTheirPlace(t *testing.T) {
 		w.mention(who, fmt.Sprintf("and number %d", i+1), thread)
 		w.eventually("an answer to "+who, func() bool { return len(w.slack.Ephemerals(who)) > before })
 		said := w.slack.Ephemerals(who)[before].Text
-		want := "Yours comes next"
+		want := "taken up when it has ended"
 		switch {
 		case i == 1:
 			want = "1 message waits before yours"

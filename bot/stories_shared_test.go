@@ -135,7 +135,7 @@ func TestAnswerOfASharedChannelGoesToWhoeverAsked(t *testing.T) {
 		}
 		w.eventually("the pointer", func() bool {
 			said := read(w.slack.Thread("C0GENERAL", thread))
-			return strings.Contains(said, "the answer is in our direct conversation")
+			return strings.Contains(said, "the answer is in our direct messages")
 		})
 		if in := read(w.slack.Messages(w.slack.DM("U0ANN"))); strings.Count(in, "canary-4711") != 1 {
 			t.Errorf("Ann reads %s", in)

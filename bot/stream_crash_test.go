@@ -49,11 +49,11 @@ func TestHalfMessageOfAProcessThatDied(t *testing.T) {
 			}
 		}},
 		"failed": {[]scripted.Step{scripted.Fail(agent.ErrModelBehavior)}, func(w *world, thread string) {
-			w.streamed(thread, streamUnfinished)
+			w.streamed(thread, wordsStreamUnfinished)
 		}},
 		"paused": {[]scripted.Step{asks, scripted.Say("Paid.")}, func(w *world, thread string) {
 			card := w.card(thread, 1)
-			w.streamed(thread, streamUnfinished)
+			w.streamed(thread, wordsStreamUnfinished)
 			if err := w.click("U0BEN", card, "approve"); err != nil {
 				w.t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestHalfMessageOfAProcessThatDied(t *testing.T) {
 			half := w.streamed(thread, "One.")
 			kill()
 			if half, _ = w.slack.Message(half.Channel, half.TS); half.Streaming() != "in_progress" ||
-				!strings.Contains(half.Shown(), streamLead) {
+				!strings.Contains(half.Shown(), wordsStreamLead) {
 				t.Errorf("before anybody has noticed: %s, %q", half.Streaming(), half.Shown())
 			}
 			close(model.pieces)

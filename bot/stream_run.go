@@ -149,20 +149,10 @@ func (s *stream) settled(ctx context.Context) {
 // closing says how a stream ended that no answer took the place of.
 func (s *stream) closing() string {
 	if s.how == approvals.FollowWaiting {
-		if names := s.tasks.waiting(); names != "" {
-			return "People were asked about " + names + ": its card says what came of that."
-		}
-		return "People were asked: the card says what came of that."
+		return wordsStreamWaits(s.tasks.waiting())
 	}
-	return streamUnfinished
+	return wordsStreamUnfinished
 }
-
-// streamUnfinished is said of what was shown of a run and is no answer.
-const streamUnfinished = "Not finished. What came of it is said in another message."
-
-// streamLead stands at the head of a stream. A message that no answer takes the place of stays as it is, so this and
-// what is said of calls has to be true later too.
-const streamLead = "What the agent did, step by step. The answer takes the place of this, or stands below."
 
 // take returns what is to be shown next as chunks; all of it at the end.
 func (s *stream) take(all bool) (chunks []any) {
@@ -246,7 +236,7 @@ func (s *stream) begin(ctx context.Context, chunks []any) error {
 	}
 	s.number = number
 	s.b.streams.remember(s)
-	chunks = append([]any{s.chunk(smallPrint(streamLead))}, chunks...)
+	chunks = append([]any{s.chunk(smallPrint(wordsStreamLead))}, chunks...)
 	form := url.Values{"channel": {p.Channel}, "thread_ts": {p.Thread}, "task_display_mode": {"timeline"}}
 	for name, value := range to {
 		form.Set(name, value)

@@ -135,7 +135,7 @@ func (m postedMessage) halfStream() bool {
 		return false
 	}
 	for _, e := range m.Blocks[0].Elements {
-		if text, _ := e.Text.(string); text == streamLead {
+		if text, _ := e.Text.(string); text == wordsStreamLead {
 			return true
 		}
 	}
@@ -219,7 +219,7 @@ func (b *Bot) stopStream(ctx context.Context, s *stream, last []any, end slack.B
 
 // answer delivers what an agent has answered: in the place of what was shown of it, or as messages of its own.
 func (b *Bot) answer(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
-	posts := textPosts(n, answerEvent, emptyAnswer)
+	posts := textPosts(n, answerEvent, wordsEmptyAnswer)
 	ts, err := b.settleStreams(ctx, n)
 	if err != nil && !leftAlone(err) {
 		return approvals.Delivery{}, err
@@ -248,5 +248,5 @@ func (b *Bot) showSession(ctx context.Context, p approvals.Place, end approvals.
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	b.setStatus(ctx, methodSessionStatus, p, status)
+	b.setStatus(ctx, methodSessionStatus, p, status, "")
 }

@@ -57,7 +57,7 @@ func (t *tasks) chunks(blocks *int, most int) (out []any) {
 		one.shown = one.state
 		out = append(out, map[string]any{
 			"type": "task_update", "id": fmt.Sprintf("call_%d", i+1), "title": one.name,
-			"status": taskStatus[one.state], "details": taskWords[one.state],
+			"status": taskStatus[one.state], "details": wordsSteps[one.state],
 		})
 	}
 	return out
@@ -74,15 +74,8 @@ func (t *tasks) waiting() string {
 	return strings.Join(names, ", ")
 }
 
-// taskStatus are the statuses that Slack knows, taskWords say what they do not.
-var (
-	taskStatus = map[approvals.CallState]string{
-		approvals.CallPending: "pending", approvals.CallWaiting: "pending", approvals.CallRunning: "in_progress",
-		approvals.CallRan: "complete", approvals.CallFailed: "error", approvals.CallNotRun: "error",
-	}
-	taskWords = map[approvals.CallState]string{
-		approvals.CallPending: "approved, not begun", approvals.CallWaiting: "people were asked",
-		approvals.CallRunning: "running", approvals.CallRan: "ran", approvals.CallFailed: "failed",
-		approvals.CallNotRun: "not run",
-	}
-)
+// taskStatus are the statuses that Slack knows; wordsSteps say what they do not.
+var taskStatus = map[approvals.CallState]string{
+	approvals.CallPending: "pending", approvals.CallWaiting: "pending", approvals.CallRunning: "in_progress",
+	approvals.CallRan: "complete", approvals.CallFailed: "error", approvals.CallNotRun: "error",
+}

@@ -93,7 +93,7 @@ func (w *world) half(thread string) (all []string) {
 		if m.User != "U0BOT" || m.Metadata != nil {
 			continue
 		}
-		if s := m.Shown(); !strings.Contains(s, "People were asked") && !strings.Contains(s, streamUnfinished) {
+		if s := m.Shown(); !strings.Contains(s, "People were asked") && !strings.Contains(s, wordsStreamUnfinished) {
 			all = append(all, s)
 		}
 	}
@@ -149,7 +149,7 @@ func TestAnswerIsStreamed(t *testing.T) {
 			m, _ := w.slack.Message(where, first.TS)
 			n := &approvals.Notification{Text: text, ID: approvals.NotificationID(
 				m.Metadata.EventPayload["notification"].(string))}
-			want, err := json.Marshal(textPosts(n, answerEvent, emptyAnswer)[0].blocks)
+			want, err := json.Marshal(textPosts(n, answerEvent, wordsEmptyAnswer)[0].blocks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +261,7 @@ func TestWhatAGuardrailMayRefuseIsNotStreamed(t *testing.T) {
 				w.answered(thread)
 				return
 			}
-			w.streamed(thread, streamUnfinished)
+			w.streamed(thread, wordsStreamUnfinished)
 			for _, c := range w.slack.Calls() {
 				if raw, _ := json.Marshal(c.Args); strings.Contains(string(raw), "Forbidden") {
 					t.Errorf("%s says what a guardrail refused: %s", c.Method, raw)

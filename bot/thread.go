@@ -59,7 +59,7 @@ func (b *Bot) Thread(
 	return remarks, nil
 }
 
-var errThreadClosed = &approvals.UnreadableError{Why: "the app may not read here"}
+var errThreadClosed = &approvals.UnreadableError{Why: wordsThreadClosed}
 
 // replies reads a thread, its first message too, as far back as since.
 func (c *Client) replies(ctx context.Context, channel, thread string, since time.Time) (all []reply, err error) {

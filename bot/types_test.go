@@ -97,7 +97,7 @@ func streamChunks() []any {
 			State: state,
 		})
 	}
-	return append([]any{s.chunk(smallPrint(streamLead))}, s.take(true)...)
+	return append([]any{s.chunk(smallPrint(wordsStreamLead))}, s.take(true)...)
 }
 
 func compile(t *testing.T, dir, modules, source string) (string, error) {

@@ -55,19 +55,19 @@ func (n note) String() string {
 
 func modal(callback, title string, blocks ...slack.Block) slack.ModalViewRequest {
 	return slack.ModalViewRequest{
-		Type: slack.VTModal, CallbackID: callback, Title: plain(title), Close: plain("Close"),
+		Type: slack.VTModal, CallbackID: callback, Title: plain(title), Close: plain(wordsClose),
 		Blocks: slack.Blocks{BlockSet: blocks},
 	}
 }
 
 // loadingView is shown while the store is asked: a trigger lives three seconds.
 func loadingView() slack.ModalViewRequest {
-	return modal(viewWords, "Countersign", paragraph(phrase{"One moment…"}))
+	return modal(viewWords, wordsCountersign, paragraph(phrase{wordsOneMoment}))
 }
 
 // wordsView says something and offers nothing.
 func wordsView(p phrase) slack.ModalViewRequest {
-	return modal(viewWords, "Countersign", paragraph(p))
+	return modal(viewWords, wordsCountersign, paragraph(p))
 }
 
 // openModal opens a modal at once and fills it with what make returns, or with words when that fails.
@@ -75,7 +75,7 @@ func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context)
 	at, err := b.modalFor(ctx, c)
 	if err != nil {
 		b.log.Warn("a modal did not open", "error", err)
-		b.tell(ctx, c, phrase{"Slack did not let me open the window in time. Please press the button again."})
+		b.tell(ctx, c, wordsWindowTooLate())
 		return
 	}
 	view, err := make(ctx)
@@ -83,7 +83,7 @@ func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context)
 		words, known := refusedDecision(err, nil, c.by)
 		if !known {
 			b.log.Error("a modal could not be filled", "request", c.request, "error", err)
-			words = phrase{"Something went wrong on my side. Please try again."}
+			words = wordsWentWrong()
 		}
 		view = wordsView(words)
 	}

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,99 +14,188 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sentences reads words.go: what each function and constant says, with "…" for what differs.
-func sentences(t *testing.T, source any) (lines []string) {
+// family are the files of words, in the order in which docs/words.md lists them.
+var family = []string{
+	"words.go", "words_pending.go", "words_buttons.go", "words_approvers.go", "words_call.go", "words_settled.go",
+	"words_forms.go", "words_always.go", "words_refusals.go", "words_notices.go", "words_stream.go", "words_lists.go",
+	"words_waits.go",
+	"words_home.go", "words_commands.go", "words_install.go",
+}
+
+// wordsList lists words: what each function and constant of a file says, with "…" for what differs.
+type wordsList struct {
+	constants map[string]string
+	lines     []string
+}
+
+func parseWords(t *testing.T, path string, source any) *ast.File {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "words.go", source, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(name, text string) {
-		text = strings.TrimSpace(strings.ReplaceAll(text, "\n", " "))
-		if strings.Contains(text, " ") {
-			lines = append(lines, "- `"+name+"`: "+strings.ReplaceAll(text, "……", "…"))
+	return file
+}
+
+// learn notes what the constants of a file say: other words name them.
+func (l *wordsList) learn(file *ast.File) {
+	for _, decl := range file.Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok || d.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range d.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok {
+				l.constants[v.Names[0].Name] = l.text(v.Values[0])
+			}
 		}
 	}
+}
+
+func (l *wordsList) add(name, text string) {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\n", " "))
+	for strings.Contains(text, "……") {
+		text = strings.ReplaceAll(text, "……", "…")
+	}
+	line := "- `" + strings.TrimPrefix(name, "words") + "`: " + text
+	if letter.MatchString(text) && !slices.Contains(l.lines, line) {
+		l.lines = append(l.lines, line)
+	}
+}
+
+// file adds everything that a file says.
+func (l *wordsList) file(file *ast.File) {
 	for _, decl := range file.Decls {
 		switch d := decl.(type) {
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.CONST {
-					add(v.Names[0].Name, textIn(v.Values[0]))
+				v, ok := spec.(*ast.ValueSpec)
+				if !ok {
+					continue
 				}
+				if table, ok := v.Values[0].(*ast.CompositeLit); ok {
+					for _, e := range table.Elts {
+						l.add(v.Names[0].Name, l.text(e))
+					}
+					continue
+				}
+				l.add(v.Names[0].Name, l.text(v.Values[0]))
 			}
 		case *ast.FuncDecl:
 			ast.Inspect(d.Body, func(n ast.Node) bool {
+				var said ast.Expr
 				switch n := n.(type) {
-				case *ast.CompositeLit:
-					add(d.Name.Name, textIn(n))
-					return false
-				case *ast.CallExpr:
-					if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "append" {
-						add(d.Name.Name, textIn(n))
-						return false
-					}
+				case *ast.AssignStmt:
+					said = n.Rhs[0]
 				case *ast.ReturnStmt:
-					if len(n.Results) == 1 {
-						add(d.Name.Name, textIn(n.Results[0]))
-						return false
+					said = n.Results[0]
+				case *ast.ValueSpec:
+					if n.Values != nil {
+						said = n.Values[0]
 					}
+				default:
+					return true
 				}
-				return true
+				l.add(d.Name.Name, l.text(said))
+				return false
 			})
 		}
 	}
-	slices.Sort(lines)
-	return slices.Compact(lines)
 }
 
-// wordsOf is what an expression says.
-func wordsOf(all []ast.Expr) string {
+// all is what a row of expressions says.
+func (l *wordsList) all(row []ast.Expr) string {
 	text := ""
-	for _, e := range all {
-		text += textIn(e)
+	for _, e := range row {
+		text += l.text(e)
 	}
 	return text
 }
 
-func textIn(e ast.Expr) string {
+func (l *wordsList) text(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(e.Value)
 		if e.Kind != token.STRING || err != nil {
 			return "…"
 		}
-		for _, verb := range []string{"%d", "%s"} {
-			text = strings.ReplaceAll(text, verb, "…")
-		}
-		return text
+		return formatVerb.ReplaceAllString(text, "…")
 	case *ast.BinaryExpr:
-		return textIn(e.X) + textIn(e.Y)
+		return l.text(e.X) + l.text(e.Y)
+	case *ast.KeyValueExpr:
+		return l.text(e.Value)
 	case *ast.CompositeLit:
-		return wordsOf(e.Elts)
+		if id, ok := e.Type.(*ast.Ident); ok && id.Name == "phrase" {
+			return l.all(e.Elts)
+		}
+		each := make([]string, len(e.Elts)) // texts that stand apart
+		for i, one := range e.Elts {
+			each[i] = l.text(one)
+		}
+		return strings.Join(each, " / ")
 	case *ast.Ident:
-		switch e.Name {
-		case "slashCommand":
+		switch said, ok := l.constants[e.Name]; {
+		case ok:
+			return said
+		case e.Name == "slashCommand":
 			return slashCommand
-		case "nil", "p":
+		case e.Name == "nil" || e.Name == "p": // what was said before
 			return ""
 		}
 	case *ast.CallExpr:
 		f, _ := e.Fun.(*ast.Ident)
 		switch {
 		case f == nil && len(e.Args) > 0: // fmt.Sprintf
-			return textIn(e.Args[0])
+			return l.text(e.Args[0])
 		case f != nil && slices.Contains([]string{"append", "code", "strong"}, f.Name):
-			return wordsOf(e.Args)
+			return l.all(e.Args)
 		}
 	}
 	return "…"
 }
 
-// TestWordsAreListed: docs/words.md has every sentence of words.go, and no other.
+// headOf is the comment at the head of a file, on one line.
+func headOf(t *testing.T, path string, file *ast.File) string {
+	t.Helper()
+	for _, c := range file.Comments {
+		if c.Pos() > file.Name.End() {
+			return strings.Join(strings.Fields(c.Text()), " ")
+		}
+	}
+	t.Fatalf("%s does not say what it is", path)
+	return ""
+}
+
+// familyPage is the list of all words as docs/words.md has it.
+func familyPage(t *testing.T) string {
+	t.Helper()
+	files := map[string]*ast.File{}
+	l := wordsList{constants: map[string]string{}}
+	for range 2 { // constants are made of others
+		for _, path := range family {
+			files[path] = parseWords(t, path, nil)
+			l.learn(files[path])
+		}
+	}
+	var b strings.Builder
+	for _, path := range family {
+		l.lines = nil
+		l.file(files[path])
+		b.WriteString("\n## " + path + "\n\n" + headOf(t, path, files[path]) + "\n\n")
+		b.WriteString(strings.Join(l.lines, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// TestWordsAreListed: docs/words.md has everything that words*.go say, and nothing else.
 func TestWordsAreListed(t *testing.T) {
 	t.Parallel()
-	const page, begin, end = "../docs/words.md", "<!-- sentences -->\n", "<!-- /sentences -->"
+	there, err := filepath.Glob("words*.go")
+	there = slices.DeleteFunc(there, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
+	if listed := slices.Sorted(slices.Values(family)); err != nil || !slices.Equal(there, listed) {
+		t.Fatalf("family has %q, and there are %q (%v)", listed, there, err)
+	}
+	const page, begin, end = "../docs/words.md", "<!-- sentences -->\n", "\n<!-- /sentences -->"
 	raw, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +205,7 @@ func TestWordsAreListed(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s has no list of sentences", page)
 	}
-	want := strings.Join(sentences(t, nil), "\n") + "\n"
+	want := familyPage(t)
 	if *updateGolden {
 		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
@@ -123,24 +213,36 @@ func TestWordsAreListed(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, listed); diff != "" {
-		t.Errorf("%s (-words.go +page), run with -update if that is meant:\n%s", page, diff)
+		t.Errorf("%s (-words*.go +page), run with -update if that is meant:\n%s", page, diff)
 	}
 }
 
-// TestSentencesControl: the reader finds sentences in each of the forms they are written in.
+// TestSentencesControl: the reader finds words in each of the forms they are written in.
 func TestSentencesControl(t *testing.T) {
 	t.Parallel()
 	const source = `package bot
-const one = "The first one."
-func two(n int) phrase { return phrase{fmt.Sprintf("%d of them ", n), code(slashCommand + " all"), " lists."} }
-func three() string { return "Two " + "halves." }
-func four(p phrase) phrase { p = append(p, " And more: ", code(x)); return p }
+const wordsOne = "The first one."
+var wordsTable = map[kind]string{one: "first", two: "second"}
+func wordsTwo(n int) phrase { return phrase{fmt.Sprintf("%d of them ", n), code(slashCommand + " all"), wordsOne} }
+func wordsThree() string { return "Two " + "halves." }
+func wordsFour(p phrase) phrase { p = append(p, " And more: ", code(x)); return p }
+func wordsFive(n int) string {
+	const lead = "Led by. "
+	if n == 1 { return lead }
+	said := "Some"
+	return said + who
+}
 `
 	want := []string{
-		"- `four`: And more: …", "- `one`: The first one.", "- `three`: Two halves.",
-		"- `two`: … of them /approvals all lists.",
+		"- `One`: The first one.", "- `Table`: first", "- `Table`: second",
+		"- `Two`: … of them /approvals allThe first one.",
+		"- `Three`: Two halves.", "- `Four`: And more: …", "- `Five`: Led by.", "- `Five`: Some",
 	}
-	if diff := cmp.Diff(want, sentences(t, source)); diff != "" {
+	l := wordsList{constants: map[string]string{}}
+	file := parseWords(t, "words_planted.go", source)
+	l.learn(file)
+	l.file(file)
+	if diff := cmp.Diff(want, l.lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

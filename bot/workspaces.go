@@ -12,13 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"countersign/agent/trace"
 	"countersign/approvals"
 )
 
 // Installations keeps where the app is installed; approvals.Installations does.
 type Installations interface {
 	Install(ctx context.Context, in approvals.Installation) (*approvals.Installation, error)
-	End(ctx context.Context, ws approvals.WorkspaceID, why string) error
+	End(ctx context.Context, ws approvals.WorkspaceID, token approvals.BotToken, why string) error
 	Stop(ctx context.Context, ws approvals.WorkspaceID) (int, error)
 	Of(ctx context.Context, ws approvals.WorkspaceID) (*approvals.Installation, error)
 	All(ctx context.Context) ([]*approvals.Installation, error)
@@ -40,6 +41,7 @@ type WorkspacesConfig struct {
 	SharedAnswers func() bool
 	Prompts       func(agent string) []Prompt // as Config.Prompts
 	Alone         bool                        // as Config.Alone; may be false
+	Tracer        trace.Tracer                // as Config.Tracer
 	Logger        *slog.Logger
 }
 
@@ -131,7 +133,7 @@ func (w *Workspaces) bot(i *approvals.Installation, c *Client) (*resident, error
 		Client: c, Service: w.cfg.Service, Mode: ModeHTTP, SigningSecret: w.cfg.SigningSecret,
 		DefaultAgent: w.cfg.DefaultAgent, Logger: w.log.With("workspace", i.Workspace), Alone: w.cfg.Alone,
 		SharedAnswers: w.cfg.SharedAnswers,
-		Prompts:       w.cfg.Prompts,
+		Prompts:       w.cfg.Prompts, Tracer: w.cfg.Tracer,
 	})
 	if err != nil {
 		return nil, err
@@ -330,12 +332,11 @@ func (w *Workspaces) ended(ctx context.Context, ws approvals.WorkspaceID, r *res
 	if w.resident(ws) != r {
 		return nil // it has been recorded, or the app was installed again
 	}
-	if !w.cfg.Alone {
-		if err := w.newest(ctx, ws, r); err != nil {
-			return err
-		}
+	err := w.cfg.Installations.End(ctx, ws, r.token, why)
+	if errors.Is(err, approvals.ErrConflict) {
+		err = w.newest(ctx, ws, r)
 	}
-	if err := w.cfg.Installations.End(ctx, ws, why); err != nil {
+	if err != nil {
 		return err
 	}
 	w.leave(ws, Absence{ws, time.Now(), why})
@@ -385,7 +386,7 @@ func (w *Workspaces) inspect(ctx context.Context, ws approvals.WorkspaceID, r *r
 	}
 }
 
-var errNobodyReads = &approvals.UnreadableError{Why: "the app is not installed there any more"}
+var errNobodyReads = &approvals.UnreadableError{Why: wordsAppGone}
 
 // Thread is approvals.Reader, of the run's workspace.
 func (w *Workspaces) Thread(

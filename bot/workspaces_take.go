@@ -81,8 +81,7 @@ func (w *Workspaces) of(from origin) (approvals.WorkspaceID, *resident) {
 
 // refuse acknowledges with words.
 func (w *Workspaces) refuse(a arrival, back receipts) {
-	words := phrase{"The app is not installed in this workspace, or not any more. Nothing was recorded. ",
-		"It can be installed at " + w.install.at(PathInstall)}
+	words := wordsNotInstalled(w.install.at(PathInstall))
 	switch {
 	case a.kind == kindCommand:
 		w.front.acknowledge(back, map[string]string{"response_type": "ephemeral", "text": words.fallback()})

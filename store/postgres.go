@@ -66,3 +66,25 @@ func Waits(err error) bool {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	return unconnected || errors.Is(err, pgstore.ErrStandby)
 }
+
+// ErrStandby is returned for a database server that is a standby.
+var ErrStandby = pgstore.ErrStandby
+
+// Examination is what Examine has found in a PostgreSQL database.
+type Examination = pgstore.Examination
+
+// Examine looks at the database that url names, and changes nothing: see pgstore.Examine. A store that is no database
+// gives ErrUnsupported.
+func Examine(ctx context.Context, url string) (*Examination, error) {
+	if !isPostgres(url) {
+		return nil, fmt.Errorf("%w: only a database can be examined", ErrUnsupported)
+	}
+	e, err := pgstore.Examine(ctx, url)
+	switch {
+	case errors.Is(err, pgstore.ErrAsync), errors.Is(err, pgstore.ErrNoSchema):
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	case err != nil:
+		return nil, postgresError(err)
+	}
+	return e, nil
+}

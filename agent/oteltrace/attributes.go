@@ -112,6 +112,16 @@ func ownKey(key string) attribute.Key {
 	switch key {
 	case trace.AttrRun:
 		return own + "run.id"
+	case trace.AttrRequest:
+		return own + "request.id"
+	case trace.AttrNotification:
+		return own + "notification.id"
+	case trace.AttrPerson:
+		return own + "person.id"
+	case trace.AttrDelivery:
+		return own + "delivery.attempt"
+	case trace.AttrEpoch:
+		return own + "run.epoch"
 	case trace.AttrToolKind:
 		return own + "tool.kind"
 	case trace.AttrInterruption:

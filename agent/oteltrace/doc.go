@@ -23,6 +23,10 @@
 //	countersign.handoff.to           the agent that takes over
 //	countersign.questions            how many questions were open and unanswered at the end
 //
+// Around runs (see the second group of kinds in package agent/trace) there are receive, acknowledge, follow_up, submit,
+// decide, work and deliver, with attributes that all begin with countersign.: run.id, run.epoch, request.id, person.id,
+// notification.id, audience, delivery.attempt, verdict, via and outcome.
+//
 // A span whose work failed has the status Error and error.type: one of the classes of package agent/trace, with _OTHER
 // for those that have no class. A run that waits for people has not failed.
 //

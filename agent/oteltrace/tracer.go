@@ -28,13 +28,29 @@ func New(p otel.TracerProvider) *Tracer {
 
 // StartSpan implements [trace.Tracer].
 func (t *Tracer) StartSpan(ctx context.Context, s trace.Start) (context.Context, trace.Span) {
-	kind := otel.SpanKindInternal
-	if s.Kind == trace.Model {
-		kind = otel.SpanKindClient
+	if parent, ok := parse(s.Parent); ok {
+		ctx = otel.ContextWithRemoteSpanContext(ctx, parent)
 	}
-	ctx, inner := t.tracer.Start(ctx, spanName(s), otel.WithSpanKind(kind),
-		otel.WithAttributes(startAttributes(s)...), otel.WithLinks(links(s.Links)...))
+	options := []otel.SpanStartOption{otel.WithSpanKind(spanKind(s.Kind)),
+		otel.WithAttributes(startAttributes(s)...), otel.WithLinks(links(s.Links)...)}
+	if !s.Began.IsZero() {
+		options = append(options, otel.WithTimestamp(s.Began))
+	}
+	ctx, inner := t.tracer.Start(ctx, spanName(s), options...)
 	return ctx, &span{inner}
+}
+
+// spanKind says on which side of the program's edge the work is.
+func spanKind(kind trace.Kind) otel.SpanKind {
+	switch kind {
+	case trace.Model, trace.Deliver:
+		return otel.SpanKindClient
+	case trace.Receive:
+		return otel.SpanKindServer
+	case trace.Work:
+		return otel.SpanKindConsumer
+	}
+	return otel.SpanKindInternal
 }
 
 // span is a span of OpenTelemetry.

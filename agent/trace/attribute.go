@@ -25,4 +25,12 @@ const (
 	AttrStage           = "stage"            // string: a guardrail.Stage
 	AttrTo              = "to"               // string: the name of the agent that takes over
 	AttrQuestions       = "questions"        // int: open questions that nobody has answered
+	AttrRequest         = "request"          // string: the id of a request for approval
+	AttrPerson          = "person"           // string: the id of who did it
+	AttrVia             = "via"              // string: the way an answer came
+	AttrNotification    = "notification"     // string: the id of an entry of the outbox
+	AttrAudience        = "audience"         // string: place, dm, channel or home
+	AttrEpoch           = "epoch"            // int: which claim of the run it is
+	AttrDelivery        = "delivery"         // int: which attempt in a row to deliver it is, from 1
+	AttrOutcome         = "outcome"          // string: what became of it, in a word
 )

@@ -31,3 +31,26 @@ const (
 	// replace, ask_again or trip.
 	Guardrail Kind = "guardrail"
 )
+
+// The kinds of spans around runs, for a program that takes in what people do and shows them what comes of it: see
+// Begin.
+const (
+	// Receive is what somebody did, from its arrival to its acknowledgement; Name says what: a message, a click, a
+	// command. It begins a trace. At its end outcome.
+	Receive Kind = "receive"
+	// Acknowledge is the answer that lets the sender forget what was received.
+	Acknowledge Kind = "acknowledge"
+	// FollowUp is what is said to somebody about what was received, once that is acknowledged.
+	FollowUp Kind = "follow_up"
+	// Submit records that a run is wanted. Agent, person; at its end run and outcome.
+	Submit Kind = "submit"
+	// Decide records what a person answers. Request, person, verdict, via; at its end run and outcome.
+	Decide Kind = "decide"
+	// Work is what a worker does with a run between two pauses; the Run lies inside. It is part of the trace of
+	// what woke the run. Run, agent, epoch; at its end outcome: how the run stands.
+	Work Kind = "work"
+	// Deliver is one attempt to show something; Name says what. It is part of the trace of what made it, and links
+	// to the others that it stands for. Run, request, notification, audience, delivery; at its end outcome:
+	// delivered, put_off (to be tried again), or undeliverable.
+	Deliver Kind = "deliver"
+)

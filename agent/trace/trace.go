@@ -6,6 +6,7 @@ package trace
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // Tracer tells a tracing system what a run does and how long it takes: one span for each thing that takes time, each
@@ -26,8 +27,8 @@ type Tracer interface {
 // Span is something that takes time and has begun.
 type Span interface {
 	// Link returns what Start.Links of a later span is to hold to refer to this one, possibly in another process:
-	// text of at most 512 bytes, for instance a W3C traceparent. Empty: it cannot be referred to. It is called for runs
-	// only and saved with the run's state.
+	// text of at most 512 bytes, for instance a W3C traceparent. Empty: it cannot be referred to. It is saved with the
+	// state of a run, and with what Begin's callers leave to others.
 	Link() string
 	// End says that it is over, once and in every case: also after a panic, a cancelled context, or when the run waits
 	// for people. class is empty, or the class of the error that it ended with.
@@ -43,4 +44,9 @@ type Start struct {
 	Attrs []slog.Attr
 	// Links refer to spans of the past that led to this one; see Span.Link.
 	Links []string
+	// Parent refers to the span that this one is part of, when that is not in ctx but was begun elsewhere, perhaps by
+	// another process; see Span.Link. Empty, or nothing that the Tracer can read: what ctx carries.
+	Parent string
+	// Began is when it began; zero: now.
+	Began time.Time
 }

@@ -29,16 +29,19 @@ func (w *world) auditKeys(name string, seed byte) (private, public string) {
 	return name + ".pem", name + "-public.pem"
 }
 
-// verify runs audit verify and returns its last line.
+// verify runs audit verify and returns what it prints.
 func (w *world) verify(wantCode int, args ...string) string {
 	w.t.Helper()
 	out, complaint, code := w.run(append([]string{"audit", "verify"}, args...)...)
 	if code != wantCode {
 		w.t.Fatalf("audit verify %q: exit code %d, want %d\n%s%s", args, code, wantCode, out, complaint)
 	}
-	lines := strings.Split(strings.TrimSpace(out+complaint), "\n")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if code == 0 && !slices.Contains(args, "--json") && !strings.HasPrefix(lines[len(lines)-1], "audit: ok") {
 		w.t.Errorf("audit verify %q: the last line is %q", args, lines[len(lines)-1])
+	}
+	if slices.Contains(args, "--json") {
+		return out
 	}
 	return out + complaint
 }
@@ -46,7 +49,6 @@ func (w *world) verify(wantCode int, args ...string) string {
 // TestCheckpoints has the bot keep checkpoints in a folder, and puts an older copy of the store in its place. Only the
 // checkpoints show that.
 func TestCheckpoints(t *testing.T) {
-	fileOnly(t)
 	t.Parallel()
 	w := newWorld(t, settings{})
 	private, public := w.auditKeys("audit", 1)
@@ -60,7 +62,7 @@ func TestCheckpoints(t *testing.T) {
 	w.pays("1000")
 	against := []string{"--checkpoints", folder, "--key", public}
 	bot.stop()
-	old := w.read("countersign.db")
+	old, latest := w.duplicate(), w.store
 	if out := w.verify(0, against...); !strings.Contains(out, "proven by signed checkpoints up to the newest entry") {
 		t.Errorf("while the bot does not run: %s", out)
 	}
@@ -78,14 +80,15 @@ func TestCheckpoints(t *testing.T) {
 		Checkpoints struct{ Signed int }
 	}
 	if err := json.Unmarshal([]byte(w.verify(0, append(against, "--json")...)), &result); err != nil || !result.OK ||
-		result.Checkpoints.Signed < 3 {
+		result.Checkpoints.Signed < 2 { // one at each end; another where something was sealed before
 		t.Errorf("as JSON: %+v, %v", result, err)
 	}
-	w.write("countersign.db", old)
+	w.store = old
 	if out := w.verify(1, against...); !strings.Contains(out, "an older copy of the store") {
 		t.Errorf("an older copy: %s", out)
 	}
 	w.verify(0) // control: the copy alone is consistent
+	w.store = latest
 	_, stranger := w.auditKeys("stranger", 2)
 	if out := w.verify(1, "--checkpoints", folder, "--key", stranger); !strings.Contains(out, "none of those given") {
 		t.Errorf("another key: %s", out)

@@ -29,10 +29,14 @@ func keysVariable(value string) string { return "COUNTERSIGN_ENCRYPTION_KEYS=" +
 
 // newWalrus is a world whose model pays what the thread says, to a canary.
 func newWalrus(t *testing.T, env ...string) *world {
-	return newWorld(t, settings{env: env, rules: []openaidev.Rule{
+	return newWorld(t, walrus(env...))
+}
+
+func walrus(env ...string) settings {
+	return settings{env: env, rules: []openaidev.Rule{
 		{User: `send (\d+)`, Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{
 			{Name: "pay", Arguments: `{"amount":$1,"to":"` + canaryArgs + `"}`}}}},
-	}})
+	}}
 }
 
 // decideOne has one call asked about, decided with a reason and carried out.
@@ -48,9 +52,14 @@ func (w *world) decideOne() {
 // shownIn returns which of the canaries a file shows, as they are, in hexadecimal digits or in base64.
 func (w *world) shownIn(name string) (found []string) {
 	w.t.Helper()
-	data := w.read(name)
+	return shownBy(w.read(name))
+}
+
+// shownBy is shownIn for what a file or a database holds.
+func shownBy(data string) (found []string) {
 	for _, c := range []string{canaryThread, canaryArgs, canaryReason, canaryOutput} {
-		shown := strings.Contains(data, c) || strings.Contains(data, hex.EncodeToString([]byte(c)))
+		shown := strings.Contains(data, c) || strings.Contains(data, strings.Trim(quote(c), `"`)) ||
+			strings.Contains(data, hex.EncodeToString([]byte(c)))
 		for shift := range 3 {
 			encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + c))
 			shown = shown || strings.Contains(data, encoded[4:len(encoded)-4])
@@ -73,7 +82,7 @@ func (w *world) with(variable string, args ...string) (stdout, stderr string, co
 // TestEncryptedStore runs the bot with keys: nothing that was written is in the file, in a backup, or after a kill, and
 // without the keys nothing opens.
 func TestEncryptedStore(t *testing.T) {
-	fileOnly(t)
+	fileOnly(t, "TestEncryptedDatabase is about a database")
 	t.Parallel()
 	w := newWalrus(t, keysVariable("a:"+keyA))
 	bot := w.start()
@@ -131,9 +140,49 @@ func TestEncryptedStore(t *testing.T) {
 	}
 }
 
+// TestEncryptedDatabase is TestEncryptedStore for a database: nothing that was written is in it, and without the keys
+// nothing opens.
+func TestEncryptedDatabase(t *testing.T) {
+	t.Parallel()
+	plain := walrus()
+	plain.postgres = true
+	control := newWorld(t, plain)
+	control.start()
+	control.decideOne()
+	if found := shownBy(control.stored()); len(found) != 4 {
+		t.Errorf("control: without keys the database shows only %q", found)
+	}
+	w := newWorld(t, plain)
+	w.extra = append(w.extra, keysVariable("a:"+keyA))
+	bot := w.start()
+	w.decideOne()
+	waiting := w.mention("send 6 " + canaryThread)
+	w.card(waiting, 1)
+	bot.stop()
+	if found := shownBy(w.stored()); len(found) > 0 {
+		t.Errorf("the database shows %q", found)
+	}
+	for keys, want := range map[string]string{
+		"": "no key with the id a is given", "b:" + keyB: "no key with the id a is given",
+		"a:" + keyB: "the key given as a is another one",
+	} {
+		for _, command := range []string{"approvals list", "audit verify", "run"} {
+			_, complaint, code := w.with(keysVariable(keys), strings.Fields(command)...)
+			if code != 2 || !strings.Contains(complaint, "COUNTERSIGN_ENCRYPTION_KEYS") ||
+				!strings.Contains(complaint, want) || strings.Contains(complaint, keyB) {
+				t.Errorf("%s: exit code %d, want 2 and %q in:\n%s", command, code, want, complaint)
+			}
+		}
+	}
+	w.start()
+	w.must("approvals", "decide", w.pending(), "--approve", "--as", ben)
+	w.answer(waiting, "R-2")
+	w.verified()
+}
+
 // TestCompactTakesAPlainStoreOver gives keys to a bot that had none, and replaces them later.
 func TestCompactTakesAPlainStoreOver(t *testing.T) {
-	fileOnly(t)
+	fileOnly(t, "a database is not taken over by compact, but moved")
 	t.Parallel()
 	w := newWalrus(t)
 	bot := w.start()

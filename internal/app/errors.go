@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 
+	"countersign/approvals"
 	"countersign/bot"
 	"countersign/store"
 	"countersign/store/boltstore"
@@ -34,7 +35,7 @@ func ExplainStore(err error) error {
 		return nil
 	case errors.Is(err, boltstore.ErrInUse):
 		return fmt.Errorf("%w; stop that process, or give this one another COUNTERSIGN_STORE", err)
-	case errors.Is(err, store.ErrHalf):
+	case errors.Is(err, store.ErrHalf), errors.Is(err, approvals.ErrNewer):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
 	case errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported), errors.Is(err, store.ErrRefused):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))

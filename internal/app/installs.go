@@ -61,7 +61,7 @@ func (s *server) newBot(agent string) (surface, error) {
 		return bot.New(bot.Config{
 			Client: s.client, Service: s.service, Mode: bot.Mode(s.cfg.SlackMode), AppToken: s.cfg.AppToken.Reveal(),
 			SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
-			SharedAnswers: s.sharedAnswers, Prompts: s.prompts, Alone: !s.shared(),
+			SharedAnswers: s.sharedAnswers, Prompts: s.prompts, Alone: !s.shared(), Tracer: s.traces.Tracer(),
 		})
 	}
 	if len(s.live.current.Load().File.Workspaces) == 0 {
@@ -71,6 +71,7 @@ func (s *server) newBot(agent string) (surface, error) {
 		Clients: s.clients, Installations: approvals.NewInstallations(s.store, s.log), Known: s.known,
 		Service: s.service, SigningSecret: s.cfg.SigningSecret.Reveal(), DefaultAgent: agent, Logger: s.log,
 		Prompts: s.prompts, OAuth: s.cfg.oauth(), Alone: !s.shared(), SharedAnswers: s.sharedAnswers,
+		Tracer: s.traces.Tracer(),
 		Serves: func(ws approvals.WorkspaceID) bool { return s.live.current.Load().Serves(ws) },
 	})
 }

@@ -12,7 +12,7 @@ import (
 // TestKillWhileMigrating kills the program while it brings a store of an older format to its own, between any two
 // steps. The next start goes on, and nothing is missing.
 func TestKillWhileMigrating(t *testing.T) {
-	fileOnly(t)
+	fileOnly(t, "it moves one file into another")
 	t.Parallel()
 	path, err := binaries.faults()
 	if err != nil {

@@ -79,7 +79,7 @@ func TestBadStart(t *testing.T) {
 
 // TestDamagedStore refuses a truncated file with words, and no stack.
 func TestDamagedStore(t *testing.T) {
-	fileOnly(t)
+	fileOnly(t, "PostgreSQL looks after its own files")
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()
@@ -99,6 +99,7 @@ func TestDamagedStore(t *testing.T) {
 
 // TestSecondProcess is refused with the path; the first one does not notice.
 func TestSecondProcess(t *testing.T) {
+	fileOnly(t, "in a database it is one more replica")
 	t.Parallel()
 	w := newWorld(t, settings{})
 	w.start()
@@ -266,7 +267,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	if !strings.Contains(question.Text, "Outcome unknown") {
 		t.Errorf("the question's text: %s", question.Text)
 	}
-	shows(t, question, "Did it happen? pay: 5", "It was begun and nobody answered. It may have happened.",
+	shows(t, question, "Did it happen? pay: 5", "It was begun, and no result came back. It may have happened.",
 		"It happened", "Try again", "Give up")
 	w.settled(card, "unknown whether it ran")
 	id := fmt.Sprint(question.Metadata.EventPayload["request"])

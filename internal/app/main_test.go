@@ -17,14 +17,6 @@ var long = flag.Bool("long", false, "also kill the program at every crash point,
 // onStore says which store the worlds of the tests have: each a file of its own, or a database.
 var onStore = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
 
-// fileOnly leaves a test out that is about the store's file.
-func fileOnly(t *testing.T) {
-	t.Helper()
-	if *onStore != "bolt" {
-		t.Skip("it is about the store's file")
-	}
-}
-
 // binaries are the program, built once as it is and once with crash points.
 var binaries struct{ plain, faults func() (string, error) }
 

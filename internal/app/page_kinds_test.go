@@ -87,7 +87,7 @@ func TestPageAlwaysApproves(t *testing.T) {
 	b.ask("pay 40 then 41")
 	b.become(ben)
 	b.press(`#thread`, "always_approve")
-	b.until(`document.querySelector('dialog')`)
+	b.until(`document.querySelector('dialog [data-submit], dialog [data-confirm=yes]')`) // no longer the loading view
 	b.fits("the choice")
 	if eval[bool](b, `!!document.querySelector('dialog [data-submit]')`) {
 		if eval[bool](b, `!!document.querySelector('dialog input[value=thread]')`) {
@@ -175,7 +175,7 @@ func TestPageSaysWhatHappened(t *testing.T) {
 	b.until(`document.querySelector('#thread [data-action-id=mark_done]')`)
 	b.fits("the question what happened")
 	b.press(`#thread`, "mark_done")
-	b.until(`document.querySelector('dialog')`)
+	b.until(`document.querySelector('dialog [data-submit], dialog [data-confirm=yes]')`)
 	b.fits("the form")
 	if eval[bool](b, `!!document.querySelector('dialog .input .field')`) {
 		b.do("say what happened", chromedp.SendKeys(`dialog .input .field`, "It is in the ledger."))

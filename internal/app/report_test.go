@@ -10,7 +10,6 @@ import (
 
 // TestReportOfARun counts what was asked and decided, beside a running bot and without one.
 func TestReportOfARun(t *testing.T) {
-	fileOnly(t)
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()
@@ -19,6 +18,7 @@ func TestReportOfARun(t *testing.T) {
 	w.must("approvals", "decide", w.pending(), "--approve", "--as", ben)
 	w.answer(thread, "R-1")
 	w.card(w.mention("pay 6"), 1)
+	w.sealed()
 	for _, running := range []bool{true, false} {
 		if !running {
 			bot.stop()

@@ -11,7 +11,7 @@ import (
 // TestRestore is a drill: a backup is made while the bot works, the bot is killed, its store is lost, the backup is put
 // in its place, and the bot goes on from there.
 func TestRestore(t *testing.T) {
-	fileOnly(t)
+	fileOnly(t, "a database is restored with pg_restore")
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()
@@ -45,7 +45,7 @@ func TestRestore(t *testing.T) {
 // TestRestoreOverAStore replaces a store only when it is told to, keeps the file that was there, and takes no backup
 // that does not hold up. A head that was kept shows afterwards that the store is an older one.
 func TestRestoreOverAStore(t *testing.T) {
-	fileOnly(t)
+	fileOnly(t, "a database is restored with pg_restore")
 	t.Parallel()
 	w := newWorld(t, settings{})
 	bot := w.start()

@@ -145,7 +145,7 @@ func (s *server) listen() error {
 func (s *server) adopt(c *catalog.Catalog) error {
 	cfg := approvals.ServiceConfig{
 		Store: s.store, Policy: s.live, Directory: s.directory, Agents: s.live, Requesters: c.Requesters(s.workspace),
-		Limits: c.Limits(), Logger: s.log, PublicURL: s.cfg.CallbackURL(),
+		Limits: c.Limits(), Logger: s.log, PublicURL: s.cfg.CallbackURL(), Tracer: s.traces.Tracer(),
 	}
 	one, err := approvals.NewService(cfg)
 	if err != nil {

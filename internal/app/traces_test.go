@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -110,16 +109,24 @@ func TestTraces(t *testing.T) {
 			t.Errorf("%d spans %q, want one", n, name)
 		}
 	}
+	mention, click := c.named("receive event app_mention"), c.named("receive click approve")
+	if len(mention) != 1 || len(click) != 1 || len(mention[0].ParentSpanId)+len(click[0].ParentSpanId) != 0 {
+		t.Fatalf("want a trace of the mention and one of the click: %v, %v", mention, click)
+	}
 	var runs []*tracepb.Span
 	for _, s := range c.spans {
-		if len(s.ParentSpanId) == 0 {
+		if s.Name == "invoke_agent ops" {
 			runs = append(runs, s)
 		}
 	}
-	if len(runs) != 2 || len(runs[1].Links) != 1 || string(runs[1].Links[0].SpanId) != string(runs[0].SpanId) {
-		t.Errorf("want two runs, the second linked to the first: %v", runs)
-	} else if hex.EncodeToString(runs[0].TraceId) == hex.EncodeToString(runs[1].TraceId) {
-		t.Error("the resumed run is in the same trace")
+	if len(runs) != 2 || len(runs[1].Links) != 1 || string(runs[1].Links[0].SpanId) != string(runs[0].SpanId) ||
+		string(runs[0].TraceId) != string(mention[0].TraceId) || string(runs[1].TraceId) != string(click[0].TraceId) {
+		t.Errorf("want a run in the trace of the mention, and one in that of the click that links to it: %v", runs)
+	}
+	for name, of := range map[string]*tracepb.Span{"deliver card": mention[0], "deliver answer": click[0]} {
+		if all := c.named(name); len(all) == 0 || string(all[0].TraceId) != string(of.TraceId) {
+			t.Errorf("no %s in the trace of %s", name, of.Name)
+		}
 	}
 	w.noSecrets()
 }

@@ -27,8 +27,6 @@ agents:
 // TestHostedMCP answers what the provider asks for a server that it calls itself. Its credentials go to the provider
 // and nowhere else.
 func TestHostedMCP(t *testing.T) {
-	fileOnly(t)
-	fileOnly(t)
 	t.Parallel()
 	const token = "wiki-token-9f13"
 	w := newWorld(t, settings{
@@ -70,11 +68,11 @@ func TestHostedMCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := os.ReadFile(filepath.Join(w.dir, "countersign.db"))
-	if err != nil {
-		t.Fatal(err)
+	store := w.stored()
+	if !strings.Contains(store, "wiki write once more") {
+		t.Error("the control: what people wrote is not found in the store")
 	}
-	for where, text := range map[string]string{"Slack": string(calls), "the store": string(store),
+	for where, text := range map[string]string{"Slack": string(calls), "the store": store,
 		"the output": w.outputs[0]()} {
 		if strings.Contains(text, token) {
 			t.Errorf("the credential is in %s", where)

@@ -16,7 +16,6 @@ import (
 
 	"countersign/approvals"
 	"countersign/internal/openaidev"
-	"countersign/internal/pgdev"
 	"countersign/internal/slackdev"
 	"countersign/store"
 )
@@ -79,12 +78,6 @@ type settings struct {
 	pace   time.Duration // between the events of a model's stream
 	// postgres has the world in a database whatever the flag says.
 	postgres bool
-}
-
-// databaseURL is that of a database of the test's own. The server does not look at the password.
-func databaseURL(t *testing.T) string {
-	t.Helper()
-	return strings.Replace(pgdev.Start(t).Database(t), "postgres@", "postgres:"+canaryStore+"@", 1)
 }
 
 // openStore opens the store as the program does.
@@ -205,10 +198,10 @@ func (w *world) start(more ...string) *process {
 	return p
 }
 
-// run runs a command to its end and returns what it printed and its exit code.
+// run runs a command to its end and returns what it printed and its exit code. One that does not end fails the test.
 func (w *world) run(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
-	cmd := exec.Command(binary(w.t), args...)
+	cmd := exec.CommandContext(w.ctx, binary(w.t), args...)
 	cmd.Dir, cmd.Env = w.dir, w.env()
 	var out, complaint output
 	cmd.Stdout, cmd.Stderr = &out, &complaint
@@ -216,6 +209,9 @@ func (w *world) run(args ...string) (stdout, stderr string, code int) {
 		w.t.Fatal(err)
 	}
 	w.outputs = append(w.outputs, out.String, complaint.String)
+	if w.ctx.Err() != nil {
+		w.t.Fatalf("%q does not end:\n%s%s", args, out.String(), complaint.String())
+	}
 	return out.String(), complaint.String(), cmd.ProcessState.ExitCode()
 }
 

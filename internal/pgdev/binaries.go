@@ -55,3 +55,12 @@ func account() (*syscall.Credential, error) {
 	}
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
+
+// Programs is the folder of the server's programs; empty where they are on the PATH or not installed.
+func Programs() string {
+	path, err := binary("pg_dump")
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(path)
+}

@@ -61,9 +61,9 @@ var bugs = []bug{
 	},
 	surface("form_without_decision", "a form is acknowledged, and nothing is decided", "Form|Reason|Modal|Edit",
 		edit{`res := b.record(ctx, d, s.arrived)
-				if res.late != nil { return answer{payload: becomes(wordsView(unconfirmed()))`, `
+				if res.late != nil { return answer{payload: becomes(wordsView(wordsUnconfirmed()))`, `
 				res := result{request: r}
-				if res.late != nil { return answer{payload: becomes(wordsView(unconfirmed()))`}),
+				if res.late != nil { return answer{payload: becomes(wordsView(wordsUnconfirmed()))`}),
 	surface("dead_copy", "the copies of a card are never brought up to date", "Copy|Copies",
 		edit{"if at.Copy != n.Copy || at.List {", `if at.Copy != n.Copy || at.List || n.Copy != "" {`}),
 	surface("any_state", "an installation goes on whatever browser comes back", "Install|State",

@@ -28,8 +28,11 @@ type Config struct {
 	moving bool // the store is moved: nobody else may have it open, and it opens with keys that it does not need
 	half   bool // it is opened to be moved into, and may be half of what is moved
 
-	jobs  jobSettings // tests
-	blind bool        // tests: what became of a commit is not looked up
+	jobs   jobSettings    // tests
+	format formatSettings // tests
+	blind  bool           // tests: what became of a commit is not looked up
+	apart  bool           // tests: nobody shares a transaction
+	loose  bool           // tests: those who share one are not kept from each other's rows
 }
 
 // ErrURL is returned by Open for a URL that cannot be used.

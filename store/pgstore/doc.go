@@ -22,17 +22,19 @@
 //
 //	store pool server     opening and closing, connections, what is asked of the server
 //	config                reading the URL
+//	examine               what countersign check asks
 //	migrate               bringing the schema up to date
 //	clock                 the store's time
 //	txn txn_queue         one transaction; puts that wait for the next round trip
 //	update retry          running closures, and running them again
 //	commit                committing, and finding out what became of a commit
+//	format format_fields  programs of two versions on one schema
 //	keys seal             encryption
 //	place                 what may be shown of a URL
 //	records_*             the methods of a transaction by kind of record; lists of what waits, texts, encoding
 //	transfer_*            its records as package transfer moves them, and who may be there meanwhile
 //	scheduler_enqueue     planning jobs in a transaction
-//	scheduler scheduler_dispatch scheduler_lanes scheduler_ready scheduler_handle
+//	scheduler scheduler_dispatch scheduler_lanes scheduler_ready scheduler_handle scheduler_others
 //	                      handing out what is due
 //	scheduler_claim scheduler_ack scheduler_announce scheduler_river
 //	                      claims, how handlers ended, who is told, and River

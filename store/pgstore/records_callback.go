@@ -10,7 +10,7 @@ import (
 const kindCallback = "callback"
 
 func (t *tx) Callback(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Callback, error) {
-	k, err := read[approvals.Callback](t, kindCallback, []string{string(ws), string(id)},
+	k, err := read[approvals.Callback](t, "callbacks", kindCallback, []string{string(ws), string(id)},
 		"select record from callbacks where workspace = $1 and request = $2", text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("callback of request %s: %w", id, err)
@@ -18,7 +18,7 @@ func (t *tx) Callback(ws approvals.WorkspaceID, id approvals.RequestID) (*approv
 	return k, nil
 }
 
-var putCallback = upsert("callbacks", 2, "workspace", "request", "record")
+var putCallback = upsert("callbacks", 2, "workspace", "request", "record bytea")
 
 func (t *tx) PutCallback(k *approvals.Callback) error {
 	err := errors.Join(t.usable(true), identified("callback", string(k.Workspace), string(k.Request)))
@@ -29,6 +29,6 @@ func (t *tx) PutCallback(k *approvals.Callback) error {
 	if err != nil {
 		return fmt.Errorf("put callback of request %s: %w", k.Request, err)
 	}
-	t.later(putCallback, text(k.Workspace), text(k.Request), data)
+	t.put(putCallback, nil, text(k.Workspace), text(k.Request), data)
 	return nil
 }

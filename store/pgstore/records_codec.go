@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"countersign/approvals"
 )
 
 // encode returns the JSON of a record. Raw JSON within it keeps its bytes.
@@ -38,6 +40,9 @@ func decode(data []byte, record any) error {
 // sealed returns a record as the column holds it.
 func (t *tx) sealed(record any, kind string, key ...string) ([]byte, error) {
 	data, err := encode(record)
+	if err == nil && t.store.Format() < t.store.reads {
+		data, err = t.store.withoutLater(data, kind)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -50,22 +55,30 @@ func (t *tx) opened(data []byte, record any, kind string, key ...string) error {
 	if err == nil {
 		err = decode(plain, record)
 	}
+	if err == nil && t.store.Format() < t.store.reads {
+		t.store.noticeLater(plain, kind)
+	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", kind, key, err)
 	}
 	return nil
 }
 
-// read reads one record; approvals.ErrNotFound when there is none. The statement returns the column alone.
-func read[T any](t *tx, kind string, key []string, sql string, args ...any) (*T, error) {
-	record := new(T)
-	err := t.one(func(rows pgx.Rows) error {
+// read reads one record of a table by its key; approvals.ErrNotFound when there is none. The statement returns the
+// column alone.
+func read[T any](t *tx, table, kind string, key []string, sql string, args ...any) (*T, error) {
+	record, found := new(T), false
+	err := t.lookUp([]string{placeIn(table, args...)}, func(rows pgx.Rows) error {
+		found = true
 		var data []byte
 		if err := rows.Scan(&data); err != nil {
 			return err
 		}
 		return t.opened(data, record, kind, key...)
 	}, sql, args...)
+	if err == nil && !found {
+		err = approvals.ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +87,14 @@ func read[T any](t *tx, kind string, key []string, sql string, args ...any) (*T,
 
 // list reads records. The statement returns their keys, behind so many parts that all share, and the column.
 func list[T any](t *tx, kind string, shared []string, parts int, sql string, args ...any) (all []*T, err error) {
-	err = t.query(func(rows pgx.Rows) error {
+	return listOf[T](t, nil, kind, shared, parts, sql, args...)
+}
+
+// listOf is list of what lies in places that can be named; nil: it cannot be said what the list depends on.
+func listOf[T any](
+	t *tx, places []string, kind string, shared []string, parts int, sql string, args ...any,
+) (all []*T, err error) {
+	err = t.lookUp(places, func(rows pgx.Rows) error {
 		record := new(T)
 		if err := t.scanRecord(rows, record, kind, shared, parts); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 const kindEffect = "effect"
 
 func (t *tx) Effect(ws approvals.WorkspaceID, run approvals.RunID, id string) (*approvals.EffectRecord, error) {
-	e, err := read[approvals.EffectRecord](t, kindEffect, []string{string(ws), string(run), id},
+	e, err := read[approvals.EffectRecord](t, "effect_records", kindEffect, []string{string(ws), string(run), id},
 		"select record from effect_records where workspace = $1 and run = $2 and id = $3",
 		text(ws), text(run), text(id))
 	if err != nil {
@@ -20,7 +20,7 @@ func (t *tx) Effect(ws approvals.WorkspaceID, run approvals.RunID, id string) (*
 }
 
 var putEffect = upsert("effect_records", 3, "workspace", "run", "id", "request", "by_grant", "agent", "tool",
-	"attempt", "outcome", "digest", "intent", "done", "record")
+	"attempt bigint", "outcome", "digest bytea", "intent timestamptz", "done timestamptz", "record bytea")
 
 func (t *tx) PutEffect(e *approvals.EffectRecord) error {
 	if err := errors.Join(t.usable(true), identified("effect", string(e.Workspace), string(e.Run), e.ID)); err != nil {
@@ -30,8 +30,8 @@ func (t *tx) PutEffect(e *approvals.EffectRecord) error {
 	if err != nil {
 		return fmt.Errorf("put effect %s of run %s: %w", e.ID, e.Run, err)
 	}
-	t.later(putEffect, text(e.Workspace), text(e.Run), text(e.ID), text(e.Request), text(e.Grant), text(e.Agent),
-		text(e.Tool), e.Attempt, text(e.Outcome()), digest(e.Digest), e.Intent, e.Done, data)
+	t.put(putEffect, nil, text(e.Workspace), text(e.Run), text(e.ID), text(e.Request), text(e.Grant), text(e.Agent),
+		text(e.Tool), int64(e.Attempt), text(e.Outcome()), digest(e.Digest), e.Intent, e.Done, data)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 const kindGrant = "grant"
 
 func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.Grant, error) {
-	g, err := read[approvals.Grant](t, kindGrant, []string{string(ws), string(id)},
+	g, err := read[approvals.Grant](t, "grants", kindGrant, []string{string(ws), string(id)},
 		"select record from grants where workspace = $1 and id = $2", text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("grant %s: %w", id, err)
@@ -19,7 +19,8 @@ func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.G
 	return g, nil
 }
 
-var putGrant = upsert("grants", 2, "workspace", "id", "agent", "tool", "expires", "open", "record")
+var putGrant = upsert("grants", 2, "workspace", "id", "agent", "tool", "expires timestamptz", "open bool",
+	"record bytea")
 
 func (t *tx) PutGrant(g *approvals.Grant) error {
 	if err := errors.Join(t.usable(true), identified("grant", string(g.Workspace), string(g.ID))); err != nil {
@@ -29,7 +30,7 @@ func (t *tx) PutGrant(g *approvals.Grant) error {
 	if err != nil {
 		return fmt.Errorf("put grant %s: %w", g.ID, err)
 	}
-	t.later(putGrant, text(g.Workspace), text(g.ID), text(g.Agent), text(g.Tool), g.Expires, g.Open(), data)
+	t.put(putGrant, nil, text(g.Workspace), text(g.ID), text(g.Agent), text(g.Tool), g.Expires, g.Open(), data)
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 const kindInput = "input"
 
-var putInput = upsert("inputs", 5, "workspace", "surface", "channel", "thread", "id", "record")
+var putInput = upsert("inputs", 5, "workspace", "surface", "channel", "thread", "id", "record bytea")
 
 func (t *tx) PutInput(in *approvals.QueuedInput) error {
 	if err := errors.Join(t.usable(true), identified("input", string(in.Workspace), string(in.ID))); err != nil {
@@ -19,7 +19,7 @@ func (t *tx) PutInput(in *approvals.QueuedInput) error {
 	if err != nil {
 		return fmt.Errorf("put input %s: %w", in.ID, err)
 	}
-	t.later(putInput, placeArgs(in.Workspace, in.Place, text(in.ID), data)...)
+	t.put(putInput, nil, placeArgs(in.Workspace, in.Place, text(in.ID), data)...)
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (i *installed) record() *approvals.Installation {
 }
 
 func (t *tx) Installation(ws approvals.WorkspaceID) (*approvals.Installation, error) {
-	i, err := read[installed](t, kindInstallation, []string{string(ws)},
+	i, err := read[installed](t, "installations", kindInstallation, []string{string(ws)},
 		"select record from installations where workspace = $1", text(ws))
 	if err != nil {
 		return nil, fmt.Errorf("installation in %s: %w", ws, err)
@@ -48,7 +48,7 @@ func (t *tx) Installations(after approvals.WorkspaceID, limit int) (page []*appr
 	return page, nil
 }
 
-var putInstallation = upsert("installations", 1, "workspace", "record")
+var putInstallation = upsert("installations", 1, "workspace", "record bytea")
 
 func (t *tx) PutInstallation(i *approvals.Installation) error {
 	if err := errors.Join(t.usable(true), identified("installation", string(i.Workspace))); err != nil {
@@ -58,6 +58,6 @@ func (t *tx) PutInstallation(i *approvals.Installation) error {
 	if err != nil {
 		return fmt.Errorf("put installation in %s: %w", i.Workspace, err)
 	}
-	t.later(putInstallation, text(i.Workspace), data)
+	t.put(putInstallation, nil, text(i.Workspace), data)
 	return nil
 }

@@ -40,6 +40,11 @@ func listsOfRun(r *approvals.Run) runLists {
 var (
 	putOpenRun = upsert("runs_open", 2, "workspace", "id", "surface", "channel", "thread", "requester")
 	putPending = upsert("requests_pending", 2, "workspace", "id", "requester")
+	putWorking = upsert("runs_working", 2, "workspace", "id")
+
+	removeOpenRun = remove("runs_open", "workspace", "id")
+	removeWorking = remove("runs_working", "workspace", "id")
+	removePending = remove("requests_pending", "workspace", "id")
 )
 
 // listRun puts a run that is written into the lists that it belongs to, and takes it out of the others.
@@ -50,17 +55,17 @@ func (t *tx) listRun(r *approvals.Run) {
 	key := []any{text(r.Workspace), text(r.ID)}
 	switch same := sure && was.open == is.open; {
 	case is.open && !(same && was.place == is.place && was.requester == is.requester):
-		t.later(putOpenRun, append(key, text(is.place.Surface), text(is.place.Channel), text(is.place.Thread),
+		t.put(putOpenRun, nil, append(key, text(is.place.Surface), text(is.place.Channel), text(is.place.Thread),
 			text(is.requester))...)
 	case !is.open && !same:
-		t.later("delete from runs_open where workspace = $1 and id = $2", key...)
+		t.put(removeOpenRun, nil, key...)
 	}
 	switch {
 	case sure && was.working == is.working:
 	case is.working:
-		t.later("insert into runs_working (workspace, id) values ($1, $2) on conflict do nothing", key...)
+		t.put(putWorking, nil, key...)
 	default:
-		t.later("delete from runs_working where workspace = $1 and id = $2", key...)
+		t.put(removeWorking, nil, key...)
 	}
 }
 
@@ -68,10 +73,11 @@ func (t *tx) listRun(r *approvals.Run) {
 type requestLists struct {
 	pending   bool
 	requester approvals.UserID
+	run       approvals.RunID
 }
 
 func listsOfRequest(r *approvals.RequestHead) requestLists {
-	return requestLists{r.Status == approvals.RequestPending, r.Requester}
+	return requestLists{r.Status == approvals.RequestPending, r.Requester, r.Run}
 }
 
 // knowRequest notes the lists of a request that was read.
@@ -84,10 +90,28 @@ func (t *tx) listRequest(r *approvals.RequestHead) {
 	k, is := requestKey{r.Workspace, r.ID}, listsOfRequest(r)
 	was, sure := t.known.requests[k]
 	t.known.requests[k] = is
+	t.movesRequest(r, was.run, sure)
 	switch same := sure && was.pending == is.pending; {
 	case is.pending && !(same && was.requester == is.requester):
-		t.later(putPending, text(r.Workspace), text(r.ID), text(r.Requester))
+		t.put(putPending, nil, text(r.Workspace), text(r.ID), text(r.Requester))
 	case !is.pending && !same:
-		t.later("delete from requests_pending where workspace = $1 and id = $2", text(r.Workspace), text(r.ID))
+		t.put(removePending, nil, text(r.Workspace), text(r.ID))
+	}
+}
+
+// requestsOf names the list of the requests of a run.
+func requestsOf(ws approvals.WorkspaceID, run approvals.RunID) string {
+	return placeIn("requests of", text(ws), text(run))
+}
+
+// movesRequest notes of which runs the lists change with a request that is written. Of one that was not read it is not
+// known which run it had.
+func (t *tx) movesRequest(r *approvals.RequestHead, was approvals.RunID, sure bool) {
+	switch {
+	case t.shared == nil:
+	case !sure:
+		t.leave()
+	default:
+		t.shared.writes = append(t.shared.writes, requestsOf(r.Workspace, was), requestsOf(r.Workspace, r.Run))
 	}
 }

@@ -12,13 +12,16 @@ import (
 
 const kindNotification = "notification"
 
-var putNotification = upsert("outbox", 6, "workspace", "surface", "channel", "thread", "copy", "id", "direct",
-	"created", "record")
+var (
+	notificationKey = []string{"workspace", "surface", "channel", "thread", "copy", "id"}
 
-var putDead = upsert("dead_letters", 6, "workspace", "surface", "channel", "thread", "copy", "id", "dead", "record")
+	putNotification = upsert("outbox", 6, append(notificationKey[:6:6], "direct bool", "created timestamptz",
+		"record bytea")...)
+	putDead = upsert("dead_letters", 6, append(notificationKey[:6:6], "dead timestamptz", "record bytea")...)
 
-// ofNotification selects one.
-const ofNotification = "workspace = $1 and surface = $2 and channel = $3 and thread = $4 and copy = $5 and id = $6"
+	removeNotification = remove("outbox", notificationKey...)
+	removeDead         = remove("dead_letters", notificationKey...)
+)
 
 func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err := errors.Join(t.usable(true), identified("notification", string(n.Workspace), string(n.ID))); err != nil {
@@ -32,11 +35,11 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
 	}
 	if n.Dead.IsZero() {
-		t.later("delete from dead_letters where "+ofNotification, key()...)
-		t.later(putNotification, key(n.Place.Direct, n.Created, data)...)
+		t.put(removeDead, nil, key()...)
+		t.put(putNotification, nil, key(n.Place.Direct, n.Created, data)...)
 	} else {
-		t.later("delete from outbox where "+ofNotification, key()...)
-		t.later(putDead, key(n.Dead, data)...)
+		t.put(removeNotification, nil, key()...)
+		t.put(putDead, nil, key(n.Dead, data)...)
 	}
 	return nil
 }
@@ -56,9 +59,8 @@ func (t *tx) DeleteNotification(n *approvals.Notification) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	for _, table := range []string{"outbox", "dead_letters"} {
-		t.later("delete from "+table+" where "+ofNotification,
-			placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
+	for _, r := range []*rowStatement{removeNotification, removeDead} {
+		t.put(r, nil, placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
 	}
 	return nil
 }

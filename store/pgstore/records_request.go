@@ -45,7 +45,11 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 	for i, id := range ids {
 		keys[i] = text(id)
 	}
-	err = t.query(func(rows pgx.Rows) error {
+	var of []string
+	for _, key := range keys {
+		of = append(of, placeIn("request_heads", text(ws), key), placeIn("request_contents", text(ws), key))
+	}
+	err = t.lookUp(of, func(rows pgx.Rows) error {
 		var id string
 		var head, content []byte
 		if err := rows.Scan(&id, &head, &content); err != nil {
@@ -65,7 +69,7 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 }
 
 func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.RequestHead, error) {
-	r, err := read[approvals.RequestHead](t, kindHead, []string{string(ws), string(id)},
+	r, err := read[approvals.RequestHead](t, "request_heads", kindHead, []string{string(ws), string(id)},
 		"select record from request_heads where workspace = $1 and id = $2", text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)
@@ -74,15 +78,14 @@ func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (*app
 	return r, nil
 }
 
-var headColumns = []string{"workspace", "id", "run", "channel", "agent", "tool", "kind", "requester", "people",
-	"status", "outcome", "unreviewed", "decisions", "digest", "created", "settled", "expires", "record"}
+var headColumns = []string{"workspace", "id", "run", "channel", "agent", "tool", "kind", "requester", "people text[]",
+	"status", "outcome", "unreviewed bool", "decisions jsonb", "digest bytea", "created timestamptz",
+	"settled timestamptz", "expires timestamptz", "record bytea"}
 
 var (
 	putHead    = upsert("request_heads", 2, headColumns...)
-	putContent = upsert("request_contents", 2, "workspace", "id", "record")
-	changeHead = oneRow(`update request_heads set run = $3, channel = $4, agent = $5, tool = $6, kind = $7,
-		requester = $8, people = $9, status = $10, outcome = $11, unreviewed = $12, decisions = $13, digest = $14,
-		created = $15, settled = $16, expires = $17, record = $18 where workspace = $1 and id = $2`)
+	putContent = upsert("request_contents", 2, "workspace", "id", "record bytea")
+	changeHead = change("request_heads", 2, headColumns...)
 )
 
 func (t *tx) PutRequest(r *approvals.Request) error {
@@ -97,8 +100,8 @@ func (t *tx) PutRequest(r *approvals.Request) error {
 	if err != nil {
 		return fmt.Errorf("put request %s: %w", r.ID, err)
 	}
-	t.later(putHead, row...)
-	t.later(putContent, text(r.Workspace), text(r.ID), content)
+	t.put(putHead, nil, row...)
+	t.put(putContent, nil, text(r.Workspace), text(r.ID), content)
 	t.listRequest(&r.RequestHead)
 	return nil
 }
@@ -111,7 +114,7 @@ func (t *tx) PutRequestHead(r *approvals.RequestHead) error {
 	if err != nil {
 		return fmt.Errorf("put head of request %s: %w", r.ID, err)
 	}
-	t.laterIf(fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), changeHead, row...)
+	t.put(changeHead, fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), row...)
 	t.listRequest(r)
 	return nil
 }
@@ -127,7 +130,7 @@ func (t *tx) headRow(r *approvals.RequestHead) ([]any, error) {
 		return nil, err
 	}
 	return []any{text(r.Workspace), text(r.ID), text(r.Run), text(r.Place.Channel), text(r.Agent), text(r.Tool.Name),
-		text(r.Kind), text(r.Requester), people(r), text(r.Status), text(r.Outcome), r.AwaitsReview(), decisions,
+		text(r.Kind), text(r.Requester), textArray(people(r)), text(r.Status), text(r.Outcome), r.AwaitsReview(), decisions,
 		digest(r.Digest), r.Created, r.Settled, r.Expires, data}, nil
 }
 
@@ -172,7 +175,7 @@ func reported(decisions []approvals.Decision) (string, error) {
 }
 
 func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.RequestHead, error) {
-	list, err := list[approvals.RequestHead](t, kindHead, []string{string(ws)}, 1,
+	list, err := listOf[approvals.RequestHead](t, []string{requestsOf(ws, run)}, kindHead, []string{string(ws)}, 1,
 		"select id, record from request_heads where workspace = $1 and run = $2 order by id", text(ws), text(run))
 	for _, r := range list {
 		t.knowRequest(r)

@@ -13,7 +13,7 @@ import (
 const kindRun = "run"
 
 func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error) {
-	r, err := read[approvals.Run](t, kindRun, []string{string(ws), string(id)},
+	r, err := read[approvals.Run](t, "run_records", kindRun, []string{string(ws), string(id)},
 		"select record from run_records where workspace = $1 and id = $2", text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
@@ -22,8 +22,9 @@ func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, 
 	return r, nil
 }
 
-var putRun = upsert("run_records", 2, "workspace", "id", "surface", "channel", "thread", "direct", "agent",
-	"requester", "cancelled_by", "status", "lease_until", "created", "ended", "record")
+var putRun = upsert("run_records", 2, "workspace", "id", "surface", "channel", "thread", "direct bool", "agent",
+	"requester", "cancelled_by", "status", "lease_until timestamptz", "created timestamptz", "ended timestamptz",
+	"record bytea")
 
 func (t *tx) PutRun(r *approvals.Run) error {
 	if err := errors.Join(t.usable(true), identified("run", string(r.Workspace), string(r.ID))); err != nil {
@@ -38,7 +39,7 @@ func (t *tx) PutRun(r *approvals.Run) error {
 		at := r.Ended
 		ended = &at
 	}
-	t.later(putRun, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel), text(r.Place.Thread),
+	t.put(putRun, nil, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel), text(r.Place.Thread),
 		r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status), r.LeaseUntil, r.Created,
 		ended, data)
 	t.listRun(r)

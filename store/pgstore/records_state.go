@@ -89,8 +89,8 @@ func (t *tx) StateTail(ws approvals.WorkspaceID, run approvals.RunID, bytes int)
 }
 
 var (
-	putState = upsert("states", 2, "workspace", "run", "head")
-	putChunk = upsert("state_chunks", 3, "workspace", "run", "start", "items")
+	putState = upsert("states", 2, "workspace", "run", "head bytea")
+	putChunk = upsert("state_chunks", 3, "workspace", "run", "start bigint", "items bytea")
 )
 
 func (t *tx) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Delta) error {
@@ -100,12 +100,12 @@ func (t *tx) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Del
 	if d.From < 0 || d.Count < 0 {
 		return fmt.Errorf("put state of run %s: %d items from %d: %w", run, d.Count, d.From, approvals.ErrInvalid)
 	}
-	t.later(putState, text(ws), text(run), t.seal(d.Head, kindState, string(ws), string(run)))
+	t.put(putState, nil, text(ws), text(run), t.seal(d.Head, kindState, string(ws), string(run)))
 	if d.Count == 0 {
 		return nil
 	}
 	t.later("delete from state_chunks where "+ofRun+" and start > $3", text(ws), text(run), int64(d.From))
-	t.later(putChunk, text(ws), text(run), int64(d.From),
+	t.put(putChunk, nil, text(ws), text(run), int64(d.From),
 		t.seal(d.Items, kindChunk, string(ws), string(run), strconv.Itoa(d.From)))
 	return nil
 }

@@ -45,16 +45,20 @@ func identified(what string, parts ...string) error {
 	return nil
 }
 
-// upsert returns a statement that puts a row in the place of the one with the same key: the first so many columns.
-func upsert(table string, keys int, columns ...string) string {
-	var values, sets []string
-	for i, c := range columns {
-		values = append(values, fmt.Sprintf("$%d", i+1))
-		if i >= keys {
-			sets = append(sets, c+" = excluded."+c)
+var inTextArray = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// textArray writes an array of texts as PostgreSQL reads it.
+func textArray(list []string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte(',')
 		}
+		b.WriteByte('"')
+		inTextArray.WriteString(&b, s)
+		b.WriteByte('"')
 	}
-	return fmt.Sprintf("insert into %s (%s) values (%s) on conflict (%s) do update set %s", table,
-		strings.Join(columns, ", "), strings.Join(values, ", "), strings.Join(columns[:keys], ", "),
-		strings.Join(sets, ", "))
+	b.WriteByte('}')
+	return b.String()
 }

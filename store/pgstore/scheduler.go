@@ -69,12 +69,13 @@ type scheduler struct {
 	queues map[approvals.JobKind]*readyQueue
 	queued map[jobKey]bool // what is in the queues
 	soon   soonQueue
-	look   map[jobKey]bool // to be read
-	looked []chan struct{} // closed when that has been done
-	all    bool            // the whole table is to be looked at
-	sweep  time.Time       // when that will be so the next time; zero: never
-	renew  time.Time       // when to renew
-	wake   bool            // others have to be told that there is work
+	look   map[jobKey]bool      // to be read
+	looked []chan struct{}      // closed when that has been done
+	all    bool                 // the whole table is to be looked at
+	others map[jobKey]time.Time // what is left to a newer version of the program, until when
+	sweep  time.Time            // when that will be so the next time; zero: never
+	renew  time.Time            // when to renew
+	wake   bool                 // others have to be told that there is work
 
 	number int64 // of the last claim
 	busy   map[int64]*handling
@@ -118,6 +119,7 @@ func newScheduler(s *Store, db querier, handle func(context.Context, approvals.J
 		queues:    make(map[approvals.JobKind]*readyQueue),
 		queued:    make(map[jobKey]bool),
 		look:      make(map[jobKey]bool),
+		others:    make(map[jobKey]time.Time),
 		busy:      make(map[int64]*handling),
 	}
 	if set.sweepEvery() > 0 {
@@ -160,7 +162,7 @@ func (d *scheduler) found(now time.Time, f foundJob) (waits bool) {
 		d.soon.add(soonJob{at: now.Add(f.in + time.Millisecond), key: f.key})
 		return false
 	}
-	if d.queued[f.key] {
+	if d.queued[f.key] || d.leftToOthers(now, f.key) {
 		return false
 	}
 	q := d.queues[f.key.kind]
@@ -306,6 +308,9 @@ func (d *scheduler) end(e endedJob) {
 	d.release(e.key.kind, e.slot)
 	if h.lost && e.outcome != succeeded {
 		return // somebody else has the job, or will find it
+	}
+	if e.newer {
+		d.leaveToOthers(time.Now(), e.key)
 	}
 	d.ended = append(d.ended, e)
 }

@@ -17,6 +17,7 @@ type endedJob struct {
 	outcome outcome
 	after   time.Duration // of a failure: when to try again
 	firm    bool          // not before that, whatever is enqueued
+	newer   bool          // it is for a newer version of the program
 }
 
 // outcome is how a handler ended.
@@ -35,6 +36,8 @@ func ended(j claimedJob, err error, told bool) endedJob {
 		return endedJob{claimedJob: j, outcome: succeeded}
 	case told:
 		return endedJob{claimedJob: j, outcome: interrupted}
+	case errors.Is(err, approvals.ErrNewer):
+		return endedJob{claimedJob: j, outcome: interrupted, newer: true}
 	}
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
 		return endedJob{claimedJob: j, outcome: failed, after: asked.After, firm: true}

@@ -16,7 +16,7 @@ import (
 // Config.Workers slots in each process. A job is claimed for 15 seconds, which are prolonged while its handler is at
 // work. When they cannot be, the handler's context ends, and what it returns counts only if nobody has claimed the job
 // since. A handler that panics counts as failed. When ctx has ended, jobs whose handlers return an error are given back
-// at once, for others to begin with.
+// at once, for others to begin with. So is a job that only a newer version of the program can do.
 func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
 	if s.cfg.ReadOnly {
 		return fmt.Errorf("dispatch jobs: %w", ErrReadOnly)
@@ -41,6 +41,8 @@ func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, appro
 		select {
 		case <-s.closing:
 			cancel()
+		case <-s.over:
+			cancel()
 		case <-ctx.Done():
 		}
 	})
@@ -53,6 +55,8 @@ func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, appro
 	select {
 	case <-s.closing:
 		return fmt.Errorf("dispatch jobs: %w", approvals.ErrClosed)
+	case <-s.over:
+		return fmt.Errorf("dispatch jobs: %w", s.outdatedBy())
 	default:
 		return nil
 	}

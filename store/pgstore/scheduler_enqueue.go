@@ -116,7 +116,7 @@ func (t *tx) Enqueue(jobs ...approvals.Job) error {
 			return err
 		}
 	}
-	t.later(sqlEnqueueJobs, c.workspaces, c.kinds, c.ids, c.groups, c.places, c.copies, c.dues)
+	t.add(c.statement(enqueueRows))
 	return t.remind(jobs)
 }
 
@@ -135,11 +135,11 @@ func (t *tx) remind(jobs []approvals.Job) error {
 		return nil
 	}
 	if !t.store.jobs.set.noRiver {
-		args, err := reminderArgs(keys)
+		s, err := remindOf(remindRows, keys)
 		if err != nil {
 			return err
 		}
-		t.later(sqlRemind, args...)
+		t.add(s)
 	}
 	t.afterCommit(func() { t.store.jobs.committed(t.ctx, found) })
 	return nil

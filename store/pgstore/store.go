@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -28,12 +29,21 @@ type Store struct {
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
+	queues [2][2]queue // for clicks and for work, of views and of updates
+
 	jobs dispatching
 
-	mu      sync.Mutex
-	closed  bool
-	closing chan struct{}  // closed by Close
-	active  sync.WaitGroup // transactions under way
+	id     []byte        // of this process among those that have the store open; see format.go
+	reads  int           // the newest format that it can read
+	later  []laterField  // what comes with formats that may not be in force yet
+	format atomic.Int64  // in force
+	over   chan struct{} // closed when a newer program has taken over
+
+	mu       sync.Mutex
+	closed   bool
+	outdated error          // why the store is not to be used any more
+	closing  chan struct{}  // closed by Close
+	active   sync.WaitGroup // transactions under way, and what keeps the announcement
 }
 
 var (
@@ -46,10 +56,20 @@ var (
 	ErrReadOnly = errors.New("store is open for reading only")
 	// ErrNewer is returned for a database that a newer version of the program has written to in a way that this one
 	// does not understand. Nothing is lost.
-	ErrNewer = errors.New("database was written by a newer version")
+	ErrNewer error = newerError("database was written by a newer version")
+	// ErrNoSchema is returned by Examine when the schema is not there and cannot be made.
+	ErrNoSchema = errors.New("there is nowhere to keep the records")
 	// ErrDamaged is returned for a record that is not what was written.
 	ErrDamaged = errors.New("record in the database is damaged")
 )
+
+// newerError is approvals.ErrNewer in the words of this package.
+type newerError string
+
+func (e newerError) Error() string { return string(e) }
+
+// Is has errors.Is take it for approvals.ErrNewer.
+func (e newerError) Is(target error) bool { return target == approvals.ErrNewer }
 
 // Open connects to the database that url names, and brings its schema up to date unless cfg.ReadOnly is set; see the
 // package for the URL's parameter schema. No error repeats the URL, which may hold a password.
@@ -61,7 +81,8 @@ func Open(ctx context.Context, url string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, schema: schema, born: time.Now(), closing: make(chan struct{})}
+	s := &Store{cfg: cfg, schema: schema, born: time.Now(), closing: make(chan struct{}),
+		over: make(chan struct{}), id: []byte(rand.Text())}
 	if err := s.open(ctx, pool); err != nil {
 		s.closePools()
 		return nil, fmt.Errorf("open PostgreSQL store: %w", err)
@@ -85,7 +106,17 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
-	return s.inspect(ctx)
+	s.makeQueues()
+	if err := s.prepareFormat(ctx); err != nil {
+		return err
+	}
+	if err := s.inspect(ctx); err != nil {
+		return err
+	}
+	if !s.cfg.ReadOnly {
+		s.keepAnnounced(ctx)
+	}
+	return nil
 }
 
 // prepare brings the schema up to date, River's tables included, while no other process does. The lock is the
@@ -144,6 +175,9 @@ func (s *Store) enter(ctx context.Context) error {
 	defer s.mu.Unlock()
 	if s.closed {
 		return approvals.ErrClosed
+	}
+	if s.outdated != nil {
+		return s.outdated
 	}
 	s.active.Add(1)
 	return nil

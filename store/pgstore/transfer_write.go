@@ -130,9 +130,9 @@ func (t *tx) importRecord(r transfer.Record) error {
 func (t *tx) importRow(r transfer.Record) error {
 	switch r := r.(type) {
 	case transfer.State:
-		t.later(putState, text(r.Workspace), text(r.Run), t.seal(r.Head, kindState, r.Key()...))
+		t.put(putState, nil, text(r.Workspace), text(r.Run), t.seal(r.Head, kindState, r.Key()...))
 	case transfer.StateChunk:
-		t.later(putChunk, text(r.Workspace), text(r.Run), int64(r.From),
+		t.put(putChunk, nil, text(r.Workspace), text(r.Run), int64(r.From),
 			t.seal(r.Items, kindChunk, string(r.Workspace), string(r.Run), fmt.Sprint(r.From)))
 	case transfer.Event:
 		t.later("insert into events (workspace, key, at) values ($1, $2, $3)", text(r.Workspace), text(r.Name), r.At)

@@ -30,6 +30,7 @@ type tx struct {
 	crypt *encryption
 	known known // in which lists the records are
 
+	shared    *member     // the caller's part in a transaction of several; nil: it has its own
 	waiting   []statement // puts that go with the next round trip
 	failed    error       // what the server or a check has refused: the transaction can only be rolled back
 	committed []func()    // called after the commit

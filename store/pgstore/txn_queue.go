@@ -17,6 +17,11 @@ type statement struct {
 	args []any
 	none error                // what it means that the statement divides by zero; see oneRow
 	read func(pgx.Rows) error // called with every row; nil: its rows do not matter
+
+	row    *rowStatement // what it writes; nil: that cannot be said
+	places []string      // the rows, by placeIn
+	jobs   *jobColumns   // of enqueueRows
+	keys   []jobKey      // of remindRows
 }
 
 // oneRow has a statement that returns rows divide by zero when it touches none. The server notices, not this program,
@@ -30,13 +35,27 @@ func (t *tx) later(sql string, args ...any) { t.laterIf(nil, sql, args...) }
 
 // laterIf is later for a statement made by oneRow: none is what the transaction fails with when it touches no row.
 func (t *tx) laterIf(none error, sql string, args ...any) {
-	t.waiting = append(t.waiting, statement{sql: sql, args: args, none: none})
+	t.add(statement{sql: sql, args: args, none: none})
+}
+
+func (t *tx) add(s statement) {
+	if t.shared == nil || t.shared.takes(t, &s) {
+		t.waiting = append(t.waiting, s)
+	}
 }
 
 // query sends what waits and a statement, in one round trip, and calls each with every row of its result.
 func (t *tx) query(each func(pgx.Rows) error, sql string, args ...any) error {
+	return t.lookUp(nil, each, sql, args...)
+}
+
+// lookUp is query for a statement that only reads what lies in the places, named by placeIn; nil: that cannot be said.
+func (t *tx) lookUp(places []string, each func(pgx.Rows) error, sql string, args ...any) error {
 	if err := t.usable(false); err != nil {
 		return err
+	}
+	if t.shared != nil {
+		return t.shared.read(t, places, statement{sql: sql, args: args, read: each})
 	}
 	return t.exchange(t.ctx, &statement{sql: sql, args: args, read: each})
 }
@@ -54,7 +73,7 @@ func (t *tx) exchange(ctx context.Context, last *statement) error {
 
 // send sends what waits, in one round trip, and returns what the server says of the last statement.
 func (t *tx) send(ctx context.Context) (tag pgconn.CommandTag, err error) {
-	sent := t.waiting
+	sent := adjacent(t.waiting)
 	t.waiting = nil
 	b := &pgx.Batch{}
 	for _, s := range sent {

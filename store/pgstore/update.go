@@ -35,8 +35,9 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 	}
 	defer s.active.Done()
 	var tries attempts
+	apart := s.cfg.apart
 	for {
-		t, err := s.attempt(ctx, write, fn)
+		t, err := s.attempt(ctx, write, fn, apart)
 		if err == nil {
 			for _, f := range t.committed {
 				f()
@@ -46,6 +47,11 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		if own, ok := errors.AsType[*ownError](err); ok {
 			return own.error
 		}
+		if errors.Is(err, errApart) {
+			apart = true
+			continue
+		}
+		apart = apart || tries.n >= sharedTries
 		if errors.Is(err, errKeysChanged) {
 			if err = s.reloadKeys(ctx); err == nil {
 				continue
@@ -68,9 +74,26 @@ func (s *Store) told(ctx context.Context, err error) error {
 // ownError is an error of the closure, which the caller gets unchanged.
 type ownError struct{ error }
 
-// attempt runs fn once, in a transaction that ends with it, whichever way fn ends. An error of fn itself comes as an
-// *ownError: what fn says after the server has refused something does not count.
-func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error) (*tx, error) {
+// attempt runs fn once, in a transaction of its own or, unless it is to be apart, in one that it shares. An error of fn
+// itself comes as an *ownError: what fn says after the server has refused something does not count.
+func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error, apart bool) (*tx, error) {
+	if apart {
+		return s.attemptApart(ctx, write, fn)
+	}
+	q := s.queue(ctx, write)
+	own, m, err := q.enter(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case m != nil:
+		return m.attempt(fn)
+	}
+	defer q.leave(own)
+	return s.attemptApart(ctx, write, fn)
+}
+
+// attemptApart runs fn once, in a transaction that ends with it, whichever way fn ends.
+func (s *Store) attemptApart(ctx context.Context, write bool, fn func(*tx) error) (*tx, error) {
 	conn, err := s.pool(ctx).Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", s.lostOr(ctx, err, nil))

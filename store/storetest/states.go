@@ -143,11 +143,11 @@ func testStateTailCost(s *suite) {
 	read := func(fn func(tx approvals.Tx) error) func() {
 		return func() { s.view(fn) }
 	}
-	whole := cost(read(func(tx approvals.Tx) error {
+	whole := cost(20, 0, read(func(tx approvals.Tx) error {
 		_, _, err := tx.State(ws, "run_1")
 		return err
 	}))
-	newest := cost(read(func(tx approvals.Tx) error {
+	newest := cost(500, whole/4, read(func(tx approvals.Tx) error {
 		_, older, err := tx.StateTail(ws, "run_1", 2*size)
 		if older != chunks-1 {
 			s.Errorf("%d older chunks, want %d", older, chunks-1)

@@ -19,17 +19,17 @@ import (
 )
 
 type checkCommand struct {
-	Offline, MCP, Schema, JSON bool
-	File                       string
+	Offline, Store, MCP, Schema, JSON bool
+	File                              string
 }
 
 // command is the command line's view of it.
 func (c *checkCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Check the environment, the agents file, the policies and the Slack token",
-		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies and the
-Slack token.
+		Short: "Check the environment, the agents file, the policies, the store's database and the Slack token",
+		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies, the
+database of COUNTERSIGN_STORE, if it is in one, and the Slack token.
 
 Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
 With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.`,
@@ -40,7 +40,9 @@ With --mcp, MCP servers are started or contacted, and asked for their tools; no 
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&c.Offline, "offline", false, "do not ask Slack, and accept that tokens and keys are not set")
+	f.BoolVar(&c.Offline, "offline", false,
+		"ask neither Slack nor a database, and accept that tokens and keys are not set")
+	f.BoolVar(&c.Store, "store", false, "with --offline: ask the database all the same")
 	f.BoolVar(&c.MCP, "mcp", false, "start or contact the MCP servers of the file, and list their tools")
 	f.BoolVar(&c.Schema, "schema", false, "print the JSON Schema of the agents file, for editors")
 	f.BoolVar(&c.JSON, "json", false, "print JSON")
@@ -59,6 +61,7 @@ type report struct {
 	Retention  string              `json:"retention"` // what is kept for how long
 	Delegates  []standIn           `json:"delegates,omitempty"`
 	BreakGlass *emergency          `json:"break_glass,omitempty"`
+	Store      *storeReport        `json:"store,omitempty"`
 	Slack      string              `json:"slack"`
 	catalog    *catalog.Catalog    // what the words come from
 	missing    []string            // what is not set, and not needed offline
@@ -114,6 +117,11 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 	if c.MCP {
 		_, _ = lineage.Set() // on what servers leave behind; where it cannot be, the bot says so at its start
 		if rep.Tools, err = made.ListedRows(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !c.Offline || c.Store {
+		if rep.Store, err = examineStore(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -184,6 +192,7 @@ func (rep *report) print(w io.Writer) error {
 	if rep.BreakGlass != nil {
 		fmt.Fprintf(w, "emergency   %s\n", rep.BreakGlass)
 	}
+	rep.Store.print(w)
 	fmt.Fprintf(w, "Slack       %s\n", visible.Line(rep.Slack))
 	if len(rep.byHand) > 0 {
 		fmt.Fprintf(w, "by hand     %s: people provide the results, because COUNTERSIGN_PUBLIC_URL is not set\n",

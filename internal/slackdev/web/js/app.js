@@ -9,6 +9,7 @@ import { setNames } from './names.js';
 import { updateModal } from './modal.js';
 import { toast } from './dom.js';
 import { back as focusBack } from './focus.js';
+import { afterPress } from './press.js';
 
 const $ = (id) => document.getElementById(id);
 const narrow = matchMedia('(max-width: 760px)');
@@ -111,7 +112,7 @@ function arrive(next) {
   if (switching) arrived();
   switching = false;
   followOwnThread();
-  redraw();
+  afterPress(redraw);
 }
 
 // arrived shows somebody what they were called to, unless that is before them already.

@@ -11,31 +11,22 @@ import (
 // presetBlock is the block of the ready-made reasons.
 const presetBlock = "preset"
 
-// presets are ready-made reasons for a rejection. They are told to the agent as they stand.
-var presets = []string{
-	"Not now",
-	"The arguments are wrong",
-	"Not needed any more",
-	"Too risky",
-	"Talk to me first",
-}
-
 // rejectForm rejects with the person's words, with ready-made ones, or with both.
 func rejectForm() form {
 	return form{
-		title: "Reject with reason", submit: "Reject",
+		title: wordsRejectWithReason, submit: wordsReject,
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
 			var blocks []slack.Block
 			if words := droppedBy(r, false); words != "" {
 				blocks = append(blocks, paragraph(phrase{words}))
 			}
 			var all []choice
-			for _, p := range presets {
+			for _, p := range wordsReasons {
 				all = append(all, choice{value: p, text: p})
 			}
-			ready := oneInput(presetBlock, "A ready-made reason", "", all, "")
+			ready := oneInput(presetBlock, wordsReadyReason, "", all, "")
 			ready.Optional = true
-			own := reasonInput("Why not?", "The agent is told.")
+			own := reasonInput(wordsWhyNot, wordsAgentIsTold)
 			own.Optional = true
 			own.Element.(*slack.PlainTextInputBlockElement).MinLength = 0
 			return append(blocks, own, ready), nil
@@ -45,7 +36,7 @@ func rejectForm() form {
 			if ready := v.chosen(presetBlock); ready != "" {
 				reason = strings.TrimSuffix(ready+": "+reason, ": ")
 			}
-			return wordedDecision(approvals.Reject, reason, "Please write something, or choose a ready-made reason.")
+			return wordedDecision(approvals.Reject, reason, wordsWriteOrChoose)
 		},
 	}
 }
@@ -71,41 +62,41 @@ func textForm(verdict approvals.Verdict, f form, name, hint string) form {
 		return append(blocks, reasonInput(name, hint)), nil
 	}
 	f.read = func(_ *approvals.Request, v values) (approvals.Decision, map[string]string) {
-		return wordedDecision(verdict, v.text(inputBlock), "Please write something.")
+		return wordedDecision(verdict, v.text(inputBlock), wordsWriteSomething)
 	}
 	return f
 }
 
 // commentForm approves with the person's words.
 func commentForm() form {
-	return textForm(approvals.Approve, form{title: "Approve with a comment", submit: "Approve", whole: true},
-		"Your comment", "It is kept with your approval.")
+	return textForm(approvals.Approve, form{title: wordsApproveWithComment, submit: wordsApprove, whole: true},
+		wordsYourComment, wordsCommentKept)
 }
 
 // markDoneForm says that a call of which nobody had heard did happen.
 func markDoneForm() form {
-	return textForm(approvals.MarkDone, form{title: "It happened", submit: "It happened"},
-		"What came of it?", "The agent reads this as the result of the call.")
+	return textForm(approvals.MarkDone, form{title: wordsItHappened, submit: wordsItHappened},
+		wordsWhatCameOfIt, wordsReadAsResult)
 }
 
 // giveUpForm leaves such a call as it is.
 func giveUpForm() form {
-	return textForm(approvals.GiveUp, form{title: "Give up", submit: "Give up"},
-		"What should the agent know?", "The call is left as it is. The agent is told.")
+	return textForm(approvals.GiveUp, form{title: wordsGiveUp, submit: wordsGiveUp},
+		wordsShouldKnow, wordsCallLeft)
 }
 
 // resultForm reports what came of a call that was carried out elsewhere.
 func resultForm() form {
-	return textForm(approvals.ProvideResult, form{title: "Provide result", submit: "Provide result"},
-		"What came of it?", "The agent reads this as the result of the call.")
+	return textForm(approvals.ProvideResult, form{title: wordsProvideResult, submit: wordsProvideResult},
+		wordsWhatCameOfIt, wordsReadAsResult)
 }
 
 // approveForm approves a call of high risk, whose window repeats all of it. There is nothing to fill in.
 func approveForm() form {
 	return form{
-		title: "Approve this call", submit: "Approve", whole: true,
+		title: wordsApproveThisCall, submit: wordsApprove, whole: true,
 		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
-			words := phrase{strong("High risk."), " Approve only if this is exactly what shall happen."}
+			words := wordsHighRiskApproval()
 			if dropped := droppedBy(r, true); dropped != "" {
 				words = append(words, " "+dropped)
 			}

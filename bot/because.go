@@ -14,22 +14,19 @@ const maxBecause = 80
 // whyAsked says what has the call asked about: the expression of the tool's gate, where it has one, and the policy with
 // its own.
 func whyAsked(r *approvals.Request) phrase {
-	gate, policy := onCard(r, r.Because), ""
-	named := strong(label(r.Requirement.Policy, 80))
-	if because := onCard(r, r.Requirement.Because); because != "" {
-		policy = ", for " + because
-	}
+	gate, when := onCard(r, r.Because), onCard(r, r.Requirement.Because)
 	switch name := r.Requirement.Policy; {
 	case gate == "" && name == "":
 		return nil
 	case gate == "" && name == "default_policy":
-		return phrase{" · asked by the default policy"}
+		return phrase{wordsByDefaultPolicy}
 	case gate == "":
-		return phrase{" · asked by policy ", named, policy}
+		return wordsByPolicy(label(name, 80), when)
 	case name == "" || name == "default_policy":
-		return phrase{" · asked because " + gate}
+		return wordsBecause(gate)
+	default:
+		return wordsBecauseByPolicy(gate, label(name, 80), when)
 	}
-	return phrase{" · asked because " + gate + " · policy ", named, policy}
 }
 
 // onCard is an expression as it stands on a card; empty where it is long, or speaks of an argument that is secret: then
@@ -45,11 +42,10 @@ func onCard(r *approvals.Request, expression string) string {
 // becauseLines are the expressions in full, for the details.
 func becauseLines(r *approvals.Request) (lines []phrase) {
 	if r.Because != "" {
-		lines = append(lines, phrase{"The tool asks because ", code(label(r.Because, 2000))})
+		lines = append(lines, wordsToolAsksBecause(label(r.Because, 2000)))
 	}
 	if because := r.Requirement.Because; because != "" {
-		lines = append(lines, phrase{"Policy " + label(r.Requirement.Policy, 80) + " is for calls where ",
-			code(label(because, 2000))})
+		lines = append(lines, wordsPolicyIsFor(label(r.Requirement.Policy, 80), label(because, 2000)))
 	}
 	return lines
 }

@@ -1,0 +1,67 @@
+package app_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"countersign/internal/pgdev"
+)
+
+// TestCheckAsksTheDatabase: check says in sentences how the database stands, before the first start and beside a bot,
+// and ends with 2 where a start would be refused, with 1 where nobody answers. It changes nothing.
+func TestCheckAsksTheDatabase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{postgres: true})
+	expect := func(out string, sentences ...string) {
+		t.Helper()
+		for _, want := range sentences {
+			if !strings.Contains(out, want) {
+				t.Errorf("want %q in:\n%s", want, out)
+			}
+		}
+	}
+	for range 2 {
+		expect(w.must("check", "--offline", "--store"),
+			"PostgreSQL 1", "schema is not there yet: the first start makes it",
+			"WARNING: fsync or full_page_writes is off", "its clock is ", " this machine's")
+	}
+	if out := w.must("check", "--offline"); !strings.Contains(out, "store       not asked") {
+		t.Errorf("offline:\n%s", out)
+	}
+	bot := w.start()
+	expect(w.must("check"), "as this program needs", "processes that have it open: 1", "a commit waits for its disk",
+		"tokens and scopes are good")
+	var report struct{ Store map[string]any }
+	if err := json.Unmarshal([]byte(w.must("check", "--json")), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Store["schema_version"] != report.Store["schema_needs"] || report.Store["processes"] != 1.0 {
+		t.Errorf("as JSON: %v", report.Store)
+	}
+	bot.stop()
+	expect(w.must("check"), "processes that have it open: 0")
+	refused := func(change, code, words string) {
+		t.Helper()
+		c := pgdev.Start(t)
+		if change != "" {
+			c.Exec(t, databaseOf(w.store), change)
+		}
+		_, complaint, got := w.with("COUNTERSIGN_STORE="+w.store, "check")
+		if string(rune('0'+got)) != code || !strings.Contains(complaint, words) {
+			t.Errorf("after %q: %d\n%s", change, got, complaint)
+		}
+	}
+	refused("update countersign.format set number = 99", "2", "nothing is lost: run the newer program")
+	refused("insert into countersign.migrations values (99, 'later', '', 'countersign v9')", "2", "this program knows")
+	refused("alter database "+databaseOf(w.store)+" set synchronous_commit = off", "2", "set it to on")
+	w.store = "postgres://bot:" + canaryStore + "@127.0.0.1:1/countersign"
+	refused("", "1", "start it, or look at host, port and firewall; \"countersign check --offline\" checks all else")
+}
+
+// databaseOf returns the name of the database of a URL.
+func databaseOf(url string) string {
+	_, rest, _ := strings.Cut(url, "@localhost/")
+	name, _, _ := strings.Cut(rest, "?")
+	return name
+}

@@ -1,0 +1,108 @@
+package app_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"countersign/internal/pgdev"
+)
+
+// TestRestoreDrill runs deploy/restore-drill beside a bot that works, as an operator does. It says that the restore
+// holds; controls are a backup that was cut off, and a head that the backup does not have.
+func TestRestoreDrill(t *testing.T) {
+	if !*long {
+		t.Skip("with -long: it dumps and restores")
+	}
+	for _, postgres := range []bool{false, true} {
+		t.Run(map[bool]string{false: "file", true: "database"}[postgres], func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, settings{postgres: postgres})
+			w.start()
+			thread := w.mention("pay 5")
+			w.mustClick(ben, w.card(thread, 1), "approve")
+			w.answer(thread, "R-1")
+			w.card(w.mention("pay 6"), 1)
+			for out := ""; !strings.Contains(out, ", 0 unsealed,"); { // each takes a while
+				out = w.must("audit", "verify")
+			}
+			w.drills()
+			w.verified()
+		})
+	}
+}
+
+func (w *world) drills() {
+	w.t.Helper()
+	var into []string
+	emptyDatabase := func() {
+		if w.store != "" {
+			into = []string{"--into", databaseURL(w.t)}
+		}
+	}
+	emptyDatabase()
+	out, code := w.drill(append(into, "--keep")...)
+	if code != 0 || !strings.Contains(out, "THE RESTORE HOLDS") || !strings.Contains(out, "an entry has the head") ||
+		!strings.Contains(out, "the schema has version") == (w.store != "") {
+		w.t.Fatalf("%d\n%s", code, out)
+	}
+	_, at, _ := strings.Cut(out, "is left in ")
+	left := strings.TrimSuffix(strings.TrimSpace(at), ".")
+	backup := filepath.Join(left, "backup.db")
+	if w.store != "" {
+		if again, code := w.drill(into...); code != 2 || !strings.Contains(again, "has a schema") {
+			w.t.Errorf("into a database that is in use: %d\n%s", code, again)
+		}
+		backup = filepath.Join(w.dir, "copy.dump")
+		w.dump(backup)
+	} else {
+		w.t.Cleanup(func() { os.RemoveAll(left) })
+	}
+	const holdsNot = "THE RESTORE DOES NOT HOLD"
+	emptyDatabase()
+	if out, code := w.drill(append(into, "--backup", backup, "--head", strings.Repeat("ab", 32))...); code == 0 ||
+		!strings.Contains(out, "does not go on from what was verified then") || !strings.Contains(out, holdsNot) {
+		w.t.Errorf("control, another head: %d\n%s", code, out)
+	}
+	data, err := os.ReadFile(backup)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(backup, data[:len(data)*2/3], 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	if out, code := w.drill(append(into, "--backup", backup)...); code == 0 || !strings.Contains(out, holdsNot) {
+		w.t.Errorf("control, a backup that was cut off: %d\n%s", code, out)
+	}
+}
+
+// drill runs the script with the bot's environment.
+func (w *world) drill(args ...string) (out string, code int) {
+	w.t.Helper()
+	script, err := filepath.Abs("../../deploy/restore-drill")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.Command(script, args...)
+	cmd.Dir = w.dir
+	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+pgdev.Programs()+":"+os.Getenv("PATH"))
+	var all output
+	cmd.Stdout, cmd.Stderr = &all, &all
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		w.t.Fatal(err)
+	}
+	w.outputs = append(w.outputs, all.String)
+	return all.String(), cmd.ProcessState.ExitCode()
+}
+
+// dump makes a backup of the world's database.
+func (w *world) dump(file string) {
+	w.t.Helper()
+	url, _, _ := strings.Cut(w.store, "&schema=")
+	cmd := exec.Command(filepath.Join(pgdev.Programs(), "pg_dump"), "-Fc", "--schema=countersign", "-f", file, url)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("pg_dump: %v: %s", err, out)
+	}
+}

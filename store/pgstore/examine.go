@@ -1,0 +1,107 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Examination is what Examine has found.
+type Examination struct {
+	Server string // its version, as it says
+	Place  Place
+	// Version is that of the schema, 0 when that is not there; Needs is the one that this program works with.
+	Version, Needs int
+	// Format is the number of the form in which records are written; 0 when the schema has none yet.
+	Format int
+	// Processes is how many have the store open to write.
+	Processes int
+	// MayCreate says, where the schema is not there, whether the role may make it.
+	MayCreate bool
+	Encrypted bool
+	// Synchronous and Asynchronous count the replicas of the server, as far as the role may see them.
+	Synchronous, Asynchronous int
+	SynchronousCommit         string
+	Fsync, FullPageWrites     bool
+	// Ahead is by how much the server's clock is ahead of this machine's, up to half of RoundTrip.
+	Ahead, RoundTrip time.Duration
+}
+
+// Examine looks at the database that the URL names and changes nothing. It returns an error for what Open would refuse:
+// a server that cannot be reached, a standby, synchronous_commit=off, and a schema or records of a newer version. Keys
+// are not tried.
+func Examine(ctx context.Context, url string) (*Examination, error) {
+	pool, schema, err := readURL(url, true)
+	if err != nil {
+		return nil, err
+	}
+	e := &Examination{}
+	if e.Place, err = PlaceOf(url); err != nil {
+		return nil, err
+	}
+	cfg := pool.ConnConfig
+	cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error { return checkServer(ctx, c, false) }
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if err := e.ask(ctx, conn, schema); err != nil {
+		return nil, fmt.Errorf("ask PostgreSQL: %w", err)
+	}
+	return e, e.refusal(schema)
+}
+
+func (e *Examination) ask(ctx context.Context, conn *pgx.Conn, schema string) error {
+	list, err := migrations()
+	if err != nil {
+		return err
+	}
+	e.Needs = len(list)
+	var there, announced bool
+	var wall time.Time
+	before := time.Now()
+	if err := conn.QueryRow(ctx, "select clock_timestamp()").Scan(&wall); err != nil {
+		return err
+	}
+	e.RoundTrip = time.Since(before)
+	e.Ahead = wall.Sub(before.Add(e.RoundTrip / 2))
+	err = conn.QueryRow(ctx, `select current_setting('server_version'), current_setting('synchronous_commit'),
+		current_setting('fsync')::bool, current_setting('full_page_writes')::bool,
+		(select count(*) from pg_stat_replication where sync_state = 'async'),
+		(select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum', 'potential')),
+		to_regclass($1 || '.migrations') is not null, to_regclass($1 || '.format') is not null,
+		has_database_privilege(current_database(), 'create')
+			or exists (select from pg_namespace where nspname = $1 and has_schema_privilege(oid, 'create'))`,
+		schema).Scan(&e.Server, &e.SynchronousCommit, &e.Fsync, &e.FullPageWrites, &e.Asynchronous, &e.Synchronous,
+		&there, &announced, &e.MayCreate)
+	if err != nil || !there {
+		return err
+	}
+	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0),
+		exists (select from store_keys)`).Scan(&e.Version, &e.Encrypted)
+	if err != nil || !announced {
+		return err
+	}
+	return conn.QueryRow(ctx, `select (select number from format),
+		(select count(*) from replicas where until > clock_timestamp())`).Scan(&e.Format, &e.Processes)
+}
+
+// refusal is what Open would say to what was found.
+func (e *Examination) refusal(schema string) error {
+	switch {
+	case e.Version > e.Needs:
+		return fmt.Errorf("%w: its schema %s has version %d, and this program knows %d; nothing is lost: "+
+			"run the newer program", ErrNewer, schema, e.Version, e.Needs)
+	case e.Format > formatNow:
+		return fmt.Errorf("%w: the records of schema %s are written in format %d, and this program reads %d; "+
+			"nothing is lost: run the newer program", ErrNewer, schema, e.Format, formatNow)
+	case e.Version == 0 && !e.MayCreate:
+		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: grant create on the database, "+
+			"or make the schema (docs/postgresql.md)", ErrNoSchema, schema)
+	}
+	return nil
+}

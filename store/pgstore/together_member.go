@@ -1,0 +1,212 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/approvals"
+)
+
+// errApart ends an attempt in a shared transaction: the closure does what only a transaction of its own can.
+var errApart = errors.New("the closure needs a transaction of its own")
+
+// errOverlap is of a closure that read or wrote what another one of the same transaction writes.
+var errOverlap = fmt.Errorf("%w: another one has the same rows", errApart)
+
+// call has one who waits begin: alone, or with others.
+type call struct {
+	alone *turn
+	batch *batch
+}
+
+// member is a caller's part in a batch.
+type member struct {
+	ctx    context.Context
+	called chan call
+	told   chan error // what became of the commit
+
+	b      *batch
+	state  memberState // b.mu guards it
+	reads  []string    // what was read and written, by placeIn
+	writes []string
+	kept   []statement // of what has finished: its writes
+}
+
+type memberState int
+
+const (
+	waits    memberState = iota // for the transaction to begin
+	works                       // its closure runs
+	reads                       // its closure waits for rows
+	finished                    // its closure has returned, and is to be committed
+	gone
+)
+
+func (m *member) in(b *batch) *member {
+	if m.b = b; b == nil {
+		return nil
+	}
+	return m
+}
+
+// attempt runs fn once, on the caller's own goroutine, and waits for the commit.
+func (m *member) attempt(fn func(*tx) error) (*tx, error) {
+	defer m.quit() // also of a closure that panics
+	select {
+	case <-m.b.begun:
+	case <-m.ctx.Done():
+		return nil, m.ctx.Err()
+	}
+	t, err := m.b.tx(m)
+	if err != nil {
+		return nil, err
+	}
+	err = fn(t)
+	t.ended.Store(true)
+	switch {
+	case errors.Is(t.failed, errApart):
+		return nil, errApart
+	case t.failed != nil && classify(t.failed) != never:
+		return nil, t.failed
+	case t.failed != nil && m.b.failure() != nil: // whoever of them was to blame
+		return nil, errApart
+	case t.failed != nil && err == nil:
+		return nil, t.failed
+	case err != nil:
+		return nil, &ownError{err}
+	case m.ctx.Err() != nil:
+		return nil, m.ctx.Err()
+	}
+	if err := m.b.finish(m, t); err != nil {
+		return nil, err
+	}
+	return t, m.await()
+}
+
+// await waits for the commit.
+func (m *member) await() error {
+	select {
+	case err := <-m.told:
+		return err
+	case <-m.ctx.Done():
+	}
+	if m.withdraw() {
+		return m.ctx.Err()
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-m.told:
+		return err
+	case <-timer.C:
+	}
+	if m.b.q.write {
+		return fmt.Errorf("%w: %w", approvals.ErrCommitUnknown, m.ctx.Err())
+	}
+	return m.ctx.Err()
+}
+
+// withdraw takes back what was finished, unless the commit is on its way.
+func (m *member) withdraw() bool {
+	m.b.mu.Lock()
+	defer m.b.mu.Unlock()
+	if m.b.closed {
+		return false
+	}
+	m.b.end(m)
+	return true
+}
+
+// quit ends the caller's part. What was written is not committed, unless that is on its way.
+func (m *member) quit() {
+	m.b.mu.Lock()
+	defer m.b.mu.Unlock()
+	m.b.end(m)
+}
+
+// leave has the closure run again, in a transaction of its own.
+func (t *tx) leave() {
+	if t.failed == nil {
+		t.failed = errApart
+	}
+}
+
+// takes notes what a statement writes, and reports whether it is to wait for the commit. One of which that cannot be
+// said needs a transaction of its own, and so does a second one about the same row, unless it replaces the first.
+func (m *member) takes(t *tx, s *statement) bool {
+	if s.row == nil {
+		t.leave()
+		return false
+	}
+	for _, p := range s.places {
+		if !slices.Contains(m.writes, p) {
+			m.writes = append(m.writes, p)
+			continue
+		}
+		i := slices.IndexFunc(t.waiting, func(o statement) bool { return o.row == s.row && slices.Contains(o.places, p) })
+		if i < 0 || !s.row.whole {
+			t.leave()
+			return false
+		}
+		t.waiting[i] = *s
+		return false
+	}
+	return true
+}
+
+// read reads with the next round trip of the batch.
+func (m *member) read(t *tx, places []string, s statement) error {
+	if places == nil || slices.ContainsFunc(places, func(p string) bool { return slices.Contains(m.writes, p) }) {
+		t.leave()
+		return t.failed
+	}
+	m.reads = append(m.reads, places...)
+	r := &reading{member: m, statement: s, done: make(chan struct{})}
+	if err := m.b.ask(r); err != nil {
+		return t.fail(err)
+	}
+	select {
+	case <-r.done:
+	case <-m.ctx.Done():
+		r.abandon()
+		m.quit()
+		return t.fail(m.ctx.Err())
+	}
+	if r.err != nil {
+		return t.fail(r.err)
+	}
+	return nil
+}
+
+// reading is a statement for whose rows a closure waits.
+type reading struct {
+	member    *member
+	statement statement
+	done      chan struct{}
+	err       error // set before done is closed
+
+	mu        sync.Mutex
+	abandoned bool
+}
+
+// abandon has nothing of the closure touched from now on.
+func (r *reading) abandon() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.abandoned = true
+}
+
+// row passes a row on, as long as the closure wants any.
+func (r *reading) row(rows pgx.Rows) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.abandoned && r.err == nil {
+		r.err = r.statement.read(rows)
+	}
+}
