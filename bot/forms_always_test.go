@@ -61,7 +61,8 @@ func TestAlwaysOnTerms(t *testing.T) {
 	for i := range g.Condition {
 		bound = append(bound, g.Condition[i].String())
 	}
-	if got := strings.Join(bound, "; "); got != `amount at most 10; to = "acme"` || g.Uses != 3 || g.Expires.Sub(g.Created) != time.Hour {
+	if got := strings.Join(bound, "; "); got != `amount at most 10; to = "acme"` ||
+		g.Uses != 3 || g.Expires.Sub(g.Created) != time.Hour {
 		t.Errorf("the grant is bound to %s, %d uses, lasts %s", got, g.Uses, g.Expires.Sub(g.Created))
 	}
 	if r := w.request(thread, 2); r.Status != approvals.RequestPending {
