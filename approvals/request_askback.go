@@ -129,17 +129,66 @@ func (r *RequestHead) mayAskBack(f *facts, in *AskBackIn, now time.Time) error {
 	return nil
 }
 
+// AnswerInThread ends what a requester is told who is asked back in a thread. A surface that tells them elsewhere
+// leaves it out, and takes their answer to AnswerBack.
+const AnswerInThread = "Answer in this thread and mention me; the call waits until then."
+
+// AnswerBackIn is what the requester of a request answers to the newest question that was put to them about it.
+type AnswerBackIn struct {
+	Workspace WorkspaceID
+	Request   RequestID
+	By        UserID
+	Text      string // longer ones are shortened
+	// Key names the answer in every form in which it may be delivered again; another answer with the same key does
+	// nothing more.
+	Key string
+}
+
+// AnswerBack records the answer to what AskBack asked and tells it to whoever asked, for a requester who was asked
+// outside the run's conversation. The request waits on.
+// Errors: ErrInvalid for an empty answer, ErrUnauthorized for anybody else, ErrConflict where no question is open, or
+// the request waits no longer; ErrExpired and ErrStale as Decide.
+func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, error) {
+	if strings.TrimSpace(in.Text) == "" || !utf8.ValidString(in.Text) || in.Key == "" {
+		return nil, fmt.Errorf("answer about request %s: %w: the answer is empty", in.Request, ErrInvalid)
+	}
+	err := update(ctx, s.store, in.Workspace, func(c *txn) error {
+		r, err := c.request(in.Request)
+		if err != nil {
+			return err
+		}
+		if in.By != r.Requester {
+			return fmt.Errorf("%w: %s was asked", ErrUnauthorized, r.Requester.Local())
+		}
+		fresh, err := c.fresh([]string{in.Key})
+		if err != nil || !fresh {
+			return err
+		}
+		if err := r.open(c.now); err != nil {
+			return err
+		}
+		if r.unanswered() == nil {
+			return fmt.Errorf("%w: no question is open", ErrConflict)
+		}
+		return c.answered(r, in.Text, "")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("answer about request %s: %w", in.Request, err)
+	}
+	return s.Request(ctx, in.Workspace, in.Request)
+}
+
 // askBack records the question and has it told.
 func (c *txn) askBack(r *RequestHead, in *AskBackIn) error {
 	r.AskedBack = append(slices.Clip(r.AskedBack), AskedBack{By: in.By, At: c.now, Text: in.Text})
 	c.touched(r)
 	c.show(r)
-	how := "Answer in this thread and mention me; the call waits until then."
+	how := AnswerInThread
 	if r.Place.Direct {
 		how = "Answer here; the call waits until then."
 	}
 	c.notify(&Notification{
-		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: in.By, To: r.Requester,
+		Kind: NotifyNotice, Place: r.Place, Run: r.Run, Request: r.ID, By: in.By, To: r.Requester,
 		Text: fmt.Sprintf("asks before deciding about %s (%s): %s\n%s", r.Tool.Name, r.ID, curly(in.Text), how),
 	})
 	return c.audit(entry{
@@ -172,21 +221,27 @@ func (a *admission) answerBack(c *txn, active *Run) (Receipt, error) {
 	if err != nil || q == nil {
 		return Receipt{}, err
 	}
-	words := shortened(in.Text, maxReason)
+	return Receipt{Run: active.ID, Outcome: SubmitAnswered}, c.answered(r, in.Text, in.Message)
+}
+
+// answered records what the requester of r answers to the newest open question about it, and has it told.
+func (c *txn) answered(r *RequestHead, text, message string) error {
+	q := *r.unanswered()
+	words := shortened(text, maxReason)
 	answered := slices.Clone(r.AskedBack)
-	i := slices.IndexFunc(answered, func(o AskedBack) bool { return o == *q })
-	answered[i].Answer, answered[i].Answered, answered[i].Message = words, c.now, in.Message
+	i := slices.Index(answered, q)
+	answered[i].Answer, answered[i].Answered, answered[i].Message = words, c.now, message
 	r.AskedBack = answered
 	c.touched(r)
 	c.show(r)
 	c.notify(&Notification{
-		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: in.Requester, To: q.By,
+		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: r.Requester, To: q.By,
 		Text: fmt.Sprintf("answers: %s\nYou asked %s. %s (%s) still waits for an answer.",
 			curly(words), curly(shortened(q.Text, 200)), r.Tool.Name, r.ID),
 	})
-	return Receipt{Run: active.ID, Outcome: SubmitAnswered}, c.audit(entry{
-		Action: AuditAnsweredBack, Actor: string(in.Requester), Run: r.Run, Request: r.ID,
-		Data: auditData{Digest: r.Digest, Person: q.By, Reason: textDigest(in.Text)},
+	return c.audit(entry{
+		Action: AuditAnsweredBack, Actor: string(r.Requester), Run: r.Run, Request: r.ID,
+		Data: auditData{Digest: r.Digest, Person: q.By, Reason: textDigest(text)},
 	})
 }
 

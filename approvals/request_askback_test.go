@@ -73,6 +73,52 @@ func TestAskBack(t *testing.T) {
 	b.trail()
 }
 
+// TestAnswerBack takes the answer of a requester who was asked elsewhere, once, and of nobody else.
+func TestAnswerBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.start()
+	r := b.question(b.submit())
+	answer := func(by approvals.UserID, text, key string) error {
+		_, err := b.service.AnswerBack(b.Context(), approvals.AnswerBackIn{
+			Workspace: r.Workspace, Request: r.ID, By: by, Text: text, Key: key,
+		})
+		return err
+	}
+	if err := answer(r.Requester, "Nobody asked.", "a0"); !errors.Is(err, approvals.ErrConflict) {
+		t.Errorf("before a question: %v", err)
+	}
+	for i, text := range []string{"Which invoice?", "Is it due?"} {
+		if err := b.askBack(r, bob, text, fmt.Sprint("q", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := answer(cara, "It is 1042.", "a1"); !errors.Is(err, approvals.ErrUnauthorized) {
+		t.Errorf("of somebody else: %v", err)
+	}
+	if err := answer(r.Requester, " ", "a2"); !errors.Is(err, approvals.ErrInvalid) {
+		t.Errorf("an empty one: %v", err)
+	}
+	for range 2 { // delivered twice: the older question stays open
+		if err := answer(r.Requester, "Today.", "a3"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := b.request(r.ID).AskedBack
+	if q[0].Answer != "" || q[1].Answer != "Today." || q[1].Answered.IsZero() ||
+		b.count(approvals.AuditAnsweredBack) != 1 {
+		t.Errorf("recorded is %+v", q)
+	}
+	b.until("Bob is told", func() bool {
+		return strings.Contains(strings.Join(b.surface.texts(approvals.NotifyNotice), "\n"), "answers: “Today.”")
+	})
+	b.must(r, bob, approvals.Reject, "")
+	if err := answer(r.Requester, "Too late.", "a4"); !errors.Is(err, approvals.ErrConflict) {
+		t.Errorf("about a decided request: %v", err)
+	}
+	b.trail()
+}
+
 // TestAskBackIsForThoseWhoDecide: nobody else asks, nor about another call, nor without end.
 func TestAskBackIsForThoseWhoDecide(t *testing.T) {
 	t.Parallel()

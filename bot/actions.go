@@ -93,7 +93,7 @@ var handlers = map[action]func(*Bot, context.Context, click) (answer, error){
 	actAlwaysYes: (*Bot).always, actAlwaysNo: (*Bot).always,
 	actRejectReason: (*Bot).openForm, actMarkDone: (*Bot).openForm, actGiveUp: (*Bot).openForm,
 	actProvide: (*Bot).openForm, actComment: (*Bot).openForm, actAskBack: (*Bot).openForm, actEdit: (*Bot).openForm,
-	actInput:      (*Bot).openForm,
+	actInput: (*Bot).openForm, actAnswerBack: (*Bot).openAnswerBack,
 	actApproveAll: (*Bot).openBatch, actRejectAll: (*Bot).openBatch, actCallback: (*Bot).showCallback,
 	actDetails: (*Bot).openDetails, actDetailsNext: (*Bot).turnPage, actDetailsPrev: (*Bot).turnPage,
 	actReveal:    (*Bot).openRevealed,

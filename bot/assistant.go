@@ -132,7 +132,7 @@ func (b *Bot) sessionStopped(ctx context.Context, id identity, e event) (answer,
 	r, err := b.service.ActiveRun(ctx, id.workspace, p)
 	if errors.Is(err, approvals.ErrNotFound) {
 		return answer{then: func(ctx context.Context) {
-			b.setStatus(ctx, methodSessionStatus, p, "active")
+			b.setStatus(ctx, methodSessionStatus, p, "active", "")
 			b.whisper(ctx, e.Channel, e.ThreadTS, e.User, wordsNothingRunning())
 		}}, nil
 	}

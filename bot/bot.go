@@ -37,6 +37,7 @@ type Service interface {
 	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)
 	AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error)
+	AnswerBack(ctx context.Context, in approvals.AnswerBackIn) (*approvals.Request, error)
 	IssueCallback(ctx context.Context, in approvals.CallbackIssue) (approvals.CallbackAddress, error)
 	ShowAgain(ctx context.Context, ws approvals.WorkspaceID, channel string) error
 	ShownAtHome(ctx context.Context, u approvals.UserID, ids ...approvals.RequestID) error

@@ -23,6 +23,7 @@ const (
 	actRejectReason action = "reject_with_reason"
 	actComment      action = "comment"
 	actAskBack      action = "ask_back"
+	actAnswerBack   action = "answer_back"
 	actEdit         action = "edit_arguments"
 	actInput        action = "provide_input"
 	actProvide      action = "provide_result"

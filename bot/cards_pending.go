@@ -124,13 +124,7 @@ func likeLine(l *approvals.Likeness) phrase {
 
 // terms say who decides, until when, and how far it is.
 func terms(r *approvals.Request, whole bool) []phrase {
-	lines := whoAnswers(r)
-	if r.Expires.IsZero() {
-		lines[0] = append(lines[0], wordsNoDeadline)
-	} else {
-		lines[0] = append(lines[0], wordsUntil(r.Expires)...)
-	}
-	lines = append(append(lines, freezes(r)...), soFar(r)...)
+	lines := untilWhen(r)
 	if note := secretNote(r); note != nil {
 		lines = append(lines, note)
 	}
@@ -138,6 +132,17 @@ func terms(r *approvals.Request, whole bool) []phrase {
 		lines = append(lines, wordsTooLongForCard())
 	}
 	return lines
+}
+
+// untilWhen says who decides until when, and how far that has come.
+func untilWhen(r *approvals.Request) []phrase {
+	lines := whoAnswers(r)
+	if r.Expires.IsZero() {
+		lines[0] = append(lines[0], wordsNoDeadline)
+	} else {
+		lines[0] = append(lines[0], wordsUntil(r.Expires)...)
+	}
+	return append(append(lines, freezes(r)...), soFar(r)...)
 }
 
 // fineprint identifies the call on its card.
@@ -187,12 +192,6 @@ func sendingLine(r *approvals.Request) phrase {
 	return nil
 }
 
-// aboutCall names tool, agent and requester.
-func aboutCall(r *approvals.Request) []phrase {
-	call := wordsCallsFor(caller(r), toolName(r), label(string(r.Tool.Kind), 40), r.Requester)
-	return append([]phrase{call}, changedBy(r)...)
-}
-
 // changedBy names the people who made the call what it is, and the request that their change took the place of.
 func changedBy(r *approvals.Request) []phrase {
 	if len(r.Editors) == 0 {
@@ -223,9 +222,4 @@ func caller(r *approvals.Request) phrase {
 		p = append(p, wordsUsedBy+label(strings.Join(path[1:], wordsUsedBy), 200))
 	}
 	return p
-}
-
-// fingerprint identifies the call on every surface.
-func fingerprint(r *approvals.Request) phrase {
-	return wordsFingerprint(hex.EncodeToString(r.Digest[:8]), len(r.Arguments), r.ID)
 }

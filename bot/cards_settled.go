@@ -222,21 +222,6 @@ func lowered(s string) string {
 	return string(unicode.ToLower(r)) + s[size:]
 }
 
-// settledHeading says how the question ended.
-func settledHeading(r *approvals.Request) string {
-	if s := r.Settler(); s != nil {
-		switch s.Verdict {
-		case approvals.ProvideResult:
-			return wordsResultProvided
-		case approvals.ProvideInput:
-			return wordsValuesFilledIn
-		case approvals.Answer:
-			return wordsAnsweredStatus
-		}
-	}
-	return wordsStatus(r.Status)
-}
-
 func wrote(v approvals.Verdict) string {
 	if v == approvals.ProvideResult {
 		return wordsReportsResult

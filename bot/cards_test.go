@@ -23,8 +23,13 @@ var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
 // surface is something the bot shows, as a golden file holds it.
 type surface struct {
-	Text   string        `json:"text,omitempty"`
-	Blocks []slack.Block `json:"blocks"`
+	Text string `json:"text,omitempty"`
+	// Type, Title, Submit and Close are those of a view.
+	Type   slack.ViewType `json:"type,omitempty"`
+	Title  string         `json:"title,omitempty"`
+	Submit string         `json:"submit,omitempty"`
+	Close  string         `json:"close,omitempty"`
+	Blocks []slack.Block  `json:"blocks"`
 }
 
 // surfaces are one of each thing that is shown.
@@ -219,31 +224,27 @@ func surfaces() map[string]surface {
 	out := map[string]surface{}
 	for name, r := range cards {
 		c := newCard(r)
-		out["card_"+name] = surface{c.text.fallback(), c.blocks}
+		out["card_"+name] = surface{Text: c.text.fallback(), Blocks: c.blocks}
 	}
 	n := &approvals.Notification{ID: "ntf_1", Run: "run_1",
 		Text: "Paid *1,200* to <https://evil.example|acme>.\n\nAnything else?"}
 	for i, p := range textPosts(n, answerEvent, wordsEmptyAnswer) {
-		out[fmt.Sprintf("answer_%d", i+1)] = surface{p.text.fallback(), p.blocks}
+		out[fmt.Sprintf("answer_%d", i+1)] = surface{Text: p.text.fallback(), Blocks: p.blocks}
 	}
 	n = &approvals.Notification{ID: "ntf_2", Run: "run_1", By: user("U0BEN"),
 		Text: "cancelled the run. Carried out before that: transfer_funds (req_01arz3ndektsv4rrffq69g5fav)."}
-	out["notice"] = surface{textPosts(n, noticeEvent, "…")[0].text.fallback(), textPosts(n, noticeEvent, "…")[0].blocks}
+	notice := textPosts(n, noticeEvent, "…")[0]
+	out["notice"] = surface{Text: notice.text.fallback(), Blocks: notice.blocks}
 	for page := range newCallText(large).pages() {
-		view := detailsView(large, page, rights{decide: true, cancel: true})
-		out[fmt.Sprintf("details_%d", page+1)] = surface{Blocks: view.Blocks.BlockSet}
+		out[fmt.Sprintf("details_%d", page+1)] = inModal(detailsView(large, page, rights{decide: true, cancel: true}))
 	}
-	out["form_reject"] = surface{Blocks: formView(actRejectReason, transfer(args)).Blocks.BlockSet}
-	out["form_result"] = surface{Blocks: formView(actProvide, deploy()).Blocks.BlockSet}
+	maps.Copy(out, formSurfaces())
+	maps.Copy(out, detailsSurfaces())
 	out["list_item"] = surface{Blocks: listItem(transfer(args), true)}
 	maps.Copy(out, listSurfaces())
 	out["list_item_question"] = surface{Blocks: listItem(wonder(nil), true)}
 	out["list_item_result"] = surface{Blocks: listItem(deploy(), true)}
 	out["list_item_shell"] = surface{Blocks: listItem(shellScript(), true)}
-	out["details_secret"] = surface{
-		Blocks: detailsView(secretTransfer(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet,
-	}
-	out["details_patch"] = surface{Blocks: detailsView(patch(), 0, rights{decide: true, cancel: true}).Blocks.BlockSet}
 	return out
 }
 

@@ -37,15 +37,21 @@ func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID,
 		b.respond(ctx, c, wordsNoGrants(), nil)
 		return
 	}
-	title := phrase{wordsGrants(len(all))}
-	blocks := []slack.Block{paragraph(phrase{strong(title.fallback())})}
+	title, blocks := grantsReply(all, more)
+	b.respond(ctx, c, title, blocks)
+}
+
+// grantsReply renders as many grants as one answer shows; more says that there are others beside all.
+func grantsReply(all []approvals.GrantView, more bool) (title phrase, blocks []slack.Block) {
+	title = phrase{wordsGrants(len(all))}
+	blocks = []slack.Block{paragraph(phrase{strong(title.fallback())})}
 	for i := range all[:min(len(all), grantsShown)] {
 		blocks = append(blocks, paragraph(append(grantLines(&all[i]), howToRevoke(&all[i])...)...))
 	}
 	if len(all) > grantsShown || more {
 		blocks = append(blocks, paragraph(phrase{wordsMoreOnCommandLine}))
 	}
-	b.respond(ctx, c, title, blocks)
+	return title, blocks
 }
 
 // grantsFor reads the grants that the person may see, those in force first, and says whether there may be others.

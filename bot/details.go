@@ -2,7 +2,7 @@ package bot
 
 import (
 	"context"
-
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -45,7 +45,10 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 	all := t.pages()
 	page = min(max(page, 0), len(all)-1)
 	last := page == len(all)-1
-	blocks := []slack.Block{paragraph(heading(r)...)}
+	blocks := []slack.Block{paragraph(leadIn(r)...)}
+	if r.Status != approvals.RequestPending {
+		blocks = append(blocks, paragraph(append([]phrase{outcome(r)}, aboutOutcome(r)...)...))
+	}
 	if words := whatToDo(r); words != nil && r.Status == approvals.RequestPending {
 		blocks = append(blocks, paragraph(words))
 	}
@@ -65,7 +68,7 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		number := phrase{wordsPage(page+1, len(all))}
 		blocks = append(blocks, paragraph(number), pageButtons(r, page, len(all)))
 	}
-	blocks = append(blocks, detailsEnd(r, t, last, can)...)
+	blocks = append(append(blocks, detailsEnd(r, t, last, can)...), smallPrint(detailsPrint(r)))
 	v := modal(viewDetails, wordsCallDetails, stamp(blocks, blockPrefix(r)+".p")...)
 	v.PrivateMetadata = note{Request: r.ID, Digest: r.Digest, Page: page}.String()
 	return v
@@ -82,18 +85,31 @@ func pageButtons(r *approvals.Request, page, pages int) slack.Block {
 	return slack.NewActionBlock("", row...)
 }
 
-// detailsEnd is what stands under the call: the outcome, or who decides and the buttons.
+// detailsPrint identifies the call at the end of its details.
+func detailsPrint(r *approvals.Request) string {
+	return wordsDetailsPrint(len(r.Arguments), hex.EncodeToString(r.Digest[:8]), r.ID)
+}
+
+// detailsEnd is what stands under the call: what people answered, or who decides and the buttons.
 func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack.Block {
 	if r.Status != approvals.RequestPending {
-		lines := append([]phrase{outcome(r)}, aboutOutcome(r)...)
-		blocks := []slack.Block{paragraph(append(lines, policyLines(r)...)...)}
-		return append(blocks, answersOf(r)...)
+		blocks := answersOf(r)
+		if lines := policyLines(r); len(lines) > 0 {
+			blocks = append(blocks, paragraph(lines...))
+		}
+		return blocks
 	}
 	var blocks []slack.Block
 	if last {
 		blocks = precedentBlocks(r)
 	}
-	blocks = append(blocks, paragraph(append(terms(r, true), policyLines(r)...)...))
+	lines := untilWhen(r)
+	if note := revealNote(r); note != nil && can.decide {
+		lines = append(lines, note)
+	} else if note = secretNote(r); note != nil {
+		lines = append(lines, note)
+	}
+	blocks = append(blocks, paragraph(append(lines, policyLines(r)...)...))
 	blocks = append(blocks, askedBackBlocks(r)...)
 	if can.decide && !last && t.runs {
 		blocks = append(blocks, paragraph(phrase{wordsApproveOnLastPage}))

@@ -2,15 +2,58 @@ package bot
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/internal/slackdev"
 )
 
+// TestDetailsCompareForThoseWhoMaySee: the call before was made in a private channel, where Ben is not.
+func TestDetailsCompareForThoseWhoMaySee(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t,
+		scripted.Calls(scripted.Call("call_1", "transfer_funds", `{"amount":4711,"to":"acme"}`)), scripted.Say("Paid."),
+		pay("call_2"), scripted.Say("Paid again."))
+	w.slack.SetChannel(slackdev.Channel{
+		ID: "C0SECRET", Name: "secret", Private: true, BotMember: true, Members: []string{"U0ANN", "U0CLEO"},
+	})
+	first, err := w.slack.Post(w.ctx(), "U0ANN", "C0SECRET", "<@U0BOT> pay acme", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var card slackdev.Message
+	w.eventually("the card in the private channel", func() bool {
+		for _, m := range w.slack.Thread("C0SECRET", first) {
+			if slices.Contains(m.Actions(), "approve") {
+				card = m
+			}
+		}
+		return card.TS != ""
+	})
+	if err := w.click("U0CLEO", card, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("it has ended", func() bool {
+		all := w.slack.Thread("C0SECRET", first)
+		return strings.Contains(all[len(all)-1].Text, "Paid.")
+	})
+	second := w.card(w.mention("U0ANN", "pay acme again", ""), 1)
+	for user, sees := range map[string]bool{"U0BEN": false, "U0CLEO": true} {
+		if err := w.click(user, second, "show_details"); err != nil {
+			t.Fatal(err)
+		}
+		shown := texts(t, w.modalOf(user, viewDetails).Blocks)
+		if strings.Contains(shown, "Last approved") != sees {
+			t.Errorf("%s reads %s", user, shown)
+		}
+	}
+}
+
 // TestDetailsCompareWithTheLastApprovedCall: the details say how the call differs from the one of its tool that people
-// approved last, in another run too, with secret values masked, and only to somebody who may see that one.
+// approved last, in another run too, with secret values masked.
 func TestDetailsCompareWithTheLastApprovedCall(t *testing.T) {
 	t.Parallel()
 	b := &bank{}

@@ -32,6 +32,8 @@ type form struct {
 	at func(r *approvals.Request, words string) string
 	// do takes the place of read where submitting the form is no decision about one request.
 	do func(b *Bot, ctx context.Context, s submitted) (answer, error)
+	// shows is the request as the form shows it, without what its inputs show; nil: all of it.
+	shows func(r *approvals.Request) *approvals.Request
 	// open takes the place of MayDecide: it says whether to show the form to the person.
 	open func(b *Bot, ctx context.Context, r *approvals.Request, by approvals.UserID) error
 }
@@ -43,6 +45,7 @@ func formOf(a action) (form, bool) {
 		actAlwaysYes: func() form { return alwaysForm(true) }, actAlwaysNo: func() form { return alwaysForm(false) },
 		actMarkDone: markDoneForm, actGiveUp: giveUpForm, actProvide: resultForm,
 		actEdit: editForm, actInput: inputForm, actCancelRun: cancelForm, actAskBack: askBackForm,
+		actAnswerBack: answerBackForm,
 	}[a]
 	if !ok {
 		return form{}, false
@@ -96,10 +99,14 @@ func wholeCall(r *approvals.Request) (blocks []slack.Block, whole bool) {
 	return newCallText(r).blocks(openingOnly), false
 }
 
-// shownCall shows the call as a card does, where something else stands around it.
+// shownCall shows the call as a card does, where something else stands around it. A question is shown by
+// questionBlocks.
 func shownCall(r *approvals.Request, x extent) (blocks []slack.Block, complete bool) {
 	if lines := about(r); len(lines) > 0 {
 		blocks = append(blocks, paragraph(lines...))
+	}
+	if r.Question() != nil {
+		return blocks, true
 	}
 	call, complete := newCardCall(r).blocks(x)
 	blocks = append(blocks, call...)
@@ -123,7 +130,14 @@ func formAs(a action, r *approvals.Request) (v slack.ModalViewRequest, whole boo
 	if refuse != nil {
 		return v, false, refuse
 	}
-	blocks, whole := formBlocks(r, asked)
+	shown := r
+	if f.shows != nil {
+		shown = f.shows(r)
+	}
+	blocks, whole := formBlocks(shown, asked)
+	if r.IsQuestion() && a == actInput {
+		f.title = wordsAnswer
+	}
 	v = modal(string(a), f.title, blocks...)
 	v.Submit, v.Close = plain(f.submit), plain(wordsCancel)
 	if f.close != "" {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
@@ -63,7 +64,7 @@ func termChoices(r *approvals.Request) (same, atMost, without []choice) {
 		if isSecret(r, m.name) || !choosable(m.name) {
 			continue
 		}
-		same = append(same, choice{value: m.name, text: m.name + ": " + plainValue(m.value)})
+		same = append(same, sameChoice(m))
 		if kindOf(m.value) == "number" {
 			atMost = append(atMost, choice{value: m.name, text: wordsAtMost(m.name, string(m.value))})
 		}
@@ -75,6 +76,18 @@ func termChoices(r *approvals.Request) (same, atMost, without []choice) {
 		}
 	}
 	return same, atMost, without
+}
+
+// sameChoice names an argument with its value, or where that is no short line, with how much of it there is: all of it
+// stands above.
+func sameChoice(m member) choice {
+	value := plainValue(m.value)
+	if text := m.name + ": " + value; units(label(text, 4*maxOptionText)) <= maxOptionText &&
+		!strings.Contains(value, "\n") {
+		return choice{value: m.name, text: text}
+	}
+	lines := strings.Count(strings.TrimSuffix(value, "\n"), "\n") + 1
+	return choice{value: m.name, text: wordsAsAbove(label(m.name, 40), lines, utf8.RuneCountInString(value))}
 }
 
 // choosable reports whether an option can stand for the argument: its value is the name.

@@ -61,8 +61,8 @@ func TestAlwaysOnTerms(t *testing.T) {
 	for i := range g.Condition {
 		bound = append(bound, g.Condition[i].String())
 	}
-	if got := strings.Join(bound, "; "); !strings.Contains(got, "amount ≤ 10") && !strings.Contains(got, "10") ||
-		!strings.Contains(got, "acme") || g.Uses != 3 || g.Expires.Sub(g.Created) != time.Hour {
+	if got := strings.Join(bound, "; "); got != `amount at most 10; to = "acme"` ||
+		g.Uses != 3 || g.Expires.Sub(g.Created) != time.Hour {
 		t.Errorf("the grant is bound to %s, %d uses, lasts %s", got, g.Uses, g.Expires.Sub(g.Created))
 	}
 	if r := w.request(thread, 2); r.Status != approvals.RequestPending {
@@ -114,9 +114,20 @@ func TestAlwaysTermsStayWithinThePolicy(t *testing.T) {
 	if bad != nil || d.Grant == nil || d.Grant.Uses != 2 || d.Grant.Scope != approvals.ScopeRun {
 		t.Errorf("for two calls of the run: %+v, %v", d, bad)
 	}
-	if form.at(r, `this call has the argument "to", which later ones were to be without`) != sameBlock &&
-		form.at(r, `policy "money" lets a grant last 2h at most`) != lastsBlock {
-		t.Error("refusals are not said at their inputs")
+	var chosen entered
+	chosen.Options = append(chosen.Options, one("reference").Option)
+	d, bad = form.read(r, values{scopeBlock: one("run"), withoutBlock: chosen})
+	if bad != nil || d.Grant == nil || len(d.Grant.Without) != 1 || d.Grant.Without[0] != "reference" {
+		t.Errorf("without an argument: %+v, %v", d, bad)
+	}
+	for words, block := range map[string]string{
+		`this call has the argument "reference", which later ones were to be without`: withoutBlock,
+		`"amount" is no number`: atMostBlock, `"to" has another value`: sameBlock,
+		`policy "money" lets a grant last 2h at most`: lastsBlock, `policy "money" lets a grant have 5 uses`: usesBlock,
+	} {
+		if got := form.at(r, words); got != block {
+			t.Errorf("%q is said at %q, not at %q", words, got, block)
+		}
 	}
 }
 

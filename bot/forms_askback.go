@@ -2,6 +2,8 @@ package bot
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/slack-go/slack"
 
@@ -36,6 +38,59 @@ func askBackForm() form {
 				words = wordsUnrecorded()
 			}
 			return b.formRefused(s, r, words, !known || mendableByHand(err)), nil
+		},
+	}
+}
+
+// openAnswerBack opens the form for the answer to a question that the requester was asked directly: its button stands
+// in that message, which is no card.
+func (b *Bot) openAnswerBack(_ context.Context, c click) (answer, error) {
+	return answer{then: func(ctx context.Context) {
+		b.openModal(ctx, c, func(ctx context.Context) (slack.ModalViewRequest, error) {
+			r, err := b.visibleRequest(ctx, c.id.workspace, c.request, c.by)
+			if err != nil {
+				return slack.ModalViewRequest{}, err
+			}
+			return b.formFor(ctx, c, r)
+		})
+	}}, nil
+}
+
+// answerBackForm answers what somebody asks before deciding.
+func answerBackForm() form {
+	return form{
+		title: wordsAnswer, submit: wordsSend,
+		open: func(_ *Bot, _ context.Context, r *approvals.Request, by approvals.UserID) error {
+			if by != r.Requester {
+				return fmt.Errorf("%w: %s was asked", approvals.ErrUnauthorized, r.Requester.Local())
+			}
+			return nil
+		},
+		ask: func(r *approvals.Request) ([]slack.Block, phrase) {
+			open := slices.ContainsFunc(r.AskedBack, func(q approvals.AskedBack) bool { return q.Answered.IsZero() })
+			if r.Status != approvals.RequestPending || !open {
+				return nil, phrase{wordsNoOpenQuestion}
+			}
+			return append(askedBackBlocks(r), reasonInput(wordsYourAnswer, wordsAnswerIsTold)), nil
+		},
+		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
+			text := s.values.text(inputBlock)
+			if _, bad := wordedDecision("", text, wordsWriteAnswer); bad != nil {
+				return wrong(bad), nil
+			}
+			r, err := b.service.AnswerBack(ctx, approvals.AnswerBackIn{
+				Workspace: s.id.workspace, Request: s.note.Request, By: s.by, Text: text,
+				Key: "answered back:" + string(s.decisionID()),
+			})
+			if err == nil {
+				return answer{payload: becomes(wordsView(phrase{wordsPassedOn}))}, nil
+			}
+			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
+			if !known {
+				b.log.Error("an answer of a requester was not recorded", "request", s.note.Request, "error", err)
+				words = wordsUnrecorded()
+			}
+			return b.formRefused(s, r, words, !known), nil
 		},
 	}
 }

@@ -100,18 +100,18 @@ func batchView(a action, calls []batchCall) slack.ModalViewRequest {
 	var left []phrase
 	for _, call := range calls {
 		r := call.request
-		room := len(blocks)+len(call.blocks)+2 <= 85
+		room := len(blocks)+len(call.blocks)+3 <= 85
 		if call.why == "" && room {
 			n.Items = append(n.Items, approvals.BatchItem{Request: r.ID, Digest: r.Digest})
 			number := fmt.Sprintf("%d. ", len(n.Items))
-			blocks = append(append(blocks, paragraph(phrase{strong(number + toolName(r)), " ", code(string(r.ID))})),
-				call.blocks...)
+			blocks = append(append(blocks, paragraph(phrase{strong(number + headline(r))})), call.blocks...)
+			blocks = append(blocks, smallPrint(fineprint(r, true)))
 			continue
 		}
 		if call.why == "" {
 			call.why = wordsNoRoomHere
 		}
-		left = append(left, phrase{code(string(r.ID)), " " + toolName(r) + ": " + call.why})
+		left = append(left, phrase{strong(headline(r)), " ", code(string(r.ID)), ": " + call.why})
 	}
 	if len(n.Items) == 0 {
 		return wordsView(append(phrase{wordsNoneHere}, joined(left)...))
@@ -209,7 +209,7 @@ func (b *Bot) batchResult(
 		}
 		line := phrase{code(string(a.ID))}
 		if a.Request != nil {
-			line = append(line, " "+toolName(a.Request))
+			line = phrase{strong(headline(a.Request)), " ", code(string(a.ID))}
 		}
 		lines = append(lines, append(append(line, ": "), res.words(d)...))
 	}

@@ -42,10 +42,11 @@ func (b *Bot) showCallback(_ context.Context, c click) (answer, error) {
 
 func callbackView(r *approvals.Request, at approvals.CallbackAddress) slack.ModalViewRequest {
 	return modal(viewCallback, wordsCallback,
-		paragraph(heading(r)...),
+		paragraph(leadIn(r)...),
 		paragraph(phrase{wordsCallbackReports}),
 		verbatim("POST "+at.URL),
 		verbatim("Authorization: Bearer "+at.Token),
 		verbatim(`{"result": "…"}`),
-		paragraph(phrase{wordsCallbackToken}))
+		paragraph(phrase{wordsCallbackToken}),
+		smallPrint(detailsPrint(r)))
 }

@@ -70,13 +70,7 @@ func editForm() form {
 				return []slack.Block{lead, jsonInput(r, all, text)}, nil
 			}
 			blocks := []slack.Block{lead}
-			for i, m := range all {
-				blocks = append(blocks, memberInput(r, i, m))
-			}
-			for _, f := range absentFields(r, all) {
-				blocks = append(blocks, f.input())
-			}
-			return blocks, nil
+			return append(blocks, editInputs(r, all)...), nil
 		},
 		read: readEdited,
 		at: func(r *approvals.Request, words string) string {
@@ -97,6 +91,27 @@ func editForm() form {
 			return ""
 		},
 	}
+}
+
+// editInputs are the inputs for arguments that are there and for those that may be, in the order of the schema.
+func editInputs(r *approvals.Request, all []member) []slack.Block {
+	type input struct {
+		name  string
+		block slack.Block
+	}
+	var inputs []input
+	for i, m := range all {
+		inputs = append(inputs, input{m.name, memberInput(r, i, m)})
+	}
+	for _, f := range absentFields(r, all) {
+		inputs = append(inputs, input{f.Name, f.input()})
+	}
+	slices.SortStableFunc(inputs, func(a, b input) int { return orderOf(r.Order, a.name) - orderOf(r.Order, b.name) })
+	var blocks []slack.Block
+	for _, in := range inputs {
+		blocks = append(blocks, in.block)
+	}
+	return blocks
 }
 
 // speaksOf reports whether the words of a refusal are about the field.

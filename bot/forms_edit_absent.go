@@ -89,9 +89,12 @@ func readAbsent(r *approvals.Request, present []member, v values, bad map[string
 }
 
 // withLeavingOut adds to a description how the argument is left out.
-func withLeavingOut(described string) string {
+func withLeavingOut(described string) string { return withSentence(described, wordsLeftOut) }
+
+// withSentence adds a sentence to a description.
+func withSentence(described, more string) string {
 	if described = strings.TrimSuffix(described, "."); described == "" {
-		return wordsLeftOut
+		return more
 	}
-	return described + ". " + wordsLeftOut
+	return described + ". " + more
 }

@@ -37,7 +37,11 @@ func memberInput(r *approvals.Request, i int, m member) *slack.InputBlock {
 		e.InitialDate = s
 		return leavable(r, m, slack.NewInputBlock(block, plain(name), hinted(hintOf(r, m)), e))
 	}
-	input := textInput(block, inputValue, name, hintOf(r, m), s, strings.Contains(s, "\n") || units(s) > 60)
+	hint := hintOf(r, m)
+	if !clears(r, m) {
+		hint = label(withSentence(parametersOf(r).field(r, m.name).Description, wordsEmptyText), 1000)
+	}
+	input := textInput(block, inputValue, name, hint, s, strings.Contains(s, "\n") || units(s) > 60)
 	input.Optional = true // an empty text is one too
 	return input
 }

@@ -37,6 +37,7 @@ func inputForm() form {
 			}
 			return readFields(r, v)
 		},
+		shows: withoutInputs,
 		at: func(r *approvals.Request, words string) string {
 			if r.IsQuestion() {
 				return inputBlock
@@ -49,6 +50,18 @@ func inputForm() form {
 			return ""
 		},
 	}
+}
+
+// withoutInputs is the request without the values to fill in whose inputs say all about them.
+func withoutInputs(r *approvals.Request) *approvals.Request {
+	shown := *r
+	shown.Fields = nil
+	for i, f := range r.Fields {
+		if in := newField(i, &f); in.kept && !f.Secret {
+			shown.Fields = append(shown.Fields, f)
+		}
+	}
+	return &shown
 }
 
 // fieldKind is how a field is asked for.
@@ -203,10 +216,10 @@ func (f *field) hint() string {
 		parts = append(parts, wordsOneOf(strings.Join(f.Enum, ", ")))
 	}
 	switch {
-	case f.proposed:
-		parts = append(parts, wordsProposed)
 	case f.kept && f.Secret:
 		parts = append(parts, wordsProposedSecret)
+	case f.Secret:
+		parts = append(parts, wordsSecretInput)
 	case f.kept:
 		parts = append(parts, wordsProposedUnfit)
 	}

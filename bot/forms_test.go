@@ -103,7 +103,7 @@ func TestEveryActionIsHandled(t *testing.T) {
 	for _, a := range []action{
 		"approve", "reject", "always_approve", "always_reject", "reject_with_reason", "edit_arguments", "show_details",
 		"details_next", "details_prev", "provide_input", "provide_result", "approve_all", "reject_all", "mark_done",
-		"retry", "give_up", "cancel_run", "show_callback", "comment", "ask_back", "option_0", "option_3",
+		"retry", "give_up", "cancel_run", "show_callback", "comment", "ask_back", "answer_back", "option_0", "option_3",
 	} {
 		direct, _, _ := actionOf(pressed{ActionID: string(a), Value: "req_1"})
 		menu := pressed{ActionID: "more"}

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -65,10 +66,21 @@ func listSurfaces() map[string]surface {
 	for i := range full.waiting.entries {
 		full.waiting.entries[i].mayDecide = true
 	}
+	grants := []approvals.GrantView{
+		given(1, approvals.GrantActive), given(2, approvals.GrantInert), given(3, approvals.GrantRevoked),
+	}
+	grants[0].Condition = []approvals.ArgumentBound{{Pointer: "/to", Equal: json.RawMessage(`"Acme Ltd"`)}}
+	grants[0].Uses, grants[0].Used = 5, 2
+	grants[1].Why, grants[1].Mine = "the tool's description has changed", false
+	grants[1].Scope = approvals.ScopeWorkspace
+	grants[2].Revoked, grants[2].RevokedBy, grants[2].Deny = grants[2].Created.Add(time.Minute), user("U0CLEO"), true
+	_, allGrants := grantsReply(grants, true)
 	return map[string]surface{
-		"list_mine": {Blocks: reply}, "list_history": {Blocks: told},
-		"list_view": {Blocks: mine.view(now).Blocks.BlockSet},
-		"home":      {Blocks: full.blocks(now)}, "home_empty": {Blocks: (&home{}).blocks(now)},
+		"list_mine": {Blocks: reply}, "list_history": {Blocks: told}, "list_grants": {Blocks: allGrants},
+		"list_view": inModal(mine.view(now)), "list_view_history": inModal(history.view(now)),
+		"list_view_empty": inModal((&list{of: listing{verb: listMine}}).view(now)),
+		"home":            {Type: slack.VTHomeTab, Blocks: full.blocks(now)},
+		"home_empty":      {Type: slack.VTHomeTab, Blocks: (&home{}).blocks(now)},
 	}
 }
 

@@ -272,17 +272,9 @@ func (e entry) buttons(whole bool) [][]slack.BlockElement {
 	return rows
 }
 
-// leadIn is heading without what identifies the call.
+// leadIn begins what is shown of a request where other things stand around it: what it asks, and who wants that and why
+// people are asked.
 func leadIn(r *approvals.Request) []phrase {
-	lines := heading(r)
-	return lines[:len(lines)-1]
-}
-
-// heading begins what is shown of a request where other things stand around it.
-func heading(r *approvals.Request) []phrase {
-	lines := []phrase{{strong(question(r))}}
-	if r.Status != approvals.RequestPending {
-		lines[0] = phrase{strong(settledHeading(r))}
-	}
-	return append(append(lines, aboutCall(r)...), fingerprint(r))
+	lines := append([]phrase{{strong(question(r))}}, askers(r)...)
+	return append(lines, changedBy(r)...)
 }

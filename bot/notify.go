@@ -45,7 +45,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 	case n.Kind == approvals.NotifyAnswer:
 		d, err = b.showAnswer(ctx, n)
 	case n.Kind == approvals.NotifyNotice:
-		d, err = b.rendered(ctx, n, b.notices)
+		d, err = b.showNotice(ctx, n)
 	case n.Kind == approvals.NotifyReminder && n.Card != nil && n.Copy != "":
 		d, err = b.remindCopy(ctx, n)
 	case n.Kind == approvals.NotifyReminder && n.Card != nil:
@@ -61,6 +61,7 @@ func (b *Bot) Notify(ctx context.Context, n *approvals.Notification) (approvals.
 		return approvals.Delivery{}, fmt.Errorf("notify %s: %w", n.ID, err)
 	}
 	b.settleStatus(n)
+	b.showWhoIsAwaited(n)
 	return d, nil
 }
 
@@ -279,10 +280,17 @@ func (b *Bot) deliverDirect(ctx context.Context, n *approvals.Notification, post
 	if err != nil {
 		return approvals.Delivery{}, err
 	}
-	if !isUserID(requester.Local()) {
-		return approvals.Delivery{}, unreachable(fmt.Errorf("requester %s is not in Slack", requester))
+	return b.deliverTo(ctx, n, requester, posts)
+}
+
+// deliverTo posts to a person's conversation with the bot.
+func (b *Bot) deliverTo(
+	ctx context.Context, n *approvals.Notification, to approvals.UserID, posts []post,
+) (approvals.Delivery, error) {
+	if !isUserID(to.Local()) {
+		return approvals.Delivery{}, unreachable(fmt.Errorf("%s is not in Slack", to))
 	}
-	channel, err := b.client.openDM(ctx, requester.Local())
+	channel, err := b.client.openDM(ctx, to.Local())
 	if word, refused := refusal(err); refused && !mendable(word) {
 		return approvals.Delivery{}, unreachable(err)
 	} else if err != nil {

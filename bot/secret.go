@@ -26,6 +26,15 @@ func secretNote(r *approvals.Request) phrase {
 	return append(p, wordsRevealIfNeeded()...)
 }
 
+// revealNote is secretNote in the details of a request that waits, beside the button that shows the values.
+func revealNote(r *approvals.Request) phrase {
+	names := r.Withheld()
+	if len(names) == 0 {
+		return nil
+	}
+	return append(wordsWithheld(label(strings.Join(names, ", "), 300)), wordsRevealHere(r.RevealFirst())...)
+}
+
 func revealButton(r *approvals.Request) slack.BlockElement {
 	return button(r, actReveal, wordsShowSecretValues, slack.StyleDefault)
 }

@@ -294,6 +294,11 @@ func (f *fakeService) AskBack(ctx context.Context, in approvals.AskBackIn) (*app
 	return r, f.fail
 }
 
+// AnswerBack takes any answer.
+func (f *fakeService) AnswerBack(ctx context.Context, in approvals.AnswerBackIn) (*approvals.Request, error) {
+	return f.Recorded(ctx, in.Workspace, in.Request)
+}
+
 // IssueCallback makes a token that opens nothing.
 func (f *fakeService) IssueCallback(
 	_ context.Context, in approvals.CallbackIssue,

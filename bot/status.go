@@ -2,7 +2,9 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"sync"
 	"time"
@@ -12,6 +14,12 @@ import (
 
 // statusAfter is how long a run works before people are shown that it does.
 const statusAfter = 2 * time.Second
+
+// shownStatus is what a conversation shows of its run, and in words whom that waits for.
+type shownStatus struct {
+	kind  approvals.ActivityKind
+	words string
+}
 
 // statuses shows in direct conversations that a run works, or waits for somebody: see
 // https://docs.slack.dev/reference/methods/assistant.threads.setStatus and agents.sessions.setStatus. It is decoration:
@@ -23,7 +31,7 @@ type statuses struct {
 
 // statusLane brings one conversation to what it should show, one call after the other.
 type statusLane struct {
-	want, have approvals.ActivityKind
+	want, have shownStatus
 	sending    bool
 	timer      *time.Timer // until it has worked for long enough to say so
 }
@@ -42,9 +50,9 @@ func (b *Bot) Watch(a approvals.Activity) {
 	defer s.mu.Unlock()
 	lane, ok := s.lanes[a.Place]
 	if !ok {
-		lane = &statusLane{have: approvals.ActivityOver}
-		if a.Resumed { // it may show that it waits since an earlier time
-			lane.have = approvals.ActivityWaiting
+		lane = &statusLane{have: shownStatus{kind: approvals.ActivityOver}}
+		if a.Resumed { // it may show that it waits, and for whom, since an earlier time
+			lane.have = shownStatus{approvals.ActivityWaiting, wordsSomebody}
 		}
 		s.lanes[a.Place] = lane
 	}
@@ -52,11 +60,11 @@ func (b *Bot) Watch(a approvals.Activity) {
 		lane.timer.Stop()
 		lane.timer = nil
 	}
-	if a.Kind == approvals.ActivityWorking && lane.have == approvals.ActivityOver {
+	if a.Kind == approvals.ActivityWorking && lane.have.kind == approvals.ActivityOver {
 		lane.timer = time.AfterFunc(statusAfter, func() { b.showStatus(a.Place, lane, a.Kind) })
 		return
 	}
-	b.statusWanted(a.Place, lane, a.Kind)
+	b.statusWanted(a.Place, lane, shownStatus{kind: a.Kind})
 }
 
 func (b *Bot) showStatus(p approvals.Place, lane *statusLane, kind approvals.ActivityKind) {
@@ -64,13 +72,13 @@ func (b *Bot) showStatus(p approvals.Place, lane *statusLane, kind approvals.Act
 	defer b.statuses.mu.Unlock()
 	if b.statuses.lanes[p] == lane && lane.timer != nil {
 		lane.timer = nil
-		b.statusWanted(p, lane, kind)
+		b.statusWanted(p, lane, shownStatus{kind: kind})
 	}
 }
 
 // statusWanted has the lane go to what is wanted. b.statuses.mu is held.
-func (b *Bot) statusWanted(p approvals.Place, lane *statusLane, kind approvals.ActivityKind) {
-	lane.want = kind
+func (b *Bot) statusWanted(p approvals.Place, lane *statusLane, want shownStatus) {
+	lane.want = want
 	if lane.sending {
 		return
 	}
@@ -88,7 +96,7 @@ func (b *Bot) sendStatus(ctx context.Context, p approvals.Place, lane *statusLan
 		from, to := lane.have, lane.want
 		if from == to {
 			lane.sending = false
-			if to != approvals.ActivityWorking && lane.timer == nil {
+			if to.kind != approvals.ActivityWorking && lane.timer == nil {
 				delete(s.lanes, p)
 			}
 			s.mu.Unlock()
@@ -101,31 +109,38 @@ func (b *Bot) sendStatus(ctx context.Context, p approvals.Place, lane *statusLan
 }
 
 // changeStatus makes the calls from one status to the next.
-func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to approvals.ActivityKind) {
+func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to shownStatus) {
 	switch {
-	case to == approvals.ActivityWorking:
-		b.setStatus(ctx, methodThreadStatus, p, wordsStatusLine)
-	case from == approvals.ActivityWorking:
-		b.setStatus(ctx, methodThreadStatus, p, "")
+	case to.kind == approvals.ActivityWorking:
+		b.setStatus(ctx, methodThreadStatus, p, wordsStatusLine, wordsLoading)
+	case to.words != "":
+		loading, err := json.Marshal([]string{label(wordsIt+to.words, maxLoading)})
+		if err != nil {
+			panic(fmt.Sprintf("encode text: %v", err))
+		}
+		b.setStatus(ctx, methodThreadStatus, p, to.words, string(loading))
+	case from.kind == approvals.ActivityWorking || from.words != "":
+		b.setStatus(ctx, methodThreadStatus, p, "", "")
 	}
 	switch {
-	case to == approvals.ActivityWaiting:
-		b.setStatus(ctx, methodSessionStatus, p, "suspended")
-	case to == approvals.ActivityWorking: // then Slack shows a stop button
-		b.setStatus(ctx, methodSessionStatus, p, "processing")
-	case to == approvals.ActivityOver:
-		b.setStatus(ctx, methodSessionStatus, p, "active")
+	case to.kind == from.kind:
+	case to.kind == approvals.ActivityWaiting:
+		b.setStatus(ctx, methodSessionStatus, p, "suspended", "")
+	case to.kind == approvals.ActivityWorking: // then Slack shows a stop button
+		b.setStatus(ctx, methodSessionStatus, p, "processing", "")
+	case to.kind == approvals.ActivityOver:
+		b.setStatus(ctx, methodSessionStatus, p, "active", "")
 	}
 }
 
 // setStatus makes one call. A method that Slack refuses for good is not called again.
-func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, status string) {
+func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, status, loading string) {
 	if b.closed.has(method) {
 		return
 	}
 	form := url.Values{"channel_id": {p.Channel}, "thread_ts": {p.Thread}, "status": {status}}
-	if method == methodThreadStatus && status != "" {
-		form.Set("loading_messages", wordsLoading)
+	if loading != "" {
+		form.Set("loading_messages", loading)
 	}
 	err := b.patiently(ctx, method, p.Channel, func() error {
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)

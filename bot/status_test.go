@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,10 @@ func TestStatusIsShownWhileARunWorksAndWaits(t *testing.T) {
 	thread := w.directly("U0ANN", "pay acme")
 	w.showsStatus(thread, wordsStatusLine)
 	close(model.gate)
-	w.showsStatus(thread, "suspended")
+	w.showsStatus(thread, "waits for ann to decide transfer_funds")
+	w.eventually("the session is suspended", func() bool {
+		return slices.Contains(w.statusCalls(), "sessions=suspended")
+	})
 	page, err := w.engine.Pending(w.ctx(), approvals.PendingQuery{Workspace: testWorkspace})
 	if err != nil || len(page.Requests) != 1 {
 		t.Fatalf("%d pending: %v", len(page.Requests), err)
@@ -113,3 +117,41 @@ func TestStatusThatSlackRefusesIsLeft(t *testing.T) {
 		t.Errorf("tried %d times", refused)
 	}
 }
+
+// TestStatusSaysWhomARunWaitsFor by their names, which call nobody, and what they are to do.
+func TestStatusSaysWhomARunWaitsFor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	s.slack.SetUserGroup(finance("U0CLEO"))
+	named := func(r *approvals.Request, all ...approvals.Approvers) *approvals.Request {
+		r.Requirement.Seats = nil
+		for _, who := range all {
+			r.Requirement.Seats = append(r.Requirement.Seats, approvals.Seat{Approvers: who})
+		}
+		return r
+	}
+	two := approvals.Approvers{Users: usersOf("U0BEN", "U0CLEO")}
+	unheard, several := transfer(small), transfer(small)
+	unheard.Kind, several.Beside = agent.OutcomeUnknown, []approvals.RequestID{"req_1", "req_2"}
+	for want, r := range map[string]*approvals.Request{
+		"waits for ben or cleo to decide transfer_funds":       named(transfer(small), two, two),
+		"waits for @finance or ben to decide 3 calls":          named(several, groupOf("S0FINANCE"), onlyOf("U0BEN")),
+		"waits for ben to say whether transfer_funds happened": named(unheard, onlyOf("U0BEN")),
+		"waits for ben to answer a question":                   named(wonder(nil), onlyOf("U0BEN")),
+		"waits for ben to give the result of deploy":           named(deploy(), onlyOf("U0BEN")),
+		"waits for ben to fill in book":                        named(booking(), onlyOf("U0BEN")),
+		"waits for somebody to decide transfer_funds":          named(transfer(small), onlyOf("U0NOBODY")),
+		"waits for people to decide transfer_funds":            named(transfer(small)),
+	} {
+		got := s.bot.awaited(t.Context(), r)
+		if got != want {
+			t.Errorf("the status is %q, want %q", got, want)
+		}
+		if strings.Contains(got, "<") {
+			t.Errorf("it calls somebody: %s", got)
+		}
+	}
+}
+
+func groupOf(id string) approvals.Approvers { return approvals.Approvers{Groups: []string{id}} }
+func onlyOf(id string) approvals.Approvers  { return approvals.Approvers{Users: usersOf(id)} }

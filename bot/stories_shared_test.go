@@ -147,3 +147,62 @@ func TestAnswerOfASharedChannelGoesToWhoeverAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestAskingBackInASharedChannelIsBetweenTheTwo: Ben's question quotes the call, and Ann's answer may. The thread is
+// told that each of them was written to, and reads neither.
+func TestAskingBackInASharedChannelIsBetweenTheTwo(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{false, true} {
+		w := newOffice(t, demands(nil), pay("call_1"), scripted.Say("Done."))
+		w.answersShared = allowed
+		thread := w.mention("U0ANN", "pay acme", "")
+		w.card(thread, 1)
+		w.shares()
+		if err := w.click("U0BEN", w.copyIn(w.slack.DM("U0BEN")), "show_details"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.clickIn("U0BEN", w.modalOf("U0BEN", viewDetails), "ask_back"); err != nil {
+			t.Fatal(err)
+		}
+		w.modalOf("U0BEN", "ask_back")
+		w.submits("U0BEN", "ask_back", map[string]any{"Your question": "Does canary-4711 get 1200?"})
+		said := func(messages []slackdev.Message) (all string) {
+			for _, m := range messages {
+				if m.User == "U0BOT" && m.Metadata != nil && m.Metadata.EventType == noticeEvent {
+					all += m.Text + texts(t, m.Blocks) + "\n"
+				}
+			}
+			return all
+		}
+		inThread := func() string { return said(w.slack.Thread("C0GENERAL", thread)) }
+		if allowed {
+			w.eventually("the question in the thread", func() bool {
+				return strings.Contains(inThread(), "canary-4711")
+			})
+			continue
+		}
+		w.eventually("the thread is told", func() bool { return strings.Contains(inThread(), "I have written to you") })
+		if got := said(w.slack.Messages(w.slack.DM("U0ANN"))); !strings.Contains(got, "canary-4711") ||
+			!strings.Contains(got, "Open the thread") {
+			t.Errorf("Ann reads %s", got)
+		}
+		asked := w.slack.Messages(w.slack.DM("U0ANN"))
+		if err := w.click("U0ANN", asked[len(asked)-1], "answer_back"); err != nil {
+			t.Fatal(err)
+		}
+		if shown := w.modalOf("U0ANN", "answer_back").Shown(); !strings.Contains(shown, "canary-4711") ||
+			!strings.Contains(shown, "amount") {
+			t.Errorf("the form shows %s", shown)
+		}
+		w.submits("U0ANN", "answer_back", map[string]any{"Your answer": "It does."})
+		w.eventually("Ben is told", func() bool {
+			return strings.Contains(said(w.slack.Messages(w.slack.DM("U0BEN"))), "answers: “It does.”")
+		})
+		w.eventually("the thread is told that he was", func() bool {
+			return strings.Count(inThread(), "I have written to you") > 3
+		})
+		if got := inThread(); strings.Contains(got, "canary-4711") {
+			t.Errorf("the shared thread reads %s", got)
+		}
+	}
+}

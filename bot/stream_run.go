@@ -179,9 +179,8 @@ func (s *stream) take(all bool) (chunks []any) {
 	return chunks
 }
 
-// chunk is a block for a stream, found again by its id.
+// chunk is a block for a stream.
 func (s *stream) chunk(block slack.Block) any {
-	stamp([]slack.Block{block}, streamBlock(s.run.Run, s.number, fmt.Sprint(s.blocks+1)))
 	s.blocks++
 	return map[string]any{"type": "blocks", "blocks": []slack.Block{block}}
 }
@@ -238,10 +237,7 @@ func (s *stream) begin(ctx context.Context, chunks []any) error {
 	}
 	s.number = number
 	s.b.streams.remember(s)
-	lead := smallPrint(wordsStreamLead)
-	stamp([]slack.Block{lead}, streamBlock(s.run.Run, number, "0"))
-	chunks = append([]any{map[string]any{"type": "blocks", "blocks": []slack.Block{lead}}}, restamped(s, chunks)...)
-	s.blocks++
+	chunks = append([]any{s.chunk(smallPrint(wordsStreamLead))}, chunks...)
 	form := url.Values{"channel": {p.Channel}, "thread_ts": {p.Thread}, "task_display_mode": {"timeline"}}
 	for name, value := range to {
 		form.Set(name, value)
@@ -260,19 +256,6 @@ func (s *stream) begin(ctx context.Context, chunks []any) error {
 	}
 	s.b.showSession(ctx, p, "")
 	return nil
-}
-
-// restamped gives blocks that were made before the stream had its number the ids that they are found by.
-func restamped(s *stream, chunks []any) []any {
-	n := 0
-	for _, c := range chunks {
-		m, _ := c.(map[string]any)
-		if blocks, ok := m["blocks"].([]slack.Block); ok {
-			n++
-			stamp(blocks, streamBlock(s.run.Run, s.number, fmt.Sprint(n)))
-		}
-	}
-	return chunks
 }
 
 // streamFor says whom Slack is told the message is for, or why nothing is streamed to that place.

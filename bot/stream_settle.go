@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -18,28 +16,10 @@ import (
 // streamEvent is the metadata type of a stream that has ended without an answer.
 const streamEvent = "countersign_progress"
 
-// streamBlock is the id of a block in a stream. Slack takes no metadata at the start of one, so these ids are what a
-// stream is found by that another process began.
-func streamBlock(run approvals.RunID, number int, part string) string {
-	return fmt.Sprintf("progress.%s.%d.%s", run, number, part)
+// streamMetadata marks a stream of the run that says how it ended.
+func streamMetadata(run approvals.RunID) slack.SlackMetadata {
+	return slack.SlackMetadata{EventType: streamEvent, EventPayload: map[string]any{"run": string(run)}}
 }
-
-// streamOf reads the id of a block of a stream of the run.
-func streamOf(run approvals.RunID, block string) (number int, part string) {
-	rest, ok := strings.CutPrefix(block, "progress."+string(run)+".")
-	if !ok {
-		return 0, ""
-	}
-	first, part, _ := strings.Cut(rest, ".")
-	number, err := strconv.Atoi(first)
-	if err != nil || number < 1 {
-		return 0, ""
-	}
-	return number, part
-}
-
-// endPart marks the block that says how a stream ended.
-const endPart = "end"
 
 // settleStreams ends what shows the run of a notification that is about to be delivered, so that nothing half is left
 // that looks like an answer. It returns the message whose place the answer takes; empty: the answer is posted.
@@ -133,28 +113,46 @@ func (b *Bot) findStreams(ctx context.Context, n *approvals.Notification, r *app
 	}
 	over := make(chan struct{})
 	close(over)
-	for _, m := range there {
-		s := &stream{b: b, run: approvals.FollowedRun{Workspace: r.Workspace, Run: r.ID, Place: n.Place}, ts: m.TS,
-			tasks: newTasks(), done: over, quit: over}
+	for _, m := range there { // in the order in which they stand
+		run, _ := m.Metadata.EventPayload["run"].(string)
+		closed := m.Metadata.EventType == streamEvent && run == string(r.ID)
+		if !closed && !m.halfStream() {
+			continue
+		}
+		s := &stream{
+			b: b, run: approvals.FollowedRun{Workspace: r.Workspace, Run: r.ID, Place: n.Place}, ts: m.TS,
+			number: len(all) + 1, closed: closed, tasks: newTasks(), done: over, quit: over,
+		}
 		for _, block := range m.Blocks {
-			number, part := streamOf(r.ID, block.ID)
-			s.number, s.closed = max(s.number, number), s.closed || part == endPart
 			if block.Task != "" && block.Status == taskStatus[approvals.CallRunning] {
 				s.left = append(s.left, cutOff(block.Task, block.Title))
 			}
 		}
-		if s.number > 0 {
-			all = append(all, s) // in the order in which they stand
-		}
+		all = append(all, s)
 	}
 	return all, nil
+}
+
+// halfStream reports whether the message is a stream that does not say how it ended. Slack takes no metadata at the
+// start of one, and does not say whether it keeps the ids of a stream's blocks; so it is known by its first words, and
+// by having no metadata yet: everything else that the bot posts has some. A thread has one run at a time, and those
+// before it have settled their streams.
+func (m postedMessage) halfStream() bool {
+	if m.Metadata.EventType != "" || len(m.Blocks) == 0 {
+		return false
+	}
+	for _, e := range m.Blocks[0].Elements {
+		if text, _ := e.Text.(string); text == wordsStreamLead {
+			return true
+		}
+	}
+	return false
 }
 
 // closeStream ends a stream with words about how it ended, below what is there. Where Slack has ended it already, the
 // words take the place of what is there.
 func (b *Bot) closeStream(ctx context.Context, s *stream, last []any, words string) error {
 	end := smallPrint(words)
-	stamp([]slack.Block{end}, streamBlock(s.run.Run, s.number, endPart))
 	if !s.ended {
 		err := b.stopStream(ctx, s, last, end)
 		switch word, _ := refusal(err); {
@@ -171,7 +169,7 @@ func (b *Bot) closeStream(ctx context.Context, s *stream, last []any, words stri
 	}
 	p := post{
 		text: phrase{words}, blocks: []slack.Block{end},
-		metadata: slack.SlackMetadata{EventType: streamEvent, EventPayload: map[string]any{"run": string(s.run.Run)}},
+		metadata: streamMetadata(s.run.Run),
 	}
 	err := b.repost(ctx, s.run.Place.Channel, s.ts, p)
 	if err == nil || gone(err) {
@@ -207,6 +205,10 @@ func (b *Bot) stopStream(ctx context.Context, s *stream, last []any, end slack.B
 			return err
 		}
 		form.Set("blocks", string(raw))
+		if raw, err = json.Marshal(streamMetadata(s.run.Run)); err != nil {
+			return fmt.Errorf("encode metadata: %w", err)
+		}
+		form.Set("metadata", string(raw))
 	}
 	if len(last) > 0 {
 		raw, err := json.Marshal(last)
@@ -253,5 +255,5 @@ func (b *Bot) showSession(ctx context.Context, p approvals.Place, end approvals.
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	b.setStatus(ctx, methodSessionStatus, p, status)
+	b.setStatus(ctx, methodSessionStatus, p, status, "")
 }

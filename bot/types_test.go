@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slack-go/slack"
+
 	"countersign/approvals"
 )
 
@@ -33,14 +35,15 @@ func TestGoldenCardsHaveSlacksTypes(t *testing.T) {
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	source := "import type { AnyBlock, AnyChunk } from '@slack/types';\n"
+	source := "import type { AnyBlock, AnyChunk, HomeView, ModalView } from '@slack/types';\n"
 	shown := surfaces()
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
-		raw, err := json.Marshal(shown[name].Blocks)
+		typed, value := shown[name].typed()
+		raw, err := json.Marshal(value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source += fmt.Sprintf("export const %s: AnyBlock[] = %s;\n", name, raw)
+		source += fmt.Sprintf("export const %s: %s = %s;\n", name, typed, raw)
 	}
 	chunks, err := json.Marshal(streamChunks())
 	if err != nil {
@@ -53,6 +56,7 @@ func TestGoldenCardsHaveSlacksTypes(t *testing.T) {
 
 	for good, spoilt := range map[string]string{
 		`"style":"primary"`: `"style":"primry"`, `"status":"in_progress"`: `"status":"in_progess"`,
+		`"type":"modal"`: `"type":"modl"`, `"type":"plain_text_input"`: `"type":"plain_text_inpt"`,
 	} {
 		bad := strings.Replace(source, good, spoilt, 1)
 		if bad == source {
@@ -63,6 +67,22 @@ func TestGoldenCardsHaveSlacksTypes(t *testing.T) {
 			t.Errorf("the control was not refused: %v\n%s", err, out)
 		}
 	}
+}
+
+// typed is what Slack is sent of the surface, and the name of its type there.
+func (s surface) typed() (name string, value any) {
+	switch s.Type {
+	case slack.VTHomeTab:
+		return "HomeView", slack.HomeTabViewRequest{Type: s.Type, Blocks: slack.Blocks{BlockSet: s.Blocks}}
+	case slack.VTModal:
+		v := slack.ModalViewRequest{Type: s.Type, Title: plain(s.Title), Close: plain(s.Close)}
+		if s.Submit != "" {
+			v.Submit = plain(s.Submit)
+		}
+		v.Blocks.BlockSet = s.Blocks
+		return "ModalView", v
+	}
+	return "AnyBlock[]", s.Blocks
 }
 
 // streamChunks are what a stream is made of: its head, words, and a task card in each state.

@@ -155,10 +155,13 @@ type postedMessage struct {
 	User     string `json:"user"`
 	BotID    string `json:"bot_id"`
 	Blocks   []struct {
-		ID     string `json:"block_id"`
-		Task   string `json:"task_id"` // of a task card, as what follows
-		Title  string `json:"title"`
-		Status string `json:"status"`
+		ID       string `json:"block_id"`
+		Task     string `json:"task_id"` // of a task card, as what follows
+		Title    string `json:"title"`
+		Status   string `json:"status"`
+		Elements []struct {
+			Text any `json:"text"` // a string in a context block
+		} `json:"elements"`
 	} `json:"blocks"`
 	Metadata struct {
 		EventType    string         `json:"event_type"`

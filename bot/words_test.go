@@ -18,6 +18,7 @@ import (
 var family = []string{
 	"words.go", "words_pending.go", "words_buttons.go", "words_approvers.go", "words_call.go", "words_settled.go",
 	"words_forms.go", "words_always.go", "words_refusals.go", "words_notices.go", "words_stream.go", "words_lists.go",
+	"words_waits.go",
 	"words_home.go", "words_commands.go", "words_install.go",
 }
 

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write pictures of every card in every state into this folder, and "+
 	"renew those in docs/")
+
+var pictured = flag.String("pictured", "", "a regular expression: make pictures of the goldens that have such names")
 
 // TestScreenshots makes pictures to look at, when it is asked to: of every card, form and list that package bot keeps
 // as golden JSON, and of the demo, at the width of a desk and of a phone.
@@ -50,7 +53,22 @@ func TestScreenshots(t *testing.T) {
 type golden struct {
 	name   string
 	Text   string          `json:"text"`
+	Type   string          `json:"type"` // of a view, which has the three words below
+	Title  string          `json:"title"`
+	Submit string          `json:"submit"`
+	Close  string          `json:"close"`
 	Blocks json.RawMessage `json:"blocks"`
+}
+
+// view is the modal, as the bot opens it.
+func (g golden) view() map[string]any {
+	v := map[string]any{
+		"type": g.Type, "blocks": g.Blocks, "title": plainText(g.Title), "close": plainText(g.Close),
+	}
+	if g.Submit != "" {
+		v["submit"] = plainText(g.Submit)
+	}
+	return v
 }
 
 func goldens(t *testing.T) (all []golden) {
@@ -59,13 +77,17 @@ func goldens(t *testing.T) (all []golden) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no golden files", err)
 	}
+	only, err := regexp.Compile(*pictured)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		g := golden{name: strings.TrimSuffix(filepath.Base(file), ".json")}
 		if err = errors.Join(err, json.Unmarshal(data, &g)); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		if len(g.Blocks) > 0 {
+		if len(g.Blocks) > 0 && only.MatchString(g.name) {
 			all = append(all, g)
 		}
 	}
@@ -100,17 +122,15 @@ func picturesOfCards(t *testing.T, name string, size [2]int) {
 	b.do("open the thread", chromedp.Click(`[data-reply]`), pointerAway)
 	for _, g := range goldens(t) {
 		kind, _, _ := strings.Cut(g.name, "_")
-		switch kind {
-		case "form", "details":
-			ask(t, w, "views.open", map[string]any{"trigger_id": w.NewTrigger(ben), "view": map[string]any{
-				"type": "modal", "blocks": g.Blocks, "title": plainText(g.name[:min(24, len(g.name))]),
-				"submit": plainText("Send"),
-			}})
+		switch {
+		case g.Type == "modal":
+			ask(t, w, "views.open", map[string]any{"trigger_id": w.NewTrigger(ben), "view": g.view()})
 			b.until(`document.querySelector('dialog')`)
+			eval[bool](b, `(document.querySelector('dialog').style.maxHeight = 'none') !== ''`) // nothing scrolled away
 			save(g, `dialog`)
 			b.keys("\u001b")
 			b.until(`!document.querySelector('dialog')`)
-		case "list", "home":
+		case kind == "list", kind == "home":
 			ask(t, w, "views.publish", map[string]any{"user_id": ben, "view": map[string]any{"type": "home",
 				"blocks": g.Blocks}})
 			b.showHome(w.DM(ben))

@@ -238,6 +238,9 @@ func (w *Workspace) chunk(
 		if messages := w.kit.checkMessage(list); messages != nil {
 			return nil, invalid("invalid_blocks", messages)
 		}
+		for _, b := range list { // whether Slack keeps the app's own ids here is not documented: the stricter reading
+			b.(map[string]any)["block_id"] = shortID()
+		}
 		fillIDs(list)
 		return append(blocks, list...), nil
 	case "task_update":

@@ -151,7 +151,75 @@ func boltStory(t *testing.T, w *slackdev.Workspace) {
 	if m, _ := w.Message(card.Channel, card.TS); m.Shown() != "approved req_1" {
 		t.Errorf("decided card shows %q", m.Shown())
 	}
+	boltStreams(ctx, t, w)
+	boltAssistant(ctx, t, w)
 	boltRest(ctx, t, w)
+}
+
+// boltStreams has the app write an answer piece by piece into a thread of a channel.
+func boltStreams(ctx context.Context, t *testing.T, w *slackdev.Workspace) {
+	t.Helper()
+	ts, err := w.Post(ctx, "U0ANN", "C0GENERAL", "<@"+w.Config().App.BotUserID+"> tell me", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	boltTold(t, w, "C0GENERAL", ts, 1)
+}
+
+// boltTold waits for the streamed answer in the thread, which has n messages before it, and looks at what it has.
+func boltTold(t *testing.T, w *slackdev.Workspace, channel, thread string, n int) {
+	t.Helper()
+	await(t, w, func() bool {
+		all := w.Thread(channel, thread)
+		return len(all) == n+1 && all[n].Streaming() == "completed"
+	})
+	m := w.Thread(channel, thread)[n]
+	shown, last := m.Shown(), -1
+	for _, words := range []string{"First, ", "look it up", "In between.", "Then two."} {
+		if at := strings.Index(shown, words); at <= last {
+			t.Errorf("%q stands at %d of %q", words, at, shown)
+		} else {
+			last = at
+		}
+	}
+	if m.Metadata == nil || m.Metadata.EventType != "told" || !slices.Contains(m.Actions(), "approve") ||
+		strings.Count(shown, "look it up") != 1 || !strings.Contains(string(m.Blocks), `"status":"complete"`) {
+		t.Errorf("the message is %s, metadata %+v", m.Blocks, m.Metadata)
+	}
+}
+
+// boltAssistant opens the assistant's panel, looks at another channel and asks.
+func boltAssistant(ctx context.Context, t *testing.T, w *slackdev.Workspace) {
+	t.Helper()
+	thread, err := w.OpenAssistant(ctx, "U0BEN", "C0GENERAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dm := w.DM("U0BEN")
+	await(t, w, func() bool { return len(w.Thread(dm, thread)) == 2 })
+	chat, ok := w.Chat(dm, thread)
+	if !ok || chat.Title != "Payments" || chat.Heading != "Try" || len(chat.Prompts) != 1 ||
+		chat.Prompts[0] != (slackdev.Prompt{Title: "Balance", Message: "what is the balance?"}) {
+		t.Errorf("the chat is %+v", chat)
+	}
+	if err := w.LookAt(ctx, "U0BEN", thread, "C0TWO"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, w, func() bool {
+		all := w.Thread(dm, thread)
+		return len(all) == 3 && all[2].Text == "You look at C0TWO."
+	})
+	if _, err := w.Post(ctx, "U0BEN", dm, chat.Prompts[0].Message, thread); err != nil {
+		t.Fatal(err)
+	}
+	boltTold(t, w, dm, thread, 4)
+	said := false
+	for _, c := range w.Calls() {
+		said = said || c.Method == "assistant.threads.setStatus" && c.Args["status"] == "is thinking…"
+	}
+	if !said {
+		t.Error("no status was set")
+	}
 }
 
 func boltModal(ctx context.Context, t *testing.T, w *slackdev.Workspace) {

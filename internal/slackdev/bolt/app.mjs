@@ -2,7 +2,7 @@
 // and judges the workspace by what this app receives and is told.
 import bolt from '@slack/bolt';
 
-const { App, LogLevel } = bolt;
+const { App, Assistant, LogLevel } = bolt;
 const { MODE, API_URL, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET } = process.env;
 
 const app = new App({
@@ -15,7 +15,42 @@ const app = new App({
 const text = (t) => ({ type: 'plain_text', text: t });
 const button = (id, label) => ({ type: 'button', action_id: id, value: 'req_1', text: text(label) });
 
-app.event('app_mention', async ({ event, say }) => {
+// tell writes an answer piece by piece, with Slack's own streamer.
+async function tell(client, place) {
+  const stream = client.chatStream({ ...place, buffer_size: 1, task_display_mode: 'timeline' });
+  await stream.append({ markdown_text: 'First, **one**.' });
+  const task = { type: 'task_update', id: 'call_1', title: 'look it up' };
+  await stream.append({ chunks: [{ ...task, status: 'in_progress' }] });
+  await stream.append({ chunks: [{ ...task, status: 'complete', output: 'found' }] });
+  await stream.append({ chunks: [{ type: 'blocks', blocks: [{ type: 'section', text: text('In between.') }] }] });
+  await stream.stop({
+    markdown_text: 'Then two.',
+    blocks: [{ type: 'actions', block_id: 'after', elements: [button('approve', 'Approve')] }],
+    metadata: { event_type: 'told', event_payload: { parts: 2 } },
+  });
+}
+
+app.assistant(new Assistant({
+  threadStarted: async ({ setSuggestedPrompts, setTitle, say }) => {
+    await setTitle('Payments');
+    await setSuggestedPrompts({ title: 'Try', prompts: [{ title: 'Balance', message: 'what is the balance?' }] });
+    await say('Ask me.');
+  },
+  threadContextChanged: async ({ say, event }) => {
+    await say(`You look at ${event.assistant_thread.context.channel_id}.`);
+  },
+  userMessage: async ({ message, client, setStatus }) => {
+    await setStatus('is thinking…');
+    await tell(client, { channel: message.channel, thread_ts: message.thread_ts });
+  },
+}));
+
+app.event('app_mention', async ({ event, say, client, context }) => {
+  if (event.text.includes('tell me')) {
+    const to = { recipient_user_id: event.user, recipient_team_id: context.teamId };
+    await tell(client, { channel: event.channel, thread_ts: event.ts, ...to });
+    return;
+  }
   await say({
     text: 'Approval needed',
     thread_ts: event.ts,

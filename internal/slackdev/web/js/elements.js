@@ -156,6 +156,11 @@ function localISO(seconds) {
   return new Date(d.getTime() - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 }
 
+// rowsFor has a text field show what it begins with, as far as that is no page.
+function rowsFor(text) {
+  return String(Math.min(16, Math.max(4, text.split('\n').length + 1)));
+}
+
 function textInput(el, blockID, surface) {
   const props = {
     class: 'field', value: el.initial_value || '', placeholder: el.placeholder?.text, 'data-focus': el.focus_on_load ? '' : undefined,
@@ -163,7 +168,7 @@ function textInput(el, blockID, surface) {
   };
   if (el.type === 'number_input') Object.assign(props, { inputmode: el.is_decimal_allowed ? 'decimal' : 'numeric', step: el.is_decimal_allowed ? 'any' : '1', min: el.min_value, max: el.max_value });
   const types = { email_text_input: 'email', url_text_input: 'url', number_input: 'number' };
-  const node = el.multiline ? h('textarea', { ...props, rows: '4' }) : h('input', { type: types[el.type] || 'text', ...props });
+  const node = el.multiline ? h('textarea', { ...props, rows: rowsFor(props.value) }) : h('input', { type: types[el.type] || 'text', ...props });
   surface.register(blockID, el.action_id, () => node.value, (v) => { node.value = v; });
   return node;
 }

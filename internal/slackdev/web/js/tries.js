@@ -8,6 +8,11 @@ import { me } from './names.js';
 // plainText is a message as somebody would type it, for comparing.
 const plainText = (s) => s.replace(/<@[^>]*>|@\w+/g, '@').replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&').trim();
 
+// waiting are the time stamps of the app's messages that have a button to decide something with.
+const waiting = (state) => state.channels.flatMap((c) => c.messages)
+  .filter((m) => m.bot && (m.blocks || []).some((b) => (b.elements || []).some((e) => e.style === 'primary' || e.style === 'danger')))
+  .map((m) => m.ts);
+
 export class Tries {
   constructor(composer) {
     this.composer = composer;
@@ -27,9 +32,10 @@ export class Tries {
     this.tries = state.tries;
     this.startOver = state.startOver;
     const said = state.channels.flatMap((c) => c.messages).filter((m) => !m.bot).map((m) => plainText(m.text));
+    this.answered(waiting(state));
     const count = (t) => said.filter((s) => s === plainText(t.text)).length;
     const now = this.tries[this.at];
-    const key = JSON.stringify([this.at, this.tries.length, now && count(now), this.closed]);
+    const key = JSON.stringify([this.at, this.tries.length, now && count(now), this.closed, this.then]);
     if (key === this.key) return;
     const sent = now && this.seen && this.seen.at === this.at && count(now) > this.seen.count;
     if (sent) this.sent(now);
@@ -38,8 +44,17 @@ export class Tries {
     this.draw();
   }
 
+  // answered takes away what is to be done about the cards that came of the last idea, once none of them waits.
+  answered(cards) {
+    if (!this.then) { this.before = cards; this.came = false; return; }
+    const left = cards.filter((ts) => !this.before?.includes(ts));
+    if (this.came && !left.length) this.then = '';
+    this.came = left.length > 0;
+  }
+
   sent(idea) {
     this.then = idea.then;
+    this.came = false;
     this.go(this.at + 1);
   }
 
