@@ -52,8 +52,8 @@ func wordsDetailsPrint(size int, digest string, id approvals.RequestID) string {
 // wordsRevealHere stands beside the button that shows secret values.
 func wordsRevealHere(first bool) phrase {
 	if first {
-		return phrase{"Approving is offered to you after you were shown the values: press ", strong(wordsShowSecretValues),
-			". Who was shown them is recorded."}
+		return phrase{"Approving is offered to you after you were shown the values: press ",
+			strong(wordsShowSecretValues), ". Who was shown them is recorded."}
 	}
 	return phrase{"Approving covers what they hold; ", strong(wordsShowSecretValues),
 		" shows them to you, which is recorded."}
