@@ -27,10 +27,12 @@ func TestDemoInBrowser(t *testing.T) {
 	b.click(`[data-use-hint]`)
 	b.click(`#main [data-send]`)
 	b.until(`document.querySelector('#thread [data-action-id=approve]')`)
+	b.shows(`[data-hint]`, "Ben", "pay both invoices") // what to do now, and what to try next
 	b.become("U0CLEO")
 	b.press(`#thread`, "approve")
 	b.shows(`#thread`, "Approved", "@cleo", "250", "transferred 250 to Acme")
-	b.shows(`[data-hint]`, "Ben", "pay both invoices") // what to do now, and what to try next
+	b.until(`!document.querySelector('[data-hint]').innerText.includes('Ben')`) // done
+	b.shows(`[data-hint]`, "pay both invoices")
 	b.click(`[data-tries]`)
 	b.click(`.menu [data-start-over]`)
 	b.until(`!document.querySelector('article')`)

@@ -90,7 +90,7 @@ func TestKillWhileACallIsShown(t *testing.T) {
 	question := w.card(thread, 2)
 	w.nothingHalf(thread)
 	if m, _ := w.slack.Message(general, half.TS); !strings.Contains(string(m.Blocks), `"task_card"`) ||
-		!strings.Contains(m.Shown(), "Not finished.") {
+		!strings.Contains(m.Shown(), "This was not finished.") {
 		t.Errorf("control: the half message does not show the call any more, or says nothing: %s", m.Blocks)
 	}
 	id := fmt.Sprint(question.Metadata.EventPayload["request"])
