@@ -10,18 +10,20 @@ import (
 // sealPage is how many entries are linked into a chain in one transaction.
 const sealPage = 500
 
-// seal links what was appended to the trails of all workspaces into their chains. Several replicas may do so at once.
-func (w *Worker) seal(ctx context.Context) error {
+// seal links what was appended to the trails of all workspaces into their chains, and returns how many entries that
+// were. Several replicas may do so at once.
+func (w *Worker) seal(ctx context.Context) (n int, err error) {
 	all, err := auditWorkspaces(ctx, w.store)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, ws := range all {
 		for {
 			entries, err := sealSome(ctx, w.store, ws)
 			if err != nil {
-				return fmt.Errorf("seal the audit trail of %s: %w", ws, err)
+				return n, fmt.Errorf("seal the audit trail of %s: %w", ws, err)
 			}
+			n += len(entries)
 			if w.sealed != nil && len(entries) > 0 {
 				w.sealed(ctx, entries)
 			}
@@ -30,7 +32,7 @@ func (w *Worker) seal(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // sealLast links what was appended last, when nothing more is, so that the end of the trail is not left to others.
@@ -40,7 +42,8 @@ func (w *Worker) sealLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealEvery)
 	defer cancel()
-	w.report(ctx, "seal the end of the audit trail", w.seal(ctx))
+	_, err := w.seal(ctx)
+	w.report(ctx, "seal the end of the audit trail", err)
 }
 
 // sealSome links up to sealPage entries and returns them. The order of entries is that of their ids. When nobody knows

@@ -85,7 +85,10 @@ func Relink(all []*AuditEntry) []*AuditEntry {
 }
 
 // SealNow links what waits into the chains, as workers do.
-func SealNow(ctx context.Context, st Store) error { return (&Worker{store: st}).seal(ctx) }
+func SealNow(ctx context.Context, st Store) error {
+	_, err := (&Worker{store: st}).seal(ctx)
+	return err
+}
 
 // SweepOld deletes once what is older than the rules say, as workers do.
 func SweepOld(ctx context.Context, st Store, log *slog.Logger, rules Retention) error {

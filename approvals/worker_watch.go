@@ -10,6 +10,7 @@ import (
 // How often a worker looks after what jobs alone may miss.
 const (
 	sealEvery  = time.Second     // link new audit entries, where several processes append them
+	sealIdle   = 3 * time.Second // the same after there were none: a replica that has nothing to do asks little
 	sweepEvery = 5 * time.Second // find runs and notifications that wait without a job
 	// sweepAlone is sweepEvery where this process alone works on the store: its jobs are as durable as its records.
 	sweepAlone = time.Minute
@@ -31,11 +32,11 @@ func (w *Worker) watch(ctx context.Context) {
 	var retaining sync.WaitGroup
 	defer retaining.Wait()
 	retaining.Go(func() { w.retain(ctx) })
-	every, seals := sweepEvery, sealEvery
+	every, seals, idle := sweepEvery, sealEvery, sealIdle
 	if exclusive(w.store) {
-		every, seals = sweepAlone, sweepAlone
+		every, seals, idle = sweepAlone, sweepAlone, sweepAlone
 	}
-	sweep, seal, deadlines := time.NewTicker(every), time.NewTicker(seals), time.NewTicker(deadlinesEvery)
+	sweep, seal, deadlines := time.NewTicker(every), time.NewTimer(seals), time.NewTicker(deadlinesEvery)
 	defer sweep.Stop()
 	defer seal.Stop()
 	defer deadlines.Stop()
@@ -45,7 +46,13 @@ func (w *Worker) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-seal.C:
-			w.report(ctx, "seal the audit trail", w.seal(ctx))
+			n, err := w.seal(ctx)
+			w.report(ctx, "seal the audit trail", err)
+			if n > 0 || err != nil {
+				seal.Reset(seals)
+			} else {
+				seal.Reset(idle)
+			}
 		case <-deadlines.C:
 			w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
 		case <-sweep.C:
