@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"fmt"
 	"time"
 
 	"countersign/approvals"
@@ -49,10 +48,6 @@ func wordsAsksFor(by approvals.UserID, said string) phrase {
 }
 
 func wordsCalls(agent phrase, tool string) phrase { return append(agent, " calls ", code(tool)) }
-
-func wordsCallsFor(agent phrase, tool, kind string, by approvals.UserID) phrase {
-	return append(wordsCalls(agent, tool), " ("+kind+")", ", asked for by ", by)
-}
 
 const (
 	wordsUsedBy          = ", used by " // between agents, each a tool of the one that follows
@@ -127,10 +122,6 @@ const (
 	wordsNotComplete    = "not complete"
 	wordsCompleteMasked = "complete, secret values masked"
 )
-
-func wordsFingerprint(digest string, size int, id approvals.RequestID) phrase {
-	return phrase{"Digest ", code(digest), fmt.Sprintf(", %d bytes of arguments, ", size), code(string(id))}
-}
 
 // What to do about a question that is not about letting a call run.
 
