@@ -136,8 +136,8 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("%d power cuts, %d acknowledged commits", rounds, total)
 }
 
-// TestPowerCutIsNoticed is the control: a store that does not sync loses acknowledged commits, or its file. Now and then
-// it is lucky: the file has just grown, which is synced, or the sectors that count are among those that are left.
+// TestPowerCutIsNoticed is the control: a store that does not sync loses acknowledged commits, or its file. Now and
+// then it is lucky: the file has just grown, which is synced, or the sectors that count are among those that are left.
 func TestPowerCutIsNoticed(t *testing.T) {
 	for _, torn := range []bool{false, true} {
 		noticed := false
@@ -147,7 +147,7 @@ func TestPowerCutIsNoticed(t *testing.T) {
 			noticed = err != nil || lost > 0
 		}
 		if !noticed {
-			t.Errorf("torn %t: a store that does not sync lost nothing in ten power cuts: the disk keeps too much", torn)
+			t.Errorf("torn %t: a store that does not sync lost nothing in ten power cuts", torn)
 		}
 	}
 }
