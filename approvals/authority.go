@@ -261,6 +261,8 @@ func (p *permit) allowing(c *txn, run *Run, rec *EffectRecord) (*RequestHead, er
 		return nil, fmt.Errorf("%w: request %s was about another call", agent.ErrStale, r.ID)
 	case p.effect.Decided && p.lapsed(r, c.now):
 		return nil, fmt.Errorf("%w: request %s was approved too long ago", agent.ErrStale, r.ID)
+	case p.effect.Always && r.Settled.After(c.now): // a later rejection may seem to be the earlier one
+		return nil, fmt.Errorf("%w: the age of the answer to request %s cannot be told", agent.ErrStale, r.ID)
 	case !slices.Equal(r.voters(true), p.voters):
 		return nil, fmt.Errorf("%w: request %s has other approvers than before", agent.ErrStale, r.ID)
 	}

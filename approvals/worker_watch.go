@@ -41,6 +41,7 @@ func (w *Worker) watch(ctx context.Context) {
 	defer seal.Stop()
 	defer deadlines.Stop()
 	w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
+	w.report(ctx, "end grants of a clock that was ahead", w.endGrantsAhead(ctx))
 	for {
 		select {
 		case <-ctx.Done():
@@ -119,7 +120,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 				if r.amiss(tx.Now()) {
 					amiss = append(amiss, r.ID)
 				}
-				if r.Trigger != nil && !r.Trigger.Status.over() && tx.Now().Sub(r.Trigger.At) > undeliveredFor {
+				if r.unsent(tx.Now()) {
 					unsent = append(unsent, triggerJob(r, tx.Now().Add(sweptDue)))
 				}
 			}
@@ -144,6 +145,12 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 		}
 		query.After = next
 	}
+}
+
+// unsent reports whether the call of r should have been sent by now, or was planned in what is now the future: then its
+// job is due far too late.
+func (r *RequestHead) unsent(now time.Time) bool {
+	return r.Trigger != nil && !r.Trigger.Status.over() && now.Sub(r.Trigger.At).Abs() > undeliveredFor
 }
 
 // cleanup finishes what the end of a run left for later: the rest of a long saved state, and calls that were still
