@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -198,4 +199,46 @@ func (b *bench) deadLetters() int {
 		b.Fatal(err)
 	}
 	return len(all)
+}
+
+// TestOpenCallOfAClockAheadIsGivenUp cancels a run while one of its calls runs and the clock is a year ahead, and has
+// the process die: people are told that nobody knows what came of the call, and not in a year.
+func TestOpenCallOfAClockAheadIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	running := make(chan struct{})
+	tools := b.tools()
+	tools[0].Invoke = func(ctx context.Context, _ *agent.ToolCall) (agent.ToolOutput, error) {
+		close(running)
+		<-ctx.Done()
+		return agent.ToolOutput{}, ctx.Err()
+	}
+	b.agent(asks(call("c1", "pay", `{"amount":5}`)), tools...)
+	b.worker.Drain = time.Millisecond
+	b.start()
+	id := b.submit()
+	b.reaches(id, approvals.RunWaiting)
+	b.must(b.pending(id)[0], bob, approvals.Approve, "")
+	<-running
+	if _, err := b.service.CancelRun(t.Context(), ws, id, ann, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.mortal.kill()
+	b.reopen()
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+		r, err := tx.Run(ws, id)
+		if err != nil {
+			return err
+		}
+		r.Ended = r.Ended.Add(ahead)
+		return tx.PutRun(r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := b.step()
+	err = step(approvals.Job{Workspace: ws, Kind: approvals.JobCleanup, ID: string(id)})
+	if got := b.requests(id)[0].Outcome; err != nil || got != approvals.OutcomeUnknown {
+		t.Errorf("the call is %q: %v", got, err)
+	}
 }

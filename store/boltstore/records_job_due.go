@@ -16,7 +16,8 @@ type jobRecord struct {
 	First uint64 `json:"first"` // the generation with which the job began; handlers of earlier ones had another job
 	// DueTimes is ascending in both Gen and Due: one that is as early as an older one replaces it.
 	DueTimes []dueTime `json:"due_times"`
-	// NotBefore is set when a handler asked for a pause with *approvals.RetryError; nothing shortens it.
+	// NotBefore is set when a handler asked for a pause with *approvals.RetryError; nothing shortens it, but see
+	// approvals.MaxPause.
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
@@ -41,6 +42,9 @@ func (r *jobRecord) update(j approvals.Job) {
 // add records one more Enqueue.
 func (r *jobRecord) add(gen uint64, due, now time.Time) {
 	r.Generation = gen
+	if r.NotBefore.After(now.Add(approvals.MaxPause)) {
+		r.NotBefore = time.Time{}
+	}
 	d := dueTime{Gen: gen, Due: due}
 	for n := len(r.DueTimes); n > 0; n = len(r.DueTimes) {
 		last := r.DueTimes[n-1]

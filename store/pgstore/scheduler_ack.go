@@ -40,7 +40,7 @@ func ended(j claimedJob, err error, told bool) endedJob {
 		return endedJob{claimedJob: j, outcome: interrupted, newer: true}
 	}
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
-		return endedJob{claimedJob: j, outcome: failed, after: asked.After, firm: true}
+		return endedJob{claimedJob: j, outcome: failed, after: min(asked.After, approvals.MaxPause), firm: true}
 	}
 	return endedJob{claimedJob: j, outcome: failed, after: backOff(j.Attempts)}
 }

@@ -82,6 +82,8 @@ with gone as (
 update jobs set due = null, again = null, not_before = null, attempts = 0
 where workspace = $1 and kind = $2 and id = $3 and claim_until > now()`
 
+// A pause that ends later than approvals.MaxPause from now was asked for while the clock was ahead.
+//
 // While a handler is at work, due is what counts if its claim lapses and again what counts when it is done.
 const sqlEnqueueJobs = `
 insert into jobs as j (workspace, kind, id, grp, place, copy, due, generation, first)
@@ -97,7 +99,8 @@ on conflict (workspace, kind, id) do update set
     grp = case when excluded.grp = '' then j.grp else excluded.grp end,
     place = coalesce(excluded.place, j.place),
     copy = case when excluded.copy = '' then j.copy else excluded.copy end,
-    due = greatest(least(j.due, excluded.due), j.not_before),
+    due = greatest(least(j.due, excluded.due), case when j.not_before <= now() + interval '1 hour' then j.not_before end),
+    not_before = case when j.not_before <= now() + interval '1 hour' then j.not_before end,
     again = case when j.claim_owner is not null then least(j.again, excluded.due) end`
 
 func (t *tx) Enqueue(jobs ...approvals.Job) error {

@@ -192,7 +192,7 @@ func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 	m.Attempts++
 	m.Due = now.Add(50 * time.Millisecond << min(m.Attempts, 10))
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
-		m.Due = now.Add(asked.After)
+		m.Due = now.Add(min(asked.After, approvals.MaxPause))
 		m.NotBefore = m.Due
 	}
 	if again != nil {

@@ -65,6 +65,9 @@ func (t *memoryTx) enqueue(j approvals.Job) error {
 			return err
 		}
 		old.enqueued(j)
+		if old.NotBefore.After(t.now.Add(approvals.MaxPause)) {
+			old.NotBefore = time.Time{}
+		}
 		m = old
 	}
 	m.Generation = t.nextGeneration()
