@@ -44,6 +44,7 @@ func (w *Worker) watch(ctx context.Context) {
 	defer seal.Stop()
 	defer deadlines.Stop()
 	w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
+	w.report(ctx, "end grants of a clock that was ahead", w.endGrantsAhead(ctx))
 	for {
 		select {
 		case <-ctx.Done():
@@ -184,7 +185,8 @@ func (c *txn) giveUpCalls(id RunID) error {
 	if err != nil || !r.Status.Ended() {
 		return err
 	}
-	if early := r.Ended.Add(cleanupGrace).Sub(c.now); early > 0 {
+	early := r.Ended.Add(cleanupGrace).Sub(c.now)
+	if early > 0 && early <= cleanupGrace { // else the clock was ahead when the run ended
 		return c.giveUpLater(r)
 	}
 	return c.giveUpOpen(r, "It was running when the run ended, and nothing was heard of it since.",
