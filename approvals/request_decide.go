@@ -114,7 +114,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 	var rev *revision
 	var g *gatherer
 	if seen.open(now) == nil {
-		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived)
+		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived).asOf(now)
 		g.decision(ctx, d, append([]*Request{seen}, covered...))
 		f = &g.facts
 		if d.Verdict.revises() {

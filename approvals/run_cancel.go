@@ -99,7 +99,7 @@ func (s *Service) mayCancel(
 	if err != nil {
 		return nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", ErrUnauthorized)
 	for _, q := range waiting {
 		current, err := g.demand(ctx, q)
