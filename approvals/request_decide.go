@@ -65,27 +65,27 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 func (d *Decision) check() error {
 	switch {
 	case d.Workspace == "" || d.Request == "":
-		return fmt.Errorf("%w: no request", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoRequest)
 	case d.By.Workspace() != d.Workspace || d.By.Local() == "":
-		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, d.By, d.Workspace)
+		return refuse(ErrInvalid, wordsNobodyOf(d.By, d.Workspace))
 	case d.Via == ViaCallback || d.By == CallbackPrincipal(d.Workspace):
-		return fmt.Errorf("%w: nobody decides in the name of a callback", ErrInvalid)
+		return refuse(ErrInvalid, wordsAsCallback)
 	case utf8.RuneCountInString(d.Reason) > maxReason:
-		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
+		return refuse(ErrInvalid, wordsTooManyCharacters("reason", maxReason))
 	case !utf8.ValidString(d.Reason):
-		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
+		return refuse(ErrInvalid, wordsNotText("reason"))
 	case d.Verdict == BreakGlass && strings.TrimSpace(d.Reason) == "":
-		return fmt.Errorf("%w: say why there is no time for the answers that the policy demands", ErrInvalid)
+		return refuse(ErrInvalid, wordsWhyNoTime)
 	case d.Verdict == BreakGlass && d.For != "":
-		return fmt.Errorf("%w: nobody breaks the glass for somebody else", ErrInvalid)
+		return refuse(ErrInvalid, wordsEmergencyForOther)
 	case d.Verdict.tells() && strings.TrimSpace(d.Reason) == "":
-		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
+		return refuse(ErrInvalid, wordsWhatHappened)
 	case d.For == d.By, d.For != "" && (d.For.Workspace() != d.Workspace || d.For.Local() == ""):
-		return fmt.Errorf("%w: %q is nobody for whom %s could decide", ErrInvalid, d.For, d.By)
+		return refuse(ErrInvalid, wordsNobodyFor(d.For, d.By))
 	case d.Grant != nil && !d.Verdict.revises():
 		return d.Grant.check(d.Verdict)
 	case d.Grant != nil:
-		return fmt.Errorf("%w: the terms of a grant go with an answer for later calls", ErrInvalid)
+		return refuse(ErrInvalid, wordsTermsOfOther(d.Verdict))
 	}
 	if err := d.checkAnswers(); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (d *Decision) repeats(old Decision) error {
 		slices.Equal(d.Answers, old.Answers) {
 		return nil
 	}
-	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
+	return refuse(ErrInvalid, wordsDecisionIDUsed(d.ID))
 }
 
 // decided records d and, when it is a standing answer that settles the request, what else it settles.

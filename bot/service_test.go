@@ -153,7 +153,9 @@ func (f *fakeService) CancelRun(
 	ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string,
 ) (*approvals.Run, error) {
 	f.mu.Lock()
-	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", approvals.ErrUnauthorized)
+	refused := &approvals.Refusal{
+		Fact: approvals.ErrUnauthorized, Why: "neither the requester nor an approver of what it waits for",
+	}
 	of := slices.Collect(maps.Values(f.requests))
 	f.mu.Unlock()
 	if !slices.ContainsFunc(of, func(r *approvals.Request) bool {
@@ -241,9 +243,11 @@ func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u app
 	case err != nil:
 		return fmt.Errorf("%w: %w", approvals.ErrUnavailable, err)
 	case !who.Regular:
-		return fmt.Errorf("%w: %s", approvals.ErrUnauthorized, who.Why)
+		return &approvals.Refusal{
+			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: who.Why, Why: who.Why,
+		}
 	case u == r.Requester && !r.Requirement.SelfApproval:
-		return fmt.Errorf("%w: the requester does not decide about their own request", approvals.ErrUnauthorized)
+		return &approvals.Refusal{Fact: approvals.ErrUnauthorized, Rule: approvals.RuleRequester}
 	}
 	return nil
 }
