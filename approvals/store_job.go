@@ -20,6 +20,15 @@ const (
 	JobCleanup JobKind = "cleanup"
 )
 
+// AtOnce is how many jobs of the kind a worker handles at once, over all groups; zero: as many as it is given. A store
+// that gives it no more keeps the others out of memory until it is their turn.
+func (k JobKind) AtOnce() int {
+	if k == JobDeliver {
+		return deliverAtOnce
+	}
+	return 0
+}
+
 // Job says that something may be due. It carries ids only and is idempotent: the handler re-reads the truth.
 //
 // Kind, Workspace and ID are its key. Enqueueing a key that is there already keeps one job, with the earlier due time;

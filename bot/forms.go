@@ -288,7 +288,7 @@ func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 
 // decideByForm has the service record what a form says.
 func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Request, d approvals.Decision) answer {
-	res := b.record(ctx, d, s.arrived)
+	res := b.record(ctx, r, d, s.arrived)
 	if res.late != nil {
 		return answer{payload: becomes(wordsView(wordsUnconfirmed())), then: func(ctx context.Context) {
 			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) { b.formLate(ctx, s, r, d, res) })

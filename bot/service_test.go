@@ -109,7 +109,9 @@ func (f *fakeService) Submit(_ context.Context, in approvals.Submission) (approv
 	return approvals.Receipt{Run: "run_1", Outcome: approvals.SubmitStarted}, nil
 }
 
-func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+func (f *fakeService) DecideOn(
+	ctx context.Context, _ *approvals.Request, d approvals.Decision,
+) (*approvals.Request, error) {
 	f.mu.Lock()
 	r, ok := f.requests[d.Request]
 	f.mu.Unlock()
@@ -277,7 +279,7 @@ func (f *fakeService) Reveal(ctx context.Context, in approvals.RevealIn) (*appro
 func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
 	var all []approvals.BatchAnswer
 	for _, item := range b.Requests {
-		r, err := f.Decide(ctx, approvals.Decision{
+		r, err := f.DecideOn(ctx, nil, approvals.Decision{
 			ID: b.ID + "/" + approvals.DecisionID(item.Request), Workspace: b.Workspace, Request: item.Request,
 			By: b.By, Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
 		})
