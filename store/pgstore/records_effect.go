@@ -30,12 +30,14 @@ func (t *tx) PutEffect(e *approvals.EffectRecord) error {
 	if err != nil {
 		return fmt.Errorf("put effect %s of run %s: %w", e.ID, e.Run, err)
 	}
+	t.changes(effectsOf(e.Workspace, e.Run))
 	t.put(putEffect, nil, text(e.Workspace), text(e.Run), text(e.ID), text(e.Request), text(e.Grant), text(e.Agent),
 		text(e.Tool), int64(e.Attempt), text(e.Outcome()), digest(e.Digest), e.Intent, e.Done, data)
 	return nil
 }
 
 func (t *tx) EffectsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.EffectRecord, error) {
-	return list[approvals.EffectRecord](t, kindEffect, []string{string(ws), string(run)}, 1,
+	of := []string{effectsOf(ws, run)}
+	return listOf[approvals.EffectRecord](t, of, kindEffect, []string{string(ws), string(run)}, 1,
 		"select id, record from effect_records where workspace = $1 and run = $2 order by id", text(ws), text(run))
 }

@@ -31,6 +31,7 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err != nil {
 		return fmt.Errorf("put notification %s: %w", n.ID, err)
 	}
+	t.changes(outboxAt(n.Workspace, n.Place, n.Copy))
 	key := func(more ...any) []any {
 		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
 	}
@@ -50,7 +51,8 @@ func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, c approv
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	return list[approvals.Notification](t, kindNotification, append(placeKey(ws, p), string(c)), 1,
+	at := []string{outboxAt(ws, p, c)}
+	return listOf[approvals.Notification](t, at, kindNotification, append(placeKey(ws, p), string(c)), 1,
 		`select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
 		and copy = $5 order by id limit $6`, placeArgs(ws, p, text(c), limit)...)
 }
@@ -59,6 +61,7 @@ func (t *tx) DeleteNotification(n *approvals.Notification) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
+	t.changes(outboxAt(n.Workspace, n.Place, n.Copy))
 	for _, r := range []*rowStatement{removeNotification, removeDead} {
 		t.put(r, nil, placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
 	}

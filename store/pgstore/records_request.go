@@ -84,6 +84,7 @@ var headColumns = []string{"workspace", "id", "run", "channel", "agent", "tool",
 
 var (
 	putHead    = upsert("request_heads", 2, headColumns...)
+	insertHead = insertNew("request_heads", 2, headColumns...)
 	putContent = upsert("request_contents", 2, "workspace", "id", "record bytea")
 	changeHead = change("request_heads", 2, headColumns...)
 )
@@ -100,7 +101,11 @@ func (t *tx) PutRequest(r *approvals.Request) error {
 	if err != nil {
 		return fmt.Errorf("put request %s: %w", r.ID, err)
 	}
-	t.put(putHead, nil, row...)
+	if _, sure := t.known.requests[requestKey{r.Workspace, r.ID}]; !sure && t.shared != nil {
+		t.put(insertHead, errNotNew, row...)
+	} else {
+		t.put(putHead, nil, row...)
+	}
 	t.put(putContent, nil, text(r.Workspace), text(r.ID), content)
 	t.listRequest(&r.RequestHead)
 	return nil
@@ -113,6 +118,9 @@ func (t *tx) PutRequestHead(r *approvals.RequestHead) error {
 	row, err := t.headRow(r)
 	if err != nil {
 		return fmt.Errorf("put head of request %s: %w", r.ID, err)
+	}
+	if _, sure := t.known.requests[requestKey{r.Workspace, r.ID}]; !sure && t.shared != nil {
+		t.leave() // of which run it was is not known
 	}
 	t.put(changeHead, fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), row...)
 	t.listRequest(r)
@@ -184,7 +192,7 @@ func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*ap
 }
 
 func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n int, err error) {
-	err = t.query(func(rows pgx.Rows) error { return rows.Scan(&n) },
+	err = t.lookUp([]string{pendingOf(ws, requester)}, func(rows pgx.Rows) error { return rows.Scan(&n) },
 		"select count(*) from requests_pending where workspace = $1 and requester = $2",
 		text(ws), text(requester))
 	return n, err

@@ -74,13 +74,24 @@ func (c *jobColumns) add(j *approvals.Job) error {
 
 // A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of
 // the key before that handler has ended.
-const sqlDeleteJobs = `
+var deleteJobs = &rowStatement{table: "jobs", keys: 3, whole: true,
+	one:  sqlDeleteJobs("", "workspace = $1 and kind = $2 and id = $3"),
+	many: sqlDeleteJobs(rowsGiven([]string{"workspace", "kind", "id"}), "j.workspace = u.workspace and j.kind = u.kind and j.id = u.id"),
+}
+
+// sqlDeleteJobs deletes the jobs that the condition names with the rows of a table, if there is one.
+func sqlDeleteJobs(from, which string) string {
+	using := ""
+	if from != "" {
+		using, from = "using "+from, "from "+from
+	}
+	return `
 with gone as (
-    delete from jobs
-    where workspace = $1 and kind = $2 and id = $3 and (claim_until is null or claim_until <= now())
+    delete from jobs j ` + using + ` where ` + which + ` and (claim_until is null or claim_until <= now())
 )
-update jobs set due = null, again = null, not_before = null, attempts = 0
-where workspace = $1 and kind = $2 and id = $3 and claim_until > now()`
+update jobs j set due = null, again = null, not_before = null, attempts = 0
+` + from + ` where ` + which + ` and claim_until > now()`
+}
 
 // While a handler is at work, due is what counts if its claim lapses and again what counts when it is done.
 const sqlEnqueueJobs = `
@@ -149,6 +160,6 @@ func (t *tx) DeleteJob(ws approvals.WorkspaceID, kind approvals.JobKind, id stri
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	t.later(sqlDeleteJobs, text(ws), text(kind), text(id))
+	t.put(deleteJobs, nil, text(ws), text(kind), text(id))
 	return nil
 }

@@ -31,16 +31,16 @@ type batch struct {
 	left    int // members that are not gone
 	working int // members whose closures run
 	asked   []*reading
-	closed  bool  // what has finished is committed; nobody else can finish
-	broken  error // the transaction can only be rolled back
-	written map[string]bool
-	moved   chan struct{} // something has changed for the goroutine of the batch
+	closed  bool            // what has finished is committed; nobody else can finish
+	broken  error           // the transaction can only be rolled back
+	written map[string]bool // rows that are written, and lists that change
+	moved   chan struct{}   // something has changed for the goroutine of the batch
 }
 
 func newBatch(q *queue, members []*member, own *turn) *batch {
 	b := &batch{q: q, turn: own, members: members, left: len(members), begun: make(chan struct{}),
 		written: make(map[string]bool), moved: make(chan struct{}, 1)}
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(members[0].ctx))
+	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(members[0].ctx)) // of a person, if there is one
 	return b
 }
 
@@ -48,7 +48,7 @@ func newBatch(q *queue, members []*member, own *turn) *batch {
 func (b *batch) run() {
 	defer b.q.leave(b.turn)
 	defer b.cancel()
-	conn, err := b.q.pool.Acquire(b.ctx)
+	conn, err := b.q.store.pool(b.ctx).Acquire(b.ctx)
 	if err != nil {
 		b.begin(fmt.Errorf("connect to PostgreSQL: %w", err))
 		return
@@ -109,7 +109,7 @@ func (b *batch) told(err error) error {
 	if err == nil || errors.Is(err, approvals.ErrCommitUnknown) || classify(err) != never {
 		return err
 	}
-	return errApart
+	return errRefused
 }
 
 // ask has a statement sent with the next round trip.
@@ -174,8 +174,10 @@ func (b *batch) finish(m *member, t *tx) error {
 			}
 		}
 	}
-	for _, p := range m.writes {
-		b.written[p] = true
+	for _, places := range [][]string{m.writes, m.changes} {
+		for _, p := range places {
+			b.written[p] = true
+		}
 	}
 	m.kept, m.state = t.waiting, finished
 	b.worksNot()

@@ -76,6 +76,13 @@ func upsert(table string, keys int, columns ...string) *rowStatement {
 	return r
 }
 
+// insertNew returns a statement that adds a row with a key that must not be there.
+func insertNew(table string, keys int, columns ...string) *rowStatement {
+	r := insert(table, keys, " on conflict do nothing", columns...)
+	r.one, r.many = oneRow(r.one), allRows(r.many)
+	return r
+}
+
 // insert returns a statement that adds a row.
 func insert(table string, keys int, tail string, columns ...string) *rowStatement {
 	var names, values, rows []string
