@@ -76,7 +76,8 @@ func (c *jobColumns) add(j *approvals.Job) error {
 // the key before that handler has ended.
 var deleteJobs = &rowStatement{table: "jobs", keys: 3, whole: true,
 	one:  sqlDeleteJobs("", "workspace = $1 and kind = $2 and id = $3"),
-	many: sqlDeleteJobs(rowsGiven([]string{"workspace", "kind", "id"}), "j.workspace = u.workspace and j.kind = u.kind and j.id = u.id"),
+	many: sqlDeleteJobs(rowsGiven([]string{"workspace", "kind", "id"}),
+		"j.workspace = u.workspace and j.kind = u.kind and j.id = u.id"),
 }
 
 // sqlDeleteJobs deletes the jobs that the condition names with the rows of a table, if there is one.

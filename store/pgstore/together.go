@@ -82,7 +82,8 @@ func (q *queue) enter(ctx context.Context, alone bool) (*turn, *member, error) {
 		q.mu.Unlock()
 		return own, nil, nil
 	}
-	m := &member{ctx: ctx, work: isWork(ctx), alone: alone, since: q.turns, called: make(chan call, 1), told: make(chan error, 1)}
+	m := &member{ctx: ctx, work: isWork(ctx), alone: alone, since: q.turns,
+		called: make(chan call, 1), told: make(chan error, 1)}
 	q.waiting = append(q.waiting, m)
 	if q.store.cfg.always && len(q.begun) < q.atOnce() {
 		q.next()
@@ -157,8 +158,9 @@ func (q *queue) take() (taken []*member) {
 	}
 	q.turns++
 	next := q.waiting[0]
-	if i := slices.IndexFunc(q.waiting, func(m *member) bool { return !m.work }); i > 0 && q.turns-next.since < mostTurns {
-		next = q.waiting[i]
+	person := slices.IndexFunc(q.waiting, func(m *member) bool { return !m.work })
+	if person > 0 && q.turns-next.since < mostTurns {
+		next = q.waiting[person]
 	}
 	if next.alone {
 		taken = []*member{next}

@@ -131,7 +131,9 @@ var listChanges = []struct {
 		},
 		read: func(tx approvals.Tx) (int, error) { return counted(tx.OpenGrants("T1", "ops", "pay", tx.Now(), 9)) }},
 	{name: "SessionTail", want: 1,
-		change: func(tx approvals.Tx) error { return tx.AppendSession("T1", listedAt, "run_1", json.RawMessage(`[1]`)) },
+		change: func(tx approvals.Tx) error {
+			return tx.AppendSession("T1", listedAt, "run_1", json.RawMessage(`[1]`))
+		},
 		read: func(tx approvals.Tx) (int, error) {
 			chunks, _, err := tx.SessionTail("T1", listedAt, 1000)
 			return len(chunks), err

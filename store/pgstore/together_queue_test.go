@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// waitingAs are those who wait: p a person, w somebody at work, a capital letter somebody who needs a transaction alone.
+// waitingAs are those who wait: p a person, w somebody at work, a capital letter somebody who needs a transaction
+// alone.
 func waitingAs(q *queue, who string) {
 	for _, c := range strings.Split(who, "") {
 		lower := strings.ToLower(c)

@@ -22,8 +22,9 @@ func rowsBefore(n int) func(approvals.Tx) error {
 		for i := range n {
 			run, place := runID(i), approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprint(i)}
 			for start := range 4 {
+				items := json.RawMessage(fmt.Sprint("[", start, "]"))
 				all = errors.Join(all, tx.PutState("T1", run, agent.Delta{
-					From: start, Count: 1, Head: json.RawMessage(`{}`), Items: json.RawMessage(fmt.Sprint("[", start, "]"))}))
+					From: start, Count: 1, Head: json.RawMessage(`{}`), Items: items}))
 			}
 			all = errors.Join(all,
 				tx.PutState("T1", "ended"+run, chunkOf(1)), tx.PutState("T1", "long"+run, chunkOf(1)),
@@ -101,7 +102,8 @@ func TestTogetherRows(t *testing.T) {
 		s := openStore(t, newURL(t), Config{straggling: time.Minute, apart: apart})
 		err := s.Update(t.Context(), rowsBefore(n))
 		if err == nil {
-			_, err = s.clicks.Exec(t.Context(), "update jobs set claim_until = now() + interval '1 hour' where id like 'busy%'")
+			_, err = s.clicks.Exec(t.Context(),
+				"update jobs set claim_until = now() + interval '1 hour' where id like 'busy%'")
 		}
 		if err != nil {
 			t.Fatal(err)
