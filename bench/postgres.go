@@ -133,7 +133,8 @@ func benchServicePostgres(ctx context.Context, o options) error {
 		all = append(all, f)
 		n := float64(total + min(2*width, 64)) // those before the figures begin are counted, too
 		fmt.Fprintf(&said, "A run: processor ms %.1f of ours + %.1f of the server's; %.1f transactions, "+
-			"%.3f rolled back; %.0f kB of WAL.\n", 1000/f.PerCPUSecond, ms(server)/n, c.commits/n, c.rollbacks/n, c.wal/n/1000)
+			"%.3f rolled back; %.0f kB of WAL.\n",
+			1000/f.PerCPUSecond, ms(server)/n, c.commits/n, c.rollbacks/n, c.wal/n/1000)
 	}
 	printFigures("16 at once", all)
 	fmt.Println()

@@ -75,7 +75,7 @@ func (c *jobColumns) add(j *approvals.Job) error {
 // A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of
 // the key before that handler has ended.
 var deleteJobs = &rowStatement{table: "jobs", keys: 3, whole: true,
-	one:  sqlDeleteJobs("", "workspace = $1 and kind = $2 and id = $3"),
+	one: sqlDeleteJobs("", "workspace = $1 and kind = $2 and id = $3"),
 	many: sqlDeleteJobs(rowsGiven([]string{"workspace", "kind", "id"}),
 		"j.workspace = u.workspace and j.kind = u.kind and j.id = u.id"),
 }
