@@ -10,9 +10,10 @@ import (
 
 const kindGrant = "grant"
 
+var readGrant = readBy("grants", "record", "", "workspace", "id")
+
 func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.Grant, error) {
-	g, err := read[approvals.Grant](t, "grants", kindGrant, []string{string(ws), string(id)},
-		"select record from grants where workspace = $1 and id = $2", text(ws), text(id))
+	g, err := read[approvals.Grant](t, readGrant, kindGrant, []string{string(ws), string(id)}, text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("grant %s: %w", id, err)
 	}

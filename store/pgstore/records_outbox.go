@@ -23,6 +23,16 @@ var (
 	removeDead         = remove("dead_letters", notificationKey...)
 )
 
+// readQueue reads the beginning of a queue.
+var readQueue = &keyRead{
+	one: `select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
+		and copy = $5 order by id limit $6`,
+	many: `select u.n_, r.* from ` + rowsNumbered([]string{"workspace", "surface", "channel", "thread", "copy",
+		"most bigint"}) + ` cross join lateral (select id, record from outbox where workspace = u.workspace
+		and surface = u.surface and channel = u.channel and thread = u.thread and copy = u.copy
+		order by id limit u.most) r`,
+}
+
 func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err := errors.Join(t.usable(true), identified("notification", string(n.Workspace), string(n.ID))); err != nil {
 		return err
@@ -52,9 +62,8 @@ func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, c approv
 		return nil, err
 	}
 	at := []string{outboxAt(ws, p, c)}
-	return listOf[approvals.Notification](t, at, kindNotification, append(placeKey(ws, p), string(c)), 1,
-		`select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
-		and copy = $5 order by id limit $6`, placeArgs(ws, p, text(c), limit)...)
+	return listBy[approvals.Notification](t, readQueue, at, kindNotification, append(placeKey(ws, p), string(c)),
+		placeArgs(ws, p, text(c), int64(limit))...)
 }
 
 func (t *tx) DeleteNotification(n *approvals.Notification) error {

@@ -49,7 +49,7 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 	for _, key := range keys {
 		of = append(of, placeIn("request_heads", text(ws), key), placeIn("request_contents", text(ws), key))
 	}
-	err = t.lookUp(of, func(rows pgx.Rows) error {
+	each := func(rows pgx.Rows) error {
 		var id string
 		var head, content []byte
 		if err := rows.Scan(&id, &head, &content); err != nil {
@@ -61,16 +61,36 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 			t.opened(content, &r.RequestContent, kindContent, string(ws), untext(id)))
 		t.knowRequest(&r.RequestHead)
 		return err
-	}, `select r.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
-		cross join lateral (select id, record from request_heads where workspace = $1 and id = u.id offset 0) r
+	}
+	if len(keys) == 1 {
+		err = t.lookUpBy(readWhole, of, each, text(ws), keys[0])
+		return list, err
+	}
+	err = t.lookUp(of, each, `select u.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
+		cross join lateral (select record from request_heads where workspace = $1 and id = u.id offset 0) r
 		cross join lateral (select record from request_contents where workspace = $1 and id = u.id offset 0) c
 		order by u.n`, text(ws), keys)
 	return list, err
 }
 
+var (
+	readHead  = readBy("request_heads", "record", "", "workspace", "id")
+	readHeads = readBy("request_heads", "id, record", "id", "workspace", "run")
+	// readWhole reads the two records of a request.
+	readWhole = &keyRead{
+		one: `select r.id, r.record, c.record from
+			(select id, record from request_heads where workspace = $1 and id = $2 offset 0) r cross join lateral
+			(select record from request_contents where workspace = $1 and id = $2 offset 0) c`,
+		many: "select u.n_, u.id, r.record, c.record from " + rowsNumbered([]string{"workspace", "id"}) + `
+			cross join lateral
+			(select record from request_heads where workspace = u.workspace and id = u.id offset 0) r
+			cross join lateral
+			(select record from request_contents where workspace = u.workspace and id = u.id offset 0) c`,
+	}
+)
+
 func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.RequestHead, error) {
-	r, err := read[approvals.RequestHead](t, "request_heads", kindHead, []string{string(ws), string(id)},
-		"select record from request_heads where workspace = $1 and id = $2", text(ws), text(id))
+	r, err := read[approvals.RequestHead](t, readHead, kindHead, []string{string(ws), string(id)}, text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)
 	}
@@ -183,8 +203,8 @@ func reported(decisions []approvals.Decision) (string, error) {
 }
 
 func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.RequestHead, error) {
-	list, err := listOf[approvals.RequestHead](t, []string{requestsOf(ws, run)}, kindHead, []string{string(ws)}, 1,
-		"select id, record from request_heads where workspace = $1 and run = $2 order by id", text(ws), text(run))
+	list, err := listBy[approvals.RequestHead](t, readHeads, []string{requestsOf(ws, run)}, kindHead,
+		[]string{string(ws)}, text(ws), text(run))
 	for _, r := range list {
 		t.knowRequest(r)
 	}

@@ -12,9 +12,10 @@ import (
 
 const kindRun = "run"
 
+var readRun = readBy("run_records", "record", "", "workspace", "id")
+
 func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error) {
-	r, err := read[approvals.Run](t, "run_records", kindRun, []string{string(ws), string(id)},
-		"select record from run_records where workspace = $1 and id = $2", text(ws), text(id))
+	r, err := read[approvals.Run](t, readRun, kindRun, []string{string(ws), string(id)}, text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}

@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// viewsAtOnce and updatesAtOnce are how many transactions of a queue are under way before callers wait for one
-	// another. Two that write at once conflict with each other, be it only over a page.
-	viewsAtOnce   = 2
-	updatesAtOnce = 1
+	// atATime is how many transactions of a queue are under way before callers wait for one another. Two that write
+	// at once conflict with each other, be it only over a page; of those that read each costs several round trips.
+	atATime = 1
 	// together is how many callers share a transaction at most. The server locks what it reads row by row, up to 31
 	// rows of a table with its usual settings, and then the whole table, which has replicas conflict with each other.
 	together = 16
-	// longestWait is how long others wait for a transaction under way. After that it is not counted any more.
+	// longestWait is how long others wait for a transaction under way, and longestView for one that reads. After that
+	// it is not counted any more.
 	longestWait = 100 * time.Millisecond
+	longestView = 10 * time.Millisecond
 	// straggling is how long a batch waits for a closure that neither reads nor returns. It goes on without it then,
 	// and the closure runs again in a transaction of its own.
 	straggling = 100 * time.Millisecond
@@ -37,6 +38,7 @@ type queue struct {
 	write bool
 
 	straggling time.Duration
+	longest    time.Duration // longestWait, or longestView
 
 	mu       sync.Mutex
 	begun    []*turn // for which others wait
@@ -51,7 +53,10 @@ type turn struct{ since time.Time }
 func (s *Store) makeQueues() {
 	for _, q := range []*queue{&s.views[0], &s.views[1], &s.updates} {
 		q.store, q.write = s, q == &s.updates
-		q.straggling = cmp.Or(s.cfg.straggling, straggling)
+		q.straggling, q.longest = cmp.Or(s.cfg.straggling, straggling), longestView
+		if q.write {
+			q.longest = longestWait
+		}
 	}
 }
 
@@ -65,19 +70,11 @@ func (s *Store) queue(ctx context.Context, write bool) *queue {
 	return &s.views[0]
 }
 
-// atOnce is how many transactions are under way before callers wait.
-func (q *queue) atOnce() int {
-	if q.write {
-		return updatesAtOnce
-	}
-	return viewsAtOnce
-}
-
 // enter waits for the caller's turn. It returns one that the caller has alone, and gives back with leave, or, unless it
 // is to have one alone, the caller's part in a batch.
 func (q *queue) enter(ctx context.Context, alone bool) (*turn, *member, error) {
 	q.mu.Lock()
-	if len(q.begun) < q.atOnce() && len(q.waiting) == 0 && (alone || !q.store.cfg.always) {
+	if len(q.begun) < atATime && len(q.waiting) == 0 && (alone || !q.store.cfg.always) {
 		own := q.begin()
 		q.mu.Unlock()
 		return own, nil, nil
@@ -85,12 +82,12 @@ func (q *queue) enter(ctx context.Context, alone bool) (*turn, *member, error) {
 	m := &member{ctx: ctx, work: isWork(ctx), alone: alone, since: q.turns,
 		called: make(chan call, 1), told: make(chan error, 1)}
 	q.waiting = append(q.waiting, m)
-	if q.store.cfg.always && len(q.begun) < q.atOnce() {
+	if q.store.cfg.always && len(q.begun) < atATime {
 		q.next()
 	}
 	if !q.watching {
 		q.watching = true
-		time.AfterFunc(longestWait/2, q.hurry)
+		time.AfterFunc(q.longest/2, q.hurry)
 	}
 	q.mu.Unlock()
 	select {
@@ -207,9 +204,9 @@ func (q *queue) hurry() {
 	if q.watching = len(q.waiting) > 0; !q.watching {
 		return
 	}
-	q.begun = slices.DeleteFunc(q.begun, func(t *turn) bool { return time.Since(t.since) >= longestWait })
-	for len(q.begun) < q.atOnce() && len(q.waiting) > 0 {
+	q.begun = slices.DeleteFunc(q.begun, func(t *turn) bool { return time.Since(t.since) >= q.longest })
+	for len(q.begun) < atATime && len(q.waiting) > 0 {
 		q.next()
 	}
-	time.AfterFunc(longestWait/2, q.hurry)
+	time.AfterFunc(q.longest/2, q.hurry)
 }

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"countersign/approvals"
 )
@@ -182,6 +179,11 @@ func (m *member) read(t *tx, places []string, s statement) error {
 		return t.failed
 	}
 	m.reads = append(m.reads, places...)
+	return m.wait(t, s)
+}
+
+// wait waits for the rows of a statement that is sent with the next round trip.
+func (m *member) wait(t *tx, s statement) error {
 	r := &reading{member: m, statement: s, done: make(chan struct{})}
 	if err := m.b.ask(r); err != nil {
 		return t.fail(err)
@@ -196,32 +198,6 @@ func (m *member) read(t *tx, places []string, s statement) error {
 	if r.err != nil {
 		return t.fail(r.err)
 	}
+	t.now = m.b.base.now
 	return nil
-}
-
-// reading is a statement for whose rows a closure waits.
-type reading struct {
-	member    *member
-	statement statement
-	done      chan struct{}
-	err       error // set before done is closed
-
-	mu        sync.Mutex
-	abandoned bool
-}
-
-// abandon has nothing of the closure touched from now on.
-func (r *reading) abandon() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.abandoned = true
-}
-
-// row passes a row on, as long as the closure wants any.
-func (r *reading) row(rows pgx.Rows) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.abandoned && r.err == nil {
-		r.err = r.statement.read(rows)
-	}
 }
