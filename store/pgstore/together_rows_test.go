@@ -103,7 +103,7 @@ func TestTogetherRows(t *testing.T) {
 		err := s.Update(t.Context(), rowsBefore(n))
 		if err == nil {
 			_, err = s.clicks.Exec(t.Context(),
-				"update jobs set claim_until = now() + interval '1 hour' where id like 'busy%'")
+				"update jobs set claim_until = now() + interval '1 minute' where id like 'busy%'")
 		}
 		if err != nil {
 			t.Fatal(err)
