@@ -218,14 +218,16 @@ type batchAnswer struct {
 	result
 }
 
-// batchResultView says of each call what came of the answer d to it.
+// batchResultView says of each call what came of the answer d to it, under the number and headline that batchView has
+// shown it with.
 func batchResultView(d approvals.Decision, all []batchAnswer) slack.ModalViewRequest {
-	lines := make([]phrase, len(all))
+	blocks := make([]slack.Block, len(all))
 	for i, a := range all {
+		name := string(a.id)
 		if a.request != nil {
-			lines[i] = phrase{strong(headline(a.request)), " "}
+			name = headline(a.request)
 		}
-		lines[i] = append(append(lines[i], code(string(a.id)), ": "), a.words(d)...)
+		blocks[i] = paragraph(phrase{strong(fmt.Sprintf("%d. %s", i+1, name))}, a.words(d))
 	}
-	return modal(viewWords, wordsYourAnswers, moreParagraphs(lines)...)
+	return modal(viewWords, wordsYourAnswers, blocks...)
 }
