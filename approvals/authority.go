@@ -66,7 +66,7 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 			asked.Editors = filled.fillers()
 		}
 	}
-	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now())
+	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now()).asOf(x.clock.now())
 	var err error
 	p.current, err = g.demand(ctx, asked)
 	if err != nil && p.authority.BreakGlass != "" { // past the policy, also past one that fails

@@ -58,7 +58,8 @@ func (q *queue) claim(c *txn) ([]*Notification, error) {
 	}
 	for _, n := range page {
 		if n.Owner != q.owner { // else this is about the rest of a page, or an earlier try was committed
-			left := q.others.left("notification "+string(c.ws)+" "+string(n.ID), n.Owner, n.LeaseUntil, c.now, deliverLease)
+			what := "notification " + string(c.ws) + " " + string(n.ID)
+			left := q.others.left(what, n.Owner, n.LeaseUntil, c.now, deliverLease)
 			if left > 0 {
 				return nil, &RetryError{After: left, Err: errLeased}
 			}

@@ -84,11 +84,11 @@ func inputFields(asked []agent.Field, secret []string) (fields []InputField) {
 func filledIn(fields []InputField, input, completed json.RawMessage) (json.RawMessage, error) {
 	var given, have map[string]json.RawMessage
 	if json.Unmarshal(input, &given) != nil || json.Unmarshal(completed, &have) != nil {
-		return nil, fmt.Errorf("%w: the input is not a JSON object", ErrInvalid)
+		return nil, refuse(ErrInvalid, wordsInputNoObject)
 	}
 	for _, f := range fields {
 		if f.Required && f.empty(have[f.Name]) {
-			return nil, fmt.Errorf("%w: %q must be filled in", ErrInvalid, f.Name)
+			return nil, RuleField.refuse(ErrInvalid, f.Name, wordsMustBeFilledIn(f.Name))
 		}
 	}
 	for name := range given {

@@ -73,7 +73,8 @@ func (w *Worker) report(ctx context.Context, what string, err error) {
 }
 
 // sweep plans again what should have a job and may have lost it, or have one that waits for a time that the clock, set
-// back since, has not reached: runs that nobody works on, and notifications that nobody delivers. A job that is there already stays one job, at the time that it has.
+// back since, has not reached: runs that nobody works on, and notifications that nobody delivers. A job
+// that is there already stays one job, at the time that it has, or an earlier one.
 func (w *Worker) sweep(ctx context.Context) error {
 	var runs []RunKey
 	var queues []CopyKey

@@ -49,14 +49,14 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 
 // question is the headline of a question wherever one stands.
 func question(r *approvals.Request) string {
-	whole := []rune(asking(r) + headline(r)) // which is made visible already
-	if len(whole) > maxHeader {
-		whole = append(whole[:maxHeader-1], '…')
+	whole := asking(r) + headline(r) // which is made visible already
+	if units(whole) > maxHeader {
+		whole = whole[:prefix(whole, maxHeader-1)] + "…"
 	}
-	return string(whole)
+	return whole
 }
 
-// maxHeader is how many characters a header may have.
+// maxHeader is how many characters a header may have, as units counts them.
 const maxHeader = 150
 
 // asking begins the headline of a question that is about something else than whether a call may run. What is settled

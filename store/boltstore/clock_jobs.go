@@ -49,7 +49,7 @@ func (t *tx) dueNow(limit int) (more bool, err error) {
 
 // dueNow takes all that is planned of the job back to now.
 func (r *jobRecord) dueNow(now time.Time) {
-	r.NotBefore = time.Time{}
+	r.unpause()
 	r.DueTimes = []dueTime{{Gen: r.Generation, Due: now}}
 	r.refresh()
 }
