@@ -12,8 +12,7 @@ import (
 // sentence of the error is that of the refusal.
 func TestRefusalIsFoundBehindWhatWasTried(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
-	r := b.asked("pay", `{"amount":5}`)
+	b, r := asked(t, with(func(q *approvals.Requirement) { q.SelfApproval = false }))
 	for name, c := range map[string]struct {
 		by    approvals.UserID
 		grant *approvals.GrantTerms
