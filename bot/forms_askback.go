@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/slack-go/slack"
@@ -37,7 +36,7 @@ func askBackForm() form {
 				b.log.Error("a question to a requester was not recorded", "request", s.note.Request, "error", err)
 				words = wordsUnrecorded()
 			}
-			return done{words: words, mendable: !known || mendableByHand(err), request: r}
+			return done{words: words, err: err, mendable: !known || mendableByHand(err), request: r}
 		},
 	}
 }
@@ -62,7 +61,9 @@ func answerBackForm() form {
 		title: wordsAnswer, submit: wordsSend,
 		open: func(_ *Bot, _ context.Context, r *approvals.Request, by approvals.UserID) error {
 			if by != r.Requester {
-				return fmt.Errorf("%w: %s was asked", approvals.ErrUnauthorized, r.Requester.Local())
+				return &approvals.Refusal{
+					Fact: approvals.ErrUnauthorized, Rule: approvals.RuleAsked, About: string(r.Requester),
+				}
 			}
 			return nil
 		},
@@ -90,7 +91,7 @@ func answerBackForm() form {
 				b.log.Error("an answer of a requester was not recorded", "request", s.note.Request, "error", err)
 				words = wordsUnrecorded()
 			}
-			return done{words: words, mendable: !known, request: r}
+			return done{words: words, err: err, mendable: !known, request: r}
 		},
 	}
 }

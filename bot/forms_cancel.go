@@ -84,7 +84,7 @@ func cancelled(err error, by approvals.UserID) (words phrase, known bool) {
 	case err == nil:
 		return wordsRunCancelled(), true
 	case errors.Is(err, approvals.ErrUnauthorized):
-		return wordsCannotCancel(reason(err, approvals.ErrUnauthorized)), true
+		return wordsCannotCancel(why(err)), true
 	}
 	if words, known = refusedDecision(err, nil, by); known {
 		return words, true

@@ -15,6 +15,7 @@ import (
 // done is what came of a form that is no decision about one request.
 type done struct {
 	words    phrase             // what the person is told
+	err      error              // why it was refused; nil: it was not
 	mendable bool               // sending the same form again may help
 	wrong    map[string]string  // what is wrong with what was typed, by the input's block id
 	request  *approvals.Request // as it stands; nil where it could not be read
@@ -55,7 +56,7 @@ func (b *Bot) doForm(ctx context.Context, s submitted) answer {
 	case d.wrong != nil:
 		return wrong(d.wrong)
 	}
-	a := b.formRefused(s, d.request, d.words, d.mendable)
+	a := b.formRefused(s, d.request, d.err, d.words, d.mendable)
 	a.then = d.then
 	return a
 }

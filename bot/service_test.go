@@ -111,7 +111,9 @@ func (f *fakeService) Submit(_ context.Context, in approvals.Submission) (approv
 	return approvals.Receipt{Run: "run_1", Outcome: approvals.SubmitStarted}, nil
 }
 
-func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+func (f *fakeService) DecideOn(
+	ctx context.Context, _ *approvals.Request, d approvals.Decision,
+) (*approvals.Request, error) {
 	f.mu.Lock()
 	r, ok := f.requests[d.Request]
 	f.mu.Unlock()
@@ -156,7 +158,9 @@ func (f *fakeService) CancelRun(
 ) (*approvals.Run, error) {
 	f.slow()
 	f.mu.Lock()
-	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", approvals.ErrUnauthorized)
+	refused := &approvals.Refusal{
+		Fact: approvals.ErrUnauthorized, Why: "neither the requester nor an approver of what it waits for",
+	}
 	of := slices.Collect(maps.Values(f.requests))
 	f.mu.Unlock()
 	if !slices.ContainsFunc(of, func(r *approvals.Request) bool {
@@ -247,9 +251,11 @@ func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u app
 	case err != nil:
 		return fmt.Errorf("%w: %w", approvals.ErrUnavailable, err)
 	case !who.Regular:
-		return fmt.Errorf("%w: %s", approvals.ErrUnauthorized, who.Why)
+		return &approvals.Refusal{
+			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: who.Why, Why: who.Why,
+		}
 	case u == r.Requester && !r.Requirement.SelfApproval:
-		return fmt.Errorf("%w: the requester does not decide about their own request", approvals.ErrUnauthorized)
+		return &approvals.Refusal{Fact: approvals.ErrUnauthorized, Rule: approvals.RuleRequester}
 	}
 	return nil
 }
@@ -279,7 +285,7 @@ func (f *fakeService) Reveal(ctx context.Context, in approvals.RevealIn) (*appro
 func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
 	var all []approvals.BatchAnswer
 	for _, item := range b.Requests {
-		r, err := f.Decide(ctx, approvals.Decision{
+		r, err := f.DecideOn(ctx, nil, approvals.Decision{
 			ID: b.ID + "/" + approvals.DecisionID(item.Request), Workspace: b.Workspace, Request: item.Request,
 			By: b.By, Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
 		})

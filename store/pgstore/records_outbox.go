@@ -65,7 +65,7 @@ func (t *tx) DeleteNotification(n *approvals.Notification) error {
 	return nil
 }
 
-func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.CopyKey, err error) {
+func (t *tx) UndeliveredPlaces(before, latest time.Time, limit int) (list []approvals.CopyKey, err error) {
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.Co
 			Place: placeOf(k[1], k[2], k[3], direct), Copy: approvals.Copy(untext(k[4]))})
 		return nil
 	}, `select distinct on (workspace, surface, channel, thread, copy) workspace, surface, channel, thread, copy, direct
-		from outbox where created < $1 order by workspace, surface, channel, thread, copy, id
-		limit $2`, before, limit)
+		from outbox where created < $1 or created > $2 order by workspace, surface, channel, thread, copy, id
+		limit $3`, before, latest, limit)
 	return list, err
 }
 

@@ -75,7 +75,7 @@ func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, ch
 	return n, err
 }
 
-func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err error) {
+func (t *tx) LapsedLeases(at, latest time.Time, limit int) (list []approvals.RunKey, err error) {
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 		return nil
 	}, `select w.workspace, w.id, r.surface, r.channel, r.thread, r.direct from runs_working w cross join lateral (
 			select surface, channel, thread, direct from run_records where workspace = w.workspace and id = w.id
-			and (status = 'queued' or lease_until <= $1) offset 0) r
-		order by w.workspace, w.id limit $2`, at, limit)
+			and (status = 'queued' or lease_until <= $1 or lease_until > $2) offset 0) r
+		order by w.workspace, w.id limit $3`, at, latest, limit)
 	return list, err
 }
 
