@@ -53,8 +53,7 @@ func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
 			return err
 		}
 		if !excepted {
-			return fmt.Errorf("%w: %s is frozen until %s%s; it can be rejected", ErrUnauthorized, q.name(),
-				freezeTime(z.To), z.exceptions(" for all but "))
+			return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(" for all but ")))
 		}
 	}
 	return nil
@@ -85,7 +84,7 @@ func (q *Requirement) frozenOut(now time.Time) time.Time {
 }
 
 // freezeTime writes an instant for people.
-func freezeTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+func freezeTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }
 
 // exceptions names those whom the freeze excepts, after lead; empty for nobody.
 func (z Freeze) exceptions(lead string) string {

@@ -30,7 +30,13 @@ const rounds = 4
 // that those who settle the request gave, and settles those waiting requests of the run that the grant covers. Those of
 // other runs wait on: their people have been asked. ErrLimit: there are too many grants for the tool.
 func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
-	r, err := s.traceDecide(ctx, d)
+	return s.DecideOn(ctx, nil, d)
+}
+
+// DecideOn is Decide for whoever has just read the request with Recorded, and spares reading it once more. What has
+// become of it since counts all the same. seen is not changed; nil: it has not been read.
+func (s *Service) DecideOn(ctx context.Context, seen *Request, d Decision) (*Request, error) {
+	r, err := s.traceDecide(ctx, seen, d)
 	if err == nil {
 		return r, nil
 	}
@@ -43,7 +49,7 @@ func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
 	return nil, err
 }
 
-func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
+func (s *Service) decide(ctx context.Context, seen *Request, d Decision) (*Request, error) {
 	arrived := time.Now()
 	if err := d.check(); err != nil {
 		return nil, err
@@ -53,10 +59,11 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 		d.ID = NewDecisionID(arrived)
 	}
 	for range rounds {
-		r, err := s.decideOnce(ctx, d, arrived)
+		r, err := s.decideOnce(ctx, seen, d, arrived)
 		if !errors.Is(err, errNotGathered) {
 			return r, err
 		}
+		seen = nil // it has changed
 	}
 	return nil, fmt.Errorf("%w: too many others decide at the same time", ErrUnavailable)
 }
@@ -65,27 +72,27 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 func (d *Decision) check() error {
 	switch {
 	case d.Workspace == "" || d.Request == "":
-		return fmt.Errorf("%w: no request", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoRequest)
 	case d.By.Workspace() != d.Workspace || d.By.Local() == "":
-		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, d.By, d.Workspace)
+		return refuse(ErrInvalid, wordsNobodyOf(d.By, d.Workspace))
 	case d.Via == ViaCallback || d.By == CallbackPrincipal(d.Workspace):
-		return fmt.Errorf("%w: nobody decides in the name of a callback", ErrInvalid)
+		return refuse(ErrInvalid, wordsAsCallback)
 	case utf8.RuneCountInString(d.Reason) > maxReason:
-		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
+		return refuse(ErrInvalid, wordsTooManyCharacters("reason", maxReason))
 	case !utf8.ValidString(d.Reason):
-		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
+		return refuse(ErrInvalid, wordsNotText("reason"))
 	case d.Verdict == BreakGlass && strings.TrimSpace(d.Reason) == "":
-		return fmt.Errorf("%w: say why there is no time for the answers that the policy demands", ErrInvalid)
+		return refuse(ErrInvalid, wordsWhyNoTime)
 	case d.Verdict == BreakGlass && d.For != "":
-		return fmt.Errorf("%w: nobody breaks the glass for somebody else", ErrInvalid)
+		return refuse(ErrInvalid, wordsEmergencyForOther)
 	case d.Verdict.tells() && strings.TrimSpace(d.Reason) == "":
-		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
+		return refuse(ErrInvalid, wordsWhatHappened)
 	case d.For == d.By, d.For != "" && (d.For.Workspace() != d.Workspace || d.For.Local() == ""):
-		return fmt.Errorf("%w: %q is nobody for whom %s could decide", ErrInvalid, d.For, d.By)
+		return refuse(ErrInvalid, wordsNobodyFor(d.For, d.By))
 	case d.Grant != nil && !d.Verdict.revises():
 		return d.Grant.check(d.Verdict)
 	case d.Grant != nil:
-		return fmt.Errorf("%w: the terms of a grant go with an answer for later calls", ErrInvalid)
+		return refuse(ErrInvalid, wordsTermsOfOther(d.Verdict))
 	}
 	if err := d.checkAnswers(); err != nil {
 		return err
@@ -95,8 +102,8 @@ func (d *Decision) check() error {
 
 // decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store
 // holds something that it rests on too.
-func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time) (*Request, error) {
-	seen, covered, now, err := s.undecided(ctx, d)
+func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arrived time.Time) (*Request, error) {
+	seen, covered, now, err := s.undecided(ctx, read, d)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +137,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		if head, err = c.request(d.Request); err != nil {
 			return err
 		}
+		now = c.now
 		refused, err = c.cast(head, f, d, rev)
 		return err
 	})
@@ -143,10 +151,17 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 	return seen, refused
 }
 
-// undecided returns the request and, for a standing answer, those that it may settle as well.
+// undecided returns the request, as it was read or as it stands, and, for a standing answer, those that it may settle as
+// well. now is the store's time, or close to it: whether the request is overdue is for the transaction to say.
 func (s *Service) undecided(
-	ctx context.Context, d Decision,
+	ctx context.Context, read *Request, d Decision,
 ) (seen *Request, covered []*Request, now time.Time, err error) {
+	if read != nil && read.ID == d.Request && read.Workspace == d.Workspace && !d.Verdict.standing() {
+		if now = s.heard.now(); !now.IsZero() {
+			seen = new(*read)
+			return seen, nil, now, nil
+		}
+	}
 	err = s.store.View(ctx, func(tx Tx) error {
 		now = tx.Now()
 		if seen, err = tx.Request(d.Workspace, d.Request); err != nil || !d.Verdict.standing() {
@@ -266,7 +281,7 @@ func (d *Decision) repeats(old Decision) error {
 		slices.Equal(d.Answers, old.Answers) {
 		return nil
 	}
-	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
+	return refuse(ErrInvalid, wordsDecisionIDUsed(d.ID))
 }
 
 // decided records d and, when it is a standing answer that settles the request, what else it settles.

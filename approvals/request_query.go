@@ -139,7 +139,7 @@ func (l *listing) mayList(ctx context.Context, r *RequestHead, now time.Time) er
 	case r.Requester == u:
 		return l.gatherer(r).isRegular(ctx, u)
 	case l.query.Mine && r.decidedBy(u) != nil:
-		return fmt.Errorf("%w: one answer per person", ErrConflict)
+		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	case l.query.Mine:
 		g := l.gatherer(r)
 		g.asOf(now).right(ctx, u, r.demands(&r.Requirement)...)
@@ -199,7 +199,7 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	if r.decidedBy(u) != nil {
-		return fmt.Errorf("%w: one answer per person", ErrConflict)
+		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	}
 	g := newGatherer(s.directory, s.policy, r.conversation(), noTime).asOf(now)
 	current, err := g.demand(ctx, r)
