@@ -72,7 +72,11 @@ func (s *Service) review(ctx context.Context, ws WorkspaceID, id RequestID, v Re
 	if err := r.reviewable(v.By); err != nil {
 		return nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	current, err := g.demand(ctx, r)
 	if err != nil {
 		return nil, err

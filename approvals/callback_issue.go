@@ -60,14 +60,16 @@ func (s *Service) issueOnce(ctx context.Context, in CallbackIssue, token string,
 func (s *Service) gatherFor(
 	ctx context.Context, ws WorkspaceID, id RequestID, by UserID, arrived time.Time,
 ) (r *Request, f *facts, err error) {
+	var now time.Time
 	err = s.store.View(ctx, func(tx Tx) error {
+		now = tx.Now()
 		r, err = tx.Request(ws, id)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	if current, err := g.demand(ctx, r); err == nil && by != "" {
 		g.right(ctx, by, r.demands(&current)...)
 	}

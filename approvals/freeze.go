@@ -31,6 +31,12 @@ func (z Freeze) near(now time.Time) bool {
 	return !now.Before(z.From.Add(-freezeMargin)) && now.Before(z.To.Add(freezeMargin))
 }
 
+// asOf has g gather who is excepted from the freezes that are near by the store's time, now.
+func (g *gatherer) asOf(now time.Time) *gatherer {
+	g.now = now
+	return g
+}
+
 // starts reports whether the verdict, once given by enough people, lets a call start. Values that somebody fills in do,
 // where the tool's gate does not ask.
 func (v Verdict) starts() bool { return v.Affirms() && (!v.alone() || v == ProvideInput) }

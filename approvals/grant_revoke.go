@@ -75,11 +75,11 @@ func (s *Service) mayRevoke(ctx context.Context, g *Grant, by UserID, since time
 	if err != nil {
 		return err
 	}
-	people.right(ctx, by, &current)
 	now, err := s.now(ctx)
 	if err != nil {
 		return err
 	}
+	people.asOf(now).right(ctx, by, &current)
 	return people.mayAnswer(r.terms(&current, now), voter{by: by})
 }
 

@@ -30,7 +30,13 @@ const rounds = 4
 // that those who settle the request gave, and settles those waiting requests of the run that the grant covers. Those of
 // other runs wait on: their people have been asked. ErrLimit: there are too many grants for the tool.
 func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
-	r, err := s.traceDecide(ctx, d)
+	return s.DecideOn(ctx, nil, d)
+}
+
+// DecideOn is Decide for whoever has just read the request with Recorded, and spares reading it once more. What has
+// become of it since counts all the same. seen is not changed; nil: it has not been read.
+func (s *Service) DecideOn(ctx context.Context, seen *Request, d Decision) (*Request, error) {
+	r, err := s.traceDecide(ctx, seen, d)
 	if err == nil {
 		return r, nil
 	}
@@ -43,7 +49,7 @@ func (s *Service) Decide(ctx context.Context, d Decision) (*Request, error) {
 	return nil, err
 }
 
-func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
+func (s *Service) decide(ctx context.Context, seen *Request, d Decision) (*Request, error) {
 	arrived := time.Now()
 	if err := d.check(); err != nil {
 		return nil, err
@@ -53,10 +59,11 @@ func (s *Service) decide(ctx context.Context, d Decision) (*Request, error) {
 		d.ID = NewDecisionID(arrived)
 	}
 	for range rounds {
-		r, err := s.decideOnce(ctx, d, arrived)
+		r, err := s.decideOnce(ctx, seen, d, arrived)
 		if !errors.Is(err, errNotGathered) {
 			return r, err
 		}
+		seen = nil // it has changed
 	}
 	return nil, fmt.Errorf("%w: too many others decide at the same time", ErrUnavailable)
 }
@@ -95,8 +102,8 @@ func (d *Decision) check() error {
 
 // decideOnce gathers what the decision rests on, and decides in one transaction. errNotGathered: meanwhile the store
 // holds something that it rests on too.
-func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time) (*Request, error) {
-	seen, covered, now, err := s.undecided(ctx, d)
+func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arrived time.Time) (*Request, error) {
+	seen, covered, now, err := s.undecided(ctx, read, d)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +121,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 	var rev *revision
 	var g *gatherer
 	if seen.open(now) == nil {
-		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived)
+		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived).asOf(now)
 		g.decision(ctx, d, append([]*Request{seen}, covered...))
 		f = &g.facts
 		if d.Verdict.revises() {
@@ -130,6 +137,7 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 		if head, err = c.request(d.Request); err != nil {
 			return err
 		}
+		now = c.now
 		refused, err = c.cast(head, f, d, rev)
 		return err
 	})
@@ -143,10 +151,17 @@ func (s *Service) decideOnce(ctx context.Context, d Decision, arrived time.Time)
 	return seen, refused
 }
 
-// undecided returns the request and, for a standing answer, those that it may settle as well.
+// undecided returns the request, as it was read or as it stands, and, for a standing answer, those that it may settle
+// as well. now is the store's time, or close to it: whether the request is overdue is for the transaction to say.
 func (s *Service) undecided(
-	ctx context.Context, d Decision,
+	ctx context.Context, read *Request, d Decision,
 ) (seen *Request, covered []*Request, now time.Time, err error) {
+	if read != nil && read.ID == d.Request && read.Workspace == d.Workspace && !d.Verdict.standing() {
+		if now = s.heard.now(); !now.IsZero() {
+			seen = new(*read)
+			return seen, nil, now, nil
+		}
+	}
 	err = s.store.View(ctx, func(tx Tx) error {
 		now = tx.Now()
 		if seen, err = tx.Request(d.Workspace, d.Request); err != nil || !d.Verdict.standing() {

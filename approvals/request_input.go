@@ -154,15 +154,29 @@ func (r *RequestHead) fillers() []UserID {
 }
 
 // completion has the answer that completed the call allow it, where its gate asks nobody: what runs is what that answer
-// was bound to.
-func (p *permit) completion() {
+// was bound to. It lets the call start, so it lasts no longer than an approval, and not into a freeze.
+func (p *permit) completion(ctx context.Context) {
 	r := p.x.completed(&p.effect)
 	if r == nil || p.denied != nil {
 		return
 	}
 	p.authority.Request = r.ID
-	if d := r.Settler(); d == nil || !sameDigest(d.Bound, p.effect.Digest) {
+	d := r.Settler()
+	if d == nil || !sameDigest(d.Bound, p.effect.Digest) {
 		p.denied = fmt.Errorf("%w: request %s filled in another call", agent.ErrStale, r.ID)
+		return
+	}
+	g := newGatherer(p.x.directory, p.x.policy, r.conversation(), time.Now())
+	asked := p.question()
+	asked.Editors = r.fillers()
+	now, err := g.requirement(ctx, asked)
+	if err != nil {
+		p.denied = fmt.Errorf("%w: %w", agent.ErrStale, err)
+		return
+	}
+	p.filler, p.filled, p.facts = d.voter(), &now, &g.facts
+	for _, q := range r.demands(&now) {
+		g.exceptions(ctx, q, p.filler.principal())
 	}
 }
 

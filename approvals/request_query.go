@@ -142,7 +142,7 @@ func (l *listing) mayList(ctx context.Context, r *RequestHead, now time.Time) er
 		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	case l.query.Mine:
 		g := l.gatherer(r)
-		g.right(ctx, u, r.demands(&r.Requirement)...)
+		g.asOf(now).right(ctx, u, r.demands(&r.Requirement)...)
 		return g.mayDecide(r, &r.Requirement, u, now)
 	}
 	return l.gatherer(r).maySee(ctx, r, u, now)
@@ -155,7 +155,7 @@ func (l *listing) mayDecide(ctx context.Context, r *Request, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	g.right(ctx, l.query.Viewer, &r.Requirement, &current)
+	g.asOf(now).right(ctx, l.query.Viewer, &r.Requirement, &current)
 	return g.mayDecide(&r.RequestHead, &current, l.query.Viewer, now)
 }
 
@@ -181,7 +181,7 @@ func (g *gatherer) maySee(ctx context.Context, r *RequestHead, u UserID, now tim
 		}
 		unknown = err
 	}
-	g.right(ctx, u, &r.Requirement)
+	g.asOf(now).right(ctx, u, &r.Requirement)
 	if err := g.mayDecide(r, &r.Requirement, u, now); err == nil || unknown == nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 	if r.decidedBy(u) != nil {
 		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
+	g := newGatherer(s.directory, s.policy, r.conversation(), noTime).asOf(now)
 	current, err := g.demand(ctx, r)
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (s *Service) mayCancel(
 	if err != nil {
 		return nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	refused := refuse(ErrUnauthorized, wordsNotTheirRun)
 	for _, q := range waiting {
 		current, err := g.demand(ctx, q)

@@ -2,6 +2,11 @@ package approvals
 
 import "time"
 
+// MaxPause is the longest pause that a job takes because its handler asked for it, with *RetryError: a longer After is
+// this one. A pause that was asked for while the store's clock was ahead ends when the job is enqueued after the clock
+// was set back.
+const MaxPause = time.Hour
+
 // JobKind says what a job does.
 type JobKind string
 
@@ -15,14 +20,23 @@ const (
 	JobCleanup JobKind = "cleanup"
 )
 
+// AtOnce is how many jobs of the kind a worker handles at once, over all groups; zero: as many as it is given. A store
+// that gives it no more keeps the others out of memory until it is their turn.
+func (k JobKind) AtOnce() int {
+	if k == JobDeliver {
+		return deliverAtOnce
+	}
+	return 0
+}
+
 // Job says that something may be due. It carries ids only and is idempotent: the handler re-reads the truth.
 //
 // Kind, Workspace and ID are its key. Enqueueing a key that is there already keeps one job, with the earlier due time;
 // enqueueing one that is being handled makes it run again afterwards, at that due time. No job is handled before it is
 // due. A handler's nil removes the job unless it was enqueued again since the handler was given it. Its error repeats
 // the job with back-off, or sooner when it is enqueued meanwhile; but after a *RetryError it is not handled before
-// After has passed, whatever is enqueued. A handler that panics has failed; one that returns because ctx has ended has
-// not been started. Jobs survive a restart.
+// After has passed, whatever is enqueued; see MaxPause. A handler that panics has failed; one that returns because ctx
+// has ended has not been started. Jobs survive a restart.
 //
 // A job may be handled late, more than once, out of order, and, by another process, at the same time as here: leases
 // and versions of what it is about decide who may act. Stores that are Exclusive never handle one key twice at once.

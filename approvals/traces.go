@@ -36,12 +36,12 @@ func (s *Service) traceSubmit(ctx context.Context, in Submission) (Receipt, erro
 }
 
 // traceDecide is decide within a span.
-func (s *Service) traceDecide(ctx context.Context, d Decision) (*Request, error) {
+func (s *Service) traceDecide(ctx context.Context, seen *Request, d Decision) (*Request, error) {
 	ctx, end := trace.Begin(ctx, s.tracer, trace.Start{Kind: trace.Decide, Attrs: []slog.Attr{
 		slog.String(trace.AttrRequest, string(d.Request)), slog.String(trace.AttrPerson, string(d.By)),
 		slog.String(trace.AttrVerdict, string(d.Verdict)), slog.String(trace.AttrVia, d.Via),
 	}})
-	r, err := s.decide(ctx, d)
+	r, err := s.decide(ctx, seen, d)
 	var id RunID
 	var stands RequestStatus
 	if r != nil {

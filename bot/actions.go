@@ -112,7 +112,7 @@ func (b *Bot) always(ctx context.Context, c click) (answer, error) {
 
 // decide records the answer of a button.
 func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
-	r, err := b.clicked(ctx, c)
+	r, seen, err := b.clicked(ctx, c)
 	if errors.Is(err, approvals.ErrNotFound) {
 		return b.reply(c, wordsUnknownRequest()), nil
 	}
@@ -141,7 +141,7 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 			return b.reply(c, wordsNoSuchOption()), nil
 		}
 	}
-	res := b.record(ctx, d, c.arrived)
+	res := b.record(ctx, seen, d, c.arrived)
 	if res.late != nil {
 		return answer{then: func(ctx context.Context) {
 			b.tell(ctx, c, wordsUnconfirmed())
@@ -159,16 +159,18 @@ func (b *Bot) decide(ctx context.Context, c click) (answer, error) {
 	return b.conclude(c, d, res)
 }
 
-// clicked reads the request of a button. What it adds for readers matters here only where the whole card does: whether
-// that showed all of a long call. A store that does not answer is told to the person in time.
-func (b *Bot) clicked(ctx context.Context, c click) (*approvals.Request, error) {
+// clicked reads the request of a button, and returns it also as it is recorded. What Request adds for readers matters
+// here only where the whole card does: whether that showed all of a long call. A store that does not answer is told to
+// the person in time.
+func (b *Bot) clicked(ctx context.Context, c click) (r, recorded *approvals.Request, err error) {
 	ctx, cancel := context.WithDeadline(ctx, c.arrived.Add(decideBudget))
 	defer cancel()
-	r, err := b.service.Recorded(ctx, c.id.workspace, c.request)
-	if err != nil || surelyWhole(r) {
-		return r, err
+	recorded, err = b.service.Recorded(ctx, c.id.workspace, c.request)
+	if err != nil || surelyWhole(recorded) {
+		return recorded, recorded, err
 	}
-	return b.service.Request(ctx, c.id.workspace, c.request)
+	r, err = b.service.Request(ctx, c.id.workspace, c.request)
+	return r, recorded, err
 }
 
 // conclude turns a result into an acknowledgement and words. A click without a result is not acknowledged.
@@ -202,14 +204,16 @@ type result struct {
 	late    <-chan result
 }
 
-// record calls the service and waits until decideBudget has passed since the click arrived: it may have waited behind
-// other clicks on the same request.
-func (b *Bot) record(ctx context.Context, d approvals.Decision, arrived time.Time) result {
+// record calls the service, which is told what was read as recorded, and waits until decideBudget has passed since the
+// click arrived: it may have waited behind other clicks on the same request.
+func (b *Bot) record(
+	ctx context.Context, seen *approvals.Request, d approvals.Decision, arrived time.Time,
+) result {
 	done := make(chan result, 1)
 	b.work.aside(ctx, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, decideLimit)
 		defer cancel()
-		r, err := b.service.Decide(ctx, d)
+		r, err := b.service.DecideOn(ctx, seen, d)
 		done <- b.settle(ctx, d, r, err)
 	}, func() { done <- result{err: errors.New("the handler gave up")} })
 	timer := time.NewTimer(time.Until(arrived.Add(decideBudget)))

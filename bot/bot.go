@@ -18,7 +18,7 @@ import (
 // Service is what the bot needs of approvals.Service.
 type Service interface {
 	Submit(ctx context.Context, in approvals.Submission) (approvals.Receipt, error)
-	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
+	DecideOn(ctx context.Context, seen *approvals.Request, d approvals.Decision) (*approvals.Request, error)
 	CancelRun(
 		ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, reason string,
 	) (*approvals.Run, error)

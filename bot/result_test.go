@@ -136,7 +136,7 @@ func TestForgedApprovalOfAResult(t *testing.T) {
 		ID: "dec_1", Workspace: testWorkspace, Request: id, Digest: r.Digest,
 		By: user("U0BEN"), Verdict: approvals.Approve, Via: "button",
 	}
-	after, err := w.bot.service.Decide(w.ctx(), d)
+	after, err := w.bot.service.DecideOn(w.ctx(), nil, d)
 	words, known := refusedDecision(err, after, d.By)
 	if !known || !strings.Contains(words.fallback(), "does not fit this request") {
 		t.Errorf("%v: the person is told %q", err, words)

@@ -49,12 +49,14 @@ type fakeService struct {
 
 	hold func(what string) // called outside the lock, before a commit
 	read func()            // called outside the lock, before a request is read
+	slow func()            // called outside the lock, before a run is cancelled or a requester asked
 }
 
 func newFakeService() *fakeService {
 	return &fakeService{
 		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
 		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {}, read: func() {},
+		slow: func() {},
 	}
 }
 
@@ -109,7 +111,9 @@ func (f *fakeService) Submit(_ context.Context, in approvals.Submission) (approv
 	return approvals.Receipt{Run: "run_1", Outcome: approvals.SubmitStarted}, nil
 }
 
-func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+func (f *fakeService) DecideOn(
+	ctx context.Context, _ *approvals.Request, d approvals.Decision,
+) (*approvals.Request, error) {
 	f.mu.Lock()
 	r, ok := f.requests[d.Request]
 	f.mu.Unlock()
@@ -152,6 +156,7 @@ func (f *fakeService) Decide(ctx context.Context, d approvals.Decision) (*approv
 func (f *fakeService) CancelRun(
 	ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string,
 ) (*approvals.Run, error) {
+	f.slow()
 	f.mu.Lock()
 	refused := &approvals.Refusal{
 		Fact: approvals.ErrUnauthorized, Why: "neither the requester nor an approver of what it waits for",
@@ -165,6 +170,9 @@ func (f *fakeService) CancelRun(
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.fail != nil {
+		return nil, f.fail
+	}
 	f.cancelled = append(f.cancelled, id)
 	return &approvals.Run{ID: id}, nil
 }
@@ -277,7 +285,7 @@ func (f *fakeService) Reveal(ctx context.Context, in approvals.RevealIn) (*appro
 func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
 	var all []approvals.BatchAnswer
 	for _, item := range b.Requests {
-		r, err := f.Decide(ctx, approvals.Decision{
+		r, err := f.DecideOn(ctx, nil, approvals.Decision{
 			ID: b.ID + "/" + approvals.DecisionID(item.Request), Workspace: b.Workspace, Request: item.Request,
 			By: b.By, Verdict: b.Verdict, Reason: b.Reason, Digest: item.Digest, Via: b.Via,
 		})
@@ -288,6 +296,7 @@ func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]appro
 
 // AskBack remembers what was asked.
 func (f *fakeService) AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error) {
+	f.slow()
 	r, err := f.Recorded(ctx, in.Workspace, in.Request)
 	if err != nil {
 		return nil, err

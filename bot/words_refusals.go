@@ -161,6 +161,13 @@ func wordsWindowTooLate() phrase {
 	return phrase{"Slack did not let me open the window in time. Press the button again."}
 }
 
+func wordsWindowRefused() phrase {
+	return phrase{
+		"Slack did not take what this window was to show. Nothing was recorded. Press the button again; if that does " +
+			"not help, whoever runs me finds the reason in my log.",
+	}
+}
+
 func wordsWentWrong() phrase { return phrase{"Something went wrong on my side. Try again."} }
 
 // An answer that was recorded.

@@ -88,8 +88,15 @@ func (s *service) RetryRun(ctx context.Context, v approvals.RunRetry) (approvals
 
 // Decide measures how long a decision takes.
 func (s *service) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
+	return s.DecideOn(ctx, nil, d)
+}
+
+// DecideOn is Decide on what has been read already.
+func (s *service) DecideOn(
+	ctx context.Context, seen *approvals.Request, d approvals.Decision,
+) (*approvals.Request, error) {
 	done := s.metrics.deciding(d)
-	r, err := s.Service.Decide(ctx, d)
+	r, err := s.Service.DecideOn(ctx, seen, d)
 	done(err)
 	return r, err
 }

@@ -138,8 +138,10 @@ type witness struct {
 	of *replica
 }
 
-func (w witness) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
-	r, err := w.Service.Decide(ctx, d)
+func (w witness) DecideOn(
+	ctx context.Context, seen *approvals.Request, d approvals.Decision,
+) (*approvals.Request, error) {
+	r, err := w.Service.DecideOn(ctx, seen, d)
 	if err == nil && !w.of.dead.Load() {
 		w.of.world.click(invariant.Click{Request: d.Request, By: d.By, Verdict: d.Verdict})
 	}

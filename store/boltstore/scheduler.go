@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (d *scheduler) add(kind approvals.JobKind, group, key string) {
 	}
 	q := d.queues[kind]
 	if q == nil {
-		q = newReadyQueue(d.store.cfg.Workers)
+		q = newReadyQueue(d.store.cfg.Workers, cmp.Or(kind.AtOnce(), maxHandlers))
 		d.queues[kind] = q
 	}
 	d.queued[key] = group

@@ -48,7 +48,8 @@ func (a *announcements) take() []readyJob {
 	return jobs
 }
 
-// maxHandlers bounds the handlers of one kind over all groups. It only protects memory.
+// maxHandlers bounds the handlers of one kind over all groups, where the kind has no bound of its own. It only protects
+// memory.
 const maxHandlers = 4096
 
 // readyQueue holds the keys of the jobs of one kind that may be due, in groups. Groups are served in turns, one job
@@ -56,6 +57,7 @@ const maxHandlers = 4096
 // looked at, so that what is started costs the same however many jobs wait.
 type readyQueue struct {
 	slots   int // handlers at once, per group
+	most    int // handlers at once, over all groups
 	running int
 	groups  map[string]*readyGroup
 	turn    []*readyGroup // groups with a waiting job and a free slot, the next one first
@@ -69,8 +71,8 @@ type readyGroup struct {
 	inTurn  bool
 }
 
-func newReadyQueue(slots int) *readyQueue {
-	return &readyQueue{slots: slots, groups: make(map[string]*readyGroup)}
+func newReadyQueue(slots, most int) *readyQueue {
+	return &readyQueue{slots: slots, most: most, groups: make(map[string]*readyGroup)}
 }
 
 func (q *readyQueue) group(name string) *readyGroup {
@@ -91,7 +93,7 @@ func (q *readyQueue) add(group, key string) {
 
 // next takes the first key of the group whose turn it is. Nothing is ready for a free slot when g is nil.
 func (q *readyQueue) next() (g *readyGroup, key string) {
-	if len(q.turn) == 0 || q.running >= maxHandlers {
+	if len(q.turn) == 0 || q.running >= q.most {
 		return nil, ""
 	}
 	g = q.turn[0]

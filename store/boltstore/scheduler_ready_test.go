@@ -70,7 +70,7 @@ func TestSlowGroupDelaysNoOther(t *testing.T) {
 // TestGroupsTakeTurns checks, with one slot over all, that groups are served in turns and each in its own order.
 func TestGroupsTakeTurns(t *testing.T) {
 	t.Parallel()
-	q := newReadyQueue(maxHandlers)
+	q := newReadyQueue(maxHandlers, maxHandlers)
 	for _, key := range []string{"a1", "a2", "a3", "b1", "c1", "c2"} {
 		q.add(key[:1], key)
 	}
@@ -91,7 +91,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 // TestHandlersAreBounded has more groups with a waiting job than there may be handlers of one kind.
 func TestHandlersAreBounded(t *testing.T) {
 	t.Parallel()
-	q := newReadyQueue(defaultWorkers)
+	q := newReadyQueue(defaultWorkers, maxHandlers)
 	for i := range maxHandlers + 10 {
 		q.add(fmt.Sprint(i), fmt.Sprint(i))
 	}
@@ -112,7 +112,7 @@ func TestHandlersAreBounded(t *testing.T) {
 // TestFullGroupIsNotLookedAt counts how many jobs are looked at while a group without a free slot has many that wait.
 func TestFullGroupIsNotLookedAt(t *testing.T) {
 	t.Parallel()
-	q := newReadyQueue(1)
+	q := newReadyQueue(1, maxHandlers)
 	for _, id := range ids("s", 1000) {
 		q.add("slow", id)
 	}
@@ -189,6 +189,58 @@ func TestPutOffGroups(t *testing.T) {
 		}
 		if at := <-quick; !at.Equal(due.Add(time.Second)) {
 			t.Errorf("handled %v after it was due", at.Sub(due.Add(time.Second)))
+		}
+		stop()
+	})
+}
+
+// TestDeliveriesWaitInTheFile has more queues of the outbox to empty, each in a group of its own, than a worker takes
+// at once: the others are not handed over, and keep no memory, until one has ended. Jobs of other kinds are.
+func TestDeliveriesWaitInTheFile(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		most := approvals.JobDeliver.AtOnce()
+		entered, release := make(chan string, 3*most), make(chan struct{})
+		runs := 0
+		stop := dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+			if j.Kind == approvals.JobDeliver {
+				entered <- j.ID
+				<-release
+			} else {
+				runs++
+			}
+			return nil
+		})
+		err := s.Update(t.Context(), func(tx approvals.Tx) error {
+			for _, id := range ids("d", 2*most) {
+				j := approvals.Job{Workspace: "T1", Kind: approvals.JobDeliver, ID: id, Group: id}
+				if err := tx.Enqueue(j); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(entered); n != most {
+			t.Errorf("%d deliveries at once, want %d", n, most)
+		}
+		enqueueIn(t, s, "g", "run_1")
+		synctest.Wait()
+		if runs != 1 {
+			t.Errorf("%d runs were handled beside the deliveries, want 1", runs)
+		}
+		release <- struct{}{}
+		synctest.Wait()
+		if n := len(entered); n != most+1 {
+			t.Errorf("%d deliveries have begun when one has ended, want %d", n, most+1)
+		}
+		close(release)
+		synctest.Wait()
+		if n := len(entered); n != 2*most {
+			t.Errorf("%d deliveries in all, want %d", n, 2*most)
 		}
 		stop()
 	})
