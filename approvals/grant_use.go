@@ -155,7 +155,7 @@ func (x *execution) deny(ctx context.Context, all []denial) error {
 			if err != nil {
 				return err
 			}
-			c.say(r, fmt.Sprintf("%s was not carried out: grant %s rejects such calls.", d.in.Call.Tool, d.by.ID))
+			c.say(r, wordsDenied(d.in.Call.Tool, d.by.ID))
 		}
 		return x.saveState(c, r)
 	})

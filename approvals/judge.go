@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -282,7 +281,7 @@ func (t *tally) outOfReach() (ruling, error) {
 			return ruling{}, err
 		}
 		if err == nil && !ok {
-			note := fmt.Sprintf("Too few people are left who could approve this: %s needs %d.", q.name(), t.r.needs(q))
+			note := wordsTooFewLeft(q.name(), t.r.needs(q))
 			return ruling{status: RequestRejected, note: note}, nil
 		}
 	}
