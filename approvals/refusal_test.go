@@ -12,8 +12,7 @@ import (
 // sentence of the error is that of the refusal.
 func TestRefusalIsFoundBehindWhatWasTried(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil)
-	r := b.asked("pay", `{"amount":5}`)
+	b, r := asked(t, with(func(q *approvals.Requirement) { q.SelfApproval = false }))
 	for name, c := range map[string]struct {
 		by    approvals.UserID
 		grant *approvals.GrantTerms
@@ -23,7 +22,7 @@ func TestRefusalIsFoundBehindWhatWasTried(t *testing.T) {
 			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleRequester,
 			Why: "the requester does not decide about their own request"}},
 		"a guest": {guest, nil, approvals.Refusal{
-			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: "a guest", Why: "a guest"}},
+			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: "guest", Why: "guest"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := b.service.Decide(t.Context(), approvals.Decision{

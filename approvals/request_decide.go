@@ -152,13 +152,15 @@ func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arr
 }
 
 // undecided returns the request, as it was read or as it stands, and, for a standing answer, those that it may settle as
-// well. now is zero where nothing had to be read: whether the request is overdue is for the transaction to say then.
+// well. now is the store's time, or close to it: whether the request is overdue is for the transaction to say.
 func (s *Service) undecided(
 	ctx context.Context, read *Request, d Decision,
 ) (seen *Request, covered []*Request, now time.Time, err error) {
 	if read != nil && read.ID == d.Request && read.Workspace == d.Workspace && !d.Verdict.standing() {
-		seen = new(*read)
-		return seen, nil, noTime, nil
+		if now = s.heard.now(); !now.IsZero() {
+			seen = new(*read)
+			return seen, nil, now, nil
+		}
 	}
 	err = s.store.View(ctx, func(tx Tx) error {
 		now = tx.Now()
