@@ -2,9 +2,11 @@ package agent_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"runtime"
@@ -68,6 +70,41 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("took %v", time.Since(start))
 		}
 	})
+}
+
+// A call that people allowed and that does not finish in time may have taken effect, as when the run is cancelled
+// meanwhile: they are asked what became of it. If the model made it again, that would be another call, also for a tool
+// that knows one by its EffectID. What a tool knows better is told to the model.
+func TestTimeoutOfAnApprovedCall(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		idempotent bool
+		err        error // nil: that of the context
+		asks       bool
+	}{
+		{"a payment", false, nil, true},
+		{"a payment that may be repeated", true, nil, true},
+		{"a tool that knows that nothing happened", false, errors.New("the bank is closed"), false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tool := invoking(func(ctx context.Context, _ *agent.ToolCall) (agent.ToolOutput, error) {
+				<-ctx.Done()
+				return agent.ToolOutput{}, cmp.Or(tt.err, fmt.Errorf("pay: %w", context.Cause(ctx)))
+			})
+			tool.Timeout, tool.NeedsApproval, tool.Idempotent = 30*time.Second, agent.AlwaysAsk, tt.idempotent
+			r, a := &agent.Runner{}, fleet(1, tool)
+			res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
+			must(t, err)
+			must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+			res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
+			must(t, err)
+			asked := len(res.Interruptions) == 1 && res.Interruptions[0].Kind == agent.OutcomeUnknown
+			if asked != tt.asks {
+				t.Errorf("%s: asked %t, and the model reads %q", tt.name, asked, outputs(res))
+			}
+		})
+	}
 }
 
 // A cancelled run ends when its tools do. What they did is kept; what failed because of it is not taken for an answer.

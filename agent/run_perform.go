@@ -240,6 +240,8 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 		return ToolOutput{}, stopped(ctx)
 	case errors.Is(err, ErrOutcomeUnknown):
 		return ToolOutput{}, err
+	case j.tellsNothing(toolCtx, err):
+		return ToolOutput{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	default:
 		output = ToolOutput{Text: failureText(toolCtx, j, err), Failed: true}
 	}
@@ -247,6 +249,13 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	l.tell(ToolEnded{Call: j.view.clone(), Output: output})
 	l.ended(ctx, j, output)
 	return output, nil
+}
+
+// tellsNothing reports whether the error of a function that people have let run says no more than that its time is
+// over. Of other kinds of tools the time that they have is their own, or they know what they have done.
+func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
+	return toolCtx.Err() != nil && errors.Is(err, context.DeadlineExceeded) && j.how.verdict == approved &&
+		j.tool.kind() == KindFunction
 }
 
 // started tells that a call begins to run.

@@ -22,6 +22,10 @@ type permit struct {
 	voters    []voter // who had affirmed when the people were asked about
 	facts     *facts  // what is known of them
 	denied    error   // why nothing can allow the effect
+	// filler is who has filled in the call, where its gate asks nobody, and filled what the policy demands now of a
+	// call that people are asked about.
+	filler voter
+	filled *Requirement
 }
 
 // permit finds out what allows e.
@@ -31,7 +35,7 @@ func (j *journal) permit(ctx context.Context, e agent.Effect) (*permit, error) {
 		if j.x.asksNow(ctx, e) {
 			p.denied = fmt.Errorf("%w: the gate of %s asks now", agent.ErrStale, e.Call.Tool)
 		}
-		p.completion()
+		p.completion(ctx)
 		return p, nil
 	}
 	if id, ok := j.x.covered[e.Interruption]; ok && e.Decided && !e.Retry {
@@ -62,7 +66,7 @@ func (p *permit) examine(ctx context.Context, r *Request) error {
 			asked.Editors = filled.fillers()
 		}
 	}
-	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now())
+	g := newGatherer(x.directory, x.policy, r.conversation(), time.Now()).asOf(x.clock.now())
 	var err error
 	p.current, err = g.demand(ctx, asked)
 	if err != nil && p.authority.BreakGlass != "" { // past the policy, also past one that fails
@@ -259,8 +263,10 @@ func (p *permit) allowing(c *txn, run *Run, rec *EffectRecord) (*RequestHead, er
 		return nil, fmt.Errorf("%w: request %s is %s", agent.ErrStale, r.ID, r.Status)
 	case p.effect.Decided && !sameDigest(r.Digest, p.effect.Digest):
 		return nil, fmt.Errorf("%w: request %s was about another call", agent.ErrStale, r.ID)
-	case p.effect.Decided && p.lapsed(r, c.now):
+	case (p.effect.Decided || p.filled != nil) && p.lapsed(r, c.now):
 		return nil, fmt.Errorf("%w: request %s was approved too long ago", agent.ErrStale, r.ID)
+	case p.effect.Always && r.Settled.After(c.now): // a later rejection may seem to be the earlier one
+		return nil, fmt.Errorf("%w: the age of the answer to request %s cannot be told", agent.ErrStale, r.ID)
 	case !slices.Equal(r.voters(true), p.voters):
 		return nil, fmt.Errorf("%w: request %s has other approvers than before", agent.ErrStale, r.ID)
 	}
@@ -273,8 +279,12 @@ func (p *permit) frozen(r *RequestHead, now time.Time) error {
 	if p.authority.BreakGlass != "" { // past the policy, and past its freezes
 		return nil
 	}
-	for _, v := range p.voters {
-		if err := p.facts.thawedBoth(r, &p.current, v.principal(), now); err != nil {
+	current, voters := &p.current, p.voters
+	if p.filled != nil {
+		current, voters = p.filled, []voter{p.filler}
+	}
+	for _, v := range voters {
+		if err := p.facts.thawedBoth(r, current, v.principal(), now); err != nil {
 			return fmt.Errorf("%w: approved by %s before: %w", agent.ErrStale, v.principal().Local(), err)
 		}
 	}
@@ -313,8 +323,11 @@ func (p *permit) doubtful(at, now time.Time) bool {
 // lapsed reports whether the approval is older than either requirement lets it become, or its age cannot be told: it
 // was given before the store's clock was found to be wrong, or in what is now the future.
 func (p *permit) lapsed(r *RequestHead, now time.Time) bool {
-	doubtful := p.doubtful(r.Settled, now)
-	for _, q := range r.demands(&p.current) {
+	doubtful, current := p.doubtful(r.Settled, now), &p.current
+	if p.filled != nil {
+		current = p.filled
+	}
+	for _, q := range r.demands(current) {
 		if q.ValidFor > 0 && (doubtful || now.Sub(r.Settled) > q.ValidFor) {
 			return true
 		}

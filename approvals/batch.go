@@ -13,7 +13,9 @@ import (
 const maxBatch = 100
 
 // ErrNotBatched comes with ErrInvalid for a request that a Batch leaves out: it has to be answered by itself.
-var ErrNotBatched = errors.New("to be answered by itself")
+var ErrNotBatched = errors.New("not answered together with others")
+
+var errNotBatched = fmt.Errorf("%w, %w", ErrInvalid, ErrNotBatched)
 
 // Batch is one person's answer to several requests at once.
 type Batch struct {
@@ -74,12 +76,11 @@ func (s *Service) DecideAll(ctx context.Context, b Batch) ([]BatchAnswer, error)
 func (b *Batch) check() error {
 	switch {
 	case b.Verdict != Approve && b.Verdict != Reject:
-		return fmt.Errorf("%w: a batch approves or rejects; %q is answered for each request by itself",
-			ErrInvalid, b.Verdict)
+		return refuse(ErrInvalid, wordsBatchVerdict(b.Verdict))
 	case len(b.Requests) == 0:
-		return fmt.Errorf("%w: a batch names at least one request", ErrInvalid)
+		return refuse(ErrInvalid, wordsBatchEmpty)
 	case len(b.Requests) > maxBatch:
-		return fmt.Errorf("%w: a batch names at most %d requests, not %d", ErrInvalid, maxBatch, len(b.Requests))
+		return refuse(ErrInvalid, wordsBatchTooLong(maxBatch, len(b.Requests)))
 	}
 	sample := b.decision(b.Requests[0])
 	sample.Request = "any"
@@ -123,21 +124,21 @@ func (r *Request) batchable(partly, risky bool) error {
 	why := ""
 	switch {
 	case r.Kind == agent.OutcomeUnknown:
-		why = "it asks what became of a call; find out first"
+		why = wordsAloneOutcome
 	case r.IsQuestion():
-		why = "it is a question of an agent, which is answered by itself"
+		why = wordsAloneQuestion
 	case r.Kind == agent.ExternalResult:
-		why = "it asks for the result of a call"
+		why = wordsAloneResult
 	case r.Kind != agent.Confirm:
-		why = "it asks for more than yes or no"
+		why = wordsAloneMore
 	case risky:
-		why = "it is of high risk"
+		why = wordsAloneRisk
 	case partly:
-		why = "the call was not shown whole"
+		why = wordsAlonePart
 	default:
 		return nil
 	}
-	return fmt.Errorf("%w, %w: %s", ErrInvalid, ErrNotBatched, why)
+	return refuse(errNotBatched, why)
 }
 
 // risky reports whether r is of high risk as its policy was when it was asked, or is now. Where the policy fails now,

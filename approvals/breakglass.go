@@ -31,10 +31,9 @@ func (g *gatherer) breaking(ctx context.Context, u UserID) {
 func (f *facts) breaks(r *RequestHead, d *Decision) (ruling, error) {
 	switch {
 	case r.Kind != agent.Confirm:
-		return ruling{}, fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, d.Verdict, r.Kind)
+		return ruling{}, refuse(ErrInvalid, wordsNoEmergencyHere)
 	case f.emergency.People.Empty():
-		return ruling{}, fmt.Errorf("%w: nobody may break the glass: the agents file has no break_glass",
-			ErrUnauthorized)
+		return ruling{}, refuse(ErrUnauthorized, wordsNoBreakGlass)
 	case slices.Contains(r.Principals(), d.By):
 		return ruling{}, f.at.selfApproval(d.By)
 	}
@@ -46,13 +45,13 @@ func (f *facts) breaks(r *RequestHead, d *Decision) (ruling, error) {
 		return ruling{}, err
 	}
 	if !named {
-		return ruling{}, fmt.Errorf("%w: break_glass does not name this person", ErrUnauthorized)
+		return ruling{}, refuse(ErrUnauthorized, wordsNotInBreakGlass)
 	}
 	if err := r.hasNoAnswer(d.voter()); err != nil {
 		return ruling{}, err
 	}
 	if !sameDigest(d.Digest, r.Digest) {
-		return ruling{}, fmt.Errorf("%w: what was shown is not what the request holds", ErrStale)
+		return ruling{}, refuse(ErrStale, wordsShownOtherwise)
 	}
 	return ruling{status: RequestApproved}, nil
 }

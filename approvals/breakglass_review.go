@@ -34,13 +34,13 @@ type Review struct {
 func (v *Review) check(ws WorkspaceID) error {
 	switch {
 	case v.By.Workspace() != ws || v.By.Local() == "":
-		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, v.By, ws)
+		return refuse(ErrInvalid, wordsNobodyOf(v.By, ws))
 	case v.Verdict != ReviewAccept && v.Verdict != ReviewObject:
-		return fmt.Errorf("%w: a review accepts or objects, not %q", ErrInvalid, v.Verdict)
+		return refuse(ErrInvalid, wordsReviewVerdict(v.Verdict))
 	case strings.TrimSpace(v.Reason) == "":
-		return fmt.Errorf("%w: say why", ErrInvalid)
+		return refuse(ErrInvalid, wordsReviewWhy)
 	case utf8.RuneCountInString(v.Reason) > maxReason || !utf8.ValidString(v.Reason):
-		return fmt.Errorf("%w: a reason is UTF-8 and has at most %d characters", ErrInvalid, maxReason)
+		return refuse(ErrInvalid, wordsReasonUnusable(maxReason))
 	}
 	return nil
 }
@@ -72,7 +72,11 @@ func (s *Service) review(ctx context.Context, ws WorkspaceID, id RequestID, v Re
 	if err := r.reviewable(v.By); err != nil {
 		return nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	current, err := g.demand(ctx, r)
 	if err != nil {
 		return nil, err
@@ -110,13 +114,13 @@ func (r *RequestHead) reviewable(by UserID) error {
 	d := r.brokenGlass()
 	switch {
 	case d == nil:
-		return fmt.Errorf("%w: nobody has decided it past the policy", ErrInvalid)
+		return refuse(ErrInvalid, wordsNothingToReview)
 	case r.Review != nil:
-		return fmt.Errorf("%w: reviewed by %s", ErrConflict, r.Review.By.Local())
+		return refuse(ErrConflict, wordsReviewed(r.Review.By.Local()))
 	case by == d.By:
-		return fmt.Errorf("%w: whoever broke the glass does not review that", ErrUnauthorized)
+		return refuse(ErrUnauthorized, wordsReviewOwnDecision)
 	case slices.Contains(r.Principals(), by):
-		return fmt.Errorf("%w: the requester does not review it", ErrUnauthorized)
+		return refuse(ErrUnauthorized, wordsReviewOwnRequest)
 	}
 	return nil
 }

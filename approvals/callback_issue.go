@@ -10,8 +10,7 @@ import (
 )
 
 // errNoPublicURL says what is missing for callbacks.
-var errNoPublicURL = fmt.Errorf("%w: callbacks need COUNTERSIGN_PUBLIC_URL, where results arrive; set it and start "+
-	"the bot again, or provide the result by hand", ErrInvalid)
+var errNoPublicURL = refuse(ErrInvalid, wordsNoPublicURL)
 
 // IssueCallback makes the token with which a system outside may provide the result of a request once. The person must
 // be allowed to provide it themselves, when the token is made and when the result comes. The token that was made before
@@ -61,14 +60,16 @@ func (s *Service) issueOnce(ctx context.Context, in CallbackIssue, token string,
 func (s *Service) gatherFor(
 	ctx context.Context, ws WorkspaceID, id RequestID, by UserID, arrived time.Time,
 ) (r *Request, f *facts, err error) {
+	var now time.Time
 	err = s.store.View(ctx, func(tx Tx) error {
+		now = tx.Now()
 		r, err = tx.Request(ws, id)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	if current, err := g.demand(ctx, r); err == nil && by != "" {
 		g.right(ctx, by, r.demands(&current)...)
 	}
@@ -81,14 +82,13 @@ func (r *RequestHead) sendsToken() error {
 	if r.Trigger == nil || r.Trigger.Status.over() {
 		return nil
 	}
-	return fmt.Errorf("%w: the call is being sent with a token of its own, which would replace this one; try again "+
-		"when the card says what came of that", ErrConflict)
+	return refuse(ErrConflict, wordsTokenOnItsWay)
 }
 
 // mayIssue returns nil when the person may have a token made for r: they could provide the result themselves.
 func (r *RequestHead) mayIssue(f *facts, by UserID, now time.Time) error {
 	if r.Kind != agent.ExternalResult || r.IsQuestion() {
-		return fmt.Errorf("%w: it waits for no result from outside", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoResultAwaited)
 	}
 	if err := r.open(now); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *RequestHead) mayIssue(f *facts, by UserID, now time.Time) error {
 		return err
 	}
 	if r.decidedBy(by) != nil {
-		return fmt.Errorf("%w: one answer per person", ErrConflict)
+		return refuse(ErrConflict, wordsAnswered(by.Local()))
 	}
 	return nil
 }

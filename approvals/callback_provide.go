@@ -14,7 +14,7 @@ import (
 )
 
 // errToken is all that somebody without the token learns, whether or not there is such a request.
-var errToken = fmt.Errorf("%w: no such callback", ErrUnauthorized)
+var errToken = refuse(ErrUnauthorized, wordsNoCallback)
 
 // CheckCallback returns nil while the token may provide the request's result, ErrUnauthorized for any token but the
 // request's last, also when there is no such request, and ErrConflict with the request once that has ended.
@@ -73,11 +73,11 @@ func (s *Service) ProvideResult(ctx context.Context, in CallbackResult) (*Reques
 func (in *CallbackResult) check() error {
 	switch {
 	case !utf8.ValidString(in.Result):
-		return fmt.Errorf("%w: the result is not UTF-8", ErrInvalid)
+		return refuse(ErrInvalid, wordsNotText("result"))
 	case len(in.Result) > MaxResult:
-		return fmt.Errorf("%w: a result has at most %d bytes; this one has %d", ErrInvalid, MaxResult, len(in.Result))
+		return refuse(ErrInvalid, wordsResultTooLong(MaxResult, len(in.Result)))
 	case strings.TrimSpace(in.Result) == "":
-		return fmt.Errorf("%w: the result is empty; say what came of the call", ErrInvalid)
+		return refuse(ErrInvalid, wordsResultEmpty)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (r *RequestHead) takesResult(k *Callback, f *facts, now time.Time) error {
 	}
 	if err := r.mayIssue(f, k.Issuer, now); err != nil {
 		if errors.Is(err, ErrConflict) { // they have answered otherwise since
-			return fmt.Errorf("%w: %s has answered otherwise", ErrUnauthorized, k.Issuer.Local())
+			return refuse(ErrUnauthorized, wordsIssuerAnswered(k.Issuer.Local()))
 		}
 		return err
 	}

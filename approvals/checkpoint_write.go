@@ -33,7 +33,9 @@ type CheckpointSink interface {
 
 // CheckpointWriter makes checkpoints of the audit trails of a store. It never reads the checkpoints that it has made,
 // and nothing waits for it. Where several processes use the store, one of them makes each: they take turns, and each
-// refers to the one before it that the same process has made. All fields are needed but Kept.
+// refers to the one before it that the same process has made. One that a process was about to keep when it died is made
+// by another one, or after the next start; now and then there are two of the same entry then. All fields are needed but
+// Kept.
 type CheckpointWriter struct {
 	Store  Store
 	Key    ed25519.PrivateKey
@@ -138,6 +140,10 @@ func (w *CheckpointWriter) write(
 			continue
 		}
 		w.last[head.Workspace] = keptCheckpoint{c, time.Now()}
+		if err := keepTurn(context.WithoutCancel(ctx), w.Store, head.Workspace, turn...); err != nil {
+			w.Logger.Warn("a checkpoint of the audit trail is kept, and that is not recorded: another process may make "+
+				"it once more", "error", err)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -145,7 +151,7 @@ func (w *CheckpointWriter) write(
 // take takes the first of the turns that is free; nil: none is.
 func (w *CheckpointWriter) take(ctx context.Context, ws WorkspaceID, turns [][]string) ([]string, error) {
 	for _, turn := range turns {
-		if mine, err := takeTurn(ctx, w.Store, ws, turn...); err != nil || mine {
+		if mine, err := beginTurn(ctx, w.Store, ws, turn...); err != nil || mine {
 			return turn, err
 		}
 	}

@@ -3,7 +3,6 @@ package approvals
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +46,7 @@ func (f *facts) delegated(v voter, now time.Time) error {
 	}) {
 		return nil
 	}
-	return fmt.Errorf("%w: no delegate of %s", ErrUnauthorized, v.on.Local())
+	return refuse(ErrUnauthorized, wordsNoDelegate(v.on.Local()))
 }
 
 // stands returns as whom the person of d answers r. Whoever does not say so answers for themselves if they may, and
@@ -92,8 +91,7 @@ func severally(all []voter) error {
 	for _, v := range all {
 		names = append(names, v.on.Local())
 	}
-	return fmt.Errorf("%w: a delegate of %s, and for whom of them was not said: use "+
-		"countersign approvals decide … --for USER", ErrUnauthorized, join(names))
+	return refuse(ErrUnauthorized, wordsForWhom(join(names)))
 }
 
 // mayDecide is stands for somebody who has not answered yet, and does not say as whom they would.

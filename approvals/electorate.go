@@ -88,7 +88,7 @@ func look[K comparable, V any](kept answers[K, V], key K) (V, error) {
 // regular returns ErrUnauthorized unless u is a full, active member of the workspace.
 func (f *facts) regular(u UserID) error {
 	if u.Workspace() != f.at.ws {
-		return fmt.Errorf("%w: of another workspace", ErrUnauthorized)
+		return RuleWorkspace.refuse(ErrUnauthorized, "", wordsOfOtherWorkspace)
 	}
 	who, err := look(f.persons, u)
 	if err != nil {
@@ -103,9 +103,9 @@ func (p Person) irregular() error {
 	case p.Regular:
 		return nil
 	case p.Why == "":
-		return fmt.Errorf("%w: not a regular member of the workspace", ErrUnauthorized)
+		return RuleMember.refuse(ErrUnauthorized, "", wordsNoMember)
 	}
-	return fmt.Errorf("%w: %s", ErrUnauthorized, p.Why)
+	return RuleMember.refuse(ErrUnauthorized, p.Why, p.Why)
 }
 
 // in reports whether the set names u. It does not say whether u is regular. Somebody whom one part of the set names is
@@ -159,7 +159,7 @@ func (f *facts) maySit(t *terms, seat Seat, v voter) error {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: %w under %s", ErrUnauthorized, ErrNotNamed, t.name())
+		return RuleApprover.refuse(ErrUnauthorized, "", wordsNoApprover(t.name()))
 	}
 	return nil
 }
@@ -167,9 +167,9 @@ func (f *facts) maySit(t *terms, seat Seat, v voter) error {
 // selfApproval says why somebody who stands behind the call does not decide about it.
 func (c *conversation) selfApproval(u UserID) error {
 	if u == c.requester {
-		return fmt.Errorf("%w: the requester does not decide about their own request", ErrUnauthorized)
+		return RuleRequester.refuse(ErrUnauthorized, "", wordsOwnRequest)
 	}
-	return fmt.Errorf("%w: who changed or filled in the arguments does not decide about them", ErrUnauthorized)
+	return RuleEditor.refuse(ErrUnauthorized, "", wordsOwnArguments)
 }
 
 // mayAnswer says whether the voter may take any seat under the terms.
@@ -185,7 +185,7 @@ func (f *facts) mayAnswer(t *terms, v voter) error {
 		}
 	}
 	if refused == nil {
-		return fmt.Errorf("%w: nobody can approve under %s", ErrUnauthorized, t.name())
+		return refuse(ErrUnauthorized, wordsNobodyCan(t.name()))
 	}
 	return refused
 }

@@ -14,6 +14,7 @@ type gatherer struct {
 	dir    Directory
 	policy Policy
 	since  time.Time   // answers must be as new; zero: kept ones will do
+	now    time.Time   // of the store, about; zero: this process's
 	told   PolicyFacts // what the policy wanted to know
 	facts
 }
@@ -101,7 +102,10 @@ func (g *gatherer) ownRight(ctx context.Context, u UserID, all ...*Requirement) 
 
 // exceptions gathers whether the freezes of q that may be in force except u.
 func (g *gatherer) exceptions(ctx context.Context, q *Requirement, u UserID) {
-	now := time.Now()
+	now := g.now
+	if now.IsZero() {
+		now = time.Now()
+	}
 	for _, z := range q.Freeze {
 		if z.near(now) {
 			g.membership(ctx, z.Except, u)

@@ -2,7 +2,7 @@ package approvals
 
 import "errors"
 
-// Facts a caller may branch on, with errors.Is.
+// Facts a caller may branch on, with errors.Is. A Refusal has one of them, and says why.
 var (
 	// ErrNotFound is returned when no such record exists in the workspace.
 	ErrNotFound = errors.New("not found")
@@ -11,21 +11,19 @@ var (
 	ErrConflict = errors.New("already decided")
 	// ErrUnauthorized is returned when the person may not do this.
 	ErrUnauthorized = errors.New("not authorized")
-	// ErrNotNamed comes with ErrUnauthorized for somebody whom the policy's sets of people do not hold.
-	ErrNotNamed = errors.New("not an approver")
 	// ErrUnavailable is returned when it cannot be found out whether the person may do this. Trying again may help.
 	ErrUnavailable = errors.New("authorization unavailable")
 	// ErrExpired is returned when the time for an answer has passed.
 	ErrExpired = errors.New("expired")
 	// ErrStale is returned when what was shown is not what the request holds, or the request has become stale.
 	ErrStale = errors.New("stale")
-	// ErrInvalid is returned when the call itself is unusable; the text says why.
+	// ErrInvalid is returned when the call itself is unusable; the Refusal says why.
 	ErrInvalid = errors.New("invalid")
 	// ErrLimit is returned when a person or channel has too much under way.
 	ErrLimit = errors.New("limit reached")
 	// ErrEnded is returned when a run has ended already.
 	ErrEnded = errors.New("run has ended")
-	// ErrRetried is returned when the input of a run was submitted once more already. The text says as which run.
+	// ErrRetried is returned when the input of a run was submitted once more already. The Refusal says as which run.
 	ErrRetried = errors.New("started again before")
 	// ErrFenced is returned when a write carries an epoch that is not the run's: somebody else has claimed it.
 	ErrFenced = errors.New("fenced")

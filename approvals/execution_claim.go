@@ -68,8 +68,11 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 			if r.Status != RunQueued && r.Status != RunRunning {
 				return nil
 			}
-			if left := r.LeaseUntil.Sub(c.now); r.Status == RunRunning && left > 0 && !w.mayTake(r) {
-				return &RetryError{After: left, Err: errLeased}
+			if r.Status == RunRunning && !w.mayTake(r) {
+				left := w.others.left("run "+string(c.ws)+" "+string(r.ID), r.Owner, r.LeaseUntil, c.now, w.lease)
+				if left > 0 {
+					return &RetryError{After: left, Err: errLeased}
+				}
 			}
 			r.Epoch++
 			if err := c.moveRun(r, RunRunning, system, auditData{Epoch: r.Epoch}); err != nil {

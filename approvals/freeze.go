@@ -31,6 +31,12 @@ func (z Freeze) near(now time.Time) bool {
 	return !now.Before(z.From.Add(-freezeMargin)) && now.Before(z.To.Add(freezeMargin))
 }
 
+// asOf has g gather who is excepted from the freezes that are near by the store's time, now.
+func (g *gatherer) asOf(now time.Time) *gatherer {
+	g.now = now
+	return g
+}
+
 // starts reports whether the verdict, once given by enough people, lets a call start. Values that somebody fills in do,
 // where the tool's gate does not ask.
 func (v Verdict) starts() bool { return v.Affirms() && (!v.alone() || v == ProvideInput) }
@@ -47,8 +53,7 @@ func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
 			return err
 		}
 		if !excepted {
-			return fmt.Errorf("%w: %s is frozen until %s%s; it can be rejected", ErrUnauthorized, q.name(),
-				freezeTime(z.To), z.exceptions(" for all but "))
+			return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(" for all but ")))
 		}
 	}
 	return nil
@@ -79,7 +84,7 @@ func (q *Requirement) frozenOut(now time.Time) time.Time {
 }
 
 // freezeTime writes an instant for people.
-func freezeTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+func freezeTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }
 
 // exceptions names those whom the freeze excepts, after lead; empty for nobody.
 func (z Freeze) exceptions(lead string) string {

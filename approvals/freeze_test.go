@@ -1,11 +1,14 @@
 package approvals_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/approvals"
+	"countersign/store/storetest"
 )
 
 // frozen is lenient, with a freeze that begins and ends so long from now.
@@ -158,4 +161,41 @@ func TestFreezeForGood(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFreezeByTheStoresTime: this process's clock is hours behind the store's, by which a freeze has begun. Whoever a
+// group excepts from it approves, and nobody else does.
+func TestFreezeByTheStoresTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cl := newCluster(t, 1, storetest.Chaos{})
+		cl.bench.people.setGroup("S1", cara)
+		q := frozen(3*time.Hour, 9*time.Hour)
+		q.Freeze[0].Except, q.ExpiresIn = approvals.Approvers{Groups: []string{"S1"}}, 24*time.Hour
+		cl.bench.policy.always(q)
+		cl.bench.model(asks(call("c1", "pay", `{"amount":1}`)))
+		if _, err := cl.service[0].Submit(t.Context(), cl.bench.submission(ann, place, "please")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		r := cl.pending()[0]
+		cl.stopWorking()
+		cl.data.Advance(5 * time.Hour)
+		decide := func(by approvals.UserID) error {
+			_, err := cl.service[0].Decide(t.Context(), approvals.Decision{
+				Workspace: ws, Request: r.ID, By: by, Verdict: approvals.Approve, Digest: r.Digest, Via: "button",
+			})
+			return err
+		}
+		if err := decide(bob); !errors.Is(err, approvals.ErrUnauthorized) {
+			t.Errorf("bob: %v", err)
+		}
+		if _, err := cl.service[0].Progress(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+		if err := decide(cara); err != nil {
+			t.Errorf("cara, who is excepted: %v", err)
+		}
+		cl.stop()
+	})
 }

@@ -3,7 +3,6 @@ package approvals
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -33,15 +32,18 @@ const (
 // boundable returns ErrInvalid, in words, unless the terms can be derived from the call of r. None binds to a secret
 // value: people who list grants read their conditions.
 func (r *Request) boundable(terms *GrantTerms) error {
-	for _, name := range slices.Concat(terms.Same, terms.AtMost) {
+	for i, name := range slices.Concat(terms.Same, terms.AtMost) {
 		b, err := newBound(name)
 		if err != nil {
 			return err
 		}
 		first, _, _ := strings.Cut(b.Pointer[1:], "/")
 		if slices.Contains(r.Secret, strings.NewReplacer("~1", "/", "~0", "~").Replace(first)) {
-			return fmt.Errorf("%w: %q is a secret argument, and a condition shows its value to those who list grants; "+
-				"leave it out", ErrInvalid, name)
+			rule := RuleSame
+			if i >= len(terms.Same) {
+				rule = RuleAtMost
+			}
+			return rule.refuse(ErrInvalid, name, wordsSecretCondition(name))
 		}
 	}
 	_, err := bounds(r.Arguments, terms)
@@ -53,7 +55,7 @@ func (r *Request) boundable(terms *GrantTerms) error {
 // fields or, with a slash first, JSON pointers. ErrInvalid says in words what is wrong with a name.
 func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, error) {
 	if len(terms.Same)+len(terms.AtMost)+len(terms.Without) > maxBounds {
-		return nil, fmt.Errorf("%w: a grant has at most %d conditions", ErrInvalid, maxBounds)
+		return nil, refuse(ErrInvalid, wordsTooManyConditions(maxBounds))
 	}
 	var all []ArgumentBound
 	for _, name := range terms.Same {
@@ -63,7 +65,7 @@ func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, erro
 		}
 		value, found := lookUp(arguments, b.Pointer)
 		if !found { // a misspelt name would bind nothing
-			return nil, fmt.Errorf("%w: this call has no argument %q that could stay the same", ErrInvalid, name)
+			return nil, RuleSame.refuse(ErrInvalid, name, wordsNothingToKeep(name))
 		}
 		b.Equal = value
 		all = append(all, b)
@@ -74,8 +76,7 @@ func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, erro
 			return nil, err
 		}
 		if _, found := lookUp(arguments, b.Pointer); found {
-			return nil, fmt.Errorf("%w: this call has the argument %q, which later ones were to be without", ErrInvalid,
-				name)
+			return nil, RuleWithout.refuse(ErrInvalid, name, wordsNotWithout(name))
 		}
 		b.Absent = true
 		all = append(all, b)
@@ -87,8 +88,7 @@ func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, erro
 		}
 		value, found := lookUp(arguments, b.Pointer)
 		if _, ok := exact(value); !found || !ok {
-			return nil, fmt.Errorf("%w: the argument %q of this call is no number that others could be compared with",
-				ErrInvalid, name)
+			return nil, RuleAtMost.refuse(ErrInvalid, name, wordsNoNumber(name))
 		}
 		b.AtMost = value
 		all = append(all, b)
@@ -96,7 +96,7 @@ func bounds(arguments json.RawMessage, terms *GrantTerms) ([]ArgumentBound, erro
 	slices.SortFunc(all, func(a, b ArgumentBound) int { return strings.Compare(a.Pointer, b.Pointer) })
 	for i := 1; i < len(all); i++ {
 		if all[i].Pointer == all[i-1].Pointer {
-			return nil, fmt.Errorf("%w: the argument %q is named twice", ErrInvalid, all[i].Pointer)
+			return nil, refuse(ErrInvalid, wordsNamedTwice(all[i].Pointer))
 		}
 	}
 	return all, nil
@@ -107,10 +107,9 @@ func newBound(name string) (ArgumentBound, error) {
 	p := pointerOf(name)
 	switch {
 	case name == "" || len(p) > maxPointer:
-		return ArgumentBound{}, fmt.Errorf("%w: an argument's name has between 1 and %d characters", ErrInvalid,
-			maxPointer)
+		return ArgumentBound{}, refuse(ErrInvalid, wordsArgumentName(maxPointer))
 	case !validPointer(p):
-		return ArgumentBound{}, fmt.Errorf("%w: %q is no JSON pointer: after ~ comes 0 or 1", ErrInvalid, name)
+		return ArgumentBound{}, refuse(ErrInvalid, wordsNoPointer(name))
 	}
 	return ArgumentBound{Pointer: p}, nil
 }

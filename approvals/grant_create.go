@@ -34,8 +34,7 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 		return err
 	}
 	if len(open) >= maxGrants {
-		return fmt.Errorf("%w: there are %d grants for %s already; revoke those that nobody needs", ErrLimit, len(open),
-			g.Tool)
+		return refuse(ErrLimit, wordsTooManyGrants(len(open), g.Tool))
 	}
 	digest, err := g.digest()
 	if err != nil {

@@ -37,8 +37,7 @@ func RevokeGrant(ctx context.Context, st Store, v Revocation) (*Grant, error) {
 func (s *Service) RevokeGrant(ctx context.Context, v Revocation) (*Grant, error) {
 	arrived := time.Now()
 	if v.By.Workspace() != v.Workspace || v.By.Local() == "" {
-		return nil, fmt.Errorf("revoke grant %s: %w: %q is nobody of workspace %s", v.Grant, ErrInvalid, v.By,
-			v.Workspace)
+		return nil, fmt.Errorf("revoke grant %s: %w", v.Grant, refuse(ErrInvalid, wordsNobodyOf(v.By, v.Workspace)))
 	}
 	g, err := s.Grant(ctx, v.Workspace, v.Grant)
 	if err != nil {
@@ -70,25 +69,24 @@ func (s *Service) mayRevoke(ctx context.Context, g *Grant, by UserID, since time
 		return nil
 	}
 	if gone {
-		return fmt.Errorf("%w: only those who gave it", ErrUnauthorized)
+		return refuse(ErrUnauthorized, wordsNotTheirGrant)
 	}
 	current, err := people.demand(ctx, r)
 	if err != nil {
 		return err
 	}
-	people.right(ctx, by, &current)
 	now, err := s.now(ctx)
 	if err != nil {
 		return err
 	}
+	people.asOf(now).right(ctx, by, &current)
 	return people.mayAnswer(r.terms(&current, now), voter{by: by})
 }
 
 // revoke revokes a grant unless refused, which is audited.
 func revoke(ctx context.Context, st Store, v Revocation, refused error) (g *Grant, err error) {
 	if utf8.RuneCountInString(v.Reason) > maxReason || !utf8.ValidString(v.Reason) {
-		return nil, fmt.Errorf("revoke grant %s: %w: a reason is text of at most %d characters", v.Grant, ErrInvalid,
-			maxReason)
+		return nil, fmt.Errorf("revoke grant %s: %w", v.Grant, refuse(ErrInvalid, wordsReasonUnusable(maxReason)))
 	}
 	var answer error
 	err = update(ctx, st, v.Workspace, func(c *txn) (err error) {
@@ -101,7 +99,7 @@ func revoke(ctx context.Context, st Store, v Revocation, refused error) (g *Gran
 		}
 		if !g.Revoked.IsZero() {
 			if !c.again || !v.made(g) {
-				answer = fmt.Errorf("%w: it was revoked before", ErrConflict)
+				answer = refuse(ErrConflict, wordsRevokedBefore)
 			}
 			return nil
 		}

@@ -40,16 +40,15 @@ const (
 func (t *GrantTerms) check(v Verdict) error {
 	switch {
 	case !v.standing():
-		return fmt.Errorf("%w: only an answer for later calls too takes the terms of a grant, and %q is not one",
-			ErrInvalid, v)
+		return refuse(ErrInvalid, wordsTermsOfOther(v))
 	case t.Scope.width() < 0:
-		return fmt.Errorf("%w: %q is no scope of a grant; it is run, thread, channel or workspace", ErrInvalid, t.Scope)
+		return refuse(ErrInvalid, wordsNoScope(t.Scope))
 	case t.TTL < 0 || t.TTL > 0 && t.TTL < time.Second:
-		return fmt.Errorf("%w: a grant lasts at least a second", ErrInvalid)
+		return RuleLasts.refuse(ErrInvalid, "", wordsTooShort)
 	case t.Uses < 0 || t.Uses > maxUses:
-		return fmt.Errorf("%w: a grant is for between 1 and %d uses, or 0 for any number", ErrInvalid, maxUses)
+		return RuleUses.refuse(ErrInvalid, "", wordsHowManyUses(maxUses))
 	case t.Uses > 0 && !v.Affirms():
-		return fmt.Errorf("%w: a rejection is not used up; leave the number of uses out", ErrInvalid)
+		return RuleUses.refuse(ErrInvalid, "", wordsRejectionHasNoUses)
 	}
 	return nil
 }
@@ -104,21 +103,19 @@ func (q *Requirement) scopeNames() string {
 // allows returns ErrInvalid, in words, unless the requirement allows a standing answer on these terms.
 func (q *Requirement) allows(t *GrantTerms) error {
 	if q.Risk == RiskHigh {
-		return fmt.Errorf("%w: %s is of high risk and allows no standing answers; decide this call alone",
-			ErrInvalid, q.name())
+		return refuse(ErrInvalid, wordsRiskAllowsNone(q.name()))
 	}
 	if t.plain() {
 		if !slices.Contains(q.Always, ScopeRun) {
-			return fmt.Errorf("%w: %s allows no standing answers", ErrInvalid, q.name())
+			return refuse(ErrInvalid, wordsAllowsNone(q.name()))
 		}
 		return nil
 	}
 	if !slices.Contains(q.Always, t.Scope) {
-		return fmt.Errorf("%w: %s allows no standing answers for the scope %q; always.scopes of the agents file names "+
-			"those it allows: %s", ErrInvalid, q.name(), t.Scope, q.scopeNames())
+		return refuse(ErrInvalid, wordsAllowsNoScope(q.name(), t.Scope, q.scopeNames()))
 	}
 	if t.TTL > q.lasts() {
-		return fmt.Errorf("%w: %s lets a grant last %s at most; ask for no more", ErrInvalid, q.name(), q.lasts())
+		return RuleLasts.refuse(ErrInvalid, "", wordsTooLong(q.name(), shortDuration(q.lasts())))
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.T
 	if q, err = p.requirement(ctx, r); err != nil {
 		return q, err
 	}
-	return q, p.stillAllowed(ctx, g, &terms{&q, r.Principals(), now})
+	return q, p.asOf(now).stillAllowed(ctx, g, &terms{&q, r.Principals(), now})
 }
 
 // stillAllowed holds the grant against what the policy demands now of a call that it covers. People who may answer only

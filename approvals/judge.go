@@ -47,8 +47,7 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 		return ruling{}, err
 	}
 	if v.on != "" && !d.Grant.plain() {
-		return ruling{}, fmt.Errorf("%w: nobody gives a grant for somebody else; answer this call alone, or all calls "+
-			"of the run", ErrInvalid)
+		return ruling{}, refuse(ErrInvalid, wordsGrantForOther)
 	}
 	if d.Verdict == AlwaysApprove {
 		if err := f.unescalated(r, &current, v, now); err != nil {
@@ -61,7 +60,7 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 		}
 	}
 	if !sameDigest(d.Digest, r.Digest) {
-		return ruling{}, fmt.Errorf("%w: what was shown is not what the request holds", ErrStale)
+		return ruling{}, refuse(ErrStale, wordsShownOtherwise)
 	}
 	t := tally{r: r, f: f, current: &current, now: now, given: make(given, 0, len(r.Decisions)+1)}
 	t.given = append(append(t.given, r.Decisions...), *d)
@@ -77,8 +76,7 @@ func (f *facts) unescalated(r *RequestHead, current *Requirement, v voter, now t
 	for _, q := range []*Requirement{&r.Requirement, current} {
 		err := f.mayAnswer(&terms{q, r.Principals(), now}, v)
 		if errors.Is(err, ErrUnauthorized) {
-			return fmt.Errorf("%w: who may answer only because this has waited for so long answers this call alone; "+
-				"approve it once", ErrInvalid)
+			return refuse(ErrInvalid, wordsOnlyEscalated)
 		}
 		if err != nil {
 			return err
@@ -95,11 +93,9 @@ func (r *RequestHead) hasNoAnswer(v voter) error {
 		switch {
 		case old == nil:
 		case old.For == u:
-			return fmt.Errorf("%w: %s has answered for %s", ErrConflict, old.By.Local(), u.Local())
-		case v.on != "" || old.For != "":
-			return fmt.Errorf("%w: %s has answered; one answer per person", ErrConflict, u.Local())
+			return refuse(ErrConflict, wordsAnsweredFor(old.By.Local(), u.Local()))
 		default:
-			return fmt.Errorf("%w: one answer per person", ErrConflict)
+			return refuse(ErrConflict, wordsAnswered(u.Local()))
 		}
 	}
 	return nil
@@ -110,15 +106,15 @@ func (r *RequestHead) open(now time.Time) error {
 	switch r.Status {
 	case RequestPending:
 		if r.overdue(now) {
-			return fmt.Errorf("%w: since %s", ErrExpired, r.Expires.Format(time.RFC3339))
+			return refuse(ErrExpired, wordsExpiredAt(freezeTime(r.Expires)))
 		}
 		return nil
 	case RequestExpired:
 		return ErrExpired
 	case RequestStale, RequestSuperseded:
-		return fmt.Errorf("%w: %s", ErrStale, r.Note)
+		return refuse(ErrStale, strings.TrimSuffix(r.Note, "."))
 	default:
-		return fmt.Errorf("%w: %s", ErrConflict, r.Status)
+		return refuse(ErrConflict, wordsItIs(r.Status))
 	}
 }
 
@@ -138,21 +134,29 @@ func (r *RequestHead) verdicts() []Verdict {
 	return kinds[r.Kind]
 }
 
+// verdictNames lists what r is answered with, for people.
+func (r *RequestHead) verdictNames() string {
+	var names []string
+	for _, v := range r.verdicts() {
+		names = append(names, string(v))
+	}
+	return join(names)
+}
+
 // takes checks that the request takes the verdict. All that is demanded must allow a standing answer, on these terms,
 // and nobody can give one to a call that the model did not write: it is about later calls as the model writes them.
 func (r *RequestHead) takes(v Verdict, terms *GrantTerms, current *Requirement) error {
 	if !slices.Contains(r.verdicts(), v) {
-		return fmt.Errorf("%w: %q does not answer a question of kind %s", ErrInvalid, v, r.Kind)
+		return refuse(ErrInvalid, wordsTakesOthers(v, r.verdictNames()))
 	}
 	if !v.standing() {
 		return nil
 	}
 	if r.revised() {
-		return fmt.Errorf("%w: a person changed this call, so an answer for all calls does not fit it", ErrInvalid)
+		return refuse(ErrInvalid, wordsChangedByHand)
 	}
 	if v.Affirms() && !terms.plain() && r.Tool.Kind == agent.KindExternal {
-		return fmt.Errorf("%w: people see to each call of an external tool; leave scope, time, uses and conditions out",
-			ErrInvalid)
+		return refuse(ErrInvalid, wordsExternalTerms)
 	}
 	for _, q := range r.demands(current) {
 		if err := q.allows(terms); err != nil {

@@ -25,6 +25,8 @@ const (
 	// outage of the surface ends sooner.
 	deliverFor   = 24 * time.Hour
 	deliverTries = 20
+	// deliverApart is about how far apart attempts are that go on failing: the longest back-off of stores.
+	deliverApart = 50 * time.Second
 	// deliverAtOnce is how many queues a worker empties at once, whatever the store has handlers for: each of them
 	// keeps a page in memory.
 	deliverAtOnce = 64
@@ -208,7 +210,16 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 
 // hopeless reports whether it makes no sense to try again.
 func (q *queue) hopeless(n *Notification, err error) bool {
-	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && q.clock.now().Sub(n.Created) > deliverFor
+	return errors.Is(err, ErrUndeliverable) || n.Attempts >= deliverTries && n.tried(q.clock.now()) > deliverFor
+}
+
+// tried returns for how long it has been tried to deliver n. Where the clock was ahead when n was written, its attempts
+// tell, which are about a minute apart.
+func (n *Notification) tried(now time.Time) time.Duration {
+	if n.Created.After(now) {
+		return time.Duration(n.Attempts) * deliverApart
+	}
+	return now.Sub(n.Created)
 }
 
 // notify calls the notifier. A notification that makes it panic would do so again, and hold up its place for ever.

@@ -57,10 +57,12 @@ func (q *queue) claim(c *txn) ([]*Notification, error) {
 		return nil, err
 	}
 	for _, n := range page {
-		if left := n.LeaseUntil.Sub(c.now); n.Owner != q.owner && left > 0 {
-			return nil, &RetryError{After: left, Err: errLeased}
-		}
 		if n.Owner != q.owner { // else this is about the rest of a page, or an earlier try was committed
+			what := "notification " + string(c.ws) + " " + string(n.ID)
+			left := q.others.left(what, n.Owner, n.LeaseUntil, c.now, deliverLease)
+			if left > 0 {
+				return nil, &RetryError{After: left, Err: errLeased}
+			}
 			q.before[n.ID] = n.Begun
 		}
 		// Whoever takes it over from a process that is gone does not know how far that one got.

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,16 +28,16 @@ func (r *Request) Question() *asktool.Question {
 // checkAnswers refuses answers where they do not belong, and their absence where they do.
 func (d *Decision) checkAnswers() error {
 	if (d.Verdict == Answer) != (len(d.Answers) > 0) {
-		return fmt.Errorf("%w: answers go with %q, and only with it", ErrInvalid, Answer)
+		return refuse(ErrInvalid, wordsGoesWith("answers", Answer))
 	}
 	for _, text := range d.Answers {
 		switch {
 		case strings.TrimSpace(text) == "":
-			return fmt.Errorf("%w: an answer is empty", ErrInvalid)
+			return refuse(ErrInvalid, wordsEmpty("answer"))
 		case utf8.RuneCountInString(text) > maxReason:
-			return fmt.Errorf("%w: an answer has at most %d characters", ErrInvalid, maxReason)
+			return refuse(ErrInvalid, wordsTooManyCharacters("answer", maxReason))
 		case !utf8.ValidString(text):
-			return fmt.Errorf("%w: the answer is not UTF-8", ErrInvalid)
+			return refuse(ErrInvalid, wordsNotText("answer"))
 		}
 	}
 	return nil
@@ -51,18 +50,18 @@ func (r *Request) answerable(d *Decision) error {
 	case !r.IsQuestion():
 		return nil // refused for its verdict
 	case q == nil:
-		return fmt.Errorf("%w: this version cannot read the question", ErrInvalid)
+		return refuse(ErrInvalid, wordsQuestionUnreadable)
 	case len(d.Answers) > 1 && len(q.Options) == 0:
-		return fmt.Errorf("%w: the question has no options; give one answer", ErrInvalid)
+		return refuse(ErrInvalid, wordsOneAnswer)
 	case len(d.Answers) > 1 && !q.Several:
-		return fmt.Errorf("%w: one of the options is the answer, not several", ErrInvalid)
+		return refuse(ErrInvalid, wordsOneOption)
 	}
 	for i, text := range d.Answers {
 		switch {
 		case len(q.Options) > 0 && !slices.Contains(q.Options, text):
-			return fmt.Errorf("%w: %s is none of the options, which are %s", ErrInvalid, quote(text), quoted(q.Options))
+			return refuse(ErrInvalid, wordsNoOption(quote(text), quoted(q.Options)))
 		case slices.Contains(d.Answers[:i], text):
-			return fmt.Errorf("%w: %s is given twice", ErrInvalid, quote(text))
+			return refuse(ErrInvalid, wordsGivenTwice(quote(text)))
 		}
 	}
 	return nil

@@ -62,15 +62,15 @@ func (s *Service) AskBack(ctx context.Context, in AskBackIn) (*Request, error) {
 func (in *AskBackIn) check() error {
 	switch {
 	case in.By.Workspace() != in.Workspace || in.By.Local() == "":
-		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, in.By, in.Workspace)
+		return refuse(ErrInvalid, wordsNobodyOf(in.By, in.Workspace))
 	case in.Key == "":
-		return fmt.Errorf("%w: no key", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoKey)
 	case strings.TrimSpace(in.Text) == "":
-		return fmt.Errorf("%w: the question is empty", ErrInvalid)
+		return refuse(ErrInvalid, wordsEmpty("question"))
 	case utf8.RuneCountInString(in.Text) > maxReason:
-		return fmt.Errorf("%w: a question has at most %d characters", ErrInvalid, maxReason)
+		return refuse(ErrInvalid, wordsTooManyCharacters("question", maxReason))
 	case !utf8.ValidString(in.Text):
-		return fmt.Errorf("%w: the question is not UTF-8", ErrInvalid)
+		return refuse(ErrInvalid, wordsNotText("question"))
 	}
 	return nil
 }
@@ -122,9 +122,9 @@ func (r *RequestHead) mayAskBack(f *facts, in *AskBackIn, now time.Time) error {
 	case !sameDigest(in.Digest, r.Digest):
 		return ErrStale
 	case in.By == r.Requester:
-		return fmt.Errorf("%w: you asked for this yourself", ErrInvalid)
+		return RuleRequester.refuse(ErrInvalid, "", wordsAsksThemselves)
 	case len(r.AskedBack) >= mostAskedBack:
-		return fmt.Errorf("%w: %s was asked %d times already", ErrInvalid, r.Requester.Local(), mostAskedBack)
+		return refuse(ErrInvalid, wordsAskedOften(r.Requester.Local(), mostAskedBack))
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ type AnswerBackIn struct {
 // the request waits no longer; ErrExpired and ErrStale as Decide.
 func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, error) {
 	if strings.TrimSpace(in.Text) == "" || !utf8.ValidString(in.Text) || in.Key == "" {
-		return nil, fmt.Errorf("answer about request %s: %w: the answer is empty", in.Request, ErrInvalid)
+		return nil, fmt.Errorf("answer about request %s: %w", in.Request, refuse(ErrInvalid, wordsEmpty("answer")))
 	}
 	err := update(ctx, s.store, in.Workspace, func(c *txn) error {
 		r, err := c.request(in.Request)
@@ -158,7 +158,7 @@ func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, er
 			return err
 		}
 		if in.By != r.Requester {
-			return fmt.Errorf("%w: %s was asked", ErrUnauthorized, r.Requester.Local())
+			return RuleAsked.refuse(ErrUnauthorized, string(r.Requester), wordsOtherWasAsked(r.Requester.Local()))
 		}
 		fresh, err := c.fresh([]string{in.Key})
 		if err != nil || !fresh {
@@ -168,7 +168,7 @@ func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, er
 			return err
 		}
 		if r.unanswered() == nil {
-			return fmt.Errorf("%w: no question is open", ErrConflict)
+			return refuse(ErrConflict, wordsNoOpenQuestion)
 		}
 		return c.answered(r, in.Text, "")
 	})

@@ -37,7 +37,8 @@ func (s *Service) Awaited(ctx context.Context, r *Request, sets ...Approvers) (A
 		}
 	}
 	w := &roll{
-		gatherer: newGatherer(s.directory, s.policy, r.conversation(), noTime), r: r, current: &p.Current, now: now,
+		gatherer: newGatherer(s.directory, s.policy, r.conversation(), noTime).asOf(now), r: r,
+		current: &p.Current, now: now,
 	}
 	for _, set := range sets {
 		w.add(ctx, set)

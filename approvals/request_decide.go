@@ -72,27 +72,27 @@ func (s *Service) decide(ctx context.Context, seen *Request, d Decision) (*Reque
 func (d *Decision) check() error {
 	switch {
 	case d.Workspace == "" || d.Request == "":
-		return fmt.Errorf("%w: no request", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoRequest)
 	case d.By.Workspace() != d.Workspace || d.By.Local() == "":
-		return fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, d.By, d.Workspace)
+		return refuse(ErrInvalid, wordsNobodyOf(d.By, d.Workspace))
 	case d.Via == ViaCallback || d.By == CallbackPrincipal(d.Workspace):
-		return fmt.Errorf("%w: nobody decides in the name of a callback", ErrInvalid)
+		return refuse(ErrInvalid, wordsAsCallback)
 	case utf8.RuneCountInString(d.Reason) > maxReason:
-		return fmt.Errorf("%w: a reason has at most %d characters", ErrInvalid, maxReason)
+		return refuse(ErrInvalid, wordsTooManyCharacters("reason", maxReason))
 	case !utf8.ValidString(d.Reason):
-		return fmt.Errorf("%w: the reason is not UTF-8", ErrInvalid)
+		return refuse(ErrInvalid, wordsNotText("reason"))
 	case d.Verdict == BreakGlass && strings.TrimSpace(d.Reason) == "":
-		return fmt.Errorf("%w: say why there is no time for the answers that the policy demands", ErrInvalid)
+		return refuse(ErrInvalid, wordsWhyNoTime)
 	case d.Verdict == BreakGlass && d.For != "":
-		return fmt.Errorf("%w: nobody breaks the glass for somebody else", ErrInvalid)
+		return refuse(ErrInvalid, wordsEmergencyForOther)
 	case d.Verdict.tells() && strings.TrimSpace(d.Reason) == "":
-		return fmt.Errorf("%w: say what happened, for the agent", ErrInvalid)
+		return refuse(ErrInvalid, wordsWhatHappened)
 	case d.For == d.By, d.For != "" && (d.For.Workspace() != d.Workspace || d.For.Local() == ""):
-		return fmt.Errorf("%w: %q is nobody for whom %s could decide", ErrInvalid, d.For, d.By)
+		return refuse(ErrInvalid, wordsNobodyFor(d.For, d.By))
 	case d.Grant != nil && !d.Verdict.revises():
 		return d.Grant.check(d.Verdict)
 	case d.Grant != nil:
-		return fmt.Errorf("%w: the terms of a grant go with an answer for later calls", ErrInvalid)
+		return refuse(ErrInvalid, wordsTermsOfOther(d.Verdict))
 	}
 	if err := d.checkAnswers(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arr
 	var rev *revision
 	var g *gatherer
 	if seen.open(now) == nil {
-		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived)
+		g = newGatherer(s.directory, s.policy, seen.conversation(), arrived).asOf(now)
 		g.decision(ctx, d, append([]*Request{seen}, covered...))
 		f = &g.facts
 		if d.Verdict.revises() {
@@ -152,13 +152,15 @@ func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arr
 }
 
 // undecided returns the request, as it was read or as it stands, and, for a standing answer, those that it may settle
-// as well. now is zero where nothing had to be read: whether the request is overdue is for the transaction to say then.
+// as well. now is the store's time, or close to it: whether the request is overdue is for the transaction to say.
 func (s *Service) undecided(
 	ctx context.Context, read *Request, d Decision,
 ) (seen *Request, covered []*Request, now time.Time, err error) {
 	if read != nil && read.ID == d.Request && read.Workspace == d.Workspace && !d.Verdict.standing() {
-		seen = new(*read)
-		return seen, nil, noTime, nil
+		if now = s.heard.now(); !now.IsZero() {
+			seen = new(*read)
+			return seen, nil, now, nil
+		}
 	}
 	err = s.store.View(ctx, func(tx Tx) error {
 		now = tx.Now()
@@ -279,7 +281,7 @@ func (d *Decision) repeats(old Decision) error {
 		slices.Equal(d.Answers, old.Answers) {
 		return nil
 	}
-	return fmt.Errorf("%w: decision id %s was used for another answer", ErrInvalid, d.ID)
+	return refuse(ErrInvalid, wordsDecisionIDUsed(d.ID))
 }
 
 // decided records d and, when it is a standing answer that settles the request, what else it settles.

@@ -27,11 +27,11 @@ type revision struct {
 func (d *Decision) checkRevision() error {
 	switch {
 	case (d.Verdict == Edit) != (len(d.Arguments) > 0):
-		return fmt.Errorf("%w: arguments go with %q, and only with it", ErrInvalid, Edit)
+		return refuse(ErrInvalid, wordsGoesWith("arguments", Edit))
 	case (d.Verdict == ProvideInput) != (len(d.Input) > 0):
-		return fmt.Errorf("%w: input goes with %q, and only with it", ErrInvalid, ProvideInput)
+		return refuse(ErrInvalid, wordsGoesWith("values to fill in", ProvideInput))
 	case len(d.Arguments)+len(d.Input) > maxRevision:
-		return fmt.Errorf("%w: arguments and input have at most %d bytes", ErrInvalid, maxRevision)
+		return refuse(ErrInvalid, wordsArgumentsTooLong(maxRevision))
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (s *Service) revise(ctx context.Context, g *gatherer, r *Request, d *Decisi
 		return rev
 	}
 	if sameDigest(in.Digest, r.Digest) {
-		rev.err = fmt.Errorf("%w: these are the arguments that the call has", ErrInvalid)
+		rev.err = refuse(ErrInvalid, wordsSameArguments)
 		return rev
 	}
 	rev.err = g.demandNext(ctx, r, rev.next, now)
@@ -120,7 +120,7 @@ func (s *Service) preview(ctx context.Context, r *Request, d *Decision) (agent.I
 	open := state.Interruptions()
 	i := slices.IndexFunc(open, r.asks)
 	if i < 0 || !sameDigest(open[i].Digest, r.askedDigest()) {
-		return agent.Interruption{}, nil, fmt.Errorf("%w: the run does not ask about this call any more", ErrStale)
+		return agent.Interruption{}, nil, refuse(ErrStale, wordsNotAskedAnyMore)
 	}
 	in, err := state.Preview(ctx, open[i], agent.ApproveOptions{Arguments: d.Arguments, Fields: d.Input})
 	if err == nil {
@@ -133,7 +133,7 @@ func (s *Service) preview(ctx context.Context, r *Request, d *Decision) (agent.I
 func unusable(err error) error {
 	switch {
 	case errors.Is(err, agent.ErrStale), errors.Is(err, agent.ErrUnknownInterruption):
-		return fmt.Errorf("%w: the tool was changed after this was asked", ErrStale)
+		return refuse(ErrStale, wordsToolChanged)
 	case errors.Is(err, agent.ErrToolset), errors.Is(err, agent.ErrUnknownTool):
 		return fmt.Errorf("%w: what the tool takes cannot be looked up now", ErrUnavailable)
 	}
@@ -141,7 +141,7 @@ func unusable(err error) error {
 	if _, after, ok := strings.Cut(text, agent.ErrConfig.Error()+": "); ok { // before that stands which question it was
 		text = after
 	}
-	return fmt.Errorf("%w: %s", ErrInvalid, text)
+	return refuse(ErrInvalid, text)
 }
 
 // savedState reads the state in which the run of r waits.
@@ -220,8 +220,7 @@ func (g *gatherer) demandNext(ctx context.Context, r, next *Request, now time.Ti
 	case err != nil:
 		return err
 	case why != "":
-		return fmt.Errorf("%w: nobody could approve the changed call: %s; reject it instead and say why",
-			ErrInvalid, why)
+		return refuse(ErrInvalid, wordsNobodyCouldApprove(why))
 	}
 	return nil
 }
@@ -272,6 +271,9 @@ func (r *Request) inherit(earlier []*Request) {
 		for i := range o.Inherited {
 			r.inheritFrom([]*Requirement{&o.Inherited[i]})
 		}
+		if r.Kind == agent.Confirm && o.revised() { // it still is not what the model wrote
+			r.AskedDigest = r.Digest
+		}
 	}
 }
 
@@ -309,8 +311,7 @@ func (g *gatherer) disjoint(ctx context.Context, r *Request) (string, error) {
 		if err != nil || ok {
 			continue
 		}
-		return fmt.Sprintf("whoever answers must be named by %s and by %s, and too few people are",
-			r.Requirement.name(), r.Inherited[0].name()), nil
+		return wordsNamedByBoth(r.Requirement.name(), r.Inherited[0].name()), nil
 	}
 	return "", nil
 }

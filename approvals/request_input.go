@@ -84,11 +84,11 @@ func inputFields(asked []agent.Field, secret []string) (fields []InputField) {
 func filledIn(fields []InputField, input, completed json.RawMessage) (json.RawMessage, error) {
 	var given, have map[string]json.RawMessage
 	if json.Unmarshal(input, &given) != nil || json.Unmarshal(completed, &have) != nil {
-		return nil, fmt.Errorf("%w: the input is not a JSON object", ErrInvalid)
+		return nil, refuse(ErrInvalid, wordsInputNoObject)
 	}
 	for _, f := range fields {
 		if f.Required && f.empty(have[f.Name]) {
-			return nil, fmt.Errorf("%w: %q must be filled in", ErrInvalid, f.Name)
+			return nil, RuleField.refuse(ErrInvalid, f.Name, wordsMustBeFilledIn(f.Name))
 		}
 	}
 	for name := range given {
@@ -154,15 +154,29 @@ func (r *RequestHead) fillers() []UserID {
 }
 
 // completion has the answer that completed the call allow it, where its gate asks nobody: what runs is what that answer
-// was bound to.
-func (p *permit) completion() {
+// was bound to. It lets the call start, so it lasts no longer than an approval, and not into a freeze.
+func (p *permit) completion(ctx context.Context) {
 	r := p.x.completed(&p.effect)
 	if r == nil || p.denied != nil {
 		return
 	}
 	p.authority.Request = r.ID
-	if d := r.Settler(); d == nil || !sameDigest(d.Bound, p.effect.Digest) {
+	d := r.Settler()
+	if d == nil || !sameDigest(d.Bound, p.effect.Digest) {
 		p.denied = fmt.Errorf("%w: request %s filled in another call", agent.ErrStale, r.ID)
+		return
+	}
+	g := newGatherer(p.x.directory, p.x.policy, r.conversation(), time.Now())
+	asked := p.question()
+	asked.Editors = r.fillers()
+	now, err := g.requirement(ctx, asked)
+	if err != nil {
+		p.denied = fmt.Errorf("%w: %w", agent.ErrStale, err)
+		return
+	}
+	p.filler, p.filled, p.facts = d.voter(), &now, &g.facts
+	for _, q := range r.demands(&now) {
+		g.exceptions(ctx, q, p.filler.principal())
 	}
 }
 

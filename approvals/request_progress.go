@@ -75,7 +75,7 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 	}
 	var counted []voter
 	for _, v := range voters {
-		g.right(ctx, v.by, r.demands(&current)...)
+		g.asOf(now).right(ctx, v.by, r.demands(&current)...)
 		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, v, now), ErrUnauthorized) {
 			p.Uncounted = append(p.Uncounted, v.by)
 		} else {

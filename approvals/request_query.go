@@ -139,10 +139,10 @@ func (l *listing) mayList(ctx context.Context, r *RequestHead, now time.Time) er
 	case r.Requester == u:
 		return l.gatherer(r).isRegular(ctx, u)
 	case l.query.Mine && r.decidedBy(u) != nil:
-		return fmt.Errorf("%w: one answer per person", ErrConflict)
+		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	case l.query.Mine:
 		g := l.gatherer(r)
-		g.right(ctx, u, r.demands(&r.Requirement)...)
+		g.asOf(now).right(ctx, u, r.demands(&r.Requirement)...)
 		return g.mayDecide(r, &r.Requirement, u, now)
 	}
 	return l.gatherer(r).maySee(ctx, r, u, now)
@@ -155,7 +155,7 @@ func (l *listing) mayDecide(ctx context.Context, r *Request, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	g.right(ctx, l.query.Viewer, &r.Requirement, &current)
+	g.asOf(now).right(ctx, l.query.Viewer, &r.Requirement, &current)
 	return g.mayDecide(&r.RequestHead, &current, l.query.Viewer, now)
 }
 
@@ -181,7 +181,7 @@ func (g *gatherer) maySee(ctx context.Context, r *RequestHead, u UserID, now tim
 		}
 		unknown = err
 	}
-	g.right(ctx, u, &r.Requirement)
+	g.asOf(now).right(ctx, u, &r.Requirement)
 	if err := g.mayDecide(r, &r.Requirement, u, now); err == nil || unknown == nil {
 		return err
 	}
@@ -199,9 +199,9 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	if r.decidedBy(u) != nil {
-		return fmt.Errorf("%w: one answer per person", ErrConflict)
+		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), noTime)
+	g := newGatherer(s.directory, s.policy, r.conversation(), noTime).asOf(now)
 	current, err := g.demand(ctx, r)
 	if err != nil {
 		return err

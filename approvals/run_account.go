@@ -48,13 +48,20 @@ func fateOf(e *EffectRecord, requests []*RequestHead) callFate {
 		return f
 	}
 	for _, q := range requests {
-		asked := q.Kind == agent.OutcomeUnknown && q.Interruption == e.Interruption && !q.Created.Before(e.Intent)
-		if !asked || f.question != nil && f.question.Created.After(q.Created) {
+		if q.Kind != agent.OutcomeUnknown || q.Interruption != e.Interruption {
+			continue
+		}
+		d := q.Settler()
+		last := d != nil && d.Verdict.tells() // nothing is begun after such an answer, whatever the clock said
+		if !last && (q.Created.Before(e.Intent) || f.question != nil && f.question.Created.After(q.Created)) {
 			continue
 		}
 		f.question, f.outcome = q, OutcomeUnknown
-		if d := q.Settler(); q.Status == RequestApproved && d != nil && d.Verdict == MarkDone {
+		if last && d.Verdict == MarkDone {
 			f.outcome = OutcomeRan
+		}
+		if last {
+			break
 		}
 	}
 	return f

@@ -31,7 +31,7 @@ func (s *Service) CancelRun(ctx context.Context, ws WorkspaceID, id RunID, by Us
 func (s *Service) Cancel(ctx context.Context, v Cancellation) (*Run, error) {
 	arrived := time.Now()
 	if utf8.RuneCountInString(v.Reason) > maxReason || !utf8.ValidString(v.Reason) {
-		return nil, fmt.Errorf("cancel run %s: %w: unusable reason", v.Run, ErrInvalid)
+		return nil, fmt.Errorf("cancel run %s: %w", v.Run, refuse(ErrInvalid, wordsReasonUnusable(maxReason)))
 	}
 	e := ending{
 		to: RunCancelled, by: v.By, text: "The run was cancelled.", deed: "cancelled the run.",
@@ -99,8 +99,8 @@ func (s *Service) mayCancel(
 	if err != nil {
 		return nil, err
 	}
-	g := newGatherer(s.directory, s.policy, r.conversation(), arrived)
-	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", ErrUnauthorized)
+	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
+	refused := refuse(ErrUnauthorized, wordsNotTheirRun)
 	for _, q := range waiting {
 		current, err := g.demand(ctx, q)
 		if err == nil {
@@ -132,5 +132,5 @@ func stillMayCancel(c *txn, r *Run, f *facts, by UserID) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: what it waited for has been settled meanwhile", ErrUnauthorized)
+	return refuse(ErrUnauthorized, wordsSettledMeanwhile)
 }

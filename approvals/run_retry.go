@@ -53,7 +53,7 @@ func (s *Service) retryRun(ctx context.Context, old *Run, v RunRetry) (Receipt, 
 		return Receipt{}, err
 	}
 	if old.Place.Direct && v.By != old.Requester {
-		return Receipt{}, fmt.Errorf("%w: a direct conversation is its requester's alone", ErrUnauthorized)
+		return Receipt{}, refuse(ErrUnauthorized, wordsDirectIsTheirs)
 	}
 	return a.submit(ctx)
 }
@@ -62,9 +62,9 @@ func (s *Service) retryRun(ctx context.Context, old *Run, v RunRetry) (Receipt, 
 func (r *Run) retriable() error {
 	switch {
 	case !r.Status.Ended():
-		return fmt.Errorf("%w: it is %s; cancel it first, or wait for its end", ErrInvalid, r.Status)
+		return refuse(ErrInvalid, wordsNotEnded(r.Status))
 	case r.Status == RunDone:
-		return fmt.Errorf("%w: it has its answer; ask again in its conversation", ErrInvalid)
+		return refuse(ErrInvalid, wordsHasItsAnswer)
 	}
 	return nil
 }
@@ -82,12 +82,12 @@ func (a *admission) checkRetry(c *txn) error {
 		return err
 	}
 	if old.RetriedAs != "" {
-		return fmt.Errorf("%w, as %s", ErrRetried, old.RetriedAs)
+		return refuse(ErrRetried, wordsRetriedAs(old.RetriedAs))
 	}
 	queue, err := c.Inputs(c.ws, old.Place, maxQueue)
 	for _, in := range queue {
 		if in.RetryOf == old.ID {
-			return fmt.Errorf("%w, by %s: it waits for the run that is under way there", ErrRetried, in.By.Local())
+			return refuse(ErrRetried, wordsRetryWaits(in.By.Local()))
 		}
 	}
 	return err

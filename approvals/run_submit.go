@@ -83,20 +83,20 @@ func (a *admission) submit(ctx context.Context) (Receipt, error) {
 func (s *Service) check(in Submission) error {
 	switch {
 	case in.Workspace == "" || in.Requester.Workspace() != in.Workspace || in.Requester.Local() == "":
-		return fmt.Errorf("%w: requester %q of workspace %q", ErrInvalid, in.Requester, in.Workspace)
+		return refuse(ErrInvalid, wordsNobodyOf(in.Requester, in.Workspace))
 	case len(in.Keys) == 0:
-		return fmt.Errorf("%w: no event keys", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoKey)
 	case in.Place.Surface == "" || in.Place.Channel == "" || in.Place.Thread == "":
-		return fmt.Errorf("%w: incomplete place", ErrInvalid)
+		return refuse(ErrInvalid, wordsNoPlace)
 	case strings.TrimSpace(in.Text) == "":
-		return fmt.Errorf("%w: no text", ErrInvalid)
+		return refuse(ErrInvalid, wordsNothingAsked)
 	case len(in.Text) > maxText:
-		return fmt.Errorf("%w: text of %d bytes, at most %d", ErrInvalid, len(in.Text), maxText)
+		return refuse(ErrInvalid, wordsMessageTooLong(maxText, len(in.Text)))
 	case !utf8.ValidString(in.Text):
-		return fmt.Errorf("%w: text is not UTF-8", ErrInvalid)
+		return refuse(ErrInvalid, wordsNotText("message"))
 	}
 	if _, err := s.agents.Agent(in.Agent); err != nil {
-		return fmt.Errorf("%w: agent %q: %w", ErrInvalid, in.Agent, err)
+		return fmt.Errorf("%w: %w", refuse(ErrInvalid, wordsNoSuchAgent(in.Agent)), err)
 	}
 	return nil
 }
@@ -116,9 +116,9 @@ func (s *Service) mayStart(ctx context.Context, in Submission) error {
 	case ok:
 		return nil
 	case s.requesters.onlyChannel():
-		return fmt.Errorf("%w: only members of this channel may ask here", ErrUnauthorized)
+		return refuse(ErrUnauthorized, wordsMembersAsk)
 	}
-	return fmt.Errorf("%w: not among the people who may ask here", ErrUnauthorized)
+	return refuse(ErrUnauthorized, wordsOthersAsk)
 }
 
 // fresh records all keys of an event and reports whether none was seen before.
@@ -220,7 +220,7 @@ func (c *txn) start(r *Run, data auditData) error {
 func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err error) {
 	in := &a.in
 	if active.Queued >= maxQueue {
-		return Receipt{}, fmt.Errorf("%w: %d messages wait here already", ErrLimit, maxQueue), nil
+		return Receipt{}, refuse(ErrLimit, wordsQueueFull(maxQueue)), nil
 	}
 	err = c.PutInput(&QueuedInput{
 		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now,
@@ -247,10 +247,10 @@ func (l Limits) check(c *txn, in *Submission) (refused, err error) {
 		max       int
 		requester UserID
 		channel   string
-		what      string
+		whose     string
 	}{
-		{l.RunsPerPerson, in.Requester, "", "per person"},
-		{l.RunsPerChannel, "", in.Place.Channel, "in one channel"},
+		{l.RunsPerPerson, in.Requester, "", wordsRunsOfPerson},
+		{l.RunsPerChannel, "", in.Place.Channel, wordsRunsInOnePlace},
 	} {
 		if bound.max == 0 {
 			continue
@@ -260,7 +260,7 @@ func (l Limits) check(c *txn, in *Submission) (refused, err error) {
 			return nil, err
 		}
 		if n >= bound.max {
-			return fmt.Errorf("%w: %d runs %s at a time", ErrLimit, bound.max, bound.what), nil
+			return refuse(ErrLimit, wordsRunsAtATime(bound.max, bound.whose)), nil
 		}
 	}
 	return nil, nil

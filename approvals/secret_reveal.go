@@ -46,7 +46,7 @@ func (s *Service) Reveal(ctx context.Context, in RevealIn) (*Request, error) {
 
 func (s *Service) revealOnce(ctx context.Context, in RevealIn, arrived time.Time) (*Request, error) {
 	if in.By.Workspace() != in.Workspace || in.By.Local() == "" {
-		return nil, fmt.Errorf("%w: %q is nobody of workspace %s", ErrInvalid, in.By, in.Workspace)
+		return nil, refuse(ErrInvalid, wordsNobodyOf(in.By, in.Workspace))
 	}
 	seen, f, err := s.gatherFor(ctx, in.Workspace, in.Request, in.By, arrived)
 	if err != nil {
@@ -84,14 +84,13 @@ func (s *Service) revealOnce(ctx context.Context, in RevealIn, arrived time.Time
 // mayReveal returns nil when the person may be shown the secret values of r: they could answer it.
 func (r *RequestHead) mayReveal(f *facts, by UserID, now time.Time) error {
 	if len(r.Secret) == 0 {
-		return fmt.Errorf("%w: none of its arguments is secret", ErrInvalid)
+		return refuse(ErrInvalid, wordsNothingSecret)
 	}
 	if err := r.open(now); err != nil {
 		return err
 	}
 	if r.decidedBy(by) != nil {
-		return fmt.Errorf("%w: one answer per person, and secret values are for those who have not given theirs",
-			ErrConflict)
+		return refuse(ErrConflict, wordsSecretsBefore)
 	}
 	current, err := look(f.policies, r.ID)
 	if err != nil {
@@ -137,8 +136,7 @@ func (r *RequestHead) unseen(d *Decision, current *Requirement) error {
 	if !d.Verdict.starts() || r.revealedTo(d.By) || !r.revealFirst(current) {
 		return nil
 	}
-	return fmt.Errorf("%w: it is of high risk and has secret values, which you were not shown; have them shown (Show "+
-		"details, then Show secret values; or approvals show ID --reveal --as USER), and approve it then", ErrInvalid)
+	return refuse(ErrInvalid, wordsSecretUnseen)
 }
 
 // revealedSum stands for the people who were shown secret values, when a request is held against the trail; zero for

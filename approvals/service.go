@@ -57,6 +57,7 @@ type Service struct {
 	log        *slog.Logger
 	tracer     trace.Tracer
 	publicURL  string
+	heard      storeTime // when Recorded has read last
 }
 
 // NewService returns a Service, or an error that names the missing field.
@@ -113,6 +114,7 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 // Recorded returns the request as it is recorded, or ErrNotFound: Request without what is added for people who read it.
 func (s *Service) Recorded(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
 	err = s.store.View(ctx, func(tx Tx) error {
+		s.heard.hear(tx.Now())
 		r, err = tx.Request(ws, id)
 		return err
 	})

@@ -99,8 +99,9 @@ type RunTx interface {
 	// ActiveRuns counts the runs that have not ended, of a requester (channel "") or in a channel (requester "").
 	ActiveRuns(ws WorkspaceID, requester UserID, channel string) (int, error)
 	// LapsedLeases lists runs of all workspaces that are queued, or running with a lease that ended at or before the
-	// instant: they need a worker. At most limit. Its cost depends on how many runs are queued or running.
-	LapsedLeases(at time.Time, limit int) ([]RunKey, error)
+	// instant, or that ends after the latest instant at which a lease can: they need a worker, or may. At most limit.
+	// Its cost depends on how many runs are queued or running.
+	LapsedLeases(at, latest time.Time, limit int) ([]RunKey, error)
 	// QueryRuns lists the runs that match, by id. Its pages are like those of QueryRequests. For a RunQuery.Status of
 	// runs that have not ended the cost never depends on how many have.
 	QueryRuns(q RunQuery) (page []*Run, next RunID, err error)
@@ -261,8 +262,8 @@ type OutboxTx interface {
 	// DeleteNotification removes a notification, waiting or dead.
 	DeleteNotification(n *Notification) error
 	// UndeliveredPlaces lists copies of places, of all workspaces, for which notifications wait that were created
-	// before the instant; at most limit.
-	UndeliveredPlaces(before time.Time, limit int) ([]CopyKey, error)
+	// before the one instant, or after the other, when nothing can have been; at most limit.
+	UndeliveredPlaces(before, latest time.Time, limit int) ([]CopyKey, error)
 	// DeadLetters lists the dead letters of the workspace by id, behind the given one, at most limit.
 	DeadLetters(ws WorkspaceID, after NotificationID, limit int) ([]*Notification, error)
 }

@@ -20,8 +20,12 @@ func (s *storeTime) hear(now time.Time) {
 	s.said, s.here = now, time.Now()
 }
 
+// now returns the zero time while nothing was heard.
 func (s *storeTime) now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.said.IsZero() {
+		return noTime
+	}
 	return s.said.Add(time.Since(s.here))
 }

@@ -11,12 +11,16 @@ import (
 // wrote the record since.
 const unleasedFor = 5 * time.Minute
 
-// leased returns until when the newest sending belongs to the process that began it.
-func (t *TriggerState) leased() time.Time {
-	if t.LeaseUntil.IsZero() {
-		return t.Begun.Add(unleasedFor)
+// leased returns for how long the newest sending of r may still belong to the process that began it.
+func (s *sending) leased(c *txn, r *RequestHead) time.Duration {
+	if exclusive(s.store) {
+		return 0
 	}
-	return t.LeaseUntil
+	until, length := r.Trigger.LeaseUntil, s.lease
+	if until.IsZero() {
+		until, length = r.Trigger.Begun.Add(unleasedFor), unleasedFor
+	}
+	return s.others.left("sending "+string(c.ws)+" "+string(r.ID), r.Trigger.Nonce, until, c.now, length)
 }
 
 // hold keeps the lease of the sending, which was taken after began, until release is called. The returned context is

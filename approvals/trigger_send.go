@@ -212,7 +212,7 @@ func (s *sending) interrupted(c *txn, r *RequestHead) (stop bool, err error) {
 	if r.Trigger.Status != TriggerSending {
 		return false, nil
 	}
-	if left := r.Trigger.leased().Sub(c.now); left > 0 && !exclusive(s.store) {
+	if left := s.leased(c, r); left > 0 {
 		return true, &RetryError{After: left, Err: errLeased}
 	}
 	if s.trigger != nil && s.trigger.Idempotent() {

@@ -95,3 +95,62 @@ func TestCheckpointsGoOnWhenAnotherProcessEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckpointOfADeadProcessIsMade: a process has taken the turn to make a checkpoint, and dies before it is kept.
+// Nothing is added to the trail, and the end of it is proven all the same, by whoever is there. A process that is only
+// slow is left in peace for a while.
+func TestCheckpointOfADeadProcessIsMade(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := storetest.NewMemory()
+		st := memory.Open()
+		defer st.Close()
+		if err := approvals.FillTrail(t.Context(), st, ws, 3); err != nil {
+			t.Fatal(err)
+		}
+		key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+		hangs := hangingSink{make(chan struct{}), make(chan struct{})}
+		var k keeper
+		run := func(sink approvals.CheckpointSink) (own approvals.Store, end func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			own = memory.Open()
+			w := &approvals.CheckpointWriter{Store: own, Key: key, Sink: sink, Logger: slog.New(slog.DiscardHandler)}
+			ended := make(chan error)
+			go func() { ended <- w.Run(ctx) }()
+			return own, func() { cancel(); <-ended }
+		}
+		dead, endFirst := run(hangs)
+		<-hangs.came
+		dead.Close()
+		_, endSecond := run(&k)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(k.all) != 0 {
+			t.Error("the turn of a process that may be slow was taken")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if len(k.all) != 1 || k.all[0].Seq != 3 {
+			t.Errorf("there are %d checkpoints of the end of the trail, want 1", len(k.all))
+		}
+		_, endThird := run(&k)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(k.all) != 1 {
+			t.Errorf("%d checkpoints of one entry", len(k.all))
+		}
+		close(hangs.goes)
+		endFirst()
+		endSecond()
+		endThird()
+	})
+}
+
+// hangingSink says that a checkpoint came, and keeps it when it is told to go.
+type hangingSink struct{ came, goes chan struct{} }
+
+func (s hangingSink) KeepCheckpoint(context.Context, *approvals.Checkpoint) error {
+	close(s.came)
+	<-s.goes
+	return nil
+}

@@ -71,8 +71,9 @@ type Worker struct {
 	watcher    Watcher
 	follower   Follower
 	sealed     func(context.Context, []*AuditEntry)
-	start      string        // names this start of the worker; the owner of a lease begins with it
-	claims     claims        // leases that are held now
+	start      string // names this start of the worker; the owner of a lease begins with it
+	claims     claims // leases that are held now
+	others     othersLeases
 	deliverers chan struct{} // one element for each delivery under way
 }
 

@@ -22,6 +22,9 @@ const (
 	overdueFor = 15 * time.Second
 	// undeliveredFor is how long a notification waits before it counts as forgotten.
 	undeliveredFor = 15 * time.Second
+	// aheadFor is by how much a time that was recorded as the present one must be ahead for the clock to have been set
+	// back since: processes that share a store hardly agree to the second.
+	aheadFor = 15 * time.Second
 	// sweptDue is how far ahead work is planned that seems to have no job. It is at least the longest back-off of
 	// stores: a job that is there and has failed keeps its time.
 	sweptDue = time.Minute
@@ -41,6 +44,7 @@ func (w *Worker) watch(ctx context.Context) {
 	defer seal.Stop()
 	defer deadlines.Stop()
 	w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
+	w.report(ctx, "end grants of a clock that was ahead", w.endGrantsAhead(ctx))
 	for {
 		select {
 		case <-ctx.Done():
@@ -68,17 +72,18 @@ func (w *Worker) report(ctx context.Context, what string, err error) {
 	}
 }
 
-// sweep plans again what should have a job and may have lost it: runs that nobody works on, and notifications that
-// nobody delivers. A job that is there already stays one job, at the time that it has.
+// sweep plans again what should have a job and may have lost it, or have one that waits for a time that the clock, set
+// back since, has not reached: runs that nobody works on, and notifications that nobody delivers. A job
+// that is there already stays one job, at the time that it has, or an earlier one.
 func (w *Worker) sweep(ctx context.Context) error {
 	var runs []RunKey
 	var queues []CopyKey
 	err := w.store.View(ctx, func(tx Tx) (err error) {
 		now := tx.Now()
-		if runs, err = tx.LapsedLeases(now, sweepLimit); err != nil {
+		if runs, err = tx.LapsedLeases(now, now.Add(w.lease+aheadFor), sweepLimit); err != nil {
 			return err
 		}
-		queues, err = tx.UndeliveredPlaces(now.Add(-undeliveredFor), sweepLimit)
+		queues, err = tx.UndeliveredPlaces(now.Add(-undeliveredFor), now.Add(aheadFor), sweepLimit)
 		return err
 	})
 	if err != nil || len(runs)+len(queues) == 0 {
@@ -119,7 +124,7 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 				if r.amiss(tx.Now()) {
 					amiss = append(amiss, r.ID)
 				}
-				if r.Trigger != nil && !r.Trigger.Status.over() && tx.Now().Sub(r.Trigger.At) > undeliveredFor {
+				if r.Trigger != nil && !r.Trigger.Status.over() && tx.Now().Sub(r.Trigger.At).Abs() > undeliveredFor {
 					unsent = append(unsent, triggerJob(r, tx.Now().Add(sweptDue)))
 				}
 			}
@@ -180,7 +185,8 @@ func (c *txn) giveUpCalls(id RunID) error {
 	if err != nil || !r.Status.Ended() {
 		return err
 	}
-	if early := r.Ended.Add(cleanupGrace).Sub(c.now); early > 0 {
+	early := r.Ended.Add(cleanupGrace).Sub(c.now)
+	if early > 0 && early <= cleanupGrace { // else the clock was ahead when the run ended
 		return c.giveUpLater(r)
 	}
 	return c.giveUpOpen(r, "It was running when the run ended, and nothing was heard of it since.",

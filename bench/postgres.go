@@ -103,6 +103,7 @@ func benchServicePostgres(ctx context.Context, o options) error {
 	}
 	defer ended()
 	var all []Figures
+	var said strings.Builder
 	for range o.scale(3, 1) {
 		var effects atomic.Int64
 		a, err := benchAgent(model, openaimodel.Responses, &effects)
@@ -119,14 +120,48 @@ func benchServicePostgres(ctx context.Context, o options) error {
 			st.Close()
 			return err
 		}
-		f, err := rig.runs(ctx, o.scale(1000, 64), 16, &effects)
+		const width = 16
+		total := o.scale(1000, 64)
+		var f Figures
+		c, server, err := counting(ctx, url, func() (err error) {
+			f, err = rig.runs(ctx, total, width, &effects)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		all = append(all, f)
+		n := float64(total + min(2*width, 64)) // those before the figures begin are counted, too
+		fmt.Fprintf(&said, "A run: processor ms %.1f of ours + %.1f of the server's; %.1f transactions, "+
+			"%.3f rolled back; %.0f kB of WAL.\n",
+			1000/f.PerCPUSecond, ms(server)/n, c.commits/n, c.rollbacks/n, c.wal/n/1000)
 	}
 	printFigures("16 at once", all)
+	fmt.Println()
+	fmt.Print(said.String())
 	return nil
+}
+
+// counting counts what the server does during fn, which closes its connections: then they have told it all.
+func counting(ctx context.Context, url string, fn func() error) (c serverCounts, cpu time.Duration, err error) {
+	before, err := countedBy(ctx, url)
+	if err != nil {
+		return c, 0, err
+	}
+	start, err := serverCPU(ctx, url)
+	if err != nil {
+		return c, 0, err
+	}
+	if err := fn(); err != nil {
+		return c, 0, err
+	}
+	end, err := serverCPU(ctx, url)
+	if err != nil {
+		return c, 0, err
+	}
+	after, err := countedBy(ctx, url)
+	return serverCounts{after.commits - before.commits, after.rollbacks - before.rollbacks, after.wal - before.wal},
+		end - start, err
 }
 
 // replicasDecide has that many processes decide requests, width at once in all.

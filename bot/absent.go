@@ -16,7 +16,7 @@ var errAbsent = errors.New("the bot is not in the channel")
 // explained adds errAbsent to the refusal of somebody who is named by no policy, when that is why. Other errors, and
 // those of requests that are not known, stay as they are.
 func (b *Bot) explained(ctx context.Context, r *approvals.Request, err error) error {
-	if !errors.Is(err, approvals.ErrNotNamed) || r == nil || r.Place.Direct || !byMembership(r) {
+	if refusalIn(err).Rule != approvals.RuleApprover || r == nil || r.Place.Direct || !byMembership(r) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, progressTime)

@@ -297,8 +297,9 @@ func TestFormFindsARequestDecidedMeanwhile(t *testing.T) {
 func TestFormSaysAtTheFieldWhatCanBeMended(t *testing.T) {
 	t.Parallel()
 	for err, words := range map[error]string{
-		fmt.Errorf("decide: %w: users.info answered 500", approvals.ErrUnavailable): "try again in a minute",
-		fmt.Errorf("decide: %w: the reason is not UTF-8", approvals.ErrInvalid):     "the reason is not UTF-8",
+		fmt.Errorf("decide: %w: users.info answered 500", approvals.ErrUnavailable):                    "try again in a minute",
+		fmt.Errorf("decide: %w", &approvals.Refusal{Fact: approvals.ErrInvalid, Why: "it is no text"}): "it is no text",
+		fmt.Errorf("decide: %w: users.info has it", approvals.ErrInvalid):                              "does not fit",
 		errors.New("disk full"): "was not recorded",
 	} {
 		s := newStage(t, setUp{})

@@ -16,7 +16,9 @@ const (
 	answerBytes = 12_000 // and bytes, should it count those
 	mostParts   = 100
 	answerLead  = 2_900 // characters of an answer in a message's fallback text
-
+	// leadBytes is what that text takes at most, with its markup escaped: chat.update refuses more than 4,000
+	// characters (https://docs.slack.dev/reference/methods/chat.update).
+	leadBytes = 3_800
 )
 
 // textPosts renders what an agent answered or what there is to say: plain text, never markup, because a model may
@@ -58,7 +60,7 @@ type passage struct {
 func newPost(n *approvals.Notification, event string, p passage) post {
 	id := string(n.ID)
 	return post{
-		text:   p.begun(pieces(p.text, answerLead)[0]),
+		text:   p.begun(leadOf(p.text)),
 		blocks: stamp(p.blocks(), fmt.Sprintf("%s.%d", id, p.part)),
 		metadata: slack.SlackMetadata{EventType: event, EventPayload: map[string]any{
 			"notification": id, "run": string(n.Run), "part": p.part, "parts": p.parts,
@@ -68,6 +70,15 @@ func newPost(n *approvals.Notification, event string, p passage) post {
 			number, _ := payload["part"].(float64)
 			return m.Metadata.EventType == event && payload["notification"] == id && int(number) == p.part
 		},
+	}
+}
+
+// leadOf is as much of the beginning of a text as stands in the fallback text of its message.
+func leadOf(text string) string {
+	for most := answerLead; ; most /= 2 {
+		if lead := pieces(text, most)[0]; len(escape(lead)) <= leadBytes {
+			return lead
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
-	"countersign/internal/visible"
 )
 
 // pendingBlocks renders a question in the order in which somebody with five seconds reads: what will happen, who wants
@@ -49,14 +48,14 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 
 // question is the headline of a question wherever one stands.
 func question(r *approvals.Request) string {
-	whole := []rune(asking(r) + headline(r)) // which is made visible already
-	if len(whole) > maxHeader {
-		whole = append(whole[:maxHeader-1], '…')
+	whole := asking(r) + headline(r) // which is made visible already
+	if units(whole) > maxHeader {
+		whole = whole[:prefix(whole, maxHeader-1)] + "…"
 	}
-	return string(whole)
+	return whole
 }
 
-// maxHeader is how many characters a header may have.
+// maxHeader is how many characters a header may have, as units counts them.
 const maxHeader = 150
 
 // asking begins the headline of a question that is about something else than whether a call may run. What is settled
@@ -80,7 +79,7 @@ func asking(r *approvals.Request) string {
 func askers(r *approvals.Request) []phrase {
 	who := wordsAskedForThis(r.Requester)
 	if r.Words != "" {
-		who = wordsAsksFor(r.Requester, visible.Line(r.Words))
+		who = wordsAsksFor(r.Requester, inOwnWords(r.Workspace, r.Words)).joined()
 	}
 	if r.IsQuestion() { // whose words are below, with the agent that asks
 		return []phrase{who}

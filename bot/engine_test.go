@@ -37,8 +37,9 @@ func (everybody) Requirement(
 
 // bank is a tool that remembers how often it ran.
 type bank struct {
-	mu   sync.Mutex
-	paid []string
+	takes time.Duration // for a payment
+	mu    sync.Mutex
+	paid  []string
 }
 
 func (b *bank) tool() agent.Tool {
@@ -47,8 +48,9 @@ func (b *bank) tool() agent.Tool {
 		Parameters: json.RawMessage(`{"type":"object"}`), Validate: func(json.RawMessage) error { return nil },
 		Invoke: func(_ context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
 			b.mu.Lock()
-			defer b.mu.Unlock()
 			b.paid = append(b.paid, string(call.Arguments))
+			b.mu.Unlock()
+			time.Sleep(b.takes)
 			return agent.ToolOutput{Text: "paid"}, nil
 		},
 	}
@@ -129,7 +131,10 @@ func startWorld(t *testing.T, w *world) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	w.stage, w.bank, w.file = &stage{t: t, slack: ws, logs: &logs{}}, &bank{}, filepath.Join(t.TempDir(), "store.db")
+	if w.bank == nil {
+		w.bank = &bank{}
+	}
+	w.stage, w.file = &stage{t: t, slack: ws, logs: &logs{}}, filepath.Join(t.TempDir(), "store.db")
 	w.restart()
 	return w
 }

@@ -19,11 +19,11 @@ func refusedSubmission(err error) (p phrase, known bool) {
 	case errors.Is(err, approvals.ErrUnavailable):
 		return wordsUnsureWhoMayStart(later(err)), true
 	case errors.Is(err, approvals.ErrLimit):
-		return wordsTooMuchUnderWay(reason(err, approvals.ErrLimit)), true
+		return wordsTooMuchUnderWay(why(err)), true
 	case errors.Is(err, approvals.ErrNotFound):
 		return wordsNoAgent(), true
 	case errors.Is(err, approvals.ErrInvalid):
-		return wordsCannotTake(reason(err, approvals.ErrInvalid)), true
+		return wordsCannotTake(why(err)), true
 	}
 	return nil, false
 }
@@ -55,7 +55,7 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrNotFound):
 		return wordsUnknownRequest(), true
 	case errors.Is(err, approvals.ErrInvalid):
-		return wordsDoesNotFit(reason(err, approvals.ErrInvalid)), true
+		return wordsDoesNotFit(why(err)), true
 	case errors.Is(err, approvals.ErrUnavailable):
 		return wordsUnsureWhoMayDecide(later(err)), true
 	case errors.Is(err, approvals.ErrEnded):
@@ -66,17 +66,22 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 
 // notAllowed says why somebody may not do something, as a sentence about them. what is a verb and what belongs to it.
 func notAllowed(err error, what string) phrase {
-	_, words, _ := strings.Cut(err.Error(), approvals.ErrUnauthorized.Error()+": ")
-	if group, ok := wordsIrregular[words]; ok {
-		return wordsTheyCannot(group, what)
-	}
-	switch words {
-	case "the requester does not decide about their own request":
+	refused := refusalIn(err)
+	switch refused.Rule {
+	case approvals.RuleRequester:
 		return wordsYouAsked()
-	case "who changed or filled in the arguments does not decide about them":
+	case approvals.RuleEditor:
 		return wordsYouChanged()
+	case approvals.RuleAsked:
+		return wordsOtherAnswers(approvals.UserID(refused.About))
+	case approvals.RuleWorkspace:
+		return wordsTheyCannot(wordsIrregular[wordsOtherWorkspace], what)
+	case approvals.RuleMember:
+		if group, ok := wordsIrregular[refused.About]; ok {
+			return wordsTheyCannot(group, what)
+		}
 	}
-	return wordsYouCannot(what, reason(err, approvals.ErrUnauthorized))
+	return wordsYouCannot(what, why(err))
 }
 
 // whoCan says who may answer the request, to somebody who may not: in one sentence where the policy is a simple one.
@@ -122,14 +127,22 @@ func answeredBefore(r *approvals.Request, by approvals.UserID) phrase {
 	return wordsDecidedAlready()
 }
 
-// reason returns the words that a service put behind a sentinel, as a continuation of a sentence. What is nested
-// deeper is for operators.
-func reason(err, sentinel error) string {
-	_, words, found := strings.Cut(err.Error(), sentinel.Error()+": ")
-	if !found || words == "" {
+// refusalIn returns the refusal that err is or wraps; without one, an empty refusal.
+func refusalIn(err error) *approvals.Refusal {
+	if refused, ok := errors.AsType[*approvals.Refusal](err); ok {
+		return refused
+	}
+	return new(approvals.Refusal)
+}
+
+// why returns the reason of a refusal as a continuation of a sentence; empty without one: other errors are for
+// operators.
+func why(err error) string {
+	refused := refusalIn(err)
+	if refused.Why == "" {
 		return ""
 	}
-	return ": " + label(words, 200)
+	return ": " + label(refused.Why, 400)
 }
 
 // mendableByHand reports whether sending the same form again, or an edited one, may succeed.

@@ -125,6 +125,11 @@ func TestPanickingHandlerIsSurvived(t *testing.T) {
 	}
 }
 
+// aGuest is what the service says of somebody who is a guest.
+var aGuest = &approvals.Refusal{
+	Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: wordsGuest, Why: wordsGuest,
+}
+
 func TestRefusedSubmissionsAreExplained(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, setUp{})
@@ -132,9 +137,10 @@ func TestRefusedSubmissionsAreExplained(t *testing.T) {
 		err   error
 		words string
 	}{
-		{fmt.Errorf("submit: %w: a guest", approvals.ErrUnauthorized), "Guests cannot start a run."},
-		{fmt.Errorf("submit: %w: 5 runs of yours", approvals.ErrLimit),
+		{fmt.Errorf("submit: %w", aGuest), "Guests cannot start a run."},
+		{fmt.Errorf("submit: %w", &approvals.Refusal{Fact: approvals.ErrLimit, Why: "5 runs of yours"}),
 			"Too much is under way already: 5 runs of yours"},
+		{fmt.Errorf("submit: %w: asked 10.0.0.3", approvals.ErrLimit), "Too much is under way already."},
 		{fmt.Errorf("%w: connect to 10.0.0.3", approvals.ErrUnavailable), "Nothing was started"},
 		{approvals.ErrInvalid, "This message cannot be taken"},
 		{approvals.ErrNotFound, "not configured"},

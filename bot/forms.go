@@ -28,10 +28,10 @@ type form struct {
 	// read makes a decision of what was typed, or says what is wrong with it, by the input's block id. It fills in
 	// the verdict and what goes with it.
 	read func(r *approvals.Request, v values) (approvals.Decision, map[string]string)
-	// at names the input that the service's words are about, by its block id; nil, or empty: the first one.
-	at func(r *approvals.Request, words string) string
+	// at names the input that a refusal is about, by its block id; nil, or empty: the first one.
+	at func(r *approvals.Request, refused *approvals.Refusal) string
 	// do takes the place of read where submitting the form is no decision about one request.
-	do func(b *Bot, ctx context.Context, s submitted) (answer, error)
+	do func(b *Bot, ctx context.Context, s submitted) done
 	// shows is the request as the form shows it, without what its inputs show; nil: all of it.
 	shows func(r *approvals.Request) *approvals.Request
 	// open takes the place of MayDecide: it says whether to show the form to the person.
@@ -264,7 +264,7 @@ func wrong(at map[string]string) answer {
 // takes the form's place.
 func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 	if s.form.do != nil {
-		return s.form.do(b, ctx, s)
+		return b.doForm(ctx, s), nil
 	}
 	reading, cancel := context.WithDeadline(ctx, s.arrived.Add(decideBudget))
 	r, err := b.service.Recorded(reading, s.id.workspace, s.note.Request)
@@ -275,7 +275,7 @@ func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 			b.log.Error("a form was not recorded", "request", s.note.Request, "error", err)
 			words = wordsUnrecorded()
 		}
-		return b.formRefused(s, nil, words, !known), nil
+		return b.formRefused(s, nil, err, words, !known), nil
 	}
 	d, bad := s.form.read(r, s.values)
 	if bad != nil {
@@ -306,20 +306,20 @@ func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Reques
 		b.log.Error("a form was not recorded", "request", d.Request, "error", res.err)
 		words = wordsUnrecorded()
 	}
-	return b.formRefused(s, r, words, !known || mendableByHand(res.err))
+	return b.formRefused(s, r, res.err, words, !known || mendableByHand(res.err))
 }
 
 // formRefused says why a form was not recorded: at its input when sending it again may help, else in its place.
-func (b *Bot) formRefused(s submitted, r *approvals.Request, words phrase, mendable bool) answer {
+func (b *Bot) formRefused(s submitted, r *approvals.Request, err error, words phrase, mendable bool) answer {
 	text := words.fallback()
-	if block := s.input(r, text); mendable && block != "" {
+	if block := s.input(r, refusalIn(err)); mendable && block != "" {
 		return wrong(map[string]string{block: text})
 	}
 	return answer{payload: becomes(wordsView(words))}
 }
 
-// input is the block that words are said at: the one they are about, else the first; empty for a form without any.
-func (s *submitted) input(r *approvals.Request, words string) string {
+// input is the block that a refusal is said at: the one it is about, else the first; empty for a form without any.
+func (s *submitted) input(r *approvals.Request, refused *approvals.Refusal) string {
 	if r == nil {
 		for block := range s.values {
 			return block
@@ -327,7 +327,7 @@ func (s *submitted) input(r *approvals.Request, words string) string {
 		return ""
 	}
 	if s.form.at != nil {
-		if block := s.form.at(r, words); block != "" {
+		if block := s.form.at(r, refused); block != "" {
 			return block
 		}
 	}

@@ -156,25 +156,17 @@ func readTerms(r *approvals.Request, scope approvals.Scope, v values) (*approval
 }
 
 // termBlock is the input that a refusal of the terms is about; empty: the scope.
-func termBlock(r *approvals.Request, words string) string {
-	same, atMost, without := termChoices(r)
-	for _, of := range []struct {
-		block string
-		about string
-		all   []choice
-	}{
-		{atMostBlock, "no number", atMost}, {withoutBlock, "were to be without", without}, {sameBlock, "", same},
-	} {
-		for _, c := range of.all {
-			if strings.Contains(words, of.about) && speaksOf(words, c.value) {
-				return of.block
-			}
-		}
-	}
-	switch {
-	case strings.Contains(words, " last "):
+func termBlock(_ *approvals.Request, refused *approvals.Refusal) string {
+	switch refused.Rule {
+	case approvals.RuleSame:
+		return sameBlock
+	case approvals.RuleAtMost:
+		return atMostBlock
+	case approvals.RuleWithout:
+		return withoutBlock
+	case approvals.RuleLasts:
 		return lastsBlock
-	case strings.Contains(words, " uses"):
+	case approvals.RuleUses:
 		return usesBlock
 	}
 	return ""

@@ -120,13 +120,12 @@ func TestAlwaysTermsStayWithinThePolicy(t *testing.T) {
 	if bad != nil || d.Grant == nil || len(d.Grant.Without) != 1 || d.Grant.Without[0] != "reference" {
 		t.Errorf("without an argument: %+v, %v", d, bad)
 	}
-	for words, block := range map[string]string{
-		`this call has the argument "reference", which later ones were to be without`: withoutBlock,
-		`"amount" is no number`: atMostBlock, `"to" has another value`: sameBlock,
-		`policy "money" lets a grant last 2h at most`: lastsBlock, `policy "money" lets a grant have 5 uses`: usesBlock,
+	for rule, block := range map[approvals.Rule]string{
+		approvals.RuleWithout: withoutBlock, approvals.RuleAtMost: atMostBlock, approvals.RuleSame: sameBlock,
+		approvals.RuleLasts: lastsBlock, approvals.RuleUses: usesBlock, "": "", approvals.RuleApprover: "",
 	} {
-		if got := form.at(r, words); got != block {
-			t.Errorf("%q is said at %q, not at %q", words, got, block)
+		if got := form.at(r, &approvals.Refusal{Rule: rule}); got != block {
+			t.Errorf("a refusal by the rule %q is said at %q, not at %q", rule, got, block)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (b *Bot) showCallback(_ context.Context, c click) (answer, error) {
 			})
 			switch {
 			case errors.Is(err, approvals.ErrConflict) && r.Status == approvals.RequestPending:
-				return wordsView(wordsNoToken(reason(err, approvals.ErrConflict))), nil
+				return wordsView(wordsNoToken(why(err))), nil
 			case err != nil:
 				err = b.explained(ctx, r, err)
 				words, known := refusedDecision(err, r, c.by)

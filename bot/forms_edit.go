@@ -73,18 +73,18 @@ func editForm() form {
 			return append(blocks, editInputs(r, all)...), nil
 		},
 		read: readEdited,
-		at: func(r *approvals.Request, words string) string {
+		at: func(r *approvals.Request, refused *approvals.Refusal) string {
 			all, _ := membersOf(r.Arguments)
 			if !flat(r, all) {
 				return jsonBlock
 			}
 			for i, m := range all {
-				if speaksOf(words, m.name) {
+				if speaksOf(refused, m.name) {
 					return memberBlock(r, i, m)
 				}
 			}
 			for _, f := range absentFields(r, all) {
-				if speaksOf(words, f.Name) {
+				if speaksOf(refused, f.Name) {
 					return f.block
 				}
 			}
@@ -114,11 +114,14 @@ func editInputs(r *approvals.Request, all []member) []slack.Block {
 	return blocks
 }
 
-// speaksOf reports whether the words of a refusal are about the field.
-func speaksOf(words, name string) bool {
-	name = escape(label(name, 200))
+// speaksOf reports whether a refusal is about the field. What a tool's own validation says has no name but in its
+// words.
+func speaksOf(refused *approvals.Refusal, name string) bool {
+	if refused.Rule != "" {
+		return refused.Rule == approvals.RuleField && refused.About == name
+	}
 	for _, quoted := range []string{`"` + name + `"`, "/" + name, "“" + name + "”", name + ":"} {
-		if strings.Contains(words, quoted) {
+		if strings.Contains(refused.Why, quoted) {
 			return true
 		}
 	}

@@ -38,12 +38,12 @@ func inputForm() form {
 			return readFields(r, v)
 		},
 		shows: withoutInputs,
-		at: func(r *approvals.Request, words string) string {
+		at: func(r *approvals.Request, refused *approvals.Refusal) string {
 			if r.IsQuestion() {
 				return inputBlock
 			}
 			for i := range r.Fields {
-				if speaksOf(words, r.Fields[i].Name) {
+				if speaksOf(refused, r.Fields[i].Name) {
 					return newField(i, &r.Fields[i]).block
 				}
 			}

@@ -2,18 +2,17 @@ package bot
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"countersign/internal/visible"
 )
 
-// label renders a short text of somebody else for one line, at most limit characters.
+// label renders a short text of somebody else for one line, at most limit characters as units counts them.
 func label(s string, limit int) string {
 	out := visible.Line(s)
-	if utf8.RuneCountInString(out) <= limit {
+	if prefix(out, limit) == len(out) {
 		return out
 	}
-	cut := string([]rune(out)[:limit-1])
+	cut := out[:prefix(out, limit-1)]
 	i := strings.LastIndexByte(cut, '\\')
 	if i >= 0 && !strings.Contains(cut[i:], "}") && len(cut)-i < len(`\u{10FFFF}`) {
 		cut = cut[:i] // not in the middle of an escape

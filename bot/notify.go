@@ -348,7 +348,7 @@ func (b *Bot) postAll(
 		}
 		if ts == "" && p.instead != "" {
 			ts, err = p.instead, b.repost(ctx, channel, p.instead, p)
-			if gone(err) {
+			if word, refused := refusal(err); gone(err) || refused && !mendable(word) { // better twice than never
 				ts, err = "", nil
 			}
 		}

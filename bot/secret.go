@@ -61,7 +61,7 @@ func (b *Bot) revealedView(ctx context.Context, c click, page int) (slack.ModalV
 		Workspace: c.id.workspace, Request: c.request, By: c.by, Via: c.via(),
 	})
 	if errors.Is(err, approvals.ErrUnauthorized) {
-		return wordsView(wordsNotRevealed(reason(err, approvals.ErrUnauthorized))), nil
+		return wordsView(wordsNotRevealed(why(err))), nil
 	}
 	if err != nil {
 		return b.unrevealedView(ctx, c, err)

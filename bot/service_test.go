@@ -49,12 +49,14 @@ type fakeService struct {
 
 	hold func(what string) // called outside the lock, before a commit
 	read func()            // called outside the lock, before a request is read
+	slow func()            // called outside the lock, before a run is cancelled or a requester asked
 }
 
 func newFakeService() *fakeService {
 	return &fakeService{
 		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
 		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {}, read: func() {},
+		slow: func() {},
 	}
 }
 
@@ -154,8 +156,11 @@ func (f *fakeService) DecideOn(
 func (f *fakeService) CancelRun(
 	ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string,
 ) (*approvals.Run, error) {
+	f.slow()
 	f.mu.Lock()
-	refused := fmt.Errorf("%w: neither the requester nor an approver of what it waits for", approvals.ErrUnauthorized)
+	refused := &approvals.Refusal{
+		Fact: approvals.ErrUnauthorized, Why: "neither the requester nor an approver of what it waits for",
+	}
 	of := slices.Collect(maps.Values(f.requests))
 	f.mu.Unlock()
 	if !slices.ContainsFunc(of, func(r *approvals.Request) bool {
@@ -165,6 +170,9 @@ func (f *fakeService) CancelRun(
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.fail != nil {
+		return nil, f.fail
+	}
 	f.cancelled = append(f.cancelled, id)
 	return &approvals.Run{ID: id}, nil
 }
@@ -243,9 +251,11 @@ func (f *fakeService) MayDecide(ctx context.Context, r *approvals.Request, u app
 	case err != nil:
 		return fmt.Errorf("%w: %w", approvals.ErrUnavailable, err)
 	case !who.Regular:
-		return fmt.Errorf("%w: %s", approvals.ErrUnauthorized, who.Why)
+		return &approvals.Refusal{
+			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: who.Why, Why: who.Why,
+		}
 	case u == r.Requester && !r.Requirement.SelfApproval:
-		return fmt.Errorf("%w: the requester does not decide about their own request", approvals.ErrUnauthorized)
+		return &approvals.Refusal{Fact: approvals.ErrUnauthorized, Rule: approvals.RuleRequester}
 	}
 	return nil
 }
@@ -286,6 +296,7 @@ func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]appro
 
 // AskBack remembers what was asked.
 func (f *fakeService) AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error) {
+	f.slow()
 	r, err := f.Recorded(ctx, in.Workspace, in.Request)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func TestNobodySeesEphemeralsOfAThreadThatIsNone(t *testing.T) {
 	first := s.mention("U0ANN", "", "")
 	s.whispered("U0ANN", "Tell me what to do")
 	s.service.mu.Lock()
-	s.service.fail = fmt.Errorf("submit: %w: a guest", approvals.ErrUnauthorized)
+	s.service.fail = fmt.Errorf("submit: %w", aGuest)
 	s.service.mu.Unlock()
 	s.mention("U0GUS", "pay", "")
 	s.whispered("U0GUS", "Guests cannot start a run")

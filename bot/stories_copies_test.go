@@ -351,7 +351,7 @@ func (w *world) undelivered() int {
 	w.t.Helper()
 	n := 0
 	err := w.store.View(w.ctx(), func(tx approvals.Tx) error {
-		keys, err := tx.UndeliveredPlaces(time.Now().Add(time.Hour), 100)
+		keys, err := tx.UndeliveredPlaces(time.Now(), time.Now(), 100)
 		n = len(keys)
 		return err
 	})

@@ -87,8 +87,26 @@ func (b *Bot) openModal(ctx context.Context, c click, make func(context.Context)
 		}
 		view = wordsView(words)
 	}
-	if err := b.updateView(ctx, at, aboveList(c, view)); err != nil {
-		b.log.Warn("a modal could not be filled", "request", c.request, "error", err)
+	b.fill(ctx, c, at, aboveList(c, view))
+}
+
+// fill shows the view in the modal that has said to wait. What Slack does not take is no reason to leave somebody
+// waiting: then the modal says so.
+func (b *Bot) fill(ctx context.Context, c click, at string, view slack.ModalViewRequest) {
+	err := b.updateView(ctx, at, view)
+	if uncertain(err) {
+		err = b.updateView(ctx, at, view)
+	}
+	if word, _ := refusal(err); err == nil || word == "not_found" { // they have closed it
+		return
+	}
+	b.log.Error("a modal could not be filled", "request", c.request, "error", err)
+	words := wordsWindowRefused()
+	if err = b.updateView(ctx, at, wordsView(words)); err != nil {
+		err = b.direct(ctx, c.User.ID, words)
+	}
+	if err != nil {
+		b.log.Warn("could not tell a person", "user", c.User.ID, "error", err)
 	}
 }
 

@@ -34,10 +34,7 @@ var notSaid = map[string]string{
 
 	"runs ": "of an explanation that is read", "program ": "of a fact that is read",
 	" sha256:": "of a fact that is read",
-	"the requester does not decide about their own request":             "of an error that is read",
-	"who changed or filled in the arguments does not decide about them": "of an error that is read",
-	"no number": "of an error that is read", "were to be without": "of an error that is read",
-	" last ": "of an error that is read", " uses": "of an error that is read", " 0 min": "of a duration, cut off",
+	" 0 min":   "of a duration, cut off",
 
 	"history ": "of a command", "history mine": "of a command", "history all": "of a command",
 	" after ":   "of a command",

@@ -161,6 +161,13 @@ func wordsWindowTooLate() phrase {
 	return phrase{"Slack did not let me open the window in time. Press the button again."}
 }
 
+func wordsWindowRefused() phrase {
+	return phrase{
+		"Slack did not take what this window was to show. Nothing was recorded. Press the button again; if that does " +
+			"not help, whoever runs me finds the reason in my log.",
+	}
+}
+
 func wordsWentWrong() phrase { return phrase{"Something went wrong on my side. Try again."} }
 
 // An answer that was recorded.
@@ -195,10 +202,14 @@ func wordsYouChanged() phrase {
 	return phrase{"You changed the arguments or filled them in, so somebody else has to decide."}
 }
 
+func wordsOtherAnswers(who approvals.UserID) phrase {
+	return phrase{"The question was put to ", who, ", so they answer it."}
+}
+
 // wordsCan follows who may decide.
 const wordsCan = " can: open the thread."
 
-// Who counts for nobody here. The service puts them behind its refusals; below is what a person reads.
+// Who counts for nobody here. The service hands them back with its refusals; below is what a person reads.
 const (
 	wordsDeactivated       = "deactivated"
 	wordsStranger          = "somebody from another organisation"
@@ -219,5 +230,4 @@ var wordsIrregular = map[string]string{
 	wordsInvited:           "People who are invited and have not joined yet",
 	wordsOtherOrganisation: "People from other organisations",
 	wordsOtherWorkspace:    "People from other workspaces",
-	"of another workspace": "People from other workspaces",
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"countersign/agent"
@@ -20,7 +21,7 @@ const (
 	MaxText    = 1000 // characters of Question.Question
 	MinOptions = 2    // if there are any
 	MaxOptions = 20
-	MaxOption  = 75 // characters of an option
+	MaxOption  = 75 // characters of an option, of which an emoji may be two
 )
 
 // Question is what an agent asks people of its own accord: the arguments of a tool that New makes. It is the
@@ -91,7 +92,7 @@ func checkOption(s string) error {
 	switch {
 	case s == "" || strings.TrimSpace(s) != s:
 		return errors.New("it is empty, or begins or ends with a space")
-	case utf8.RuneCountInString(s) > MaxOption:
+	case len(utf16.Encode([]rune(s))) > MaxOption:
 		return fmt.Errorf("it has more than %d characters", MaxOption)
 	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("it holds a line break or an invisible character")

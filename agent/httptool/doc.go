@@ -4,12 +4,11 @@
 // byte; GET, HEAD and DELETE send them as query parameters. The effect id goes along as Idempotency-Key. Nothing in the
 // arguments can choose the host, the path or a header.
 //
-// What the model reads is the body of the answer, or the status with it when the status is an error. A call that
-// could not be made, or whose answer did not come, is an output too, and says which: "nothing was sent", or that the
-// request was sent and nobody knows whether it took effect. The latter ends the call rather than the run: the effect is
-// recorded with that text, it is not repeated by itself, and if the model asks again it is a new call with its own
-// approval. Only when the caller's context ends before the answer is there an error and no output; then the journal
-// knows that the effect was intended and has no outcome, and asks people.
+// What the model reads is the body of the answer, or the status with it when the status is an error. A call that could
+// not be made is an output too, which says that nothing was sent; and so is a GET or HEAD without an answer, which does
+// nothing. Any other call that was sent and not answered has no output but [agent.ErrOutcomeUnknown]: people have to
+// find out, for if the model made the call again it would have another Idempotency-Key. One that is idempotent is sent
+// again before, once, under its own. When the caller's context ends before the answer the error is the context's.
 //
 // The host written by the operator may be anywhere, loopback included. A redirect may lead elsewhere only if that
 // address, as resolved for this very connection, is public or allowed; the headers of the tool do not go there. Proxy

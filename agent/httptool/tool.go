@@ -62,16 +62,24 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 
 // run makes the call and says how it went. settled says that the end of the context had no part in it. Its error is
 // that nobody can tell. A call that was not made, not answered, or answered with a status of 300 or more has failed.
+//
+// A call that may be repeated is, once, when its connection is lost: under the same key, which nobody else can send.
 func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOutput, settled bool, err error) {
-	first, err := t.request(call)
-	if err != nil {
-		return agent.ToolOutput{Text: "The call was not made: " + err.Error() + ".", Failed: true}, true, nil
-	}
-	x := &exchange{tool: t, trusted: true}
-	res, err := x.follow(ctx, first)
-	if err != nil {
-		text, err := x.unanswered(ctx, err)
-		return agent.ToolOutput{Text: text, Failed: true}, false, err
+	x := &exchange{tool: t} // once something may have been sent, that stays so
+	var res *http.Response
+	for again := false; ; again = true {
+		first, err := t.request(call)
+		if err != nil {
+			return agent.ToolOutput{Text: "The call was not made: " + err.Error() + ".", Failed: true}, true, nil
+		}
+		x.trusted = true
+		if res, err = x.follow(ctx, first); err == nil {
+			break
+		}
+		if again || !t.Idempotent || !x.sent.Load() || ctx.Err() != nil {
+			text, err := x.unanswered(ctx, err)
+			return agent.ToolOutput{Text: text, Failed: true}, false, err
+		}
 	}
 	defer res.Body.Close()
 	text, settled := t.text(ctx, res, x.note)

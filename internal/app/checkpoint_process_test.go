@@ -75,13 +75,19 @@ func TestCheckpoints(t *testing.T) {
 	}
 	w.pays("2000")
 	bot.stop()
+	// Each end makes one. So does the second start on a file, which knows of no checkpoint before its own; in a database
+	// stands that there is one of the newest entry. More are made while a start is long.
+	least := 3
+	if latest != "" {
+		least = 2
+	}
 	var result struct {
 		OK          bool
 		Checkpoints struct{ Signed int }
 	}
 	if err := json.Unmarshal([]byte(w.verify(0, append(against, "--json")...)), &result); err != nil || !result.OK ||
-		result.Checkpoints.Signed < 2 { // one at each end; another where something was sealed before
-		t.Errorf("as JSON: %+v, %v", result, err)
+		result.Checkpoints.Signed < least {
+		t.Errorf("as JSON: %+v, %v, want %d at least", result, err, least)
 	}
 	w.store = old
 	if out := w.verify(1, against...); !strings.Contains(out, "an older copy of the store") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,16 +22,22 @@ type trail struct {
 	store approvals.Store
 	log   *slog.Logger
 
-	mu      sync.Mutex
-	ctx     context.Context
-	next    map[approvals.WorkspaceID]uint64
-	asked   questions
-	lines   *eventLog
-	tally   *tally
-	waiting waiting
-	behind  bool                    // reading has failed, and that was logged
-	shared  bool                    // others count and log what they have linked
-	linked  []*approvals.AuditEntry // by this process, and not counted yet
+	ctx    context.Context
+	shared bool // others count and log what they have linked
+	lines  *eventLog
+	tally  *tally
+
+	mu     sync.Mutex // held while entries are read, counted and logged, in their order
+	next   map[approvals.WorkspaceID]uint64
+	asked  questions
+	behind bool // reading has failed, and that was logged
+
+	counting  sync.Mutex // held by a scrape while it counts what waits, which may take long
+	waiting   waiting
+	uncounted bool // counting has failed, and that was logged
+
+	handing sync.Mutex              // held for a moment only
+	linked  []*approvals.AuditEntry // by this process, and not counted yet; who holds mu removes them
 }
 
 const (
@@ -75,16 +82,15 @@ func (t *trail) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect is part of prometheus.Collector.
 func (t *trail) Collect(ch chan<- prometheus.Metric) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.ctx, trailTimeout)
 	defer cancel()
-	err := t.catchUp(ctx)
-	if err == nil {
-		err = t.waiting.count(ctx, t.store)
-	}
-	t.report(err)
+	t.step(ctx)
 	t.tally.collect(ch)
+	t.counting.Lock()
+	defer t.counting.Unlock()
+	if ctx.Err() == nil { // else the store does not answer, which step has said
+		t.report(&t.uncounted, "metrics of what waits are behind", t.waiting.count(ctx, t.store))
+	}
 	t.waiting.collect(ch)
 }
 
@@ -112,43 +118,60 @@ func (t *trail) finish(ctx context.Context) {
 func (t *trail) step(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.catchUp(ctx); ctx.Err() == nil {
-		t.report(err)
+	t.read(ctx)
+}
+
+// read is catchUp that logs when it fails. t.mu is held.
+func (t *trail) read(ctx context.Context) {
+	const what = "metrics and the lines of what happens are behind"
+	if err := t.catchUp(ctx); !errors.Is(err, context.Canceled) {
+		t.report(&t.behind, what, err)
 	}
 }
 
-// report logs that numbers and lines are behind, once until they are not.
-func (t *trail) report(err error) {
-	if err != nil && !t.behind && !errors.Is(err, approvals.ErrClosed) {
-		t.log.Warn("metrics and the lines of what happens are behind", "error", err)
+// report logs what is behind, once until it is not: was says whether it is known to be.
+func (t *trail) report(was *bool, what string, err error) {
+	if err != nil && !*was && !errors.Is(err, approvals.ErrClosed) {
+		t.log.Warn(what, "error", err)
 	}
-	t.behind = err != nil
+	*was = err != nil
 }
 
 // sealed takes what this process has linked into a chain.
 func (s *server) sealed(ctx context.Context, entries []*approvals.AuditEntry) {
-	if !s.shared() {
-		return
-	}
-	s.trail.mu.Lock()
-	defer s.trail.mu.Unlock()
-	s.trail.linked = append(s.trail.linked, entries...)
-	if err := s.trail.catchUp(ctx); ctx.Err() == nil {
-		s.trail.report(err)
+	if s.shared() {
+		s.trail.hand(ctx, entries)
 	}
 }
 
-// takeLinked counts and logs what this process has linked.
+// hand takes what this process has linked. Whoever links goes on at once while somebody else reads, which may take
+// long: the next step counts what was handed over.
+func (t *trail) hand(ctx context.Context, entries []*approvals.AuditEntry) {
+	t.handing.Lock()
+	t.linked = append(t.linked, entries...)
+	t.handing.Unlock()
+	if t.mu.TryLock() {
+		defer t.mu.Unlock()
+		t.read(ctx)
+	}
+}
+
+// takeLinked counts and logs what this process has linked. t.mu is held.
 func (t *trail) takeLinked(ctx context.Context) error {
-	if len(t.linked) == 0 {
+	t.handing.Lock()
+	entries := t.linked // what is appended meanwhile stands behind them
+	t.handing.Unlock()
+	if len(entries) == 0 {
 		return nil
 	}
-	err := t.store.View(ctx, func(tx approvals.Tx) error { return t.learn(ctx, tx, t.linked) })
+	err := t.store.View(ctx, func(tx approvals.Tx) error { return t.learn(ctx, tx, entries) })
 	if err != nil {
 		return err
 	}
-	t.take(ctx, t.linked)
-	t.linked = nil
+	t.take(ctx, entries)
+	t.handing.Lock()
+	defer t.handing.Unlock()
+	t.linked = slices.Delete(t.linked, 0, len(entries))
 	return nil
 }
 
@@ -179,7 +202,7 @@ func (t *trail) catchUp(ctx context.Context) error {
 	}
 	for _, ws := range all {
 		for more := true; more; {
-			if more, err = t.read(ctx, ws); err != nil {
+			if more, err = t.readPage(ctx, ws); err != nil {
 				return err
 			}
 		}
@@ -195,8 +218,8 @@ func workspaces(ctx context.Context, st approvals.Store) (all []approvals.Worksp
 	return all, err
 }
 
-// read takes in the next entries of a workspace and says whether there may be more.
-func (t *trail) read(ctx context.Context, ws approvals.WorkspaceID) (more bool, err error) {
+// readPage takes in the next entries of a workspace and says whether there may be more.
+func (t *trail) readPage(ctx context.Context, ws approvals.WorkspaceID) (more bool, err error) {
 	from := max(t.next[ws], 1)
 	var page []*approvals.AuditEntry
 	err = t.store.View(ctx, func(tx approvals.Tx) (err error) {

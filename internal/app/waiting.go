@@ -137,16 +137,16 @@ var farAhead = time.Unix(math.MaxInt32*8, 0)
 func countWork(ctx context.Context, st approvals.Store) (n numbers, working map[approvals.RunID]bool, err error) {
 	err = st.View(ctx, func(tx approvals.Tx) error {
 		n, working = numbers{now: tx.Now()}, make(map[approvals.RunID]bool)
-		queued, err := tx.LapsedLeases(time.Time{}, waitingMost)
+		queued, err := tx.LapsedLeases(time.Time{}, farAhead, waitingMost)
 		if err != nil {
 			return err
 		}
-		lapsed, err := tx.LapsedLeases(n.now, waitingMost)
+		lapsed, err := tx.LapsedLeases(n.now, farAhead, waitingMost)
 		if err != nil {
 			return err
 		}
 		n.lapsed = max(0, len(lapsed)-len(queued))
-		all, err := tx.LapsedLeases(farAhead, waitingMost)
+		all, err := tx.LapsedLeases(farAhead, farAhead, waitingMost)
 		for _, k := range all {
 			working[k.Run] = true
 		}
@@ -211,7 +211,7 @@ func (n *numbers) findUnsealed(ctx context.Context, st approvals.Store, ws appro
 func (n *numbers) countOutbox(ctx context.Context, st approvals.Store) error {
 	var queues []approvals.CopyKey
 	err := st.View(ctx, func(tx approvals.Tx) (err error) {
-		queues, err = tx.UndeliveredPlaces(farAhead, waitingMost)
+		queues, err = tx.UndeliveredPlaces(farAhead, farAhead, waitingMost)
 		return err
 	})
 	for _, k := range queues {

@@ -40,7 +40,8 @@ func (h *history) read(ctx context.Context, st approvals.Store) error {
 				return err
 			}
 		}
-		h.waiting, err = tx.UndeliveredPlaces(tx.Now().Add(24*365*time.Hour), page)
+		ever := tx.Now().Add(24 * 365 * time.Hour)
+		h.waiting, err = tx.UndeliveredPlaces(ever, ever, page)
 		return err
 	})
 	if err != nil {

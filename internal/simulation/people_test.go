@@ -34,7 +34,7 @@ func (w *world) play() {
 		case 4:
 			w.pauseOne()
 		case 5:
-			w.data.Step(time.Duration(w.dice.n("clock", 40)-20) * time.Minute)
+			w.data.Step(time.Duration(w.dice.n("clock", 40)-20) * 6 * time.Minute)
 		default:
 			w.press()
 		}

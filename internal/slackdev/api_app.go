@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 func (w *Workspace) apiTest(a args) (reply, error) {
@@ -59,7 +58,7 @@ func (w *Workspace) threadsSetStatus(a args) (reply, error) {
 		return nil, fail("invalid_arguments")
 	}
 	for _, words := range list {
-		if n := utf8.RuneCountInString(str(words)); n == 0 || n > 50 {
+		if n := units(str(words)); n == 0 || n > 50 {
 			return nil, fail("invalid_arguments")
 		}
 	}
@@ -76,7 +75,7 @@ func (w *Workspace) sessionsSetStatus(a args) (reply, error) {
 		return nil, fail("invalid_status")
 	case a.str("thread_ts") == "":
 		return nil, fail("thread_ts_required")
-	case len([]rune(a.str("title"))) > 200:
+	case units(a.str("title")) > 200:
 		return nil, fail("invalid_arguments")
 	}
 	if _, err := w.postable(a.str("channel_id")); err != nil {

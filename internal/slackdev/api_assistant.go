@@ -3,7 +3,6 @@ package slackdev
 import (
 	"context"
 	"fmt"
-	"unicode/utf8"
 )
 
 // Prompt is a message that the assistant's panel proposes.
@@ -123,7 +122,7 @@ func (w *Workspace) threadsSetPrompts(a args) (reply, error) {
 	for _, item := range list {
 		m, _ := item.(map[string]any)
 		p := Prompt{Title: str(m["title"]), Message: str(m["message"])}
-		if p.Title == "" || p.Message == "" || utf8.RuneCountInString(p.Message) > maxPrompt {
+		if p.Title == "" || p.Message == "" || units(p.Message) > maxPrompt {
 			return nil, fail("invalid_arguments")
 		}
 		all = append(all, p)
@@ -141,7 +140,7 @@ func (w *Workspace) threadsSetTitle(a args) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if utf8.RuneCountInString(a.str("title")) > maxChatTitle {
+	if units(a.str("title")) > maxChatTitle {
 		return nil, fail("invalid_arguments")
 	}
 	c.Title = a.str("title")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -35,13 +34,13 @@ func (w *Workspace) readDraft(a args, maxText int) (draft, error) {
 		if d.text != "" || d.blocks != nil {
 			return d, fail("markdown_text_conflict")
 		}
-		if utf8.RuneCountInString(md) > maxMarkdown {
+		if units(md) > maxMarkdown {
 			return d, fail("msg_too_long")
 		}
 		d.text, d.hasText, d.hasBlocks = md, true, true
 		d.blocks = encode([]any{map[string]any{"type": "markdown", "block_id": shortID(), "text": md}})
 	}
-	if utf8.RuneCountInString(d.text) > maxText {
+	if units(d.text) > maxText {
 		return d, fail("msg_too_long")
 	}
 	return d, readMetadata(a, &d)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
-	"unicode/utf8"
 )
 
 // Streams are messages that an app writes piece by piece:
@@ -219,7 +218,7 @@ func (w *Workspace) chunk(
 	switch chunk["type"] {
 	case "markdown_text":
 		text := str(chunk["text"])
-		if text == "" || utf8.RuneCountInString(text) > maxMarkdown {
+		if text == "" || units(text) > maxMarkdown {
 			return nil, fail("invalid_chunks")
 		}
 		if n := len(blocks); n > 0 {
@@ -246,7 +245,7 @@ func (w *Workspace) chunk(
 	case "task_update":
 		return s.task(blocks, tasks, chunk)
 	case "plan_update":
-		if n := utf8.RuneCountInString(str(chunk["title"])); n == 0 || n > maxTaskText {
+		if n := units(str(chunk["title"])); n == 0 || n > maxTaskText {
 			return nil, fail("invalid_chunks")
 		}
 		return s.planned(blocks, func(p map[string]any) { p["title"] = chunk["title"] }), nil
@@ -259,9 +258,9 @@ func (s *stream) task(
 	blocks []any, tasks map[string]map[string]any, chunk map[string]any,
 ) ([]any, error) {
 	id, title, status := str(chunk["id"]), str(chunk["title"]), str(chunk["status"])
-	if id == "" || title == "" || utf8.RuneCountInString(title) > maxTaskText ||
+	if id == "" || title == "" || units(title) > maxTaskText ||
 		!slices.Contains([]string{"pending", "in_progress", "complete", "error"}, status) ||
-		utf8.RuneCountInString(str(chunk["details"])+str(chunk["output"])) > maxDetails {
+		units(str(chunk["details"])+str(chunk["output"])) > maxDetails {
 		return nil, fail("invalid_chunks")
 	}
 	card := map[string]any{

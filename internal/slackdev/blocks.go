@@ -209,7 +209,7 @@ func textSize(v any) int {
 			case !isText:
 				n += textSize(item)
 			case key == "text" || key == "alt_text" || key == "fallback" || key == "url":
-				n += len([]rune(s))
+				n += units(s)
 			}
 		}
 	}

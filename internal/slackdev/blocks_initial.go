@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"reflect"
 	"time"
-	"unicode/utf8"
 )
 
 // What follows are rules about what an element begins with. They are those of Slack's reference of block elements
@@ -43,7 +42,7 @@ func initialAmong(c *checker, path string, m map[string]any) {
 // initialFits checks that a text input begins with no more than it takes.
 func initialFits(c *checker, path string, m map[string]any) {
 	most, ok := m["max_length"].(float64)
-	if n := utf8.RuneCountInString(str(m["initial_value"])); ok && n > int(most) {
+	if n := units(str(m["initial_value"])); ok && n > int(most) {
 		c.add(path+"/initial_value", "initial_value must be less than max_length")
 	}
 }

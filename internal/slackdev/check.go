@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 )
 
 // checker collects what is wrong with a Block Kit document, in Slack's words.
@@ -72,6 +72,9 @@ func oneOf(shapes func() map[string]shape) rule {
 	}
 }
 
+// units counts the characters of a text as JavaScript does, an emoji as two: Slack does not say how it counts.
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
+
 // length checks a text of low to high characters.
 func length(low, high int) rule {
 	return func(c *checker, path string, v any) {
@@ -80,7 +83,7 @@ func length(low, high int) rule {
 			c.add(path, "must provide a string")
 			return
 		}
-		n := utf8.RuneCountInString(s)
+		n := units(s)
 		if n < low {
 			c.add(path, "must be more than %d characters", low-1)
 		}

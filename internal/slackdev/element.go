@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // element is an interactive element inside a block.
@@ -199,7 +198,7 @@ func (e element) accept(entry map[string]any) error {
 	if !isText || e.kind() != "plain_text_input" {
 		return nil
 	}
-	n := utf8.RuneCountInString(s)
+	n := units(s)
 	if low, ok := e.def["min_length"].(float64); ok && n < int(low) {
 		return fmt.Errorf("%s is shorter than %d: %w", e.blockID, int(low), ErrInvalidInput)
 	}

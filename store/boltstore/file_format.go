@@ -190,17 +190,26 @@ func (t *tx) putFormat(version int) error {
 // as much all the time.
 const clockJitter = time.Second
 
-// checkClock raises an alert when the newest entry of an audit trail is newer than the wall clock.
+// checkClock raises an alert when the newest entry of an audit trail is newer than the wall clock. What is planned for
+// later is due then.
 func (s *Store) checkClock() error {
+	behind, err := s.clockBehind()
+	if err != nil || !behind || s.cfg.ReadOnly || s.cfg.compacting || s.cfg.moving {
+		return err
+	}
+	return s.dueNow()
+}
+
+func (s *Store) clockBehind() (bool, error) {
 	btx, err := s.begin(false)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer s.rollback(btx)
 	t := s.tx(btx, false)
 	all, err := t.AuditWorkspaces()
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, ws := range all {
 		head, err := t.AuditHead(ws)
@@ -208,12 +217,12 @@ func (s *Store) checkClock() error {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		if head.At.After(t.now.Add(clockJitter)) {
 			s.clock.behind(head.At)
-			return nil
+			return true, nil
 		}
 	}
-	return nil
+	return false, nil
 }

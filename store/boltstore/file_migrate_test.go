@@ -129,10 +129,10 @@ func TestMigration(t *testing.T) {
 	s := open(t, path)
 	count := make(map[string]int)
 	err := s.view(t.Context(), func(tx *tx) error {
-		lapsed, err1 := tx.LapsedLeases(time.Now(), runs)
+		lapsed, err1 := tx.LapsedLeases(time.Now(), time.Now(), runs)
 		ended, err2 := tx.EndedRuns("T1", time.Now(), runs)
 		pending, err3 := tx.PendingOf("T1", "T1/U1")
-		places, err4 := tx.UndeliveredPlaces(time.Now(), runs)
+		places, err4 := tx.UndeliveredPlaces(time.Now(), time.Now(), runs)
 		head, err5 := tx.RequestHead("T1", "req_000001")
 		r, err6 := tx.Request("T1", "req_p000001")
 		inputs, err7 := tx.Inputs("T1", approvals.Place{Surface: "slack", Channel: "C1", Thread: "000007"}, 10)

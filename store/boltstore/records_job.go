@@ -204,9 +204,9 @@ func (t *tx) retryJob(k []byte, gen uint64, cause error) (err error) {
 		return err
 	}
 	if asked, ok := errors.AsType[*approvals.RetryError](cause); ok {
-		rec.retry(gen, t.now.Add(asked.After), true)
+		rec.retry(gen, t.now, min(asked.After, approvals.MaxPause), true)
 	} else {
-		rec.retry(gen, t.now.Add(backOff(rec.Attempts)), false)
+		rec.retry(gen, t.now, backOff(rec.Attempts), false)
 	}
 	return t.putJob(k, rec)
 }

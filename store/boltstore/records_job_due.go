@@ -16,8 +16,11 @@ type jobRecord struct {
 	First uint64 `json:"first"` // the generation with which the job began; handlers of earlier ones had another job
 	// DueTimes is ascending in both Gen and Due: one that is as early as an older one replaces it.
 	DueTimes []dueTime `json:"due_times"`
-	// NotBefore is set when a handler asked for a pause with *approvals.RetryError; nothing shortens it.
+	// NotBefore is set when a handler asked for a pause with *approvals.RetryError; nothing shortens it, but see
+	// approvals.MaxPause.
 	NotBefore time.Time `json:"not_before,omitzero"`
+	// Paused is when it did; zero in records of earlier versions.
+	Paused time.Time `json:"paused,omitzero"`
 }
 
 type dueTime struct {
@@ -41,6 +44,9 @@ func (r *jobRecord) update(j approvals.Job) {
 // add records one more Enqueue.
 func (r *jobRecord) add(gen uint64, due, now time.Time) {
 	r.Generation = gen
+	if r.Paused.After(now) || r.NotBefore.After(now.Add(approvals.MaxPause)) {
+		r.unpause()
+	}
 	d := dueTime{Gen: gen, Due: due}
 	for n := len(r.DueTimes); n > 0; n = len(r.DueTimes) {
 		last := r.DueTimes[n-1]
@@ -63,18 +69,23 @@ func (r *jobRecord) ack(gen uint64) bool {
 		r.DueTimes = r.DueTimes[1:]
 	}
 	r.Attempts = 0
-	r.NotBefore = time.Time{}
+	r.unpause()
 	r.refresh()
 	return len(r.DueTimes) > 0
 }
 
-// retry replaces the due times up to gen by one; firm says that newer ones may not be handled before it either.
-func (r *jobRecord) retry(gen uint64, due time.Time, firm bool) {
+// unpause forgets what a handler has asked for.
+func (r *jobRecord) unpause() { r.NotBefore, r.Paused = time.Time{}, time.Time{} }
+
+// retry replaces the due times up to gen by one, after the pause; firm says that newer ones may not be handled before
+// it either.
+func (r *jobRecord) retry(gen uint64, now time.Time, pause time.Duration, firm bool) {
 	attempts := r.Attempts + 1
 	r.ack(gen)
 	r.Attempts = attempts
+	due := now.Add(pause)
 	if firm {
-		r.NotBefore = due
+		r.NotBefore, r.Paused = due, now
 	}
 	if len(r.DueTimes) == 0 || due.Before(r.DueTimes[0].Due) {
 		r.DueTimes = append([]dueTime{{Gen: gen, Due: due}}, r.DueTimes...)

@@ -59,7 +59,7 @@ func (t *tx) DeleteNotification(n *approvals.Notification) (err error) {
 	return errors.Join(t.drop(bucketQueue, notificationKey(n)), t.drop(bucketDead, deadKey(n)))
 }
 
-func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.CopyKey, err error) {
+func (t *tx) UndeliveredPlaces(before, latest time.Time, limit int) (list []approvals.CopyKey, err error) {
 	defer t.end(t.begin(), &err)
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
@@ -71,7 +71,7 @@ func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.Co
 			if err := t.decode(bucketQueue, k, v, n); err != nil {
 				return false, err
 			}
-			if found = n.Created.Before(before); found {
+			if found = n.Created.Before(before) || n.Created.After(latest); found {
 				list = append(list, n.Key())
 			}
 			return !found, nil

@@ -109,7 +109,7 @@ func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, ch
 	return n, err
 }
 
-func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err error) {
+func (t *tx) LapsedLeases(at, latest time.Time, limit int) (list []approvals.RunKey, err error) {
 	defer t.end(t.begin(), &err)
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
@@ -122,7 +122,7 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 		if err := t.indexed(bucketRuns, key(ws, id), r); err != nil {
 			return false, err
 		}
-		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) {
+		if r.Status == approvals.RunQueued || !r.LeaseUntil.After(at) || r.LeaseUntil.After(latest) {
 			list = append(list, approvals.RunKey{Workspace: r.Workspace, Run: r.ID, Place: r.Place})
 		}
 		return len(list) < limit, nil

@@ -278,6 +278,7 @@ func TestDueTimes(t *testing.T) {
 	now := time.Unix(1000, 0)
 	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	again := func(r *jobRecord, due time.Time) { r.add(r.Generation+1, due, now) }
+	fails := func(r *jobRecord, pause time.Duration, firm bool) { r.retry(1, now, pause*time.Second, firm) }
 	for _, c := range []struct {
 		name string
 		do   func(r *jobRecord)
@@ -293,14 +294,24 @@ func TestDueTimes(t *testing.T) {
 			func(r *jobRecord) { again(r, at(3)); again(r, at(5)); r.ack(1) }, true, 5, 1},
 		{"due ones are one", func(r *jobRecord) { again(r, at(-3)); again(r, at(-1)); again(r, at(0)) }, true, -3, 1},
 		{"due again while handled", func(r *jobRecord) { again(r, at(-3)); again(r, at(-1)); r.ack(1) }, true, -3, 1},
-		{"failed", func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), false) }, true, 7, 1},
+		{"failed", func(r *jobRecord) { again(r, at(-3)); fails(r, 7, false) }, true, 7, 1},
 		{"failed and enqueued for sooner",
-			func(r *jobRecord) { again(r, at(-3)); again(r, at(1)); r.retry(1, at(7), false) }, true, 1, 1},
+			func(r *jobRecord) { again(r, at(-3)); again(r, at(1)); fails(r, 7, false) }, true, 1, 1},
 		{"failed and enqueued for later",
-			func(r *jobRecord) { again(r, at(-3)); again(r, at(9)); r.retry(1, at(7), false) }, true, 7, 2},
-		{"paused", func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), true); again(r, at(1)) }, true, 7, 1},
+			func(r *jobRecord) { again(r, at(-3)); again(r, at(9)); fails(r, 7, false) }, true, 7, 2},
+		{"paused", func(r *jobRecord) { again(r, at(-3)); fails(r, 7, true); again(r, at(1)) }, true, 7, 1},
 		{"paused, then handled",
-			func(r *jobRecord) { again(r, at(-3)); r.retry(1, at(7), true); r.ack(1); again(r, at(1)) }, true, 1, 1},
+			func(r *jobRecord) { again(r, at(-3)); fails(r, 7, true); r.ack(1); again(r, at(1)) }, true, 1, 1},
+		{"paused while the clock was ahead", func(r *jobRecord) {
+			again(r, at(-3))
+			r.retry(1, at(2000), time.Minute, true)
+			again(r, at(1))
+		}, true, 1, 1},
+		{"paused for as long as one can be", func(r *jobRecord) {
+			again(r, at(-3))
+			r.retry(1, now, time.Hour, true)
+			again(r, at(1))
+		}, true, 3600, 1},
 	} {
 		r := new(jobRecord)
 		c.do(r)

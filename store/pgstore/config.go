@@ -32,6 +32,7 @@ type Config struct {
 	format formatSettings // tests
 	blind  bool           // tests: what became of a commit is not looked up
 	apart  bool           // tests: nobody shares a transaction
+	always bool           // tests: whoever finds nobody there begins a transaction for several all the same
 	loose  bool           // tests: those who share one are not kept from each other's rows
 
 	straggling time.Duration // tests: in place of the constant

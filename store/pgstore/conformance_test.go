@@ -22,12 +22,15 @@ func TestConformanceEncrypted(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) storetest.Harness { return harnessOf(t, Config{Keys: testKeys(t, "a")}) })
 }
 
+// TestAgainstModel compares with a model, also where every transaction is one that several could share.
 func TestAgainstModel(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); !*long && f.Value.String() == f.DefValue {
 		f.Value.Set("8")
 	}
 	t.Parallel()
-	storetest.Compare(t, harness)
+	for _, always := range []bool{false, true} {
+		storetest.Compare(t, func(t testing.TB) storetest.Harness { return harnessOf(t, Config{always: always}) })
+	}
 }
 
 func harness(t testing.TB) storetest.Harness { return harnessOf(t, Config{}) }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"countersign/approvals"
 	"countersign/internal/pgdev"
 )
@@ -21,15 +23,27 @@ import (
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	ifLong(t)
-	for _, more := range []string{"", "&target_session_attrs=read-write"} {
-		t.Run("url"+more, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		url   string
+		parts func(t *testing.T, standby *pgdev.Cluster) // the standby says no more that it has what is committed
+	}{
+		"while it is written":                              {"", nil},
+		"while it is written, target_session_attrs":        {"&target_session_attrs=read-write", nil},
+		"while all wait for a standby that has nothing":    {"", func(t *testing.T, c *pgdev.Cluster) { c.Detach(t) }},
+		"while all wait for a standby that has everything": {"&synchronous_commit=remote_apply", pausesReplay},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			primary := pgdev.Own(t, pgdev.Options{})
 			standby := primary.Standby(t)
 			primary.RequireStandby(t)
 			// The standby is named first: only the primary is taken.
-			s := openStore(t, pgdev.URLOf("postgres", standby, primary)+more, Config{})
-			told := failOver(t, s, primary, standby, func() {})
+			s := openStore(t, pgdev.URLOf("postgres", standby, primary)+c.url, Config{})
+			told := failOver(t, s, primary, standby, func() {
+				if c.parts != nil {
+					c.parts(t, standby)
+				}
+			})
 			lost, failed, unknown := 0, 0, 0
 			for id, err := range told {
 				there := hasEffect(t, s, id)
@@ -44,12 +58,18 @@ func TestFailover(t *testing.T) {
 					lost++
 				}
 			}
-			if lost > 0 || failed+unknown == len(told) {
-				t.Errorf("of %d transactions %d were acknowledged and lost, %d failed", len(told), lost, failed)
+			if lost > 0 || failed+unknown == len(told) || c.parts != nil && unknown == 0 {
+				t.Errorf("of %d transactions %d were acknowledged and lost, %d failed, of %d it is not known", len(told),
+					lost, failed, unknown)
 			}
 			t.Logf("%d transactions, %d failed, of %d it is not known", len(told), failed, unknown)
 		})
 	}
+}
+
+// pausesReplay has the standby write down what it receives and not apply it, until it is promoted.
+func pausesReplay(t *testing.T, standby *pgdev.Cluster) {
+	standby.Exec(t, "postgres", "select pg_wal_replay_pause()")
 }
 
 // TestFailoverToAsynchronous is the control: a standby that is behind loses what was acknowledged, which is why the
@@ -117,7 +137,8 @@ func ifLong(t *testing.T) {
 	}
 }
 
-// failOver writes through the store, has the primary crash in the middle, and returns what each writer was told.
+// failOver writes through the store, has the primary crash in the middle, and returns what each writer was told. The
+// crash comes some transactions after before, or when they wait for the standby.
 func failOver(t *testing.T, s *Store, primary, standby *pgdev.Cluster, before func()) map[string]error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -139,18 +160,36 @@ func failOver(t *testing.T, s *Store, primary, standby *pgdev.Cluster, before fu
 			}
 		})
 	}
-	more := func(n int64) {
-		for target := done.Load() + n; done.Load() < target; {
+	more := func(n int64, unless func() bool) {
+		for target := done.Load() + n; done.Load() < target && !unless(); {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	more(40)
+	never := func() bool { return false }
+	more(40, never)
 	before()
-	more(40)
+	more(40, standsStill(t, primary))
 	primary.Stop(true)
 	standby.Promote(t)
-	more(40)
+	more(40, never)
 	cancel()
 	wg.Wait()
 	return told
+}
+
+// standsStill reports whether a transaction waits for a standby to have it. Writers wait for it, and for each other.
+func standsStill(t *testing.T, c *pgdev.Cluster) func() bool {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), c.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.WithoutCancel(t.Context())) })
+	return func() (waits bool) {
+		const one = "select exists (select from pg_stat_activity where wait_event = 'SyncRep')"
+		if err := conn.QueryRow(t.Context(), one).Scan(&waits); err != nil {
+			t.Error(err)
+		}
+		return waits
+	}
 }

@@ -14,6 +14,7 @@ var released = map[string]string{
 	"0002_jobs.sql":             "fb9b026c43248967a7dbe82e53980cf1455e7d097b54693b8002ab88c650189e",
 	"0003_room_for_updates.sql": "efa73fda1d452cdeb4f89611c0c3004a804cab2a64de0bd844c9e529d2b298e0",
 	"0004_replicas.sql":         "041beac803c2e3ec7cdc0e9f9720be379c3417e0f3e803844b640bc6ec11d4e9",
+	"0005_pauses.sql":           "9c85ac6b2329284761654dff549622ab8c8bd444af7e6cf4507bd9b4aab3e2bb",
 }
 
 func TestMigrationsNeverChange(t *testing.T) {

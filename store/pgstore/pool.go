@@ -14,9 +14,12 @@ type workKey struct{}
 // somebody waiting who has pressed a button.
 func withWork(ctx context.Context) context.Context { return context.WithValue(ctx, workKey{}, true) }
 
+// isWork reports whether what is done under the context is work.
+func isWork(ctx context.Context) bool { return ctx.Value(workKey{}) != nil }
+
 // pool returns the connections for what is done under the context.
 func (s *Store) pool(ctx context.Context) *pgxpool.Pool {
-	if ctx.Value(workKey{}) != nil {
+	if isWork(ctx) {
 		return s.work
 	}
 	return s.clicks

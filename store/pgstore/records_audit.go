@@ -22,21 +22,15 @@ const auditColumns = "insert into audit (workspace, seq, id, at, action, actor, 
 const follows = "$2::bigint = 1 + coalesce((select max(seq) from audit where workspace = $1 and seq is not null), 0)"
 
 var (
-	appendUnsealed = unsealedInsert()
-	appendSealed   = oneRow(auditColumns + "select $1, $2::bigint, nullif($3::text, ''), $4, $5, $6, $7, $8, $9 " +
+	// Entries that have no number yet; none of their IDs may be there.
+	appendUnsealed = insertNew("audit", 2, "workspace", "id", "at timestamptz", "action", "actor", "run", "request",
+		"record bytea")
+	appendSealed = oneRow(auditColumns + "select $1, $2::bigint, nullif($3::text, ''), $4, $5, $6, $7, $8, $9 " +
 		"where " + follows + " on conflict do nothing")
 	// An entry that does not continue the chain gets a number that the table refuses.
 	sealEntry = oneRow("update audit set seq = case when " + follows + " then $2::bigint else 0 end, at = $4, " +
 		"action = $5, actor = $6, run = $7, request = $8, record = $9 where workspace = $1 and id = $3 and seq is null")
 )
-
-// unsealedInsert adds entries that have no number yet; none of their IDs may be there.
-func unsealedInsert() *rowStatement {
-	r := insert("audit", 2, " on conflict do nothing", "workspace", "id", "at timestamptz", "action", "actor", "run",
-		"request", "record bytea")
-	r.one, r.many = oneRow(r.one), allRows(r.many)
-	return r
-}
 
 func (t *tx) AppendAudit(entries ...*approvals.AuditEntry) error {
 	if err := t.usable(true); err != nil {

@@ -10,15 +10,18 @@ import (
 const kindCallback = "callback"
 
 func (t *tx) Callback(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Callback, error) {
-	k, err := read[approvals.Callback](t, "callbacks", kindCallback, []string{string(ws), string(id)},
-		"select record from callbacks where workspace = $1 and request = $2", text(ws), text(id))
+	k, err := read[approvals.Callback](t, readCallback, kindCallback, []string{string(ws), string(id)}, text(ws),
+		text(id))
 	if err != nil {
 		return nil, fmt.Errorf("callback of request %s: %w", id, err)
 	}
 	return k, nil
 }
 
-var putCallback = upsert("callbacks", 2, "workspace", "request", "record bytea")
+var (
+	putCallback  = upsert("callbacks", 2, "workspace", "request", "record bytea")
+	readCallback = readBy("callbacks", "record", "", "workspace", "request")
+)
 
 func (t *tx) PutCallback(k *approvals.Callback) error {
 	err := errors.Join(t.usable(true), identified("callback", string(k.Workspace), string(k.Request)))

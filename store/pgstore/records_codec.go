@@ -64,18 +64,17 @@ func (t *tx) opened(data []byte, record any, kind string, key ...string) error {
 	return nil
 }
 
-// read reads one record of a table by its key; approvals.ErrNotFound when there is none. The statement returns the
-// column alone.
-func read[T any](t *tx, table, kind string, key []string, sql string, args ...any) (*T, error) {
+// read reads one record by its key; approvals.ErrNotFound when there is none. The statement returns the column alone.
+func read[T any](t *tx, r *keyRead, kind string, key []string, args ...any) (*T, error) {
 	record, found := new(T), false
-	err := t.lookUp([]string{placeIn(table, args...)}, func(rows pgx.Rows) error {
+	err := t.lookUpBy(r, r.places(args), func(rows pgx.Rows) error {
 		found = true
 		var data []byte
 		if err := rows.Scan(&data); err != nil {
 			return err
 		}
 		return t.opened(data, record, kind, key...)
-	}, sql, args...)
+	}, args...)
 	if err == nil && !found {
 		err = approvals.ErrNotFound
 	}
@@ -95,17 +94,34 @@ func listOf[T any](
 	t *tx, places []string, kind string, shared []string, parts int, sql string, args ...any,
 ) (all []*T, err error) {
 	err = t.lookUp(places, func(rows pgx.Rows) error {
-		record := new(T)
-		if err := t.scanRecord(rows, record, kind, shared, parts); err != nil {
-			return err
-		}
-		all = append(all, record)
-		return nil
+		return appendRecord(t, &all, rows, kind, shared, parts)
 	}, sql, args...)
 	if err != nil {
 		return nil, err
 	}
 	return all, nil
+}
+
+// listBy is listOf by a key.
+func listBy[T any](
+	t *tx, r *keyRead, places []string, kind string, shared []string, args ...any,
+) (all []*T, err error) {
+	err = t.lookUpBy(r, places, func(rows pgx.Rows) error {
+		return appendRecord(t, &all, rows, kind, shared, 1)
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func appendRecord[T any](t *tx, all *[]*T, rows pgx.Rows, kind string, shared []string, parts int) error {
+	record := new(T)
+	if err := t.scanRecord(rows, record, kind, shared, parts); err != nil {
+		return err
+	}
+	*all = append(*all, record)
+	return nil
 }
 
 // scanRecord reads a row of parts of a key and a record.

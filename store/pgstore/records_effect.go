@@ -9,9 +9,13 @@ import (
 
 const kindEffect = "effect"
 
+var (
+	readEffect  = readBy("effect_records", "record", "", "workspace", "run", "id")
+	readEffects = readBy("effect_records", "id, record", "id", "workspace", "run")
+)
+
 func (t *tx) Effect(ws approvals.WorkspaceID, run approvals.RunID, id string) (*approvals.EffectRecord, error) {
-	e, err := read[approvals.EffectRecord](t, "effect_records", kindEffect, []string{string(ws), string(run), id},
-		"select record from effect_records where workspace = $1 and run = $2 and id = $3",
+	e, err := read[approvals.EffectRecord](t, readEffect, kindEffect, []string{string(ws), string(run), id},
 		text(ws), text(run), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("effect %s of run %s: %w", id, run, err)
@@ -30,12 +34,14 @@ func (t *tx) PutEffect(e *approvals.EffectRecord) error {
 	if err != nil {
 		return fmt.Errorf("put effect %s of run %s: %w", e.ID, e.Run, err)
 	}
+	t.changes(effectsOf(e.Workspace, e.Run))
 	t.put(putEffect, nil, text(e.Workspace), text(e.Run), text(e.ID), text(e.Request), text(e.Grant), text(e.Agent),
 		text(e.Tool), int64(e.Attempt), text(e.Outcome()), digest(e.Digest), e.Intent, e.Done, data)
 	return nil
 }
 
 func (t *tx) EffectsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.EffectRecord, error) {
-	return list[approvals.EffectRecord](t, kindEffect, []string{string(ws), string(run)}, 1,
-		"select id, record from effect_records where workspace = $1 and run = $2 order by id", text(ws), text(run))
+	of := []string{effectsOf(ws, run)}
+	return listBy[approvals.EffectRecord](t, readEffects, of, kindEffect, []string{string(ws), string(run)},
+		text(ws), text(run))
 }

@@ -9,15 +9,29 @@ import (
 	"countersign/approvals"
 )
 
+var putEvent = insert("events", 2, " on conflict do nothing", "workspace", "key", "at timestamptz")
+
 func (t *tx) Once(ws approvals.WorkspaceID, event string, now time.Time) (fresh bool, err error) {
 	if err := errors.Join(t.usable(true), identified("event", string(ws), event)); err != nil {
 		return false, err
 	}
-	err = t.query(func(pgx.Rows) error {
-		fresh = true
+	if t.shared == nil {
+		err = t.query(func(pgx.Rows) error {
+			fresh = true
+			return nil
+		}, putEvent.one+" returning 1", text(ws), text(event), now)
+		return fresh, err
+	}
+	// What is inserted before it is known who is committed could not be taken back. Where somebody else has recorded
+	// the key meanwhile the server refuses the transaction.
+	fresh = true
+	err = t.lookUp([]string{placeIn("events", text(ws), text(event))}, func(pgx.Rows) error {
+		fresh = false
 		return nil
-	}, `insert into events (workspace, key, at) values ($1, $2, $3) on conflict do nothing returning 1`,
-		text(ws), text(event), now)
+	}, "select from events where workspace = $1 and key = $2", text(ws), text(event))
+	if err == nil && fresh {
+		t.put(putEvent, nil, text(ws), text(event), now)
+	}
 	return fresh, err
 }
 

@@ -10,9 +10,10 @@ import (
 
 const kindGrant = "grant"
 
+var readGrant = readBy("grants", "record", "", "workspace", "id")
+
 func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.Grant, error) {
-	g, err := read[approvals.Grant](t, "grants", kindGrant, []string{string(ws), string(id)},
-		"select record from grants where workspace = $1 and id = $2", text(ws), text(id))
+	g, err := read[approvals.Grant](t, readGrant, kindGrant, []string{string(ws), string(id)}, text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("grant %s: %w", id, err)
 	}
@@ -30,6 +31,7 @@ func (t *tx) PutGrant(g *approvals.Grant) error {
 	if err != nil {
 		return fmt.Errorf("put grant %s: %w", g.ID, err)
 	}
+	t.changes(grantsOf(g.Workspace))
 	t.put(putGrant, nil, text(g.Workspace), text(g.ID), text(g.Agent), text(g.Tool), g.Expires, g.Open(), data)
 	return nil
 }
@@ -49,7 +51,8 @@ func (t *tx) OpenGrants(ws approvals.WorkspaceID, agent, tool string, at time.Ti
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	list, err := list[approvals.Grant](t, kindGrant, []string{string(ws)}, 1, `select id, record from grants
+	of := []string{grantsOf(ws)}
+	list, err := listOf[approvals.Grant](t, of, kindGrant, []string{string(ws)}, 1, `select id, record from grants
 		where workspace = $1 and agent = $2 and tool = $3 and open and expires > $4 order by expires, id limit $5`,
 		text(ws), text(agent), text(tool), at, limit)
 	if err != nil {

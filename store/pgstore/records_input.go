@@ -9,7 +9,10 @@ import (
 
 const kindInput = "input"
 
-var putInput = upsert("inputs", 5, "workspace", "surface", "channel", "thread", "id", "record bytea")
+var (
+	putInput    = upsert("inputs", 5, "workspace", "surface", "channel", "thread", "id", "record bytea")
+	removeInput = remove("inputs", "workspace", "surface", "channel", "thread", "id")
+)
 
 func (t *tx) PutInput(in *approvals.QueuedInput) error {
 	if err := errors.Join(t.usable(true), identified("input", string(in.Workspace), string(in.ID))); err != nil {
@@ -19,6 +22,7 @@ func (t *tx) PutInput(in *approvals.QueuedInput) error {
 	if err != nil {
 		return fmt.Errorf("put input %s: %w", in.ID, err)
 	}
+	t.changes(inputsAt(in.Workspace, in.Place))
 	t.put(putInput, nil, placeArgs(in.Workspace, in.Place, text(in.ID), data)...)
 	return nil
 }
@@ -32,7 +36,8 @@ func (t *tx) Inputs(ws approvals.WorkspaceID, p approvals.Place, limit int) ([]*
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	return list[approvals.QueuedInput](t, kindInput, placeKey(ws, p), 1, `select id, record from inputs
+	at := []string{inputsAt(ws, p)}
+	return listOf[approvals.QueuedInput](t, at, kindInput, placeKey(ws, p), 1, `select id, record from inputs
 		where workspace = $1 and surface = $2 and channel = $3 and thread = $4 order by id limit $5`,
 		placeArgs(ws, p, limit)...)
 }
@@ -41,8 +46,7 @@ func (t *tx) DeleteInput(in *approvals.QueuedInput) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	t.later(`delete from inputs
-		where workspace = $1 and surface = $2 and channel = $3 and thread = $4 and id = $5`,
-		placeArgs(in.Workspace, in.Place, text(in.ID))...)
+	t.changes(inputsAt(in.Workspace, in.Place))
+	t.put(removeInput, nil, placeArgs(in.Workspace, in.Place, text(in.ID))...)
 	return nil
 }

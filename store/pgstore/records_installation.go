@@ -22,9 +22,10 @@ func (i *installed) record() *approvals.Installation {
 	return &i.Installation
 }
 
+var readInstallation = readBy("installations", "record", "", "workspace")
+
 func (t *tx) Installation(ws approvals.WorkspaceID) (*approvals.Installation, error) {
-	i, err := read[installed](t, "installations", kindInstallation, []string{string(ws)},
-		"select record from installations where workspace = $1", text(ws))
+	i, err := read[installed](t, readInstallation, kindInstallation, []string{string(ws)}, text(ws))
 	if err != nil {
 		return nil, fmt.Errorf("installation in %s: %w", ws, err)
 	}

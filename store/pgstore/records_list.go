@@ -52,6 +52,7 @@ func (t *tx) listRun(r *approvals.Run) {
 	k, is := runKey{r.Workspace, r.ID}, listsOfRun(r)
 	was, sure := t.known.runs[k]
 	t.known.runs[k] = is
+	t.changesRuns(r.Workspace, was, is)
 	key := []any{text(r.Workspace), text(r.ID)}
 	switch same := sure && was.open == is.open; {
 	case is.open && !(same && was.place == is.place && was.requester == is.requester):
@@ -90,28 +91,11 @@ func (t *tx) listRequest(r *approvals.RequestHead) {
 	k, is := requestKey{r.Workspace, r.ID}, listsOfRequest(r)
 	was, sure := t.known.requests[k]
 	t.known.requests[k] = is
-	t.movesRequest(r, was.run, sure)
+	t.changesRequests(r.Workspace, was, is)
 	switch same := sure && was.pending == is.pending; {
 	case is.pending && !(same && was.requester == is.requester):
 		t.put(putPending, nil, text(r.Workspace), text(r.ID), text(r.Requester))
 	case !is.pending && !same:
 		t.put(removePending, nil, text(r.Workspace), text(r.ID))
-	}
-}
-
-// requestsOf names the list of the requests of a run.
-func requestsOf(ws approvals.WorkspaceID, run approvals.RunID) string {
-	return placeIn("requests of", text(ws), text(run))
-}
-
-// movesRequest notes of which runs the lists change with a request that is written. Of one that was not read it is not
-// known which run it had.
-func (t *tx) movesRequest(r *approvals.RequestHead, was approvals.RunID, sure bool) {
-	switch {
-	case t.shared == nil:
-	case !sure:
-		t.leave()
-	default:
-		t.shared.writes = append(t.shared.writes, requestsOf(r.Workspace, was), requestsOf(r.Workspace, r.Run))
 	}
 }

@@ -23,6 +23,16 @@ var (
 	removeDead         = remove("dead_letters", notificationKey...)
 )
 
+// readQueue reads the beginning of a queue.
+var readQueue = &keyRead{
+	one: `select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
+		and copy = $5 order by id limit $6`,
+	many: `select u.n_, r.* from ` + rowsNumbered([]string{"workspace", "surface", "channel", "thread", "copy",
+		"most bigint"}) + ` cross join lateral (select id, record from outbox where workspace = u.workspace
+		and surface = u.surface and channel = u.channel and thread = u.thread and copy = u.copy
+		order by id limit u.most) r`,
+}
+
 func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err := errors.Join(t.usable(true), identified("notification", string(n.Workspace), string(n.ID))); err != nil {
 		return err
@@ -31,6 +41,7 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 	if err != nil {
 		return fmt.Errorf("put notification %s: %w", n.ID, err)
 	}
+	t.changes(outboxAt(n.Workspace, n.Place, n.Copy))
 	key := func(more ...any) []any {
 		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
 	}
@@ -50,22 +61,23 @@ func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, c approv
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
-	return list[approvals.Notification](t, kindNotification, append(placeKey(ws, p), string(c)), 1,
-		`select id, record from outbox where workspace = $1 and surface = $2 and channel = $3 and thread = $4
-		and copy = $5 order by id limit $6`, placeArgs(ws, p, text(c), limit)...)
+	at := []string{outboxAt(ws, p, c)}
+	return listBy[approvals.Notification](t, readQueue, at, kindNotification, append(placeKey(ws, p), string(c)),
+		placeArgs(ws, p, text(c), int64(limit))...)
 }
 
 func (t *tx) DeleteNotification(n *approvals.Notification) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
+	t.changes(outboxAt(n.Workspace, n.Place, n.Copy))
 	for _, r := range []*rowStatement{removeNotification, removeDead} {
 		t.put(r, nil, placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
 	}
 	return nil
 }
 
-func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.CopyKey, err error) {
+func (t *tx) UndeliveredPlaces(before, latest time.Time, limit int) (list []approvals.CopyKey, err error) {
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
@@ -79,8 +91,8 @@ func (t *tx) UndeliveredPlaces(before time.Time, limit int) (list []approvals.Co
 			Place: placeOf(k[1], k[2], k[3], direct), Copy: approvals.Copy(untext(k[4]))})
 		return nil
 	}, `select distinct on (workspace, surface, channel, thread, copy) workspace, surface, channel, thread, copy, direct
-		from outbox where created < $1 order by workspace, surface, channel, thread, copy, id
-		limit $2`, before, limit)
+		from outbox where created < $1 or created > $2 order by workspace, surface, channel, thread, copy, id
+		limit $3`, before, latest, limit)
 	return list, err
 }
 

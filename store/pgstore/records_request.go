@@ -49,7 +49,7 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 	for _, key := range keys {
 		of = append(of, placeIn("request_heads", text(ws), key), placeIn("request_contents", text(ws), key))
 	}
-	err = t.lookUp(of, func(rows pgx.Rows) error {
+	each := func(rows pgx.Rows) error {
 		var id string
 		var head, content []byte
 		if err := rows.Scan(&id, &head, &content); err != nil {
@@ -61,16 +61,36 @@ func (t *tx) requests(ws approvals.WorkspaceID, ids []approvals.RequestID) (list
 			t.opened(content, &r.RequestContent, kindContent, string(ws), untext(id)))
 		t.knowRequest(&r.RequestHead)
 		return err
-	}, `select r.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
-		cross join lateral (select id, record from request_heads where workspace = $1 and id = u.id offset 0) r
+	}
+	if len(keys) == 1 {
+		err = t.lookUpBy(readWhole, of, each, text(ws), keys[0])
+		return list, err
+	}
+	err = t.lookUp(of, each, `select u.id, r.record, c.record from unnest($2::text[]) with ordinality as u (id, n)
+		cross join lateral (select record from request_heads where workspace = $1 and id = u.id offset 0) r
 		cross join lateral (select record from request_contents where workspace = $1 and id = u.id offset 0) c
 		order by u.n`, text(ws), keys)
 	return list, err
 }
 
+var (
+	readHead  = readBy("request_heads", "record", "", "workspace", "id")
+	readHeads = readBy("request_heads", "id, record", "id", "workspace", "run")
+	// readWhole reads the two records of a request.
+	readWhole = &keyRead{
+		one: `select r.id, r.record, c.record from
+			(select id, record from request_heads where workspace = $1 and id = $2 offset 0) r cross join lateral
+			(select record from request_contents where workspace = $1 and id = $2 offset 0) c`,
+		many: "select u.n_, u.id, r.record, c.record from " + rowsNumbered([]string{"workspace", "id"}) + `
+			cross join lateral
+			(select record from request_heads where workspace = u.workspace and id = u.id offset 0) r
+			cross join lateral
+			(select record from request_contents where workspace = u.workspace and id = u.id offset 0) c`,
+	}
+)
+
 func (t *tx) RequestHead(ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.RequestHead, error) {
-	r, err := read[approvals.RequestHead](t, "request_heads", kindHead, []string{string(ws), string(id)},
-		"select record from request_heads where workspace = $1 and id = $2", text(ws), text(id))
+	r, err := read[approvals.RequestHead](t, readHead, kindHead, []string{string(ws), string(id)}, text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)
 	}
@@ -84,6 +104,7 @@ var headColumns = []string{"workspace", "id", "run", "channel", "agent", "tool",
 
 var (
 	putHead    = upsert("request_heads", 2, headColumns...)
+	insertHead = insertNew("request_heads", 2, headColumns...)
 	putContent = upsert("request_contents", 2, "workspace", "id", "record bytea")
 	changeHead = change("request_heads", 2, headColumns...)
 )
@@ -100,7 +121,11 @@ func (t *tx) PutRequest(r *approvals.Request) error {
 	if err != nil {
 		return fmt.Errorf("put request %s: %w", r.ID, err)
 	}
-	t.put(putHead, nil, row...)
+	if _, sure := t.known.requests[requestKey{r.Workspace, r.ID}]; !sure && t.shared != nil {
+		t.put(insertHead, errNotNew, row...)
+	} else {
+		t.put(putHead, nil, row...)
+	}
 	t.put(putContent, nil, text(r.Workspace), text(r.ID), content)
 	t.listRequest(&r.RequestHead)
 	return nil
@@ -113,6 +138,9 @@ func (t *tx) PutRequestHead(r *approvals.RequestHead) error {
 	row, err := t.headRow(r)
 	if err != nil {
 		return fmt.Errorf("put head of request %s: %w", r.ID, err)
+	}
+	if _, sure := t.known.requests[requestKey{r.Workspace, r.ID}]; !sure && t.shared != nil {
+		t.leave() // of which run it was is not known
 	}
 	t.put(changeHead, fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), row...)
 	t.listRequest(r)
@@ -175,8 +203,8 @@ func reported(decisions []approvals.Decision) (string, error) {
 }
 
 func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*approvals.RequestHead, error) {
-	list, err := listOf[approvals.RequestHead](t, []string{requestsOf(ws, run)}, kindHead, []string{string(ws)}, 1,
-		"select id, record from request_heads where workspace = $1 and run = $2 order by id", text(ws), text(run))
+	list, err := listBy[approvals.RequestHead](t, readHeads, []string{requestsOf(ws, run)}, kindHead,
+		[]string{string(ws)}, text(ws), text(run))
 	for _, r := range list {
 		t.knowRequest(r)
 	}
@@ -184,7 +212,7 @@ func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*ap
 }
 
 func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n int, err error) {
-	err = t.query(func(rows pgx.Rows) error { return rows.Scan(&n) },
+	err = t.lookUp([]string{pendingOf(ws, requester)}, func(rows pgx.Rows) error { return rows.Scan(&n) },
 		"select count(*) from requests_pending where workspace = $1 and requester = $2",
 		text(ws), text(requester))
 	return n, err

@@ -12,9 +12,10 @@ import (
 
 const kindRun = "run"
 
+var readRun = readBy("run_records", "record", "", "workspace", "id")
+
 func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error) {
-	r, err := read[approvals.Run](t, "run_records", kindRun, []string{string(ws), string(id)},
-		"select record from run_records where workspace = $1 and id = $2", text(ws), text(id))
+	r, err := read[approvals.Run](t, readRun, kindRun, []string{string(ws), string(id)}, text(ws), text(id))
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
@@ -22,9 +23,13 @@ func (t *tx) Run(ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, 
 	return r, nil
 }
 
-var putRun = upsert("run_records", 2, "workspace", "id", "surface", "channel", "thread", "direct bool", "agent",
-	"requester", "cancelled_by", "status", "lease_until timestamptz", "created timestamptz", "ended timestamptz",
-	"record bytea")
+var runColumns = []string{"workspace", "id", "surface", "channel", "thread", "direct bool", "agent", "requester",
+	"cancelled_by", "status", "lease_until timestamptz", "created timestamptz", "ended timestamptz", "record bytea"}
+
+var (
+	putRun    = upsert("run_records", 2, runColumns...)
+	insertRun = insertNew("run_records", 2, runColumns...)
+)
 
 func (t *tx) PutRun(r *approvals.Run) error {
 	if err := errors.Join(t.usable(true), identified("run", string(r.Workspace), string(r.ID))); err != nil {
@@ -39,7 +44,11 @@ func (t *tx) PutRun(r *approvals.Run) error {
 		at := r.Ended
 		ended = &at
 	}
-	t.put(putRun, nil, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel),
+	put, none := putRun, error(nil)
+	if _, sure := t.known.runs[runKey{r.Workspace, r.ID}]; !sure && t.shared != nil {
+		put, none = insertRun, errNotNew
+	}
+	t.put(put, none, text(r.Workspace), text(r.ID), text(r.Place.Surface), text(r.Place.Channel),
 		text(r.Place.Thread), r.Place.Direct, text(r.Agent), text(r.Requester), text(r.CancelledBy), text(r.Status),
 		r.LeaseUntil, r.Created, ended, data)
 	t.listRun(r)
@@ -47,7 +56,8 @@ func (t *tx) PutRun(r *approvals.Run) error {
 }
 
 func (t *tx) ActiveRun(ws approvals.WorkspaceID, p approvals.Place) (*approvals.Run, error) {
-	list, err := list[approvals.Run](t, kindRun, []string{string(ws)}, 1, `select r.id, r.record from (
+	at := []string{runsAt(ws, p)}
+	list, err := listOf[approvals.Run](t, at, kindRun, []string{string(ws)}, 1, `select r.id, r.record from (
 			select id from runs_open where workspace = $1 and surface = $2 and channel = $3 and thread = $4 offset 0) o
 		cross join lateral (select id, record from run_records where workspace = $1 and id = o.id offset 0) r
 		order by r.id limit 1`, placeArgs(ws, p)...)
@@ -66,16 +76,17 @@ func (t *tx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.UserID, ch
 	into := func(rows pgx.Rows) error { return rows.Scan(&n) }
 	switch {
 	case requester == "":
-		err = t.query(into, count+" and channel = $2", text(ws), text(channel))
+		err = t.lookUp([]string{runsIn(ws, channel)}, into, count+" and channel = $2", text(ws), text(channel))
 	case channel == "":
-		err = t.query(into, count+" and requester = $2", text(ws), text(requester))
+		err = t.lookUp([]string{runsBy(ws, requester)}, into, count+" and requester = $2", text(ws), text(requester))
 	default:
-		err = t.query(into, count+" and requester = $2 and channel = $3", text(ws), text(requester), text(channel))
+		err = t.lookUp([]string{runsBy(ws, requester)}, into, count+" and requester = $2 and channel = $3",
+			text(ws), text(requester), text(channel))
 	}
 	return n, err
 }
 
-func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err error) {
+func (t *tx) LapsedLeases(at, latest time.Time, limit int) (list []approvals.RunKey, err error) {
 	if err := t.usable(false); err != nil || limit <= 0 {
 		return nil, err
 	}
@@ -90,8 +101,8 @@ func (t *tx) LapsedLeases(at time.Time, limit int) (list []approvals.RunKey, err
 		return nil
 	}, `select w.workspace, w.id, r.surface, r.channel, r.thread, r.direct from runs_working w cross join lateral (
 			select surface, channel, thread, direct from run_records where workspace = w.workspace and id = w.id
-			and (status = 'queued' or lease_until <= $1) offset 0) r
-		order by w.workspace, w.id limit $2`, at, limit)
+			and (status = 'queued' or lease_until <= $1 or lease_until > $2) offset 0) r
+		order by w.workspace, w.id limit $3`, at, latest, limit)
 	return list, err
 }
 

@@ -30,7 +30,8 @@ const sessionTail = `with recursive tail (n, total) as (
 func (t *tx) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size int) (
 	chunks []json.RawMessage, older int, err error,
 ) {
-	err = t.query(func(rows pgx.Rows) error {
+	of := []string{placeIn("sessions", placeArgs(ws, p)...)}
+	err = t.lookUp(of, func(rows pgx.Rows) error {
 		var n int
 		var key string
 		var data []byte
@@ -50,16 +51,24 @@ func (t *tx) SessionTail(ws approvals.WorkspaceID, p approvals.Place, size int) 
 	return chunks, older, nil
 }
 
-const appendSession = `insert into sessions (workspace, surface, channel, thread, n, key, appended, items)
-	select $1, $2, $3, $4, 1 + coalesce((select max(n) from sessions where ` + ofPlace + `), -1), $5, $6, $7
-	on conflict do nothing`
+// appendSession adds a chunk to a place, whose key is the first four arguments.
+var appendSession = &rowStatement{table: "sessions", keys: 4,
+	one: appendChunk + `select $1, $2, $3, $4, 1 + coalesce((select max(n) from sessions where ` + ofPlace + `), -1),
+		$5, $6, $7 on conflict do nothing`,
+	many: appendChunk + `select u.workspace, u.surface, u.channel, u.thread, 1 + coalesce((select max(s.n)
+		from sessions s where s.workspace = u.workspace and s.surface = u.surface and s.channel = u.channel
+		and s.thread = u.thread), -1), u.key, u.appended, u.items from ` + rowsGiven([]string{"workspace", "surface",
+		"channel", "thread", "key", "appended timestamptz", "items bytea"}) + ` on conflict do nothing`,
+}
+
+const appendChunk = "insert into sessions (workspace, surface, channel, thread, n, key, appended, items) "
 
 func (t *tx) AppendSession(ws approvals.WorkspaceID, p approvals.Place, name string, items json.RawMessage) error {
 	if err := errors.Join(t.usable(true), identified("session", string(ws), name)); err != nil {
 		return err
 	}
 	data := t.seal(items, kindSession, append(placeKey(ws, p), name)...)
-	t.later(appendSession, placeArgs(ws, p, text(name), t.Now(), data)...)
+	t.put(appendSession, nil, placeArgs(ws, p, text(name), t.Now(), data)...)
 	return nil
 }
 

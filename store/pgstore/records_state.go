@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -21,7 +22,7 @@ func (t *tx) State(ws approvals.WorkspaceID, run approvals.RunID) (
 	head json.RawMessage, chunks []json.RawMessage, err error,
 ) {
 	found := false
-	err = t.query(func(rows pgx.Rows) error {
+	err = t.lookUp([]string{stateOf(ws, run)}, func(rows pgx.Rows) error {
 		var start int64
 		var data []byte
 		if err := rows.Scan(&start, &data); err != nil {
@@ -91,7 +92,20 @@ func (t *tx) StateTail(ws approvals.WorkspaceID, run approvals.RunID, bytes int)
 var (
 	putState = upsert("states", 2, "workspace", "run", "head bytea")
 	putChunk = upsert("state_chunks", 3, "workspace", "run", "start bigint", "items bytea")
+
+	removeState = remove("states", "workspace", "run")
+	// removeFrom removes the chunks of a run that start behind a place, and removeTo those that start before one.
+	removeFrom = removeChunks(">")
+	removeTo   = removeChunks("<")
 )
+
+func removeChunks(where string) *rowStatement {
+	return &rowStatement{table: "state_chunks", keys: 2,
+		one: "delete from state_chunks where " + ofRun + " and start " + where + " $3",
+		many: "delete from state_chunks r using " + rowsGiven([]string{"workspace", "run", "start bigint"}) +
+			" where r.workspace = u.workspace and r.run = u.run and r.start " + where + " u.start",
+	}
+}
 
 func (t *tx) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Delta) error {
 	if err := errors.Join(t.usable(true), identified("state", string(ws), string(run))); err != nil {
@@ -100,11 +114,12 @@ func (t *tx) PutState(ws approvals.WorkspaceID, run approvals.RunID, d agent.Del
 	if d.From < 0 || d.Count < 0 {
 		return fmt.Errorf("put state of run %s: %d items from %d: %w", run, d.Count, d.From, approvals.ErrInvalid)
 	}
+	t.changes(stateOf(ws, run))
 	t.put(putState, nil, text(ws), text(run), t.seal(d.Head, kindState, string(ws), string(run)))
 	if d.Count == 0 {
 		return nil
 	}
-	t.later("delete from state_chunks where "+ofRun+" and start > $3", text(ws), text(run), int64(d.From))
+	t.put(removeFrom, nil, text(ws), text(run), int64(d.From))
 	t.put(putChunk, nil, text(ws), text(run), int64(d.From),
 		t.seal(d.Items, kindChunk, string(ws), string(run), strconv.Itoa(d.From)))
 	return nil
@@ -114,15 +129,16 @@ func (t *tx) DeleteState(ws approvals.WorkspaceID, run approvals.RunID, limit in
 	if err := t.usable(true); err != nil {
 		return false, err
 	}
-	t.later("delete from states where "+ofRun, text(ws), text(run))
-	if limit <= 0 {
-		t.later("delete from state_chunks where "+ofRun, text(ws), text(run))
-		return false, nil
+	before := int64(math.MaxInt64)
+	if limit > 0 {
+		err = t.lookUp([]string{stateOf(ws, run)}, func(rows pgx.Rows) error {
+			more = true
+			return rows.Scan(&before)
+		}, "select start from state_chunks where "+ofRun+" order by start offset $3 limit 1", text(ws), text(run),
+			int64(limit))
 	}
-	err = t.query(func(rows pgx.Rows) error { return rows.Scan(&more) }, `with gone as (
-		delete from state_chunks where `+ofRun+` and start in (
-			select start from state_chunks where `+ofRun+` order by start limit $3))
-		select exists (select from state_chunks where `+ofRun+` order by start offset $3 limit 1)`,
-		text(ws), text(run), int64(limit))
+	t.changes(stateOf(ws, run))
+	t.put(removeState, nil, text(ws), text(run))
+	t.put(removeTo, nil, text(ws), text(run), before)
 	return more, err
 }

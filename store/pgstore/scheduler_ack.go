@@ -40,7 +40,7 @@ func ended(j claimedJob, err error, told bool) endedJob {
 		return endedJob{claimedJob: j, outcome: interrupted, newer: true}
 	}
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
-		return endedJob{claimedJob: j, outcome: failed, after: asked.After, firm: true}
+		return endedJob{claimedJob: j, outcome: failed, after: min(asked.After, approvals.MaxPause), firm: true}
 	}
 	return endedJob{claimedJob: j, outcome: failed, after: backOff(j.Attempts)}
 }
@@ -76,6 +76,7 @@ update jobs j set
         when k.outcome = 1 then least(j.again, now() + k.after)
         else j.due end,
     not_before = case when k.outcome = 1 and k.firm and j.first <= j.claim_generation then now() + k.after end,
+    paused = case when k.outcome = 1 and k.firm and j.first <= j.claim_generation then now() end,
     attempts = case
         when k.outcome = 0 then 0
         when k.outcome = 1 and j.first <= j.claim_generation then j.attempts + 1

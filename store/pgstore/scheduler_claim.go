@@ -36,6 +36,10 @@ type claims struct {
 	unfenced bool // tests
 }
 
+// unclaimed holds of a job that nobody works on. A claim that ends later than any can was made while the server's clock
+// was ahead; whoever made it, and lives, prolongs it by less.
+const unclaimed = "(j.claim_until is null or j.claim_until <= now() or j.claim_until > now() + interval '5 minutes')"
+
 // Rows that another replica, or a transaction under way, has locked are left out: waiting for them in turn could end
 // in a deadlock.
 const sqlClaimJobs = `
@@ -43,7 +47,7 @@ with k as (
     select j.workspace, j.kind, j.id, k.number
     from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
     join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-    where j.due <= now() and (j.claim_until is null or j.claim_until <= now())
+    where j.due <= now() and ` + unclaimed + `
     for update of j skip locked
 )
 update jobs j set claim_owner = $1, claim_number = k.number, claim_until = now() + $2::interval,
@@ -118,8 +122,8 @@ const sqlFindDue = `
 select workspace, kind, id, grp, extract(epoch from due - now())::float8
 from (
     select *, row_number() over (partition by kind, grp order by due) as n
-    from jobs
-    where due <= now() + $1::interval and (claim_until is null or claim_until <= now())
+    from jobs j
+    where due <= now() + $1::interval and ` + unclaimed + `
 ) j
 where n <= $2
 order by due`
@@ -137,7 +141,7 @@ const sqlFindKeys = `
 select j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::float8
 from unnest($1::text[], $2::text[], $3::text[]) as k (workspace, kind, id)
 join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-where j.due is not null and (j.claim_until is null or j.claim_until <= now())
+where j.due is not null and ` + unclaimed + `
 order by j.due`
 
 // find returns those of the jobs that nobody works on.

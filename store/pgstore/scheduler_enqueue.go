@@ -74,16 +74,34 @@ func (c *jobColumns) add(j *approvals.Job) error {
 
 // A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of
 // the key before that handler has ended.
-const sqlDeleteJobs = `
+var deleteJobs = &rowStatement{table: "jobs", keys: 3, whole: true,
+	one: sqlDeleteJobs("", "j.workspace = $1 and j.kind = $2 and j.id = $3"),
+	many: sqlDeleteJobs(rowsGiven([]string{"workspace", "kind", "id"}),
+		"j.workspace = u.workspace and j.kind = u.kind and j.id = u.id"),
+}
+
+// sqlDeleteJobs deletes the jobs that the condition names with the rows of a table, if there is one.
+func sqlDeleteJobs(from, which string) string {
+	using := ""
+	if from != "" {
+		using, from = "using "+from, "from "+from
+	}
+	return `
 with gone as (
-    delete from jobs
-    where workspace = $1 and kind = $2 and id = $3 and (claim_until is null or claim_until <= now())
+    delete from jobs j ` + using + ` where ` + which + ` and ` + unclaimed + `
 )
-update jobs set due = null, again = null, not_before = null, attempts = 0
-where workspace = $1 and kind = $2 and id = $3 and claim_until > now()`
+update jobs j set due = null, again = null, not_before = null, paused = null, attempts = 0
+` + from + ` where ` + which + ` and not ` + unclaimed
+}
 
 // While a handler is at work, due is what counts if its claim lapses and again what counts when it is done.
-const sqlEnqueueJobs = `
+//
+// A pause that was asked for at a time that has not come was asked for while the clock was ahead. Where it is not known
+// when that was, one that ends later than approvals.MaxPause from now was.
+const (
+	paused = "(j.paused <= now() or j.paused is null and j.not_before <= now() + interval '1 hour')"
+
+	sqlEnqueueJobs = `
 insert into jobs as j (workspace, kind, id, grp, place, copy, due, generation, first)
 select workspace, kind, id, grp, place::json, copy, greatest(due, now()), g, g
 from (
@@ -97,8 +115,10 @@ on conflict (workspace, kind, id) do update set
     grp = case when excluded.grp = '' then j.grp else excluded.grp end,
     place = coalesce(excluded.place, j.place),
     copy = case when excluded.copy = '' then j.copy else excluded.copy end,
-    due = greatest(least(j.due, excluded.due), j.not_before),
+    due = greatest(least(j.due, excluded.due), case when ` + paused + ` then j.not_before end),
+    not_before = case when ` + paused + ` then j.not_before end,
     again = case when j.claim_owner is not null then least(j.again, excluded.due) end`
+)
 
 func (t *tx) Enqueue(jobs ...approvals.Job) error {
 	if err := t.usable(true); err != nil || len(jobs) == 0 {
@@ -149,6 +169,6 @@ func (t *tx) DeleteJob(ws approvals.WorkspaceID, kind approvals.JobKind, id stri
 	if err := t.usable(true); err != nil {
 		return err
 	}
-	t.later(sqlDeleteJobs, text(ws), text(kind), text(id))
+	t.put(deleteJobs, nil, text(ws), text(kind), text(id))
 	return nil
 }

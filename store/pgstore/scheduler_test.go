@@ -84,11 +84,11 @@ func await[T any](t testing.TB, what string, c <-chan T) T {
 }
 
 // TestGivesBack ends a Dispatch whose handler returns an error: another begins with the job although the claim would
-// have held for an hour.
+// have held for minutes.
 func TestGivesBack(t *testing.T) {
 	t.Parallel()
 	url := newURL(t)
-	set := jobSettings{lease: time.Hour}
+	set := jobSettings{lease: 4 * time.Minute}
 	s, other := openJobs(t, url, set), openJobs(t, url, set)
 	begun := make(chan string, 1)
 	stop := dispatch(t, s, func(ctx context.Context, j approvals.Job) error {

@@ -29,7 +29,8 @@ type Store struct {
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
-	queues [2][2]queue // for clicks and for work, of views and of updates
+	views   [2]queue // for clicks and for work
+	updates queue    // for both: two that write at once conflict
 
 	jobs dispatching
 

@@ -6,23 +6,27 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
-	// viewsAtOnce and updatesAtOnce are how many transactions of a queue are under way before callers wait for one
-	// another. Two that write at once conflict with each other, be it only over a page.
-	viewsAtOnce   = 2
-	updatesAtOnce = 1
+	// atATime is how many transactions of a queue are under way before callers wait for one another. Two that write
+	// at once conflict with each other, be it only over a page; of those that read each costs several round trips.
+	atATime = 1
 	// together is how many callers share a transaction at most. The server locks what it reads row by row, up to 31
 	// rows of a table with its usual settings, and then the whole table, which has replicas conflict with each other.
 	together = 16
-	// longestWait is how long others wait for a transaction under way. After that it is not counted any more.
+	// longestWait is how long others wait for a transaction under way, and longestView for one that reads. After that
+	// it is not counted any more.
 	longestWait = 100 * time.Millisecond
+	longestView = 10 * time.Millisecond
 	// straggling is how long a batch waits for a closure that neither reads nor returns. It goes on without it then,
 	// and the closure runs again in a transaction of its own.
 	straggling = 100 * time.Millisecond
+	// leastWork is how many of those who share a transaction may be at work while people wait. Otherwise people come
+	// first.
+	leastWork = together / 4
+	// mostTurns is how many turns others have before it is that of whoever has waited longest.
+	mostTurns = 4
 	// sharedTries is how often a caller whose transaction conflicts with others shares it, before it has its own.
 	sharedTries = 2
 )
@@ -31,13 +35,14 @@ const (
 // many as may be are under way, those who come wait, and share the next one.
 type queue struct {
 	store *Store
-	pool  *pgxpool.Pool
 	write bool
 
 	straggling time.Duration
+	longest    time.Duration // longestWait, or longestView
 
 	mu       sync.Mutex
 	begun    []*turn // for which others wait
+	turns    int     // that were given to those who waited
 	waiting  []*member
 	watching bool // hurry will be called
 }
@@ -46,48 +51,43 @@ type queue struct {
 type turn struct{ since time.Time }
 
 func (s *Store) makeQueues() {
-	for i, pool := range []*pgxpool.Pool{s.clicks, s.work} {
-		for j, write := range []bool{false, true} {
-			q := &s.queues[i][j]
-			q.store, q.pool, q.write = s, pool, write
-			q.straggling = cmp.Or(s.cfg.straggling, straggling)
+	for _, q := range []*queue{&s.views[0], &s.views[1], &s.updates} {
+		q.store, q.write = s, q == &s.updates
+		q.straggling, q.longest = cmp.Or(s.cfg.straggling, straggling), longestView
+		if q.write {
+			q.longest = longestWait
 		}
 	}
 }
 
 func (s *Store) queue(ctx context.Context, write bool) *queue {
-	i, j := 0, 0
-	if s.pool(ctx) == s.work {
-		i = 1
+	switch {
+	case write:
+		return &s.updates
+	case isWork(ctx):
+		return &s.views[1]
 	}
-	if write {
-		j = 1
-	}
-	return &s.queues[i][j]
+	return &s.views[0]
 }
 
-// atOnce is how many transactions are under way before callers wait.
-func (q *queue) atOnce() int {
-	if q.write {
-		return updatesAtOnce
-	}
-	return viewsAtOnce
-}
-
-// enter waits for the caller's turn. It returns one that the caller has alone, and gives back with leave, or the
-// caller's part in a batch.
-func (q *queue) enter(ctx context.Context) (*turn, *member, error) {
+// enter waits for the caller's turn. It returns one that the caller has alone, and gives back with leave, or, unless it
+// is to have one alone, the caller's part in a batch.
+func (q *queue) enter(ctx context.Context, alone bool) (*turn, *member, error) {
 	q.mu.Lock()
-	if len(q.begun) < q.atOnce() && len(q.waiting) == 0 {
+	if len(q.begun) < atATime && len(q.waiting) == 0 && (alone || !q.store.cfg.always) {
 		own := q.begin()
 		q.mu.Unlock()
 		return own, nil, nil
 	}
-	m := &member{ctx: ctx, called: make(chan call, 1), told: make(chan error, 1)}
+	m := &member{ctx: ctx, work: isWork(ctx), alone: alone, since: q.turns,
+		called: make(chan call, 1), told: make(chan error, 1)}
 	q.waiting = append(q.waiting, m)
+	if q.store.cfg.always && len(q.begun) < atATime {
+		q.next()
+	}
 	if !q.watching {
 		q.watching = true
-		time.AfterFunc(longestWait/2, q.hurry)
+		time.AfterFunc(q.longest/2, q.hurry)
 	}
 	q.mu.Unlock()
 	select {
@@ -131,13 +131,11 @@ func (q *queue) leave(t *turn) {
 
 // next gives a turn to those who wait, if there are any. q.mu is held.
 func (q *queue) next() {
-	n := min(len(q.waiting), together)
-	if n == 0 {
+	taken := q.take()
+	switch {
+	case len(taken) == 0:
 		return
-	}
-	taken := q.waiting[:n:n]
-	q.waiting = slices.Clone(q.waiting[n:])
-	if n == 1 {
+	case len(taken) == 1 && (taken[0].alone || !q.store.cfg.always):
 		taken[0].called <- call{alone: q.begin()}
 		return
 	}
@@ -148,6 +146,56 @@ func (q *queue) next() {
 	go b.run()
 }
 
+// take takes those whose turn it is out of the queue: somebody who needs a transaction alone, or as many as may share
+// one. People come before work but for a few, and each of both in the order in which they came; whoever has waited for
+// many turns comes next in any case. q.mu is held.
+func (q *queue) take() (taken []*member) {
+	if len(q.waiting) == 0 {
+		return nil
+	}
+	q.turns++
+	next := q.waiting[0]
+	person := slices.IndexFunc(q.waiting, func(m *member) bool { return !m.work })
+	if person > 0 && q.turns-next.since < mostTurns {
+		next = q.waiting[person]
+	}
+	if next.alone {
+		taken = []*member{next}
+	} else {
+		taken = q.some()
+	}
+	q.waiting = slices.DeleteFunc(q.waiting, func(m *member) bool { return slices.Contains(taken, m) })
+	return taken
+}
+
+// some returns those who share a transaction next.
+func (q *queue) some() (taken []*member) {
+	left := together
+	for _, work := range []bool{false, true} {
+		keep := 0
+		if !work {
+			keep = min(leastWork, q.shareable(true))
+		}
+		for _, m := range q.waiting {
+			if m.work == work && !m.alone && left > keep {
+				taken = append(taken, m)
+				left--
+			}
+		}
+	}
+	return taken
+}
+
+// shareable returns how many wait who may share a transaction.
+func (q *queue) shareable(work bool) (n int) {
+	for _, m := range q.waiting {
+		if m.work == work && !m.alone {
+			n++
+		}
+	}
+	return n
+}
+
 // hurry has nobody wait any more for a transaction that takes too long: it may wait for a lock, or its closure for one
 // of those who wait.
 func (q *queue) hurry() {
@@ -156,9 +204,9 @@ func (q *queue) hurry() {
 	if q.watching = len(q.waiting) > 0; !q.watching {
 		return
 	}
-	q.begun = slices.DeleteFunc(q.begun, func(t *turn) bool { return time.Since(t.since) >= longestWait })
-	for len(q.begun) < q.atOnce() && len(q.waiting) > 0 {
+	q.begun = slices.DeleteFunc(q.begun, func(t *turn) bool { return time.Since(t.since) >= q.longest })
+	for len(q.begun) < atATime && len(q.waiting) > 0 {
 		q.next()
 	}
-	time.AfterFunc(longestWait/2, q.hurry)
+	time.AfterFunc(q.longest/2, q.hurry)
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"countersign/approvals"
@@ -31,16 +30,16 @@ type batch struct {
 	left    int // members that are not gone
 	working int // members whose closures run
 	asked   []*reading
-	closed  bool  // what has finished is committed; nobody else can finish
-	broken  error // the transaction can only be rolled back
-	written map[string]bool
-	moved   chan struct{} // something has changed for the goroutine of the batch
+	closed  bool            // what has finished is committed; nobody else can finish
+	broken  error           // the transaction can only be rolled back
+	written map[string]bool // rows that are written, and lists that change
+	moved   chan struct{}   // something has changed for the goroutine of the batch
 }
 
 func newBatch(q *queue, members []*member, own *turn) *batch {
 	b := &batch{q: q, turn: own, members: members, left: len(members), begun: make(chan struct{}),
 		written: make(map[string]bool), moved: make(chan struct{}, 1)}
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(members[0].ctx))
+	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(members[0].ctx)) // of a person, if there is one
 	return b
 }
 
@@ -48,7 +47,7 @@ func newBatch(q *queue, members []*member, own *turn) *batch {
 func (b *batch) run() {
 	defer b.q.leave(b.turn)
 	defer b.cancel()
-	conn, err := b.q.pool.Acquire(b.ctx)
+	conn, err := b.q.store.pool(b.ctx).Acquire(b.ctx)
 	if err != nil {
 		b.begin(fmt.Errorf("connect to PostgreSQL: %w", err))
 		return
@@ -56,7 +55,10 @@ func (b *batch) run() {
 	defer conn.Release() // closes a connection that is not idle
 	b.base = b.q.store.begin(b.ctx, conn, b.q.write)
 	defer b.base.end()
-	b.begin(b.lostOr(b.base.exchange(b.ctx, nil), conn))
+	if b.q.write { // each of them wants to know the time; of one that reads, the first statement begins it
+		err = b.lostOr(b.base.exchange(b.ctx, nil), conn)
+	}
+	b.begin(err)
 	for {
 		asked, done := b.next()
 		if done {
@@ -93,8 +95,11 @@ func (b *batch) tx(m *member) (*tx, error) {
 	if err := b.failure(); err != nil {
 		return nil, b.told(err)
 	}
-	return &tx{store: b.q.store, ctx: m.ctx, write: b.q.write, now: b.base.now, id: b.base.id, crypt: b.base.crypt,
-		known: newKnown(), shared: m}, nil
+	t := &tx{store: b.q.store, ctx: m.ctx, write: b.q.write, crypt: b.base.crypt, known: newKnown(), shared: m}
+	if b.q.write { // it has begun
+		t.now, t.id = b.base.now, b.base.id
+	}
+	return t, nil
 }
 
 func (b *batch) failure() error {
@@ -109,7 +114,7 @@ func (b *batch) told(err error) error {
 	if err == nil || errors.Is(err, approvals.ErrCommitUnknown) || classify(err) != never {
 		return err
 	}
-	return errApart
+	return errRefused
 }
 
 // ask has a statement sent with the next round trip.
@@ -174,8 +179,10 @@ func (b *batch) finish(m *member, t *tx) error {
 			}
 		}
 	}
-	for _, p := range m.writes {
-		b.written[p] = true
+	for _, places := range [][]string{m.writes, m.changes} {
+		for _, p := range places {
+			b.written[p] = true
+		}
 	}
 	m.kept, m.state = t.waiting, finished
 	b.worksNot()
@@ -205,51 +212,6 @@ func (b *batch) next() (asked []*reading, done bool) {
 			late = true
 		}
 	}
-}
-
-// answer reads what the closures wait for, in one round trip.
-func (b *batch) answer(asked []*reading, conn *pgxpool.Conn) {
-	sent := &pgx.Batch{}
-	for _, r := range asked {
-		sent.Queue(r.statement.sql, r.statement.args...)
-	}
-	br := conn.SendBatch(b.ctx, sent)
-	var err error
-	for i := 0; i < len(asked) && err == nil; i++ {
-		err = asked[i].rows(br)
-	}
-	if closing := br.Close(); err == nil {
-		err = closing
-	}
-	err = b.lostOr(err, conn)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err != nil {
-		b.broken = explain(err)
-	}
-	for _, r := range asked {
-		if r.member.state == reads {
-			r.member.state = works
-			b.working++
-		}
-		if b.broken != nil && r.err == nil {
-			r.err = b.broken
-		}
-		close(r.done)
-	}
-}
-
-// rows reads the rows of a statement. What the closure makes of them concerns nobody else.
-func (r *reading) rows(br pgx.BatchResults) error {
-	rows, err := br.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r.row(rows)
-	}
-	return rows.Err()
 }
 
 // commit commits what has finished, and tells those who wait for it.

@@ -5,19 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"countersign/approvals"
 )
 
-// errApart ends an attempt in a shared transaction: the closure does what only a transaction of its own can.
-var errApart = errors.New("the closure needs a transaction of its own")
+// What ends an attempt in a shared transaction without being told to the caller.
+var (
+	// errApart: the closure does what only a transaction of its own can, or takes long.
+	errApart = errors.New("the closure needs a transaction of its own")
+	// errOverlap: it has read or written what another one of the same transaction writes.
+	errOverlap = errors.New("another closure of the transaction has the same rows")
+	// errRefused: the server has refused the transaction. Whose statement it was shows when each has its own.
+	errRefused = errors.New("the server has refused the transaction")
+)
 
-// errOverlap is of a closure that read or wrote what another one of the same transaction writes.
-var errOverlap = fmt.Errorf("%w: another one has the same rows", errApart)
+// errNotNew is of a record that a closure has written without having read it, as one that is new, and that is there.
+// Which lists it was in is not known.
+var errNotNew = errors.New("a record that was not read is there already")
 
 // call has one who waits begin: alone, or with others.
 type call struct {
@@ -28,14 +33,18 @@ type call struct {
 // member is a caller's part in a batch.
 type member struct {
 	ctx    context.Context
+	work   bool // nobody waits for the answer
+	alone  bool // it needs a transaction alone
+	since  int  // queue.turns when it came
 	called chan call
 	told   chan error // what became of the commit
 
-	b      *batch
-	state  memberState // b.mu guards it
-	reads  []string    // what was read and written, by placeIn
-	writes []string
-	kept   []statement // of what has finished: its writes
+	b       *batch
+	state   memberState // b.mu guards it
+	reads   []string    // what was read and written, by placeIn
+	writes  []string
+	changes []string    // lists in which something is written; see together_lists.go
+	kept    []statement // of what has finished: its writes
 }
 
 type memberState int
@@ -75,7 +84,7 @@ func (m *member) attempt(fn func(*tx) error) (*tx, error) {
 	case t.failed != nil && classify(t.failed) != never:
 		return nil, t.failed
 	case t.failed != nil && m.b.failure() != nil: // whoever of them was to blame
-		return nil, errApart
+		return nil, errRefused
 	case t.failed != nil && err == nil:
 		return nil, t.failed
 	case err != nil:
@@ -164,11 +173,17 @@ func (m *member) takes(t *tx, s *statement) bool {
 
 // read reads with the next round trip of the batch.
 func (m *member) read(t *tx, places []string, s statement) error {
-	if places == nil || slices.ContainsFunc(places, func(p string) bool { return slices.Contains(m.writes, p) }) {
+	own := func(p string) bool { return slices.Contains(m.writes, p) || slices.Contains(m.changes, p) }
+	if places == nil || slices.ContainsFunc(places, own) {
 		t.leave()
 		return t.failed
 	}
 	m.reads = append(m.reads, places...)
+	return m.wait(t, s)
+}
+
+// wait waits for the rows of a statement that is sent with the next round trip.
+func (m *member) wait(t *tx, s statement) error {
 	r := &reading{member: m, statement: s, done: make(chan struct{})}
 	if err := m.b.ask(r); err != nil {
 		return t.fail(err)
@@ -183,32 +198,6 @@ func (m *member) read(t *tx, places []string, s statement) error {
 	if r.err != nil {
 		return t.fail(r.err)
 	}
+	t.now = m.b.base.now
 	return nil
-}
-
-// reading is a statement for whose rows a closure waits.
-type reading struct {
-	member    *member
-	statement statement
-	done      chan struct{}
-	err       error // set before done is closed
-
-	mu        sync.Mutex
-	abandoned bool
-}
-
-// abandon has nothing of the closure touched from now on.
-func (r *reading) abandon() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.abandoned = true
-}
-
-// row passes a row on, as long as the closure wants any.
-func (r *reading) row(rows pgx.Rows) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.abandoned && r.err == nil {
-		r.err = r.statement.read(rows)
-	}
 }

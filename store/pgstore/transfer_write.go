@@ -137,7 +137,7 @@ func (t *tx) importRow(r transfer.Record) error {
 	case transfer.Event:
 		t.later("insert into events (workspace, key, at) values ($1, $2, $3)", text(r.Workspace), text(r.Name), r.At)
 	case transfer.SessionKey: // its chunk comes later
-		t.later(appendSession, placeArgs(r.Workspace, r.Place, text(r.Name), r.At, []byte{})...)
+		t.put(appendSession, nil, placeArgs(r.Workspace, r.Place, text(r.Name), r.At, []byte{})...)
 	case transfer.Job:
 		return t.importJob(r)
 	case transfer.Counter:

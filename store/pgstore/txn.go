@@ -38,7 +38,11 @@ type tx struct {
 
 // Now returns the time of the server when the transaction began.
 func (t *tx) Now() time.Time {
-	if t.now.IsZero() && t.usable(false) == nil {
+	switch {
+	case !t.now.IsZero() || t.usable(false) != nil:
+	case t.shared != nil:
+		t.shared.wait(t, statement{})
+	default:
 		t.exchange(t.ctx, nil)
 	}
 	return t.now

@@ -15,9 +15,10 @@ import (
 type statement struct {
 	sql  string
 	args []any
-	none error                // what it means that the statement divides by zero; see oneRow
+	none error                // what it means that the statement divides by zero, see oneRow, or adds what is there
 	read func(pgx.Rows) error // called with every row; nil: its rows do not matter
 
+	key    *keyRead      // what it reads by a key
 	row    *rowStatement // what it writes; nil: that cannot be said
 	places []string      // the rows, by placeIn
 	jobs   *jobColumns   // of enqueueRows
@@ -51,13 +52,22 @@ func (t *tx) query(each func(pgx.Rows) error, sql string, args ...any) error {
 
 // lookUp is query for a statement that only reads what lies in the places, named by placeIn; nil: that cannot be said.
 func (t *tx) lookUp(places []string, each func(pgx.Rows) error, sql string, args ...any) error {
+	return t.readIn(places, statement{sql: sql, args: args, read: each})
+}
+
+// lookUpBy is lookUp by a key, which can be done for several keys at once.
+func (t *tx) lookUpBy(r *keyRead, places []string, each func(pgx.Rows) error, args ...any) error {
+	return t.readIn(places, statement{key: r, sql: r.one, args: args, read: each})
+}
+
+func (t *tx) readIn(places []string, s statement) error {
 	if err := t.usable(false); err != nil {
 		return err
 	}
 	if t.shared != nil {
-		return t.shared.read(t, places, statement{sql: sql, args: args, read: each})
+		return t.shared.read(t, places, s)
 	}
-	return t.exchange(t.ctx, &statement{sql: sql, args: args, read: each})
+	return t.exchange(t.ctx, &s)
 }
 
 // exchange sends what waits and one more statement, if there is one, in one round trip.
@@ -96,6 +106,8 @@ func (s *statement) result(br pgx.BatchResults) (pgconn.CommandTag, error) {
 		tag, err := br.Exec()
 		switch {
 		case s.none != nil && isCode(err, codeDivisionByZero):
+			err = s.none
+		case s.none != nil && s.row != nil && s.row.isNew && isCode(err, codeUnique):
 			err = s.none
 		case isCode(err, codeCheck):
 			err = fmt.Errorf("%w: %w", approvals.ErrInvalid, err)

@@ -16,6 +16,7 @@ type rowStatement struct {
 	many  string // each argument is an array with an element for each row
 	// whole says that the row replaces what was there, so that of two with the same key the later one counts.
 	whole bool
+	isNew bool // it must not be there
 	// join makes statements of those of several transactions; nil: many does.
 	join func([]statement) ([]statement, error)
 }
@@ -73,6 +74,13 @@ func upsert(table string, keys int, columns ...string) *rowStatement {
 	tail := fmt.Sprintf(" on conflict (%s) do %s", strings.Join(names[:keys], ", "), action)
 	r := insert(table, keys, tail, columns...)
 	r.whole = true
+	return r
+}
+
+// insertNew returns a statement that adds a row with a key that must not be there.
+func insertNew(table string, keys int, columns ...string) *rowStatement {
+	r := insert(table, keys, "", columns...)
+	r.isNew = true
 	return r
 }
 
@@ -199,11 +207,16 @@ func manyRows(same []statement) statement {
 		return same[0]
 	}
 	r := same[0].row
+	return statement{row: r, sql: r.many, args: argumentsOf(same), none: oneOf(same)}
+}
+
+// argumentsOf makes an array of each argument of the statements.
+func argumentsOf(same []statement) []any {
 	args := make([]any, len(same[0].args))
 	for i := range args {
 		args[i] = arrayOf(same, i)
 	}
-	return statement{row: r, sql: r.many, args: args, none: oneOf(same)}
+	return args
 }
 
 // oneOf is what it means that one of the statements touches no row.
@@ -234,7 +247,7 @@ func arrayOf(same []statement, i int) any {
 	case *time.Time:
 		return collect[*time.Time](same, i)
 	}
-	panic(fmt.Sprintf("column %d of %s has values of type %T", i, same[0].row.table, same[0].args[i]))
+	panic(fmt.Sprintf("argument %d of %q has values of type %T", i+1, same[0].sql, same[0].args[i]))
 }
 
 func collect[T any](same []statement, i int) []T {

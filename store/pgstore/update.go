@@ -35,10 +35,10 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 	}
 	defer s.active.Done()
 	var tries attempts
-	apart := s.cfg.apart
+	how, overlaps := shared, 0
 	var before error
 	for {
-		t, err := s.attempt(ctx, write, fn, apart)
+		t, err := s.attempt(ctx, write, fn, how)
 		if err == nil {
 			for _, f := range t.committed {
 				f()
@@ -48,11 +48,21 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		if own, ok := errors.AsType[*ownError](err); ok {
 			return own.error
 		}
-		if errors.Is(err, errApart) {
-			apart = true
+		switch {
+		case errors.Is(err, errApart):
+			how = apart
 			continue
+		case errors.Is(err, errRefused):
+			how = alone
+			continue
+		case errors.Is(err, errOverlap):
+			if overlaps++; overlaps >= sharedTries {
+				how = alone
+			}
+			continue
+		case tries.n >= sharedTries:
+			how = alone
 		}
-		apart = apart || tries.n >= sharedTries
 		if errors.Is(err, errKeysChanged) {
 			if err = s.reloadKeys(ctx); err == nil {
 				continue
@@ -81,14 +91,23 @@ func (s *Store) told(ctx context.Context, err error) error {
 // ownError is an error of the closure, which the caller gets unchanged.
 type ownError struct{ error }
 
-// attempt runs fn once, in a transaction of its own or, unless it is to be apart, in one that it shares. An error of fn
-// itself comes as an *ownError: what fn says after the server has refused something does not count.
-func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error, apart bool) (*tx, error) {
-	if apart {
+// turns says how a closure waits for others.
+type turns int
+
+const (
+	shared turns = iota // it shares a transaction with those who wait at the same time
+	alone               // it has one of its own, when it is its turn
+	apart               // it has one of its own, and does not wait
+)
+
+// attempt runs fn once, in a transaction of its own or in one that it shares. An error of fn itself comes as an
+// *ownError: what fn says after the server has refused something does not count.
+func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error, how turns) (*tx, error) {
+	if s.cfg.apart || how == apart || how == alone && !write {
 		return s.attemptApart(ctx, write, fn)
 	}
 	q := s.queue(ctx, write)
-	own, m, err := q.enter(ctx)
+	own, m, err := q.enter(ctx, how == alone)
 	switch {
 	case err != nil:
 		return nil, err

@@ -116,12 +116,18 @@ func (t deadWait) Notifications(ws approvals.WorkspaceID, p approvals.Place, aud
 	return list(m, queueKey(ws, p, audience), limit, anything[approvals.Notification])
 }
 
+type futureUnseen struct{ approvals.Tx }
+
+func (t futureUnseen) UndeliveredPlaces(before, _ time.Time, limit int) ([]approvals.CopyKey, error) {
+	return t.Tx.UndeliveredPlaces(before, before.AddDate(100, 0, 0), limit)
+}
+
 type sweepsDead struct{ approvals.Tx }
 
-func (t sweepsDead) UndeliveredPlaces(before time.Time, limit int) ([]approvals.CopyKey, error) {
+func (t sweepsDead) UndeliveredPlaces(before, latest time.Time, limit int) ([]approvals.CopyKey, error) {
 	m := t.Tx.(*memoryTx)
 	all, err := list(m, everywhere("notification"), math.MaxInt, func(n *approvals.Notification) bool {
-		return n.Created.Before(before)
+		return n.Created.Before(before) || n.Created.After(latest)
 	})
 	keys := slices.Compact(idsOf(all, (*approvals.Notification).Key))
 	return keys[:min(len(keys), max(limit, 0))], err

@@ -109,11 +109,11 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 			return !at.IsZero(), err
 		}},
 		{"run without worker", func() (bool, error) {
-			list, err := tx.LapsedLeases(soon, 10)
+			list, err := tx.LapsedLeases(soon, soon, 10)
 			return len(list) > 0 && list[0].Workspace == w, err
 		}},
 		{"undelivered place", func() (bool, error) {
-			list, err := tx.UndeliveredPlaces(soon, 10)
+			list, err := tx.UndeliveredPlaces(soon, soon, 10)
 			return len(list) > 0 && list[0].Workspace == w, err
 		}},
 		{"audit workspace", func() (bool, error) {

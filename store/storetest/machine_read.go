@@ -11,10 +11,12 @@ func allReads() []operation {
 	later := machineTime(0).Add(24 * time.Hour)
 	all := []operation{
 		func(tx approvals.Tx) (string, error) { return say(tx.AuditWorkspaces()) },
-		func(tx approvals.Tx) (string, error) { return say(tx.LapsedLeases(machineTime(1), 100)) },
-		func(tx approvals.Tx) (string, error) { return say(tx.LapsedLeases(machineTime(0), 2)) },
-		func(tx approvals.Tx) (string, error) { return say(tx.UndeliveredPlaces(later, 100)) },
-		func(tx approvals.Tx) (string, error) { return say(tx.UndeliveredPlaces(machineTime(2), 2)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.LapsedLeases(machineTime(1), later, 100)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.LapsedLeases(machineTime(0), machineTime(2), 2)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.UndeliveredPlaces(later, later, 100)) },
+		func(tx approvals.Tx) (string, error) {
+			return say(tx.UndeliveredPlaces(machineTime(1), machineTime(2), 2))
+		},
 	}
 	for _, w := range machineWorkspaces {
 		all = append(all, reads(w)...)

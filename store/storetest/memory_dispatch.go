@@ -184,7 +184,7 @@ func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 	m.Decided, m.Hold = interrupted && m.Decided, time.Time{}
 	switch {
 	case err == nil:
-		m.Due, m.Attempts, m.NotBefore = *again, 0, time.Time{}
+		m.Due, m.Attempts, m.NotBefore, m.Paused = *again, 0, time.Time{}, time.Time{}
 		return
 	case interrupted:
 		return
@@ -192,8 +192,8 @@ func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 	m.Attempts++
 	m.Due = now.Add(50 * time.Millisecond << min(m.Attempts, 10))
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
-		m.Due = now.Add(asked.After)
-		m.NotBefore = m.Due
+		m.Due = now.Add(min(asked.After, approvals.MaxPause))
+		m.NotBefore, m.Paused = m.Due, now
 	}
 	if again != nil {
 		m.Due = earliest(m.Due, *again)

@@ -16,6 +16,8 @@ type queuedJob struct {
 	Again *time.Time `json:"again,omitempty"`
 	// NotBefore was asked for by a handler.
 	NotBefore time.Time `json:"not_before,omitzero"`
+	// Paused is when it was.
+	Paused time.Time `json:"paused,omitzero"`
 
 	// Decided says that Chaos was asked what to do with it: it is Lost, held back until Hold, or neither.
 	Decided bool      `json:"decided,omitempty"`
@@ -65,6 +67,9 @@ func (t *memoryTx) enqueue(j approvals.Job) error {
 			return err
 		}
 		old.enqueued(j)
+		if old.Paused.After(t.now) || old.NotBefore.After(t.now.Add(approvals.MaxPause)) {
+			old.NotBefore, old.Paused = time.Time{}, time.Time{}
+		}
 		m = old
 	}
 	m.Generation = t.nextGeneration()

@@ -31,7 +31,7 @@ func (t *memoryTx) DeleteNotification(n *approvals.Notification) error {
 	return t.drop(queueKey(n.Workspace, n.Place, n.Copy, string(n.ID)))
 }
 
-func (t *memoryTx) UndeliveredPlaces(before time.Time, limit int) ([]approvals.CopyKey, error) {
+func (t *memoryTx) UndeliveredPlaces(before, latest time.Time, limit int) ([]approvals.CopyKey, error) {
 	if err := t.reading(); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (t *memoryTx) UndeliveredPlaces(before time.Time, limit int) ([]approvals.C
 	last := ""
 	for n := range matching(t, everywhere("notification"), waits) {
 		queue := queueKey(n.Workspace, n.Place, n.Copy)
-		if queue == last || !n.Created.Before(before) {
+		if queue == last || !n.Created.Before(before) && !n.Created.After(latest) {
 			continue
 		}
 		if len(keys) >= limit {

@@ -47,9 +47,10 @@ func (t *memoryTx) ActiveRuns(ws approvals.WorkspaceID, requester approvals.User
 	return n, err
 }
 
-func (t *memoryTx) LapsedLeases(at time.Time, limit int) ([]approvals.RunKey, error) {
+func (t *memoryTx) LapsedLeases(at, latest time.Time, limit int) ([]approvals.RunKey, error) {
 	runs, err := list(t, everywhere("run"), limit, func(r *approvals.Run) bool {
-		return r.Status == approvals.RunQueued || r.Status == approvals.RunRunning && !r.LeaseUntil.After(at)
+		lapsed := !r.LeaseUntil.After(at) || r.LeaseUntil.After(latest)
+		return r.Status == approvals.RunQueued || r.Status == approvals.RunRunning && lapsed
 	})
 	var keys []approvals.RunKey
 	for _, r := range runs {

@@ -146,7 +146,8 @@ func testUndeliveredPlaces(s *suite) {
 	expect := func(minute, limit int, want ...approvals.CopyKey) {
 		s.Helper()
 		s.view(func(tx approvals.Tx) error {
-			got, err := tx.UndeliveredPlaces(start.Add(time.Duration(minute)*time.Minute), limit)
+			at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
+			got, err := tx.UndeliveredPlaces(at(minute), at(20), limit)
 			same(s, fmt.Sprintf("undelivered before minute %d", minute), want, got)
 			return err
 		})
@@ -168,4 +169,10 @@ func testUndeliveredPlaces(s *suite) {
 	expect(6, 10, thread, late, foreign)
 	put("ntf_7", approvals.CopyKey{Workspace: ws, Place: third}, 0, asIs) // sent again
 	expect(1, 10, approvals.CopyKey{Workspace: ws, Place: third}, foreign)
+	put("ntf_8", late, 20, asIs)
+	expect(0, 10)
+	put("ntf_8", late, 21, asIs) // while the clock was ahead
+	put("ntf_3", direct, 30, func(n *approvals.Notification) { n.Dead = start })
+	expect(0, 10, late)
+	expect(2, 10, thread, late, approvals.CopyKey{Workspace: ws, Place: third}, foreign)
 }

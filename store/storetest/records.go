@@ -179,14 +179,14 @@ func testLimits(s *suite) {
 	soon := now().Add(time.Hour)
 	s.view(func(tx approvals.Tx) error {
 		for _, limit := range []int{1, 0, -1} {
-			lapsed, err1 := tx.LapsedLeases(soon, limit)
+			lapsed, err1 := tx.LapsedLeases(soon, soon, limit)
 			ended, err2 := tx.EndedRuns(ws, soon, limit)
 			inputs, err3 := tx.Inputs(ws, place, limit)
 			requests, _, err4 := tx.QueryRequests(approvals.RequestQuery{Workspace: ws, Limit: limit})
 			unsealed, err5 := tx.UnsealedAudit(ws, limit)
 			sealed, err6 := tx.AuditEntries(ws, 0, limit)
 			outbox, err7 := tx.Notifications(ws, place, "", limit)
-			undelivered, err8 := tx.UndeliveredPlaces(soon, limit)
+			undelivered, err8 := tx.UndeliveredPlaces(soon, soon, limit)
 			dead, err9 := tx.DeadLetters(ws, "", limit)
 			runs, _, err10 := tx.QueryRuns(approvals.RunQuery{Workspace: ws, Limit: limit})
 			if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10); err != nil {

@@ -138,7 +138,7 @@ func testPlaceIdentity(s *suite) {
 func (s *suite) lapsed(at time.Time, limit int) (list []approvals.RunKey) {
 	s.Helper()
 	s.view(func(tx approvals.Tx) (err error) {
-		list, err = tx.LapsedLeases(at, limit)
+		list, err = tx.LapsedLeases(at, at.Add(2*time.Hour), limit)
 		return err
 	})
 	return list
@@ -172,6 +172,11 @@ func testLapsedLeases(s *suite) {
 	s.reopen()
 	queued = put("run_2", ws, approvals.RunQueued, time.Time{})
 	same(s, "after one was queued again", []approvals.RunKey{queued, elsewhere}, s.lapsed(at, 10))
+	put("run_3", ws, approvals.RunRunning, at.Add(2*time.Hour))
+	same(s, "after a long lease", []approvals.RunKey{queued, elsewhere}, s.lapsed(at, 10))
+	ahead := put("run_3", ws, approvals.RunRunning, at.Add(2*time.Hour+time.Microsecond))
+	put("run_8", ws, approvals.RunDone, at.Add(3*time.Hour))
+	same(s, "after one that is too long", []approvals.RunKey{queued, ahead, elsewhere}, s.lapsed(at, 10))
 }
 
 func testLapsedCost(s *suite) {

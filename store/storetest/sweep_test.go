@@ -95,8 +95,8 @@ func (w *sweeper) deliver(ctx context.Context, j approvals.Job) error {
 // sweep enqueues what was forgotten.
 func (w *sweeper) sweep(ctx context.Context) error {
 	return w.store.Update(ctx, func(tx approvals.Tx) error {
-		runs, err1 := tx.LapsedLeases(tx.Now(), 100)
-		queues, err2 := tx.UndeliveredPlaces(tx.Now().Add(-sweepEvery), 100)
+		runs, err1 := tx.LapsedLeases(tx.Now(), tx.Now().Add(time.Hour), 100)
+		queues, err2 := tx.UndeliveredPlaces(tx.Now().Add(-sweepEvery), tx.Now(), 100)
 		err := errors.Join(err1, err2)
 		for _, k := range runs {
 			err = errors.Join(err,
@@ -141,7 +141,7 @@ func sweepers(t *testing.T, runs int, sweep bool) (ended, settled, undelivered i
 		m.Unreliable(Chaos{})
 		s.view(func(tx approvals.Tx) error {
 			ids, err1 := tx.EndedRuns(ws, tx.Now(), runs)
-			queues, err2 := tx.UndeliveredPlaces(tx.Now(), runs)
+			queues, err2 := tx.UndeliveredPlaces(tx.Now(), tx.Now(), runs)
 			chunks, _, err3 := tx.SessionTail(ws, place, 1<<20)
 			ended, settled, undelivered = len(ids), len(chunks), len(queues)
 			return errors.Join(err1, err2, err3)

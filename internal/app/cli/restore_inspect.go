@@ -89,7 +89,7 @@ func (r *restored) count(tx approvals.Tx, ws approvals.WorkspaceID) error {
 func (r *restored) countRuns(tx approvals.Tx) error {
 	forever := tx.Now().AddDate(100, 0, 0)
 	const all = 1 << 30
-	runs, err := tx.LapsedLeases(forever, all)
+	runs, err := tx.LapsedLeases(forever, forever, all)
 	if err != nil {
 		return err
 	}

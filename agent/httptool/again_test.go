@@ -1,0 +1,77 @@
+package httptool_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"countersign/agent"
+	"countersign/agent/httptool"
+)
+
+// TestLostAnswerOfAnIdempotentCall has a server carry a call out and lose the connection before it has answered. The
+// call is made again under the same key, which is what makes that safe: left to the model, it would be another call,
+// with a key of its own. Where that brings no answer either, people have to find out.
+func TestLostAnswerOfAnIdempotentCall(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method string
+		lost   int32 // answers
+		tries  int
+		want   error
+	}{
+		{"POST", 0, 1, nil},
+		{"POST", 1, 2, nil},
+		{"DELETE", 1, 2, nil},
+		{"POST", 9, 2, agent.ErrOutcomeUnknown},
+		{"DELETE", 9, 2, agent.ErrOutcomeUnknown},
+	} {
+		var got atomic.Int32
+		url, requests := recorder(t, func(w http.ResponseWriter, _ *http.Request) {
+			if got.Add(1) <= tt.lost {
+				panic(http.ErrAbortHandler)
+			}
+			says(200, "paid once")(w, nil)
+		})
+		tool := newTool(t, httptool.Config{Method: tt.method, URL: url, Idempotent: true})
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{
+			Tool: tool.Name, Arguments: json.RawMessage(`{}`), EffectID: "eff_1",
+		})
+		if !errors.Is(err, tt.want) || tt.want == nil && out.Text != "paid once" {
+			t.Errorf("%s, %d answers lost: %q, %v", tt.method, tt.lost, out.Text, err)
+		}
+		var keys []string
+		for _, r := range requests() {
+			keys = append(keys, r.header.Get("Idempotency-Key"))
+		}
+		if want := slices.Repeat([]string{"eff_1"}, tt.tries); !slices.Equal(keys, want) {
+			t.Errorf("%s, %d answers lost: sent with the keys %v, want %v", tt.method, tt.lost, keys, want)
+		}
+	}
+}
+
+// TestLostAnswerOfAServerThatIsGone has the server be gone when the call is made again: the first time it was sent.
+func TestLostAnswerOfAServerThatIsGone(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		conn, err := l.Accept()
+		l.Close()
+		if err == nil {
+			_, _ = conn.Read(make([]byte, 1))
+			conn.Close()
+		}
+	}()
+	tool := newTool(t, httptool.Config{Method: "POST", URL: "http://" + l.Addr().String(), Idempotent: true})
+	out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, EffectID: "eff_1"})
+	if !errors.Is(err, agent.ErrOutcomeUnknown) {
+		t.Errorf("%q, %v", out.Text, err)
+	}
+}

@@ -1,0 +1,57 @@
+package pgstore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+)
+
+// TestJobsOfATimeAhead: jobs that were claimed, or put off, while the server's clock was ahead are handled when it has
+// been set right. A claim, and a pause, that may still hold are kept.
+func TestJobsOfATimeAhead(t *testing.T) {
+	t.Parallel()
+	const (
+		claimed = `claim_owner = 'x', claim_number = 1, claim_until = now() + interval `
+		nine    = `due = now() + interval '9 minutes', not_before = now() + interval '9 minutes'`
+		two     = `due = now() + interval '2 hours', not_before = now() + interval '2 hours'`
+	)
+	for name, tt := range map[string]struct {
+		sql     string
+		handled bool
+	}{
+		"claimed":                            {claimed + `'2 hours'`, true},
+		"control: claimed now":               {claimed + `'4 minutes'`, false},
+		"put off":                            {nine + `, paused = now() + interval '8 minutes'`, true},
+		"control: put off now":               {nine + `, paused = now()`, false},
+		"put off, by an earlier version":     {two, true},
+		"put off now, by an earlier version": {nine, false},
+		"planned":                            {`due = now() + interval '2 hours'`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openJobs(t, newURL(t), jobSettings{sweep: 100 * time.Millisecond})
+			enqueueJobs(t, s, job("run_1"))
+			if _, err := s.work.Exec(t.Context(), "update jobs set "+tt.sql); err != nil {
+				t.Fatal(err)
+			}
+			handled := make(chan string, 10)
+			defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+				handled <- j.ID
+				return nil
+			})()
+			enqueueJobs(t, s, job("run_1")) // as a worker's sweep does
+			if tt.handled {
+				await(t, "the job", handled)
+				return
+			}
+			for range 2 {
+				enqueueJobs(t, s, job("run_2"))
+				if id := await(t, "another job", handled); id != "run_2" {
+					t.Errorf("%s was handled", id)
+				}
+			}
+		})
+	}
+}
