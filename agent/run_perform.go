@@ -251,8 +251,8 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	return output, nil
 }
 
-// tellsNothing reports whether the error of a function that people have let run says no more than that its time is over.
-// Of other kinds of tools the time that they have is their own, or they know what they have done.
+// tellsNothing reports whether the error of a function that people have let run says no more than that its time is
+// over. Of other kinds of tools the time that they have is their own, or they know what they have done.
 func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
 	return toolCtx.Err() != nil && errors.Is(err, context.DeadlineExceeded) && j.how.verdict == approved &&
 		j.tool.kind() == KindFunction

@@ -22,8 +22,8 @@ type permit struct {
 	voters    []voter // who had affirmed when the people were asked about
 	facts     *facts  // what is known of them
 	denied    error   // why nothing can allow the effect
-	// filler is who has filled in the call, where its gate asks nobody, and filled what the policy demands now of a call
-	// that people are asked about.
+	// filler is who has filled in the call, where its gate asks nobody, and filled what the policy demands now of a
+	// call that people are asked about.
 	filler voter
 	filled *Requirement
 }

@@ -70,7 +70,9 @@ func (b *bench) elsewhere(r *approvals.Request) *approvals.Request {
 }
 
 func answerTo(r *approvals.Request, by approvals.UserID, v approvals.Verdict) approvals.Decision {
-	return approvals.Decision{Workspace: r.Workspace, Request: r.ID, By: by, Verdict: v, Digest: r.Digest, Via: "button"}
+	return approvals.Decision{
+		Workspace: r.Workspace, Request: r.ID, By: by, Verdict: v, Digest: r.Digest, Via: "button",
+	}
 }
 
 // TestDecideOnGoesByWhatIsSince hands over the request as it was before something became of it: the answer counts, or

@@ -308,7 +308,7 @@ func TestEditedCallAskedAgain(t *testing.T) {
 	}
 	again := b.question(id)
 	if string(again.Arguments) != `{"amount":5}` || string(again.Original) != `{"amount":5000}` ||
-		again.AskedDigest != (agent.Digest{}) {
+		again.AskedDigest != again.Digest {
 		t.Errorf("asked about %s of %s", again.Arguments, again.Original)
 	}
 	if diff := cmp.Diff([]approvals.UserID{bob}, again.Editors); diff != "" {
@@ -353,4 +353,35 @@ func TestEditRefusedInWords(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("have %v, want %s", err, want)
 	}
+}
+
+// TestNoStandingAnswerToAnEditedCallAskedAgain: the model has not written the call, so an answer for all calls does not
+// fit it, also when the approval of the changed call has lapsed and the run asks about it once more.
+func TestNoStandingAnswerToAnEditedCallAskedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	strictly(b, asks(call("c1", "pay", `{"amount":5000}`)))
+	handle := b.step()
+	id := b.submit()
+	if err := handle(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	next := b.edited(b.question(id), bob, `{"amount":5}`)
+	b.refused(next, cara, approvals.AlwaysApprove, approvals.ErrInvalid)
+	b.must(next, cara, approvals.Approve, "")
+	b.forge(next.ID, func(r *approvals.Request) { r.Settled = r.Settled.Add(-2 * r.Requirement.ValidFor) })
+	if err := handle(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	again := b.question(id)
+	b.refused(again, cara, approvals.AlwaysApprove, approvals.ErrInvalid)
+	b.refused(again, cara, approvals.AlwaysReject, approvals.ErrInvalid)
+	b.must(again, cara, approvals.Approve, "")
+	if err := handle(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.effects.all(); len(got) != 1 || got[0].arguments != `{"amount":5}` {
+		t.Errorf("ran %v", got)
+	}
+	b.trail()
 }

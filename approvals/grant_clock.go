@@ -68,8 +68,8 @@ func (c *txn) revokeAhead(g *Grant) error {
 	}
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: g.Place, Run: g.Run,
-		Text: "Grant " + string(g.ID) + " for " + g.Tool + " has ended: the clock was ahead when it was given, so that " +
-			"nobody can tell how old it is. Later calls are asked about again.",
+		Text: "Grant " + string(g.ID) + " for " + g.Tool + " has ended: the clock was ahead when it was given, so " +
+			"that nobody can tell how old it is. Later calls are asked about again.",
 	})
 	return c.PutGrant(g)
 }

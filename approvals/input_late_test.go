@@ -9,8 +9,8 @@ import (
 )
 
 // TestInputThatIsTooOld has the values be filled in of a call whose gate asks nobody, and its turn come only when that
-// is longer ago than the policy lets an approval be, or when a freeze has begun: it does not run because of them. People
-// are asked about the completed call.
+// is longer ago than the policy lets an approval be, or when a freeze has begun: it does not run because of them.
+// People are asked about the completed call.
 func TestInputThatIsTooOld(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -22,7 +22,7 @@ func TestRefusalIsFoundBehindWhatWasTried(t *testing.T) {
 			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleRequester,
 			Why: "the requester does not decide about their own request"}},
 		"a guest": {guest, nil, approvals.Refusal{
-			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: "a guest", Why: "a guest"}},
+			Fact: approvals.ErrUnauthorized, Rule: approvals.RuleMember, About: "guest", Why: "guest"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := b.service.Decide(t.Context(), approvals.Decision{

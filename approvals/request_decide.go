@@ -151,8 +151,8 @@ func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arr
 	return seen, refused
 }
 
-// undecided returns the request, as it was read or as it stands, and, for a standing answer, those that it may settle as
-// well. now is the store's time, or close to it: whether the request is overdue is for the transaction to say.
+// undecided returns the request, as it was read or as it stands, and, for a standing answer, those that it may settle
+// as well. now is the store's time, or close to it: whether the request is overdue is for the transaction to say.
 func (s *Service) undecided(
 	ctx context.Context, read *Request, d Decision,
 ) (seen *Request, covered []*Request, now time.Time, err error) {

@@ -271,6 +271,9 @@ func (r *Request) inherit(earlier []*Request) {
 		for i := range o.Inherited {
 			r.inheritFrom([]*Requirement{&o.Inherited[i]})
 		}
+		if r.Kind == agent.Confirm && o.revised() { // it still is not what the model wrote
+			r.AskedDigest = r.Digest
+		}
 	}
 }
 

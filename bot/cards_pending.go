@@ -10,7 +10,6 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
-	"countersign/internal/visible"
 )
 
 // pendingBlocks renders a question in the order in which somebody with five seconds reads: what will happen, who wants
@@ -80,7 +79,7 @@ func asking(r *approvals.Request) string {
 func askers(r *approvals.Request) []phrase {
 	who := wordsAskedForThis(r.Requester)
 	if r.Words != "" {
-		who = wordsAsksFor(r.Requester, visible.Line(r.Words))
+		who = wordsAsksFor(r.Requester, inOwnWords(r.Workspace, r.Words)).joined()
 	}
 	if r.IsQuestion() { // whose words are below, with the agent that asks
 		return []phrase{who}

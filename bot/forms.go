@@ -31,7 +31,7 @@ type form struct {
 	// at names the input that a refusal is about, by its block id; nil, or empty: the first one.
 	at func(r *approvals.Request, refused *approvals.Refusal) string
 	// do takes the place of read where submitting the form is no decision about one request.
-	do func(b *Bot, ctx context.Context, s submitted) (answer, error)
+	do func(b *Bot, ctx context.Context, s submitted) done
 	// shows is the request as the form shows it, without what its inputs show; nil: all of it.
 	shows func(r *approvals.Request) *approvals.Request
 	// open takes the place of MayDecide: it says whether to show the form to the person.
@@ -264,7 +264,7 @@ func wrong(at map[string]string) answer {
 // takes the form's place.
 func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 	if s.form.do != nil {
-		return s.form.do(b, ctx, s)
+		return b.doForm(ctx, s), nil
 	}
 	reading, cancel := context.WithDeadline(ctx, s.arrived.Add(decideBudget))
 	r, err := b.service.Recorded(reading, s.id.workspace, s.note.Request)

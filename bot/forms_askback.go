@@ -19,24 +19,24 @@ func askBackForm() form {
 				reasonInput(wordsYourQuestion, ""),
 			}, nil
 		},
-		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
+		do: func(b *Bot, ctx context.Context, s submitted) done {
 			text := s.values.text(inputBlock)
 			if _, bad := wordedDecision("", text, wordsWriteAQuestion); bad != nil {
-				return wrong(bad), nil
+				return done{wrong: bad}
 			}
 			r, err := b.service.AskBack(ctx, approvals.AskBackIn{
 				Workspace: s.id.workspace, Request: s.note.Request, By: s.by, Text: text, Digest: s.note.Digest,
 				Via: "modal", Key: "asked back:" + string(s.decisionID()),
 			})
 			if err == nil {
-				return answer{payload: becomes(wordsView(wordsAskBackSent(r.Requester)))}, nil
+				return done{words: wordsAskBackSent(r.Requester)}
 			}
 			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
 			if !known {
 				b.log.Error("a question to a requester was not recorded", "request", s.note.Request, "error", err)
 				words = wordsUnrecorded()
 			}
-			return b.formRefused(s, r, err, words, !known || mendableByHand(err)), nil
+			return done{words: words, err: err, mendable: !known || mendableByHand(err), request: r}
 		},
 	}
 }
@@ -74,24 +74,24 @@ func answerBackForm() form {
 			}
 			return append(askedBackBlocks(r), reasonInput(wordsYourAnswer, wordsAnswerIsTold)), nil
 		},
-		do: func(b *Bot, ctx context.Context, s submitted) (answer, error) {
+		do: func(b *Bot, ctx context.Context, s submitted) done {
 			text := s.values.text(inputBlock)
 			if _, bad := wordedDecision("", text, wordsWriteAnswer); bad != nil {
-				return wrong(bad), nil
+				return done{wrong: bad}
 			}
 			r, err := b.service.AnswerBack(ctx, approvals.AnswerBackIn{
 				Workspace: s.id.workspace, Request: s.note.Request, By: s.by, Text: text,
 				Key: "answered back:" + string(s.decisionID()),
 			})
 			if err == nil {
-				return answer{payload: becomes(wordsView(phrase{wordsPassedOn}))}, nil
+				return done{words: phrase{wordsPassedOn}}
 			}
 			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
 			if !known {
 				b.log.Error("an answer of a requester was not recorded", "request", s.note.Request, "error", err)
 				words = wordsUnrecorded()
 			}
-			return b.formRefused(s, r, err, words, !known), nil
+			return done{words: words, err: err, mendable: !known, request: r}
 		},
 	}
 }

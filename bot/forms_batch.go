@@ -198,20 +198,36 @@ func (b *Bot) batchResult(
 		}
 		return wordsView(wordsUnrecorded())
 	}
-	var lines []phrase
-	for _, a := range answers {
-		d := approvals.Decision{Verdict: batchForms[s.act].verdict, By: s.by}
+	d := approvals.Decision{Verdict: batchForms[s.act].verdict, By: s.by}
+	all := make([]batchAnswer, len(answers))
+	for i, a := range answers {
 		res := result{request: a.Request, err: a.Err}
 		b.inform(ctx, res.request)
 		res.err = b.explained(ctx, res.request, res.err)
 		if _, known := res.refusal(d); res.err != nil && !known {
 			b.log.Error("one of several answers was not recorded", "request", a.ID, "error", res.err)
 		}
-		line := phrase{code(string(a.ID))}
-		if a.Request != nil {
-			line = phrase{strong(headline(a.Request)), " ", code(string(a.ID))}
-		}
-		lines = append(lines, append(append(line, ": "), res.words(d)...))
+		all[i] = batchAnswer{a.ID, res}
 	}
-	return modal(viewWords, wordsYourAnswers, moreParagraphs(lines)...)
+	return batchResultView(d, all)
+}
+
+// batchAnswer is what came of the answer to one of several calls.
+type batchAnswer struct {
+	id approvals.RequestID
+	result
+}
+
+// batchResultView says of each call what came of the answer d to it, under the number and headline that batchView has
+// shown it with.
+func batchResultView(d approvals.Decision, all []batchAnswer) slack.ModalViewRequest {
+	blocks := make([]slack.Block, len(all))
+	for i, a := range all {
+		name := string(a.id)
+		if a.request != nil {
+			name = headline(a.request)
+		}
+		blocks[i] = paragraph(phrase{strong(fmt.Sprintf("%d. %s", i+1, name))}, a.words(d))
+	}
+	return modal(viewWords, wordsYourAnswers, blocks...)
 }

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,7 @@ func formSurfaces() map[string]surface {
 	}
 	out["batch"], out["batch_reject"] = inModal(batchView(actApproveAll, waitingTogether())),
 		inModal(batchView(actRejectAll, waitingTogether()))
+	out["batch_result"] = inModal(batchResultView(answeredTogether()))
 	forms := map[string]surface{}
 	for name, s := range out {
 		forms["form_"+name] = s
@@ -160,6 +162,42 @@ func waitingTogether() (all []batchCall) {
 		all = append(all, call)
 	}
 	return append(all, batchCall{request: shellScript(), why: "It is answered by itself, on its own card."})
+}
+
+// answeredTogether is what came of an answer to several calls: each line ends in another way.
+func answeredTogether() (approvals.Decision, []batchAnswer) {
+	d := approvals.Decision{By: user("U0BEN"), Verdict: approvals.Approve}
+	var all []batchAnswer
+	add := func(args string, err error, change func(*approvals.Request)) {
+		r := transfer(args)
+		r.ID = approvals.RequestID("req_01arz3ndektsv4rrffq69g5fa" + string(rune('a'+len(all))))
+		change(r)
+		all = append(all, batchAnswer{r.ID, result{request: r, err: err}})
+	}
+	by := func(who string, v approvals.Verdict) func(*approvals.Request) {
+		return func(r *approvals.Request) {
+			r.Status, r.Settled = approvals.RequestApproved, r.Created.Add(time.Minute)
+			if !v.Affirms() {
+				r.Status, r.Outcome = approvals.RequestRejected, approvals.OutcomeNotRun
+			}
+			r.Decisions = []approvals.Decision{{By: user(who), Verdict: v, At: r.Settled}}
+		}
+	}
+	add(`{"amount":250,"memo":"invoice 17","to":"acme"}`, nil, by("U0BEN", approvals.Approve))
+	add(`{"amount":980.5,"memo":"invoice 18","to":"globex"}`, nil, func(r *approvals.Request) {
+		r.Requirement.Seats = append(r.Requirement.Seats, r.Requirement.Seats[0])
+		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, At: r.Created.Add(time.Minute)}}
+	})
+	add(`{"amount":7,"memo":"lunch","to":"cleo"}`, approvals.ErrConflict, by("U0CLEO", approvals.Reject))
+	add(`{"amount":12,"memo":"invoice 19","to":"acme"}`, &approvals.Refusal{
+		Fact: approvals.ErrUnauthorized, Rule: approvals.RuleEditor,
+	}, func(r *approvals.Request) { r.Editors = []approvals.UserID{user("U0BEN")} })
+	add(`{"amount":99000,"memo":"invoice 20","to":"globex"}`, &approvals.Refusal{
+		Fact: approvals.ErrInvalid, Why: "it is of high risk; answer it by itself",
+	}, func(r *approvals.Request) { r.Requirement.Risk = approvals.RiskHigh })
+	add(`{"amount":3,"memo":"stamps","to":"cleo"}`, errors.New("disk full"), func(*approvals.Request) {})
+	gone := batchAnswer{"req_01arz3ndektsv4rrffq69g5faz", result{err: approvals.ErrNotFound}}
+	return d, append(all, gone)
 }
 
 // What pictures of forms showed that a reader stumbles over:

@@ -49,12 +49,14 @@ type fakeService struct {
 
 	hold func(what string) // called outside the lock, before a commit
 	read func()            // called outside the lock, before a request is read
+	slow func()            // called outside the lock, before a run is cancelled or a requester asked
 }
 
 func newFakeService() *fakeService {
 	return &fakeService{
 		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
 		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {}, read: func() {},
+		slow: func() {},
 	}
 }
 
@@ -154,6 +156,7 @@ func (f *fakeService) DecideOn(
 func (f *fakeService) CancelRun(
 	ctx context.Context, _ approvals.WorkspaceID, id approvals.RunID, by approvals.UserID, _ string,
 ) (*approvals.Run, error) {
+	f.slow()
 	f.mu.Lock()
 	refused := &approvals.Refusal{
 		Fact: approvals.ErrUnauthorized, Why: "neither the requester nor an approver of what it waits for",
@@ -167,6 +170,9 @@ func (f *fakeService) CancelRun(
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.fail != nil {
+		return nil, f.fail
+	}
 	f.cancelled = append(f.cancelled, id)
 	return &approvals.Run{ID: id}, nil
 }
@@ -290,6 +296,7 @@ func (f *fakeService) DecideAll(ctx context.Context, b approvals.Batch) ([]appro
 
 // AskBack remembers what was asked.
 func (f *fakeService) AskBack(ctx context.Context, in approvals.AskBackIn) (*approvals.Request, error) {
+	f.slow()
 	r, err := f.Recorded(ctx, in.Workspace, in.Request)
 	if err != nil {
 		return nil, err

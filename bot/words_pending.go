@@ -43,8 +43,8 @@ const (
 
 func wordsAskedForThis(by approvals.UserID) phrase { return phrase{by, " asked for this"} }
 
-func wordsAsksFor(by approvals.UserID, said string) phrase {
-	return phrase{by, " asks: “" + said + "”"}
+func wordsAsksFor(by approvals.UserID, said phrase) phrase {
+	return append(append(phrase{by, " asks: “"}, said...), "”")
 }
 
 func wordsCalls(agent phrase, tool string) phrase { return append(agent, " calls ", code(tool)) }

@@ -30,7 +30,8 @@ type work struct {
 	ctx     context.Context // handlers' context while running, nil otherwise
 	queues  map[string][]func(context.Context)
 	queued  int
-	running sync.WaitGroup
+	running sync.WaitGroup // what is under way
+	runners *runners       // while running
 	follow  chan struct{}
 }
 
@@ -43,7 +44,8 @@ func newWork(log *slog.Logger) *work {
 func (w *work) start(ctx context.Context, grace time.Duration) (finish func()) {
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	w.mu.Lock()
-	w.ctx = lasting
+	runners := newRunners()
+	w.ctx, w.runners = lasting, runners
 	w.mu.Unlock()
 	return func() {
 		w.mu.Lock()
@@ -51,6 +53,7 @@ func (w *work) start(ctx context.Context, grace time.Duration) (finish func()) {
 		w.mu.Unlock()
 		timer := time.AfterFunc(grace, end)
 		w.running.Wait()
+		runners.end()
 		timer.Stop()
 		end()
 	}
@@ -71,9 +74,18 @@ func (w *work) add(key string, handle func(context.Context)) error {
 	w.queues[key] = append(waiting, handle)
 	if !busy {
 		ctx := w.ctx
-		w.running.Go(func() { w.drain(ctx, key) })
+		w.run(func() { w.drain(ctx, key) })
 	}
 	return nil
+}
+
+// run has a goroutine run f, which finish waits for. It is for what is open for business, and for handlers.
+func (w *work) run(f func()) {
+	w.running.Add(1)
+	w.runners.run(func() {
+		defer w.running.Done()
+		f()
+	})
 }
 
 // drain runs what is queued under the key until nothing is.
@@ -112,7 +124,7 @@ func (w *work) after(ctx context.Context, f func(context.Context)) {
 
 // aside runs f beside the handler that calls it and, should f panic, failed.
 func (w *work) aside(ctx context.Context, f func(context.Context), failed func()) {
-	w.running.Go(func() {
+	w.run(func() {
 		ok := false
 		w.guard(func() { f(ctx); ok = true })
 		if !ok {

@@ -13,6 +13,7 @@ import (
 // File is a valid agents file.
 type File struct {
 	Path         string
+	Source       []byte            // the file's bytes
 	Digest       [sha256.Size]byte // of the file's bytes
 	DefaultAgent string
 	Channels     map[string]string // channel id to agent name
@@ -96,7 +97,7 @@ func Parse(path string, data []byte, lookup func(string) (string, bool)) (*File,
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
-	f.Path, f.Digest, f.groups = path, sha256.Sum256(data), d.groups
+	f.Path, f.Source, f.Digest, f.groups = path, data, sha256.Sum256(data), d.groups
 	return f, nil
 }
 

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -47,16 +48,16 @@ func hides(t *testing.T, places map[string]string, secrets ...string) {
 }
 
 // answers is what the running bot answers at its control socket to every question that changes nothing, about a
-// request and its run: what commands print less or more of. The copy of the store is none of them.
+// request and its run, and to answers that are refused. The copy of the store is none of them, nor is a revelation.
 func (w *world) answers(request string) map[string]string {
 	w.t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", w.controlSocket())
 	}}
 	defer transport.CloseIdleConnections()
-	ask := func(path string) string {
+	ask := func(method, path, body string) string {
 		w.t.Helper()
-		req, err := http.NewRequestWithContext(w.ctx, http.MethodGet, "http://countersign"+path, nil)
+		req, err := http.NewRequestWithContext(w.ctx, method, "http://countersign"+path, strings.NewReader(body))
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -65,35 +66,52 @@ func (w *world) answers(request string) map[string]string {
 			w.t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
+		answer, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode != http.StatusOK {
-			w.t.Fatalf("%s: %d %s, %v", path, resp.StatusCode, body, err)
+			w.t.Fatalf("%s: %d %s, %v", path, resp.StatusCode, answer, err)
 		}
-		return string(body)
+		return string(answer)
 	}
 	got := map[string]string{}
+	asked := ask("GET", "/v1/requests/"+request+"?secret=masked", "")
+	var of struct {
+		Request struct{ Workspace, Run string }
+	}
+	if err := json.Unmarshal([]byte(asked), &of); err != nil || of.Request.Run == "" {
+		w.t.Fatalf("%s: %v", asked, err)
+	}
+	got["the request"] = asked
 	for _, path := range []string{
-		"/v1/requests?status=pending", "/v1/requests/" + request, "/v1/requests/req_unknown", "/v1/audit/report",
+		"/v1/requests?status=all", "/v1/requests/" + request, "/v1/requests/req_unknown", "/v1/audit/report",
 		"/v1/audit/entries", "/v1/audit/requests", "/v1/report", "/v1/outbox/dead", "/v1/grants", "/v1/runs",
+		"/v1/runs/" + of.Request.Run,
 	} {
-		got["GET "+path] = ask(path)
+		got["GET "+path] = ask("GET", path, "")
+	}
+	decision := fmt.Sprintf(`{"workspace":%q,"request":%q,"by":%q,"verdict":"approve"}`, of.Request.Workspace, request,
+		of.Request.Workspace+"/"+ann)
+	trial, err := json.Marshal(map[string]any{"request": request, "name": "tried.yaml", "text": secretPolicy})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	got["a decision that is refused"] = ask("POST", "/v1/decisions", decision)
+	got["batches that are refused"] = ask("POST", "/v1/batches", fmt.Sprintf(
+		`{"workspace":%q,"by":%q,"verdict":"approve","requests":[{"request":%q}]}`, of.Request.Workspace,
+		of.Request.Workspace+"/"+ann, request))
+	got["a judgement"] = ask("POST", "/v1/judgements", string(trial))
+	if request != "" && !strings.Contains(got["a judgement"], "by_the_memo") && strings.Contains(asked, `"masked":true`) {
+		w.t.Errorf("control: the values do not count: %s", got["a judgement"])
 	}
 	return got
 }
 
-// answersMasked is answers but for the request itself: from that one commands judge how a policy would have decided,
-// with the values that it was asked about. Whoever may use the socket may read the store as well (SECURITY.md). They
-// print it masked.
-func (w *world) answersMasked(request string) map[string]string {
-	w.t.Helper()
-	places := w.answers(request)
-	whole := "GET /v1/requests/" + request
-	if !strings.Contains(places[whole], secretMemo) {
-		w.t.Errorf("control: %s answers without what policies are judged by: %s", whole, places[whole])
-	}
-	delete(places, whole)
-	return places
-}
+// secretPolicy is an agents file whose policy is chosen by a secret value.
+var secretPolicy = strings.Replace(fmt.Sprintf(secretYAML, "        secret: [memo]\n"), "${EFFECTS_URL}",
+	"http://127.0.0.1:9", 1) + `policies:
+  - name: by_the_memo
+    when: tool == "pay" && args.memo.startsWith("canary") && size(args.memo) == 16
+    approvers: { users: [U0CLEO] }
+`
 
 // controlSocket finds the socket of the running bot. One that was killed has left its own behind, which nobody answers:
 // replicas on a database have names of their own.
@@ -128,14 +146,22 @@ func TestSecretsStayInside(t *testing.T) {
 			thread := w.mention("pay quietly")
 			card := w.card(thread, 1)
 			id := fmt.Sprint(card.Metadata.EventPayload["request"])
-			hides(t, w.answersMasked(id), slices.Concat(canaries, []string{secretMemo})...)
+			hides(t, w.answers(id), slices.Concat(canaries, []string{secretMemo})...)
+			w.write("tried.yaml", secretPolicy)
+			simulate := []string{"policy", "simulate", "--since", "1h", "--file", "tried.yaml"}
+			if out := w.must(simulate...); !strings.Contains(out, "default_policy → by_the_memo") {
+				t.Errorf("control: the bot does not judge by the values:\n%s", out)
+			}
 			w.mustClick(ben, card, "approve")
 			w.answer(thread, "it is paid")
 			w.settled(card, "ran")
-			places := w.answersMasked(id)
+			places := w.answers(id)
 			places["the metrics"] = w.page("/metrics")
 			if code := bot.stop(); code != 0 {
 				t.Errorf("exit code %d", code)
+			}
+			if out := w.must(simulate...); !strings.Contains(out, "default_policy → by_the_memo") {
+				t.Errorf("without the bot, the values do not count:\n%s", out)
 			}
 			for _, command := range []string{
 				"approvals list --json --status all", "approvals show " + id + " --json", "approvals show " + id,

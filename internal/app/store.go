@@ -59,7 +59,8 @@ func (s *server) listenControl() (err error) {
 
 // desk is what the socket offers.
 func (s *server) desk() *control.Local {
-	d := &control.Local{Store: s.store, Decider: s.service}
+	trials := &Trials{Functions: s.parts.Functions, Logger: s.log}
+	d := &control.Local{Store: s.store, Decider: s.service, Judge: trials.Judge}
 	if s.shared() {
 		d.Via = control.ViaSocket
 	}

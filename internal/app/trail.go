@@ -164,7 +164,7 @@ func (t *trail) takeLinked(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	err := t.store.View(ctx, func(tx approvals.Tx) error { return t.asked.learn(tx, entries) })
+	err := t.store.View(ctx, func(tx approvals.Tx) error { return t.learn(ctx, tx, entries) })
 	if err != nil {
 		return err
 	}
@@ -182,6 +182,13 @@ func (t *trail) take(ctx context.Context, entries []*approvals.AuditEntry) {
 		t.tally.take(e, about)
 		t.lines.write(ctx, e, about)
 	}
+}
+
+// learn reads the requests of those entries that are told or counted with more than they say themselves.
+func (t *trail) learn(ctx context.Context, tx approvals.Tx, entries []*approvals.AuditEntry) error {
+	return t.asked.learn(tx, entries, func(e *approvals.AuditEntry) bool {
+		return countsQuestion(e.Action) || t.lines.writes(ctx, e.Action)
+	})
 }
 
 // catchUp reads all that is new.
@@ -219,7 +226,7 @@ func (t *trail) readPage(ctx context.Context, ws approvals.WorkspaceID) (more bo
 		if page, err = tx.AuditEntries(ws, from, trailPage); err != nil {
 			return err
 		}
-		return t.asked.learn(tx, page)
+		return t.learn(ctx, tx, page)
 	})
 	if err != nil {
 		return false, err
@@ -250,14 +257,16 @@ func kept[S ~string](name S) S { return S(unique.Make(string(name)).Value()) }
 // questionsKept is how many of them are kept.
 const questionsKept = 4096
 
-// learn reads the requests that the entries speak of, but for those that are known.
-func (q questions) learn(tx approvals.Tx, entries []*approvals.AuditEntry) error {
+// learn reads the requests that the wanted entries speak of, but for those that are known.
+func (q questions) learn(
+	tx approvals.Tx, entries []*approvals.AuditEntry, wanted func(*approvals.AuditEntry) bool,
+) error {
 	if len(q) > questionsKept {
 		clear(q)
 	}
 	for _, e := range entries {
 		key := requestKey{e.Workspace, e.Request}
-		if _, known := q[key]; known || e.Request == "" {
+		if _, known := q[key]; known || e.Request == "" || !wanted(e) {
 			continue
 		}
 		key = requestKey{kept(e.Workspace), approvals.RequestID(strings.Clone(string(e.Request)))}

@@ -50,12 +50,17 @@ func (l *eventLog) level(action approvals.AuditAction) slog.Level {
 	return slog.LevelInfo
 }
 
+// writes reports whether there are lines of entries with the action.
+func (l *eventLog) writes(ctx context.Context, a approvals.AuditAction) bool {
+	return l.handler.Enabled(ctx, l.level(a))
+}
+
 // write writes the line of e, with the time of e.
 func (l *eventLog) write(ctx context.Context, e *approvals.AuditEntry, about question) {
-	level := l.level(e.Action)
-	if !l.handler.Enabled(ctx, level) {
+	if !l.writes(ctx, e.Action) {
 		return
 	}
+	level := l.level(e.Action)
 	r := slog.NewRecord(e.At.Local(), level, string(e.Action), 0)
 	for _, id := range []slog.Attr{
 		slog.String("workspace", string(e.Workspace)), slog.String("actor", e.Actor),

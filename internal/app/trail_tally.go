@@ -96,6 +96,11 @@ func (t *tally) take(e *approvals.AuditEntry, about question) {
 	}
 }
 
+// countsQuestion reports whether take counts entries with the action by what was asked.
+func countsQuestion(a approvals.AuditAction) bool {
+	return a == approvals.AuditDecisionRefused || statuses[a] != ""
+}
+
 // counted are the facts of an entry that are labels.
 type counted struct{ Policy, Verdict, Why string }
 

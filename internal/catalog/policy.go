@@ -49,7 +49,7 @@ func (b *builder) schemas() celpolicy.Schemas {
 // versionDigits is how much of the SHA-256 of the agents file stands for it where people read it.
 const versionDigits = 16
 
-// Version stands for the agents file: the beginning of its SHA-256, as `+"`countersign check`"+` prints it.
+// Version stands for the agents file: the beginning of its SHA-256, as `countersign check` prints it.
 func Version(f *agentsfile.File) string { return hex.EncodeToString(f.Digest[:])[:versionDigits] }
 
 // policyOf makes a policy of the file's words.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"countersign/approvals"
@@ -129,15 +128,6 @@ func (c *Client) Requests(ctx context.Context, q Query, after Cursor, limit int)
 	return answer.Requests, answer.More, nil
 }
 
-// Request is part of Desk.
-func (c *Client) Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error) {
-	var answer result
-	if err := c.call(ctx, http.MethodGet, "/v1/requests/"+url.PathEscape(string(id)), nil, &answer); err != nil {
-		return nil, err
-	}
-	return answer.Request, answer.Error.err()
-}
-
 // Decide is part of Desk. When the bot's answer gets lost, the request is read back; see ErrOutcomeUnknown.
 func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error) {
 	body, err := json.Marshal(d)
@@ -152,7 +142,7 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 	if err != nil {
 		return nil, err
 	}
-	return answer.Request, answer.Error.err()
+	return received(answer.Request, answer.Masked), answer.Error.err()
 }
 
 // Review is part of Desk. The same review again is none: when the bot's answer gets lost it can be repeated.
@@ -167,7 +157,7 @@ func (c *Client) Review(
 	if err := c.call(ctx, http.MethodPost, "/v1/reviews", body, &answer); err != nil {
 		return nil, err
 	}
-	return answer.Request, answer.Error.err()
+	return received(answer.Request, answer.Masked), answer.Error.err()
 }
 
 // ExportAudit is part of Desk.

@@ -27,7 +27,7 @@ func (c *Client) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.
 	}
 	all := make([]approvals.BatchAnswer, len(answer.Answers))
 	for i, a := range answer.Answers {
-		all[i] = approvals.BatchAnswer{ID: a.ID, Request: a.Request, Err: a.Error.err()}
+		all[i] = approvals.BatchAnswer{ID: a.ID, Request: received(a.Request, a.Masked), Err: a.Error.err()}
 	}
 	return all, answer.Error.err()
 }

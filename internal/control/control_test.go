@@ -32,6 +32,8 @@ type fakeDesk struct {
 	err     error
 	decided approvals.Decision
 
+	tried       Trial
+	judgement   Judgement
 	revealed    approvals.RevealIn
 	batch       approvals.Batch
 	head        approvals.VerifyOptions
@@ -60,6 +62,11 @@ func (f *fakeDesk) Requests(_ context.Context, q Query, after Cursor, limit int)
 
 func (f *fakeDesk) Request(context.Context, approvals.RequestID) (*approvals.Request, error) {
 	return f.request, f.err
+}
+
+func (f *fakeDesk) Judgement(_ context.Context, t Trial) (Judgement, error) {
+	f.tried = t
+	return f.judgement, f.err
 }
 
 func (d *fakeDesk) Reveal(_ context.Context, in approvals.RevealIn) (*approvals.Request, error) {

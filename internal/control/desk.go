@@ -23,9 +23,12 @@ type Desk interface {
 	// cursor: at most limit, and no more than a page of 200. There may be others only where more is set.
 	Requests(ctx context.Context, q Query, after Cursor, limit int) (
 		page []*approvals.RequestHead, more bool, err error)
-	// Request finds a request in any workspace; approvals.ErrNotFound. Its secret values are in it: what prints it
-	// masks them, see approvals.Request.Mask.
+	// Request finds a request in any workspace; approvals.ErrNotFound. Its secret values are masked, as they are in
+	// every request that a desk returns but that of Reveal.
 	Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error)
+	// Judgement says what an agents file makes of a recorded call, by the values that it has, secret ones too.
+	// Errors: approvals.ErrNotFound, approvals.ErrInvalid for a file that cannot be used.
+	Judgement(ctx context.Context, t Trial) (Judgement, error)
 	// Decide records a person's answer. See approvals.Service.Decide. Way, id and time of the answer are the desk's to
 	// set, whatever d holds.
 	Decide(ctx context.Context, d approvals.Decision) (*approvals.Request, error)
@@ -98,6 +101,8 @@ type Local struct {
 	Store   approvals.Store
 	Decider Decider
 	Via     string // of its answers; the constant Via when empty
+	// Judge holds a recorded request against an agents file; nil: Judgement is refused.
+	Judge func(ctx context.Context, t Trial, r *approvals.Request) (Judgement, error)
 }
 
 func (l *Local) via() string { return cmp.Or(l.Via, Via) }
@@ -121,6 +126,9 @@ func (l *Local) Requests(ctx context.Context, q Query, after Cursor, limit int) 
 			found, next = heads, string(after)
 			return err
 		})
+		for i := range found {
+			found[i] = found[i].Mask()
+		}
 		return found, next, err
 	}
 	if page, more, err = readPage(ctx, l.Store, after, limit, read); err != nil {
@@ -130,7 +138,14 @@ func (l *Local) Requests(ctx context.Context, q Query, after Cursor, limit int) 
 }
 
 // Request is part of Desk.
-func (l *Local) Request(ctx context.Context, id approvals.RequestID) (r *approvals.Request, err error) {
+func (l *Local) Request(ctx context.Context, id approvals.RequestID) (*approvals.Request, error) {
+	r, err := l.recorded(ctx, id)
+	r, _ = masked(r)
+	return r, err
+}
+
+// recorded finds a request with all its values.
+func (l *Local) recorded(ctx context.Context, id approvals.RequestID) (r *approvals.Request, err error) {
 	err = l.Store.View(ctx, func(tx approvals.Tx) error {
 		all, err := tx.AuditWorkspaces()
 		if err != nil {
@@ -156,7 +171,9 @@ func (l *Local) Decide(ctx context.Context, d approvals.Decision) (*approvals.Re
 			approvals.ErrInvalid)
 	}
 	d.ID, d.Via, d.At = approvals.NewDecisionID(time.Now()), l.via(), time.Time{}
-	return l.Decider.Decide(ctx, d)
+	r, err := l.Decider.Decide(ctx, d)
+	r, _ = masked(r)
+	return r, err
 }
 
 // DecideAll is part of Desk.
@@ -165,7 +182,11 @@ func (l *Local) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.B
 		return nil, fmt.Errorf("decide a batch: %w: the store is open for reading only", approvals.ErrInvalid)
 	}
 	b.ID, b.Via = approvals.NewDecisionID(time.Now()), l.via()
-	return l.Decider.DecideAll(ctx, b)
+	all, err := l.Decider.DecideAll(ctx, b)
+	for i := range all {
+		all[i].Request, _ = masked(all[i].Request)
+	}
+	return all, err
 }
 
 // IssueCallback is part of Desk.
@@ -186,7 +207,9 @@ func (l *Local) Review(
 		return nil, fmt.Errorf("review request %s: %w: the store is open for reading only", id, approvals.ErrInvalid)
 	}
 	v.Via, v.At = l.via(), time.Time{}
-	return l.Decider.Review(ctx, ws, id, v)
+	r, err := l.Decider.Review(ctx, ws, id, v)
+	r, _ = masked(r)
+	return r, err
 }
 
 // Reveal is part of Desk.

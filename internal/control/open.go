@@ -23,7 +23,7 @@ var (
 	ErrNoOperator = errors.New("only an operator may do this")
 )
 
-// Config says which store to work on. All fields are needed but Rules.
+// Config says which store to work on. All fields are needed but Rules and Judge.
 type Config struct {
 	// URL names the store as store.Open takes it, and Path is its file; empty: it is a database.
 	URL, Path string
@@ -31,6 +31,8 @@ type Config struct {
 	Rules func() (Rules, error)
 	// Write is set for changes that need no rules. Without Rules and Write the store is opened for reading only.
 	Write bool
+	// Judge is Local.Judge. With a running bot it is not called.
+	Judge func(ctx context.Context, t Trial, r *approvals.Request) (Judgement, error)
 	// Keys encrypt the store's file; nil: it is plain. With a running bot they are not needed.
 	Keys *seal.Keyring
 	// Logger receives what the store has to say.
@@ -119,7 +121,7 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Local{Store: st, Via: cfg.via()}, nil
+	return &Local{Store: st, Via: cfg.via(), Judge: cfg.Judge}, nil
 }
 
 // via is the way of answers without a running bot.
@@ -155,5 +157,5 @@ func openDeciding(ctx context.Context, cfg Config) (Desk, error) {
 		rules.Store.Close()
 		return nil, err
 	}
-	return &Local{Store: rules.Store, Decider: service, Via: cfg.via()}, nil
+	return &Local{Store: rules.Store, Decider: service, Via: cfg.via(), Judge: cfg.Judge}, nil
 }

@@ -58,6 +58,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/requests", s.requests)
 	mux.HandleFunc("GET /v1/requests/{id}", s.request)
+	mux.HandleFunc("POST /v1/judgements", s.judgement)
 	mux.HandleFunc("POST /v1/decisions", s.decide)
 	mux.HandleFunc("POST /v1/batches", s.decideAll)
 	mux.HandleFunc("POST /v1/callbacks", s.issueCallback)
@@ -83,13 +84,34 @@ func (s *Server) routes() http.Handler {
 // result is the answer to everything that has one: the request as it stands, and what went wrong.
 type result struct {
 	Request *approvals.Request     `json:"request,omitempty"`
+	Masked  bool                   `json:"masked,omitempty"` // Request.Masked
 	Report  *approvals.AuditReport `json:"report,omitempty"`
 	Error   *failure               `json:"error,omitempty"`
 }
 
-func (s *Server) request(w http.ResponseWriter, r *http.Request) {
-	req, err := s.Desk.Request(r.Context(), approvals.RequestID(r.PathValue("id")))
-	s.answer(w, result{Request: req, Error: newFailure(err)})
+// standing is the answer of a request as it stands, without secret values.
+func standing(r *approvals.Request, err error) result {
+	answer := result{Error: newFailure(err)}
+	answer.Request, answer.Masked = masked(r)
+	return answer
+}
+
+// masked is the request as the socket gives it out, and whether values are left out of it.
+func masked(r *approvals.Request) (*approvals.Request, bool) {
+	if r == nil {
+		return nil, false
+	}
+	r = r.Mask()
+	return r, r.Masked
+}
+
+// received is the request that was sent: its masks are known as such. A bot of an older version sends values.
+func received(r *approvals.Request, masked bool) *approvals.Request {
+	if r == nil {
+		return nil
+	}
+	r.Masked = masked
+	return r.Mask()
 }
 
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
@@ -98,8 +120,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, result{Error: newFailure(fmt.Errorf("%w: decision cannot be read", approvals.ErrInvalid))})
 		return
 	}
-	req, err := s.Desk.Decide(r.Context(), d)
-	s.answer(w, result{Request: req, Error: newFailure(err)})
+	s.answer(w, standing(s.Desk.Decide(r.Context(), d)))
 }
 
 // export streams the entries. An error cuts the connection, so that a part is never taken for the whole.

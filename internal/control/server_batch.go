@@ -18,6 +18,7 @@ type batchAnswer struct {
 type itemAnswer struct {
 	ID      approvals.RequestID `json:"id"`
 	Request *approvals.Request  `json:"request,omitempty"`
+	Masked  bool                `json:"masked,omitempty"` // Request.Masked
 	Error   *failure            `json:"error,omitempty"`
 }
 
@@ -30,7 +31,9 @@ func (s *Server) decideAll(w http.ResponseWriter, r *http.Request) {
 	all, err := s.Desk.DecideAll(r.Context(), b)
 	answer := batchAnswer{Error: newFailure(err)}
 	for _, a := range all {
-		answer.Answers = append(answer.Answers, itemAnswer{a.ID, a.Request, newFailure(a.Err)})
+		item := itemAnswer{ID: a.ID, Error: newFailure(a.Err)}
+		item.Request, item.Masked = masked(a.Request)
+		answer.Answers = append(answer.Answers, item)
 	}
 	s.answer(w, answer)
 }

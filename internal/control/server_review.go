@@ -21,6 +21,5 @@ func (s *Server) review(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, result{Error: newFailure(fmt.Errorf("%w: review cannot be read", approvals.ErrInvalid))})
 		return
 	}
-	req, err := s.Desk.Review(r.Context(), v.Workspace, v.Request, v.Review)
-	s.answer(w, result{Request: req, Error: newFailure(err)})
+	s.answer(w, standing(s.Desk.Review(r.Context(), v.Workspace, v.Request, v.Review)))
 }

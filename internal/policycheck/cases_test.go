@@ -180,8 +180,8 @@ default_policy: { approvers: { channel_members: true }, self_approval: true }
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := NewReplay(made).Add(t.Context(), recorded(0, `{"amount":5,"to":"x"}`))
-	if err != nil || got.Fate != Asked || got.Policy != "board" {
-		t.Errorf("%+v %v", got, err)
+	got := NewReplay().add(t, made, recorded(0, `{"amount":5,"to":"x"}`))
+	if got.Fate != Asked || got.Policy != "board" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -27,13 +27,20 @@ const (
 	Unknown    Fate = "unknown"    // only the MCP server can say whether people are asked
 )
 
-// Verdict is what an agents file says about one call.
+// Verdict is what an agents file says about one call. It holds no value of the call that is secret.
 type Verdict struct {
 	Fate Fate
 	// Requirement is what the policy demands. It is set for what is asked, impossible or not known to be asked.
 	Requirement approvals.Requirement
 	// Why says why the fate is Impossible, Unusable, Gone or Unknown, or that a gate could not be evaluated.
 	Why string
+}
+
+// Judge says what the catalog's agents file makes of a recorded call. What the directory said when it was asked about
+// is not recorded, and not known. The request has its values: masks are judged as if they were some. The error is that
+// of ctx.
+func Judge(ctx context.Context, c *catalog.Catalog, r *approvals.Request) (Verdict, error) {
+	return judge(ctx, c, r, approvals.Untold(allFacts))
 }
 
 // judge says what the catalog's agents file makes of the call that r is about, and of what is known about it. Its error

@@ -2,7 +2,6 @@ package policycheck
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,13 +9,11 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
-	"countersign/internal/catalog"
 )
 
-// Replay puts recorded requests to an agents file. It keeps counts and the ids of a few requests of each kind of
-// change, however many requests there are.
+// Replay counts what an agents file makes of recorded requests. It keeps counts and the ids of a few requests of each
+// kind of change, however many requests there are.
 type Replay struct {
-	catalog *catalog.Catalog
 	report  Report
 	changes map[string]*Change
 	load    load
@@ -66,10 +63,10 @@ const (
 	maxIDs     = 10   // requests that are named for each
 )
 
-// NewReplay returns a replay for the agents file of the catalog.
-func NewReplay(c *catalog.Catalog) *Replay {
+// NewReplay returns an empty replay.
+func NewReplay() *Replay {
 	return &Replay{
-		catalog: c, changes: make(map[string]*Change), load: make(load),
+		changes: make(map[string]*Change), load: make(load),
 		report: Report{Fates: make(map[Fate]int), LeftOut: make(map[string]int)},
 	}
 }
@@ -89,24 +86,20 @@ func (p *Replay) Skip(r *approvals.RequestHead) bool {
 	return why != ""
 }
 
-// Add puts one request to the agents file. Its error is that of ctx.
-func (p *Replay) Add(ctx context.Context, r *approvals.Request) (Replayed, error) {
-	v, err := judge(ctx, p.catalog, r, approvals.Untold(allFacts)) // what the directory said then is not recorded
-	if err != nil {
-		return Replayed{}, err
-	}
+// Add counts one request of which the agents file makes v.
+func (p *Replay) Add(r *approvals.RequestHead, v Verdict) Replayed {
 	out := Replayed{
 		ID: r.ID, Created: r.Created, Agent: r.Agent, Tool: r.Tool.Name, Status: r.Status, Fate: v.Fate,
 		Policy: v.Requirement.Policy, Changes: changesOf(&r.Requirement, &v), Why: v.Why,
 	}
 	p.report.Requests++
 	p.report.Fates[v.Fate]++
-	p.load.add(&r.Requirement, &r.RequestHead, before)
+	p.load.add(&r.Requirement, r, before)
 	if v.Fate == Asked || v.Fate == Unknown {
-		p.load.add(&v.Requirement, &r.RequestHead, after)
+		p.load.add(&v.Requirement, r, after)
 	}
 	p.count(&out)
-	return out, nil
+	return out
 }
 
 // changesOf says what is otherwise than it was when the request was made.

@@ -7,22 +7,29 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/catalog"
 )
+
+// add puts a request to the agents file of the catalog, and counts it.
+func (p *Replay) add(t *testing.T, c *catalog.Catalog, r *approvals.Request) Replayed {
+	t.Helper()
+	v, err := Judge(t.Context(), c, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Add(&r.RequestHead, v)
+}
 
 // replay puts the requests to the agents file of the tests with these policies.
 func replay(t *testing.T, gate, policies string, all ...*approvals.Request) ([]Replayed, Report) {
 	t.Helper()
-	p := NewReplay(catalogWith(t, gate, policies))
+	p, c := NewReplay(), catalogWith(t, gate, policies)
 	var out []Replayed
 	for _, r := range all {
 		if p.Skip(&r.RequestHead) {
 			continue
 		}
-		one, err := p.Add(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, one)
+		out = append(out, p.add(t, c, r))
 	}
 	return out, p.Report()
 }
@@ -99,12 +106,10 @@ func TestReplayReport(t *testing.T) {
 // TestReplayIsBounded keeps no more kinds of changes than a report has room for, and counts the others.
 func TestReplayIsBounded(t *testing.T) {
 	t.Parallel()
-	p := NewReplay(catalogWith(t, "true", policies))
+	p, c := NewReplay(), catalogWith(t, "true", policies)
 	for n := range maxChanges + 5 {
 		r := recorded(n, `{}`, func(r *approvals.Request) { r.Tool.Name, r.Agent = "t"+string(r.ID), "old" })
-		if _, err := p.Add(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		p.add(t, c, r)
 	}
 	if report := p.Report(); len(report.Changes) != maxChanges || report.Other != 5 {
 		t.Errorf("%d changes, %d others", len(report.Changes), report.Other)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/agent/rawtool"
 	"countersign/approvals"
 	"countersign/internal/slackdev"
 	"countersign/internal/testfile"
@@ -106,10 +107,20 @@ func (p *play) cardDiffers(want *testfile.Card, r *approvals.Request) string {
 	got := fmt.Sprintf("%s %s by agent %s", r.Tool.Name, r.Shown(), r.Agent)
 	switch {
 	case r.Tool.Name != want.Tool, want.Agent != "" && r.Agent != want.Agent,
-		want.Args != nil && !sameJSON(want.Args, r.Arguments):
+		want.Args != nil && !calledWith(r, want.Args):
 		return got
 	}
 	return p.textDiffers(r.ID, append([]string{want.Tool}, want.Shows...), want.Hides)
+}
+
+// calledWith reports whether the call of r has the arguments. Where some are secret, nobody is given them, and the
+// call's digest tells.
+func calledWith(r *approvals.Request, arguments []byte) bool {
+	if !r.Masked {
+		return sameJSON(arguments, r.Arguments)
+	}
+	canonical, err := rawtool.Canonical(arguments)
+	return err == nil && r.Definition.Call(canonical, r.Facts...) == r.Digest
 }
 
 // textDiffers says what the copies of a card lack, or show though they must not, or "".

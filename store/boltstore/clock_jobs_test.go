@@ -32,9 +32,9 @@ func TestJobsOfAClockAhead(t *testing.T) {
 				}
 				err := tx.AppendAudit(&approvals.AuditEntry{Workspace: "T1", Seq: 1, At: at})
 				for i := range planned {
-					err = errors.Join(err, tx.Enqueue(approvals.Job{
-						Workspace: "T1", Kind: approvals.JobTimer, ID: fmt.Sprint("planned", i), Due: tx.Now().Add(year),
-					}))
+					job := approvals.Job{Workspace: "T1", Kind: approvals.JobTimer, ID: fmt.Sprint("planned", i)}
+					job.Due = tx.Now().Add(year)
+					err = errors.Join(err, tx.Enqueue(job))
 				}
 				return err
 			})

@@ -53,7 +53,15 @@ func cutPart(k []byte) (part string, rest []byte, ok bool) {
 	if i < 0 {
 		return "", nil, false
 	}
-	return string(bytes.ReplaceAll(k[:i], escZero, []byte{0})), k[i+len(endPart):], true
+	return unescaped(k[:i]), k[i+len(endPart):], true
+}
+
+// unescaped is the part that is written so.
+func unescaped(written []byte) string {
+	if bytes.IndexByte(written, 0) < 0 {
+		return string(written)
+	}
+	return string(bytes.ReplaceAll(written, escZero, []byte{0}))
 }
 
 // countParts returns of how many parts a key is made.
@@ -61,15 +69,14 @@ func countParts(k []byte) int { return bytes.Count(k, endPart) }
 
 // lastPart returns the last part of a key made of parts alone.
 func lastPart(k []byte) string {
-	part := ""
-	for len(k) > 0 {
-		p, rest, ok := cutPart(k)
-		if !ok {
-			return ""
-		}
-		part, k = p, rest
+	k, ok := bytes.CutSuffix(k, endPart)
+	if !ok {
+		return ""
 	}
-	return part
+	if before := bytes.LastIndex(k, endPart); before >= 0 {
+		k = k[before+len(endPart):]
+	}
+	return unescaped(k)
 }
 
 // numberSize is how many bytes appendNumber appends.

@@ -194,8 +194,8 @@ func TestPutOffGroups(t *testing.T) {
 	})
 }
 
-// TestDeliveriesWaitInTheFile has more queues of the outbox to empty, each in a group of its own, than a worker takes at
-// once: the others are not handed over, and keep no memory, until one has ended. Jobs of other kinds are.
+// TestDeliveriesWaitInTheFile has more queues of the outbox to empty, each in a group of its own, than a worker takes
+// at once: the others are not handed over, and keep no memory, until one has ended. Jobs of other kinds are.
 func TestDeliveriesWaitInTheFile(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *Store) {

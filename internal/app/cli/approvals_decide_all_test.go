@@ -70,7 +70,7 @@ func TestDecideSeveral(t *testing.T) {
 	if !strings.HasPrefix(out.String(), "req_1 is approved.") || strings.Contains(out.String(), "req_2") {
 		t.Errorf("printed %q", out)
 	}
-	for _, want := range []string{"req_3: not found", "req_2: invalid, to be answered by itself: why",
+	for _, want := range []string{"req_3: not found", "req_2: invalid, not answered together with others: why",
 		"2 of 3 not decided"} {
 		if !strings.Contains(complaints.String(), want) {
 			t.Errorf("complained %q, want %q", complaints, want)

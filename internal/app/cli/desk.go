@@ -51,8 +51,10 @@ func (p *Program) storeConfig() (*app.Config, control.Config, error) {
 		return nil, control.Config{}, err
 	}
 	keys, err := cfg.Keys()
+	log := cfg.Logger(p.Stderr)
+	trials := &app.Trials{Functions: p.Tools, Logger: log}
 	return cfg, control.Config{
-		URL: cfg.Store.Reveal(), Path: cfg.StorePath(), Logger: cfg.Logger(p.Stderr), Keys: keys,
+		URL: cfg.Store.Reveal(), Path: cfg.StorePath(), Logger: log, Keys: keys, Judge: trials.Judge,
 	}, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"countersign/internal/app"
 	"countersign/internal/catalog"
 	"countersign/internal/control"
+	"countersign/internal/policycheck"
 )
 
 // recorded is the part of a command that reads what people were asked.
@@ -45,8 +46,14 @@ func (c *recorded) check() error {
 	return nil
 }
 
-// catalog reads the agents file that is tried out.
-func (c *recorded) catalog(p *Program) (*catalog.Catalog, error) {
+// tried is the agents file that is tried out.
+type tried struct {
+	catalog *catalog.Catalog
+	trial   control.Trial // of no request
+}
+
+// agents reads the agents file that is tried out.
+func (c *recorded) agents(p *Program) (*tried, error) {
 	cfg, err := app.ReadConfig()
 	if err != nil {
 		return nil, err
@@ -54,17 +61,42 @@ func (c *recorded) catalog(p *Program) (*catalog.Catalog, error) {
 	if c.File != "" {
 		cfg.UseAgents(c.File)
 	}
+	t := &tried{trial: control.Trial{Name: cfg.Agents, Environment: make(map[string]string)}}
+	file, err := cfg.ReadAgents(func(name string) (string, bool) {
+		value, ok := os.LookupEnv(name)
+		if ok {
+			t.trial.Environment[name] = value
+		}
+		return value, ok
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.trial.Text = string(file.Source)
 	servers := catalog.NewServers(app.BuildVersion().Version, cfg.Logger(p.Stderr)) // none is contacted
-	return app.LoadCatalog(cfg, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})
+	t.catalog, err = catalog.Build(file, catalog.Config{Functions: p.Tools, Model: catalog.NoModel, Servers: servers})
+	return t, app.Misconfigured(err)
+}
+
+// judge says what the file makes of a request. Where that has secret values, which commands are not given, the desk
+// judges.
+func (t *tried) judge(ctx context.Context, desk control.Desk, r *approvals.Request) (policycheck.Verdict, error) {
+	if len(r.Withheld()) == 0 {
+		return policycheck.Judge(ctx, t.catalog, r)
+	}
+	trial := t.trial
+	trial.Request = r.ID
+	j, err := desk.Judgement(ctx, trial)
+	return policycheck.Verdict{Fate: policycheck.Fate(j.Fate), Requirement: j.Requirement, Why: j.Why}, err
 }
 
 // progressEvery is after how many requests a command says how far it is.
 const progressEvery = 1000
 
-// walk hands every request that want lets through to yield, with its arguments, oldest first, one after the other: no
-// more than a page of their heads is in memory. A request that was deleted meanwhile is left out.
+// walk hands every request that want lets through to yield, with its arguments, secret ones masked, oldest first, one
+// after the other: no more than a page of their heads is in memory. A request that was deleted meanwhile is left out.
 func (c *recorded) walk(
-	ctx context.Context, p *Program, want func(*approvals.RequestHead) bool, yield func(*approvals.Request) error,
+	ctx context.Context, p *Program, want func(*approvals.RequestHead) bool, yield func(control.Desk, *approvals.Request) error,
 ) error {
 	desk, err := p.desk(ctx)
 	if err != nil {
@@ -88,7 +120,7 @@ func (c *recorded) walk(
 		if err != nil {
 			return err
 		}
-		return yield(r)
+		return yield(desk, r)
 	})
 }
 

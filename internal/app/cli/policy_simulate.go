@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/approvals"
+	"countersign/internal/control"
 	"countersign/internal/policycheck"
 	"countersign/internal/visible"
 )
@@ -45,18 +46,22 @@ func (c *simulateCommand) Run(ctx context.Context, p *Program) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	made, err := c.catalog(p)
+	tried, err := c.agents(p)
 	if err != nil {
 		return err
 	}
-	replay := policycheck.NewReplay(made)
+	replay := policycheck.NewReplay()
 	e := newEncoder(p.Stdout)
 	e.SetEscapeHTML(false)
 	want := func(r *approvals.RequestHead) bool { return !replay.Skip(r) }
-	err = c.walk(ctx, p, want, func(r *approvals.Request) error {
-		replayed, err := replay.Add(ctx, r)
-		if err != nil || !c.JSON {
+	err = c.walk(ctx, p, want, func(desk control.Desk, r *approvals.Request) error {
+		v, err := tried.judge(ctx, desk, r)
+		if err != nil {
 			return err
+		}
+		replayed := replay.Add(&r.RequestHead, v)
+		if !c.JSON {
+			return nil
 		}
 		return e.Encode(replayed)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/approvals"
+	"countersign/internal/control"
 	"countersign/internal/policycheck"
 	"countersign/internal/visible"
 )
@@ -47,12 +48,12 @@ func (c *suggestCommand) Run(ctx context.Context, p *Program) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	made, err := c.catalog(p)
+	tried, err := c.agents(p)
 	if err != nil {
 		return err
 	}
-	s := policycheck.NewSuggestions(made)
-	err = c.walk(ctx, p, s.Want, func(r *approvals.Request) error {
+	s := policycheck.NewSuggestions(tried.catalog)
+	err = c.walk(ctx, p, s.Want, func(_ control.Desk, r *approvals.Request) error {
 		s.Add(r)
 		return nil
 	})
