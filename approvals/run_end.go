@@ -166,8 +166,12 @@ func (c *txn) forget(r *Run, e *ending, calls []callFate) error {
 	if r.StateItems == 0 || e.keep {
 		return nil
 	}
+	pieces := statePieces
+	if r.StateItems <= statePieces { // no chunk is empty: all of it, and nobody has to look how much is left
+		pieces = 0
+	}
 	r.StateItems = 0
-	more, err := c.DeleteState(r.Workspace, r.ID, statePieces)
+	more, err := c.DeleteState(r.Workspace, r.ID, pieces)
 	if more {
 		c.plan(cleanupJob(r, c.now))
 	}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -178,6 +179,7 @@ func replicasDecide(
 	if err != nil {
 		return serverFigures{}, err
 	}
+	rig.timers = true
 	each, per := total/replicas, max(width/replicas, 1)
 	if _, err := rig.seed(ctx, replicas*(each+min(2*per, 64)), benchRequirement); err != nil {
 		return serverFigures{}, err
@@ -278,8 +280,14 @@ func (d *decider) end() {
 	d.cmd.Wait()
 }
 
+// headroom is that of the program (internal/app/run.go), which a decider stands for: how much more than twice of what
+// is in use its heap may hold before it is collected.
+const headroom = 16 << 20
+
 // decide is what a decider does: the requests whose number, divided by the number of replicas, leaves its own.
 func decide(ctx context.Context, args []string) error {
+	ballast := make([]byte, headroom)
+	defer runtime.KeepAlive(ballast)
 	var numbers [4]int
 	for i := range numbers {
 		var err error

@@ -113,6 +113,7 @@ type serviceRig struct {
 	service *approvals.Service
 	desk    *desk
 	worker  *approvals.Worker
+	timers  bool // requests that are seeded have a timer, as those have that expire or are reminded of
 }
 
 func newServiceRig(dir string, a *agent.Agent) (*serviceRig, error) {
@@ -182,7 +183,13 @@ func (r *serviceRig) seed(ctx context.Context, n int, demand approvals.Requireme
 					Head: []byte(`{"bench":true}`), Count: 2,
 					Items: []byte(`[` + strconv.Quote(string(make3k())) + `]`),
 				}
-				err := errors.Join(tx.PutRun(run), tx.PutRequest(q), tx.PutState(benchWorkspace, run.ID, d))
+				var timer error
+				if r.timers {
+					q.NextAct = q.Expires
+					timer = tx.Enqueue(approvals.Job{Workspace: benchWorkspace, Kind: approvals.JobTimer,
+						ID: string(q.ID), Due: q.NextAct, Group: place.Channel})
+				}
+				err := errors.Join(timer, tx.PutRun(run), tx.PutRequest(q), tx.PutState(benchWorkspace, run.ID, d))
 				if err != nil {
 					return err
 				}

@@ -30,6 +30,13 @@ var (
 	// An entry that does not continue the chain gets a number that the table refuses.
 	sealEntry = oneRow("update audit set seq = case when " + follows + " then $2::bigint else 0 end, at = $4, " +
 		"action = $5, actor = $6, run = $7, request = $8, record = $9 where workspace = $1 and id = $3 and seq is null")
+	// sealEntries is sealEntry for several of one workspace, each of which continues the one before.
+	sealEntries = allRows("update audit r set seq = case when ($2::bigint[])[1] = 1 + coalesce((select max(seq) " +
+		"from audit where workspace = ($1::text[])[1] and seq is not null), 0) then u.seq else 0 end, at = u.at, " +
+		"action = u.action, actor = u.actor, run = u.run, request = u.request, record = u.record from " +
+		rowsGiven([]string{"workspace", "seq bigint", "id", "at timestamptz", "action", "actor", "run", "request",
+			"record bytea"}) +
+		" where r.workspace = u.workspace and r.id = u.id and r.id is not null and r.seq is null")
 )
 
 func (t *tx) AppendAudit(entries ...*approvals.AuditEntry) error {
@@ -88,6 +95,22 @@ func (t *tx) SealAudit(entries ...*approvals.AuditEntry) error {
 	if err := t.usable(true); err != nil {
 		return err
 	}
+	for i := 0; i < len(entries); {
+		n := i + 1
+		for n < len(entries) && entries[n].Workspace == entries[i].Workspace && entries[n].Seq == entries[n-1].Seq+1 {
+			n++
+		}
+		if err := t.sealEntries(entries[i:n]); err != nil {
+			return err
+		}
+		i = n
+	}
+	return nil
+}
+
+// sealEntries seals entries of which each continues the one before.
+func (t *tx) sealEntries(entries []*approvals.AuditEntry) error {
+	var rows []statement
 	for _, e := range entries {
 		if err := identified("audit entry", string(e.Workspace), string(e.ID)); err != nil {
 			return err
@@ -96,8 +119,14 @@ func (t *tx) SealAudit(entries ...*approvals.AuditEntry) error {
 		if err != nil {
 			return fmt.Errorf("seal audit entry %d %s: %w", e.Seq, e.ID, err)
 		}
-		t.laterIf(fmt.Errorf("seal audit entry %s: %w", e.ID, approvals.ErrNotFound), sealEntry, row...)
+		absent := fmt.Errorf("seal audit entry %s: %w", e.ID, approvals.ErrNotFound)
+		if len(entries) == 1 {
+			t.laterIf(absent, sealEntry, row...)
+			return nil
+		}
+		rows = append(rows, statement{args: row, none: absent})
 	}
+	t.laterIf(oneOf(rows), sealEntries, argumentsOf(rows)...)
 	return nil
 }
 

@@ -226,6 +226,40 @@ func TestTogetherLists(t *testing.T) {
 	}
 }
 
+// TestTogetherOwnLists: a closure that reads a list which it has changed itself has read it as it leaves it, whoever
+// shares the transaction.
+func TestTogetherOwnLists(t *testing.T) {
+	t.Parallel()
+	for _, c := range listChanges {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := openStore(t, newURL(t), Config{straggling: time.Minute})
+			if c.before != nil {
+				if err := s.Update(t.Context(), c.before); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var had int
+			errs := sharing(t, s, 2, func(i int) func(*tx) error {
+				if i == 0 {
+					return func(tx *tx) error {
+						return tx.AppendAudit(&approvals.AuditEntry{Workspace: "T1", ID: "aud_1"})
+					}
+				}
+				return func(tx *tx) (err error) {
+					if err = c.change(tx); err == nil {
+						had, err = c.read(tx)
+					}
+					return err
+				}
+			})
+			if err := errors.Join(errs...); err != nil || had != c.want {
+				t.Errorf("%d were read, want %d: %v", had, c.want, err)
+			}
+		})
+	}
+}
+
 // TestTogetherNotNew: a record that a closure writes without having read it is one that is new, or else nobody shares:
 // in which lists it was nobody knows.
 func TestTogetherNotNew(t *testing.T) {
