@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -148,22 +149,26 @@ func (x *execution) asksNow(ctx context.Context, e agent.Effect) (yes bool) {
 }
 
 // granted returns the newest approved request that covers the effect: the one about this very call, or the one with
-// a standing answer for its tool.
+// a standing answer for its tool. A permission that is used up comes last: one that was asked for later can have the
+// smaller ID, when the clock was ahead before.
 func (x *execution) granted(e agent.Effect) *Request {
 	kind := agent.Confirm
 	if e.Retry {
 		kind = agent.OutcomeUnknown
 	}
+	var used *Request
 	for _, r := range slices.Backward(x.requests) {
 		switch {
 		case r.Status != RequestApproved:
+		case e.Decided && r.Interruption == e.Interruption && r.Kind == kind && e.Retry && r.Applied:
+			used = cmp.Or(used, r)
 		case e.Decided && r.Interruption == e.Interruption && r.Kind == kind:
 			return r
-		case e.Always && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition):
+		case used == nil && e.Always && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition):
 			return r
 		}
 	}
-	return nil
+	return used
 }
 
 // begin allows the effect and records its intent. It returns the output of an effect that is done already, and the
