@@ -57,7 +57,7 @@ func act(
 		return did, left, err
 	}
 	_, err = endRun(ctx, st, RunKey{Workspace: ws, Run: r.Run},
-		ending{to: RunCancelled, text: "The run was cancelled. A request for approval expired."}, nil)
+		ending{to: RunCancelled, text: wordsRunExpired}, nil)
 	if errors.Is(err, ErrEnded) {
 		err = nil
 	}

@@ -3,7 +3,6 @@ package approvals
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -87,7 +86,7 @@ func (s *sending) recordLate(c *txn, r *RequestHead, a TriggerAnswer) error {
 	if err != nil {
 		return err
 	}
-	c.say(run, fmt.Sprintf("%s (%s), of which nothing was known: %s", r.Tool.Name, r.ID, r.Sending()))
+	c.say(run, wordsSentUnknown(r.Tool.Name, r.ID, r.Sending()))
 	return nil
 }
 

@@ -246,8 +246,7 @@ func (s *sending) give(c *txn, r *RequestHead, to TriggerStatus, text string) er
 	if err != nil {
 		return err
 	}
-	c.say(run, fmt.Sprintf("%s (%s): %s The agent waits for a result all the same: somebody can find out and "+
-		"provide it, or reject the call.", r.Tool.Name, r.ID, r.Sending()))
+	c.say(run, wordsNotSent(r.Tool.Name, r.ID, r.Sending()))
 	return nil
 }
 

@@ -191,7 +191,7 @@ func (c *txn) giveUpCalls(id RunID) error {
 	if early > 0 && early <= cleanupGrace { // else the clock was ahead when the run ended
 		return c.giveUpLater(r)
 	}
-	return c.giveUpOpen(r, "It was running when the run ended, and nothing was heard of it since.",
+	return c.giveUpOpen(r, wordsNothingHeard,
 		func(*EffectRecord) bool { return true })
 }
 
