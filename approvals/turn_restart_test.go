@@ -125,19 +125,19 @@ func TestCheckpointOfADeadProcessIsMade(t *testing.T) {
 		_, endSecond := run(&k)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(k.all) != 0 {
+		if kept, _, _, _ := k.seen(); len(kept) != 0 {
 			t.Error("the turn of a process that may be slow was taken")
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if len(k.all) != 1 || k.all[0].Seq != 3 {
-			t.Errorf("there are %d checkpoints of the end of the trail, want 1", len(k.all))
+		if kept, _, _, _ := k.seen(); len(kept) != 1 || kept[0].Seq != 3 {
+			t.Errorf("there are %d checkpoints of the end of the trail, want 1", len(kept))
 		}
 		_, endThird := run(&k)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(k.all) != 1 {
-			t.Errorf("%d checkpoints of one entry", len(k.all))
+		if kept, _, _, _ := k.seen(); len(kept) != 1 {
+			t.Errorf("%d checkpoints of one entry", len(kept))
 		}
 		close(hangs.goes)
 		endFirst()
