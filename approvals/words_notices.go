@@ -130,6 +130,14 @@ func wordsGrantRevoked(deny bool, id GrantID, tool string) string {
 	return fmt.Sprintf("has revoked grant %s for %s. Later calls are asked about again.", id, tool)
 }
 
+// wordsClockWasAhead is kept with the grant.
+const wordsClockWasAhead = "The clock was ahead when it was given, so that nobody can tell how old it is."
+
+func wordsGrantOfWrongClock(id GrantID, tool string) string {
+	return fmt.Sprintf("Grant %s for %s has ended: the clock was ahead when it was given, so that nobody can tell how "+
+		"old it is. Later calls are asked about again.", id, tool)
+}
+
 const wordsAnOperator = "An operator "
 
 func wordsCallsUnderGrant(n int, tool string, id GrantID) string {
@@ -177,3 +185,6 @@ func wordsNotShownToAll(tool, how string) string {
 func wordsNotReached(tool, how string) string {
 	return "was to see the request for approval of " + tool + ", and no message reaches them. " + how
 }
+
+// wordsAttached is of a person: files that nobody reads.
+func wordsAttached(files string) string { return "attached " + files + "." }
