@@ -83,7 +83,7 @@ var arrows = []struct {
 		"internal/slackdev", "internal/openaidev", "internal/visible", "approvals", "agent/rawtool"}},
 	{"internal/app", []string{"internal/agentsfile", "internal/catalog", "internal/control", "internal/lineage",
 		"internal/policycheck", "internal/traces", "bot", "store", "store/boltstore", "store/seal", "approvals",
-		"agent", "agent/openaimodel", "agent/rawtool"}},
+		"agent", "agent/openaimodel", "agent/rawtool", "agent/trace"}},
 	{"internal/app/cli", []string{"internal/app", "internal/agentsfile", "internal/catalog", "internal/control",
 		"internal/demo", "internal/testfile", "internal/testrun", "internal/lineage", "internal/policycheck",
 		"internal/report", "internal/visible", "internal/humanize", "bot", "store", "store/transfer", "approvals",

@@ -59,6 +59,10 @@ func (s *Service) callback(
 // another end came first, also for the same result again; ErrInvalid for a result that cannot be told to a model;
 // ErrUnavailable when it cannot be found out now whether the result may be taken.
 func (s *Service) ProvideResult(ctx context.Context, in CallbackResult) (*Request, error) {
+	return s.traceResult(ctx, in)
+}
+
+func (s *Service) provideResult(ctx context.Context, in CallbackResult) (*Request, error) {
 	arrived := time.Now()
 	id := NewDecisionID(arrived)
 	for range rounds {

@@ -221,7 +221,7 @@ func (g *gatherer) seatable(ctx context.Context, r *RequestHead, recorded *Requi
 		if err != nil {
 			return 0, err
 		}
-		for _, u := range left {
+		for _, u := range left.found {
 			if g.couldSit(asked, seat, u) != nil {
 				continue
 			}

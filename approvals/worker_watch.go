@@ -135,7 +135,9 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			return err
 		}
 		for _, id := range amiss {
-			if _, err := act(ctx, w.store, ws, id, w.escalationCall); err != nil {
+			traced, end := traceTimer(ctx, w.tracer, w.store, ws, id)
+			did, _, err := act(traced, w.store, ws, id, w.escalationCall)
+			if end(did, err); err != nil {
 				return err
 			}
 		}
