@@ -72,7 +72,8 @@ func wordsHasReviewed(objects bool, id RequestID, reason string) string {
 
 func wordsResultOfNobody(tool string, id RequestID) string {
 	return fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token "+
-		"made may not provide it any more. Somebody who may can provide the result, or have a new token made.", tool, id)
+		"made may not provide it any more. Somebody who may can provide the result, or have a new token made.",
+		tool, id)
 }
 
 func wordsResultTooLate(tool string, id RequestID, result string) string {
@@ -125,7 +126,8 @@ func wordsGrantGiven(deny bool, others int, tool, where, names string, uses int,
 // wordsGrantRevoked is of a person, or of wordsAnOperator.
 func wordsGrantRevoked(deny bool, id GrantID, tool string) string {
 	if deny {
-		return fmt.Sprintf("has revoked grant %s, which rejected calls of %s. Later calls are asked about again.", id, tool)
+		return fmt.Sprintf("has revoked grant %s, which rejected calls of %s. Later calls are asked about again.",
+			id, tool)
 	}
 	return fmt.Sprintf("has revoked grant %s for %s. Later calls are asked about again.", id, tool)
 }

@@ -98,7 +98,8 @@ func TestWordsStandInTheirFiles(t *testing.T) {
 		t.Fatalf("no files: %v", err)
 	}
 	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "words") || slices.Contains(notRefused, path) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "words") ||
+			slices.Contains(notRefused, path) {
 			continue
 		}
 		fset := token.NewFileSet()
