@@ -252,6 +252,6 @@ func (s *survey) tell(c *txn, r *Run) {
 	}
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: r.Place, Run: r.ID, By: r.Requester,
-		Text: "attached " + strings.Join(s.unread, "; ") + ".",
+		Text: wordsAttached(strings.Join(s.unread, "; ")),
 	})
 }

@@ -53,7 +53,7 @@ func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
 			return err
 		}
 		if !excepted {
-			return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(" for all but ")))
+			return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(wordsForAllBut)))
 		}
 	}
 	return nil

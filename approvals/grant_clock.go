@@ -59,7 +59,7 @@ func (g *Grant) ahead(now time.Time) bool {
 // revokeAhead records that the grant is revoked because of the clock, and says so where it was given.
 func (c *txn) revokeAhead(g *Grant) error {
 	g.Revoked, g.RevokedVia = c.now, viaClock
-	g.RevokedReason = "The clock was ahead when it was given, so that nobody can tell how old it is."
+	g.RevokedReason = wordsClockWasAhead
 	err := c.audit(entry{Action: AuditGrantRevoked, Actor: system, Run: g.Run, Data: auditData{
 		Grant: g.ID, Tool: g.Tool, Via: viaClock, Reason: textDigest(g.RevokedReason),
 	}})
@@ -68,8 +68,7 @@ func (c *txn) revokeAhead(g *Grant) error {
 	}
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: g.Place, Run: g.Run,
-		Text: "Grant " + string(g.ID) + " for " + g.Tool + " has ended: the clock was ahead when it was given, so " +
-			"that nobody can tell how old it is. Later calls are asked about again.",
+		Text: wordsGrantOfWrongClock(g.ID, g.Tool),
 	})
 	return c.PutGrant(g)
 }

@@ -38,7 +38,8 @@ func TestPrecedentIsOnlyWhatTheViewerMaySee(t *testing.T) {
 	}
 }
 
-// TestPrecedentIsAnApprovedCallOfTheTool: what people rejected is none, nor a call of another tool, nor another question
+// TestPrecedentIsAnApprovedCallOfTheTool: what people rejected is none, nor a call of another
+// tool, nor another question
 // about this one; of more than twenty that the viewer may not see, it is not looked any further.
 func TestPrecedentIsAnApprovedCallOfTheTool(t *testing.T) {
 	t.Parallel()
@@ -61,7 +62,8 @@ func TestPrecedentIsAnApprovedCallOfTheTool(t *testing.T) {
 	put := func(change func(*approvals.Request)) {
 		r := b.request(approved.ID)
 		n++
-		r.ID, r.Run = approvals.RequestID(fmt.Sprintf("%s%02d", approved.ID, n)), "run_other" // right behind it
+		r.ID = approvals.RequestID(fmt.Sprintf("%s%02d", approved.ID, n)) // right behind it
+		r.Run = "run_other"
 		change(r)
 		if err := b.store.Update(t.Context(), func(tx approvals.Tx) error { return tx.PutRequest(r) }); err != nil {
 			t.Fatal(err)

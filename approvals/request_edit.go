@@ -29,7 +29,7 @@ func (d *Decision) checkRevision() error {
 	case (d.Verdict == Edit) != (len(d.Arguments) > 0):
 		return refuse(ErrInvalid, wordsGoesWith("arguments", Edit))
 	case (d.Verdict == ProvideInput) != (len(d.Input) > 0):
-		return refuse(ErrInvalid, wordsGoesWith("values to fill in", ProvideInput))
+		return refuse(ErrInvalid, wordsGoesWith(wordsValuesToFillIn, ProvideInput))
 	case len(d.Arguments)+len(d.Input) > maxRevision:
 		return refuse(ErrInvalid, wordsArgumentsTooLong(maxRevision))
 	}

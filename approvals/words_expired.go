@@ -9,6 +9,8 @@ import (
 	"countersign/agent"
 )
 
+// What is said of requests that have expired.
+
 // missed says how many people answered a request that has expired: nobody, or too few.
 func (r *RequestHead) missed() string {
 	if slices.ContainsFunc(r.Decisions, func(d Decision) bool { return d.Void == "" }) {

@@ -72,7 +72,8 @@ func wordsHasReviewed(objects bool, id RequestID, reason string) string {
 
 func wordsResultOfNobody(tool string, id RequestID) string {
 	return fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token "+
-		"made may not provide it any more. Somebody who may can provide the result, or have a new token made.", tool, id)
+		"made may not provide it any more. Somebody who may can provide the result, or have a new token made.",
+		tool, id)
 }
 
 func wordsResultTooLate(tool string, id RequestID, result string) string {
@@ -125,9 +126,18 @@ func wordsGrantGiven(deny bool, others int, tool, where, names string, uses int,
 // wordsGrantRevoked is of a person, or of wordsAnOperator.
 func wordsGrantRevoked(deny bool, id GrantID, tool string) string {
 	if deny {
-		return fmt.Sprintf("has revoked grant %s, which rejected calls of %s. Later calls are asked about again.", id, tool)
+		return fmt.Sprintf("has revoked grant %s, which rejected calls of %s. Later calls are asked about again.",
+			id, tool)
 	}
 	return fmt.Sprintf("has revoked grant %s for %s. Later calls are asked about again.", id, tool)
+}
+
+// wordsClockWasAhead is kept with the grant.
+const wordsClockWasAhead = "The clock was ahead when it was given, so that nobody can tell how old it is."
+
+func wordsGrantOfWrongClock(id GrantID, tool string) string {
+	return fmt.Sprintf("Grant %s for %s has ended: the clock was ahead when it was given, so that nobody can tell how "+
+		"old it is. Later calls are asked about again.", id, tool)
 }
 
 const wordsAnOperator = "An operator "
@@ -177,3 +187,6 @@ func wordsNotShownToAll(tool, how string) string {
 func wordsNotReached(tool, how string) string {
 	return "was to see the request for approval of " + tool + ", and no message reaches them. " + how
 }
+
+// wordsAttached is of a person: files that nobody reads.
+func wordsAttached(files string) string { return "attached " + files + "." }

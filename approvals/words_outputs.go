@@ -8,6 +8,8 @@ import (
 	"countersign/agent"
 )
 
+// What the model reads as the output of calls that people, or nobody, decided, and why a run waits or failed.
+
 // What the model reads as the output of calls that people, or nobody, decided.
 const (
 	unfinishedText = "There is no result: the run ended before this call was decided or had finished."

@@ -28,6 +28,8 @@ func wordsFrozen(policy, until, but string) string {
 	return fmt.Sprintf("%s is frozen until %s%s; it can be rejected", policy, until, but)
 }
 
+const wordsForAllBut = " for all but " // behind wordsFrozen's until
+
 func wordsNoDelegate(of string) string { return "not a delegate of " + of + " now" }
 
 func wordsForWhom(names string) string {
@@ -140,8 +142,9 @@ func wordsReviewed(by string) string { return by + " has reviewed it already" }
 // Changed arguments, and values that are filled in.
 
 const (
-	wordsSameArguments = "these are the arguments that the call has already; change one, or approve it as it is"
-	wordsInputNoObject = "the values to fill in are not a JSON object"
+	wordsSameArguments  = "these are the arguments that the call has already; change one, or approve it as it is"
+	wordsValuesToFillIn = "values to fill in"
+	wordsInputNoObject  = "the values to fill in are not a JSON object"
 )
 
 func wordsArgumentsTooLong(most int) string {

@@ -4,8 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +20,12 @@ var family = []string{
 	"words_forms.go", "words_always.go", "words_refusals.go", "words_notices.go", "words_stream.go", "words_lists.go",
 	"words_waits.go",
 	"words_home.go", "words_commands.go", "words_install.go",
+}
+
+// service are the files of words of package approvals, which follow.
+var service = []string{
+	"words.go", "words_refusals.go", "words_terms.go", "words_notices.go", "words_unmet.go", "words_trigger.go",
+	"words_notes.go", "words_outputs.go", "words_expired.go",
 }
 
 // wordsList lists words: what each function and constant of a file says, with "…" for what differs.
@@ -170,18 +176,22 @@ func headOf(t *testing.T, path string, file *ast.File) string {
 func familyPage(t *testing.T) string {
 	t.Helper()
 	files := map[string]*ast.File{}
+	all := slices.Clone(family)
+	for _, path := range service {
+		all = append(all, "../approvals/"+path)
+	}
 	l := wordsList{constants: map[string]string{}}
 	for range 2 { // constants are made of others
-		for _, path := range family {
+		for _, path := range all {
 			files[path] = parseWords(t, path, nil)
 			l.learn(files[path])
 		}
 	}
 	var b strings.Builder
-	for _, path := range family {
+	for _, path := range all {
 		l.lines = nil
 		l.file(files[path])
-		b.WriteString("\n## " + path + "\n\n" + headOf(t, path, files[path]) + "\n\n")
+		b.WriteString("\n## " + strings.TrimPrefix(path, "../") + "\n\n" + headOf(t, path, files[path]) + "\n\n")
 		b.WriteString(strings.Join(l.lines, "\n") + "\n")
 	}
 	return b.String()
@@ -190,10 +200,12 @@ func familyPage(t *testing.T) string {
 // TestWordsAreListed: docs/words.md has everything that words*.go say, and nothing else.
 func TestWordsAreListed(t *testing.T) {
 	t.Parallel()
-	there, err := filepath.Glob("words*.go")
-	there = slices.DeleteFunc(there, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
-	if listed := slices.Sorted(slices.Values(family)); err != nil || !slices.Equal(there, listed) {
-		t.Fatalf("family has %q, and there are %q (%v)", listed, there, err)
+	for dir, files := range map[string][]string{".": family, "../approvals": service} {
+		there, err := fs.Glob(os.DirFS(dir), "words*.go")
+		there = slices.DeleteFunc(there, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
+		if listed := slices.Sorted(slices.Values(files)); err != nil || !slices.Equal(there, listed) {
+			t.Fatalf("the list has %q, and in %s there are %q (%v)", listed, dir, there, err)
+		}
 	}
 	const page, begin, end = "../docs/words.md", "<!-- sentences -->\n", "\n<!-- /sentences -->"
 	raw, err := os.ReadFile(page)
