@@ -128,7 +128,7 @@ func (g *gatherer) stillStands(
 	for _, v := range voters {
 		g.right(ctx, v.by, q)
 	}
-	t := &terms{*q, asked.Principals(), now}
+	t := &terms{q, asked.Principals(), now}
 	return complete(t.Seats, voters, func(s Seat, v voter) error { return g.maySit(t, s, v) })
 }
 

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"countersign/agent"
@@ -71,10 +70,7 @@ func (r *RequestHead) AwaitsReview() bool { return r.brokenGlass() != nil && r.R
 // alarm tells the conversation, and the channel if there is one, that somebody has decided past the policy. What cannot
 // be delivered to the channel becomes a dead letter and holds up nothing else: it is a queue of its own.
 func (c *txn) alarm(r *RequestHead, d *Decision, channel string) {
-	text := fmt.Sprintf("broke the glass: %s may run now, without the answers that %s demands. The reason given: %s "+
-		"Somebody else who may decide it has to review that: "+
-		"countersign approvals review %s --accept (or --object) --reason TEXT --as USER",
-		r.Tool.Name, r.Requirement.name(), quote(d.Reason), r.ID)
+	text := wordsBrokeGlass(r.Tool.Name, r.Requirement.name(), quote(d.Reason), r.ID)
 	c.notify(&Notification{Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: d.By, Text: text})
 	if channel == "" {
 		return

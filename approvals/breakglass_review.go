@@ -131,13 +131,9 @@ func (c *txn) reviewed(r *RequestHead, v Review) error {
 	r.Review = &v
 	c.touched(r)
 	c.show(r)
-	word := "accepts"
-	if v.Verdict == ReviewObject {
-		word = "objects to"
-	}
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: v.By,
-		Text: fmt.Sprintf("has reviewed and %s the emergency decision about %s: %s", word, r.ID, quote(v.Reason)),
+		Text: wordsHasReviewed(v.Verdict == ReviewObject, r.ID, quote(v.Reason)),
 	})
 	return c.audit(entry{
 		Action: AuditRequestReviewed, Actor: string(v.By), Run: r.Run, Request: r.ID,

@@ -59,6 +59,10 @@ func (s *Service) callback(
 // another end came first, also for the same result again; ErrInvalid for a result that cannot be told to a model;
 // ErrUnavailable when it cannot be found out now whether the result may be taken.
 func (s *Service) ProvideResult(ctx context.Context, in CallbackResult) (*Request, error) {
+	return s.traceResult(ctx, in)
+}
+
+func (s *Service) provideResult(ctx context.Context, in CallbackResult) (*Request, error) {
 	arrived := time.Now()
 	id := NewDecisionID(arrived)
 	for range rounds {
@@ -202,13 +206,10 @@ func (c *txn) tellLate(r *RequestHead, result string, why error) error {
 		c.notify(&Notification{Kind: NotifyNotice, Place: r.Place, Run: r.Run, Text: text})
 	}
 	if errors.Is(why, ErrUnauthorized) {
-		say(fmt.Sprintf("A result of %s (%s) came by its callback and was not taken: whoever had its token "+
-			"made may not provide it any more. Somebody who may can provide the result, or have a new token made.",
-			r.Tool.Name, r.ID))
+		say(wordsResultOfNobody(r.Tool.Name, r.ID))
 		return nil
 	}
-	say(fmt.Sprintf("A result of %s (%s) came by its callback after that request had ended, and was not taken. "+
-		"It says: %s", r.Tool.Name, r.ID, quote(shortened(result, lateResult))))
+	say(wordsResultTooLate(r.Tool.Name, r.ID, quote(shortened(result, lateResult))))
 	if !gone && !run.Status.Ended() {
 		return nil
 	}

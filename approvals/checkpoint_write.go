@@ -141,8 +141,8 @@ func (w *CheckpointWriter) write(
 		}
 		w.last[head.Workspace] = keptCheckpoint{c, time.Now()}
 		if err := keepTurn(context.WithoutCancel(ctx), w.Store, head.Workspace, turn...); err != nil {
-			w.Logger.Warn("a checkpoint of the audit trail is kept, and that is not recorded: another process may make "+
-				"it once more", "error", err)
+			w.Logger.Warn("a checkpoint of the audit trail is kept, and that is not recorded: another process may "+
+				"make it once more", "error", err)
 		}
 	}
 	return errors.Join(errs...)

@@ -3,8 +3,10 @@ package approvals_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -384,4 +386,76 @@ func TestNoStandingAnswerToAnEditedCallAskedAgain(t *testing.T) {
 		t.Errorf("ran %v", got)
 	}
 	b.trail()
+}
+
+// TestEditGivesNoMoreTime: the changed call has no more time than the policy of the earlier one gives, where its own
+// gives more.
+func TestEditGivesNoMoreTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	withDan(b)
+	b.people.setGroup("finance", bob, cara, out, user("dan"))
+	b.people.channels["C1"] = append(b.people.channels["C1"], out)
+	b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+		q, err := byAmount(r)
+		if q.ExpiresIn = 4 * time.Hour; amount(r) > 100 {
+			q.ExpiresIn = time.Hour
+		}
+		return q, err
+	})
+	strictly(b, asks(call("c1", "pay", `{"amount":5000}`)))
+	b.start()
+	next := b.edited(b.question(b.submit()), bob, `{"amount":6}`)
+	if got := next.Expires.Sub(next.Created); got > time.Hour || next.Original == nil {
+		t.Errorf("the changed call may be answered for %s; it was %s", got, next.Original)
+	}
+}
+
+// TestEditBack: a call that is changed back stands as the model wrote it.
+func TestEditBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	strictly(b, asks(call("c1", "pay", `{"amount":5}`)))
+	b.start()
+	next := b.edited(b.question(b.submit()), bob, `{"amount":6}`)
+	back := b.edited(next, bob, `{"amount":5}`)
+	if next.Original == nil || back.Original != nil || string(back.Arguments) != `{"amount":5}` {
+		t.Errorf("changed back: %s of %s", back.Arguments, back.Original)
+	}
+}
+
+// TestDelegateEditsForBoth: when somebody changes a call for another person, neither decides about it.
+func TestDelegateEditsForBoth(t *testing.T) {
+	t.Parallel()
+	q := named(1, bob, cara)
+	q.SelfApproval = false
+	b, r := waitingFor(t, q, onLeave(user("dan"), bob)...)
+	next := b.edited(r, user("dan"), `{"amount":6}`)
+	if !slices.Equal(next.Editors, []approvals.UserID{user("dan"), bob}) {
+		t.Errorf("editors: %v", next.Editors)
+	}
+	b.refused(next, bob, approvals.Approve, approvals.ErrUnauthorized)
+	b.must(next, cara, approvals.Approve, "") // control
+}
+
+// TestEditForNobody: a change is refused where nobody is named by both the earlier policy and the changed call's.
+func TestEditForNobody(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.set(func(r *approvals.Request) (approvals.Requirement, error) {
+		q := lenient()
+		q.Policy, q.Seats = "small", approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{bob}})
+		if amount(r) > 100 {
+			q.Policy, q.Seats = "large", approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{cara}})
+		}
+		return q, nil
+	})
+	strictly(b, asks(call("c1", "pay", `{"amount":5}`)))
+	b.start()
+	asked := b.question(b.submit())
+	_, err := b.edit(asked, bob, `{"amount":500}`)
+	if !errors.Is(err, approvals.ErrInvalid) || !strings.Contains(err.Error(), "must be named by") {
+		t.Errorf("have %v", err)
+	}
+	b.edited(asked, bob, `{"amount":6}`) // control
 }

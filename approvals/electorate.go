@@ -20,7 +20,14 @@ func (r *RequestHead) conversation() conversation {
 
 // Principals are the people who stand behind the call: who asked for it, and who changed or completed its arguments.
 func (r *RequestHead) Principals() []UserID {
-	return append([]UserID{r.Requester}, without(r.Editors, []UserID{r.Requester})...)
+	all := make([]UserID, 1, 1+len(r.Editors))
+	all[0] = r.Requester
+	for _, u := range r.Editors {
+		if u != r.Requester {
+			all = append(all, u)
+		}
+	}
+	return all
 }
 
 // demands returns all that has to be met to approve r: what was recorded with it, what it has inherited, and what the
@@ -39,12 +46,11 @@ func (r *RequestHead) demands(current *Requirement) []*Requirement {
 // error it came to.
 type facts struct {
 	at       conversation
-	persons  map[UserID]answer[Person]
-	groups   map[string]answer[[]UserID]
-	channel  map[UserID]answer[bool]           // whether they are in the conversation's channel
-	left     map[string]answer[[]UserID]       // by Approvers.key: people who could still take a seat
-	sought   map[string]int                    // by Approvers.key: how many were looked for; fewer in left are all
-	policies map[RequestID]answer[Requirement] // what the policy demands now
+	persons  answers[UserID, Person]
+	groups   answers[string, []UserID]
+	channel  answers[UserID, bool]           // whether they are in the conversation's channel
+	left     answers[string, candidates]     // by Approvers.key
+	policies answers[RequestID, Requirement] // what the policy demands now
 
 	delegations []Delegation // of the workspace, those that have ended too
 	emergency   Emergency
@@ -52,9 +58,9 @@ type facts struct {
 
 // terms are what a requirement demands of the answers to one request at one instant.
 type terms struct {
-	Requirement          // with its seats as they are then
-	principals  []UserID // see RequestHead.Principals
-	now         time.Time
+	*Requirement          // with its seats as they are then
+	principals   []UserID // see RequestHead.Principals
+	now          time.Time
 }
 
 func (r *RequestHead) terms(q *Requirement, now time.Time) *terms {
@@ -70,10 +76,11 @@ type answer[T any] struct {
 // errNotGathered is the answer to a question that nobody asked. Whoever meets it gathers again.
 var errNotGathered = fmt.Errorf("%w: not asked before the transaction", ErrUnavailable)
 
-func look[K comparable, V any](kept map[K]answer[V], key K) (V, error) {
-	a, ok := kept[key]
-	if !ok {
-		return a.value, errNotGathered
+func look[K comparable, V any](kept answers[K, V], key K) (V, error) {
+	a := kept.find(key)
+	if a == nil {
+		var none V
+		return none, errNotGathered
 	}
 	return a.value, a.err
 }

@@ -21,9 +21,7 @@ type gatherer struct {
 
 func newGatherer(dir Directory, policy Policy, at conversation, since time.Time) *gatherer {
 	g := &gatherer{dir: dir, policy: policy, since: since, facts: facts{
-		at: at, persons: map[UserID]answer[Person]{}, groups: map[string]answer[[]UserID]{},
-		channel: map[UserID]answer[bool]{},
-		left:    map[string]answer[[]UserID]{}, sought: map[string]int{}, policies: map[RequestID]answer[Requirement]{},
+		at: at,
 	}}
 	if d, ok := policy.(Delegator); ok {
 		g.delegations = d.Delegations(at.ws)
@@ -35,8 +33,8 @@ func newGatherer(dir Directory, policy Policy, at conversation, since time.Time)
 }
 
 // ask returns the kept answer, or asks and keeps what comes. Of what does not exist the answer is none.
-func ask[K comparable, V any](kept map[K]answer[V], key K, none V, question func() (V, error)) (V, error) {
-	if a, ok := kept[key]; ok {
+func ask[K comparable, V any](kept *answers[K, V], key K, none V, question func() (V, error)) (V, error) {
+	if a := kept.find(key); a != nil {
 		return a.value, a.err
 	}
 	v, err := question()
@@ -46,22 +44,22 @@ func ask[K comparable, V any](kept map[K]answer[V], key K, none V, question func
 	case err != nil:
 		v, err = none, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	kept[key] = answer[V]{v, err}
+	kept.put(key, answer[V]{v, err})
 	return v, err
 }
 
 func (g *gatherer) person(ctx context.Context, u UserID) (Person, error) {
-	return ask(g.persons, u, Person{ID: u, Why: "unknown to the workspace"}, func() (Person, error) {
+	return ask(&g.persons, u, Person{ID: u, Why: "unknown to the workspace"}, func() (Person, error) {
 		return g.dir.Person(ctx, u, g.since)
 	})
 }
 
 func (g *gatherer) group(ctx context.Context, group string) ([]UserID, error) {
-	return ask(g.groups, group, nil, func() ([]UserID, error) { return g.dir.Members(ctx, g.at.ws, group, g.since) })
+	return ask(&g.groups, group, nil, func() ([]UserID, error) { return g.dir.Members(ctx, g.at.ws, group, g.since) })
 }
 
 func (g *gatherer) askChannel(ctx context.Context, u UserID) (bool, error) {
-	return ask(g.channel, u, false, func() (bool, error) {
+	return ask(&g.channel, u, false, func() (bool, error) {
 		return g.dir.InChannel(ctx, g.at.ws, g.at.place.Channel, u, g.since)
 	})
 }
@@ -69,11 +67,11 @@ func (g *gatherer) askChannel(ctx context.Context, u UserID) (bool, error) {
 // demand asks the policy what it demands for r now. Its error is ErrUnavailable: while a policy fails nobody can
 // approve.
 func (g *gatherer) demand(ctx context.Context, r *Request) (Requirement, error) {
-	if a, ok := g.policies[r.ID]; ok {
+	if a := g.policies.find(r.ID); a != nil {
 		return a.value, a.err
 	}
 	q, err := g.requirement(ctx, r)
-	g.policies[r.ID] = answer[Requirement]{q, err}
+	g.policies.put(r.ID, answer[Requirement]{q, err})
 	return q, err
 }
 
@@ -143,15 +141,15 @@ func (g *gatherer) candidates(ctx context.Context, q *Requirement, n int) {
 			continue
 		}
 		found, err := g.people(ctx, seat.Approvers, n+1)
-		g.left[key], g.sought[key] = answer[[]UserID]{found, err}, n+1
+		g.left.put(key, answer[candidates]{candidates{found, n + 1}, err})
 	}
 }
 
 // knows reports whether n of the set that key names were looked for, or everybody in it was found. What failed is not
 // tried again.
 func (g *gatherer) knows(key string, n int) bool {
-	a, ok := g.left[key]
-	return ok && (a.err != nil || n <= g.sought[key] || len(a.value) < g.sought[key])
+	a := g.left.find(key)
+	return a != nil && (a.err != nil || n <= a.value.sought || len(a.value.found) < a.value.sought)
 }
 
 func (g *gatherer) people(ctx context.Context, a Approvers, n int) (found []UserID, err error) {
@@ -185,7 +183,7 @@ func (g *gatherer) people(ctx context.Context, a Approvers, n int) (found []User
 
 // known is person for counting: a kept answer of the directory will do.
 func (g *gatherer) known(ctx context.Context, u UserID) (Person, error) {
-	if a, ok := g.persons[u]; ok {
+	if a := g.persons.find(u); a != nil {
 		return a.value, a.err
 	}
 	who, err := g.dir.Person(ctx, u, noTime)

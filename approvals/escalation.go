@@ -27,11 +27,11 @@ func (q Requirement) widened() Requirement {
 }
 
 // after returns the requirement as it stands when the request has waited for so long.
-func (q Requirement) after(waited time.Duration) Requirement {
+func (q *Requirement) after(waited time.Duration) *Requirement {
 	if q.Escalation.After <= 0 || waited < q.Escalation.After {
 		return q
 	}
-	return q.widened()
+	return new(q.widened())
 }
 
 // eventually returns the requirement as it will stand at the end of the request's life, which is zero where it has no

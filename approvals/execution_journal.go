@@ -315,8 +315,7 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 	if err != nil {
 		return err
 	}
-	c.say(r, fmt.Sprintf("%s, which was still running when the run ended, has finished: it %s%s.", name, rec.Outcome(),
-		rec.inNumbers()))
+	c.say(r, wordsFinishedLate(name, rec.Outcome(), rec.inNumbers()))
 	text := fmt.Sprintf("The call %s of %s, which was still running when its run ended, has finished after all: "+
 		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text))
@@ -340,7 +339,7 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 			late = late || q.Outcome == OutcomeUnknown
 			continue
 		}
-		if err := c.drop(q, RequestStale, "The call has finished after all."); err != nil {
+		if err := c.drop(q, RequestStale, wordsFinishedAfterAll); err != nil {
 			return err
 		}
 		q.OutcomeStatus = rec.Status
@@ -356,8 +355,7 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	if err != nil {
 		return err
 	}
-	c.say(r, fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s%s.", name, rec.Outcome(),
-		rec.inNumbers()))
+	c.say(r, wordsFoundLate(name, rec.Outcome(), rec.inNumbers()))
 	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: "+
 		"it %s. Its output, as data: %s",
 		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text)))

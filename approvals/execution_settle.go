@@ -46,7 +46,7 @@ func (x *execution) abandon(ctx context.Context) {
 		if err != nil || !r.Status.Ended() {
 			return err
 		}
-		return c.giveUpOpen(r, "It was stopped when the run ended.", func(e *EffectRecord) bool {
+		return c.giveUpOpen(r, wordsStoppedWithIt, func(e *EffectRecord) bool {
 			nonce, ok := own[e.ID]
 			return ok && nonce == e.Nonce
 		})
@@ -171,9 +171,9 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		i := slices.IndexFunc(open, r.asks)
 		switch {
 		case r.Status == RequestPending && i < 0:
-			err = x.taken(c, r, RequestCancelled, "The question no longer arises.")
+			err = x.taken(c, r, RequestCancelled, wordsNoLongerArises)
 		case r.Status == RequestPending && !sameDigest(r.askedDigest(), open[i].Digest):
-			err = x.taken(c, r, RequestStale, "The tool was changed after this was asked; it is asked again.")
+			err = x.taken(c, r, RequestStale, wordsAskedAgainTool)
 		case r.Status == RequestPending || r.Applied:
 		case !x.took(r):
 			decided = true
@@ -182,7 +182,7 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 			err = c.became(r, OutcomeUnknown)
 		case r.Status == RequestApproved && i >= 0 && r.Outcome == OutcomeNone:
 			err = x.taken(c, r, RequestStale,
-				"The approval no longer held when it was the call's turn; it is asked again.")
+				wordsAskedAgainApproval)
 		default:
 			r.Applied = true
 			c.touched(r)

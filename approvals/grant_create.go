@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // grant makes the grant that the people who have just settled r agree on, if they do, and settles the waiting requests
@@ -15,14 +14,12 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 		return err
 	}
 	if r.forOthers() {
-		c.say(run, "No grant was made for "+r.Tool.Name+": somebody decided for another person, and nobody gives "+
-			"a grant for somebody else. Their answer is for this call alone.")
+		c.say(run, wordsNoGrantForOther(r.Tool.Name))
 		return nil
 	}
 	terms, ok := r.narrowest()
 	if !ok {
-		c.say(run, "No grant was made for "+r.Tool.Name+": those who decided asked for different conditions. "+
-			"Their answer is for this call alone.")
+		c.say(run, wordsNoGrantAgreed(r.Tool.Name))
 		return nil
 	}
 	g, err := c.newGrant(r, &terms, f)
@@ -151,26 +148,10 @@ func (g *Grant) Terms() string {
 
 // givenText continues a sentence that begins with the person whose answer settled the request.
 func (g *Grant) givenText() string {
-	verb := "has approved later calls too, and nobody is asked about them"
-	if g.Deny {
-		verb = "has rejected later calls too"
+	others := len(slices.Compact(slices.Clone(g.Grantors))) - 1
+	var names []string // the values are the call's, which stand on its card
+	for _, b := range g.Condition {
+		names = append(names, strings.TrimPrefix(b.Pointer, "/"))
 	}
-	with := ""
-	if others := len(slices.Compact(slices.Clone(g.Grantors))) - 1; others > 0 {
-		with = fmt.Sprintf(" together with %d other%s", others, plural(others))
-	}
-	names := ""
-	if len(g.Condition) > 0 { // their values are the call's, which stand on its card
-		var all []string
-		for _, b := range g.Condition {
-			all = append(all, strings.TrimPrefix(b.Pointer, "/"))
-		}
-		names = ", bound to " + strings.Join(all, ", ")
-	}
-	uses := ""
-	if g.Uses > 0 {
-		uses = fmt.Sprintf(", at most %d of them", g.Uses)
-	}
-	return fmt.Sprintf("%s%s: %s %s%s%s, until %s. The grant is %s and can be revoked.", verb, with, g.Tool,
-		g.Scope.where(), names, uses, g.Expires.UTC().Format(time.RFC3339), g.ID)
+	return wordsGrantGiven(g.Deny, others, g.Tool, g.Scope.where(), join(names), g.Uses, g.Expires, g.ID)
 }

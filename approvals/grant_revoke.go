@@ -123,12 +123,9 @@ func (c *txn) revoke(g *Grant, v Revocation) error {
 		return err
 	}
 	n := &Notification{Kind: NotifyNotice, Place: g.Place, Run: g.Run, By: v.By}
-	n.Text = fmt.Sprintf("has revoked grant %s for %s. Later calls are asked about again.", g.ID, g.Tool)
-	if g.Deny {
-		n.Text = fmt.Sprintf("has revoked grant %s, which rejected calls of %s.", g.ID, g.Tool)
-	}
+	n.Text = wordsGrantRevoked(g.Deny, g.ID, g.Tool)
 	if v.By == "" {
-		n.Text = "An operator " + n.Text
+		n.Text = wordsAnOperator + n.Text
 	}
 	c.notify(n)
 	return c.PutGrant(g)

@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -37,9 +36,9 @@ func (c *txn) tellUses(r *Run) {
 	}
 	var parts []string
 	for _, u := range r.Uses {
-		parts = append(parts, fmt.Sprintf("%d call%s of %s under grant %s", u.Calls, plural(u.Calls), u.Tool, u.Grant))
+		parts = append(parts, wordsCallsUnderGrant(u.Calls, u.Tool, u.Grant))
 	}
-	c.say(r, "Nobody was asked about "+strings.Join(parts, ", ")+".")
+	c.say(r, wordsNobodyAsked(strings.Join(parts, ", ")))
 	r.Uses = nil
 	c.changed(r)
 }

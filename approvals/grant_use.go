@@ -105,7 +105,7 @@ func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.T
 	if q, err = p.requirement(ctx, r); err != nil {
 		return q, err
 	}
-	return q, p.asOf(now).stillAllowed(ctx, g, &terms{q, r.Principals(), now})
+	return q, p.asOf(now).stillAllowed(ctx, g, &terms{&q, r.Principals(), now})
 }
 
 // stillAllowed holds the grant against what the policy demands now of a call that it covers. People who may answer only
@@ -118,8 +118,8 @@ func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *terms) error {
 		return fmt.Errorf("%w: %s lets grants last %s at most now", agent.ErrStale, q.name(), q.lasts())
 	}
 	for _, u := range g.Grantors {
-		p.ownRight(ctx, u, &q.Requirement)
-		if err := p.thawed(&q.Requirement, u, q.now); err != nil {
+		p.ownRight(ctx, u, q.Requirement)
+		if err := p.thawed(q.Requirement, u, q.now); err != nil {
 			return fmt.Errorf("%w: %w", agent.ErrStale, err)
 		}
 	}
@@ -155,7 +155,7 @@ func (x *execution) deny(ctx context.Context, all []denial) error {
 			if err != nil {
 				return err
 			}
-			c.say(r, fmt.Sprintf("%s was not carried out: grant %s rejects such calls.", d.in.Call.Tool, d.by.ID))
+			c.say(r, wordsDenied(d.in.Call.Tool, d.by.ID))
 		}
 		return x.saveState(c, r)
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/trace"
 	"countersign/approvals"
 	"countersign/store/boltstore"
 )
@@ -355,6 +356,7 @@ type bench struct {
 	limits  approvals.Limits
 	log     *slog.Logger
 	public  string // URL
+	tracer  trace.Tracer
 	trigger *deploySystem
 	stop    func()
 	events  int
@@ -397,14 +399,14 @@ func (b *bench) serve(st approvals.Store) {
 	b.service, err = approvals.NewService(approvals.ServiceConfig{
 		Store: st, Policy: b.policy, Directory: b.people, Agents: b.agents,
 		Requesters: approvals.Approvers{ChannelMembers: true}, Limits: b.limits, Logger: b.log,
-		PublicURL: b.public,
+		PublicURL: b.public, Tracer: b.tracer,
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.worker = approvals.WorkerConfig{
 		Store: st, Agents: b.agents, Notifier: b.surface, Policy: b.policy, Directory: b.people,
-		Limits: b.limits, Logger: b.log, PublicURL: b.public,
+		Limits: b.limits, Logger: b.log, PublicURL: b.public, Tracer: b.tracer,
 	}
 	if b.trigger != nil {
 		b.worker.Triggers = b.trigger

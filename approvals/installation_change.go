@@ -174,7 +174,7 @@ func (s *Installations) End(ctx context.Context, ws WorkspaceID, token BotToken,
 }
 
 // removedText is what the people of a place read, once the app is installed again, of a run that Stop has ended.
-const removedText = "The run was stopped: the app was removed from the workspace or its token revoked."
+const removedText = wordsAppRemoved
 
 // Stop ends the runs of a workspace in which the app is not installed: nothing is done in its name that nobody there
 // can see or stop. It returns how many it has ended. It does nothing where the app is installed.

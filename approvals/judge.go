@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -62,10 +61,10 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 	if !sameDigest(d.Digest, r.Digest) {
 		return ruling{}, refuse(ErrStale, wordsShownOtherwise)
 	}
-	after, counted := *r, *d
-	counted.For = v.on
-	after.Decisions = append(slices.Clone(r.Decisions), counted)
-	result, err := (&tally{r: &after, f: f, current: &current, now: now}).rule(d.Verdict)
+	t := tally{r: r, f: f, current: &current, now: now, given: make(given, 0, len(r.Decisions)+1)}
+	t.given = append(append(t.given, r.Decisions...), *d)
+	t.given[len(r.Decisions)].For = v.on
+	result, err := t.rule(d.Verdict)
 	result.on = v.on
 	return result, err
 }
@@ -74,7 +73,7 @@ func judge(r *RequestHead, f *facts, d *Decision, now time.Time) (ruling, error)
 // nobody has been asked, they have no say.
 func (f *facts) unescalated(r *RequestHead, current *Requirement, v voter, now time.Time) error {
 	for _, q := range []*Requirement{&r.Requirement, current} {
-		err := f.mayAnswer(&terms{*q, r.Principals(), now}, v)
+		err := f.mayAnswer(&terms{q, r.Principals(), now}, v)
 		if errors.Is(err, ErrUnauthorized) {
 			return refuse(ErrInvalid, wordsOnlyEscalated)
 		}
@@ -166,9 +165,10 @@ func (r *RequestHead) takes(v Verdict, terms *GrantTerms, current *Requirement) 
 	return nil
 }
 
-// tally counts the decisions of a request, the newest of which has just been found to count.
+// tally counts the decisions about a request, the newest of which has just been found to count.
 type tally struct {
 	r       *RequestHead
+	given   given // those of r and the newest
 	f       *facts
 	current *Requirement
 	now     time.Time
@@ -217,7 +217,7 @@ func (t *tally) rule(newest Verdict) (ruling, error) {
 // enough reports whether as many people have affirmed as every requirement demands at least, or as many declined as one
 // of them does.
 func (t *tally) enough(affirm bool) bool {
-	n := len(t.r.voters(affirm))
+	n := len(t.given.voters(affirm))
 	for _, q := range t.r.demands(t.current) {
 		switch {
 		case affirm && n < len(q.Seats):
@@ -232,7 +232,7 @@ func (t *tally) enough(affirm bool) bool {
 // drop takes out the decisions of voters who have lost the right to answer since, or may not affirm during a freeze
 // that has begun since, and notes the reasons in void.
 func (t *tally) drop(affirm bool, void map[UserID]string) error {
-	for _, v := range t.r.voters(affirm) {
+	for _, v := range t.given.voters(affirm) {
 		err := t.f.mayAnswerBoth(t.r, t.current, v, t.now)
 		if err == nil && affirm {
 			err = t.f.thawedBoth(t.r, t.current, v.principal(), t.now)
@@ -240,7 +240,7 @@ func (t *tally) drop(affirm bool, void map[UserID]string) error {
 		switch {
 		case errors.Is(err, ErrUnauthorized):
 			void[v.by] = because(err)
-			t.r.decidedBy(v.by).Void = void[v.by]
+			t.given.by(v.by).Void = void[v.by]
 		case err != nil:
 			return err
 		}
@@ -262,7 +262,7 @@ func (t *tally) seated(affirm bool) (bool, error) {
 	for _, q := range t.r.demands(t.current) {
 		terms := t.r.terms(q, t.now)
 		maySit := func(s Seat, v voter) error { return t.f.maySit(terms, s, v) }
-		ok, err := complete(terms.Seats, t.r.voters(true), maySit)
+		ok, err := complete(terms.Seats, t.given.voters(true), maySit)
 		if err != nil || !ok {
 			return false, err
 		}
@@ -273,7 +273,7 @@ func (t *tally) seated(affirm bool) (bool, error) {
 // outOfReach settles a request as rejected when somebody has declined and those who have not answered are too few to
 // make up what it takes. While nobody knows who is left it waits.
 func (t *tally) outOfReach() (ruling, error) {
-	if len(t.r.voters(false)) == 0 {
+	if len(t.given.voters(false)) == 0 {
 		return ruling{}, nil
 	}
 	for _, q := range t.r.demands(t.current) {
@@ -282,7 +282,7 @@ func (t *tally) outOfReach() (ruling, error) {
 			return ruling{}, err
 		}
 		if err == nil && !ok {
-			note := fmt.Sprintf("Too few people are left who could approve this: %s needs %d.", q.name(), t.r.needs(q))
+			note := wordsTooFewLeft(q.name(), t.r.needs(q))
 			return ruling{status: RequestRejected, note: note}, nil
 		}
 	}
@@ -300,7 +300,7 @@ func (r *RequestHead) needs(q *Requirement) int {
 // reachable reports whether the people who affirmed and those who have not answered can take all seats together, some
 // of them perhaps after an escalation.
 func (t *tally) reachable(q *Requirement) (bool, error) {
-	voters, terms := t.r.voters(true), t.r.terms(q, t.now)
+	voters, terms := t.given.voters(true), t.r.terms(q, t.now)
 	seats := q.eventually(t.r.lifetime()).Seats
 	people := slices.Clone(voters)
 	for _, seat := range seats {
@@ -309,8 +309,8 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 			return false, err
 		}
 		free := 0
-		for _, u := range left {
-			if t.r.decidedBy(u) != nil {
+		for _, u := range left.found {
+			if t.given.by(u) != nil {
 				continue
 			}
 			if t.f.couldSit(terms, seat, u) == nil {
@@ -320,7 +320,7 @@ func (t *tally) reachable(q *Requirement) (bool, error) {
 				people = append(people, own)
 			}
 		}
-		if free < len(seats) && len(left) >= t.f.sought[seat.Approvers.key()] {
+		if free < len(seats) && len(left.found) >= left.sought {
 			return false, errNotGathered // others have answered meanwhile: there may be more than were looked for
 		}
 	}
@@ -356,7 +356,7 @@ func (f *facts) couldSit(t *terms, s Seat, u UserID) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(left, u) || slices.Contains(t.principals, u) && !t.SelfApproval {
+	if !slices.Contains(left.found, u) || slices.Contains(t.principals, u) && !t.SelfApproval {
 		return ErrUnauthorized
 	}
 	return nil

@@ -356,19 +356,14 @@ func (c *txn) lose(n *Notification) error {
 // unshown says in the run's own place that the card n of r was given up. Of the copies that have an audience of their
 // own, only those for a person name it.
 func unshown(n *Notification, r *RequestHead) *Notification {
-	const answer = "It waits, and can be answered with: " +
-		"countersign approvals decide %s --approve (or --reject) --as USER"
-	notice := &Notification{Kind: NotifyNotice, Place: r.Place, Run: n.Run}
-	notice.Text = fmt.Sprintf("The request for approval of %s cannot be shown here. "+answer, r.Tool.Name, r.ID)
+	tool, how := r.Tool.Name, wordsAnswerByCommand(r.ID)
+	notice := &Notification{Kind: NotifyNotice, Place: r.Place, Run: n.Run, Text: wordsNotShownHere(tool, how)}
 	if n.Copy == "" {
 		return notice
 	}
-	notice.Text = fmt.Sprintf("The request for approval of %s could not be shown to everybody who was to see it. "+
-		answer, r.Tool.Name, r.ID)
+	notice.Text = wordsNotShownToAll(tool, how)
 	if person, ok := n.Copy.Person(n.Workspace); ok {
-		notice.By = person
-		notice.Text = fmt.Sprintf("was to see the request for approval of %s, and no message reaches them. "+answer,
-			r.Tool.Name, r.ID)
+		notice.By, notice.Text = person, wordsNotReached(tool, how)
 	}
 	return notice
 }

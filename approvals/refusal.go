@@ -37,7 +37,8 @@ type Refusal struct {
 	Fact  error  // ErrUnauthorized, ErrInvalid or another sentinel of this package
 	Rule  Rule   // which rule it is, where one is named
 	About string // what the rule is about; see there
-	Why   string // the reason in words, and what to do instead: they continue a sentence behind a colon, without its end
+	// Why is the reason in words, and what to do instead: they continue a sentence behind a colon, without its end.
+	Why string
 }
 
 func (e *Refusal) Error() string {

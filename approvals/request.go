@@ -229,21 +229,31 @@ func (r *RequestHead) overdue(now time.Time) bool {
 	return !r.Expires.IsZero() && !now.Before(r.Expires)
 }
 
+// given are the decisions about a request, in their order.
+type given []Decision
+
 // decidedBy returns the decision that counts and was given by the person, or for them, or nil.
-func (r *RequestHead) decidedBy(u UserID) *Decision {
-	i := slices.IndexFunc(r.Decisions, func(d Decision) bool { return (d.By == u || d.For == u) && d.Void == "" })
-	if i < 0 {
-		return nil
+func (r *RequestHead) decidedBy(u UserID) *Decision { return given(r.Decisions).by(u) }
+
+// by is RequestHead.decidedBy.
+func (g given) by(u UserID) *Decision {
+	for i := range g {
+		if d := &g[i]; (d.By == u || d.For == u) && d.Void == "" {
+			return d
+		}
 	}
-	return &r.Decisions[i]
+	return nil
 }
 
 // voters returns those who affirmed, or declined, in the order in which they did. A verdict that settles alone is no
 // vote.
-func (r *RequestHead) voters(affirm bool) []voter {
+func (r *RequestHead) voters(affirm bool) []voter { return given(r.Decisions).voters(affirm) }
+
+// voters is RequestHead.voters.
+func (g given) voters(affirm bool) []voter {
 	var all []voter
-	for i := range r.Decisions {
-		d := &r.Decisions[i]
+	for i := range g {
+		d := &g[i]
 		if d.Verdict.Affirms() == affirm && !d.Verdict.alone() && d.Void == "" && !slices.Contains(all, d.voter()) {
 			all = append(all, d.voter())
 		}

@@ -129,10 +129,6 @@ func (r *RequestHead) mayAskBack(f *facts, in *AskBackIn, now time.Time) error {
 	return nil
 }
 
-// AnswerInThread ends what a requester is told who is asked back in a thread. A surface that tells them elsewhere
-// leaves it out, and takes their answer to AnswerBack.
-const AnswerInThread = "Answer in this thread and mention me; the call waits until then."
-
 // AnswerBackIn is what the requester of a request answers to the newest question that was put to them about it.
 type AnswerBackIn struct {
 	Workspace WorkspaceID
@@ -185,11 +181,11 @@ func (c *txn) askBack(r *RequestHead, in *AskBackIn) error {
 	c.show(r)
 	how := AnswerInThread
 	if r.Place.Direct {
-		how = "Answer here; the call waits until then."
+		how = wordsAnswerHere
 	}
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: r.Place, Run: r.Run, Request: r.ID, By: in.By, To: r.Requester,
-		Text: fmt.Sprintf("asks before deciding about %s (%s): %s\n%s", r.Tool.Name, r.ID, curly(in.Text), how),
+		Text: wordsAsksBack(r.Tool.Name, r.ID, curly(in.Text), how),
 	})
 	return c.audit(entry{
 		Action: AuditAskedBack, Actor: string(in.By), Run: r.Run, Request: r.ID,
@@ -236,8 +232,7 @@ func (c *txn) answered(r *RequestHead, text, message string) error {
 	c.show(r)
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: r.Requester, To: q.By,
-		Text: fmt.Sprintf("answers: %s\nYou asked %s. %s (%s) still waits for an answer.",
-			curly(words), curly(shortened(q.Text, 200)), r.Tool.Name, r.ID),
+		Text: wordsAnswersBack(curly(words), curly(shortened(q.Text, 200)), r.Tool.Name, r.ID),
 	})
 	return c.audit(entry{
 		Action: AuditAnsweredBack, Actor: string(r.Requester), Run: r.Run, Request: r.ID,

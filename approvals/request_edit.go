@@ -288,14 +288,14 @@ func (g *gatherer) disjoint(ctx context.Context, r *Request) (string, error) {
 	var people []UserID
 	for i, q := range all {
 		ever := q.eventually(r.lifetime())
-		demanded[i] = &terms{Requirement: ever, principals: r.Principals()}
+		demanded[i] = &terms{Requirement: &ever, principals: r.Principals()}
 		g.candidates(ctx, &ever, maxLookups)
 		for _, seat := range ever.Seats {
 			found, err := look(g.left, seat.Approvers.key())
-			if err != nil || len(found) > maxLookups {
+			if err != nil || len(found.found) > maxLookups {
 				return "", err
 			}
-			people = append(people, without(found, people)...)
+			people = append(people, without(found.found, people)...)
 		}
 	}
 	var could []voter

@@ -12,7 +12,9 @@ import (
 // by what its requirement says about expiry; before that, people are reminded of it. It changes nothing when the
 // request is settled or nothing is due. Workers call it; it may be called at any time. Errors: ErrNotFound.
 func (s *Service) Expire(ctx context.Context, ws WorkspaceID, id RequestID) error {
-	_, err := act(ctx, s.store, ws, id, s.escalationCall)
+	ctx, end := traceTimer(ctx, s.tracer, s.store, ws, id)
+	did, _, err := act(ctx, s.store, ws, id, s.escalationCall)
+	end(did, err)
 	return err
 }
 
@@ -27,38 +29,39 @@ func (w *Worker) escalationCall(ctx context.Context, r *Request, now time.Time) 
 	return w.call(ctx, r, now, r.Called.Bare, r.Requirement.Escalation.To)
 }
 
-// act is Expire. When nothing is due it returns how long that lasts; zero when what comes next has been planned, or
-// nothing will come.
+// act is Expire. It returns in a word what it did. When nothing is due it returns how long that lasts; zero when what
+// comes next has been planned, or nothing will come.
 func act(
 	ctx context.Context, st Store, ws WorkspaceID, id RequestID,
 	call func(context.Context, *Request, time.Time) Called,
-) (left time.Duration, err error) {
+) (did string, left time.Duration, err error) {
 	called, err := escalating(ctx, st, ws, id, call)
 	if err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	var r *RequestHead
 	err = update(ctx, st, ws, func(c *txn) (err error) {
-		left = 0
+		did, left = "", 0
 		fault.Point("expire.claimed")
 		if r, err = c.request(id); err != nil || r.Status != RequestPending || r.nextAct().IsZero() {
 			return err
 		}
 		if r.overdue(c.now) {
+			did = "expired"
 			return c.expire(r)
 		}
-		left, err = c.tick(r, called)
+		did, left, err = c.tick(r, called)
 		return err
 	})
 	if err != nil || r.Status != RequestExpired || r.Requirement.OnExpiry != ExpiryCancel {
-		return left, err
+		return did, left, err
 	}
 	_, err = endRun(ctx, st, RunKey{Workspace: ws, Run: r.Run},
-		ending{to: RunCancelled, text: "The run was cancelled. A request for approval expired."}, nil)
+		ending{to: RunCancelled, text: wordsRunExpired}, nil)
 	if errors.Is(err, ErrEnded) {
 		err = nil
 	}
-	return 0, err
+	return did, 0, err
 }
 
 // escalating returns whom the escalation of the request calls, if it is due. People are looked up before the
@@ -106,7 +109,9 @@ func (c *txn) expire(r *RequestHead) error {
 
 // actOn does what is due for the request of a timer.
 func (w *Worker) actOn(ctx context.Context, job Job) error {
-	left, err := act(ctx, w.store, job.Workspace, RequestID(job.ID), w.escalationCall)
+	ctx, end := traceTimer(ctx, w.tracer, w.store, job.Workspace, RequestID(job.ID))
+	did, left, err := act(ctx, w.store, job.Workspace, RequestID(job.ID), w.escalationCall)
+	end(did, err)
 	if errors.Is(err, ErrNotFound) || err == nil && left <= 0 {
 		return nil
 	}

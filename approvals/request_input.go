@@ -189,7 +189,7 @@ func (c *txn) notCompleted(r *RequestHead) error {
 			return err
 		}
 		if o.Kind == agent.FieldsRequired && o.Status == RequestApproved {
-			return c.neverRun(o, "The completed call was not approved.")
+			return c.neverRun(o, wordsCompletedUnapproved)
 		}
 		id = o.Supersedes
 	}

@@ -125,7 +125,7 @@ func (c *txn) becameElsewhere(question *RequestHead) error {
 			continue
 		}
 		if question.Outcome == OutcomeNotRun {
-			err = c.neverRun(r, "Somebody said that it will not be carried out.")
+			err = c.neverRun(r, wordsSaidNotToHappen)
 		} else {
 			err = c.became(r, question.Outcome)
 		}

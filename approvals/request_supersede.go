@@ -9,7 +9,7 @@ func (c *txn) supersede(r *RequestHead, f *facts, d Decision, changed *Request) 
 		return err
 	}
 	r.SupersededBy, r.Applied = next.ID, true
-	r.Note = "The arguments were changed; " + string(next.ID) + " asks about the changed call."
+	r.Note = wordsArgumentsChanged(next.ID)
 	data := auditData{Bound: next.Digest, Digest: r.Digest, Next: next.ID}
 	if err := c.moveRequest(r, RequestSuperseded, string(d.By), data); err != nil {
 		return err

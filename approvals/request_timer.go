@@ -42,35 +42,38 @@ func (r *RequestHead) nextAct() (next time.Time) {
 	return next
 }
 
-// tick does what is due for a pending request that is not overdue, and plans what comes next. It returns how long that
-// is away, or zero when a timer has been planned for it. called is whom an escalation calls.
-func (c *txn) tick(r *RequestHead, called Called) (left time.Duration, err error) {
+// tick does what is due for a pending request that is not overdue, and plans what comes next. It returns in a word what
+// it did, and how long the next is away, or zero when a timer has been planned for it. called is whom an escalation
+// calls.
+func (c *txn) tick(r *RequestHead, called Called) (did string, left time.Duration, err error) {
 	c.mend(r)
 	escalate, remind := r.Escalates(), r.RemindAt
 	switch {
 	case !escalate.IsZero() && !c.now.Before(escalate):
 		if err := fault.Error("escalate.claimed"); err != nil {
-			return 0, err
+			return "", 0, err
 		}
+		did = "escalated"
 		if err := c.escalate(r, called); err != nil {
-			return 0, err
+			return "", 0, err
 		}
 		if !remind.IsZero() && !c.now.Before(remind) { // which says the same
 			r.RemindAt = r.nextReminder(c.now)
 		}
 	case !remind.IsZero() && !c.now.Before(remind):
+		did = "reminded"
 		if err := c.remind(r); err != nil {
-			return 0, err
+			return "", 0, err
 		}
 	}
 	next := r.nextAct()
 	if next.Equal(r.NextAct) {
-		return next.Sub(c.now), nil
+		return did, next.Sub(c.now), nil
 	}
 	r.NextAct = next
 	c.touched(r)
 	c.plan(timerJob(r))
-	return 0, nil
+	return did, 0, nil
 }
 
 // mend sets times anew that are further away than they can be: a clock that was wrong has set them. From now on the

@@ -128,7 +128,7 @@ func forgotten(chunks []json.RawMessage) bool {
 // tellForgotten tells the people of the place, once, that the run begins without its earlier messages.
 func (x *execution) tellForgotten(ctx context.Context) error {
 	return x.write(ctx, func(c *txn, r *Run) error {
-		c.say(r, "Earlier messages of this conversation were deleted because of their age. I begin anew.")
+		c.say(r, wordsMessagesDeleted)
 		return c.AppendSession(c.ws, r.Place, "retention/told/"+string(r.ID), json.RawMessage("[]"))
 	})
 }

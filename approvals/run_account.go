@@ -173,12 +173,12 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 		tools []string
 		tail  string
 	}{
-		{"Carried out before that: ", said[OutcomeRan], "."},
-		{"Failed before that: ", said[OutcomeFailed], "."},
-		{"Still running: ", said[OutcomeRunning], "; what comes of it will be told here."},
-		{"Unknown whether it was carried out: ", said[OutcomeUnknown], "."},
-		{"Nobody has reported a result, and it is unknown whether somebody has carried it out: ", elsewhere, "."},
-		{"Not carried out: ", said[OutcomeNotRun], "."},
+		{wordsRanBefore, said[OutcomeRan], "."},
+		{wordsFailedBefore, said[OutcomeFailed], "."},
+		{wordsStillRunningNow, said[OutcomeRunning], wordsToldLater},
+		{wordsUnknownWhether, said[OutcomeUnknown], "."},
+		{wordsNobodyReported, elsewhere, "."},
+		{wordsNotCarriedOut, said[OutcomeNotRun], "."},
 	} {
 		if len(part.tools) > 0 {
 			sentences = append(sentences, part.lead+counted(part.tools)+part.tail)
@@ -206,7 +206,7 @@ func counted(names []string) string {
 			}
 		}
 		if n > 1 {
-			name = fmt.Sprintf("%s (%d times)", name, n)
+			name = wordsTimes(name, n)
 		}
 		words = append(words, name)
 	}
@@ -280,7 +280,7 @@ func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) err
 		}
 	}
 	if len(open) > 0 {
-		c.say(r, "Unknown whether it was carried out: "+counted(open)+". "+why)
+		c.say(r, wordsUnknownWhether+counted(open)+". "+why)
 	}
 	return nil
 }

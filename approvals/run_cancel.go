@@ -34,7 +34,7 @@ func (s *Service) Cancel(ctx context.Context, v Cancellation) (*Run, error) {
 		return nil, fmt.Errorf("cancel run %s: %w", v.Run, refuse(ErrInvalid, wordsReasonUnusable(maxReason)))
 	}
 	e := ending{
-		to: RunCancelled, by: v.By, text: "The run was cancelled.", deed: "cancelled the run.",
+		to: RunCancelled, by: v.By, text: wordsRunCancelled, deed: wordsCancelledRun,
 		data: auditData{Via: v.Via},
 	}
 	if v.Reason != "" {

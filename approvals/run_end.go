@@ -97,7 +97,7 @@ func (c *txn) tell(r *Run, e *ending, calls []string) string {
 func (c *txn) answer(r *Run) {
 	n := &Notification{Kind: NotifyAnswer, Place: r.Place, Run: r.ID, Text: r.Output}
 	if strings.TrimSpace(r.Output) == "" {
-		n.Kind, n.Text = NotifyNotice, "The agent has finished without an answer."
+		n.Kind, n.Text = NotifyNotice, wordsNoAnswer
 	}
 	c.notify(n)
 }
@@ -109,7 +109,7 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 		if q.Status != RequestPending {
 			continue
 		}
-		q.CancelledBy, q.Note = e.by, "The run has ended."
+		q.CancelledBy, q.Note = e.by, wordsRunHasEnded
 		if err := c.moveRequest(q, RequestCancelled, e.actor(), auditData{Digest: q.Digest}); err != nil {
 			return err
 		}
@@ -117,9 +117,9 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 	}
 	for _, q := range requests {
 		if q.Status == RequestApproved {
-			why := "The run ended first."
+			why := wordsRunEndedFirst
 			if q.Applied {
-				why = "It was not carried out after all."
+				why = wordsNotCarriedOutAfter
 			} else if q.Outcome == OutcomeNone {
 				q.CancelledBy = e.by
 			}

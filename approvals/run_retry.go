@@ -102,13 +102,9 @@ func (a *admission) tellRetry(c *txn, shown RunID, more string) error {
 	if err != nil {
 		return err
 	}
-	how := "failed"
-	if old.Status == RunCancelled {
-		how = "was cancelled"
-	}
 	c.notify(&Notification{
 		Kind: NotifyNotice, Place: old.Place, Run: shown, By: a.in.Requester,
-		Text: fmt.Sprintf("started the run again that %s (%s). What its calls did stays done.%s", how, old.ID, more),
+		Text: wordsStartedAgain(old.Status != RunCancelled, old.ID, more),
 	})
 	return c.audit(entry{
 		Action: AuditRunRetried, Actor: string(a.in.Requester), Run: old.ID, Data: auditData{Via: a.via},

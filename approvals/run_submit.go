@@ -227,7 +227,7 @@ func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err er
 		Message: in.Message, RetryOf: a.retryOf, State: in.State, Files: in.Files,
 	})
 	if err == nil {
-		err = a.tellRetry(c, active.ID, " It waits for the run that is under way here.")
+		err = a.tellRetry(c, active.ID, wordsWaitsForOtherRun)
 	}
 	if err != nil {
 		return Receipt{}, nil, err

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,14 +43,85 @@ func (s *Service) traceDecide(ctx context.Context, seen *Request, d Decision) (*
 		slog.String(trace.AttrVerdict, string(d.Verdict)), slog.String(trace.AttrVia, d.Via),
 	}})
 	r, err := s.decide(ctx, seen, d)
-	var id RunID
-	var stands RequestStatus
-	if r != nil {
-		id, stands = r.Run, r.Status
-	}
-	class, outcome, run := traceEnd(err, id, string(stands))
+	class, outcome, run := traceDecided(r, err)
 	end(class, outcome, run)
 	return r, err
+}
+
+func traceDecided(r *Request, err error) (class string, attr, about slog.Attr) {
+	if r == nil {
+		return traceEnd(err, "", "")
+	}
+	return traceEnd(err, r.Run, string(r.Status))
+}
+
+// traceResult is provideResult within a span: the callback decides.
+func (s *Service) traceResult(ctx context.Context, in CallbackResult) (*Request, error) {
+	ctx, end := trace.Begin(ctx, s.tracer, trace.Start{Kind: trace.Decide, Attrs: []slog.Attr{
+		slog.String(trace.AttrRequest, string(in.Request)), slog.String(trace.AttrVerdict, string(ProvideResult)),
+		slog.String(trace.AttrPerson, string(CallbackPrincipal(in.Workspace))), slog.String(trace.AttrVia, ViaCallback),
+	}})
+	r, err := s.provideResult(ctx, in)
+	class, outcome, run := traceDecided(r, err)
+	end(class, outcome, run)
+	return r, err
+}
+
+// traceTimer begins the span of what is due for a request. Nobody is there whose trace it could be part of: it begins
+// one, which links to the one that the request's run was queued in last. end takes in a word what was done.
+func traceTimer(
+	ctx context.Context, t trace.Tracer, st Store, ws WorkspaceID, id RequestID,
+) (inner context.Context, end func(did string, err error)) {
+	if t == nil {
+		return ctx, func(string, error) {}
+	}
+	start := trace.Start{Kind: trace.Timer, Attrs: []slog.Attr{slog.String(trace.AttrRequest, string(id))}}
+	_ = st.View(ctx, func(tx Tx) error { // what is not found is left out
+		start.Links, start.Attrs = nil, start.Attrs[:1]
+		r, err := tx.RequestHead(ws, id)
+		if err != nil {
+			return err
+		}
+		start.Attrs = append(start.Attrs, slog.String(trace.AttrRun, string(r.Run)))
+		run, err := tx.Run(ws, r.Run)
+		if err == nil && run.Trace != "" {
+			start.Links = []string{run.Trace}
+		}
+		return err
+	})
+	inner, over := trace.Begin(ctx, t, start)
+	return inner, func(did string, err error) {
+		class := ""
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			class = trace.ClassOther
+		}
+		over(class, slog.String(trace.AttrOutcome, cmp.Or(did, "nothing")))
+	}
+}
+
+// traceSend begins the span of an attempt to send a call, in the trace of what woke the run last.
+func (s *sending) traceSend(ctx context.Context) (inner context.Context, end func(error)) {
+	r := s.request
+	inner, over := trace.Begin(ctx, s.tracer, trace.Start{
+		Kind: trace.Send, Name: r.Tool.Name, Parent: s.run.Trace, Attrs: []slog.Attr{
+			slog.String(trace.AttrRun, string(r.Run)), slog.String(trace.AttrRequest, string(r.ID)),
+			slog.String(trace.AttrAgent, r.Agent), slog.String(trace.AttrTool, r.Tool.Name),
+			slog.Int(trace.AttrDelivery, r.Trigger.Attempt+1),
+		},
+	})
+	return inner, func(err error) {
+		class := ""
+		_, again := errors.AsType[*RetryError](err)
+		switch {
+		case s.stands == TriggerFailed:
+			class = trace.ClassFailed
+		case s.stands == TriggerUnknown:
+			class = trace.ClassOutcomeUnknown
+		case err != nil && !again:
+			class = trace.ClassOther
+		}
+		over(class, slog.String(trace.AttrOutcome, cmp.Or(string(s.stands), "left")))
+	}
 }
 
 // traceWork begins the span of an execution, in the trace of what has queued the run.

@@ -3,7 +3,6 @@ package approvals
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -50,18 +49,24 @@ func (s *sending) recordOnce(ctx context.Context, a TriggerAnswer) (later, err e
 		}
 		switch {
 		case a.Taken:
-			return c.triggered(r, TriggerSent, a.Text)
+			return s.move(c, r, TriggerSent, a.Text)
 		case a.Again && r.Status == RequestPending && r.Trigger.Attempt < triggerTries:
 			pause := max(a.After, triggerRest<<(r.Trigger.Attempt-1))
 			c.plan(triggerJob(r, c.now.Add(pause)))
 			later = &RetryError{After: pause, Err: errNotTaken}
-			return c.triggered(r, TriggerPlanned, a.Text)
+			return s.move(c, r, TriggerPlanned, a.Text)
 		case a.Unknown:
 			return s.give(c, r, TriggerUnknown, a.Text)
 		}
 		return s.give(c, r, TriggerFailed, a.Text)
 	})
 	return later, err
+}
+
+// move records how the sending stands.
+func (s *sending) move(c *txn, r *RequestHead, to TriggerStatus, text string) error {
+	s.stands = to
+	return c.triggered(r, to, text)
 }
 
 // recordLate records what came of a sending after it was given up, and people were told that nobody knows.
@@ -74,14 +79,14 @@ func (s *sending) recordLate(c *txn, r *RequestHead, a TriggerAnswer) error {
 	if a.Taken {
 		to = TriggerSent
 	}
-	if err := c.triggered(r, to, a.Text); err != nil || r.Status != RequestPending {
+	if err := s.move(c, r, to, a.Text); err != nil || r.Status != RequestPending {
 		return err
 	}
 	run, err := c.run(r.Run)
 	if err != nil {
 		return err
 	}
-	c.say(run, fmt.Sprintf("%s (%s), of which nothing was known: %s", r.Tool.Name, r.ID, r.Sending()))
+	c.say(run, wordsSentUnknown(r.Tool.Name, r.ID, r.Sending()))
 	return nil
 }
 

@@ -22,8 +22,9 @@ type sending struct {
 	permit  *permit // nil when the call may not be sent; why says so
 	why     string
 	nonce   string
-	token   string // empty: there are no callbacks
-	until   lapse  // when the lease ends unless it is renewed
+	token   string        // empty: there are no callbacks
+	until   lapse         // when the lease ends unless it is renewed
+	stands  TriggerStatus // for traces
 }
 
 // sendTrigger does a JobTrigger: it sends the call of a request to the system that carries it out. The intent is
@@ -33,6 +34,14 @@ func (w *Worker) sendTrigger(ctx context.Context, job Job) error {
 	if s == nil || err != nil {
 		return err
 	}
+	ctx, end := s.traceSend(ctx)
+	err = s.carryOut(ctx)
+	end(err)
+	return err
+}
+
+// carryOut records the intent, sends the call and records what came of it.
+func (s *sending) carryOut(ctx context.Context) error {
 	fault.Point("trigger.before_intent")
 	began := time.Now()
 	goes, err := s.begin(ctx)
@@ -170,7 +179,7 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 			}
 		}
 		goes = true
-		return c.triggered(r, TriggerSending, "")
+		return s.move(c, r, TriggerSending, "")
 	})
 	return goes, err
 }
@@ -227,7 +236,7 @@ func (s *sending) give(c *txn, r *RequestHead, to TriggerStatus, text string) er
 	if r.Trigger.Doubt {
 		to = TriggerUnknown
 	}
-	if err := c.triggered(r, to, text); err != nil {
+	if err := s.move(c, r, to, text); err != nil {
 		return err
 	}
 	if r.Status != RequestPending {
@@ -237,8 +246,7 @@ func (s *sending) give(c *txn, r *RequestHead, to TriggerStatus, text string) er
 	if err != nil {
 		return err
 	}
-	c.say(run, fmt.Sprintf("%s (%s): %s The agent waits for a result all the same: somebody can find out and "+
-		"provide it, or reject the call.", r.Tool.Name, r.ID, r.Sending()))
+	c.say(run, wordsNotSent(r.Tool.Name, r.ID, r.Sending()))
 	return nil
 }
 

@@ -120,8 +120,8 @@ const (
 
 const (
 	wordsNoEmergencyHere   = "only a call that waits for approval is decided past its policy, and this is none"
-	wordsNoBreakGlass      = "nobody may break the glass; an operator can name people under break_glass of the agents file"
-	wordsNotInBreakGlass   = "break_glass of the agents file names others"
+	wordsNoBreakGlass      = "the agents file has no break_glass; an operator can name people there"
+	wordsNotInBreakGlass   = "break_glass of the agents file names other people"
 	wordsWhyNoTime         = "say why there is no time for the answers that the policy demands"
 	wordsEmergencyForOther = "nobody breaks the glass for somebody else"
 

@@ -6,14 +6,16 @@ import "fmt"
 
 const (
 	wordsGrantForOther = "nobody gives a grant for somebody else; answer this call alone, or all calls of the run"
-	wordsOnlyEscalated = "who may answer only because this has waited for so long answers this call alone; approve it once"
-	wordsChangedByHand = "a person changed this call, so an answer for all calls does not fit it; answer this call alone"
+	wordsOnlyEscalated = "who may answer only because this has waited for so long answers this call alone; " +
+		"approve it once"
+	wordsChangedByHand = "a person changed this call, so an answer for all calls does not fit it; " +
+		"answer this call alone"
 	wordsExternalTerms = "people see to each call of an external tool; leave scope, time, uses and conditions out"
 )
 
 func wordsTermsOfOther(v Verdict) string {
-	return fmt.Sprintf("scope, time, uses and conditions go with an answer for later calls, and %q is none; leave them "+
-		"out", v)
+	return fmt.Sprintf("scope, time, uses and conditions go with an answer for later calls, and %q is none; "+
+		"leave them out", v)
 }
 
 func wordsRiskAllowsNone(policy string) string {
@@ -51,8 +53,8 @@ func wordsHowManyUses(most int) string {
 // Conditions on arguments.
 
 func wordsSecretCondition(name string) string {
-	return fmt.Sprintf("%q is a secret argument, and a condition shows its value to those who list grants; leave it out",
-		name)
+	return fmt.Sprintf("%q is a secret argument, and a condition shows its value to those who list grants; "+
+		"leave it out", name)
 }
 
 func wordsTooManyConditions(most int) string {
@@ -68,7 +70,8 @@ func wordsNotWithout(name string) string {
 }
 
 func wordsNoNumber(name string) string {
-	return fmt.Sprintf("the argument %q of this call is no number that others could be compared with; leave it out", name)
+	return fmt.Sprintf("the argument %q of this call is no number that others could be compared with; "+
+		"leave it out", name)
 }
 
 func wordsNamedTwice(pointer string) string {

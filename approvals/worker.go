@@ -47,6 +47,9 @@ type WorkerConfig struct {
 	// committed: in a store that several processes use each entry is told to one of their workers, and to none when
 	// that one ends meanwhile. It may be nil.
 	Sealed func(ctx context.Context, entries []*AuditEntry)
+	// Newer is told of every job that is left to others because only a newer version of this program can do it: what
+	// it is about is ErrNewer. It may be nil.
+	Newer func()
 }
 
 // Worker executes what is due: runs, deliveries and timers. Between jobs it keeps nothing in memory but the names of
@@ -71,6 +74,7 @@ type Worker struct {
 	watcher    Watcher
 	follower   Follower
 	sealed     func(context.Context, []*AuditEntry)
+	newer      func()
 	start      string // names this start of the worker; the owner of a lease begins with it
 	claims     claims // leases that are held now
 	others     othersLeases
@@ -97,7 +101,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		tracer: cfg.Tracer, triggers: cfg.Triggers, publicURL: cfg.PublicURL,
 		retention: cfg.Retention,
 		reader:    cfg.Reader, requesters: cfg.Requesters, watcher: cfg.Watcher,
-		follower: cfg.Follower, sealed: cfg.Sealed,
+		follower: cfg.Follower, sealed: cfg.Sealed, newer: cfg.Newer,
 		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
@@ -140,6 +144,9 @@ var errPanic = errors.New("handler panicked")
 // handle does one job. When that fails and was not merely put off, the log says why it will be repeated.
 func (w *Worker) handle(ctx context.Context, job Job) error {
 	err := w.do(ctx, job)
+	if errors.Is(err, ErrNewer) && w.newer != nil {
+		w.newer()
+	}
 	if _, later := errors.AsType[*RetryError](err); err != nil && !later && ctx.Err() == nil {
 		w.log.WarnContext(ctx, "job failed and will be repeated",
 			"kind", job.Kind, "id", job.ID, "attempts", job.Attempts+1, "error", err)

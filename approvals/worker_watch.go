@@ -135,7 +135,9 @@ func (w *Worker) checkDeadlinesOf(ctx context.Context, ws WorkspaceID) error {
 			return err
 		}
 		for _, id := range amiss {
-			if _, err := act(ctx, w.store, ws, id, w.escalationCall); err != nil {
+			traced, end := traceTimer(ctx, w.tracer, w.store, ws, id)
+			did, _, err := act(traced, w.store, ws, id, w.escalationCall)
+			if end(did, err); err != nil {
 				return err
 			}
 		}
@@ -189,7 +191,7 @@ func (c *txn) giveUpCalls(id RunID) error {
 	if early > 0 && early <= cleanupGrace { // else the clock was ahead when the run ended
 		return c.giveUpLater(r)
 	}
-	return c.giveUpOpen(r, "It was running when the run ended, and nothing was heard of it since.",
+	return c.giveUpOpen(r, wordsNothingHeard,
 		func(*EffectRecord) bool { return true })
 }
 

@@ -296,11 +296,12 @@ func TestFormFindsARequestDecidedMeanwhile(t *testing.T) {
 
 func TestFormSaysAtTheFieldWhatCanBeMended(t *testing.T) {
 	t.Parallel()
+	noText := &approvals.Refusal{Fact: approvals.ErrInvalid, Why: "it is no text"}
 	for err, words := range map[error]string{
-		fmt.Errorf("decide: %w: users.info answered 500", approvals.ErrUnavailable):                    "try again in a minute",
-		fmt.Errorf("decide: %w", &approvals.Refusal{Fact: approvals.ErrInvalid, Why: "it is no text"}): "it is no text",
-		fmt.Errorf("decide: %w: users.info has it", approvals.ErrInvalid):                              "does not fit",
-		errors.New("disk full"): "was not recorded",
+		fmt.Errorf("decide: %w: users.info answered 500", approvals.ErrUnavailable): "try again in a minute",
+		fmt.Errorf("decide: %w", noText):                                            "it is no text",
+		fmt.Errorf("decide: %w: users.info has it", approvals.ErrInvalid):           "does not fit",
+		errors.New("disk full"):                                                     "was not recorded",
 	} {
 		s := newStage(t, setUp{})
 		if err := s.click("U0BEN", s.show(transfer(small)), "reject_with_reason"); err != nil {

@@ -111,6 +111,7 @@ type Bot struct {
 	ended   chan error // why intake cannot go on, at most one
 	ready   readiness  // HTTP mode
 	warn    warnings
+	edits   places // events of edits that were taken or answered
 	closed  places // conversations whose threads the app may not read, and methods that it may not call
 
 	sharedAnswers func() bool

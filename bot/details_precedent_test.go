@@ -2,12 +2,14 @@ package bot
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/approvals"
 	"countersign/internal/slackdev"
 )
 
@@ -92,5 +94,39 @@ func TestDetailsCompareWithTheLastApprovedCall(t *testing.T) {
 	}
 	if strings.Contains(shown, "canary") || strings.Contains(shown, "to  ") {
 		t.Errorf("the details say too much: %s", shown)
+	}
+}
+
+// TestDetailsCompareBriefly: many changes are counted, none are said to be none, and what is settled is compared with
+// nothing.
+func TestDetailsCompareBriefly(t *testing.T) {
+	t.Parallel()
+	r := transfer(small)
+	r.Before = &approvals.Precedent{Request: &transfer(small).RequestHead}
+	said := func() string {
+		raw, err := json.Marshal(precedentBlocks(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return texts(t, raw)
+	}
+	if got := said(); !strings.Contains(got, wordsHadSameArguments) {
+		t.Errorf("without a change: %s", got)
+	}
+	for i := range mostChanges + 3 {
+		r.Before.Changes = append(r.Before.Changes, approvals.Change{Name: fmt.Sprintf("a%02d", i),
+			Was: json.RawMessage(`1`), Is: json.RawMessage(`2`)})
+	}
+	got := said()
+	if strings.Contains(got, wordsHadSameArguments) || strings.Count(got, "1 → 2") != mostChanges ||
+		!strings.Contains(got, wordsMoreArgumentsDiffer(3)) {
+		t.Errorf("with %d changes: %s", mostChanges+3, got)
+	}
+	b := &Bot{} // which would be asked
+	settled := transfer(small)
+	settled.Status = approvals.RequestApproved
+	b.compare(t.Context(), settled, user("U0BEN"))
+	if settled.Before != nil {
+		t.Errorf("a settled call is compared with %+v", settled.Before)
 	}
 }

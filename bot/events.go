@@ -71,6 +71,9 @@ func (b *Bot) removed(id identity, e event) (answer, error) {
 // message hands a mention or a direct message to the service.
 func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer, error) {
 	e := p.Event
+	if e.Subtype == "message_changed" && isDirect(e) {
+		return b.directEdit(p)
+	}
 	if !spoken(e, id) {
 		return answer{}, nil
 	}
@@ -104,6 +107,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 			return answer{}, fmt.Errorf("submit: %w", err)
 		}
 		return tell(words), nil
+	case !b.heeded(p, got.Outcome):
+		return tell(wordsEditNotRead()), nil
 	case got.Outcome == approvals.SubmitQueued:
 		return tell(wordsQueued(got.Ahead)), nil
 	}

@@ -177,11 +177,19 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 	defer timer.Stop()
 	select {
 	case v := <-done:
-		return answer{payload: becomes(v)}
+		if a := becomes(v); fitsAck(a) {
+			return answer{payload: a}
+		}
+		return b.fillLater(s, wordsView(phrase{wordsOneMoment}), func() slack.ModalViewRequest { return v })
 	case <-timer.C:
 	}
-	return answer{payload: becomes(wordsView(wordsUnconfirmed())), then: func(ctx context.Context) {
-		if err := b.updateView(ctx, s.View.ID, <-done); err != nil {
+	return b.fillLater(s, wordsView(wordsUnconfirmed()), func() slack.ModalViewRequest { return <-done })
+}
+
+// fillLater has the window show something first, and what came of the answers once the form is acknowledged.
+func (b *Bot) fillLater(s submitted, first slack.ModalViewRequest, then func() slack.ModalViewRequest) answer {
+	return answer{payload: becomes(first), then: func(ctx context.Context) {
+		if err := b.updateView(ctx, s.View.ID, then()); err != nil {
 			b.whisper(ctx, "", "", s.User.ID, phrase{wordsAsCardsShow})
 		}
 	}}

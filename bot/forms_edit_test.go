@@ -8,6 +8,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/scripted"
+	"countersign/approvals"
 	"countersign/internal/slackdev"
 )
 
@@ -166,5 +167,28 @@ func TestTooLongToEdit(t *testing.T) {
 	}
 	if _, _, refuse := formAs(actEdit, transfer(small)); refuse != nil {
 		t.Errorf("control: %q", refuse.fallback())
+	}
+}
+
+// TestRefusalStandsAtItsField: a refusal is said at the input that it is about, by its rule or, where a tool says it in
+// its own words, by the name in them.
+func TestRefusalStandsAtItsField(t *testing.T) {
+	t.Parallel()
+	form, _ := formOf(actEdit)
+	r := editable(`{"amount":5,"memo":"a","to":"acme"}`)
+	for _, c := range []struct {
+		refused approvals.Refusal
+		want    string
+	}{
+		{approvals.Refusal{Rule: approvals.RuleField, About: "memo"}, fieldBlock + "1"},
+		{approvals.Refusal{Rule: approvals.RuleField, About: "to", Why: `"amount" is fine`}, fieldBlock + "2"},
+		{approvals.Refusal{Why: `"amount" must be a number`}, fieldBlock + "0"},
+		{approvals.Refusal{Why: "/to: too long"}, fieldBlock + "2"},
+		{approvals.Refusal{Rule: approvals.RuleApprover, Why: `"amount" is named by chance`}, ""},
+		{approvals.Refusal{}, ""},
+	} {
+		if got := form.at(r, &c.refused); got != c.want {
+			t.Errorf("%+v is said at %q, want %q", c.refused, got, c.want)
+		}
 	}
 }

@@ -186,7 +186,8 @@ func answeredTogether() (approvals.Decision, []batchAnswer) {
 	add(`{"amount":250,"memo":"invoice 17","to":"acme"}`, nil, by("U0BEN", approvals.Approve))
 	add(`{"amount":980.5,"memo":"invoice 18","to":"globex"}`, nil, func(r *approvals.Request) {
 		r.Requirement.Seats = append(r.Requirement.Seats, r.Requirement.Seats[0])
-		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, At: r.Created.Add(time.Minute)}}
+		at := r.Created.Add(time.Minute)
+		r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Approve, At: at}}
 	})
 	add(`{"amount":7,"memo":"lunch","to":"cleo"}`, approvals.ErrConflict, by("U0CLEO", approvals.Reject))
 	add(`{"amount":12,"memo":"invoice 19","to":"acme"}`, &approvals.Refusal{

@@ -55,6 +55,10 @@ type event struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"` // tokens_revoked
 	Assistant assistantThread `json:"assistant_thread"` // of the assistant's panel
+
+	Edited *editStamp     `json:"edited"`           // of an app_mention
+	After  *editedMessage `json:"message"`          // message_changed
+	Before *editedMessage `json:"previous_message"` // message_changed
 }
 
 // interaction is a click, a submitted form or a shortcut.

@@ -78,7 +78,9 @@ func TestTwoBotsAreOne(t *testing.T) {
 	const threads = 8
 	const again = 300 * time.Millisecond // a job comes a second time within this, and all that it does takes as long
 	steps := script{pay("call_1"), scripted.Say("Acme has its money.")}
-	p := newPair(t, &world{policy: everybody{}, model: slowModel{scripted.New(steps...), again}, bank: &bank{takes: again}})
+	p := newPair(t, &world{
+		policy: everybody{}, model: slowModel{scripted.New(steps...), again}, bank: &bank{takes: again},
+	})
 	p.slack.Fail(slackdev.Fault{Method: methodPost, Delay: again, Status: 500, AfterEffect: true, Times: threads})
 	p.slack.Fail(slackdev.Fault{Method: methodPost, Delay: again, Times: -1})
 	p.memory.Unreliable(storetest.Chaos{Seed: 7, Rerun: true, Defer: true, Unknown: 0.1, ShortPages: true,

@@ -136,6 +136,50 @@ func TestEditedMentionStartsOneRun(t *testing.T) {
 	if n := len(s.slack.EventIDs("app_mention")); n != 3 {
 		t.Errorf("%d events", n)
 	}
+	const words = "what you changed in your message afterwards"
+	told := func(user string) (n int) {
+		for _, m := range s.slack.Ephemerals(user) {
+			n += strings.Count(m.Text, words)
+		}
+		return n
+	}
+	s.eventually("Ann is told of both edits", func() bool { return told("U0ANN") == 2 })
+	for _, id := range s.slack.EventIDs("app_mention") {
+		if err := s.slack.Redeliver(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.acknowledged()
+	s.stop()
+	if n := told("U0ANN"); n != 2 {
+		t.Errorf("Ann is told %d times", n)
+	}
+}
+
+// TestEditedDirectMessage: whoever changes what they have asked for reads that it stays as it was. What Slack adds to a
+// message, and what the bot changes in its own, is no edit.
+func TestEditedDirectMessage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	const words = "what you changed in your message afterwards"
+	ts, err := s.slack.Post(s.ctx(), "U0ANN", s.slack.DM("U0ANN"), "pay acme 500", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"pay acme 500", "pay acme 600"} {
+		if err := s.slack.Edit(s.ctx(), "U0ANN", s.slack.DM("U0ANN"), ts, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.whispered("U0ANN", words)
+	s.acknowledged()
+	s.stop()
+	if n := len(s.slack.Ephemerals("U0ANN")); n != 1 {
+		t.Errorf("Ann is told %d times", n)
+	}
+	if got := s.service.submitted(); len(got) != 1 {
+		t.Errorf("submissions: %+v", got)
+	}
 }
 
 // TestOrganisationInstall: payloads name the organisation, and no team.

@@ -233,6 +233,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// maxAck is how many bytes an acknowledgement may not have: Slack drops those without a word.
+const maxAck = 20 << 10
+
+// fitsAck reports whether an acknowledgement has room for the payload.
+func fitsAck(payload any) bool {
+	raw, err := json.Marshal(payload)
+	return err == nil && len(raw) < maxAck-1<<10
+}
+
 // ack answers an envelope, on the connection it came by or, when that is gone, on the present one.
 func (s *socket) ack(l *link, id string, payload any) error {
 	frame := struct {
@@ -243,8 +252,7 @@ func (s *socket) ack(l *link, id string, payload any) error {
 	if err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
-	const most = 20 << 10 // Slack drops larger ones without a word
-	if len(raw) >= most {
+	if len(raw) >= maxAck {
 		s.log.Error("an acknowledgement was too large and went without its answer", "bytes", len(raw))
 		raw, _ = json.Marshal(map[string]string{"envelope_id": id})
 	}

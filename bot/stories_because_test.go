@@ -23,7 +23,9 @@ func TestCardSaysWhyItAsks(t *testing.T) {
 		"both": {"amount > 100", "money", "amount > 1000", nil,
 			"asked because amount > 100 · policy money, for amount > 1000\n", nil},
 		"default policy": {policy: "default_policy", card: "asked by the default policy\n"},
-		"long":           {gate: long, policy: "money", card: "asked by policy money\n", details: []string{long}},
+		"gate and default policy": {gate: "amount > 100", policy: "default_policy",
+			card: "asked because amount > 100\n"},
+		"long": {gate: long, policy: "money", card: "asked by policy money\n", details: []string{long}},
 		"secret": {`memo == "hush"`, "money", `memo != ""`, []string{"memo"}, "asked by policy money\n",
 			[]string{`memo == "hush"`, `memo != ""`}},
 	} {

@@ -50,6 +50,13 @@ func wordsFilesAlone(names string) phrase {
 	return phrase{"You sent " + names + " without a word, so nothing was started. "}
 }
 
+func wordsEditNotRead() phrase {
+	return phrase{
+		"I go by what you wrote first: what you changed in your message afterwards is not read. " +
+			"Write it as a new message in the thread; cancel the run if it must not go on.",
+	}
+}
+
 // wordsQueued is for a message that waits for the runs before it.
 func wordsQueued(ahead int) phrase {
 	const busy = "A run in this thread is still under way. "

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/approvals"
 )
@@ -84,4 +85,78 @@ func TestRevokedTokenOfAnotherProcess(t *testing.T) {
 	if now, err := approvals.NewInstallations(k.store, nil).Of(t.Context(), one); err != nil || now.Live() {
 		t.Errorf("control: %+v, %v", now, err)
 	}
+}
+
+// TestOlderRecordsOfAnotherProcessCountForNothing: what was read before this process installed the app itself neither
+// ends its bot nor takes its token away, and an older bot stops once a newer one has its place.
+func TestOlderRecordsOfAnotherProcessCountForNothing(t *testing.T) {
+	t.Parallel()
+	k := newTwinTown(t)
+	in := approvals.Installation{Team: one, Token: "xoxb-1", BotUser: "U0BOT"}
+	if err := k.bots.adopt(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	record := func() *approvals.Installation {
+		i, err := approvals.NewInstallations(k.store, nil).Of(t.Context(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	first := record()
+	in.Token = "xoxb-2"
+	if err := k.bots.adopt(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	now := record()
+	keeps := func(what string, i approvals.Installation) {
+		t.Helper()
+		if err := k.bots.agreeOn(one, &i); err != nil {
+			t.Fatal(err)
+		}
+		if r := k.bots.resident(one); !r.has(now) {
+			t.Errorf("%s: the bot has another token, or is gone: %v", what, r)
+		}
+	}
+	before := k.bots.resident(one).since
+	older, ended := *first, *now
+	older.Installed = before.Add(-time.Second)
+	keeps("an older installation", older)
+	ended.Token, ended.Ended = "", before.Add(-time.Second)
+	keeps("an older end", ended)
+	ended.Ended = before.Add(time.Second)
+	if err := k.bots.agreeOn(one, &ended); err != nil || k.bots.resident(one) != nil || !k.bots.absent(one) {
+		t.Errorf("control: a newer end: %v, %v", k.bots.resident(one), err)
+	}
+	again := *now
+	again.Installed = before.Add(2 * time.Second)
+	if err := k.bots.agreeOn(one, &again); err != nil || !k.bots.resident(one).has(now) || k.bots.absent(one) {
+		t.Errorf("installed again: %v, %v", k.bots.resident(one), err)
+	}
+}
+
+// TestAloneReadsNothing: a process that has the store for itself does not look for what others record.
+func TestAloneReadsNothing(t *testing.T) {
+	t.Parallel()
+	k := newTwinTown(t)
+	in := approvals.Installation{Team: one, Token: "xoxb-1", BotUser: "U0BOT"}
+	if err := k.bots.adopt(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	k.other.bots.cfg.Alone = true
+	if r := k.other.bots.known(t.Context(), one); r != nil {
+		t.Errorf("it knows %v", r)
+	}
+	k.other.bots.cfg.Alone = false
+	if k.other.bots.known(t.Context(), one) == nil {
+		t.Error("control: it does not know of the installation")
+	}
+}
+
+// absent reports whether the bot knows that the app is not installed in the workspace any more.
+func (w *Workspaces) absent(ws approvals.WorkspaceID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, gone := w.gone[ws]
+	return gone
 }

@@ -43,7 +43,7 @@ func (t *Tracer) StartSpan(ctx context.Context, s trace.Start) (context.Context,
 // spanKind says on which side of the program's edge the work is.
 func spanKind(kind trace.Kind) otel.SpanKind {
 	switch kind {
-	case trace.Model, trace.Deliver:
+	case trace.Model, trace.Deliver, trace.Send:
 		return otel.SpanKindClient
 	case trace.Receive:
 		return otel.SpanKindServer

@@ -53,4 +53,10 @@ const (
 	// to the others that it stands for. Run, request, notification, audience, delivery; at its end outcome:
 	// delivered, put_off (to be tried again), or undeliverable.
 	Deliver Kind = "deliver"
+	// Timer is what the time of a request sets off. It begins a trace, and links to the one of the request's run.
+	// Request, run; at its end outcome: reminded, escalated, expired, or nothing.
+	Timer Kind = "timer"
+	// Send is one attempt to hand a call to the system that carries it out; Name is the tool. It is part of the trace
+	// of what woke the run. Run, request, agent, tool, delivery; at its end outcome: how the sending stands.
+	Send Kind = "send"
 )

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"countersign/agent/rawtool"
+	"countersign/agent/trace"
 	"countersign/approvals"
 )
 
@@ -32,6 +35,7 @@ type provider interface {
 type callbacks struct {
 	service    provider
 	workspaces func() []approvals.WorkspaceID // in one of them the request is
+	tracer     trace.Tracer
 }
 
 // callbackAnswer is the body of every answer.
@@ -45,7 +49,7 @@ type callbackAnswer struct {
 }
 
 // ServeHTTP looks at the token before anything else of the request. Without the right one the answer is always the
-// same, and the body is not read.
+// same, the body is not read, and nothing is traced.
 func (h *callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if r.Method != http.MethodPost {
@@ -53,6 +57,7 @@ func (h *callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusMethodNotAllowed, callbackAnswer{Error: "results are sent with POST"})
 		return
 	}
+	arrived := time.Now()
 	in := approvals.CallbackResult{Request: approvals.RequestID(r.PathValue("id")), Token: bearer(r.Header)}
 	req, err := h.find(r.Context(), &in)
 	if err != nil && !errors.Is(err, approvals.ErrConflict) {
@@ -65,11 +70,14 @@ func (h *callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.Result = result
-	if req, err = h.service.ProvideResult(r.Context(), in); err != nil {
+	ctx, end := trace.Begin(r.Context(), h.tracer, trace.Start{Kind: trace.Receive, Name: "callback", Began: arrived})
+	if req, err = h.service.ProvideResult(ctx, in); err != nil {
+		end("", slog.String(trace.AttrOutcome, "refused"))
 		refuseCallback(w, in, req, err)
 		return
 	}
 	respond(w, http.StatusOK, callbackAnswer{Request: req.ID, Status: req.Status})
+	end("", slog.String(trace.AttrOutcome, "acknowledged"))
 }
 
 // find checks the token where the request is, and notes its workspace.
@@ -205,6 +213,6 @@ func loopback(host string) bool {
 // routeCallbacks serves callbacks where a public URL is set, in either mode.
 func (s *server) routeCallbacks(mux *http.ServeMux) {
 	if s.cfg.PublicURL != "" {
-		mux.Handle("/callbacks/{id}", &callbacks{s.service, s.workspaces})
+		mux.Handle("/callbacks/{id}", &callbacks{s.service, s.workspaces, s.traces.Tracer()})
 	}
 }

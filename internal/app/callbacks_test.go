@@ -58,7 +58,7 @@ func newOneCallback() *oneCallback {
 func (o *oneCallback) send(r *http.Request) *httptest.ResponseRecorder {
 	mux := http.NewServeMux()
 	workspaces := func() []approvals.WorkspaceID { return []approvals.WorkspaceID{"T0", "T1"} }
-	mux.Handle("/callbacks/{id}", &callbacks{o, workspaces})
+	mux.Handle("/callbacks/{id}", &callbacks{o, workspaces, nil})
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
 	return w

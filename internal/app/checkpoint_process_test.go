@@ -75,8 +75,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 	w.pays("2000")
 	bot.stop()
-	// Each end makes one. So does the second start on a file, which knows of no checkpoint before its own; in a database
-	// stands that there is one of the newest entry. More are made while a start is long.
+	// Each end makes one. So does the second start on a file, which knows of no checkpoint before its own; a database
+	// says that there is one of the newest entry. More are made while a start is long.
 	least := 3
 	if latest != "" {
 		least = 2

@@ -228,9 +228,16 @@ func (w *world) refusals(id string) {
 		!strings.Contains(complaint, "stale") {
 		w.t.Errorf("decide with another digest: %d %s", code, complaint)
 	}
-	if _, complaint, code := w.run("approvals", "show", "req_absent"); code != 1 ||
-		!strings.Contains(complaint, "not found") {
-		w.t.Errorf("show: %d %s", code, complaint)
+	for lists, args := range map[string][]string{
+		"approvals list --status all": {"approvals", "show", "req_absent"},
+		"runs list":                   {"runs", "show", "run_absent"},
+		"grants list --all":           {"grants", "revoke", "grant_absent"},
+		"outbox list":                 {"outbox", "replay", "ntf_absent"},
+	} {
+		if _, complaint, code := w.run(args...); code != 1 || !strings.Contains(complaint, "not found") ||
+			!strings.Contains(complaint, "countersign "+lists+" prints the ids") {
+			w.t.Errorf("%v: %d %s", args, code, complaint)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"countersign/approvals"
 )
 
 // serveHTTP answers on COUNTERSIGN_LISTEN until ctx ends.
@@ -98,12 +100,18 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := s.storeAnswers(r.Context())
+	if errors.Is(err, approvals.ErrNewer) {
+		http.Error(w, "a newer version of the program has taken over the store: upgrade this replica",
+			http.StatusServiceUnavailable)
+		return
+	}
 	s.outage.note(s.log, err)
 	if err != nil {
 		http.Error(w, noAnswer, http.StatusServiceUnavailable)
 		return
 	}
 	fmt.Fprintln(w, "ready")
+	s.newer.say(w)
 	s.sayAbsent(w)
 }
 

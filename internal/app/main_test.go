@@ -17,8 +17,8 @@ var long = flag.Bool("long", false, "also kill the program at every crash point,
 // onStore says which store the worlds of the tests have: each a file of its own, or a database.
 var onStore = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
 
-// binaries are the program, built once as it is and once with crash points.
-var binaries struct{ plain, faults func() (string, error) }
+// binaries are the program, built once as it is, once with crash points, and once as if it were the next version.
+var binaries struct{ plain, faults, next func() (string, error) }
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -36,6 +36,9 @@ func withBinaries(run func() int) int {
 	binaries.plain = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "plain")) })
 	binaries.faults = sync.OnceValues(func() (string, error) {
 		return build(filepath.Join(dir, "faults"), "-tags", "faults")
+	})
+	binaries.next = sync.OnceValues(func() (string, error) {
+		return build(filepath.Join(dir, "next"), "-tags", "nextformat")
 	})
 	return run()
 }

@@ -99,7 +99,8 @@ func (w *world) answers(request string) map[string]string {
 		`{"workspace":%q,"by":%q,"verdict":"approve","requests":[{"request":%q}]}`, of.Request.Workspace,
 		of.Request.Workspace+"/"+ann, request))
 	got["a judgement"] = ask("POST", "/v1/judgements", string(trial))
-	if request != "" && !strings.Contains(got["a judgement"], "by_the_memo") && strings.Contains(asked, `"masked":true`) {
+	if masked := strings.Contains(asked, `"masked":true`); masked &&
+		!strings.Contains(got["a judgement"], "by_the_memo") {
 		w.t.Errorf("control: the values do not count: %s", got["a judgement"])
 	}
 	return got

@@ -39,6 +39,7 @@ type server struct {
 	listener  net.Listener // COUNTERSIGN_LISTEN
 	trail     *trail
 	outage    outage
+	newer     newer
 
 	metricsListener net.Listener // COUNTERSIGN_METRICS_LISTEN; nil: none
 
@@ -94,7 +95,9 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		return err
 	}
 	// All but Submit stays with this service: it reads the catalog in force through live.
-	s.service = &service{Service: s.live.current.Load().submitter(s.workspace), live: s.live, metrics: s.metrics}
+	s.service = &service{
+		Service: s.live.current.Load().submitter(s.workspace), live: s.live, metrics: s.metrics, newer: &s.newer,
+	}
 	var err error
 	if s.bot, err = s.newBot(first.File.DefaultAgent); err != nil {
 		return Misconfigured(err)
@@ -105,7 +108,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 		Triggers: s.live, PublicURL: s.cfg.CallbackURL(), Retention: s.live.Retention,
 		Reader: s.bot, Requesters: s.live.Requesters,
 		Watcher: s.bot, Follower: s.bot,
-		Sealed: s.sealed,
+		Sealed: s.sealed, Newer: s.newer.note,
 	})
 	if err != nil {
 		return err

@@ -68,6 +68,7 @@ type service struct {
 	*approvals.Service
 	live    *live
 	metrics *metrics
+	newer   *newer
 }
 
 // Submit starts a run of the agent that the catalog in force names for the channel, if its requesters and limits allow.
@@ -76,6 +77,7 @@ func (s *service) Submit(ctx context.Context, in approvals.Submission) (approval
 	in.Agent = now.File.AgentFor(in.Place.Channel)
 	receipt, err := now.submitter(in.Workspace).Submit(ctx, in)
 	s.metrics.submitted(receipt, err)
+	s.newer.noteOf(err)
 	return receipt, err
 }
 
@@ -83,6 +85,7 @@ func (s *service) Submit(ctx context.Context, in approvals.Submission) (approval
 func (s *service) RetryRun(ctx context.Context, v approvals.RunRetry) (approvals.Receipt, error) {
 	receipt, err := s.live.current.Load().submitter(v.Workspace).RetryRun(ctx, v)
 	s.metrics.submitted(receipt, err)
+	s.newer.noteOf(err)
 	return receipt, err
 }
 
@@ -98,5 +101,6 @@ func (s *service) DecideOn(
 	done := s.metrics.deciding(d)
 	r, err := s.Service.DecideOn(ctx, seen, d)
 	done(err)
+	s.newer.noteOf(err)
 	return r, err
 }

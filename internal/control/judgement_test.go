@@ -20,7 +20,9 @@ func secretly() *approvals.Request {
 	return &approvals.Request{
 		RequestHead: approvals.RequestHead{
 			Workspace: "T1", ID: "req_1", Status: approvals.RequestPending, Secret: []string{"memo"},
-			Decisions: []approvals.Decision{{Verdict: approvals.ProvideInput, Input: json.RawMessage(`{"memo":"canary"}`)}},
+			Decisions: []approvals.Decision{
+				{Verdict: approvals.ProvideInput, Input: json.RawMessage(`{"memo":"canary"}`)},
+			},
 		},
 		RequestContent: approvals.RequestContent{
 			Arguments: json.RawMessage(`{"amount":1,"memo":"canary"}`),
@@ -88,7 +90,8 @@ func TestOlderCommandIsTold(t *testing.T) {
 	}
 }
 
-// TestOlderBot: of a bot that sends values, a command keeps none; one that judges nothing is said to be another version.
+// TestOlderBot: of a bot that sends values, a command keeps none; one that judges nothing is said to be of another
+// version.
 func TestOlderBot(t *testing.T) {
 	t.Parallel()
 	older := http.NewServeMux()
@@ -121,7 +124,8 @@ func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestJudgementThroughSocket hands the file over and gets the judgement, or why there is none.
 func TestJudgementThroughSocket(t *testing.T) {
 	t.Parallel()
-	desk := &fakeDesk{judgement: Judgement{Fate: "asked", Requirement: approvals.Requirement{Policy: "money"}, Why: "w"}}
+	money := approvals.Requirement{Policy: "money"}
+	desk := &fakeDesk{judgement: Judgement{Fate: "asked", Requirement: money, Why: "w"}}
 	_, c := serve(t, desk)
 	trial := Trial{Request: "req_1", Name: "a.yaml", Text: "é: \"<b>\"\n", Environment: map[string]string{"A": "b"}}
 	got, err := c.Judgement(t.Context(), trial)
@@ -166,7 +170,8 @@ func TestLocalDeskMasks(t *testing.T) {
 	if _, err := desk.Judgement(t.Context(), Trial{Request: r.ID}); err != nil || !strings.Contains(judged, "canary") {
 		t.Errorf("judged by %s, %v", judged, err)
 	}
-	if _, err := (&Local{Store: st}).Judgement(t.Context(), Trial{Request: r.ID}); !errors.Is(err, approvals.ErrInvalid) {
+	desk.Judge = nil
+	if _, err := desk.Judgement(t.Context(), Trial{Request: r.ID}); !errors.Is(err, approvals.ErrInvalid) {
 		t.Errorf("a desk that judges nothing: %v", err)
 	}
 }

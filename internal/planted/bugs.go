@@ -34,7 +34,7 @@ var bugs = []bug{
 				return popped
 			}`}),
 	domain("stolen_lease", "a run is claimed although somebody else works on it", "Replicas|Lease",
-		edit{"left > 0 && !w.mayTake(r) {", "left > 0 && !w.mayTake(r) && false {"}),
+		edit{"r.Status == RunRunning && !w.mayTake(r) {", "r.Status == RunRunning && !w.mayTake(r) && false {"}),
 	simulated("posted_again", "nobody looks for a post that may be there already", "bot",
 		edit{"if b.surelyFirst(n) {", "if b.surelyFirst(n) || true {"}),
 	{
@@ -60,7 +60,7 @@ var bugs = []bug{
 		test: []string{"./store/boltstore", "-run", "^TestConformance$", "-timeout", "60s"},
 	},
 	surface("form_without_decision", "a form is acknowledged, and nothing is decided", "Form|Reason|Modal|Edit",
-		edit{`res := b.record(ctx, d, s.arrived)
+		edit{`res := b.record(ctx, r, d, s.arrived)
 				if res.late != nil { return answer{payload: becomes(wordsView(wordsUnconfirmed()))`, `
 				res := result{request: r}
 				if res.late != nil { return answer{payload: becomes(wordsView(wordsUnconfirmed()))`}),

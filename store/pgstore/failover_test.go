@@ -59,8 +59,8 @@ func TestFailover(t *testing.T) {
 				}
 			}
 			if lost > 0 || failed+unknown == len(told) || c.parts != nil && unknown == 0 {
-				t.Errorf("of %d transactions %d were acknowledged and lost, %d failed, of %d it is not known", len(told),
-					lost, failed, unknown)
+				t.Errorf("of %d transactions %d were acknowledged and lost, %d failed, of %d it is not known",
+					len(told), lost, failed, unknown)
 			}
 			t.Logf("%d transactions, %d failed, of %d it is not known", len(told), failed, unknown)
 		})

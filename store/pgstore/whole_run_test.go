@@ -76,7 +76,8 @@ func (o *office) Notify(ctx context.Context, n *approvals.Notification) (approva
 	return at, nil
 }
 
-// TestWholeRunIsShared: no transaction of a run between mention and answer is one that its closure must have for itself.
+// TestWholeRunIsShared: no transaction of a run between mention and answer is one that its closure must have for
+// itself.
 func TestWholeRunIsShared(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, newURL(t), Config{always: true})
@@ -92,8 +93,9 @@ func TestWholeRunIsShared(t *testing.T) {
 	o.service, err1 = approvals.NewService(approvals.ServiceConfig{Store: s, Policy: o, Directory: o, Agents: o,
 		Requesters: approvals.Approvers{ChannelMembers: true},
 		Limits:     approvals.Limits{RunsPerPerson: 9, RunsPerChannel: 9, PendingPerPerson: 9}})
-	worker, err2 := approvals.NewWorker(approvals.WorkerConfig{Store: s, Policy: o, Directory: o, Agents: o, Notifier: o,
-		Limits: approvals.Limits{RunsPerPerson: 9, RunsPerChannel: 9, PendingPerPerson: 9}})
+	worker, err2 := approvals.NewWorker(approvals.WorkerConfig{Store: s, Policy: o, Directory: o, Agents: o,
+		Notifier: o,
+		Limits:   approvals.Limits{RunsPerPerson: 9, RunsPerChannel: 9, PendingPerPerson: 9}})
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,10 @@ func (c *replayCommand) say(p *Program, desk control.Desk, back []approvals.Noti
 		return nil
 	}
 	text := nothingDead
-	if len(c.ids) > 0 {
+	switch {
+	case len(c.ids) > 0 && len(back) == 0:
+		text = "Nothing was put back."
+	case len(c.ids) > 0:
 		when := "the bot delivers it when it runs next"
 		if _, running := desk.(*control.Client); running {
 			when = "the bot delivers it now"

@@ -103,6 +103,8 @@ func TestReplay(t *testing.T) {
 		"none": {&replayCommand{All: true}, 0, "", "Nothing was given up.", 0},
 		"one that is none": {&replayCommand{ids: []approvals.NotificationID{"ntf_000", "ntf_999"}}, 3,
 			"no dead letter has the id ntf_999", "Back in the outbox: 1 of 2;", 2},
+		"only one that is none": {&replayCommand{ids: []approvals.NotificationID{"ntf_999"}}, 3,
+			"no dead letter has the id ntf_999", "Nothing was put back.", 3},
 		"JSON": {&replayCommand{ids: []approvals.NotificationID{"ntf_002", "ntf_000"}, JSON: true}, 3, "",
 			`{"id":"ntf_000"}` + "\n" + `{"id":"ntf_002"}` + "\n", 1},
 	} {

@@ -96,7 +96,8 @@ const progressEvery = 1000
 // walk hands every request that want lets through to yield, with its arguments, secret ones masked, oldest first, one
 // after the other: no more than a page of their heads is in memory. A request that was deleted meanwhile is left out.
 func (c *recorded) walk(
-	ctx context.Context, p *Program, want func(*approvals.RequestHead) bool, yield func(control.Desk, *approvals.Request) error,
+	ctx context.Context, p *Program, want func(*approvals.RequestHead) bool,
+	yield func(control.Desk, *approvals.Request) error,
 ) error {
 	desk, err := p.desk(ctx)
 	if err != nil {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"countersign/agent"
+	"countersign/approvals"
 	"countersign/internal/app"
 	"countersign/internal/visible"
 )
@@ -62,8 +64,29 @@ type commandLine struct {
 func (l *commandLine) run(do func(context.Context, *Program) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error {
 		l.began = true
-		return do(c.Context(), l.program)
+		return withList(c, do(c.Context(), l.program))
 	}
+}
+
+// lists has, by the command that others are below, the command that prints what those are given the ids of.
+var lists = map[string]string{
+	"approvals": "countersign approvals list --status all", "runs": "countersign runs list",
+	"grants": "countersign grants list --all", "outbox": "countersign outbox list",
+}
+
+// unknownID is the error for an id that nothing has, as the stores word it, and as outbox replay does.
+var unknownID = regexp.MustCompile(`(^|\n)(request|run|grant) \S+: not found|no dead letter has the id`)
+
+// withList adds to an error about an id that nothing has which command prints ids.
+func withList(c *cobra.Command, err error) error {
+	list := ""
+	if c.HasParent() {
+		list = lists[c.Parent().Name()]
+	}
+	if list == "" || !errors.Is(err, approvals.ErrNotFound) || !unknownID.MatchString(err.Error()) {
+		return err
+	}
+	return fmt.Errorf("%w\n%s prints the ids", err, list)
 }
 
 // usageError is a command line that says nothing the program could do.

@@ -19,8 +19,10 @@ func (r *RequestHead) missed() string {
 
 // expiredNote says to people why a request has expired.
 func (r *RequestHead) expiredNote() string {
-	who := r.missed()
-	return strings.ToUpper(who[:1]) + who[1:] + " answered in time."
+	if r.missed() == "nobody" {
+		return wordsNobodyAnswered
+	}
+	return wordsTooFewAnswered
 }
 
 // expiredText is what the model reads as the output of a call whose request has expired. Where somebody has declined it
