@@ -50,7 +50,9 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		}
 		switch {
 		case errors.Is(err, errApart):
-			how = apart
+			if how = apart; isWork(ctx) {
+				s.counts.apart.Add(1)
+			}
 			continue
 		case errors.Is(err, errRefused):
 			how = alone
