@@ -354,7 +354,7 @@ func (b *Bot) formLate(ctx context.Context, s submitted, r *approvals.Request, d
 			show = v
 		}
 	}
-	if err := b.updateView(ctx, s.View.ID, show); err != nil {
+	if err := b.updateAnswered(ctx, s.View.ID, show); err != nil {
 		b.whisper(ctx, "", "", s.User.ID, words)
 	}
 	b.refreshBelow(ctx, s)

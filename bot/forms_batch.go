@@ -189,7 +189,7 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 // fillLater has the window show something first, and what came of the answers once the form is acknowledged.
 func (b *Bot) fillLater(s submitted, first slack.ModalViewRequest, then func() slack.ModalViewRequest) answer {
 	return answer{payload: becomes(first), then: func(ctx context.Context) {
-		if err := b.updateView(ctx, s.View.ID, then()); err != nil {
+		if err := b.updateAnswered(ctx, s.View.ID, then()); err != nil {
 			b.whisper(ctx, "", "", s.User.ID, phrase{wordsAsCardsShow})
 		}
 	}}

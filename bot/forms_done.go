@@ -80,7 +80,7 @@ func (b *Bot) doneLate(ctx context.Context, s submitted, d done) {
 			show = v
 		}
 	}
-	if err := b.updateView(ctx, s.View.ID, show); err != nil {
+	if err := b.updateAnswered(ctx, s.View.ID, show); err != nil {
 		b.whisper(ctx, "", "", s.User.ID, words)
 	}
 	if d.then != nil {
