@@ -49,7 +49,7 @@ func TestRuns(t *testing.T) {
 		t.Fatalf("the newest run is %+v", second)
 	}
 	if _, complaint, code := w.run("runs", "retry", first.ID, "--as", ben); code != 1 ||
-		!strings.Contains(complaint, "started again before, as "+second.ID) {
+		!strings.Contains(complaint, "started again before: it goes on as "+second.ID) {
 		t.Errorf("retried again: %d %s", code, complaint)
 	}
 	w.card(thread, 2) // people are asked again
