@@ -166,7 +166,7 @@ func (p *permit) completion(ctx context.Context) {
 		p.denied = fmt.Errorf("%w: request %s filled in another call", agent.ErrStale, r.ID)
 		return
 	}
-	g := newGatherer(p.x.directory, p.x.policy, r.conversation(), time.Now())
+	g := newGatherer(p.x.directory, p.x.policy, r.conversation(), time.Now()).asOf(p.x.clock.now())
 	asked := p.question()
 	asked.Editors = r.fillers()
 	now, err := g.requirement(ctx, asked)

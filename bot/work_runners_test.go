@@ -50,11 +50,17 @@ func TestRunnersOutliveWhatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRunners()
 		ran := false
-		for range 3 {
+		for range mostSpare + 1 { // each ends a goroutine that has waited
+			r.run(func() {})
+			synctest.Wait()
 			r.run(runtime.Goexit)
 			synctest.Wait()
 		}
 		r.run(func() { ran = true })
+		synctest.Wait()
+		if n := len(r.spare); n != 1 {
+			t.Errorf("%d goroutines count as waiting, want the one that does", n)
+		}
 		r.end()
 		if !ran {
 			t.Error("it did not run")
