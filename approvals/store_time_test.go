@@ -134,3 +134,28 @@ func TestDeliveryIsGivenUpByTheStoresTime(t *testing.T) {
 		})
 	}
 }
+
+// TestFreezeExceptsWhoFillsInByTheStoresTime: cara, whom a group excepts from a freeze, fills a call in. It runs, also
+// where the freeze is far away by this process's clock.
+func TestFreezeExceptsWhoFillsInByTheStoresTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := aheadOf(t, 5*time.Hour)
+		b := c.bench
+		b.people.setGroup("S1", cara)
+		q := frozen(3*time.Hour, 9*time.Hour)
+		q.Freeze[0].Except, q.ExpiresIn = approvals.Approvers{Groups: []string{"S1"}}, 24*time.Hour
+		b.policy.always(q)
+		b.agent(books(`{"table":"t1"}`), b.book())
+		b.submit()
+		time.Sleep(time.Second)
+		if _, err := b.fill(c.pending()[0], cara, `{"date":"d","guests":1}`); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if n := len(b.effects.all()); n != 1 {
+			t.Errorf("the call ran %d times; pending: %d", n, len(c.pending()))
+		}
+		c.stop()
+	})
+}
