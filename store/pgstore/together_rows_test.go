@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -159,5 +160,35 @@ func TestTogetherOnce(t *testing.T) {
 	})
 	if err := errors.Join(errs...); err != nil || fresh != [3]bool{false, false, true} {
 		t.Errorf("who was told that the event is new: %v; %v", fresh, err)
+	}
+}
+
+// TestTogetherOnceBefore: events that were recorded before are new to nobody who shares a transaction, others are.
+func TestTogetherOnceBefore(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, newURL(t), Config{straggling: time.Minute})
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		_, err := tx.Once("T1", "event 0", tx.Now())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fresh [2]bool
+	var together atomic.Int64
+	errs := sharing(t, s, 2, func(i int) func(*tx) error {
+		return func(tx *tx) (err error) {
+			if tx.shared != nil {
+				together.Add(1)
+			}
+			fresh[i], err = tx.Once("T1", fmt.Sprint("event ", i), tx.Now())
+			return err
+		}
+	})
+	if err := errors.Join(errs...); err != nil || fresh != [2]bool{false, true} {
+		t.Errorf("who was told that the event is new: %v; %v", fresh, err)
+	}
+	if together.Load() != 2 {
+		t.Errorf("control: %d of two shared a transaction", together.Load())
 	}
 }
