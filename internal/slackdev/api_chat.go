@@ -68,6 +68,10 @@ func (w *Workspace) readBlocks(a args, d *draft) error {
 	if messages := w.kit.checkMessage(list); messages != nil {
 		return invalid("invalid_blocks", messages)
 	}
+	if tables(list) > 1 {
+		// One table per message, says docs.slack.dev/reference/block-kit/blocks/table-block, else invalid_attachments.
+		return invalid("invalid_attachments", []string{"[ERROR] only_one_table_allowed"})
+	}
 	if textSize(list) > maxBlocksText {
 		return fail("msg_blocks_too_long")
 	}
@@ -125,9 +129,15 @@ func (w *Workspace) postable(id string) (*conversation, error) {
 		return nil, fail("is_archived")
 	case !c.BotMember && (w.cfg.Scopes == nil || w.needScope("chat:write.public") != nil):
 		return nil, fail("not_in_channel")
+	case c.AdminsPost:
+		return nil, fail("restricted_action")
 	}
 	return c, nil
 }
+
+// empty reports whether a message has nothing to show. A text of white space alone is none, as apps have found:
+// https://github.com/NousResearch/hermes-agent/pull/52672.
+func (d draft) empty() bool { return strings.TrimSpace(d.text) == "" && d.blocks == nil }
 
 func (w *Workspace) chatPostMessage(a args) (reply, error) {
 	if err := a.required("channel"); err != nil {
@@ -141,7 +151,7 @@ func (w *Workspace) chatPostMessage(a args) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.text == "" && d.blocks == nil {
+	if d.empty() {
 		return nil, fail("no_text")
 	}
 	threadTS, err := replyTarget(c, a)
@@ -190,7 +200,7 @@ func (w *Workspace) chatPostEphemeral(a args) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.text == "" && d.blocks == nil {
+	if d.empty() {
 		return nil, fail("no_text")
 	}
 	thread := a.str("thread_ts")
@@ -223,7 +233,7 @@ func (w *Workspace) chatUpdate(a args) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.text == "" && d.blocks == nil {
+	if d.empty() {
 		return nil, fail("no_text")
 	}
 	before := w.messageObject(c, m, true)

@@ -104,11 +104,13 @@ func inputShapes() map[string]shape {
 		"plain_text_input": {fields: withAction(plain), extra: initialFits},
 		"email_text_input": {fields: withAction(line)},
 		"url_text_input":   {fields: withAction(line)},
-		"number_input":     {required: []string{"is_decimal_allowed"}, fields: withAction(number)},
-		"rich_text_input":  {required: []string{"action_id"}, fields: withAction(rich)},
-		"datepicker":       picker("initial_date", formed(time.DateOnly, "YYYY-MM-DD")),
-		"timepicker":       clock,
-		"datetimepicker":   moment,
+		"number_input": {
+			required: []string{"is_decimal_allowed"}, fields: withAction(number), extra: numbersFit,
+		},
+		"rich_text_input": {required: []string{"action_id"}, fields: withAction(rich)},
+		"datepicker":      picker("initial_date", formed(time.DateOnly, "YYYY-MM-DD")),
+		"timepicker":      clock,
+		"datetimepicker":  moment,
 	}
 }
 

@@ -3,6 +3,7 @@ package slackdev
 import (
 	"math/big"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -60,5 +61,31 @@ func formed(layout, name string) rule {
 func numeric(c *checker, path string, v any) {
 	if _, ok := new(big.Rat).SetString(str(v)); !ok || !written.MatchString(str(v)) {
 		c.add(path, "must be a valid number")
+	}
+}
+
+// numbersFit checks the bounds of a number_input, and what it begins with, against each other. The reference says what
+// each of them is (docs.slack.dev/reference/block-kit/block-elements/number-input-element). That Slack refuses a view
+// in which they contradict each other is what it does with other inputs, and has not been tried: the fake is strict.
+func numbersFit(c *checker, path string, m map[string]any) {
+	number := func(key string) *big.Rat {
+		n, ok := new(big.Rat).SetString(str(m[key]))
+		if !ok || !written.MatchString(str(m[key])) {
+			return nil // absent, or refused by itself
+		}
+		if decimal, _ := m["is_decimal_allowed"].(bool); !decimal && strings.Contains(str(m[key]), ".") {
+			c.add(path+"/"+key, "%s must be an integer", key)
+		}
+		return n
+	}
+	low, high, first := number("min_value"), number("max_value"), number("initial_value")
+	if low != nil && high != nil && low.Cmp(high) > 0 {
+		c.add(path+"/min_value", "min_value must be less than max_value")
+	}
+	if first != nil && low != nil && first.Cmp(low) < 0 {
+		c.add(path+"/initial_value", "initial_value must be at least min_value")
+	}
+	if first != nil && high != nil && first.Cmp(high) > 0 {
+		c.add(path+"/initial_value", "initial_value must be at most max_value")
 	}
 }

@@ -3,11 +3,12 @@ package slackdev_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/chromedp"
 	"github.com/slack-go/slack/socketmode"
 
@@ -31,6 +32,7 @@ func browser(t *testing.T) context.Context {
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WSURLReadTimeout(patience), // how long it may take to start
 		chromedp.WindowSize(1380, 860))
 	alloc, stopAlloc := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(stopAlloc)
@@ -39,9 +41,41 @@ func browser(t *testing.T) context.Context {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	limited, cancel := context.WithTimeout(ctx, 60*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 5*patience) // so that what never comes does not hang the test
 	t.Cleanup(cancel)
 	return limited
+}
+
+// walk takes the steps one after the other. The page may replace a node between the look for it and its use, when
+// something arrives. Nothing has been done then, as the browser knows no such node, and the step is taken again.
+func walk(ctx context.Context, steps ...chromedp.Action[chromedp.Void]) error {
+	for _, step := range steps {
+		err := chromedp.Do(ctx, step)
+		for replaced(err) && ctx.Err() == nil {
+			err = chromedp.Do(ctx, step)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaced reports whether a step found a node that was not there any more when it was to be used.
+func replaced(err error) bool {
+	var e *cdproto.Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, chromedp.ErrInvalidDimensions)
+	}
+	for _, words := range []string{
+		"Could not find node", "Node is detached", "Node does not have a layout object",
+		"Could not compute content quads",
+	} {
+		if strings.HasPrefix(e.Message, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // TestPage walks through the page as people do: mention, card, modal with a
@@ -49,6 +83,7 @@ func browser(t *testing.T) context.Context {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	w := start(t, slackdev.Config{
+		AckTimeout: patience, TriggerLife: patience, // nothing fails because the machine is slow
 		Commands: []string{"/approvals"}, Tries: []slackdev.Try{
 			{Text: "@countersign <img src=x onerror=document.title='owned'>", Then: "<b>look</b>"},
 		},
@@ -65,7 +100,7 @@ func TestPage(t *testing.T) {
 	})
 	step := func(why string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
-		if err := chromedp.Do(ctx, steps...); err != nil {
+		if err := walk(ctx, steps...); err != nil {
 			t.Fatalf("%s: %v", why, err)
 		}
 	}

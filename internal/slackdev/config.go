@@ -141,8 +141,11 @@ type Channel struct {
 	Group     bool // a group direct message (mpim)
 	ExtShared bool // shared with another workspace (Slack Connect)
 	Archived  bool
-	Members   []string // user ids, without the bot
-	BotMember bool
+	// AdminsPost says that only admins may post there, which the app is not: restricted_action, "a workspace preference
+	// prevents the authenticated user from posting" (https://docs.slack.dev/reference/methods/chat.postMessage).
+	AdminsPost bool
+	Members    []string // user ids, without the bot
+	BotMember  bool
 }
 
 // UserGroup is a user group such as @approvers.

@@ -20,6 +20,8 @@ var (
 	ErrNotMember = errors.New("not a member of the channel")
 	// ErrArchived means that the channel is archived.
 	ErrArchived = errors.New("the channel is archived")
+	// ErrRestricted means that only admins may post in the channel.
+	ErrRestricted = errors.New("only admins may post in the channel")
 	// ErrUnknown names a user, channel, event or command that does not exist.
 	ErrUnknown = errors.New("unknown")
 	// ErrInvalidInput means that Slack's client refuses to submit the form:

@@ -52,6 +52,27 @@ func (w *Workspace) ClearFaults() {
 	w.faults = nil
 }
 
+// LateAnswers has what the app answers to a form take effect only once so many more calls of views.update were
+// answered: an acknowledgement and a call reach Slack by different ways, in no order. Zero is at once again. An app
+// that calls it less often leaves whoever submits the form waiting.
+func (w *Workspace) LateAnswers(updates int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = updates
+}
+
+// answeredSince counts the answers to calls of a method but for the first calls of all.
+func (w *Workspace) answeredSince(before int, method string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, call := range w.calls[before:] {
+		if call.Method == method && call.Status != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // takeFault finds the fault for a call that was just begun and uses it once.
 func (w *Workspace) takeFault(call *Call) *Fault {
 	w.mu.Lock()

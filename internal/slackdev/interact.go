@@ -239,12 +239,16 @@ func (w *Workspace) Submit(
 	ctx context.Context, user, viewID string, values map[string]map[string]any,
 ) (map[string]any, error) {
 	w.mu.Lock()
-	env, err := w.submission(user, viewID, values)
+	env, viewID, err := w.submission(user, viewID, values)
+	before, late := len(w.calls), w.late
 	w.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
 	ack, err := w.ask(ctx, env)
+	if err == nil {
+		err = w.WaitFor(ctx, func() bool { return w.answeredSince(before, "views.update") >= late })
+	}
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
@@ -258,21 +262,22 @@ func (w *Workspace) Submit(
 	return answer, nil
 }
 
-func (w *Workspace) submission(user, viewID string, values map[string]map[string]any) (envelope, error) {
+// submission is what pressing the submit button of the person's top modal delivers, and the id of that.
+func (w *Workspace) submission(user, viewID string, values map[string]map[string]any) (envelope, string, error) {
 	u, err := w.signedIn(user)
 	if err != nil {
-		return envelope{}, err
+		return envelope{}, "", err
 	}
 	v, err := w.topView(user, viewID)
 	if err != nil {
-		return envelope{}, err
+		return envelope{}, "", err
 	}
 	if v.SubmitLabel == "" {
-		return envelope{}, fmt.Errorf("the modal has no submit button: %w", ErrNoElement)
+		return envelope{}, "", fmt.Errorf("the modal has no submit button: %w", ErrNoElement)
 	}
 	state, err := stateOf(v.Blocks, values)
 	if err != nil {
-		return envelope{}, err
+		return envelope{}, "", err
 	}
 	for _, el := range interactive(v.Blocks) {
 		if !el.stateful() {
@@ -280,7 +285,7 @@ func (w *Workspace) submission(user, viewID string, values map[string]map[string
 		}
 		entry, _ := state[el.blockID][el.actionID()].(map[string]any)
 		if err := el.accept(entry); err != nil {
-			return envelope{}, err
+			return envelope{}, "", err
 		}
 	}
 	payload := w.interaction("view_submission", u)
@@ -288,7 +293,8 @@ func (w *Workspace) submission(user, viewID string, values map[string]map[string
 	payload["trigger_id"] = w.newTrigger(user, v.ID)
 	payload["view"] = w.viewObject(v, state)
 	payload["response_urls"] = []any{}
-	return envelope{kind: kindInteractive, inner: "view_submission", accepts: true, payload: encode(payload)}, nil
+	env := envelope{kind: kindInteractive, inner: "view_submission", accepts: true, payload: encode(payload)}
+	return env, v.ID, nil
 }
 
 // topView finds the modal a person looks at.
@@ -327,18 +333,33 @@ func (w *Workspace) applyAnswer(viewID string, ack json.RawMessage) (map[string]
 		if err != nil {
 			return nil, err
 		}
-		if action == "push" && len(w.stacks[v.User]) >= maxViewDepth {
-			return nil, fail("push_limit_reached")
-		}
-		if action == "push" {
-			w.push(v.User, def)
-		} else {
-			w.redefine(v, def)
+		if err := w.showAnswered(v, action, def); err != nil {
+			return nil, err
 		}
 		return answer, nil
 	default:
 		return nil, fmt.Errorf("response_action %q", action)
 	}
+}
+
+// showAnswered puts the view of an answer into the place of the one that was submitted, or on top of it.
+func (w *Workspace) showAnswered(v *View, action string, def map[string]any) error {
+	self := v
+	if action == "push" {
+		self = nil
+	}
+	if err := w.externalFree(def, self); err != nil {
+		return err
+	}
+	switch {
+	case action == "update":
+		w.redefine(v, def)
+	case len(w.stacks[v.User]) >= maxViewDepth:
+		return fail("push_limit_reached")
+	default:
+		w.push(v.User, def)
+	}
+	return nil
 }
 
 // checkErrors accepts errors only for input blocks, as Slack does.

@@ -30,6 +30,19 @@ func (w *Workspace) Leave(channel string, users ...string) error {
 	})
 }
 
+// Archive archives a channel: nobody writes there any more. No event is raised, which the app has not asked for.
+func (w *Workspace) Archive(channel string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, ok := w.convs[channel]
+	if !ok {
+		return unknown("channel", channel)
+	}
+	c.Archived = true
+	w.touch()
+	return nil
+}
+
 // Deactivate closes a person's account. They are signed out, and removed from all channels, says
 // https://slack.com/help/articles/204475027-Deactivate-a-members-account; it does not speak of user groups, so there
 // they stay. To try what a list means that still names somebody deactivated, use [Workspace.SetUser].

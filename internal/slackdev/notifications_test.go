@@ -103,7 +103,7 @@ func TestPageShowsWhoWasCalled(t *testing.T) {
 	ctx := browser(t)
 	step := func(why string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
-		if err := chromedp.Do(ctx, steps...); err != nil {
+		if err := walk(ctx, steps...); err != nil {
 			shown, _ := chromedp.Run(ctx, chromedp.Text(`body`))
 			t.Fatalf("%s: %v\n%s", why, err, shown)
 		}

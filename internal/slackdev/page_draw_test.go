@@ -113,7 +113,7 @@ func TestPageHidesWhispersOfEmptyThreads(t *testing.T) {
 	}
 	whisper := object{"channel": "C0GENERAL", "user": "U0ANN", "thread_ts": ts, "text": "psst"}
 	call(t, w, "chat.postEphemeral", whisper)
-	if err := chromedp.Do(ctx, chromedp.Navigate(w.URL()), chromedp.Click(`[data-reply]`),
+	if err := walk(ctx, chromedp.Navigate(w.URL()), chromedp.Click(`[data-reply]`),
 		chromedp.WaitVisible(`#thread article`), chromedp.WaitNotPresent(`[data-ephemeral]`)); err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 // it go is still a click on it, and the message is shown after that.
 func TestPressOutlivesWhatArrives(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{})
+	w := start(t, slackdev.Config{AckTimeout: patience, TriggerLife: patience})
 	ctx := browser(t)
 	step := func(why string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
-		if err := chromedp.Do(ctx, steps...); err != nil {
+		if err := walk(ctx, steps...); err != nil {
 			t.Fatalf("%s: %v", why, err)
 		}
 	}

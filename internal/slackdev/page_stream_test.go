@@ -14,11 +14,11 @@ import (
 // with its prompts and title. With COUNTERSIGN_SCREENSHOTS naming a folder it leaves pictures there.
 func TestPageShowsStreams(t *testing.T) {
 	t.Parallel()
-	w := start(t, slackdev.Config{})
+	w := start(t, slackdev.Config{AckTimeout: patience, TriggerLife: patience})
 	ctx := browser(t)
 	step := func(why string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
-		if err := chromedp.Do(ctx, steps...); err != nil {
+		if err := walk(ctx, steps...); err != nil {
 			t.Fatalf("%s: %v", why, err)
 		}
 	}

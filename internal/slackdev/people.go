@@ -82,6 +82,9 @@ func (w *Workspace) writer(ctx context.Context, user, channel string) (*User, *c
 	if c.Archived {
 		return nil, nil, fmt.Errorf("channel %s: %w", channel, ErrArchived)
 	}
+	if c.AdminsPost && !u.Admin {
+		return nil, nil, fmt.Errorf("channel %s: %w", channel, ErrRestricted)
+	}
 	return u, c, nil
 }
 

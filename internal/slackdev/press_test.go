@@ -83,6 +83,15 @@ func TestWhatElementsBeginWith(t *testing.T) {
 		}
 		return object{"type": "input", "label": plain(3), "element": element}
 	}
+	number := func(low, high, first string) object {
+		fields := object{"is_decimal_allowed": true}
+		for key, value := range map[string]string{"min_value": low, "max_value": high, "initial_value": first} {
+			if value != "" {
+				fields[key] = value
+			}
+		}
+		return input("number_input", fields)
+	}
 	for why, tt := range map[string]struct{ good, bad object }{
 		"an option of its own": {input("static_select", object{"options": options, "initial_option": option("b")}),
 			input("static_select", object{"options": options, "initial_option": option("c")})},
@@ -100,6 +109,11 @@ func TestWhatElementsBeginWith(t *testing.T) {
 			input("datetimepicker", object{"initial_date_time": 1796153400000})},
 		"a number as text": {input("number_input", object{"is_decimal_allowed": true, "initial_value": "12.5"}),
 			input("number_input", object{"is_decimal_allowed": true, "initial_value": "much"})},
+		"a whole number": {input("number_input", object{"is_decimal_allowed": false, "initial_value": "2"}),
+			input("number_input", object{"is_decimal_allowed": false, "initial_value": "2.5"})},
+		"bounds in order": {number("1", "1", "1"), number("2", "1", "")},
+		"not too small":   {number("-1.5", "", "-1.5"), number("-1.5", "", "-1.6")},
+		"not too large":   {number("", "10", "9"), number("", "9", "10")},
 		"no more than it takes": {input("plain_text_input", object{"max_length": 3, "initial_value": "abc"}),
 			input("plain_text_input", object{"max_length": 3, "initial_value": "abcd"})},
 		"no placeholder for moments": {input("datetimepicker", object{}),

@@ -13,7 +13,10 @@ const (
 	responseLife = 30 * time.Minute
 )
 
-// responseURL lets whoever has it write into one conversation for a while.
+// responseURL lets whoever has it write into one conversation for a while, also where the app is no member. What Slack
+// answers in a conversation that has been archived is not documented; the fake answers as incoming webhooks do, 410
+// channel_is_archived (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). What becomes of an
+// answer to somebody who has left the conversation is not known either; the fake takes it.
 type responseURL struct {
 	user, channel string
 	messageTS     string // the message that was clicked, empty for commands
@@ -61,8 +64,14 @@ func (w *Workspace) serveResponseURL(rw http.ResponseWriter, r *http.Request) {
 
 func responseStatus(err error) int {
 	var e *apiError
-	if errors.As(err, &e) && (e.code == "expired_url" || e.code == "used_url") {
+	if !errors.As(err, &e) {
+		return http.StatusBadRequest
+	}
+	switch e.code {
+	case "expired_url", "used_url":
 		return http.StatusNotFound
+	case "channel_is_archived":
+		return http.StatusGone
 	}
 	return http.StatusBadRequest
 }
@@ -88,8 +97,11 @@ func (w *Workspace) useResponseURL(id string, a args) error {
 // respond shows, replaces or deletes a message as a response asks. w.mu is held.
 func (w *Workspace) respond(hook *responseURL, a args) error {
 	c, ok := w.convs[hook.channel]
-	if !ok {
+	switch {
+	case !ok:
 		return fail("channel_not_found")
+	case c.Archived:
+		return fail("channel_is_archived")
 	}
 	original := w.findMessage(hook.channel, hook.messageTS, hook.user)
 	if a.flag("delete_original", false) {
@@ -102,7 +114,7 @@ func (w *Workspace) respond(hook *responseURL, a args) error {
 	switch {
 	case err != nil:
 		return err
-	case d.text == "" && d.blocks == nil:
+	case d.empty():
 		return fail("no_text")
 	}
 	if a.flag("replace_original", false) && original != nil {

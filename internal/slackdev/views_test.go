@@ -2,6 +2,7 @@ package slackdev_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -119,6 +120,11 @@ func TestHomeHash(t *testing.T) {
 // TestSubmissionAnswers tries what an app may answer, and what it must not.
 func TestSubmissionAnswers(t *testing.T) {
 	t.Parallel()
+	external := func(id string) object {
+		v := maps.Clone(modalView)
+		v["external_id"] = id
+		return v
+	}
 	for _, tc := range []struct {
 		why    string
 		answer any
@@ -133,6 +139,9 @@ func TestSubmissionAnswers(t *testing.T) {
 		{"update keeps", object{"response_action": "update", "view": modalView}, 1, false},
 		{"broken update", object{"response_action": "update", "view": object{"type": "modal"}}, 1, true},
 		{"push adds", object{"response_action": "push", "view": modalView}, 2, false},
+		{"update keeps the external id", object{"response_action": "update", "view": external("first")}, 1, false},
+		{"external id that is another's", object{"response_action": "update", "view": external("home")}, 1, true},
+		{"push with one that is taken", object{"response_action": "push", "view": external("first")}, 1, true},
 		{"unknown action", object{"response_action": "dance"}, 1, true},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
@@ -148,7 +157,9 @@ func TestSubmissionAnswers(t *testing.T) {
 				}
 				sock.Ack(*ev.Request, tc.answer)
 			})
-			call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": modalView})
+			home := object{"type": "home", "external_id": "home", "blocks": []any{section("x")}}
+			call(t, w, "views.publish", object{"user_id": "U0BEN", "view": home})
+			call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": external("first")})
 			_, err := w.Submit(
 				within(t), "U0ANN", w.Views("U0ANN")[0].ID, map[string]map[string]any{"name": {"t": "abc"}})
 			if got := errors.Is(err, slackdev.ErrTrouble); got != tc.fails || err != nil && !got {
@@ -158,6 +169,47 @@ func TestSubmissionAnswers(t *testing.T) {
 				t.Errorf("%d modals open, want %d", n, tc.open)
 			}
 		})
+	}
+}
+
+// TestLateAnswers: what the app answers to a form takes effect after its updates. One that is addressed to the view is
+// overwritten then; until then nothing has the external id that the answer gives the view.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	w := start(t, slackdev.Config{})
+	called := func(name string) object {
+		v := maps.Clone(modalView)
+		v["callback_id"], v["external_id"] = name, name
+		return v
+	}
+	serve(t, w, func(sock *socketmode.Client, ev socketmode.Event) {
+		if ev.Request != nil && ev.Type != socketmode.EventTypeHello {
+			sock.Ack(*ev.Request, object{"response_action": "update", "view": called("answer")})
+		}
+	})
+	open := call(t, w, "views.open", object{"trigger_id": w.NewTrigger("U0ANN"), "view": modalView})
+	w.LateAnswers(2)
+	submitted := make(chan error, 1)
+	go func() {
+		_, err := w.Submit(within(t), "U0ANN", "", map[string]map[string]any{"name": {"t": "abc"}})
+		submitted <- err
+	}()
+	acked := func() bool { all := w.Deliveries(); return len(all) > 0 && !all[len(all)-1].Acked.IsZero() }
+	if err := w.WaitFor(within(t), acked); err != nil {
+		t.Fatal(err)
+	}
+	early := object{"external_id": "answer", "view": called("early")}
+	if got := call(t, w, "views.update", early).Error; got != "not_found" {
+		t.Errorf("the external id of an answer that has not landed: %q", got)
+	}
+	if got := call(t, w, "views.update", object{"view_id": open.View["id"], "view": called("early")}); !got.OK {
+		t.Errorf("the id of the view: %q", got.Error)
+	}
+	if err := <-submitted; err != nil || w.Views("U0ANN")[0].CallbackID != "answer" {
+		t.Errorf("after the answer the view is %+v, %v", w.Views("U0ANN"), err)
+	}
+	if got := call(t, w, "views.update", early); !got.OK || w.Views("U0ANN")[0].CallbackID != "early" {
+		t.Errorf("the external id of the answer: %q", got.Error)
 	}
 }
 

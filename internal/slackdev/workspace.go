@@ -55,6 +55,7 @@ type Workspace struct {
 	removed bool   // the app is not installed: see Cloud
 	linkOff bool
 	faults  []*Fault
+	late    int // see LateAnswers
 	limits  map[string][]time.Time
 	calls   []*Call
 	sent    []*Delivery
