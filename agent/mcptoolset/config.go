@@ -58,7 +58,8 @@ type ServerConfig struct {
 	Headers map[string]string
 
 	// Trusted says that the operator believes the server's annotations: tools with a readOnlyHint need no approval by
-	// default, and those with a readOnlyHint or an idempotentHint may be called again when a call had no answer.
+	// default, and a call without an answer has failed; a call of a tool with an idempotentHint is made once more when
+	// its answer is lost, and again after a crash.
 	Trusted bool
 
 	// ConnectTimeout bounds making a connection. Zero: [DefaultConnectTimeout].

@@ -32,12 +32,18 @@ func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (a
 	return agent.ToolOutput{}, fmt.Errorf("call %s of mcp server %q: %w", oneline.Of(l.name, 200), s.Name(), err)
 }
 
-// call makes the request. When the connection turns out to be broken before the server has got it, it is made once
-// more.
+// call makes the request. When the connection turns out to be broken before the server has got it, or no answer comes
+// and the tool is idempotent, it is made once more as it was, over a new connection.
 func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (agent.ToolOutput, error) {
+	sent := false // by an earlier try: that stays so
 	for again := false; ; again = true {
 		sess, err := s.ready(ctx, l)
-		if err != nil {
+		switch {
+		case err != nil && sent:
+			return agent.ToolOutput{}, fmt.Errorf(
+				"%w: the request was sent, but no answer came, and it was not sent again: %s",
+				agent.ErrOutcomeUnknown, s.say(err.Error()))
+		case err != nil:
 			return agent.ToolOutput{}, fmt.Errorf("nothing was sent: %w", err)
 		}
 		x := &exchange{call: true}
@@ -48,12 +54,24 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 		if err == nil {
 			return s.decodedOutput(res)
 		}
-		if !x.sent.Load() && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
+		sent = sent || x.sent.Load()
+		if (!sent || s.idempotent(l)) && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
 			sess.broken.Store(true)
 			continue
 		}
+		if sent {
+			x.sent.Store(true)
+		}
 		return agent.ToolOutput{}, s.unanswered(ctx, l, x, err)
 	}
+}
+
+// reads and idempotent report what the server says of the tool and the operator believes: that it changes nothing, and
+// that it changes something which a second call with the same arguments does not change again.
+func (s *Server) reads(l *listed) bool { return s.Trusted && l.annotations.readOnly() }
+
+func (s *Server) idempotent(l *listed) bool {
+	return s.Trusted && l.annotations.IdempotentHint.True() && !s.reads(l)
 }
 
 // ready returns the connection to make a call on, on which the tool is still what it was when it was listed. The tools
@@ -101,11 +119,10 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 	if context.Cause(ctx) == errCallTimeout {
 		problem = fmt.Sprintf("timed out after %s", s.CallTimeout)
 	}
-	trusted := s.Trusted && (l.annotations.readOnly() || l.annotations.IdempotentHint.True())
 	switch {
 	case !x.sent.Load():
 		return fmt.Errorf("nothing was sent: %s", problem)
-	case trusted:
+	case s.reads(l):
 		return fmt.Errorf("the request was sent, but no answer came: %s; it may be sent again", problem)
 	}
 	if status := x.status.Load(); status >= 300 {
