@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	"countersign/agent"
 	"countersign/agent/openaimodel"
 	"countersign/approvals"
+	"countersign/internal/headroom"
 	"countersign/internal/pgdev"
 	"countersign/store/pgstore"
 )
@@ -280,14 +280,9 @@ func (d *decider) end() {
 	d.cmd.Wait()
 }
 
-// headroom is that of the program (internal/app/run.go), which a decider stands for: how much more than twice of what
-// is in use its heap may hold before it is collected.
-const headroom = 16 << 20
-
 // decide is what a decider does: the requests whose number, divided by the number of replicas, leaves its own.
 func decide(ctx context.Context, args []string) error {
-	ballast := make([]byte, headroom)
-	defer runtime.KeepAlive(ballast)
+	defer headroom.Keep()()
 	var numbers [4]int
 	for i := range numbers {
 		var err error

@@ -32,7 +32,7 @@ func postgresError(err error) error {
 	switch {
 	case errors.Is(err, pgstore.ErrURL):
 		return fmt.Errorf("%w: %w", ErrURL, err)
-	case refusedForGood(err), errors.Is(err, pgstore.ErrPooler):
+	case refusedForGood(err), errors.Is(err, pgstore.ErrPooler), errors.Is(err, pgstore.ErrTLS):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

@@ -29,6 +29,21 @@ var (
 	ErrPlain = seal.ErrPlain // keys are given for a store that is not encrypted yet; Compact encrypts it
 )
 
+// Errors of Open about a file that cannot be the store, until a person mends that.
+var (
+	ErrPlace    = boltstore.ErrPlace    // its folder is not there, or it may not be written
+	ErrNotStore = boltstore.ErrNotStore // the path holds something else
+)
+
+// CheckPlace returns the error that Open would return for the place of a store that is a file, ErrPlace or ErrNotStore,
+// as far as it shows without opening the store; nil for a database. It writes nothing.
+func CheckPlace(at Place) error {
+	if at.File == "" {
+		return nil
+	}
+	return boltstore.CheckPlace(at.File)
+}
+
 // Errors of Open that say that the URL itself is unusable.
 var (
 	// ErrURL is returned for a URL that names no store.

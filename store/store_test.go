@@ -10,6 +10,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/store/boltstore"
+	"countersign/store/pgstore"
 )
 
 func TestOpen(t *testing.T) {
@@ -40,6 +41,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"bolt://countersign.db", ErrURL},
 		{"mysql://bot:hunter2@db/countersign", ErrURL},
 		{"hunter2", ErrURL},
+		{"bolt:~/hunter2.db", ErrURL},
+		{"bolt:~", ErrURL},
 		{"postgres://bot:hunter2@[::/countersign", ErrURL},
 		{"PostgreSQL://bot:hunter2@db/countersign?schema=public", ErrURL},
 		{"bolt:" + filepath.Join(t.TempDir(), "none", "x.db"), fs.ErrNotExist},
@@ -52,7 +55,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%q gives the password away", err)
 		}
 		possible := strings.Contains(err.Error(), "bolt:PATH") || strings.Contains(err.Error(), "postgres://") ||
-			strings.Contains(err.Error(), "schema must be")
+			strings.Contains(err.Error(), "schema must be") || strings.Contains(err.Error(), "bolt:./~")
 		if c.want != fs.ErrNotExist && !possible {
 			t.Errorf("%q does not say what is possible", err)
 		}
@@ -61,5 +64,18 @@ func TestOpenRefuses(t *testing.T) {
 	cancel()
 	if _, err := Open(ctx, "bolt:x.db", Config{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestRefusedIsNotWaitedFor: a start waits for a database that is away, and not for one that asks for something else.
+func TestRefusedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	const nobody = "postgres://bot:hunter2@127.0.0.1:1/bots"
+	_, away := Open(t.Context(), nobody, Config{})
+	if !Waits(away) || errors.Is(away, ErrRefused) {
+		t.Errorf("away: %v", away)
+	}
+	if err := postgresError(errors.Join(pgstore.ErrTLS, away)); Waits(err) || !errors.Is(err, ErrRefused) {
+		t.Errorf("no TLS: %v", err)
 	}
 }

@@ -42,6 +42,9 @@ func PlaceOf(url string) (Place, error) {
 		return Place{}, fmt.Errorf("%w: no path behind bolt: %s", ErrURL, forms)
 	case strings.HasPrefix(rest, "//"):
 		return Place{}, fmt.Errorf("%w: bolt takes a path, not //: %s", ErrURL, forms)
+	case rest == "~" || strings.HasPrefix(rest, "~/"):
+		return Place{}, fmt.Errorf("%w: nothing stands for ~ here: write the path of the home folder out, or bolt:./~ "+
+			"for a folder of that name", ErrURL)
 	}
 	return Place{File: rest}, nil
 }

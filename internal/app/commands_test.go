@@ -99,7 +99,7 @@ func TestUsage(t *testing.T) {
 		{"outbox replay ntf_1", "there is no store at"},
 		{"backup", "needs the file to make"},
 		{"restore", "needs the file to restore"},
-		{"restore old.db", "old.db: no such file"},
+		{"restore old.db", "there is no file old.db; name a file"},
 		{"''", `has no command ""; it has approvals,`},
 		{"approvals list", "there is no store at"},
 		{"audit verify", "there is no store at"},

@@ -82,9 +82,10 @@ func (c *Config) Check() error {
 	return Misconfigured(errors.Join(p...))
 }
 
-// CheckRun judges what the bot needs to run, besides CheckSet.
+// CheckRun judges what the bot needs to run, besides CheckSet: what must be set, and the place of a store that is a
+// file.
 func (c *Config) CheckRun() error {
-	p := problems{c.CheckSet()}
+	p := problems{c.CheckSet(), ExplainStore(store.CheckPlace(c.StorePlace()))}
 	for _, n := range c.needed() {
 		p.add("%s is not set; %s", n.name, n.what)
 	}

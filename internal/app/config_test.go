@@ -67,6 +67,8 @@ func TestConfigProblems(t *testing.T) {
 			`COUNTERSIGN_SLACK_MODE: "websocket" is neither socket nor http`},
 		{"http without secret", "COUNTERSIGN_SLACK_MODE", "http", "SLACK_SIGNING_SECRET is not set"},
 		{"api url", "SLACK_API_URL", "https://slack.test/api", "SLACK_API_URL does not end in /"},
+		{"a home that nothing expands", "COUNTERSIGN_STORE", "bolt:~/x.db", "COUNTERSIGN_STORE: unusable store URL: " +
+			"nothing stands for ~ here"},
 		{"api url with password", "SLACK_API_URL", "https://u:" + canary + "@slack.test/api/",
 			"SLACK_API_URL holds a user"},
 		{"no url", "OPENAI_BASE_URL", canary, "OPENAI_BASE_URL is no http or https URL"},

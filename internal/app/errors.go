@@ -28,14 +28,16 @@ func Misconfigured(err error) error {
 	return configError{err}
 }
 
-// ExplainStore adds to an error of opening the store what to do about it.
+// ExplainStore adds to an error of opening the store what to do about it. One that is explained already stays as it is.
 func ExplainStore(err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, ErrConfig):
+		return err
 	case errors.Is(err, boltstore.ErrInUse):
 		return fmt.Errorf("%w; stop that process, or give this one another COUNTERSIGN_STORE", err)
-	case errors.Is(err, store.ErrHalf), errors.Is(err, approvals.ErrNewer):
+	case errors.Is(err, store.ErrHalf), errors.Is(err, approvals.ErrNewer), errors.Is(err, store.ErrOlder):
+		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
+	case errors.Is(err, store.ErrPlace), errors.Is(err, store.ErrNotStore):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
 	case errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported), errors.Is(err, store.ErrRefused):
 		return Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
@@ -64,11 +66,26 @@ func explainSlack(err error) error {
 	if err == nil {
 		return nil
 	}
-	if refused, ok := errors.AsType[*bot.TokenError](err); ok {
-		return Misconfigured(fmt.Errorf("%w; copy the token again from the app's settings", refused))
+	if refused := refusedTokens(err); refused != nil {
+		return Misconfigured(errors.Join(refused...))
 	}
 	if unreachable, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("reach Slack (SLACK_API_URL): %w", unreachable.Err)
 	}
 	return err
+}
+
+// refusedTokens says of each token that Slack has refused what to do about it.
+func refusedTokens(err error) (all []error) {
+	switch e := err.(type) {
+	case *bot.TokenError:
+		return []error{fmt.Errorf("%w; copy the token again from the app's settings", e)}
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			all = append(all, refusedTokens(part)...)
+		}
+	case interface{ Unwrap() error }:
+		return refusedTokens(e.Unwrap())
+	}
+	return all
 }

@@ -53,12 +53,38 @@ func TestBadStart(t *testing.T) {
 		{"address in use", func(w *world) []string {
 			return []string{"COUNTERSIGN_LISTEN=" + strings.TrimPrefix(w.effects.server.URL, "http://")}
 		}, 1, []string{"COUNTERSIGN_LISTEN", "in use"}},
-		{"no store folder", func(*world) []string { return []string{"COUNTERSIGN_STORE=bolt:absent/x.db"} }, 1,
-			[]string{"absent/x.db"}},
+		{"no store folder", func(*world) []string { return []string{"COUNTERSIGN_STORE=bolt:absent/x.db"} }, 2,
+			[]string{"COUNTERSIGN_STORE: ", "absent/x.db", "the folder absent is not there; create it first"}},
+		{"a folder for a store", func(w *world) []string {
+			if err := os.Mkdir(filepath.Join(w.dir, "data"), 0o700); err != nil {
+				w.t.Fatal(err)
+			}
+			return []string{"COUNTERSIGN_STORE=bolt:data"}
+		}, 2, []string{"COUNTERSIGN_STORE: ", "data: not a store file: it is a folder", "such as data/countersign.db"}},
+		{"a file for the store's folder", func(*world) []string {
+			return []string{"COUNTERSIGN_STORE=bolt:countersign.yaml/x.db"}
+		}, 2, []string{"COUNTERSIGN_STORE: ", "countersign.yaml is no folder"}},
 		{"no store", func(w *world) []string {
 			w.write("countersign.db", strings.Repeat("not a store ", 1000))
 			return []string{"COUNTERSIGN_STORE=bolt:countersign.db"}
-		}, 1, []string{"countersign.db"}},
+		}, 2, []string{"COUNTERSIGN_STORE: ", "countersign.db: not a store file"}},
+		{"several at once", func(w *world) []string {
+			return []string{"SLACK_BOT_TOKEN=", "SLACK_APP_TOKEN=xoxb-" + canaryToken, "COUNTERSIGN_LOG_LEVEL=loud",
+				"COUNTERSIGN_STORE=bolt:absent/x.db", "COUNTERSIGN_LISTEN=8080", "EFFECTS_TOKEN=",
+				"COUNTERSIGN_AUDIT_KEY=absent.pem"}
+		}, 2, []string{"SLACK_BOT_TOKEN is not set; ", "SLACK_APP_TOKEN holds something else",
+			"COUNTERSIGN_LOG_LEVEL: ", "COUNTERSIGN_LISTEN: ",
+			"COUNTERSIGN_STORE: open store absent/x.db", "EFFECTS_TOKEN is not set",
+			"COUNTERSIGN_AUDIT_CHECKPOINTS is not set", "COUNTERSIGN_AUDIT_KEY: open absent.pem"}},
+		{"both tokens refused, and keys for a plain store", func(w *world) []string {
+			if err := w.openFile().Close(); err != nil {
+				w.t.Fatal(err)
+			}
+			return []string{"SLACK_BOT_TOKEN=" + canaryBot + "x", "SLACK_APP_TOKEN=" + canaryApp + "x",
+				"COUNTERSIGN_STORE=bolt:countersign.db", "COUNTERSIGN_ENCRYPTION_KEYS=a:" + keyA}
+		}, 2, []string{"SLACK_BOT_TOKEN: Slack refuses the token: invalid_auth; copy the token again",
+			"SLACK_APP_TOKEN: Slack refuses the token: invalid_auth; copy the token again",
+			"COUNTERSIGN_ENCRYPTION_KEYS: "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -89,7 +89,7 @@ policies:
 	w.send(ben, "approve") // a call of high risk asks back
 	w.until("the first of two answers", func() bool {
 		m, _ := w.slack.Message(general, card.TS)
-		return strings.Contains(m.Shown(), "Needs 1 more of the members of this channel")
+		return strings.Contains(m.Shown(), "Needs 1 more of the members of <#"+general+">")
 	})
 	list := w.must("approvals", "list")
 	at := strings.Index(list, "req_")

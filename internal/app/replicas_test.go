@@ -282,7 +282,7 @@ func TestDatabaseThatRefuses(t *testing.T) {
 	w := newWorld(t, settings{postgres: true})
 	good := w.store
 	for name, c := range map[string]struct{ url, want string }{
-		"no database": {strings.Replace(good, "localhost/", "localhost/none_", 1), "does not exist"},
+		"no database": {strings.Replace(good, "localhost/", "localhost/none_", 1), "there is no database none_"},
 		"no role":     {strings.Replace(good, "postgres:"+canaryStore, "nobody", 1), "nobody"},
 		"schema":      {good + "&schema=public", "schema must be"},
 		"no URL":      {"postgres://bot:" + canaryStore + "@[::/db", "unusable"},

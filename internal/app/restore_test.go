@@ -98,3 +98,73 @@ func TestRestoreOverAStore(t *testing.T) {
 		t.Errorf("the head of the newer store: %d\n%s", code, out)
 	}
 }
+
+// TestNothingToBringIn: a file that is not there is named, with what to do, in one line; nothing is made of it.
+func TestNothingToBringIn(t *testing.T) {
+	fileOnly(t, "it is about files")
+	t.Parallel()
+	w := newWorld(t, settings{})
+	if err := os.Mkdir(filepath.Join(w.dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.write("there.db", "")
+	before := w.names()
+	const name = `; name a file that "countersign backup" has made`
+	const from = "; FROM is the store to move, as COUNTERSIGN_STORE names it for the bot"
+	for _, c := range []struct{ args, want string }{
+		{"restore absent.db", "restore: there is no file absent.db" + name},
+		{"restore --force absent/x.db", "restore: there is no file absent/x.db" + name},
+		{"restore folder", "restore: folder is no regular file" + name},
+		{"migrate bolt:absent.db bolt:to.db", "migrate: FROM: there is no file absent.db" + from},
+		{"migrate bolt:absent/x.db bolt:to.db", "migrate: FROM: there is no file absent/x.db" + from},
+		{"migrate --dry-run bolt:absent.db bolt:to.db", "migrate: FROM: there is no file absent.db" + from},
+		{"migrate bolt:folder bolt:to.db", "migrate: FROM: open store folder: not a store file: it is a folder, " +
+			"no regular file; name a file in it, such as folder/countersign.db"},
+	} {
+		out, complaint, code := w.run(strings.Fields(c.args)...)
+		if code != 2 || out != "" || complaint != "countersign: "+c.want+"\n" {
+			t.Errorf("%s: %d\n%s%s", c.args, code, out, complaint)
+		}
+	}
+	if got := w.names(); got != before {
+		t.Errorf("left behind: %s, before: %s", got, before)
+	}
+}
+
+// TestNowhereToBringIt: a destination in a folder that is not there ends the command before anything is done.
+func TestNowhereToBringIt(t *testing.T) {
+	fileOnly(t, "it is about files")
+	t.Parallel()
+	w := newWorld(t, settings{})
+	if err := w.openFile().Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.must("backup", "copy.db")
+	before := w.names()
+	for _, args := range []string{
+		"migrate bolt:countersign.db bolt:absent/to.db", "migrate --dry-run bolt:countersign.db bolt:absent/to.db",
+		"restore copy.db", "restore --force copy.db",
+	} {
+		out, complaint, code := w.with("COUNTERSIGN_STORE=bolt:absent/x.db", strings.Fields(args)...)
+		if code != 2 || out != "" || !strings.Contains(complaint, "the folder absent is not there; create it first") {
+			t.Errorf("%s: %d\n%s%s", args, code, out, complaint)
+		}
+	}
+	if got := w.names(); got != before {
+		t.Errorf("left behind: %s, before: %s", got, before)
+	}
+}
+
+// names lists what is in the world's folder.
+func (w *world) names() string {
+	w.t.Helper()
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}

@@ -2,11 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"countersign/agent"
 	"countersign/internal/catalog"
 	"countersign/internal/control"
+	"countersign/internal/headroom"
 	"countersign/internal/lineage"
 	"countersign/internal/traces"
 )
@@ -27,20 +29,13 @@ const (
 	traceDrain   = 800 * time.Millisecond // for the traces that are left, when all else has ended
 )
 
-// headroom is how much more than twice of what is in use the heap may hold before it is collected. What the bot keeps
-// is a few megabytes: without it, a collection would come after every four of them, dozens of times a second under
-// load.
-const headroom = 16 << 20
-
 // Run runs the bot until ctx ends. Tools are the Go functions that the agents file may name; logs go to stderr. An
 // error that wraps ErrConfig is one that a person mends.
 func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer) error {
 	mark, unmarked := lineage.Set() // before anything is started
-	// The collector goes by what is allocated. This is, but as nobody touches it, the system gives no memory for it.
-	ballast := make([]byte, headroom)
-	defer runtime.KeepAlive(ballast)
+	defer headroom.Keep()()
 	if err := cfg.CheckRun(); err != nil {
-		return err
+		return errors.Join(err, unusableAgents(cfg, tools))
 	}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // from now on: before the bot is ready it must not end it
@@ -59,6 +54,15 @@ func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer)
 	}
 	defer s.store.Close()
 	return s.serve(ctx)
+}
+
+// unusableAgents says what is wrong with the agents file, where the environment alone keeps the bot from starting: one
+// start names everything.
+func unusableAgents(cfg *Config, tools []agent.Tool) error {
+	servers := catalog.NewServers(BuildVersion().Version, slog.New(slog.DiscardHandler)) // none is contacted
+	defer servers.Close()
+	_, err := LoadCatalog(cfg, catalog.Config{Functions: tools, Model: catalog.NoModel, Servers: servers})
+	return err
 }
 
 // serve runs the parts until ctx ends or one of them does, and then for as long as draining takes.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -53,6 +54,9 @@ func (s *server) open(ctx context.Context) error {
 		return err
 	}
 	if err := s.connect(ctx); err != nil {
+		if errors.Is(err, ErrConfig) {
+			err = Misconfigured(errors.Join(s.refused(ctx, first, err), s.unusableStore(ctx)))
+		}
 		return err
 	}
 	if err := s.openStore(ctx); err != nil {
@@ -86,6 +90,14 @@ func (s *server) connect(ctx context.Context) error {
 	s.directory = s.client
 	s.workspace, err = workspace(ctx, s.client)
 	return err
+}
+
+// refused asks Slack about all tokens when it has refused the first: one start names everything.
+func (s *server) refused(ctx context.Context, c *catalog.Catalog, first error) error {
+	if _, err := CheckSlack(ctx, s.cfg, c); errors.Is(err, ErrConfig) {
+		return err
+	}
+	return first
 }
 
 // assemble wires service, bot and worker, and opens the sockets.

@@ -44,6 +44,37 @@ func (s *server) openStore(ctx context.Context) error {
 	}
 }
 
+// unusableStore says what a person must mend before the store opens, where the bot does not start anyway. It changes
+// nothing, and says nothing of a store that is in use, away, or not there yet.
+func (s *server) unusableStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	err := s.lookAtStore(ctx)
+	if err = ExplainStore(err); errors.Is(err, ErrConfig) {
+		return err
+	}
+	return nil
+}
+
+func (s *server) lookAtStore(ctx context.Context) error {
+	if s.shared() {
+		_, err := store.Examine(ctx, s.cfg.Store.Reveal())
+		return err
+	}
+	keys, err := s.cfg.Keys()
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, s.cfg.Store.Reveal(), store.Config{ReadOnly: true, Keys: keys})
+	switch {
+	case err == nil:
+		return st.Close()
+	case errors.Is(err, store.ErrPlace), errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrOlder):
+		return nil // for writing it opens, for Check has looked at its place
+	}
+	return err
+}
+
 // shared reports whether other processes may work on the store.
 func (s *server) shared() bool { return s.cfg.StorePlace().Shared() }
 

@@ -90,6 +90,16 @@ func (w *world) openStore() approvals.Store {
 	return st
 }
 
+// openFile opens the store in the file of the world, wherever the world's own is.
+func (w *world) openFile() approvals.Store {
+	w.t.Helper()
+	st, err := store.Open(w.ctx, "bolt:"+filepath.Join(w.dir, "countersign.db"), store.Config{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st
+}
+
 // world is everything around the program.
 type world struct {
 	t       *testing.T

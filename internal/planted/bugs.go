@@ -61,9 +61,9 @@ var bugs = []bug{
 	},
 	surface("form_without_decision", "a form is acknowledged, and nothing is decided", "Form|Reason|Modal|Edit",
 		edit{`res := b.record(ctx, r, d, s.arrived)
-				if res.late != nil { return answer{payload: becomes(wordsView(wordsUnconfirmed()))`, `
+				if res.late != nil { return s.answeredLater(`, `
 				res := result{request: r}
-				if res.late != nil { return answer{payload: becomes(wordsView(wordsUnconfirmed()))`}),
+				if res.late != nil { return s.answeredLater(`}),
 	surface("dead_copy", "the copies of a card are never brought up to date", "Copy|Copies",
 		edit{"if at.Copy != n.Copy || at.List {", `if at.Copy != n.Copy || at.List || n.Copy != "" {`}),
 	surface("any_state", "an installation goes on whatever browser comes back", "Install|State",
@@ -131,7 +131,8 @@ func surface(name, what, tests string, edits ...edit) bug {
 
 // simulated is a bug in a package that schedules of faults bring to light.
 func simulated(name, what, in string, edits ...edit) bug {
-	return bug{name, what, in, edits, []string{"./internal/simulation", "-run", "^TestSimulation$", "-seeds", "25"}, ""}
+	args := []string{"./internal/simulation", "-run", "^TestSimulation$", "-seeds", "300"}
+	return bug{name, what, in, edits, args, ""}
 }
 
 // dialogues is a bug in agent that dialogues of one group must find, and no others: a bug that turns half of them red

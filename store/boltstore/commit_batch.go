@@ -131,6 +131,9 @@ func (b *batch) commit() error {
 func (b *batch) write() (err error) {
 	defer b.c.store.guard(&err)()
 	b.c.store.db.AllocSize = max(leastGrowth, int(b.btx.Size())/growthShare) // read by this commit alone
+	if err := b.c.store.hole.ahead(b.btx.Size()); err != nil {
+		return err
+	}
 	return b.btx.Commit()
 }
 

@@ -38,8 +38,8 @@ var (
 
 // Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
 // there. Before anything is trusted the file's structure is checked as far as is possible in a fixed time; Check does
-// the rest. It returns ErrInUse, ErrNotStore, ErrNewer, ErrOlder or ErrDamaged when that is what is wrong with the
-// file; all errors name the path.
+// the rest. It returns ErrInUse, ErrPlace, ErrNotStore, ErrNewer, ErrOlder or ErrDamaged when that is what is wrong
+// with the file; all errors name the path.
 func Open(path string, cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -55,10 +55,19 @@ func Open(path string, cfg Config) (*Store, error) {
 		cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks(),
 	}
 	s.commit = &committer{store: s}
+	s.hole = filler{file: f, size: func() (int64, error) { return sizeOf(f) }}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
 	return s, nil
+}
+
+func sizeOf(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // release closes the file after a failed start.
@@ -113,9 +122,9 @@ func openLocked(path string, cfg Config) (*os.File, error) {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !missing:
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, openError(path, cfg.ReadOnly, err)
 	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("open store %s: %w: it is no regular file (%s)", path, ErrNotStore, info.Mode().Type())
+		return nil, irregular(path, info)
 	case err == nil && info.Mode().Perm()&0o077 != 0:
 		cfg.Logger.Warn("store file is open to others; chmod 600 is advised", "path", path, "mode", info.Mode().Perm())
 	}
@@ -140,19 +149,6 @@ func openLocked(path string, cfg Config) (*os.File, error) {
 func inUse(path string) error {
 	return fmt.Errorf("open store %s: %w: the bot holds it while it runs, and commands started with the same "+
 		"COUNTERSIGN_STORE talk to that bot; a second bot needs a file of its own", path, ErrInUse)
-}
-
-func openError(path string, readOnly bool, err error) error {
-	folder := filepath.Dir(path)
-	if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) {
-		return fmt.Errorf("open store %s: the folder %s is not there; create it first: %w",
-			path, folder, fs.ErrNotExist)
-	}
-	if errors.Is(err, fs.ErrPermission) && !readOnly {
-		return fmt.Errorf("open store %s: this user must be able to write the file and the folder %s: %w",
-			path, folder, fs.ErrPermission)
-	}
-	return fmt.Errorf("open store: %w", err)
 }
 
 // syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file
@@ -210,7 +206,7 @@ func (s *Store) start() error {
 func (s *Store) inspect(size int64) error {
 	both := readHeads(s.file)
 	if both.foreign() {
-		return fmt.Errorf("open store %s: %w: it does not begin as one", s.path, ErrNotStore)
+		return foreignFile(s.path)
 	}
 	h, whole, err := both.newest()
 	switch {

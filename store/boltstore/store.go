@@ -51,6 +51,7 @@ type Store struct {
 	file      *os.File // also db's
 	db        *bolt.DB
 	commit    *committer
+	hole      filler // used by one commit at a time
 	acks      *acks
 	crypt     *encryption // nil: the file is plain
 	clock     *clock
@@ -265,8 +266,12 @@ func outOfSpace(err error) bool {
 		return true
 	}
 	write, ok := errors.AsType[*fs.PathError](err)
-	return ok && write.Op == "write" &&
-		(errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG))
+	return ok && write.Op == "write" && full(err)
+}
+
+// full reports that the disk, or what this user or process may have of it, has no room left.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 func (s *Store) wakeUp() {

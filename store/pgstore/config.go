@@ -83,6 +83,9 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 		return nil, "", fmt.Errorf("%w: schema must be 1 to 48 of a-z, 0-9 and _, not begin with a digit or pg_, and "+
 			"not be public", ErrURL)
 	}
+	if misread(u) {
+		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
+	}
 	query.Del("schema")
 	sized := query.Has("pool_max_conns")
 	u.RawQuery = query.Encode()
@@ -106,5 +109,17 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
+	cfg.ConnConfig.DialFunc = watchTLS(cfg.ConnConfig.DialFunc)
 	return cfg, schema, nil
+}
+
+// misread reports that a password with a /, ? or # that is not percent-encoded has been taken for other parts of the
+// URL, which messages show.
+func misread(u *url.URL) bool {
+	for name := range u.Query() {
+		if strings.Contains(name, "@") {
+			return true
+		}
+	}
+	return u.Fragment != "" || u.User == nil && strings.Contains(u.Path, "@")
 }

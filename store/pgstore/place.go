@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Place says which schema of which database a URL names. It holds no user, no password and none of the URL's other
@@ -21,8 +23,14 @@ func PlaceOf(url string) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	c := pool.ConnConfig
-	p := Place{Database: c.Database, Schema: schema}
+	p := placeOfConfig(&pool.ConnConfig.Config)
+	p.Schema = schema
+	return p, nil
+}
+
+// placeOfConfig reads the hosts and the database out of what a connection is made with.
+func placeOfConfig(c *pgconn.Config) Place {
+	p := Place{Database: c.Database}
 	add := func(host string, port uint16) {
 		if at := net.JoinHostPort(host, strconv.Itoa(int(port))); !slices.Contains(p.Hosts, at) {
 			p.Hosts = append(p.Hosts, at)
@@ -32,10 +40,12 @@ func PlaceOf(url string) (Place, error) {
 	for _, other := range c.Fallbacks {
 		add(other.Host, other.Port)
 	}
-	return p, nil
+	return p
 }
+
+func (p Place) hosts() string { return strings.Join(p.Hosts, ", ") }
 
 // String names the place for logs and messages.
 func (p Place) String() string {
-	return fmt.Sprintf("PostgreSQL at %s, database %s, schema %s", strings.Join(p.Hosts, ", "), p.Database, p.Schema)
+	return fmt.Sprintf("PostgreSQL at %s, database %s, schema %s", p.hosts(), p.Database, p.Schema)
 }

@@ -135,7 +135,7 @@ func (t *tx) QueryRequests(q approvals.RequestQuery) (
 }
 
 func requestWalk(q *approvals.RequestQuery) *walk {
-	w := &walk{table: "request_heads", newest: q.Newest, limit: q.Limit}
+	w := &walk{table: "request_heads", newest: q.Newest, limit: min(q.Limit, queryLooks)}
 	w.where = []string{"workspace = " + w.arg(text(q.Workspace))}
 	if q.Status == approvals.RequestPending {
 		w.list = "requests_pending"
@@ -172,7 +172,7 @@ func (t *tx) QueryRuns(q approvals.RunQuery) (page []*approvals.Run, next approv
 	if err := t.usable(false); err != nil || q.Limit <= 0 {
 		return nil, "", err
 	}
-	w := &walk{table: "run_records", newest: q.Newest, limit: q.Limit}
+	w := &walk{table: "run_records", newest: q.Newest, limit: min(q.Limit, queryLooks)}
 	w.where = []string{"workspace = " + w.arg(text(q.Workspace))}
 	if q.Open() {
 		w.list = "runs_open"

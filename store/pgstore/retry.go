@@ -117,6 +117,9 @@ func (a *attempts) wait(ctx context.Context, why again) bool {
 
 // explain adds what to do to an error of the server.
 func explain(err error) error {
+	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok && failed.Config != nil {
+		return explainConnect(failed, err)
+	}
 	switch {
 	case isCode(err, codeCancelled):
 		return fmt.Errorf("%w: a statement took longer than statement_timeout allows, or an operator cancelled it", err)

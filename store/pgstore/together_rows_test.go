@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,11 +110,11 @@ func TestTogetherRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		numbers := map[string]bool{}
+		var numbers sync.Map
 		fn := func(i int) func(*tx) error {
 			return func(tx *tx) error {
 				tx.Now()
-				numbers[tx.id] = true
+				numbers.Store(tx.id, true)
 				return rowsOf(i)(tx)
 			}
 		}
@@ -126,8 +127,11 @@ func TestTogetherRows(t *testing.T) {
 			want = dump(t, s)
 			continue
 		}
-		if err := errors.Join(sharing(t, s, n, fn)...); err != nil || len(numbers) != 1 {
-			t.Errorf("%d transactions: %v", len(numbers), err)
+		err = errors.Join(sharing(t, s, n, fn)...)
+		transactions := 0
+		numbers.Range(func(_, _ any) bool { transactions++; return true })
+		if err != nil || transactions != 1 {
+			t.Errorf("%d transactions: %v", transactions, err)
 		}
 		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
 			t.Errorf("apart (-), together (+):\n%s", diff)

@@ -288,15 +288,22 @@ func testJobAttempts(s *suite) {
 }
 
 func testJobErrorsStay(s *suite) {
-	ids := make(chan string, 100)
+	ids, tries := make(chan string, 100), make(chan string, 2)
 	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
 		if j.ID == "bad" {
-			return fmt.Errorf("bad: %w", approvals.ErrClosed) // of something else
+			select {
+			case tries <- j.ID:
+				return fmt.Errorf("bad: %w", approvals.ErrClosed) // of something else
+			default:
+				return nil
+			}
 		}
 		ids <- j.ID
 		return nil
 	})()
 	s.enqueue(job("bad"))
+	await(s, "the job that fails", tries)
+	quiet(s, "a job that nobody has put there", ids) // until its error has been taken
 	for i := range 3 {
 		s.enqueue(job(fmt.Sprint(i)))
 		await(s, "a job beside one that fails", ids)

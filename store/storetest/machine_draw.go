@@ -33,6 +33,7 @@ type drawn struct {
 	n      int // 0 to 3
 	at     time.Time
 	raw    json.RawMessage
+	text   string
 	status approvals.RequestStatus
 }
 
@@ -45,11 +46,20 @@ func drawOperation(t *rapid.T) operation {
 		place: machinePlace(rapid.SampledFrom(machineThreads).Draw(t, "thread")),
 		copy:  rapid.SampledFrom(machineCopies).Draw(t, "copy"),
 		n:     n, at: machineTime(n), raw: json.RawMessage(fmt.Sprintf(`{"n":%d,"s":"<&>"}`, n)),
-		status: []approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved, approvals.RequestPending,
-			approvals.RequestStale}[n],
+		text: fmt.Sprint(n), status: machineStatus(n),
 	}
-	all := append(append(d.records(), d.pieces()...), d.deletions()...)
-	return rapid.SampledFrom(append(all, reads(d.ws)...)).Draw(t, "operation")
+	return rapid.SampledFrom(append(d.writes(), reads(d.ws)...)).Draw(t, "operation")
+}
+
+// machineStatus is one of a few; requests are pending more often than not.
+func machineStatus(n int) approvals.RequestStatus {
+	return []approvals.RequestStatus{approvals.RequestPending, approvals.RequestApproved, approvals.RequestPending,
+		approvals.RequestStale}[n]
+}
+
+// writes are all operations that change something.
+func (d drawn) writes() []operation {
+	return append(append(d.records(), d.pieces()...), d.deletions()...)
 }
 
 func (d drawn) run() *approvals.Run {
@@ -85,7 +95,7 @@ func (d drawn) notification() *approvals.Notification {
 }
 
 func (d drawn) input() *approvals.QueuedInput {
-	return &approvals.QueuedInput{Workspace: d.ws, Place: d.place, ID: approvals.InputID(d.id), Text: fmt.Sprint(d.n),
+	return &approvals.QueuedInput{Workspace: d.ws, Place: d.place, ID: approvals.InputID(d.id), Text: d.text,
 		At: d.at}
 }
 

@@ -74,3 +74,34 @@ func fails(fn func(r *recorder)) bool {
 	<-ended
 	return r.failed.Load()
 }
+
+// TestAgreeControl has one of two stores hold something more, and another one refuse something: the comparison must
+// notice both.
+func TestAgreeControl(t *testing.T) {
+	t.Parallel()
+	d := drawn{ws: "T1", id: "1", place: machinePlace("1"), n: 1, at: machineTime(1), raw: []byte(`{}`)}
+	put := named{"a put", func(tx approvals.Tx) (string, error) { return done(tx.PutRun(d.run())) }}
+	get := named{"a get", func(tx approvals.Tx) (string, error) { return say(tx.Run(d.ws, "1")) }}
+	for name, spoil := range map[string]func(p *pair){
+		"more": func(p *pair) {
+			more := *p
+			more.stores[1] = NewMemory().Open()
+			more.apply([]named{put})
+		},
+		"refuses": func(p *pair) {
+			if err := p.stores[1].Close(); err != nil {
+				t.Error(err)
+			}
+		},
+		"nothing": func(p *pair) { p.apply([]named{put}) },
+	} {
+		failed := fails(func(r *recorder) {
+			p := &pair{report: r, t: t, stores: [2]approvals.Store{NewMemory().Open(), NewMemory().Open()}}
+			spoil(p)
+			p.apply([]named{get})
+		})
+		if want := name != "nothing"; failed != want {
+			t.Errorf("%s: noticed %v, want %v", name, failed, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -131,7 +132,7 @@ func testQuery(s *suite) {
 	} {
 		noteFields(seen, c.q)
 		c.q.Workspace = ws
-		for _, limit := range []int{1, 4, 100} {
+		for _, limit := range []int{1, 4, 100, math.MaxInt} {
 			c.q.Limit = limit
 			same(s, fmt.Sprintf("%+v", c.q), c.want, s.query(c.q))
 		}

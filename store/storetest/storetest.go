@@ -6,7 +6,8 @@
 //
 // Each subtest stands for one promise and says why somebody relies on it. [Memory] is a store that does nothing but
 // keep the promises; on request it uses every freedom that they leave a store, to try those who rely on one. [Compare]
-// drives a store and Memory with the same random operations and compares what they say.
+// drives a store and Memory with the same random operations and compares what they say; [Agree] does so with two stores
+// and stranger ids, times and limits.
 //
 // The files, by what they are about:
 //
@@ -18,6 +19,7 @@
 //	trail outbox deletions
 //	jobs jobs_again jobs_group            promises of Dispatch
 //	machine machine_draw machine_read     Compare
+//	machine_pair                          Agree
 //	memory memory_…                       Memory
 //	broken_… control_test                 stores that break a promise each
 package storetest

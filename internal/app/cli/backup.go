@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -57,7 +58,7 @@ func (c *backupCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return fmt.Errorf("backup: %w", interrupted(err, "no file was made"))
 	}
 	info, err := os.Stat(c.File)
 	if err != nil {
@@ -87,7 +88,10 @@ func (p *Program) openCopy(ctx context.Context, path string, readOnly bool) (app
 		return nil, err
 	}
 	st, err := store.Open(ctx, "bolt:"+path, store.Config{ReadOnly: readOnly, Keys: c.Keys})
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrPlace), errors.Is(err, store.ErrOlder):
+		return nil, fmt.Errorf("the copy cannot be verified: %w", err) // COUNTERSIGN_STORE names another file
+	case err != nil:
 		return nil, app.ExplainStore(fmt.Errorf("the copy cannot be verified: %w", err))
 	}
 	return st, nil

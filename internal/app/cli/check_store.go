@@ -45,9 +45,11 @@ func examineStore(ctx context.Context, cfg *app.Config) (*storeReport, error) {
 	switch {
 	case errors.Is(err, store.ErrStandby):
 		return nil, app.Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
-	case store.Waits(err), ctx.Err() != nil:
-		return nil, fmt.Errorf("%w; start it, or look at host, port and firewall; "+
-			"\"countersign check --offline\" checks all else", app.ExplainStore(err))
+	case store.Waits(err):
+		return nil, fmt.Errorf("%w; \"countersign check --offline\" checks all else", app.ExplainStore(err))
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w; look at the database's server; \"countersign check --offline\" checks all else",
+			app.ExplainStore(err))
 	case err != nil:
 		return nil, app.ExplainStore(err)
 	}

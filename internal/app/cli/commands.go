@@ -48,6 +48,8 @@ func (l *commandLine) commands() *cobra.Command {
 		(&libraryCommand{}).command(l),
 		(&healthcheckCommand{}).command(l),
 	)
+	root.SetOut(l.program.Stdout) // before finish: the library's own commands remember it
+	root.SetErr(l.program.Stderr)
 	finish(root)
 	return root
 }

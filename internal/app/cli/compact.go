@@ -46,7 +46,7 @@ func (c *compactCommand) Run(ctx context.Context, p *Program) error {
 	}
 	done, err := control.Compact(ctx, cfg, (&progressPrinter{w: p.Stderr}).print)
 	if err != nil {
-		return explainStore(err)
+		return interrupted(explainStore(err), "the store is whole, as it was; run the command again")
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s: %d bytes before, %d after; %d records, %s\n", cfg.Path, done.Before, done.After,
 		done.Records, c.state(cfg, done))

@@ -53,6 +53,8 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) error {
 	}
 	cfg := demo.Config{Executable: self, Environ: p.Environ, Listen: c.Listen, Keep: c.Keep, Agents: c.Agents,
 		Out: p.Stdout}
+	ctx, cancel := p.untilLost(ctx)
+	defer cancel()
 	if c.Headless {
 		return explainDemo(demo.Play(ctx, cfg))
 	}

@@ -132,6 +132,10 @@ func (c *migrateCommand) look(ctx context.Context, from transfer.Source, open st
 	open.ReadOnly = true
 	to, err := store.OpenTarget(ctx, c.To, open)
 	if errors.Is(err, fs.ErrNotExist) {
+		at, _ := store.PlaceOf(c.To) // it could be opened
+		if err := store.CheckPlace(at); err != nil {
+			return "", c.explain("TO", err)
+		}
 		return "TO is not there and would be made", nil
 	}
 	if err != nil {

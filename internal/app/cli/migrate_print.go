@@ -40,6 +40,11 @@ func (c *migrateCommand) explain(which string, err error) error {
 	if which != "" {
 		about += ": " + which
 	}
+	if which == "FROM" && errors.Is(err, fs.ErrNotExist) {
+		at, _ := store.PlaceOf(c.From) // it could be opened
+		return app.Misconfigured(fmt.Errorf("%s: there is no file %s; FROM is the store to move, as COUNTERSIGN_STORE "+
+			"names it for the bot", about, at.File))
+	}
 	err = fmt.Errorf("%s: %w", about, err)
 	broken, isBroken := errors.AsType[*approvals.AuditError](err)
 	switch {
@@ -57,8 +62,8 @@ func (c *migrateCommand) explain(which string, err error) error {
 	case errors.Is(err, transfer.ErrDiffers):
 		return fmt.Errorf("%w; FROM is whole and TO is not to be used: remove TO and begin again", err)
 	case errors.Is(err, store.ErrHalf), errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported),
-		errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain),
-		which == "FROM" && errors.Is(err, fs.ErrNotExist):
+		errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain), errors.Is(err, store.ErrPlace),
+		errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrOlder), errors.Is(err, store.ErrRefused):
 		return app.Misconfigured(err)
 	case errors.Is(err, context.Canceled), c.began:
 		return fmt.Errorf("%w; FROM is unchanged: run the same command again, which goes on where it was", err)

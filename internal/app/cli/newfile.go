@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,3 +45,20 @@ func syncFolder(path string) error {
 	defer d.Close()
 	return d.Sync()
 }
+
+// interrupted says of work that a signal has cut off how things stand.
+func interrupted(err error, stands string) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &interruption{stands, err}
+}
+
+type interruption struct {
+	stands string
+	error
+}
+
+func (e *interruption) Error() string { return "interrupted: " + e.stands }
+
+func (e *interruption) Unwrap() error { return e.error }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 
@@ -34,15 +35,19 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	// Environ is what child processes of the demo start from, in the form of os.Environ.
 	Environ []string
+
+	pipe chan os.Signal // takes SIGPIPE
 }
 
 // Main runs the command that the arguments name until it is done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, p Program) int {
+	out := &results{w: p.Stdout}
+	p.Stdout = out
+	p.outlivePipe()
+	defer p.endWithPipe()
 	l := &commandLine{program: &p}
 	root := l.commands()
 	root.SetArgs(p.Args)
-	root.SetOut(p.Stdout)
-	root.SetErr(p.Stderr)
 	command, err := root.ExecuteContextC(ctx)
 	if usage, ok := errors.AsType[*usageError](err); ok || err != nil && !l.began {
 		if !ok {
@@ -51,7 +56,7 @@ func Main(ctx context.Context, p Program) int {
 		usage.try = cmp.Or(usage.try, command.CommandPath())
 		err = usage
 	}
-	return p.report(err)
+	return p.report(out.judge(err))
 }
 
 // commandLine is the line that is being read.

@@ -62,22 +62,38 @@ func (c *restoreCommand) Run(ctx context.Context, p *Program) error {
 	if err := fileOnly(cfg, "restore", insteadOfRestore); err != nil {
 		return err
 	}
-	if _, err := os.Stat(c.File); err != nil {
+	if err := c.checkFile(); err != nil {
 		return app.Misconfigured(fmt.Errorf("restore: %w", err))
 	}
-	aside, err := c.admit(ctx, cfg.StorePath())
+	aside, err := c.admit(ctx, cfg.StorePlace())
 	if err != nil {
 		return err
 	}
 	restored, err := c.replace(ctx, p, cfg.StorePath(), aside)
 	if err != nil {
-		return fmt.Errorf("restore: %w", app.ExplainStore(err))
+		return fmt.Errorf("restore: %w", interrupted(err, "the store is as it was"))
 	}
 	return restored.print(p.Stdout, cfg.StorePath(), c.File, aside)
 }
 
+// checkFile says what is wrong with the file to restore before anything is done.
+func (c *restoreCommand) checkFile() error {
+	const name = "name a file that \"countersign backup\" has made"
+	info, err := os.Stat(c.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no file %s; %s", c.File, name)
+	case err != nil:
+		return fmt.Errorf("%w; %s", err, name)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file; %s", c.File, name)
+	}
+	return nil
+}
+
 // admit says whether the store may be replaced, and how the file that is there will be called; empty: none is there.
-func (c *restoreCommand) admit(ctx context.Context, path string) (aside string, err error) {
+func (c *restoreCommand) admit(ctx context.Context, at store.Place) (aside string, err error) {
+	path := at.File
 	if err := lineage.CheckSelf(); err != nil {
 		return "", fmt.Errorf("restore: %w: %w", control.ErrNoOperator, err)
 	}
@@ -90,6 +106,10 @@ func (c *restoreCommand) admit(ctx context.Context, path string) (aside string, 
 		return "", fmt.Errorf("restore: %w", err)
 	}
 	there, err := os.Stat(path)
+	replaceable := err == nil && there.Mode().IsRegular() // whatever it holds
+	if err := store.CheckPlace(at); err != nil && !(errors.Is(err, store.ErrNotStore) && replaceable) {
+		return "", fmt.Errorf("restore: %w", app.ExplainStore(err))
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
@@ -124,7 +144,7 @@ func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside st
 	if err != nil {
 		return nil, fmt.Errorf("%s is not taken: %w", c.File, err)
 	}
-	return found, store.Replace(path, f.Name(), aside)
+	return found, app.ExplainStore(store.Replace(path, f.Name(), aside))
 }
 
 // copyFile writes the file at path to f, until ctx ends.

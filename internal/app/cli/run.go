@@ -32,5 +32,6 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	p.endWithPipe()
 	return app.Run(ctx, cfg, p.Tools, p.Stderr)
 }
