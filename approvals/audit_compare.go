@@ -359,13 +359,35 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "another request took its place than the trail says", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
-	case plausible(r.Outcome, said.outcome):
+	}
+	if held, err := t.overruled(tx, r); !held || err != nil {
+		return "another answer is said to hold in its place that is none for the same calls", err
+	}
+	if plausible(r.Outcome, said.outcome) {
 		return "", nil
 	}
 	if mixed, err := said.mixed(tx, r, t.deleted.runs[r.Run]); mixed || err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("what became of its call is %q, and the trail says %q", r.Outcome, said.outcome), nil
+}
+
+// overruled reports whether the request whose answer is said to hold in the place of the one to r has an answer for all
+// calls of the same tool in its run. It may have become stale since. The trail vouches for that answer as for any
+// other; of one that was deleted nobody can tell.
+func (t *trail) overruled(tx Tx, r *RequestHead) (bool, error) {
+	if r.Overruled == "" {
+		return true, nil
+	}
+	by, err := tx.RequestHead(r.Workspace, r.Overruled)
+	if errors.Is(err, ErrNotFound) {
+		return t.only != nil || t.requests[r.Overruled].gone || t.deleted.runs[r.Run], nil
+	}
+	if err != nil {
+		return false, err
+	}
+	forAll := slices.ContainsFunc(by.Decisions, func(d Decision) bool { return d.Void == "" && d.Verdict.standing() })
+	return by.ID != r.ID && by.Run == r.Run && forAll && by.about(r.Agent, r.Tool.Name, r.Definition), nil
 }
 
 // mixed reports whether the outcome that the trail has may be that of another call: earlier versions did not say of an

@@ -72,6 +72,8 @@ func TestExportRequestsComparesEach(t *testing.T) {
 			want: "decisions"},
 		"other arguments": {forge: func(r *approvals.Request) { r.Arguments = []byte(`{"amount":6}`) },
 			want: "arguments"},
+		"overruled by nothing": {forge: func(r *approvals.Request) { r.Overruled = r.ID },
+			want: "hold in its place"},
 		"another entry": {chain: func(all []*approvals.AuditEntry) []*approvals.AuditEntry {
 			all[0].Actor = string(cara)
 			return all

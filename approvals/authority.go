@@ -164,7 +164,8 @@ func (x *execution) granted(e agent.Effect) *Request {
 			used = cmp.Or(used, r)
 		case e.Decided && r.Interruption == e.Interruption && r.Kind == kind:
 			return r
-		case used == nil && e.Always && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition):
+		case used == nil && e.Always && r.Overruled == "" && r.standing() &&
+			r.about(e.Call.Agent, e.Call.Tool, e.Definition):
 			return r
 		}
 	}
@@ -303,6 +304,10 @@ func (p *permit) overruled(c *txn, standing *RequestHead) error {
 	if err != nil {
 		return err
 	}
+	if standing.Overruled != "" {
+		return fmt.Errorf("%w: the answer to request %s holds in the place of %s", agent.ErrStale, standing.Overruled,
+			standing.ID)
+	}
 	e := &p.effect
 	for _, r := range requests {
 		rejected := r.Status == RequestRejected
@@ -311,12 +316,18 @@ func (p *permit) overruled(c *txn, standing *RequestHead) error {
 			return fmt.Errorf("%w: request %s about this very call waits", agent.ErrStale, r.ID)
 		case r.Kind == agent.Confirm && r.Interruption == e.Interruption && (rejected || r.Status == RequestExpired):
 			return fmt.Errorf("%w: request %s about this very call is %s", agent.ErrStale, r.ID, r.Status)
-		case rejected && r.standing() && r.about(e.Call.Agent, e.Call.Tool, e.Definition) &&
-			!r.Settled.Before(standing.Settled):
+		case p.rejects(r) && !r.Settled.Before(standing.Settled):
 			return fmt.Errorf("%w: request %s rejects all calls of the tool", agent.ErrStale, r.ID)
 		}
 	}
 	return nil
+}
+
+// rejects reports whether r was settled by a rejection of all calls of the tool that holds still.
+func (p *permit) rejects(r *RequestHead) bool {
+	e := &p.effect
+	return r.Status == RequestRejected && r.Overruled == "" && r.standing() &&
+		r.about(e.Call.Agent, e.Call.Tool, e.Definition)
 }
 
 // doubtful reports whether it cannot be told how long ago the instant was.

@@ -61,7 +61,7 @@ func (n *Notification) fillWaiting(tx Tx) error {
 func (n *Notification) Listing() bool { return n.WaitingAll > mostApart }
 
 // covers reports whether the delivery of n tells what o tells too: both are for the person whom a list is for, and the
-// request of o is in it.
+// request of o is in it, or among those that it only counts.
 func (n *Notification) covers(o *Notification) bool {
 	if n.Copy.of(copyHome) { // one page shows all
 		return o.Copy == n.Copy
@@ -70,5 +70,12 @@ func (n *Notification) covers(o *Notification) bool {
 		return false
 	}
 	_, alone := o.needsList(&o.Card.RequestHead)
-	return !alone && slices.ContainsFunc(n.Waiting, func(r *Request) bool { return r.ID == o.Request })
+	return !alone && (n.counts(o) || slices.ContainsFunc(n.Waiting, func(r *Request) bool { return r.ID == o.Request }))
+}
+
+// counts reports whether o is about a request that the list of n counts and does not name, because it is older than
+// those that it names.
+func (n *Notification) counts(o *Notification) bool {
+	return n.WaitingAll > len(n.Waiting) && len(n.Waiting) > 0 && o.Request < n.Waiting[0].ID &&
+		o.Card.Status == RequestPending
 }

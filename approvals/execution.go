@@ -204,12 +204,12 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two
-// answers for all calls of a tool the later one counts, and the rejection of two at once. Doing it again changes
-// nothing.
+// answers for all calls of a tool the later one counts, whatever the clock, and the rejection of two at once. Doing it
+// again changes nothing.
 func (x *execution) apply() error {
 	open := x.state.Interruptions()
 	ended := slices.SortedStableFunc(slices.Values(x.requests), func(a, b *Request) int {
-		return cmp.Or(a.Settled.Compare(b.Settled), rank(a)-rank(b))
+		return cmp.Or(overruled(a)-overruled(b), a.Settled.Compare(b.Settled), rank(a)-rank(b))
 	})
 	for _, r := range ended {
 		if r.Status == RequestPending || r.Applied {
@@ -226,6 +226,14 @@ func (x *execution) apply() error {
 		}
 	}
 	return nil
+}
+
+// overruled puts answers first in whose place a later one holds.
+func overruled(r *Request) int {
+	if r.Overruled != "" {
+		return 0
+	}
+	return 1
 }
 
 // rank puts rejections last.

@@ -166,15 +166,13 @@ func (x *execution) require(ctx context.Context, g *gatherer, r *Request, in age
 	var err error
 	if r.Requirement, err = x.demand(ctx, g, r); err != nil {
 		x.log.ErrorContext(ctx, "policy failed", "run", r.Run, "tool", r.Tool.Name, "error", err)
-		return cannot(in, "", "its policy failed; an operator must mend it"), nil
+		return cannot(in, "", wordsPolicyFailed), nil
 	}
 	q := &r.Requirement
 	r.mergeExpiry()
 	if until := q.frozenOut(x.clock.now()); !until.IsZero() && in.Kind == agent.Confirm {
-		why := fmt.Sprintf("%s is frozen for everybody until %s, longer than it waits for an answer",
-			q.name(), freezeTime(until))
-		u := cannot(in, q.Policy, why)
-		u.advice = "Ask again then."
+		u := cannot(in, q.Policy, wordsFrozenFor(q.name(), until))
+		u.advice = wordsAskAgainThen
 		return u, nil
 	}
 	failing, found, why, err := g.unmeetable(ctx, r)
@@ -202,8 +200,7 @@ func (g *gatherer) unmeetable(ctx context.Context, r *Request) (q *Requirement, 
 			return nil, 0, "", err
 		}
 		if needs := r.needs(q); found < needs {
-			why := fmt.Sprintf("%s needs %d approver%s, and %d can be asked", q.name(), needs, plural(needs), found)
-			return q, found, why, nil
+			return q, found, wordsTooFewAsked(q.name(), needs, found), nil
 		}
 	}
 	return nil, 0, "", nil
@@ -262,7 +259,7 @@ func (x *execution) room(ctx context.Context, in agent.Interruption) (*unmet, er
 	if n+len(x.asked) < most {
 		return nil, nil
 	}
-	return cannot(in, "", fmt.Sprintf("%d requests of the same person wait already", most)), nil
+	return cannot(in, "", wordsTooManyWait(most)), nil
 }
 
 // pending counts the requester's pending requests.

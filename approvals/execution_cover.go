@@ -27,7 +27,7 @@ func (x *execution) coverLate(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if waiting.Status == RequestPending {
+			if waiting.Status == RequestPending && answered.Overruled == "" {
 				if err := c.cover(answered, waiting, &g.facts); err != nil {
 					return err
 				}
@@ -54,11 +54,7 @@ func (x *execution) uncovered() (pairs []pair) {
 		}
 		var newest *Request
 		for _, r := range x.requests {
-			settled := r.Status == RequestApproved || r.Status == RequestRejected
-			if !settled || !r.standing() || !r.Settler().Verdict.standing() {
-				continue
-			}
-			if !r.about(o.Agent, o.Tool.Name, o.Definition) {
+			if r.Overruled != "" || !r.forAll() || !r.about(o.Agent, o.Tool.Name, o.Definition) {
 				continue
 			}
 			if newest == nil || r.laterThan(newest) {
@@ -72,7 +68,8 @@ func (x *execution) uncovered() (pairs []pair) {
 	return pairs
 }
 
-// laterThan reports whether r was settled later than o. Of two settled at the same time the rejection is later.
+// laterThan reports whether r was settled later than o, where the records say no more than their times. Of two settled
+// at the same time the rejection is later.
 func (r *Request) laterThan(o *Request) bool {
 	c := r.Settled.Compare(o.Settled)
 	return c > 0 || c == 0 && rank(r) > rank(o)

@@ -235,6 +235,12 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 		if err := c.follow(&r.RequestHead); err != nil {
 			return false, err
 		}
+		for _, o := range earlier {
+			if o.Status == RequestStale && o.AskedAgain == "" && o.asksSame(&r.RequestHead) {
+				o.AskedAgain = r.ID
+				c.touched(o)
+			}
+		}
 		if r.Kind != agent.OutcomeUnknown {
 			continue
 		}

@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,19 +43,30 @@ func (v Verdict) starts() bool { return v.Affirms() && (!v.alone() || v == Provi
 // thawed returns nil unless a freeze of the requirement keeps u from affirming: then ErrUnauthorized with the reason in
 // words, or ErrUnavailable where it cannot be told whether u is excepted.
 func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
-	for _, z := range q.Freeze {
+	z, err := f.freezeOn(q, u, now)
+	if err != nil || z == nil {
+		return err
+	}
+	return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(wordsForAllBut)))
+}
+
+// freezeOn returns the freeze of the requirement that keeps u from affirming; nil: none does. The error is
+// ErrUnavailable where it cannot be told whether u is excepted.
+func (f *facts) freezeOn(q *Requirement, u UserID, now time.Time) (*Freeze, error) {
+	for i := range q.Freeze {
+		z := &q.Freeze[i]
 		if !z.holds(now) {
 			continue
 		}
 		excepted, err := f.in(z.Except, u)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !excepted {
-			return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(wordsForAllBut)))
+			return z, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // thawedBoth applies thawed to what was recorded with r and to the current requirement.
@@ -97,11 +107,7 @@ func (z Freeze) exceptions(lead string) string {
 // Describe says in plain words when nobody may affirm but whom. Users and groups appear with the ids that the surface
 // knows.
 func (z Freeze) Describe() string {
-	who := "nobody may approve"
-	if !z.Except.Empty() {
-		who = "only " + strings.Join(z.Except.words(), ", ") + " may approve"
-	}
-	return fmt.Sprintf("from %s until %s %s", freezeTime(z.From), freezeTime(z.To), who)
+	return wordsFreeze(z.From, z.To, z.exceptions(""))
 }
 
 // Freezes returns the freezes that touch the time in which the pending request can be answered: those recorded with it

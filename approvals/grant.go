@@ -157,13 +157,13 @@ func (s Scope) width() int { return slices.Index(scopes[:], s) }
 func (s Scope) where() string {
 	switch s {
 	case ScopeRun:
-		return "in this run"
+		return wordsInThisRun
 	case ScopeThread:
-		return "in this thread"
+		return wordsInThisThread
 	case ScopeChannel:
-		return "in this channel"
+		return wordsInThisChannel
 	case ScopeWorkspace:
-		return "in the whole workspace"
+		return wordsInThisWorkspace
 	}
 	return "nowhere"
 }

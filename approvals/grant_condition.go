@@ -199,9 +199,9 @@ func (b *ArgumentBound) String() string {
 	name := strings.TrimPrefix(b.Pointer, "/")
 	switch {
 	case b.Absent:
-		return name + " left out"
+		return wordsLeftOut(name)
 	case len(b.AtMost) > 0:
-		return name + " at most " + string(b.AtMost)
+		return wordsAtMost(name, string(b.AtMost))
 	}
 	return name + " = " + string(b.Equal)
 }

@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -132,18 +131,11 @@ func (c *txn) coverWaiting(r *RequestHead, g *Grant, f *facts) error {
 
 // Terms says in words what the grant is for. It holds values that a model wrote, as data.
 func (g *Grant) Terms() string {
-	parts := []string{g.Tool + " by " + g.Agent, "scope " + string(g.Scope)}
-	if len(g.Condition) > 0 {
-		var all []string
-		for i := range g.Condition {
-			all = append(all, g.Condition[i].String())
-		}
-		parts = append(parts, "with "+strings.Join(all, " and "))
+	var bounds []string
+	for i := range g.Condition {
+		bounds = append(bounds, g.Condition[i].String())
 	}
-	if g.Uses > 0 {
-		parts = append(parts, fmt.Sprintf("%d time%s", g.Uses, plural(g.Uses)))
-	}
-	return strings.Join(parts, ", ")
+	return wordsGrantTerms(g.Tool, g.Agent, g.Scope, bounds, g.Uses)
 }
 
 // givenText continues a sentence that begins with the person whose answer settled the request.

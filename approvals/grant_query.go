@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"countersign/agent"
@@ -118,24 +117,27 @@ func grantsOf(ctx context.Context, st Store, ws WorkspaceID, after GrantID, limi
 // it does. Of tools that a server lists nothing is known before it is asked.
 func (s *Service) inert(ctx context.Context, g *Grant, now time.Time) string {
 	if tool := s.toolOf(g); tool != nil && tool.Digest() != g.Definition {
-		return "the tool was changed"
+		return wordsToolHasChanged
 	}
 	r, err := s.Request(ctx, g.Workspace, g.Request)
 	if errors.Is(err, ErrNotFound) {
 		return ""
 	}
 	if err != nil {
-		return "its request cannot be read now"
+		return wordsRequestUnread
 	}
 	people := newGatherer(s.directory, s.policy, r.conversation(), noTime)
 	_, err = people.upholds(ctx, g, r, now)
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, agent.ErrStale):
-		return strings.TrimPrefix(err.Error(), agent.ErrStale.Error()+": ")
+	case !errors.Is(err, agent.ErrStale), errors.Is(err, ErrUnavailable):
+		return wordsUnsureOfGivers
 	}
-	return "it cannot be found out now whether those who gave it still could"
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return refused.Why
+	}
+	return wordsGrantCannotBeUsed
 }
 
 // toolOf finds the tool of the grant among those that agents have by themselves, or nil.

@@ -82,12 +82,18 @@ func (x *execution) covering(ctx context.Context, r *Request) (grants []*Grant, 
 	return grants, now, nil
 }
 
+// coveringIn is covering in a transaction. It reads all grants for the tool, as one that rejects may be the last of
+// them: there can be more than maxGrants since a clock was set back, and in stores from elsewhere.
 func coveringIn(tx Tx, r *Request, now time.Time) ([]*Grant, error) {
-	grants, err := tx.OpenGrants(r.Workspace, r.Agent, r.Tool.Name, now, maxGrants)
-	if err != nil {
-		return nil, fmt.Errorf("grants for %s: %w", r.Tool.Name, err)
+	for limit := maxGrants; ; limit *= 2 {
+		grants, err := tx.OpenGrants(r.Workspace, r.Agent, r.Tool.Name, now, limit)
+		if err != nil {
+			return nil, fmt.Errorf("grants for %s: %w", r.Tool.Name, err)
+		}
+		if len(grants) < limit {
+			return slices.DeleteFunc(grants, func(g *Grant) bool { return !g.covers(r) }), nil
+		}
 	}
-	return slices.DeleteFunc(grants, func(g *Grant) bool { return !g.covers(r) }), nil
 }
 
 // upheld returns nil while the policy allows the grant for the call that r would ask about, and those who gave it could
@@ -113,14 +119,17 @@ func (p *gatherer) upholds(ctx context.Context, g *Grant, r *Request, now time.T
 func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *terms) error {
 	switch {
 	case !slices.Contains(q.Always, g.Scope):
-		return fmt.Errorf("%w: %s allows no grants of scope %s now", agent.ErrStale, q.name(), g.Scope)
+		return lapsed(wordsScopeNotAllowed(q.name(), g.Scope))
 	case q.now.Sub(g.Created) > q.lasts():
-		return fmt.Errorf("%w: %s lets grants last %s at most now", agent.ErrStale, q.name(), q.lasts())
+		return lapsed(wordsLastsTooLong(q.name(), q.lasts()))
 	}
 	for _, u := range g.Grantors {
 		p.ownRight(ctx, u, q.Requirement)
-		if err := p.thawed(q.Requirement, u, q.now); err != nil {
+		switch z, err := p.freezeOn(q.Requirement, u, q.now); {
+		case err != nil:
 			return fmt.Errorf("%w: %w", agent.ErrStale, err)
+		case z != nil:
+			return lapsed(wordsFrozenNow(q.name(), z.To))
 		}
 	}
 	ok, err := complete(q.Seats, g.givers(), func(s Seat, v voter) error { return p.maySit(q, s, v) })
@@ -128,9 +137,14 @@ func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *terms) error {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: those who gave it could not approve this now under %s", agent.ErrStale, q.name())
+		return lapsed(wordsGiversCouldNot(q.name()))
 	}
 	return nil
+}
+
+// lapsed is an agent.ErrStale with the reason, for people, why a grant covers nothing as the policy is now.
+func lapsed(why string) error {
+	return fmt.Errorf("%w: %w", agent.ErrStale, refuse(ErrUnauthorized, why))
 }
 
 // denial is a call that a grant rejects.
@@ -230,6 +244,9 @@ func (p *permit) useGrant(c *txn, run *Run, rec *EffectRecord) error {
 			return fmt.Errorf("%w: grant %s, given by %s: %w", agent.ErrStale, g.ID, u.Local(), err)
 		}
 	}
+	if err := p.unrejected(c); err != nil {
+		return err
+	}
 	if err := p.undenied(c); err != nil || counted {
 		return err
 	}
@@ -241,6 +258,19 @@ func (p *permit) useGrant(c *txn, run *Run, rec *EffectRecord) error {
 	return c.audit(entry{Action: AuditGrantUsed, Actor: system, Run: run.ID, Data: auditData{
 		Grant: g.ID, Digest: p.effect.Digest, Effect: p.effect.ID, Tool: g.Tool,
 	}})
+}
+
+// unrejected returns agent.ErrStale when people have rejected all calls of the tool in the run, perhaps since the run
+// was claimed.
+func (p *permit) unrejected(c *txn) error {
+	requests, err := c.requestsOf(p.x.run.ID)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(requests, p.rejects); i >= 0 {
+		return fmt.Errorf("%w: request %s rejects all calls of the tool", agent.ErrStale, requests[i].ID)
+	}
+	return nil
 }
 
 // undenied returns agent.ErrStale when an open grant rejects the call.

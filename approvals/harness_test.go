@@ -187,6 +187,7 @@ type post struct {
 	status  approvals.RequestStatus
 	outcome approvals.Outcome
 	message string
+	asksNow approvals.RequestID
 }
 
 func (s *surface) Notify(_ context.Context, n *approvals.Notification) (approvals.Delivery, error) {
@@ -200,7 +201,7 @@ func (s *surface) Notify(_ context.Context, n *approvals.Notification) (approval
 	}
 	p := post{kind: n.Kind, place: n.Place, text: n.Text, request: n.Request, message: fmt.Sprintf("m%d", s.calls)}
 	if n.Card != nil {
-		p.status, p.outcome = n.Card.Status, n.Card.Outcome
+		p.status, p.outcome, p.asksNow = n.Card.Status, n.Card.Outcome, n.Card.AsksNow
 		if len(n.Card.Cards) > 0 {
 			p.message = n.Card.Cards[0].Message
 		}
@@ -242,6 +243,16 @@ func (s *surface) status(id approvals.RequestID) (status approvals.RequestStatus
 		}
 	}
 	return status
+}
+
+// leads returns the request to which the card of another one leads now.
+func (s *surface) leads(id approvals.RequestID) (to approvals.RequestID) {
+	for _, p := range s.all() {
+		if p.request == id && p.kind == approvals.NotifyCard {
+			to = p.asksNow
+		}
+	}
+	return to
 }
 
 // outcome returns what the request's card says now of the call.

@@ -94,13 +94,19 @@ func retried(requests map[approvals.RequestID]*approvals.Request, trail []*appro
 // exactly that.
 func (b *bench) gated(when string, trail []*approvals.AuditEntry, requests map[approvals.RequestID]*approvals.Request) {
 	b.Helper()
-	approvedAt := map[approvals.RequestID]uint64{}
+	approvedAt, grants := map[approvals.RequestID]uint64{}, map[string]bool{}
 	for _, e := range trail {
+		if e.Action == approvals.AuditGrantCreated || e.Action == approvals.AuditGrantRevoked {
+			grants[fact(e, "grant")] = e.Action == approvals.AuditGrantCreated
+		}
 		if e.Action == approvals.AuditRequestApproved {
 			approvedAt[e.Request] = e.Seq
 		}
 		if e.Action != approvals.AuditEffectIntent || fact(e, "tool") == "note" {
 			continue
+		}
+		if g := fact(e, "grant"); e.Request == "" && grants[g] {
+			continue // under a grant that was given before, and not revoked
 		}
 		r := requests[e.Request]
 		if r == nil || approvedAt[e.Request] == 0 {

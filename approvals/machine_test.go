@@ -17,10 +17,11 @@ import (
 // machine is the model-based test: people, time, workers and crashes in any order, and the invariants after each step.
 type machine struct {
 	*bench
-	step    func(approvals.Job) error
-	places  []approvals.Place
-	version int
-	acked   map[approvals.DecisionID]approvals.Decision // answers that people saw accepted
+	step     func(approvals.Job) error
+	places   []approvals.Place
+	version  int
+	deciders []approvals.UserID                          // who answers
+	acked    map[approvals.DecisionID]approvals.Decision // answers that people saw accepted
 }
 
 // witness is a testing.TB that reports failures to rapid, so that it finds the shortest story.
@@ -44,8 +45,9 @@ func calls() []agent.Item {
 
 func newMachine(outer *testing.T, t *rapid.T) *machine {
 	m := &machine{
-		bench: newBench(witness{outer, t}),
-		acked: map[approvals.DecisionID]approvals.Decision{},
+		bench:    newBench(witness{outer, t}),
+		deciders: []approvals.UserID{ann, bob, cara, guest},
+		acked:    map[approvals.DecisionID]approvals.Decision{},
 	}
 	for i := range 2 {
 		m.places = append(m.places, approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprint(i)})
@@ -137,7 +139,7 @@ func (m *machine) decideOne(t *rapid.T) {
 	d := approvals.Decision{
 		ID:        approvals.DecisionID(fmt.Sprintf("dec_%d", len(m.acked)+1000*m.surface.calls)),
 		Workspace: ws, Request: r.ID, Digest: r.Digest,
-		By:      rapid.SampledFrom([]approvals.UserID{ann, bob, cara, guest}).Draw(t, "by"),
+		By:      rapid.SampledFrom(m.deciders).Draw(t, "by"),
 		Verdict: rapid.SampledFrom(verdicts).Draw(t, "verdict"),
 		Reason:  "because", Via: "button",
 	}

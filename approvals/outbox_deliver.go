@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -129,8 +130,23 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	})
 	if n.Kind == NotifyCard {
 		fault.Point("card.after_ts")
+		q.standsAt(n, d)
 	}
 	return marked
+}
+
+// standsAt tells what else was read of the request where its card is now: a reminder behind it leads there.
+func (q *queue) standsAt(n *Notification, d Delivery) {
+	if d.Message == "" || d.List {
+		return
+	}
+	card := Card(d)
+	card.Copy = n.Copy
+	for _, o := range q.page {
+		if o.Card != nil && o.Request == n.Request && !slices.Contains(o.Card.Cards, card) {
+			o.Card.Cards = append(o.Card.Cards, card)
+		}
+	}
 }
 
 // showsAgain reports whether the delivery d of n changed a message that the request knows already. Then all there is to
@@ -200,8 +216,15 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 	if !d.List {
 		return c.shown(n.Request, card)
 	}
+	told := make(map[RequestID]bool)
 	for _, r := range n.Waiting {
-		if err := c.shown(r.ID, card); err != nil {
+		told[r.ID] = true
+	}
+	for _, o := range batch { // those too that the list counts and does not name
+		told[o.Request] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(told)) {
+		if err := c.shown(id, card); err != nil {
 			return err
 		}
 	}
@@ -279,21 +302,16 @@ func (c *txn) shown(id RequestID, card Card) error {
 	return nil
 }
 
-// linkedTo shows anew the request whose place r has taken: its card leads to the one of r, which is there now.
+// linkedTo shows anew the requests whose place r has taken: their cards lead to the one of r, which is there now.
 func (c *txn) linkedTo(r *RequestHead) error {
 	all, err := c.requestsOf(r.Run)
 	if err != nil {
 		return err
 	}
-	var before *RequestHead
 	for _, o := range all {
-		asksAgain := o.Status == RequestStale && o.Interruption == r.Interruption && o.Kind == r.Kind && o.ID < r.ID
-		if o.ID == r.Supersedes || asksAgain {
-			before = o
+		if last := o.lastOf(all); last != nil && last.ID == r.ID && len(o.Cards) > 0 {
+			c.showCopy(o, "", c.now)
 		}
-	}
-	if before != nil && len(before.Cards) > 0 {
-		c.showCopy(before, "", c.now)
 	}
 	return nil
 }

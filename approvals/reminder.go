@@ -36,6 +36,7 @@ func (c *txn) remindCopy(r *RequestHead, copyOf Copy) error {
 	}) {
 		return nil
 	}
+	c.showCopy(r, copyOf, c.now) // somebody may have deleted what they are reminded of
 	c.notify(&Notification{Kind: NotifyReminder, Place: at, Copy: copyOf, Run: r.Run, Request: r.ID})
 	return nil
 }

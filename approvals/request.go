@@ -159,14 +159,25 @@ type RequestHead struct {
 	// OutcomeStatus says in numbers how the call ended, as its tool has told; nothing in earlier records.
 	OutcomeStatus toolstatus.Status `json:"outcome_status,omitzero"`
 
+	// Overruled is the request with the next answer for all later calls of the tool in the run, where this one was
+	// settled by such an answer: that one holds in its place, whatever the clock said when they were given.
+	Overruled RequestID `json:"overruled,omitempty"`
+
+	// AskedAgain is the request that asks about the call once more, since this one became stale; empty: none does yet,
+	// or the record is of an earlier version.
+	AskedAgain RequestID `json:"asked_again,omitempty"`
+
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
 	// Progress is what it still takes to approve a pending request, as Service.Progress or Decide has found out; else
 	// nil.
 	Progress *Progress `json:"-"`
-	// Replaced is what was asked instead of a stale request. It is filled in where Covers is.
+	// Replaced is what was asked next instead of a stale request. It is filled in where Covers is.
 	Replaced *Replacement `json:"-"`
+	// AsksNow is the last of the requests that have asked, one in the place of the other, what this stale or superseded
+	// one did; empty: there is none. It is filled in where Covers is.
+	AsksNow RequestID `json:"-"`
 	// Beside are the other requests of the run that wait for a yes or no and that a Batch may answer together with this
 	// one; none where this one is to be answered by itself. They are filled in where Covers is.
 	Beside []RequestID `json:"-"`
@@ -270,6 +281,12 @@ func (r *RequestHead) about(agentName, tool string, definition agent.Digest) boo
 // asks reports whether the request is about the interruption.
 func (r *RequestHead) asks(in agent.Interruption) bool {
 	return r.Interruption == in.ID && r.Kind == in.Kind
+}
+
+// forAll reports whether r was settled by an answer that is meant for all later calls of its tool in the run.
+func (r *RequestHead) forAll() bool {
+	d := r.Settler()
+	return d != nil && r.standing() && d.Verdict.standing()
 }
 
 // standing reports whether the people who settled r meant all later calls of the run too: all of them said so, without

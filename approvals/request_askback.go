@@ -93,7 +93,7 @@ func (s *Service) askBackOnce(ctx context.Context, in AskBackIn, arrived time.Ti
 		if refused = head.mayAskBack(f, &in, c.now); refused != nil {
 			return nil
 		}
-		fresh, err := c.fresh([]string{in.Key})
+		fresh, err := c.Once(c.ws, in.Key, c.now)
 		if err != nil || !fresh {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, er
 		if in.By != r.Requester {
 			return RuleAsked.refuse(ErrUnauthorized, string(r.Requester), wordsOtherWasAsked(r.Requester.Local()))
 		}
-		fresh, err := c.fresh([]string{in.Key})
+		fresh, err := c.Once(c.ws, in.Key, c.now)
 		if err != nil || !fresh {
 			return err
 		}

@@ -304,12 +304,24 @@ func (c *txn) decided(r *RequestHead, f *facts, d Decision, result ruling) error
 	if err != nil {
 		return err
 	}
+	c.overrule(r, all)
 	for _, id := range r.siblings(all) {
 		if err := c.cover(r, c.requests[id], f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// overrule notes with the earlier answers for all calls of the tool that the one to r holds from now on. Which of them
+// is the later one cannot be told by their times: somebody may have set the clock back in between.
+func (c *txn) overrule(r *RequestHead, all []*RequestHead) {
+	for _, o := range all {
+		if o.ID != r.ID && o.Overruled == "" && o.forAll() && o.about(r.Agent, r.Tool.Name, r.Definition) {
+			o.Overruled = r.ID
+			c.touched(o)
+		}
+	}
 }
 
 // record adds d to the request and settles it when that is what the ruling says.

@@ -41,21 +41,21 @@ func (f InputField) String() string {
 func (f InputField) describe(proposal string) string {
 	kind := f.Type
 	if kind == "" {
-		kind = "any value"
+		kind = wordsAnyValue
 	}
 	if len(f.Enum) > 0 {
-		kind = "one of " + quoted(f.Enum)
+		kind = wordsOneOf(quoted(f.Enum))
 	}
 	text := f.Name + " (" + kind
 	if f.Required {
-		text += ", required"
+		text += wordsFieldRequired
 	}
 	text += ")"
 	if f.Description != "" {
 		text += ": " + f.Description
 	}
 	if proposal != "" {
-		text += "; proposed by the model: " + proposal
+		text += wordsFieldsProposal + proposal
 	}
 	return text
 }

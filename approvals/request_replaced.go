@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,24 +26,63 @@ type Replacement struct {
 // Differs reports whether anything does. Otherwise it was the approval alone that did not hold any more.
 func (r *Replacement) Differs() bool { return r.Arguments || r.Definition || len(r.Facts) > 0 }
 
-// replaced fills in what has taken the place of a stale request.
+// replaced fills in what has taken the place of a stale or superseded request.
 func (r *Request) replaced(tx Tx) error {
 	all, err := tx.RequestsOfRun(r.Workspace, r.Run)
 	if err != nil {
 		return err
 	}
-	for _, o := range all {
-		if o.Interruption != r.Interruption || o.Kind != r.Kind || o.ID <= r.ID {
-			continue
-		}
-		next, err := tx.Request(o.Workspace, o.ID)
-		if err != nil {
-			return err
-		}
-		r.Replaced = r.replacement(next)
+	if last := r.lastOf(all); last != nil {
+		r.AsksNow = last.ID
+	}
+	to := r.nextOf(all)
+	if to == nil || r.Status != RequestStale {
 		return nil
 	}
+	next, err := tx.Request(to.Workspace, to.ID)
+	if err != nil {
+		return err
+	}
+	r.Replaced = r.replacement(next)
 	return nil
+}
+
+// nextOf returns which of all requests of the run has taken the place of r; nil for none.
+func (r *RequestHead) nextOf(all []*RequestHead) *RequestHead {
+	next := r.SupersededBy
+	if r.Status == RequestStale {
+		next = r.AskedAgain
+	}
+	for _, o := range all {
+		switch {
+		case next != "":
+			if o.ID == next {
+				return o
+			}
+		case r.Status == RequestStale && r.asksSame(o) && o.ID > r.ID && o.AskedAgain == "":
+			// Records of earlier versions do not say it. Of two that do not, the one with the larger id is younger,
+			// unless the clock was set back.
+			return o
+		}
+	}
+	return nil
+}
+
+// lastOf follows nextOf to its end; nil where there is no next one.
+func (r *RequestHead) lastOf(all []*RequestHead) (last *RequestHead) {
+	for range all { // at most as many steps as there are requests, should the records form a ring
+		next := cmp.Or(last, r).nextOf(all)
+		if next == nil {
+			break
+		}
+		last = next
+	}
+	return last
+}
+
+// asksSame reports whether both ask about the same interruption of the run.
+func (r *RequestHead) asksSame(o *RequestHead) bool {
+	return o.Interruption == r.Interruption && o.Kind == r.Kind
 }
 
 // replacement compares what two requests about the same call show.
@@ -89,7 +129,7 @@ func unlike(a, b []string) (names []string) {
 // callbacks arrive.
 func (r *Request) complement(tx Tx, publicURL string) error {
 	switch {
-	case r.Status == RequestStale:
+	case r.Status == RequestStale, r.Status == RequestSuperseded:
 		return r.replaced(tx)
 	case r.Status == RequestPending && r.Kind == agent.Confirm:
 		return r.neighbours(tx)

@@ -50,9 +50,9 @@ func (r *RequestHead) demanded() (agent.Digest, error) {
 
 func (q Requirement) name() string {
 	if q.Policy == "" {
-		return "the policy"
+		return wordsThePolicy
 	}
-	return fmt.Sprintf("policy %q", q.Policy)
+	return wordsPolicyNamed(q.Policy)
 }
 
 // equal reports whether both ask for the same, whatever they are called and wherever they are from.
@@ -93,7 +93,7 @@ func (q Requirement) Describe() string {
 	var text string
 	switch {
 	case len(q.Seats) == 0 || uniform && set.Empty():
-		return "nobody can approve this"
+		return wordsNobodyApproves
 	case uniform:
 		text = set.describe(len(q.Seats))
 	default:
@@ -101,14 +101,13 @@ func (q Requirement) Describe() string {
 		for _, s := range q.Seats {
 			each = append(each, strings.Join(s.Approvers.words(), ", "))
 		}
-		last := len(each) - 1
-		text = "one each of " + strings.Join(each[:last], "; ") + "; and " + each[last]
+		text = wordsOneEach(each)
 	}
 	if q.Escalation.After > 0 {
-		text += fmt.Sprintf("; after %s also %s", shortDuration(q.Escalation.After), join(q.Escalation.To.words()))
+		text += wordsLaterAlso(shortDuration(q.Escalation.After), join(q.Escalation.To.words()))
 	}
 	if !q.SelfApproval {
-		text += ", not the requester"
+		text += wordsNotRequester
 	}
 	return text
 }
@@ -116,9 +115,9 @@ func (q Requirement) Describe() string {
 // describe says that it takes n people of the set.
 func (a Approvers) describe(n int) string {
 	if a.onlyChannel() {
-		return fmt.Sprintf("%d member%s of this channel", n, plural(n))
+		return wordsMembersOfChannel(n)
 	}
-	return fmt.Sprintf("%d of %s", n, strings.Join(a.words(), ", "))
+	return wordsCountOf(n, join(a.words()))
 }
 
 func (a Approvers) onlyChannel() bool {
@@ -131,10 +130,10 @@ func (a Approvers) words() []string {
 		words = append(words, u.Local())
 	}
 	for _, g := range a.Groups {
-		words = append(words, "group "+g)
+		words = append(words, wordsGroup(g))
 	}
 	if a.ChannelMembers {
-		words = append(words, "the members of this channel")
+		words = append(words, wordsTheChannelMembers)
 	}
 	return words
 }

@@ -39,6 +39,14 @@ func (e *ending) actor() string {
 	return system
 }
 
+// note is why a request was cancelled that waited when the run ended. Cards have it where no notice is read.
+func (e *ending) note() string {
+	if e.to == RunCancelled && e.by == "" && e.text != "" {
+		return e.text
+	}
+	return wordsRunHasEnded
+}
+
 // end ends the run, all in one transaction: its requests are settled, people are told what came of its calls, the place
 // remembers, and what people wrote meanwhile starts the next run.
 func (c *txn) end(r *Run, e ending) error {
@@ -109,7 +117,7 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 		if q.Status != RequestPending {
 			continue
 		}
-		q.CancelledBy, q.Note = e.by, wordsRunHasEnded
+		q.CancelledBy, q.Note = e.by, e.note()
 		if err := c.moveRequest(q, RequestCancelled, e.actor(), auditData{Digest: q.Digest}); err != nil {
 			return err
 		}

@@ -49,13 +49,13 @@ func (a *admission) submit(ctx context.Context) (Receipt, error) {
 			receipt, refused = done, nil
 			return err
 		}
-		fresh, err := c.fresh(in.Keys)
+		known, err := c.once(in.Keys)
 		if err != nil {
 			return err
 		}
-		if !fresh {
+		if slices.Contains(known, true) {
 			if refused = told; refused == nil {
-				receipt.Outcome = SubmitDuplicate
+				receipt = Receipt{Outcome: SubmitDuplicate, Redelivered: known[0]}
 			}
 			return nil
 		}
@@ -121,17 +121,17 @@ func (s *Service) mayStart(ctx context.Context, in Submission) error {
 	return refuse(ErrUnauthorized, wordsOthersAsk)
 }
 
-// fresh records all keys of an event and reports whether none was seen before.
-func (c *txn) fresh(keys []string) (bool, error) {
-	fresh := true
-	for _, key := range keys {
+// once records all keys of an event and reports of each whether it was seen before.
+func (c *txn) once(keys []string) ([]bool, error) {
+	known := make([]bool, len(keys))
+	for i, key := range keys {
 		isNew, err := c.Once(c.ws, key, c.now)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		fresh = fresh && isNew
+		known[i] = !isNew
 	}
-	return fresh, nil
+	return known, nil
 }
 
 // admission is one submission on its way. Its ids are made once, so that a transaction of unknown outcome can be told

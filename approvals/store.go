@@ -67,6 +67,8 @@ type Clock interface {
 //   - Raw JSON (arguments, audit data, outputs, states, sessions) comes back byte for byte. Within a record it has no
 //     white space between its parts; states and sessions are any bytes.
 //   - Two places that differ in Direct alone are one place.
+//   - Ids and texts are UTF-8, and times are zero or whole microseconds of the years 1970 to 2261, in any zone. Of
+//     others a store need not tell apart what differs in them alone.
 type Tx interface {
 	// Now returns the store's time, in UTC and whole microseconds: one clock for all who use the store, the same at
 	// every call within a transaction. It never goes back while the store is open, and in a store that is Exclusive

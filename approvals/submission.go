@@ -4,7 +4,8 @@ package approvals
 type Submission struct {
 	Workspace WorkspaceID
 	// Keys name the event in every form in which it may be delivered again, for instance the event id and channel plus
-	// message id. A submission of which any key was seen before is a duplicate.
+	// message id. A submission of which any key was seen before is a duplicate. The first key is that of the event
+	// itself.
 	Keys      []string
 	Place     Place
 	Requester UserID
@@ -34,6 +35,9 @@ type Receipt struct {
 	Outcome SubmitOutcome
 	// Ahead is how many other messages wait in the place before a queued one.
 	Ahead int
+	// Redelivered says of a duplicate that this very event was seen before, by its first key, whoever took it; else
+	// another event has told of the same.
+	Redelivered bool
 }
 
 // Limits bound how much may be under way; zero means no bound.

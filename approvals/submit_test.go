@@ -17,19 +17,21 @@ func TestSubmitTakesAnEventOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		name string
-		keys []string
+		name        string
+		keys        []string
+		redelivered bool
 	}{
-		{"the same keys", []string{"event-a", "message-a"}},
-		{"the event id alone", []string{"event-a"}},
-		{"another event id", []string{"event-b", "message-a"}},
-		{"a key learnt on the way", []string{"event-b"}},
-		{"a known key before a new one", []string{"event-b", "event-c"}},
+		{"the same keys", []string{"event-a", "message-a"}, true},
+		{"the event id alone", []string{"event-a"}, true},
+		{"another event id", []string{"event-b", "message-a"}, false},
+		{"a key learnt on the way", []string{"event-b"}, true},
+		{"a known key before a new one", []string{"event-b", "event-c"}, true},
 	} {
 		again := first
 		again.Keys = tt.keys
 		got, err := b.service.Submit(t.Context(), again)
-		if err != nil || got != (approvals.Receipt{Outcome: approvals.SubmitDuplicate}) {
+		want := approvals.Receipt{Outcome: approvals.SubmitDuplicate, Redelivered: tt.redelivered}
+		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
 		}
 	}

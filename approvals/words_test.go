@@ -26,11 +26,15 @@ var notRefused = []string{"installation_change.go", "service.go", "worker.go", "
 var verbs, letters = regexp.MustCompile(`%[a-zA-Z]`), regexp.MustCompile(`\pL`)
 
 // sayers are the functions that take what people read.
-var sayers = []string{"refuse", "say", "neverRun", "taken", "drop", "giveUpOpen"}
+var sayers = []string{"refuse", "say", "neverRun", "taken", "drop", "giveUpOpen", "cannot"}
 
-// strays lists the words for people that a file says by itself: in refusals, notices and notes of records.
+// speakers are the functions that return what people read: who must agree, how a grant stands, what it is for.
+var speakers = []string{"Describe", "describe", "words", "name", "exceptions", "inert", "where", "Terms", "unmeetable"}
+
+// strays lists the words for people that a file says by itself: in refusals, notices and notes of records, and in
+// functions that describe something.
 func strays(fset *token.FileSet, file *ast.File) (found []string) {
-	report := func(e ast.Expr) {
+	report := func(e ast.Node) {
 		ast.Inspect(e, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING {
@@ -45,6 +49,11 @@ func strays(fset *token.FileSet, file *ast.File) (found []string) {
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if slices.Contains(speakers, n.Name.Name) {
+				report(n.Body)
+				return false
+			}
 		case *ast.CallExpr:
 			name := ""
 			switch f := n.Fun.(type) {
@@ -80,7 +89,7 @@ func strays(fset *token.FileSet, file *ast.File) (found []string) {
 		case *ast.AssignStmt:
 			for i, to := range n.Lhs {
 				if field, ok := to.(*ast.SelectorExpr); ok && i < len(n.Rhs) &&
-					(field.Sel.Name == "Note" || field.Sel.Name == "Text") {
+					slices.Contains([]string{"Note", "Text", "advice"}, field.Sel.Name) {
 					report(n.Rhs[i])
 				}
 			}
@@ -126,6 +135,11 @@ func f() error {
 	_ = fmt.Errorf("%w: nobody may", ErrUnauthorized)
 	return RuleUses.refuse(ErrInvalid, "", "too many uses")
 }
+func (q Requirement) Describe() string {
+	text := "2 of " + join(q.words())
+	return text + shortDuration(q.After)
+}
+func g() *unmet { u := cannot(in, "", "it failed"); u.advice = "Ask again."; return u }
 `
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "planted.go", source, 0)
@@ -135,6 +149,7 @@ func f() error {
 	want := []string{
 		`planted.go:3:23: "It is %d."`, `planted.go:4:11: "It has ended."`, `planted.go:5:47: "was "`,
 		`planted.go:5:62: " asked"`, `planted.go:8:17: "%w: nobody may"`, `planted.go:9:41: "too many uses"`,
+		`planted.go:12:10: "2 of "`, `planted.go:15:39: "it failed"`, `planted.go:15:64: "Ask again."`,
 	}
 	if diff := cmp.Diff(want, strays(fset, file)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

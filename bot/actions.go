@@ -176,7 +176,7 @@ func (b *Bot) clicked(ctx context.Context, c click) (r, recorded *approvals.Requ
 // conclude turns a result into an acknowledgement and words. A click without a result is not acknowledged.
 func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error) {
 	if _, known := res.refusal(d); res.err != nil && !known {
-		return b.reply(c, wordsUnrecorded()), fmt.Errorf("decide: %w", res.err)
+		return b.reply(c, unrecorded(res.err)), fmt.Errorf("decide: %w", res.err)
 	}
 	if res.err == nil && c.onCard() && informed(res.request) && !policyChanged(res.request) {
 		return answer{}, nil // the card itself tells
@@ -265,7 +265,7 @@ func (res result) words(d approvals.Decision) phrase {
 		if p, known := res.refusal(d); known {
 			return p
 		}
-		return wordsUnrecorded()
+		return unrecorded(res.err)
 	}
 	p := wordsRecorded(wordsVerdict(d.Verdict))
 	if r := res.request; r != nil && r.Status == approvals.RequestPending {

@@ -47,7 +47,7 @@ func TestRefusedClicksAreExplained(t *testing.T) {
 	r := transfer(small)
 	card := s.show(r)
 	for _, c := range []struct{ user, words, why string }{
-		{"U0GUS", "Guests cannot decide. The members of this channel can: open the thread.", "guests never decide"},
+		{"U0GUS", "Guests cannot decide. Other members of a channel can: open the thread.", "guests never decide"},
 		{"U0ANN", "You asked for this, so somebody else has to decide.", "no self-approval"},
 	} {
 		if err := s.click(c.user, card, "approve"); err != nil {

@@ -96,23 +96,26 @@ type Bot struct {
 	tracer  trace.Tracer
 	log     *slog.Logger
 
-	hooks   *hookSender
-	pace    *pacing
-	roots   *roots
-	way     *rightOfWay
-	doubts  doubts
-	unsent  doubts // of the notifications that only this process delivers: what was put off, and nobody has posted
-	homes   *homes
-	alone   bool
-	marks   marking
-	started time.Time
-	work    *work
-	socket  *socket
-	ended   chan error // why intake cannot go on, at most one
-	ready   readiness  // HTTP mode
-	warn    warnings
-	edits   places // events of edits that were taken or answered
-	closed  places // conversations whose threads the app may not read, and methods that it may not call
+	hooks     *hookSender
+	pace      *pacing
+	roots     *roots
+	way       *rightOfWay
+	doubts    doubts
+	unsent    doubts // of the notifications that only this process delivers: what was put off, and nobody has posted
+	homes     *homes
+	alone     bool
+	marks     marking
+	started   time.Time
+	work      *work
+	socket    *socket
+	ended     chan error // why intake cannot go on, at most one
+	ready     readiness  // HTTP mode
+	refused   refusals   // HTTP mode
+	warn      warnings
+	edits     places          // events of edits in direct messages that were answered
+	corrected places          // requests about which somebody was told that their message decides nothing
+	landing   []time.Duration // waits for an acknowledgement to land: see updateAnswered
+	closed    places          // conversations whose threads the app may not read, and methods that it may not call
 
 	sharedAnswers func() bool
 	prompts       func(agent string) []Prompt
@@ -157,7 +160,7 @@ func New(cfg Config) (*Bot, error) {
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
 		homes: newHomes(),
 		work:  newWork(cfg.Logger), ended: make(chan error, 1),
-		statuses: newStatuses(), streams: newStreams(),
+		statuses: newStatuses(), streams: newStreams(), landing: untilLanded(),
 	}
 	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})
 	b.begin = sync.OnceFunc(func() { close(b.begun) })
@@ -204,13 +207,12 @@ func (b *Bot) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	id, err := b.client.identify(ctx)
+	if _, refused := errors.AsType[*TokenError](err); b.mode == ModeSocket && (refused || err == nil) {
+		_, other := b.client.openSocket(ctx, b.app)
+		err = errors.Join(err, other)
+	}
 	if err != nil {
 		return fmt.Errorf("check Slack: %w", err)
-	}
-	if b.mode == ModeSocket {
-		if _, err := b.client.openSocket(ctx, b.app); err != nil {
-			return fmt.Errorf("check Slack: %w", err)
-		}
 	}
 	if err := missingScopes(id.scopes); err != nil {
 		return fmt.Errorf("check Slack: %w", err)

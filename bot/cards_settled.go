@@ -52,7 +52,7 @@ func ending(r *approvals.Request) phrase {
 	case approvals.RequestApproved, approvals.RequestRejected:
 		return append(decidedBy(r), became(r)...)
 	case approvals.RequestExpired:
-		return append(wordsExpiredAt(at(r, r.Settled), lowered(whyExpired(r))), became(r)...)
+		return append(wordsExpiredAt(at(r, r.Settled), lowered(whyExpired(r)), afterExpiry(r)), became(r)...)
 	case approvals.RequestCancelled:
 		p := phrase{strong(wordsStatus(r.Status))}
 		if r.CancelledBy != "" {
@@ -78,6 +78,16 @@ func ending(r *approvals.Request) phrase {
 		return p
 	}
 	return phrase{strong(wordsStatus(r.Status))}
+}
+
+// afterExpiry says what to do about a request that has expired: nothing is to happen twice.
+func afterExpiry(r *approvals.Request) string {
+	switch {
+	case r.Outcome == approvals.OutcomeNotRun:
+	case r.Kind == agent.OutcomeUnknown, r.Outcome != approvals.OutcomeNone:
+		return wordsFindOutFirst
+	}
+	return wordsAskAgain
 }
 
 // decidedBy names those who decided, with what they wrote.
@@ -157,7 +167,7 @@ func became(r *approvals.Request) phrase {
 		return p
 	case approvals.OutcomeUnknown:
 		p := wordsUnknownWhether()
-		if r.Kind == agent.Confirm { // a card below asks what became of it
+		if r.Kind == agent.Confirm || r.Status == approvals.RequestApproved { // a card below asks what became of it
 			p = append(p, wordsSeeBelow)
 		}
 		return p
@@ -176,6 +186,9 @@ func inNumbers(separator string, r *approvals.Request) phrase {
 	return nil
 }
 
+// mostAfterwards is how many of those lines a card has, beside what a review says.
+const mostAfterwards = 5
+
 // afterwards are the few further lines that nobody should have to open the details for.
 func afterwards(r *approvals.Request) (lines []phrase) {
 	if by := callbackLine(r); by != nil {
@@ -184,15 +197,24 @@ func afterwards(r *approvals.Request) (lines []phrase) {
 	if alone := droppedAlways(r); alone != nil {
 		lines = append(lines, alone)
 	}
-	for _, d := range r.Decisions {
-		if d.Void != "" {
-			lines = append(lines, wordsDidNotCount(decider(d), label(d.Void, 120)))
-			if len(lines) == 5 {
-				break
-			}
+	lines = append(lines, voided(r)...)
+	return append(lines[:min(len(lines), mostAfterwards)], reviewLines(r)...)
+}
+
+// voided says which answers did not count. Whoever has given another one since is not said to have given none.
+func voided(r *approvals.Request) (lines []phrase) {
+	for i, d := range r.Decisions {
+		if d.Void == "" {
+			continue
 		}
+		again := func(o approvals.Decision) bool { return o.By == d.By && o.Void == "" }
+		say := wordsDidNotCount
+		if slices.ContainsFunc(r.Decisions[i+1:], again) {
+			say = wordsEarlierDidNotCount
+		}
+		lines = append(lines, say(decider(d), label(d.Void, 120)))
 	}
-	return append(lines, reviewLines(r)...)
+	return lines
 }
 
 // staleReason says what differs from what was shown.
@@ -291,11 +313,7 @@ func aboutOutcome(r *approvals.Request) []phrase {
 		lines = append(lines, alone)
 	}
 	lines = append(lines, reviewLines(r)...)
-	for _, d := range r.Decisions {
-		if d.Void != "" {
-			lines = append(lines, wordsDidNotCount(decider(d), label(d.Void, 120)))
-		}
-	}
+	lines = append(lines, voided(r)...)
 	if r.CancelledBy != "" {
 		if r.Status == approvals.RequestApproved {
 			lines = append(lines, wordsCancelledFirst(r.CancelledBy))
@@ -417,17 +435,7 @@ func afterword(r *approvals.Request, v approvals.Verdict) string {
 
 // outcomeFor is the sentence for somebody who came too late.
 func outcomeFor(r *approvals.Request) phrase {
-	p := phrase{wordsAlreadyDecided}
-	switch r.Kind {
-	case agent.OutcomeUnknown:
-		p = phrase{wordsAlreadySettled}
-	case agent.ExternalResult, agent.FieldsRequired:
-		p = phrase{wordsAlreadyAnswered}
-	}
-	if r.Status == approvals.RequestSuperseded {
-		p = wordsPlaceTaken(r.SupersededBy)
-	}
-	p = append(p, outcome(r)...)
+	p := append(cameTooLate(r), outcome(r)...)
 	if !r.Settled.IsZero() {
 		p = append(p, ", ", r.Settled)
 	}
@@ -435,5 +443,23 @@ func outcomeFor(r *approvals.Request) phrase {
 	if became := whatBecame(r); became != nil {
 		p = append(append(p, " "), became...)
 	}
+	if r.Status == approvals.RequestExpired {
+		p = append(p, " "+afterExpiry(r)+".")
+	}
 	return p
+}
+
+// cameTooLate begins outcomeFor: others have answered, or nobody has, and nobody can any more.
+func cameTooLate(r *approvals.Request) phrase {
+	switch {
+	case r.Status == approvals.RequestSuperseded:
+		return wordsPlaceTaken(r.SupersededBy)
+	case r.Status != approvals.RequestApproved && r.Status != approvals.RequestRejected:
+		return phrase{wordsCameTooLate}
+	case r.Kind == agent.OutcomeUnknown:
+		return phrase{wordsAlreadySettled}
+	case r.Kind == agent.ExternalResult, r.Kind == agent.FieldsRequired:
+		return phrase{wordsAlreadyAnswered}
+	}
+	return phrase{wordsAlreadyDecided}
 }

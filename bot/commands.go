@@ -107,7 +107,8 @@ func (b *Bot) turnList(_ context.Context, c click) (answer, error) {
 	}}, nil
 }
 
-// respond answers a command, for the eyes of the person who gave it.
+// respond answers a command, for the eyes of the person who gave it: where the command was given, or in their
+// conversation with the bot where nothing can be said there.
 func (b *Bot) respond(ctx context.Context, c command, p phrase, blocks []slack.Block) {
 	if blocks == nil {
 		blocks = paragraphs(p)
@@ -116,7 +117,11 @@ func (b *Bot) respond(ctx context.Context, c command, p phrase, blocks []slack.B
 	if hooked == nil {
 		return
 	}
-	if err := b.ephemeral(ctx, c.Channel, "", c.User, p, blocks); err != nil {
-		b.log.Warn("a command could not be answered", "user", c.User, "error", errors.Join(hooked, err))
+	err := b.ephemeral(ctx, c.Channel, "", c.User, p, blocks)
+	if err == nil {
+		return
+	}
+	if direct := b.directly(ctx, c.User, p, blocks); direct != nil {
+		b.log.Warn("a command could not be answered", "user", c.User, "error", errors.Join(hooked, err, direct))
 	}
 }

@@ -92,7 +92,7 @@ func grantLines(g *approvals.GrantView) []phrase {
 	if g.Deny {
 		answer = wordsGrantRejected
 	}
-	state := phrase{strong(string(g.State))}
+	state := wordsGrantState(g.State)
 	if g.Why != "" {
 		state = append(state, ": "+label(g.Why, 200))
 	}

@@ -47,7 +47,8 @@ func TestCommandGrants(t *testing.T) {
 	m := s.command("U0BEN", "grants")
 	said := whole(t, m)
 	for _, words := range []string{
-		"inert", "the tool was changed", "2 of 5 used", "expired", "in one thread of ", "/approvals revoke grant_",
+		"inert", ", so calls are asked about", "the tool was changed", "2 of 5 used", "expired",
+		"in one thread of ", "/approvals revoke grant_",
 	} {
 		if !strings.Contains(said, words) {
 			t.Errorf("%q is not in %s", words, said)

@@ -5,7 +5,7 @@ import "countersign/approvals"
 // whoDecides says in plain words whom it takes, and who among them does not decide. The people and groups are
 // mentioned, so that they learn of the question.
 func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
-	p := whoSits(q)
+	p := whoSits(r, q)
 	set, uniform := q.Uniform()
 	if r.Place.Direct && uniform && set.ChannelMembers && len(set.Users)+len(set.Groups) == 0 {
 		return wordsAnswerOf(r.Requester)
@@ -29,24 +29,25 @@ func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
 	return p
 }
 
-// whoSits names the people of whom some are needed; nil: nobody is.
-func whoSits(q approvals.Requirement) phrase {
+// whoSits names the people of whom some are needed to answer r; nil: nobody is.
+func whoSits(r *approvals.Request, q approvals.Requirement) phrase {
 	set, uniform := q.Uniform()
 	switch {
 	case len(q.Seats) == 0 || uniform && set.Empty():
 		return nil
 	case uniform:
-		return append(phrase{wordsCountOf(len(q.Seats))}, named(set)...)
+		return append(phrase{wordsCountOf(len(q.Seats))}, named(r, set)...)
 	}
 	p := phrase{wordsOneEachOf}
 	for i, seat := range q.Seats {
-		p = append(append(p, []any{"", "; ", wordsSemicolonAnd}[joint(i, len(q.Seats))]), named(seat.Approvers)...)
+		p = append(append(p, []any{"", "; ", wordsSemicolonAnd}[joint(i, len(q.Seats))]), named(r, seat.Approvers)...)
 	}
 	return p
 }
 
-// named lists an approver set; more than a handful are counted.
-func named(a approvals.Approvers) phrase {
+// named lists a set of people who may answer r; more than a handful are counted. The channel whose members may is
+// named: the reader may be elsewhere.
+func named(r *approvals.Request, a approvals.Approvers) phrase {
 	const most = 10
 	var all []any
 	for _, u := range a.Users {
@@ -57,9 +58,6 @@ func named(a approvals.Approvers) phrase {
 	}
 	more := len(all) - most
 	all = all[:min(len(all), most)]
-	if a.ChannelMembers {
-		all = append(all, wordsMembersHere)
-	}
 	var p phrase
 	for i, who := range all {
 		if i > 0 {
@@ -67,8 +65,23 @@ func named(a approvals.Approvers) phrase {
 		}
 		p = append(p, who)
 	}
+	if a.ChannelMembers {
+		if len(all) > 0 {
+			p = append(p, ", ")
+		}
+		p = append(p, channelMembers(r)...)
+	}
 	if more > 0 {
 		p = append(p, wordsAndMore(more))
 	}
 	return p
+}
+
+// channelMembers names the members of the channel where r was asked for; of a direct conversation that is the
+// requester.
+func channelMembers(r *approvals.Request) phrase {
+	if r.Place.Direct {
+		return phrase{r.Requester}
+	}
+	return phrase{wordsMembersOf, room(r.Place.Channel)}
 }

@@ -97,6 +97,9 @@ func detailsEnd(r *approvals.Request, t callText, last bool, can rights) []slack
 		if lines := policyLines(r); len(lines) > 0 {
 			blocks = append(blocks, paragraph(lines...))
 		}
+		if can.cancel {
+			blocks = append(blocks, slack.NewActionBlock("", cancelButton(string(r.ID))))
+		}
 		return blocks
 	}
 	var blocks []slack.Block
@@ -144,15 +147,22 @@ func answersOf(r *approvals.Request) (blocks []slack.Block) {
 	return blocks
 }
 
-// rights are what a viewer may do about a pending request. They decide about buttons; the service judges every click.
+// rights are what a viewer may do about a request: decide it, or cancel its run, which goes on after the decision too.
+// They decide about buttons; the service judges every click.
 type rights struct{ decide, cancel bool }
 
 func (b *Bot) rights(ctx context.Context, r *approvals.Request, viewer approvals.UserID) rights {
 	if r.Status != approvals.RequestPending {
-		return rights{}
+		return rights{cancel: viewer == r.Requester && b.goesOn(ctx, r)}
 	}
 	decide := b.service.MayDecide(ctx, r, viewer) == nil
 	return rights{decide: decide, cancel: decide || viewer == r.Requester}
+}
+
+// goesOn reports whether the run of the request has not ended, as far as the store tells.
+func (b *Bot) goesOn(ctx context.Context, r *approvals.Request) bool {
+	run, err := b.service.Run(ctx, r.Workspace, r.Run)
+	return err == nil && !run.Status.Ended()
 }
 
 // openDetails shows the first page of a call.

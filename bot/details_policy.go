@@ -11,7 +11,7 @@ func freezes(r *approvals.Request) (lines []phrase) {
 	for _, z := range r.Freezes() {
 		who := phrase{wordsNobodyApproves}
 		if !z.Except.Empty() {
-			who = wordsOnlyTheyApprove(named(z.Except))
+			who = wordsOnlyTheyApprove(named(r, z.Except))
 		}
 		lines = append(lines, wordsFrozen(z.From, z.To, who))
 	}

@@ -24,17 +24,10 @@ type editStamp struct {
 // Slack raises app_mention anew when somebody edits a message that mentions the bot. The first of these events starts a
 // run, and whoever edits what was taken has to know that nobody reads it.
 
-// heeded reports whether the event of an edited mention is the one that was taken, or has been answered, and remembers
-// it: Slack delivers events again.
-func (b *Bot) heeded(p eventPayload, outcome approvals.SubmitOutcome) bool {
-	if p.Event.Edited == nil {
-		return true
-	}
-	if b.edits.has(p.EventID) {
-		return true
-	}
-	b.edits.add(p.EventID)
-	return outcome != approvals.SubmitDuplicate
+// heeded reports whether the event of an edited mention is the one that was taken, or has been answered: Slack delivers
+// events again, perhaps to another replica.
+func heeded(p eventPayload, got approvals.Receipt) bool {
+	return p.Event.Edited == nil || got.Outcome != approvals.SubmitDuplicate || got.Redelivered
 }
 
 // directEdit says to somebody who has changed a message to the bot that it was taken as it was.

@@ -194,6 +194,7 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.bot.landing = patientLanding()
 	if w.tune != nil {
 		w.tune(w.bot)
 	}
@@ -279,7 +280,7 @@ func TestWholeStory(t *testing.T) {
 			if err := w.click("U0GUS", card, "approve"); err != nil {
 				t.Fatal(err)
 			}
-			w.whispered("U0GUS", "Guests cannot decide. The members of this channel can: open the thread.")
+			w.whispered("U0GUS", "Guests cannot decide. Other members of a channel can: open the thread.")
 			if got := w.bank.payments(); len(got) != 0 {
 				t.Fatalf("ran before anybody approved: %v", got)
 			}

@@ -2,9 +2,8 @@ package bot
 
 import (
 	"errors"
-
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -44,8 +43,8 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 		return wordsDecidedAlready(), true
 	case errors.Is(err, approvals.ErrUnauthorized):
 		p = notAllowed(err, wordsDecide)
-		if r != nil {
-			p = append(append(p, " "), whoCan(r)...)
+		if r != nil && refusalIn(err).Rule != approvals.RuleAsked {
+			p = append(append(p, " "), whoCan(r, by)...)
 		}
 		return p, true
 	case errors.Is(err, approvals.ErrExpired):
@@ -85,20 +84,71 @@ func notAllowed(err error, what string) phrase {
 }
 
 // whoCan says who may answer the request, to somebody who may not: in one sentence where the policy is a simple one.
-func whoCan(r *approvals.Request) phrase {
+// Nobody is named who has asked for the call or made it what it is, unless the policy lets them decide.
+func whoCan(r *approvals.Request, by approvals.UserID) phrase {
 	seats := r.Requirement.Seats
 	if r.Status != approvals.RequestPending || policyChanged(r) || len(seats) != 1 || len(r.Inherited) > 0 {
 		return joined(whoAnswers(r))
 	}
-	a := seats[0].Approvers
-	who := mentions(approvals.Awaited{Users: a.Users, Groups: a.Groups, ChannelMembers: a.ChannelMembers})
-	if len(who) == 0 {
+	sets := []approvals.Approvers{seats[0].Approvers}
+	if !r.Escalated.IsZero() {
+		sets = append(sets, r.Requirement.Escalation.To)
+	}
+	who := others(r, by, sets)
+	const most = 10
+	if len(who) == 0 || len(who) > most {
 		return joined(whoAnswers(r))
 	}
-	if s, ok := who[0].(string); ok {
-		who[0] = strings.ToUpper(s[:1]) + s[1:]
+	var p phrase
+	for i, one := range who {
+		p = append(p, []any{"", ", ", wordsAnd}[joint(i, len(who))])
+		if in, ok := one.(room); ok {
+			p = append(p, wordsOtherMembers(i == 0), in)
+			continue
+		}
+		p = append(p, one)
 	}
-	return append(who, wordsCan)
+	return append(p, wordsCan)
+}
+
+// others lists people, groups and the channel of the sets, without by and whoever may not decide about what is theirs.
+func others(r *approvals.Request, by approvals.UserID, sets []approvals.Approvers) (who []any) {
+	add := func(one any) {
+		if !slices.Contains(who, one) {
+			who = append(who, one)
+		}
+	}
+	apart := []approvals.UserID{by}
+	if !r.Requirement.SelfApproval {
+		apart = append(append(apart, r.Requester), r.Editors...)
+	}
+	for _, set := range sets {
+		users := set.Users
+		if set.ChannelMembers && r.Place.Direct {
+			users = append(slices.Clone(users), r.Requester)
+		}
+		for _, u := range users {
+			if !slices.Contains(apart, u) {
+				add(u)
+			}
+		}
+		for _, g := range set.Groups {
+			add(group(g))
+		}
+		if set.ChannelMembers && !r.Place.Direct {
+			add(room(r.Place.Channel))
+		}
+	}
+	return who
+}
+
+// unrecorded says that what somebody did had no effect, for an error that is nobody's doing; where the store itself
+// cannot tell, it says that.
+func unrecorded(err error) phrase {
+	if errors.Is(err, approvals.ErrCommitUnknown) {
+		return wordsUnsureWhetherRecorded()
+	}
+	return wordsUnrecorded()
 }
 
 // later says when trying again may help: when Slack says so, or in a minute.

@@ -75,7 +75,10 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		return b.directEdit(p)
 	}
 	if !spoken(e, id) {
-		return answer{}, nil
+		if p.Shared || mentioned(e.Text, id.botUser) {
+			return answer{}, nil // of a mention, Slack tells once more
+		}
+		return b.overheard(id, e), nil
 	}
 	if !channelID.MatchString(e.Channel) || !messageTS.MatchString(e.TS) ||
 		e.ThreadTS != "" && !messageTS.MatchString(e.ThreadTS) {
@@ -107,10 +110,12 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 			return answer{}, fmt.Errorf("submit: %w", err)
 		}
 		return tell(words), nil
-	case !b.heeded(p, got.Outcome):
+	case !heeded(p, got):
 		return tell(wordsEditNotRead()), nil
 	case got.Outcome == approvals.SubmitQueued:
-		return tell(wordsQueued(got.Ahead)), nil
+		return answer{then: func(ctx context.Context) {
+			b.whisper(ctx, at.Channel, e.ThreadTS, e.User, b.queued(ctx, got, asker))
+		}}, nil
 	}
 	return answer{then: b.nameChat(id, at, text)}, nil
 }

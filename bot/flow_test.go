@@ -74,6 +74,7 @@ func newStage(t *testing.T, with setUp) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.bot.landing = patientLanding()
 	if with.tune != nil {
 		with.tune(s.bot)
 	}
@@ -291,6 +292,9 @@ func texts(t *testing.T, blocks json.RawMessage) string {
 			}
 			if v["type"] == "user" {
 				b.WriteString("@" + v["user_id"].(string))
+			}
+			if v["type"] == "channel" {
+				b.WriteString("#" + v["channel_id"].(string))
 			}
 		}
 	}

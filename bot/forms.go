@@ -290,9 +290,9 @@ func (b *Bot) submitForm(ctx context.Context, s submitted) (answer, error) {
 func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Request, d approvals.Decision) answer {
 	res := b.record(ctx, r, d, s.arrived)
 	if res.late != nil {
-		return answer{payload: becomes(wordsView(wordsUnconfirmed())), then: func(ctx context.Context) {
-			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) { b.formLate(ctx, s, r, d, res) })
-		}}
+		return s.answeredLater(wordsView(wordsUnconfirmed()), func(ctx context.Context, at answeredView) {
+			b.follow(ctx, d, <-res.late, func(ctx context.Context, res result) { b.formLate(ctx, s, at, r, d, res) })
+		})
 	}
 	if res.err == nil {
 		return b.formRecorded(s, d, res)
@@ -304,7 +304,7 @@ func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Reques
 	words, known := res.refusal(d)
 	if !known {
 		b.log.Error("a form was not recorded", "request", d.Request, "error", res.err)
-		words = wordsUnrecorded()
+		words = unrecorded(res.err)
 	}
 	return b.formRefused(s, r, res.err, words, !known || mendableByHand(res.err))
 }
@@ -342,7 +342,9 @@ func (s *submitted) input(r *approvals.Request, refused *approvals.Refusal) stri
 
 // formLate says how a form went that took longer than Slack waits. What was typed comes back with the words when it was
 // not recorded and can be sent again.
-func (b *Bot) formLate(ctx context.Context, s submitted, r *approvals.Request, d approvals.Decision, res result) {
+func (b *Bot) formLate(
+	ctx context.Context, s submitted, at answeredView, r *approvals.Request, d approvals.Decision, res result,
+) {
 	b.inform(ctx, res.request)
 	res.err = b.explained(ctx, res.request, res.err)
 	words := res.words(d)
@@ -354,7 +356,7 @@ func (b *Bot) formLate(ctx context.Context, s submitted, r *approvals.Request, d
 			show = v
 		}
 	}
-	if err := b.updateAnswered(ctx, s.View.ID, show); err != nil {
+	if err := b.updateAnswered(ctx, at, show); err != nil {
 		b.whisper(ctx, "", "", s.User.ID, words)
 	}
 	b.refreshBelow(ctx, s)

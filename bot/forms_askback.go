@@ -34,7 +34,7 @@ func askBackForm() form {
 			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
 			if !known {
 				b.log.Error("a question to a requester was not recorded", "request", s.note.Request, "error", err)
-				words = wordsUnrecorded()
+				words = unrecorded(err)
 			}
 			return done{words: words, err: err, mendable: !known || mendableByHand(err), request: r}
 		},
@@ -89,7 +89,7 @@ func answerBackForm() form {
 			words, known := refusedDecision(b.explained(ctx, r, err), r, s.by)
 			if !known {
 				b.log.Error("an answer of a requester was not recorded", "request", s.note.Request, "error", err)
-				words = wordsUnrecorded()
+				words = unrecorded(err)
 			}
 			return done{words: words, err: err, mendable: !known, request: r}
 		},

@@ -12,8 +12,10 @@ import (
 	"countersign/approvals"
 )
 
-// mostTogether is how many calls one window answers together.
-const mostTogether = 20
+const (
+	mostTogether = 20 // calls that one window answers together
+	mostLeft     = 20 // calls that it names without answering them
+)
 
 // batchForm answers all waiting calls of a run together.
 type batchForm struct {
@@ -62,7 +64,7 @@ func (b *Bot) openBatch(_ context.Context, c click) (answer, error) {
 // batchCalls reads the calls that wait beside r, and judges each.
 func (b *Bot) batchCalls(ctx context.Context, c click, r *approvals.Request) ([]batchCall, error) {
 	var calls []batchCall
-	used := 0
+	used, answered := 0, 0
 	for _, id := range append([]approvals.RequestID{r.ID}, r.Beside...) {
 		o, err := b.service.Request(ctx, c.id.workspace, id)
 		if err != nil {
@@ -81,11 +83,13 @@ func (b *Bot) batchCalls(ctx context.Context, c click, r *approvals.Request) ([]
 			call.why = words.fallback()
 		case o.Kind != agent.Confirm || careful(o):
 			call.why = wordsAnsweredByItself
-		case err != nil || !whole || used+len(raw) > formCallBytes || len(shown) > 8 || len(calls) >= mostTogether:
+		case err != nil || !whole || len(raw) > formCallBytes || len(shown) > 8:
 			call.why = wordsTooLongHere
+		case used+len(raw) > formCallBytes || answered == mostTogether:
+			call.why = wordsNoRoomHere
 		default:
 			call.blocks = shown
-			used += len(raw)
+			used, answered = used+len(raw), answered+1
 		}
 		calls = append(calls, call)
 	}
@@ -117,8 +121,11 @@ func batchView(a action, calls []batchCall) slack.ModalViewRequest {
 		return wordsView(append(phrase{wordsNoneHere}, joined(left)...))
 	}
 	if left != nil {
+		if more := len(left) - mostLeft; more > 0 {
+			left = append(left[:mostLeft], phrase{wordsMore(more)})
+		}
 		blocks = append(blocks, slack.NewDividerBlock(),
-			paragraph(append([]phrase{{strong(wordsNotAnswered)}}, left[:min(len(left), 20)]...)...))
+			paragraph(append([]phrase{{strong(wordsNotAnswered)}}, left...)...))
 	}
 	if f.verdict == approvals.Reject {
 		own := reasonInput(wordsWhyNot, wordsAgentIsTold)
@@ -188,11 +195,11 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 
 // fillLater has the window show something first, and what came of the answers once the form is acknowledged.
 func (b *Bot) fillLater(s submitted, first slack.ModalViewRequest, then func() slack.ModalViewRequest) answer {
-	return answer{payload: becomes(first), then: func(ctx context.Context) {
-		if err := b.updateAnswered(ctx, s.View.ID, then()); err != nil {
+	return s.answeredLater(first, func(ctx context.Context, at answeredView) {
+		if err := b.updateAnswered(ctx, at, then()); err != nil {
 			b.whisper(ctx, "", "", s.User.ID, phrase{wordsAsCardsShow})
 		}
-	}}
+	})
 }
 
 // batchResult says of each call what came of the answer.
@@ -204,7 +211,7 @@ func (b *Bot) batchResult(
 		if words, known := refusedDecision(err, nil, s.by); known {
 			return wordsView(words)
 		}
-		return wordsView(wordsUnrecorded())
+		return wordsView(unrecorded(err))
 	}
 	d := approvals.Decision{Verdict: batchForms[s.act].verdict, By: s.by}
 	all := make([]batchAnswer, len(answers))

@@ -40,6 +40,7 @@ func TestManyAnswersTogetherAreTold(t *testing.T) {
 	if _, err := fmt.Sscanf(form.SubmitLabel, "Approve %d", &n); err != nil || n < 10 {
 		t.Fatalf("the window answers %q", form.SubmitLabel)
 	}
+	w.slack.LateAnswers(1)
 	w.submits("U0APPROVER0", "approve_all", nil)
 	w.eventually("the window says what came of all of them", func() bool {
 		views := w.slack.Views("U0APPROVER0")

@@ -89,5 +89,5 @@ func cancelled(err error, by approvals.UserID) (words phrase, known bool) {
 	if words, known = refusedDecision(err, nil, by); known {
 		return words, true
 	}
-	return wordsUnrecorded(), false
+	return unrecorded(err), false
 }

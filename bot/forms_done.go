@@ -50,9 +50,9 @@ func (b *Bot) doForm(ctx context.Context, s submitted) answer {
 	d, late := inTime(ctx, b, s.arrived, failed, func(ctx context.Context) done { return s.form.do(b, ctx, s) })
 	switch {
 	case late != nil:
-		return answer{payload: becomes(wordsView(wordsUnconfirmed())), then: func(ctx context.Context) {
-			b.doneLate(ctx, s, <-late)
-		}}
+		return s.answeredLater(wordsView(wordsUnconfirmed()), func(ctx context.Context, at answeredView) {
+			b.doneLate(ctx, s, at, <-late)
+		})
 	case d.wrong != nil:
 		return wrong(d.wrong)
 	}
@@ -63,7 +63,7 @@ func (b *Bot) doForm(ctx context.Context, s submitted) answer {
 
 // doneLate says what came of a form that took longer than Slack waits. What was typed comes back where sending it again
 // may help.
-func (b *Bot) doneLate(ctx context.Context, s submitted, d done) {
+func (b *Bot) doneLate(ctx context.Context, s submitted, at answeredView, d done) {
 	words := d.words
 	if d.wrong != nil {
 		words = phrase{strings.Join(slices.Sorted(maps.Values(d.wrong)), " ")}
@@ -80,7 +80,7 @@ func (b *Bot) doneLate(ctx context.Context, s submitted, d done) {
 			show = v
 		}
 	}
-	if err := b.updateAnswered(ctx, s.View.ID, show); err != nil {
+	if err := b.updateAnswered(ctx, at, show); err != nil {
 		b.whisper(ctx, "", "", s.User.ID, words)
 	}
 	if d.then != nil {

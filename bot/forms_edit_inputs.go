@@ -90,7 +90,8 @@ var plainNumber = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,9})?$`)
 
 // numberInput asks for a number, which may be one that Slack's own input does not take.
 func numberInput(block, name, hint, initial string, decimal bool) *slack.InputBlock {
-	if initial != "" && !plainNumber.MatchString(initial) {
+	unfit := !plainNumber.MatchString(initial) || !decimal && strings.Contains(initial, ".")
+	if initial != "" && unfit {
 		return textInput(block, inputValue, name, hint, initial, false)
 	}
 	e := slack.NewNumberInputBlockElement(nil, inputValue, decimal)

@@ -424,3 +424,15 @@ func actionNames(t *testing.T, row []slack.BlockElement) (names []string) {
 	}
 	return names
 }
+
+// TestCancellingSaysWhatItDoesNotUndo: nobody cancels a run in the belief that a call that has begun is stopped by it,
+// or that one that has run is undone.
+func TestCancellingSaysWhatItDoesNotUndo(t *testing.T) {
+	t.Parallel()
+	shown := whole(t, formView(actCancelRun, transfer(small)).Blocks)
+	for _, words := range []string{"What has run stays done", "a call that has begun may still finish"} {
+		if !strings.Contains(shown, words) {
+			t.Errorf("the form does not say %q: %s", words, shown)
+		}
+	}
+}

@@ -205,7 +205,7 @@ func (h *home) blocks(now time.Time) []slack.Block {
 		return blocks
 	}
 	blocks = append(blocks, header(wordsHomeAsked))
-	blocks = append(blocks, lines(h.asked, now, wordsNothingAsked())...)
+	blocks = append(blocks, lines(h.asked, now, h.noneAsked())...)
 	if h.moreAsked {
 		blocks = append(blocks, paragraph(wordsMoreAsked()))
 	}
@@ -223,6 +223,17 @@ func (h *home) blocks(now time.Time) []slack.Block {
 		blocks = append(blocks, slack.NewActionBlock("", all))
 	}
 	return blocks
+}
+
+// noneAsked is said where nothing is listed that the person asked for: that there is nothing, if it could be read.
+func (h *home) noneAsked() phrase {
+	switch {
+	case h.noWaiting:
+		return listFailed(listing{verb: listMine})
+	case h.noHistory:
+		return listFailed(listing{verb: listHistory})
+	}
+	return wordsNothingAsked()
 }
 
 // lines is a list of lines, or what is said where there are none.

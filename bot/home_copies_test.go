@@ -133,7 +133,7 @@ func TestLinksLeaveCopiesAlone(t *testing.T) {
 	now := *transfer(small)
 	now.ID = "req_01arz3ndektsv4rrffq69g5faw"
 	s.service.edit(transfer(small).ID, func(r *approvals.Request) {
-		r.Status, r.SupersededBy, r.Settled = approvals.RequestSuperseded, now.ID, time.Now()
+		r.Status, r.AsksNow, r.Settled = approvals.RequestSuperseded, now.ID, time.Now()
 		elsewhere := approvals.Card{Channel: card.Channel, Message: "1.000001", Copy: "dm:U0BEN"}
 		bare := approvals.Card{Channel: card.Channel, Message: "1.000002", Bare: true}
 		r.Cards = append(r.Cards, elsewhere, bare)

@@ -2,16 +2,11 @@ package bot
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -50,10 +45,15 @@ func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http
 		case err != nil:
 			http.Error(w, "unreadable", http.StatusBadRequest)
 		case isProbe(r.Header, body): // also when it is signed
-		case !authentic(b.secret, r.Header, body, time.Now()):
-			b.log.Warn("a request was refused: not signed by Slack, or not now", "path", r.URL.Path)
-			http.Error(w, "unauthorized", http.StatusUnauthorized)
 		default:
+			now := time.Now()
+			if why := verify(b.secret, r.Header, body, now); why != nil {
+				if n := b.refused.note(why, now); n > 0 {
+					b.log.Warn("requests were refused", "why", why, "requests", n, "path", r.URL.Path)
+				}
+				http.Error(w, "unauthorized", http.StatusUnauthorized)
+				return
+			}
 			next(w, r, body)
 		}
 	}
@@ -79,24 +79,6 @@ func isProbe(h http.Header, body []byte) bool {
 		}
 	}
 	return form.Get("ssl_check") == "1"
-}
-
-// authentic reports whether the header holds Slack's signature of the body, made with the secret within maxSkew of now.
-func authentic(secret string, h http.Header, body []byte, now time.Time) bool {
-	stamp := h.Get("X-Slack-Request-Timestamp")
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if secret == "" || err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > maxSkew {
-		return false
-	}
-	sum, ok := strings.CutPrefix(h.Get("X-Slack-Signature"), "v0=")
-	got, err := hex.DecodeString(sum)
-	if !ok || err != nil {
-		return false
-	}
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("v0:" + stamp + ":"))
-	mac.Write(body)
-	return hmac.Equal(got, mac.Sum(nil))
 }
 
 // httpDelivery takes what Slack sends to any of the paths: an app may have one address for everything, as Bolt's users

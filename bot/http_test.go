@@ -1,7 +1,11 @@
 package bot
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"countersign/approvals"
 	"countersign/internal/slackdev"
@@ -178,9 +184,62 @@ func TestProbesAreAnsweredUnsigned(t *testing.T) {
 
 func TestEmptySecretProvesNothing(t *testing.T) {
 	t.Parallel()
-	header := http.Header{"X-Slack-Request-Timestamp": {"1"}, "X-Slack-Signature": {"v0="}}
-	if authentic("", header, nil, time.Unix(1, 0)) {
-		t.Error("an empty secret was accepted")
+	mac := hmac.New(sha256.New, nil)
+	mac.Write([]byte("v0:1:"))
+	for _, sum := range []string{"", hex.EncodeToString(mac.Sum(nil))} {
+		header := http.Header{"X-Slack-Request-Timestamp": {"1"}, "X-Slack-Signature": {"v0=" + sum}}
+		if verify("", header, nil, time.Unix(1, 0)) == nil {
+			t.Errorf("an empty secret was accepted with %q", sum)
+		}
+	}
+}
+
+// TestRefusedRequestsAreToldOnceAMinute: operators read why requests are refused, and whoever sends many cannot fill
+// the log. What they sent is never in it.
+func TestRefusedRequestsAreToldOnceAMinute(t *testing.T) {
+	t.Parallel()
+	s, base := newHTTPStage(t, setUp{})
+	now := time.Now()
+	for range 20 {
+		for why, header := range map[error]http.Header{
+			errUnsigned: {}, errOtherSecret: s.slack.Sign([]byte("another body"), now),
+			errOtherTime: s.slack.Sign([]byte(mentionEvent), now.Add(-time.Hour)),
+		} {
+			if got := verify(s.bot.secret, header, []byte(mentionEvent), now); got != why {
+				t.Fatalf("refused with %v, want %v", got, why)
+			}
+			req, err := http.NewRequestWithContext(
+				t.Context(), http.MethodPost, base+PathEvents, strings.NewReader(mentionEvent))
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.Copy(req.Header, header)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%v: HTTP %d", why, resp.StatusCode)
+			}
+		}
+	}
+	log := s.logs.String()
+	for _, why := range []error{errUnsigned, errOtherSecret, errOtherTime} {
+		if n := strings.Count(log, why.Error()); n != 1 {
+			t.Errorf("told %d times that %v", n, why)
+		}
+	}
+	if strings.Contains(log, "1700000000") {
+		t.Errorf("the log holds what was sent: %s", log)
+	}
+	var r refusals
+	var told []int
+	for _, at := range []time.Duration{0, 1, 2, refusalsTold, refusalsTold + 1, 3 * refusalsTold} {
+		told = append(told, r.note(errOtherSecret, now.Add(at)))
+	}
+	if d := cmp.Diff([]int{1, 0, 0, 3, 0, 2}, told); d != "" {
+		t.Errorf("counted (-want +got):\n%s", d)
 	}
 }
 

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,10 +39,10 @@ func (c *Client) permalink(ctx context.Context, channel, ts string) (string, err
 	})
 }
 
-// whereShown returns the message that shows the request in the conversation where it was asked for: its card, else the
-// message that began the thread.
+// whereShown returns the message that shows the request in the conversation where it was asked for: its card, the last
+// one where it was posted anew, else the message that began the thread.
 func whereShown(r *approvals.RequestHead) (at approvals.Card, ok bool) {
-	for _, card := range r.Cards {
+	for _, card := range slices.Backward(r.Cards) {
 		if card.Copy == "" && card.Channel == r.Place.Channel {
 			return approvals.Card{Channel: card.Channel, Message: card.Message}, true
 		}

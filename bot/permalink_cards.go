@@ -21,11 +21,10 @@ func (e entry) named() phrase {
 // linked adds to the card of a request that was asked anew the question that has taken its place, with a link once that
 // has a card: then this one is shown again.
 func (b *Bot) linked(ctx context.Context, r *approvals.Request, shown card) card {
-	next := successor(r)
-	if next == "" {
+	if r.AsksNow == "" {
 		return shown
 	}
-	now, err := b.service.Recorded(ctx, r.Workspace, next)
+	now, err := b.service.Recorded(ctx, r.Workspace, r.AsksNow)
 	if err != nil {
 		b.log.Warn("the request that took the place of another cannot be read", "request", r.ID, "error", err)
 		return shown
@@ -46,15 +45,4 @@ func (c card) followedBy(r *approvals.Request, now entry) card {
 		c.blocks, c.encoded = with, encoded
 	}
 	return c
-}
-
-// successor is the request that asks now what a superseded or stale one did; empty for none.
-func successor(r *approvals.Request) approvals.RequestID {
-	switch {
-	case r.Status == approvals.RequestSuperseded:
-		return r.SupersededBy
-	case r.Status == approvals.RequestStale && r.Replaced != nil:
-		return r.Replaced.ID
-	}
-	return ""
 }

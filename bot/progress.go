@@ -57,7 +57,7 @@ func whoAnswers(r *approvals.Request) []phrase {
 	if policyChanged(r) {
 		var later phrase
 		if e := r.Progress.Current.Escalation; e.After > 0 {
-			later = wordsLaterAlso(humanize.Duration(e.After), named(e.To))
+			later = wordsLaterAlso(humanize.Duration(e.After), named(r, e.To))
 		}
 		lines = append(lines, wordsNeedsNow(whoDecides(r, needed(r, r.Progress.Current)), later))
 	}
@@ -72,7 +72,7 @@ func escalation(r *approvals.Request) []phrase {
 	if r.Escalated.IsZero() {
 		return nil
 	}
-	return []phrase{wordsSinceAlso(r.Escalated, named(r.Requirement.Escalation.To))}
+	return []phrase{wordsSinceAlso(r.Escalated, named(r, r.Requirement.Escalation.To))}
 }
 
 // oneAnswers reports whether the question is one that one person answers, rather than so many agree to.

@@ -19,7 +19,7 @@ func TestMoreIsSaidOfNumbersAlone(t *testing.T) {
 		seats  []approvals.Seat
 		want   string
 	}{
-		"members of a channel": {false, []approvals.Seat{members}, "Needs 1 more of the members of this channel"},
+		"members of a channel": {false, []approvals.Seat{members}, "Needs 1 more of the members of a channel"},
 		"in a direct message":  {true, []approvals.Seat{members}, "Still needs the answer of <@U0ANN>"},
 		"nobody is left to do it": {false, []approvals.Seat{{}}, "Still needs an answer that nobody may give: it can " +
 			"only be rejected"},

@@ -27,7 +27,7 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 		return nil, err
 	}
 	b.inform(ctx, r)
-	missing := wordsStillNeeded(stillMissing(r), b.calledHere(ctx, n, mentions(who)))
+	missing := wordsStillNeeded(stillMissing(r), b.calledHere(ctx, n, mentions(r, who)))
 	lines := []phrase{
 		wordsReminder(toolName(r), waitsFor(r)), missing, timeLeft(r), b.aboutRequest(ctx, n, bare),
 	}
@@ -98,7 +98,7 @@ func (b *Bot) escalated(ctx context.Context, n *approvals.Notification) ([]post,
 		return nil, err
 	}
 	lead, also := wordsEscalated(toolName(r), waitsFor(r), r.Created), wordsOthersMayToo()
-	if names := b.calledHere(ctx, n, mentions(who)); len(names) > 0 {
+	if names := b.calledHere(ctx, n, mentions(r, who)); len(names) > 0 {
 		also = wordsTheyMayToo(names)
 	}
 	return []post{noticePost(n, []phrase{lead, also, timeLeft(r), b.aboutRequest(ctx, n, bare)})}, nil
@@ -130,8 +130,8 @@ func stillMissing(r *approvals.Request) int {
 	return left
 }
 
-// mentions calls those who could answer.
-func mentions(who approvals.Awaited) (p phrase) {
+// mentions calls those who could answer r.
+func mentions(r *approvals.Request, who approvals.Awaited) (p phrase) {
 	and := func(part any) {
 		if len(p) > 0 {
 			p = append(p, ", ")
@@ -145,7 +145,10 @@ func mentions(who approvals.Awaited) (p phrase) {
 		and(group(g))
 	}
 	if who.ChannelMembers {
-		and(wordsMembersHere)
+		if len(p) > 0 {
+			p = append(p, ", ")
+		}
+		p = append(p, channelMembers(r)...)
 	}
 	if who.More {
 		and(wordsOthers)

@@ -39,7 +39,9 @@ func TestReminder(t *testing.T) {
 		t.Fatalf("%d reminders: %q", len(seen), seen)
 	}
 	for _, words := range []string{
-		"transfer_funds waits for approval.", "2 people", "<@U0BEN>", "the members of this channel", "It waits until ",
+		"transfer_funds waits for approval.", "2 people", "<@U0BEN>",
+		"the members of a channel", "the members of #C0GENERAL",
+		"It waits until ",
 		"transfer_funds: 1200, acme · " + string(r.ID),
 	} {
 		if !strings.Contains(seen[0], words) {

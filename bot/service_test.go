@@ -97,7 +97,11 @@ func (f *fakeService) Submit(_ context.Context, in approvals.Submission) (approv
 	}
 	for _, key := range in.Keys {
 		if f.seen[key] {
-			return approvals.Receipt{Outcome: approvals.SubmitDuplicate}, nil
+			again := f.seen[in.Keys[0]]
+			for _, key := range in.Keys {
+				f.seen[key] = true
+			}
+			return approvals.Receipt{Outcome: approvals.SubmitDuplicate, Redelivered: again}, nil
 		}
 	}
 	for _, key := range in.Keys {

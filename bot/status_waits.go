@@ -60,13 +60,18 @@ func (b *Bot) awaitedPeople(ctx context.Context, r *approvals.Request) string {
 	}
 	for _, seat := range missingSeats(r) {
 		for _, u := range seat.Approvers.Users {
-			add(b.plainName(ctx, u))
+			if u != r.Requester || r.Requirement.SelfApproval {
+				add(b.plainName(ctx, u))
+			}
 		}
 		for _, g := range seat.Approvers.Groups {
 			add(b.client.groupName(ctx, g))
 		}
-		if seat.Approvers.ChannelMembers {
+		switch {
+		case seat.Approvers.ChannelMembers && r.Place.Direct:
 			add(b.plainName(ctx, r.Requester))
+		case seat.Approvers.ChannelMembers:
+			add(wordsMembersElsewhere)
 		}
 	}
 	if len(names) == 0 {

@@ -419,3 +419,24 @@ func (w *world) pendingFor(id string) []*approvals.Request {
 	}
 	return page.Requests
 }
+
+// TestCopiesNameTheChannelWhoseMembersDecide: a card that stands in the approvals channel too is decided by members of
+// the channel where the run was asked for. Nobody who reads a copy takes those around them for approvers.
+func TestCopiesNameTheChannelWhoseMembersDecide(t *testing.T) {
+	t.Parallel()
+	w := newOffice(t, namedPolicy{
+		who: approvals.Approvers{ChannelMembers: true}, notify: approvals.Notify{Channel: "C0APPROVE"},
+	}, pay("call_1"), scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	there := w.copyIn("C0APPROVE")
+	for where, m := range map[string]slackdev.Message{"in the thread": w.card(thread, 1), "there": there} {
+		w.shown(m, "Needs 1 of the members of #C0GENERAL, not ", "not:this channel")
+		if strings.Contains(m.Text, "this channel") {
+			t.Errorf("%s the notification says %q", where, m.Text)
+		}
+	}
+	if err := w.click("U0DAN", there, "approve"); err != nil {
+		t.Fatal(err)
+	}
+	w.hears("U0DAN", "Other members of a channel can")
+}

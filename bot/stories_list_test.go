@@ -63,7 +63,7 @@ func TestListLinesLead(t *testing.T) {
 	if err := w.click("U0BEN", m, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	m = w.becomes("U0BEN", m.TS, "Recorded: approved.", "Needs 1 more of the members of this channel", id)
+	m = w.becomes("U0BEN", m.TS, "Recorded: approved.", "Needs 1 more of the members of #C0GENERAL", id)
 	if decidable(m) {
 		t.Errorf("what Ben has answered is offered again: %v", m.Buttons())
 	}

@@ -64,3 +64,24 @@ func TestRanByItselfHasItsTime(t *testing.T) {
 	}
 	w.shown(card, " · ran ", "not:reports")
 }
+
+// TestTriedAgainInVainLeadsOn: the call is tried again, and nobody knows of that either what became of it. The card on
+// which that was decided leads to the one that asks now, as the first one does.
+func TestTriedAgainInVainLeadsOn(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, []agent.Tool{silent()},
+		scripted.Calls(scripted.Call("call_1", "wire", `{"amount":5}`)), scripted.Say("So it is."))
+	thread := w.mention("U0ANN", "wire five", "")
+	if err := w.click("U0BEN", w.card(thread, 1), "approve"); err != nil {
+		t.Fatal(err)
+	}
+	question := w.card(thread, 2)
+	if err := w.click("U0CLEO", question, "retry"); err != nil {
+		t.Fatal(err)
+	}
+	last := w.card(thread, 3)
+	w.shown(question, "to run again", "unknown whether it ran; see below")
+	w.fill("U0CLEO", last, "give_up", "Nobody knows.")
+	w.said(thread, "So it is.")
+	w.shown(last, "given up", "unknown whether it ran", "not:see below")
+}

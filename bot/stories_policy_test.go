@@ -72,7 +72,7 @@ func TestPolicyThatBecameStricterIsSaid(t *testing.T) {
 	w.slack.SetUserGroup(finance("U0BEN", "U0CLEO"))
 	thread := w.mention("U0ANN", "pay acme", "")
 	card := w.card(thread, 1)
-	w.shown(card, "Needs 1 of the members of this channel", "not:policy has changed")
+	w.shown(card, "Needs 1 of the members of #C0GENERAL", "not:policy has changed")
 
 	p.become(underName{rule{ofAGroup, 2}, "money"})
 	if err := w.click("U0BEN", card, "approve"); err != nil {
@@ -123,12 +123,12 @@ func TestVoteThatCountsNoLongerIsSaid(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.shown(card, "Needs 1 more of the members of this channel", "(1 of 2: @U0BEN approved ")
+	w.shown(card, "Needs 1 more of the members of #C0GENERAL", "(1 of 2: @U0BEN approved ")
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
 	w.whispered("U0BEN", "Your answer is recorded already: approved")
-	w.whispered("U0BEN", "Needs 1 more of the members of this channel")
+	w.whispered("U0BEN", "Needs 1 more of the members of a channel")
 	p.become(underName{rule{ofAGroup, 2}, "money"})
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
@@ -220,4 +220,33 @@ func decodedBlocks(t *testing.T, raw json.RawMessage) []seenBlock {
 		t.Fatal(err)
 	}
 	return blocks
+}
+
+// TestEarlierAnswerThatDidNotCount: Ben has approved, left the channel, and come back to approve once more. The card
+// does not say of one and the same Ben that he approved and that his answer did not count.
+func TestEarlierAnswerThatDidNotCount(t *testing.T) {
+	t.Parallel()
+	w := newWorldUnder(t, underName{rule{ofTheChannel, 2}, "two"}, pay("call_1"), scripted.Say("Paid."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	card := w.card(thread, 1)
+	approve := func(user string) {
+		t.Helper()
+		if err := w.click(user, card, "approve"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	approve("U0BEN")
+	w.shown(card, "@U0BEN approved")
+	if err := w.slack.Leave("C0GENERAL", "U0BEN"); err != nil {
+		t.Fatal(err)
+	}
+	approve("U0CLEO")
+	w.shown(card, "counts no longer")
+	if err := w.slack.Join("C0GENERAL", "U0BEN"); err != nil {
+		t.Fatal(err)
+	}
+	approve("U0BEN")
+	w.said(thread, "Paid.")
+	w.shown(card, "Approved by @U0CLEO and @U0BEN", "An earlier answer of @U0BEN did not count: ",
+		"not:The answer of @U0BEN")
 }

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -101,13 +102,44 @@ func TestStreamIsFinishedAfterARestart(t *testing.T) {
 	model.pieces <- "One.\n"
 	w.streamed(thread, "One.")
 	w.restart()
-	model.pieces <- "One.\n"
-	model.pieces <- ""
+	close(model.pieces) // the run may go on before the bot is ready to stream it
 	all := w.answered(thread)
 	if len(all) != 1 || all[0].Shown() != "One.\nTwo." {
 		t.Errorf("answers %v", all)
 	}
 	if left := w.half(thread); left != nil {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// TestHalfStreamsAreKnown: a stream that was cut off is told from everything else that the bot has posted, also one of
+// a version that began streams with other words.
+func TestHalfStreamsAreKnown(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		first, event string
+		half         bool
+	}{
+		"a stream":                        {"What the agent did, step by step.", "", true},
+		"a stream of an older version":    {wordsStreamLeadBefore, "", true},
+		"a stream that says how it ended": {"What the agent did, step by step.", streamEvent, false},
+		"words of somebody else":          {"What the agent did", "", false},
+	} {
+		raw, err := json.Marshal(map[string]any{
+			"blocks": []any{map[string]any{
+				"type": "context", "elements": []any{map[string]any{"type": "plain_text", "text": tt.first}},
+			}},
+			"metadata": map[string]any{"event_type": tt.event},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m postedMessage
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.halfStream(); got != tt.half {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

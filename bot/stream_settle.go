@@ -142,7 +142,7 @@ func (m postedMessage) halfStream() bool {
 		return false
 	}
 	for _, e := range m.Blocks[0].Elements {
-		if text, _ := e.Text.(string); text == wordsStreamLead {
+		if text, _ := e.Text.(string); text == wordsStreamLead || text == wordsStreamLeadBefore {
 			return true
 		}
 	}

@@ -45,11 +45,16 @@ func (b *Bot) ephemeral(ctx context.Context, channel, thread, user string, p phr
 
 // direct posts to a person's conversation with the bot.
 func (b *Bot) direct(ctx context.Context, user string, p phrase) error {
+	return b.directly(ctx, user, p, paragraphs(p))
+}
+
+// directly is direct for what is more than words.
+func (b *Bot) directly(ctx context.Context, user string, p phrase, blocks []slack.Block) error {
 	channel, err := b.client.openDM(ctx, user)
 	if err != nil {
 		return err
 	}
-	m, err := newMessage(p, paragraphs(p))
+	m, err := newMessage(p, blocks)
 	if err != nil {
 		return err
 	}

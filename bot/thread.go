@@ -160,6 +160,20 @@ func (p *places) add(channel string) {
 	p.all[channel] = true
 }
 
+// addNew is add, and reports whether it was not remembered before.
+func (p *places) addNew(channel string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all[channel] {
+		return false
+	}
+	if p.all == nil || len(p.all) >= 1000 {
+		p.all = map[string]bool{}
+	}
+	p.all[channel] = true
+	return true
+}
+
 // take reports whether the conversation was remembered, and forgets it.
 func (p *places) take(channel string) bool {
 	p.mu.Lock()

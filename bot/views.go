@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/slack-go/slack"
 
@@ -127,16 +126,6 @@ func (b *Bot) modalFor(ctx context.Context, c click) (id string, err error) {
 		return "", err
 	}
 	return opened.View.ID, nil
-}
-
-// landing is how long after an acknowledgement what it has a window show may take to get there. The two go to Slack by
-// different ways: an update that arrives first would be replaced, and "One moment" stand there for ever.
-const landing = time.Second
-
-// updateAnswered is updateView for a window that an acknowledgement has just changed.
-func (b *Bot) updateAnswered(ctx context.Context, id string, view slack.ModalViewRequest) error {
-	sleep(ctx, landing)
-	return b.updateView(ctx, id, view)
 }
 
 func (b *Bot) updateView(ctx context.Context, id string, view slack.ModalViewRequest) error {

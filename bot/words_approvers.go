@@ -50,7 +50,7 @@ const (
 	wordsNot            = ", not "
 	wordsOthers         = "others"
 
-	wordsMembersHere      = "the members of this channel" // for readers in the channel
+	wordsMembersOf        = "the members of " // before the channel
 	wordsMembersElsewhere = "the channel's members"
 )
 

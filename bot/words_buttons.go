@@ -45,7 +45,8 @@ const (
 	wordsRunAgain    = "If the call did happen before, it happens twice. Run it again only if you know that it did not."
 
 	wordsCancelRunAsk   = "Cancel the run?"
-	wordsCancelRunMeans = "The agent stops, and everything it still waits for is withdrawn."
+	wordsCancelRunMeans = "The agent stops, and everything it still waits for is withdrawn. What has run stays done, " +
+		"and a call that has begun may still finish: the thread says what came of it."
 
 	wordsRevokeAsk = "Revoke the grant?"
 )

@@ -100,6 +100,14 @@ func wordsGrantUntil(used, most int, expires time.Time) phrase {
 	return phrase{uses + ", until ", expires}
 }
 
+// wordsGrantState says how a grant stands: one that covers nothing now has not ended, and people are asked meanwhile.
+func wordsGrantState(s approvals.GrantState) phrase {
+	if s == approvals.GrantInert {
+		return phrase{strong(string(s)), ", so calls are asked about"}
+	}
+	return phrase{strong(string(s))}
+}
+
 func wordsGrantGiven(by phrase, at time.Time, id approvals.GrantID) phrase {
 	return append(append(phrase{" · given by "}, by...), ", ", at, " · ", code(string(id)))
 }

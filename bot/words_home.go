@@ -15,12 +15,12 @@ func wordsNothingForYou() phrase {
 }
 
 func wordsNothingAsked() phrase {
-	return phrase{"You have asked for nothing yet. Mention me in a channel, or write to me under Messages, and say " +
-		"what is to be done."}
+	return phrase{"Nothing that you asked for waits for others, and none of it was decided yet. Mention me in a " +
+		"channel, or write to me under Messages, and say what is to be done."}
 }
 
 func wordsNothingDecided() phrase {
-	return phrase{"You have decided nothing yet. What you decide stands here, with what came of it."}
+	return phrase{"Nothing that you answered is decided yet. It stands here once it is, with what came of it."}
 }
 
 func wordsNoGrantsInForce() phrase {

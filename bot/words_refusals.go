@@ -106,6 +106,12 @@ func wordsUnrecorded() phrase {
 	return phrase{"Your answer was not recorded: something went wrong on my side. Try again."}
 }
 
+// wordsUnsureWhetherRecorded is said when it may have been written, and may not.
+func wordsUnsureWhetherRecorded() phrase {
+	return phrase{"I cannot tell whether this was recorded: my store gave no clear answer. The card or its thread " +
+		"shows it if it was; look there in a minute, and try again if it does not."}
+}
+
 // wordsUnconfirmed is said when it takes longer than a person should wait.
 func wordsUnconfirmed() phrase {
 	return phrase{"Your answer is on its way; I will tell you here when it is recorded."}
@@ -211,6 +217,14 @@ func wordsYouChanged() phrase {
 
 func wordsOtherAnswers(who approvals.UserID) phrase {
 	return phrase{"The question was put to ", who, ", so they answer it."}
+}
+
+// wordsOtherMembers is followed by a channel.
+func wordsOtherMembers(first bool) string {
+	if first {
+		return "Other members of "
+	}
+	return "other members of "
 }
 
 // wordsCan follows who may decide.

@@ -74,10 +74,16 @@ const (
 
 // How a request ended, on its card.
 
-func wordsExpiredAt(at any, why string) phrase {
-	return phrase{strong(wordsStatus(approvals.RequestExpired)), " ", at, ": " + why,
-		" Ask again to have it asked again"}
+// wordsExpiredAt says why, and what to do next.
+func wordsExpiredAt(at any, why, next string) phrase {
+	return phrase{strong(wordsStatus(approvals.RequestExpired)), " ", at, ": " + why, " " + next}
 }
+
+// What to do about a request that has expired: the second where the call may have happened.
+const (
+	wordsAskAgain     = "Ask again to have it asked again"
+	wordsFindOutFirst = "Find out whether it happened before you ask for it again"
+)
 
 func wordsSupersededBy(who phrase, at any) phrase {
 	p := append(phrase{strong(wordsStatus(approvals.RequestStale)), ": changed"}, who...)
@@ -214,6 +220,11 @@ func wordsDidNotCount(who phrase, why string) phrase {
 	return append(append(phrase{"The answer of "}, who...), " did not count: "+why+".")
 }
 
+// wordsEarlierDidNotCount is for somebody who has answered again since.
+func wordsEarlierDidNotCount(who phrase, why string) phrase {
+	return append(append(phrase{"An earlier answer of "}, who...), " did not count: "+why+".")
+}
+
 const (
 	wordsForThisCallAlone = "For this call alone: "
 	wordsNotAllAlways     = " answered always, and not everybody did. Later calls ask again."
@@ -249,6 +260,7 @@ const (
 	wordsAlreadyDecided  = "Already decided. "
 	wordsAlreadySettled  = "Already settled. "
 	wordsAlreadyAnswered = "Already answered. "
+	wordsCameTooLate     = "Your answer came too late, and nothing was recorded. " // before what nobody has decided
 )
 
 func wordsPlaceTaken(by approvals.RequestID) phrase {

@@ -12,8 +12,11 @@ const wordsStatusLine = "is working on it…"
 const wordsLoading = `["Working on it…","Asks people where approval is needed…"]`
 
 const (
-	wordsStreamLead       = "What the agent did, step by step. The answer takes the place of this, or stands below."
+	wordsStreamLead       = "What the agent did, step by step."
 	wordsStreamUnfinished = "This was not finished. Another message says what came of it."
+
+	// wordsStreamLeadBefore began the streams of older versions, which are found by it.
+	wordsStreamLeadBefore = "What the agent did, step by step. The answer takes the place of this, or stands below."
 )
 
 // wordsStreamWaits ends a stream when people were asked about the calls; empty: it is not known about which.

@@ -25,7 +25,8 @@ var family = []string{
 // service are the files of words of package approvals, which follow.
 var service = []string{
 	"words.go", "words_refusals.go", "words_terms.go", "words_notices.go", "words_unmet.go", "words_trigger.go",
-	"words_notes.go", "words_outputs.go", "words_expired.go",
+	"words_notes.go", "words_outputs.go", "words_expired.go", "words_agree.go",
+	"words_grants.go",
 }
 
 // wordsList lists words: what each function and constant of a file says, with "…" for what differs.

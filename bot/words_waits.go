@@ -58,3 +58,9 @@ func wordsRevealHere(first bool) phrase {
 	return phrase{"Approving covers what they hold; ", strong(wordsShowSecretValues),
 		" shows them to you, which is recorded."}
 }
+
+// wordsNoMessageDecides is for somebody who writes where a card waits; card leads to that.
+func wordsNoMessageDecides(card phrase) phrase {
+	const no = "No message decides about the call that waits here: whoever may decide presses a button on its card. "
+	return append(phrase{no}, card...)
+}

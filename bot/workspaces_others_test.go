@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,6 +134,125 @@ func TestOlderRecordsOfAnotherProcessCountForNothing(t *testing.T) {
 	if err := k.bots.agreeOn(one, &again); err != nil || !k.bots.resident(one).has(now) || k.bots.absent(one) {
 		t.Errorf("installed again: %v, %v", k.bots.resident(one), err)
 	}
+}
+
+// TestReplacedBotsEnd: the bot of an installation that is replaced, or ended, ends too, at the process that has done it
+// and at the one that reads of it.
+func TestReplacedBotsEnd(t *testing.T) {
+	t.Parallel()
+	k := newTwinTown(t)
+	in := approvals.Installation{Team: one, Token: "xoxb-1", BotUser: "U0BOT"}
+	if err := k.bots.adopt(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	processes := map[string]*town{"the one": k, "the other": k.other}
+	running := map[string]*resident{}
+	for name, of := range processes {
+		running[name] = of.bots.known(t.Context(), one)
+		if running[name] == nil || !running[name].open() {
+			t.Fatalf("control: the bot of %s process does not run", name)
+		}
+	}
+	replaced := func(what string, change func() error) {
+		t.Helper()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		i, err := approvals.NewInstallations(k.store, nil).Of(t.Context(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, of := range processes {
+			if err := of.bots.agreeOn(one, i); err != nil {
+				t.Fatal(err)
+			}
+			before := running[name]
+			k.eventually(what+": the bot before has ended at "+name, func() bool { return !before.open() })
+			if running[name] = of.bots.resident(one); i.Live() != (running[name] != nil && running[name].open()) {
+				t.Errorf("%s: at %s the bot is %v", what, name, running[name])
+			}
+		}
+	}
+	in.Token = "xoxb-2"
+	replaced("installed again", func() error { return k.bots.adopt(t.Context(), in) })
+	replaced("removed", func() error {
+		return k.bots.ended(t.Context(), one, running["the one"], "account_inactive")
+	})
+}
+
+// TestRunsStopAtTheProcessThatRemains: the process that has recorded that the app was removed dies before it has
+// stopped the workspace's runs. The one that reads of the removal stops them.
+func TestRunsStopAtTheProcessThatRemains(t *testing.T) {
+	t.Parallel()
+	k := newTwinTown(t)
+	k.install(one)
+	k.card(one, k.mention(one))
+	if k.other.bots.known(t.Context(), one) == nil {
+		t.Fatal("control: the other process does not know of the installation")
+	}
+	records := approvals.NewInstallations(k.store, nil)
+	i, err := records.Of(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := records.End(t.Context(), one, i.Token, "app_uninstalled"); err != nil {
+		t.Fatal(err)
+	}
+	if len(k.pending(one)) != 1 {
+		t.Fatal("control: nothing waits")
+	}
+	if i, err = records.Of(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.other.bots.agreeOn(one, i); err != nil {
+		t.Fatal(err)
+	}
+	k.eventually("nothing waits in the workspace", func() bool { return len(k.pending(one)) == 0 })
+	k.eventually("the trail says so", func() bool {
+		return strings.Contains(strings.Join(k.trail(one), "\n"), "run.cancelled")
+	})
+}
+
+// TestRunsStopAtTheNextStart: the only process has recorded that the app was removed, and died before it had stopped
+// the workspace's runs. It stops them when it is there again.
+func TestRunsStopAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	k := newTown(t)
+	k.install(one)
+	k.card(one, k.mention(one))
+	k.stop()
+	k.record(func(records *approvals.Installations) error {
+		i, err := records.Of(t.Context(), one)
+		if err != nil {
+			return err
+		}
+		return records.End(t.Context(), one, i.Token, "app_uninstalled")
+	})
+	k.start()
+	k.eventually("nothing waits in the workspace", func() bool { return len(k.pending(one)) == 0 })
+	k.eventually("the trail says so", func() bool {
+		return strings.Contains(strings.Join(k.trail(one), "\n"), "run.cancelled")
+	})
+}
+
+// record changes where the app is installed while no bot runs.
+func (k *town) record(change func(*approvals.Installations) error) {
+	k.t.Helper()
+	store, err := k.opened()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	err = change(approvals.NewInstallations(store, k.log()))
+	if err := errors.Join(err, store.Close()); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// open reports whether the bot takes work in.
+func (r *resident) open() bool {
+	r.work.mu.Lock()
+	defer r.work.mu.Unlock()
+	return r.work.ctx != nil
 }
 
 // TestAloneReadsNothing: a process that has the store for itself does not look for what others record.

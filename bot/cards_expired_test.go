@@ -1,0 +1,36 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// TestExpiredCardsSayWhatIsSafe: a call that was never begun is asked for again; where it may have happened people find
+// out first, so that nothing happens twice.
+func TestExpiredCardsSayWhatIsSafe(t *testing.T) {
+	t.Parallel()
+	const again, first = "Ask again to have it asked again", "Find out whether it happened before you ask for it again"
+	for name, tt := range map[string]struct {
+		kind    agent.InterruptionKind
+		outcome approvals.Outcome
+		want    string
+	}{
+		"a call":                         {agent.Confirm, approvals.OutcomeNotRun, again},
+		"values":                         {agent.FieldsRequired, approvals.OutcomeNotRun, again},
+		"a result":                       {agent.ExternalResult, approvals.OutcomeUnknown, first},
+		"a result of a call never sent":  {agent.ExternalResult, approvals.OutcomeNotRun, again},
+		"what became of a call":          {agent.OutcomeUnknown, approvals.OutcomeUnknown, first},
+		"what became of one, not stored": {agent.OutcomeUnknown, approvals.OutcomeNone, first},
+	} {
+		r := transfer(small)
+		r.Kind, r.Status, r.Outcome = tt.kind, approvals.RequestExpired, tt.outcome
+		r.Settled = r.Created
+		shown := texts(t, encoded(t, newCard(r)))
+		if !strings.Contains(shown, tt.want) || strings.Contains(shown, again) != (tt.want == again) {
+			t.Errorf("%s: the card shows %q, want %q", name, shown, tt.want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/agent"
+	"countersign/agent/scripted"
+	"countersign/approvals"
+)
+
+// TestTooLateIsNotAnswered: whoever answers what nobody has answered reads that it ended, how, and that nothing was
+// recorded; not that somebody had answered. The control is what somebody has.
+func TestTooLateIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		request *approvals.Request
+		change  func(*approvals.Request)
+		says    string
+	}{
+		"an expired question": {wonder(nil), func(r *approvals.Request) { r.Status = approvals.RequestExpired },
+			"Your answer came too late, and nothing was recorded. Expired: ask_team, "},
+		"an expired call": {transfer(`{}`), func(r *approvals.Request) {
+			r.Status, r.Outcome = approvals.RequestExpired, approvals.OutcomeNotRun
+		}, "Your answer came too late, and nothing was recorded. Expired: transfer_funds, "},
+		"an unknown outcome": {transfer(`{}`), func(r *approvals.Request) {
+			r.Kind, r.Status, r.Outcome = agent.OutcomeUnknown, approvals.RequestExpired, approvals.OutcomeUnknown
+		}, "Your answer came too late, and nothing was recorded. Expired: transfer_funds, "},
+		"a stale call": {transfer(`{}`), func(r *approvals.Request) { r.Status = approvals.RequestStale },
+			"Your answer came too late, and nothing was recorded. Stale: transfer_funds, "},
+		"the control": {wonder(nil), func(r *approvals.Request) {
+			r.Status = approvals.RequestApproved
+			r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Answer}}
+		}, "Already answered. Answered by "},
+	} {
+		c.request.Settled = c.request.Created.Add(time.Hour)
+		c.change(c.request)
+		if got := outcomeFor(c.request).fallback(); !strings.HasPrefix(got, c.says) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestLateClickOnWhatWasCancelled: a press on a card whose run was cancelled meanwhile is no press after a decision.
+func TestLateClickOnWhatWasCancelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pay("call_1"), scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	card := w.card(thread, 1)
+	press, ok := card.Press("U0BEN", "approve")
+	if !ok {
+		t.Fatal("nothing to press")
+	}
+	late, err := w.slack.Payload(press)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.CancelRun(w.ctx(), testWorkspace, w.request(thread, 1).Run, user("U0ANN"), ""); err != nil {
+		t.Fatal(err)
+	}
+	w.shown(card, "Cancelled by @U0ANN")
+	if err := w.slack.ClickRaw(w.ctx(), late); err != nil {
+		t.Fatal(err)
+	}
+	w.whispered("U0BEN", "Your answer came too late, and nothing was recorded. Cancelled by ")
+}
