@@ -26,6 +26,7 @@ type Service interface {
 	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Recorded(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Pending(ctx context.Context, q approvals.PendingQuery) (approvals.PendingPage, error)
+	NewestPending(ctx context.Context, ws approvals.WorkspaceID, limit int) ([]*approvals.Request, error)
 	History(ctx context.Context, q approvals.HistoryQuery) (approvals.HistoryPage, error)
 	MayDecide(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)

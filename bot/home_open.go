@@ -36,6 +36,7 @@ type homes struct {
 	line  []approvals.UserID // whose tabs are to be brought up to date, in order
 	wake  chan struct{}      // holds one element while line is not empty
 	pause time.Duration
+	every time.Duration // between two looks for what other processes have asked
 }
 
 // openHome is a tab that a person has opened lately.
@@ -56,7 +57,8 @@ type openHome struct {
 }
 
 func newHomes() *homes {
-	return &homes{open: map[approvals.UserID]*openHome{}, wake: make(chan struct{}, 1), pause: homePause}
+	return &homes{open: map[approvals.UserID]*openHome{}, wake: make(chan struct{}, 1), pause: homePause,
+		every: homesEvery}
 }
 
 // opened notes that the person looks at the beginning of their tab.
@@ -111,12 +113,15 @@ func (h *homes) forget() {
 }
 
 // changed notes that a request is another than it was.
-func (h *homes) changed(r *approvals.Request) {
+func (h *homes) changed(r *approvals.Request) { h.note(r, func(*openHome) bool { return true }) }
+
+// note notes that the tabs of which that is true may have to show a request as it is now.
+func (h *homes) note(r *approvals.Request, of func(*openHome) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for by, o := range h.open {
 		switch {
-		case by.Workspace() != r.Workspace || time.Since(o.at) > homeLife:
+		case by.Workspace() != r.Workspace || time.Since(o.at) > homeLife || !of(o):
 			continue
 		case o.shown[r.ID], by == r.Requester, len(o.candidates) == mostCandidates:
 			o.stale = true

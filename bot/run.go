@@ -27,6 +27,9 @@ func (b *Bot) Run(ctx context.Context) error {
 	var listening sync.WaitGroup
 	listening.Go(func() { failed <- b.listen(line) })
 	listening.Go(func() { b.keepHomes(line) })
+	if !b.alone {
+		listening.Go(func() { b.seekNew(line) })
+	}
 
 	var err error
 	select {

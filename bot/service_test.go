@@ -37,6 +37,7 @@ type fakeService struct {
 	unseeable   []approvals.UserID    // may see nothing
 	unjudged    int                   // how many requests Pending cannot judge
 	unlisted    approvals.RequestID   // Pending lists nothing up to here, and says that there is more
+	sought      int                   // calls of NewestPending
 	unreadable  error                 // answer of Pending
 
 	grants  []approvals.GrantView
@@ -226,6 +227,27 @@ func (f *fakeService) Pending(_ context.Context, q approvals.PendingQuery) (appr
 		out = append(out, &r)
 	}
 	return approvals.PendingPage{Requests: out, Unjudged: f.unjudged}, nil
+}
+
+// looks counts the looks for new requests.
+func (f *fakeService) looks() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sought
+}
+
+func (f *fakeService) NewestPending(
+	_ context.Context, _ approvals.WorkspaceID, limit int,
+) (page []*approvals.Request, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sought++
+	for _, id := range slices.Backward(f.order) {
+		if r := *f.requests[id]; r.Status == approvals.RequestPending && len(page) < limit {
+			page = append(page, &r)
+		}
+	}
+	return page, f.unreadable
 }
 
 func (f *fakeService) History(_ context.Context, q approvals.HistoryQuery) (approvals.HistoryPage, error) {
