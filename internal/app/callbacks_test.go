@@ -56,9 +56,13 @@ func newOneCallback() *oneCallback {
 }
 
 func (o *oneCallback) send(r *http.Request) *httptest.ResponseRecorder {
-	mux := http.NewServeMux()
 	workspaces := func() []approvals.WorkspaceID { return []approvals.WorkspaceID{"T0", "T1"} }
-	mux.Handle("/callbacks/{id}", &callbacks{o, workspaces, nil})
+	return sendCallback(&callbacks{o, workspaces, nil}, r)
+}
+
+func sendCallback(h *callbacks, r *http.Request) *httptest.ResponseRecorder {
+	mux := http.NewServeMux()
+	mux.Handle("/callbacks/{id}", h)
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
 	return w
