@@ -137,7 +137,7 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 		text(left-8, y(v)+4, "end", "#555", fmt.Sprintf("%.0f", v))
 	}
 	line(left, y(1500), left+wide, y(1500), "#b00", "6 4")
-	text(left+wide, y(1500)-6, "end", "#b00", "asked for: 1,500")
+	text(left+wide, y(0)-8, "end", "#b00", "dashed: 1,500, as asked for") // where no point comes
 	series := func(stroke string, value func(replicaFigures) float64) {
 		var points []string
 		for _, f := range all {
@@ -159,7 +159,7 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 	text(left+wide/2, top+high+40, "middle", "#222", "replicas, each a process of its own")
 	text(left, top+high+60, "start", "#06c", "decisions")
 	text(left+90, top+high+60, "start", "#888",
-		"rows of a kilobyte, inserted and committed one by one over 8 connections")
+		"rows of a kilobyte, committed one by one over 8 connections")
 	b.WriteString("</svg>\n")
 	return b.String()
 }
