@@ -16,7 +16,7 @@ import (
 
 // benchDrain measures how long a click waits for its acknowledgement, which follows the commit, while far more is to be
 // posted than Slack takes: 1,000 mentions over 100 channels at once, in a workspace that counts calls as Slack does,
-// with a minute of ten seconds. It counts the answers of 429 too.
+// with a minute of ten seconds, and with 10,000 requests that wait already. It counts the answers of 429 too.
 func benchDrain(ctx context.Context, o options) error {
 	const channels = 100
 	mentions := o.scale(1000, 100)
@@ -28,8 +28,8 @@ func benchDrain(ctx context.Context, o options) error {
 	p, err := launchWith(ctx, o, filepath.Join(o.dir, "drain"), launching{
 		model: model,
 		slack: func(c *slackdev.Config) { c.RateLimits, c.RateMinute = true, 10*time.Second },
-		prepare: func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error) {
-			return nil, nil
+		prepare: func(_ *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
+			return rig.seed(ctx, o.scale(10000, 1000), programRequirement())
 		},
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ type options struct {
 	goPeers  string // program with the peers in Go; empty leaves them out
 	program  string // the program that people run
 	postgres string // URL of a PostgreSQL database to measure on; empty: on a private server
+	store    string // URL of the program's store; empty: a file of its own
 	plot     string // file for the plot of replicas-postgres; empty: none is drawn
 	dir      string // scratch folder
 }
@@ -48,7 +49,10 @@ var measurements = []struct {
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
 	{"service-postgres", "the same on PostgreSQL", benchServicePostgres},
 	{"click", "click to acknowledgement over signed HTTP, with 10,000 requests pending", benchClick},
-	{"drain", "click to acknowledgement while 1,000 mentions wait for Slack's limits", benchDrain},
+	{"click-postgres", "the same on PostgreSQL", onPostgres(benchClick)},
+	{"drain", "click to acknowledgement while 1,000 mentions wait for Slack's limits, with 10,000 requests pending",
+		benchDrain},
+	{"drain-postgres", "the same on PostgreSQL", onPostgres(benchDrain)},
 	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},
 	{"trail", "verify, export and report on an audit trail of a million entries", benchTrail},
 	{"memory", "start, idle memory, memory per pending request", benchMemory},

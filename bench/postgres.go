@@ -47,6 +47,23 @@ func inSchema(url string) string {
 	return url + sign + "schema=bench_" + strconv.FormatUint(rand.Uint64(), 36)
 }
 
+// onPostgres is the measurement of a program whose store is in PostgreSQL. Peers are left out: they have none.
+func onPostgres(measure func(context.Context, options) error) func(context.Context, options) error {
+	return func(ctx context.Context, o options) error {
+		url, stop, err := o.server()
+		if errors.Is(err, pgdev.ErrAbsent) {
+			fmt.Println("SKIPPED:", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer stop()
+		o.store, o.peers = inSchema(url), ""
+		return measure(ctx, o)
+	}
+}
+
 // benchDecidePostgres compares complete decisions on PostgreSQL with the barest durable write there is, one row
 // inserted and committed over the same number of connections, and adds replicas.
 func benchDecidePostgres(ctx context.Context, o options) error {

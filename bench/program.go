@@ -20,6 +20,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/internal/slackdev"
+	"countersign/store/pgstore"
 )
 
 // agentsFile is what the measured program runs with. Two people must agree, see benchClick.
@@ -109,7 +110,7 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 	if err != nil {
 		return nil, err
 	}
-	rig, err := newServiceRig(dir, nil)
+	rig, err := o.rig(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL="+cmp.Or(l.model, "http://127.0.0.1:1/v1"),
 		"COUNTERSIGN_AGENTS="+agents,
-		"COUNTERSIGN_STORE=bolt:"+filepath.Join(dir, "countersign.db"), "COUNTERSIGN_SLACK_MODE=http",
+		"COUNTERSIGN_STORE="+cmp.Or(o.store, "bolt:"+filepath.Join(dir, "countersign.db")), "COUNTERSIGN_SLACK_MODE=http",
 		"COUNTERSIGN_LISTEN="+listen,
 		"COUNTERSIGN_LOG_LEVEL=error")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
@@ -142,6 +143,21 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 	}
 	p.started = time.Since(start)
 	return p, nil
+}
+
+// rig is a service on the store that the program is to have.
+func (o options) rig(ctx context.Context, dir string) (*serviceRig, error) {
+	if o.store == "" {
+		return newServiceRig(dir, nil)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	st, err := pgstore.Open(ctx, o.store, pgstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return rigOn(st, nil)
 }
 
 func benchConfig(listen string) slackdev.Config {
