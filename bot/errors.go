@@ -43,8 +43,13 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 		return wordsDecidedAlready(), true
 	case errors.Is(err, approvals.ErrUnauthorized):
 		p = notAllowed(err, wordsDecide)
-		if r != nil && refusalIn(err).Rule != approvals.RuleAsked {
-			p = append(append(p, " "), whoCan(r, by)...)
+		switch refusalIn(err).Rule {
+		case approvals.RuleAsked:
+		case approvals.RuleFrozen: // which keeps others too, and the reason names those whom it does not
+		default:
+			if r != nil {
+				p = append(append(p, " "), whoCan(r, by)...)
+			}
 		}
 		return p, true
 	case errors.Is(err, approvals.ErrExpired):
