@@ -75,6 +75,7 @@ type home struct {
 	decided []entry
 
 	moreAsked, moreGrants, moreDecided bool
+	partly                             bool // there is more than was looked through for what the person asked for
 	// What could not be read.
 	noWaiting, noHistory, noGrants bool
 }
@@ -120,10 +121,16 @@ func (b *Bot) homeWaits(ctx context.Context, by approvals.UserID, after approval
 		return err
 	}
 	h.waiting = list{of: listing{listMine, after}, more: page.Next, unjudged: page.Unjudged}
+	h.partly = page.Next != ""
 	var waiting, asked []*approvals.Request
 	for _, r := range page.Requests {
+		full := len(waiting) == homeRows
+		if full && r.Requester != by { // one more that the person may decide
+			h.waiting.more = waiting[homeRows-1].ID
+			continue
+		}
 		switch mine := b.service.MayDecide(ctx, r, by) == nil; {
-		case mine && len(waiting) == homeRows:
+		case mine && full:
 			h.waiting.more = waiting[homeRows-1].ID
 		case mine:
 			waiting = append(waiting, r)
@@ -131,9 +138,6 @@ func (b *Bot) homeWaits(ctx context.Context, by approvals.UserID, after approval
 			h.moreAsked = true
 		case r.Requester == by:
 			asked = append(asked, r)
-		}
-		if h.waiting.more != page.Next {
-			break
 		}
 	}
 	for _, r := range waiting {
@@ -175,6 +179,7 @@ func (b *Bot) homePast(ctx context.Context, by approvals.UserID, h *home) error 
 		}
 	}
 	h.moreDecided = h.moreDecided || page.Next != ""
+	h.partly = h.partly || page.Next != ""
 	entries, err := b.pastEntries(ctx, asked)
 	if err != nil {
 		return err
@@ -216,7 +221,11 @@ func (h *home) blocks(now time.Time) []slack.Block {
 	case h.noHistory:
 		blocks = append(blocks, paragraph(listFailed(listing{verb: listHistory})))
 	default:
-		blocks = append(blocks, lines(h.decided, now, wordsNothingDecided())...)
+		none := wordsNothingDecided()
+		if h.moreDecided {
+			none = wordsNoneDecidedHere()
+		}
+		blocks = append(blocks, lines(h.decided, now, none)...)
 	}
 	if h.moreDecided || len(h.decided) > 0 {
 		all := listButton(actListOpen, listing{verb: listHistory}, wordsShowHistory)
@@ -225,13 +234,16 @@ func (h *home) blocks(now time.Time) []slack.Block {
 	return blocks
 }
 
-// noneAsked is said where nothing is listed that the person asked for: that there is nothing, if it could be read.
+// noneAsked is said where nothing is listed that the person asked for: that there is nothing, if all could be read and
+// was looked through.
 func (h *home) noneAsked() phrase {
 	switch {
 	case h.noWaiting:
 		return listFailed(listing{verb: listMine})
 	case h.noHistory:
 		return listFailed(listing{verb: listHistory})
+	case h.partly:
+		return wordsNoneAskedHere()
 	}
 	return wordsNothingAsked()
 }
