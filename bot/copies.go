@@ -108,9 +108,9 @@ func (b *Bot) cardFor(ctx context.Context, r *approvals.Request, copyOf approval
 	if bare {
 		return bareCard(r)
 	}
-	c := newCard(r)
+	c := b.linked(ctx, r, copyOf, newCard(r))
 	if copyOf == "" {
-		return b.linked(ctx, r, c)
+		return c
 	}
 	return c.led(b.needsYou(ctx, r, copyOf), r)
 }
