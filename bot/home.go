@@ -76,6 +76,7 @@ type home struct {
 
 	moreAsked, moreGrants, moreDecided bool
 	partly                             bool // there is more than was looked through for what the person asked for
+	unjudged                           int  // decided requests of which it cannot be found out now who may see them
 	// What could not be read.
 	noWaiting, noHistory, noGrants bool
 }
@@ -179,7 +180,7 @@ func (b *Bot) homePast(ctx context.Context, by approvals.UserID, h *home) error 
 		}
 	}
 	h.moreDecided = h.moreDecided || page.Next != ""
-	h.partly = h.partly || page.Next != ""
+	h.partly, h.unjudged = h.partly || page.Next != "", page.Unjudged
 	entries, err := b.pastEntries(ctx, asked)
 	if err != nil {
 		return err
@@ -222,7 +223,10 @@ func (h *home) blocks(now time.Time) []slack.Block {
 		blocks = append(blocks, paragraph(listFailed(listing{verb: listHistory})))
 	default:
 		none := wordsNothingDecided()
-		if h.moreDecided {
+		switch {
+		case h.unjudged > 0:
+			none = unsure(h.unjudged)
+		case h.moreDecided:
 			none = wordsNoneDecidedHere()
 		}
 		blocks = append(blocks, lines(h.decided, now, none)...)
@@ -242,10 +246,18 @@ func (h *home) noneAsked() phrase {
 		return listFailed(listing{verb: listMine})
 	case h.noHistory:
 		return listFailed(listing{verb: listHistory})
+	case h.waiting.unjudged+h.unjudged > 0:
+		return unsure(h.waiting.unjudged + h.unjudged)
 	case h.partly:
 		return wordsNoneAskedHere()
 	}
 	return wordsNothingAsked()
+}
+
+// unsure is said in the place of a list where so many requests are left out of it because they cannot be judged now.
+func unsure(left int) phrase {
+	none := list{of: listing{verb: listHistory}, unjudged: left}
+	return none.title()
 }
 
 // lines is a list of lines, or what is said where there are none.

@@ -84,3 +84,23 @@ func TestHomeThatLooksThroughAPartSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// TestHomeOfWhatCannotBeJudgedSaysSo: it cannot be found out now what Ben may see, as while Slack does not answer. He
+// does not read that there was nothing.
+func TestHomeOfWhatCannotBeJudgedSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	s.service.mu.Lock()
+	s.service.unjudged = 3
+	s.service.mu.Unlock()
+	if err := s.slack.OpenHome(s.ctx(), "U0BEN"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("a tab", func() bool { return s.slack.HomeView("U0BEN") != nil })
+	said := texts(t, s.slack.HomeView("U0BEN").Blocks)
+	for _, untrue := range []string{wordsNothingAsked().fallback()[:40], wordsNothingDecided().fallback()[:40]} {
+		if strings.Contains(said, untrue) {
+			t.Errorf("%q is not known: %s", untrue, said)
+		}
+	}
+}
