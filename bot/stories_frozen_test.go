@@ -18,7 +18,8 @@ func TestFrozenSendsNobodyToOthersWhoCannot(t *testing.T) {
 		who: approvals.Approvers{ChannelMembers: true},
 		tune: func(q *approvals.Requirement) {
 			q.Freeze = []approvals.Freeze{{
-				From: now.Add(-time.Hour), To: now.Add(time.Hour), Except: approvals.Approvers{Users: usersOf("U0CLEO")},
+				From: now.Add(-time.Hour), To: now.Add(time.Hour),
+				Except: approvals.Approvers{Users: usersOf("U0CLEO")},
 			}}
 		},
 	}, pay("call_1"), scripted.Say("Done."))
