@@ -47,7 +47,8 @@ func (f *facts) thawed(q *Requirement, u UserID, now time.Time) error {
 	if err != nil || z == nil {
 		return err
 	}
-	return refuse(ErrUnauthorized, wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(wordsForAllBut)))
+	why := wordsFrozen(q.name(), freezeTime(z.To), z.exceptions(wordsForAllBut))
+	return RuleFrozen.refuse(ErrUnauthorized, "", why)
 }
 
 // freezeOn returns the freeze of the requirement that keeps u from affirming; nil: none does. The error is

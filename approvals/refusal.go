@@ -16,6 +16,8 @@ const (
 	RuleWorkspace Rule = "workspace"
 	// RuleApprover: no set of people of the policy holds the person.
 	RuleApprover Rule = "approver"
+	// RuleFrozen: a freeze is in force, from which the person is not excepted.
+	RuleFrozen Rule = "frozen"
 	// RuleAsked: only the person who was asked answers. About is that UserID.
 	RuleAsked Rule = "asked"
 

@@ -34,3 +34,18 @@ func TestExpiredCardsSayWhatIsSafe(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryThatNeverBeganLeadsNowhere: a call was to be tried again, and the run was cancelled first. No card asks what
+// became of that, so this one leads to none, and says why.
+func TestRetryThatNeverBeganLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	r := transfer(small)
+	r.Kind, r.Status, r.Settled = agent.OutcomeUnknown, approvals.RequestApproved, r.Created
+	r.Outcome = approvals.OutcomeUnknown
+	r.Decisions = []approvals.Decision{{By: user("U0CLEO"), Verdict: approvals.Retry, At: r.Created}}
+	r.CancelledBy, r.Note = user("U0ANN"), "The run ended first."
+	shown := texts(t, encoded(t, newCard(r)))
+	if strings.Contains(shown, "see below") || !strings.Contains(shown, "@U0ANN cancelled the run first") {
+		t.Errorf("the card shows %q", shown)
+	}
+}

@@ -156,17 +156,12 @@ func became(r *approvals.Request) phrase {
 	case approvals.OutcomeFailed:
 		return wordsFailedAt(at(r, r.OutcomeAt), inNumbers(": ", r))
 	case approvals.OutcomeNotRun:
-		p := wordsNotRunAtAll()
-		switch {
-		case r.Status != approvals.RequestApproved:
-		case r.CancelledBy != "":
-			p = append(p, wordsRunCancelledFirst(r.CancelledBy)...)
-		case r.Note != "":
-			p = append(p, ": "+lowered(strings.TrimSuffix(label(r.Note, maxSaid), ".")))
-		}
-		return p
+		return append(wordsNotRunAtAll(), neverBegan(r)...)
 	case approvals.OutcomeUnknown:
 		p := wordsUnknownWhether()
+		if why := neverBegan(r); why != nil && r.Kind == agent.OutcomeUnknown { // nothing new is asked about it
+			return append(p, why...)
+		}
 		if r.Kind == agent.Confirm || r.Status == approvals.RequestApproved { // a card below asks what became of it
 			p = append(p, wordsSeeBelow)
 		}
@@ -174,6 +169,19 @@ func became(r *approvals.Request) phrase {
 	}
 	if r.Status == approvals.RequestApproved {
 		return phrase{wordsTurnToCome}
+	}
+	return nil
+}
+
+// neverBegan says why nothing was begun under an approval; nil where that is not so, or the reason is not known.
+func neverBegan(r *approvals.Request) phrase {
+	switch {
+	case r.Status != approvals.RequestApproved:
+		return nil
+	case r.CancelledBy != "":
+		return wordsRunCancelledFirst(r.CancelledBy)
+	case r.Note != "":
+		return phrase{": " + lowered(strings.TrimSuffix(label(r.Note, maxSaid), "."))}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (b *Bot) respondShow(ctx context.Context, c command, id identity, by approv
 		b.respond(ctx, c, wordsShowFailed(), nil)
 	default:
 		b.inform(ctx, r)
-		shown := b.linked(ctx, r, newCard(r))
+		shown := b.linked(ctx, r, "", newCard(r))
 		b.respond(ctx, c, shown.text, b.withLink(ctx, r, within(b.rights(ctx, r, by), shown.blocks)))
 	}
 }

@@ -49,10 +49,11 @@ func undelivered(err error) error {
 	return fmt.Errorf("%w: %w", err, approvals.ErrUndeliverable)
 }
 
-// updateCopy updates the messages that show the request to the people of the copy. One that is gone is passed over; so
-// are all where the request is settled and people can press nothing any more.
+// updateCopy updates the messages that show the request to the people of the copy. One that is gone is passed over. The
+// error is ErrUnreachable where a settled request stands on none of them, and on one as it was.
 func (b *Bot) updateCopy(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
 	var last approvals.Delivery
+	var stuck error
 	for _, at := range n.Card.Cards {
 		if at.Copy != n.Copy || at.List {
 			continue
@@ -61,7 +62,8 @@ func (b *Bot) updateCopy(ctx context.Context, n *approvals.Notification, shown c
 		word, refused := refusal(err)
 		switch {
 		case gone(err) && n.Copy != "" && n.Card.Status != approvals.RequestPending && word != "message_not_found":
-			return approvals.Delivery{}, unreachable(err) // it stands there as it was
+			stuck = unreachable(err) // it stands there as it was; another may have been posted since
+			continue
 		case gone(err):
 			continue
 		case refused && !mendable(word): // to repeat it for ever would hold up the whole queue
@@ -78,6 +80,9 @@ func (b *Bot) updateCopy(ctx context.Context, n *approvals.Notification, shown c
 		}
 		last = approvals.Delivery(at)
 		last.Bare = shown.bare
+	}
+	if last.Message == "" && stuck != nil {
+		return approvals.Delivery{}, stuck
 	}
 	return last, nil
 }
@@ -103,9 +108,9 @@ func (b *Bot) cardFor(ctx context.Context, r *approvals.Request, copyOf approval
 	if bare {
 		return bareCard(r)
 	}
-	c := newCard(r)
+	c := b.linked(ctx, r, copyOf, newCard(r))
 	if copyOf == "" {
-		return b.linked(ctx, r, c)
+		return c
 	}
 	return c.led(b.needsYou(ctx, r, copyOf), r)
 }

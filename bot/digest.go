@@ -41,18 +41,19 @@ func listedAt(channel, ts string) approvals.Delivery {
 	return approvals.Delivery{Channel: channel, Message: ts, List: true}
 }
 
-// updateLists brings the lists up to date that name the request.
-func (b *Bot) updateLists(ctx context.Context, n *approvals.Notification) error {
+// updateLists brings the lists up to date that name the request, and reports whether there is one that could be.
+func (b *Bot) updateLists(ctx context.Context, n *approvals.Notification) (listed bool, err error) {
 	for _, at := range n.Card.Cards {
 		if at.Copy != n.Copy || !at.List {
 			continue
 		}
 		err := b.repost(ctx, at.Channel, at.Message, b.listPost(ctx, n))
 		if err != nil && !gone(err) {
-			return undelivered(err)
+			return false, undelivered(err)
 		}
+		listed = listed || err == nil
 	}
-	return nil
+	return listed, nil
 }
 
 // newestList returns the newest message that lists requests for the person.

@@ -43,8 +43,13 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 		return wordsDecidedAlready(), true
 	case errors.Is(err, approvals.ErrUnauthorized):
 		p = notAllowed(err, wordsDecide)
-		if r != nil && refusalIn(err).Rule != approvals.RuleAsked {
-			p = append(append(p, " "), whoCan(r, by)...)
+		switch refusalIn(err).Rule {
+		case approvals.RuleAsked:
+		case approvals.RuleFrozen: // which keeps others too, and the reason names those whom it does not
+		default:
+			if r != nil {
+				p = append(append(p, " "), whoCan(r, by)...)
+			}
 		}
 		return p, true
 	case errors.Is(err, approvals.ErrExpired):
@@ -84,7 +89,8 @@ func notAllowed(err error, what string) phrase {
 }
 
 // whoCan says who may answer the request, to somebody who may not: in one sentence where the policy is a simple one.
-// Nobody is named who has asked for the call or made it what it is, unless the policy lets them decide.
+// Nobody is named who has answered, nor who has asked for the call or made it what it is, unless the policy lets them
+// decide.
 func whoCan(r *approvals.Request, by approvals.UserID) phrase {
 	seats := r.Requirement.Seats
 	if r.Status != approvals.RequestPending || policyChanged(r) || len(seats) != 1 || len(r.Inherited) > 0 {
@@ -111,7 +117,8 @@ func whoCan(r *approvals.Request, by approvals.UserID) phrase {
 	return append(p, wordsCan)
 }
 
-// others lists people, groups and the channel of the sets, without by and whoever may not decide about what is theirs.
+// others lists people, groups and the channel of the sets, without by, whoever has answered, and whoever may not decide
+// about what is theirs.
 func others(r *approvals.Request, by approvals.UserID, sets []approvals.Approvers) (who []any) {
 	add := func(one any) {
 		if !slices.Contains(who, one) {
@@ -119,6 +126,11 @@ func others(r *approvals.Request, by approvals.UserID, sets []approvals.Approver
 		}
 	}
 	apart := []approvals.UserID{by}
+	for _, d := range r.Decisions {
+		if d.Void == "" { // they have answered
+			apart = append(apart, d.By, d.For)
+		}
+	}
 	if !r.Requirement.SelfApproval {
 		apart = append(append(apart, r.Requester), r.Editors...)
 	}

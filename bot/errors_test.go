@@ -46,6 +46,19 @@ func TestWhoCanDecideInstead(t *testing.T) {
 			want: phrase{"You asked for this, so somebody else has to decide. ", cleo,
 				" can: open the thread."},
 		},
+		"people, one of whom has answered": {
+			by: ann, rule: approvals.RuleRequester,
+			needs: func() approvals.Requirement {
+				q := asks(approvals.Approvers{Users: []approvals.UserID{ben, cleo}})
+				q.DenyQuorum = 2
+				return q
+			}(),
+			change: func(r *approvals.Request) {
+				r.Decisions = []approvals.Decision{{By: ben, Verdict: approvals.Reject}}
+			},
+			want: phrase{"You asked for this, so somebody else has to decide. ", cleo,
+				" can: open the thread."},
+		},
 		"others since": {
 			by: ann, rule: approvals.RuleRequester,
 			needs: func() approvals.Requirement {

@@ -75,6 +75,8 @@ type home struct {
 	decided []entry
 
 	moreAsked, moreGrants, moreDecided bool
+	partly                             bool // there is more than was looked through for what the person asked for
+	unjudged                           int  // decided requests of which it cannot be found out now who may see them
 	// What could not be read.
 	noWaiting, noHistory, noGrants bool
 }
@@ -120,10 +122,16 @@ func (b *Bot) homeWaits(ctx context.Context, by approvals.UserID, after approval
 		return err
 	}
 	h.waiting = list{of: listing{listMine, after}, more: page.Next, unjudged: page.Unjudged}
+	h.partly = page.Next != ""
 	var waiting, asked []*approvals.Request
 	for _, r := range page.Requests {
+		full := len(waiting) == homeRows
+		if full && r.Requester != by { // one more that the person may decide
+			h.waiting.more = waiting[homeRows-1].ID
+			continue
+		}
 		switch mine := b.service.MayDecide(ctx, r, by) == nil; {
-		case mine && len(waiting) == homeRows:
+		case mine && full:
 			h.waiting.more = waiting[homeRows-1].ID
 		case mine:
 			waiting = append(waiting, r)
@@ -131,9 +139,6 @@ func (b *Bot) homeWaits(ctx context.Context, by approvals.UserID, after approval
 			h.moreAsked = true
 		case r.Requester == by:
 			asked = append(asked, r)
-		}
-		if h.waiting.more != page.Next {
-			break
 		}
 	}
 	for _, r := range waiting {
@@ -175,6 +180,7 @@ func (b *Bot) homePast(ctx context.Context, by approvals.UserID, h *home) error 
 		}
 	}
 	h.moreDecided = h.moreDecided || page.Next != ""
+	h.partly, h.unjudged = h.partly || page.Next != "", page.Unjudged
 	entries, err := b.pastEntries(ctx, asked)
 	if err != nil {
 		return err
@@ -216,7 +222,14 @@ func (h *home) blocks(now time.Time) []slack.Block {
 	case h.noHistory:
 		blocks = append(blocks, paragraph(listFailed(listing{verb: listHistory})))
 	default:
-		blocks = append(blocks, lines(h.decided, now, wordsNothingDecided())...)
+		none := wordsNothingDecided()
+		switch {
+		case h.unjudged > 0:
+			none = unsure(h.unjudged)
+		case h.moreDecided:
+			none = wordsNoneDecidedHere()
+		}
+		blocks = append(blocks, lines(h.decided, now, none)...)
 	}
 	if h.moreDecided || len(h.decided) > 0 {
 		all := listButton(actListOpen, listing{verb: listHistory}, wordsShowHistory)
@@ -225,15 +238,26 @@ func (h *home) blocks(now time.Time) []slack.Block {
 	return blocks
 }
 
-// noneAsked is said where nothing is listed that the person asked for: that there is nothing, if it could be read.
+// noneAsked is said where nothing is listed that the person asked for: that there is nothing, if all could be read and
+// was looked through.
 func (h *home) noneAsked() phrase {
 	switch {
 	case h.noWaiting:
 		return listFailed(listing{verb: listMine})
 	case h.noHistory:
 		return listFailed(listing{verb: listHistory})
+	case h.waiting.unjudged+h.unjudged > 0:
+		return unsure(h.waiting.unjudged + h.unjudged)
+	case h.partly:
+		return wordsNoneAskedHere()
 	}
 	return wordsNothingAsked()
+}
+
+// unsure is said in the place of a list where so many requests are left out of it because they cannot be judged now.
+func unsure(left int) phrase {
+	none := list{of: listing{verb: listHistory}, unjudged: left}
+	return none.title()
 }
 
 // lines is a list of lines, or what is said where there are none.

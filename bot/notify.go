@@ -78,8 +78,8 @@ func (b *Bot) rendered(
 }
 
 // showCard updates the messages that show the request to the people of the copy, or posts the first one. A message
-// that has disappeared is posted anew. When Slack finds the card too large after all, one with only the beginning of
-// the call takes its place.
+// that has disappeared is posted anew, and a card takes the place of a list that has, where one is not needed any more.
+// When Slack finds the card too large after all, one with only the beginning of the call takes its place.
 func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if len(n.Card.Cards) > 0 {
 		b.way.yield(ctx) // before the card is made: many may wait
@@ -87,13 +87,15 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	if n.Copy == "" {
 		b.homes.changed(n.Card)
 	}
-	if err := b.updateLists(ctx, n); err != nil {
+	listed, err := b.updateLists(ctx, n)
+	if err != nil {
 		return approvals.Delivery{}, err
 	}
-	if own, inList := shownIn(n); !own && (inList || n.Card.Status == approvals.RequestPending && n.Listing()) {
-		if inList {
-			return approvals.Delivery{}, nil
-		}
+	switch own, inList := shownIn(n); {
+	case own:
+	case listed, inList && (n.Card.Status != approvals.RequestPending || n.Listing()): // a reminder brings a list anew
+		return approvals.Delivery{}, nil
+	case n.Card.Status == approvals.RequestPending && n.Listing():
 		return b.digest(ctx, n)
 	}
 	b.inform(ctx, n.Card)

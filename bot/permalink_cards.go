@@ -18,9 +18,10 @@ func (e entry) named() phrase {
 	return append(phrase{strong(e.name()), " · ", code(string(e.ID))}, e.open()...)
 }
 
-// linked adds to the card of a request that was asked anew the question that has taken its place, with a link once that
-// has a card: then this one is shown again.
-func (b *Bot) linked(ctx context.Context, r *approvals.Request, shown card) card {
+// linked adds to the card of a request that was asked anew the question that has taken its place, with a link. Once
+// that has a card, the one in the thread is shown again and leads there. Copies lead to the thread before: their people
+// may not be asked about the new call, and read no more of it than its id.
+func (b *Bot) linked(ctx context.Context, r *approvals.Request, copyOf approvals.Copy, shown card) card {
 	if r.AsksNow == "" {
 		return shown
 	}
@@ -29,12 +30,16 @@ func (b *Bot) linked(ctx context.Context, r *approvals.Request, shown card) card
 		b.log.Warn("the request that took the place of another cannot be read", "request", r.ID, "error", err)
 		return shown
 	}
-	return shown.followedBy(r, b.entries(ctx, []*approvals.Request{now})[0])
+	e := b.entries(ctx, []*approvals.Request{now})[0]
+	if copyOf != "" {
+		return shown.followedBy(r, e, append(phrase{code(string(e.ID))}, e.open()...))
+	}
+	return shown.followedBy(r, e, e.named())
 }
 
-// followedBy adds the question that is asked now to the card of r.
-func (c card) followedBy(r *approvals.Request, now entry) card {
-	line := append(phrase{wordsAsksNow}, now.named()...)
+// followedBy adds the question that is asked now, as named, to the card of r.
+func (c card) followedBy(r *approvals.Request, now entry, named phrase) card {
+	line := append(phrase{wordsAsksNow}, named...)
 	linked := "plain"
 	if now.link != "" {
 		linked = "linked"

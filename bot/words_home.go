@@ -23,6 +23,17 @@ func wordsNothingDecided() phrase {
 	return phrase{"Nothing that you answered is decided yet. It stands here once it is, with what came of it."}
 }
 
+// What is said where there is more than a page looks through, and nothing of the person's was found.
+
+func wordsNoneAskedHere() phrase {
+	return phrase{"Nothing that you asked for is among what this page looks through. ", code(slashCommand), " and ",
+		code(slashCommand + " history"), " list the rest."}
+}
+
+func wordsNoneDecidedHere() phrase {
+	return phrase{"Nothing that you answered is among what this page looks through."}
+}
+
 func wordsNoGrantsInForce() phrase {
 	return phrase{"No grant is in force that you may see: people are asked about every call that needs it. ",
 		strong(wordsAlwaysApprove), " on a card gives one, where the policy allows it."}
