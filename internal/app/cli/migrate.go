@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -63,10 +64,26 @@ func (c *migrateCommand) stores(cmd *cobra.Command, args []string) error {
 		return misused("%s needs two stores, FROM and TO", cmd.CommandPath())
 	}
 	c.From, c.To = args[0], args[1]
-	if store.Describe(c.From) == store.Describe(c.To) {
+	if same(c.From, c.To) {
 		return misused("FROM and TO are the same store")
 	}
 	return none(cmd, args[2:])
+}
+
+// same reports whether two URLs name the same store, as far as that shows without opening it: a file may have several
+// names. Of a URL that names none, opening it says what is wrong.
+func same(from, to string) bool {
+	a, err := store.PlaceOf(from)
+	b, errTo := store.PlaceOf(to)
+	if err != nil || errTo != nil {
+		return false
+	}
+	if store.Describe(from) == store.Describe(to) {
+		return true
+	}
+	infoA, err := os.Stat(a.File) // an error where it is none
+	infoB, errTo := os.Stat(b.File)
+	return err == nil && errTo == nil && os.SameFile(infoA, infoB)
 }
 
 // Run moves the store, or says what would be moved.
