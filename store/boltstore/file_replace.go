@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Replace puts the file at from, a whole store in the folder that Beside returns, in the place of the store at path. What was there
-// keeps its bytes and is called aside from then on; there is no moment at which path names nothing. The new file
-// belongs to whom the old one belonged: a bot of another user than this one still opens it. Errors: ErrInUse while
-// another process has the store open; fs.ErrExist when there is a store and aside is empty, or when there is a file
-// called so. from is gone when Replace has succeeded.
+// Replace puts the file at from, a whole store in the folder that Beside returns, in the place of the store at path.
+// What was there keeps its bytes and is called aside from then on; there is no moment at which path names nothing. The
+// new file belongs to whom the old one belonged: a bot of another user than this one still opens it. Errors: ErrInUse
+// while another process has the store open; fs.ErrExist when there is a store and aside is empty, or when there is a
+// file called so. from is gone when Replace has succeeded.
 func Replace(path, from, aside string) error {
 	path, err := resolve(path)
 	if err != nil {

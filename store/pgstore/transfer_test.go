@@ -84,8 +84,8 @@ func TestHalfIsRefused(t *testing.T) {
 	openStore(t, url, Config{}) // control: it was the mark alone
 }
 
-// TestTargetWithRecords: a schema with records of its own is not moved into, and nothing of it is changed before that is
-// said: neither is it brought up to date, nor does it get a key that whoever it belongs to has not.
+// TestTargetWithRecords: a schema with records of its own is not moved into, and nothing of it is changed before that
+// is said: neither is it brought up to date, nor does it get a key that whoever it belongs to has not.
 func TestTargetWithRecords(t *testing.T) {
 	t.Parallel()
 	url := newURL(t)

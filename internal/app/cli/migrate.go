@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -148,7 +146,7 @@ func (c *migrateCommand) try(ctx context.Context, p *Program, from transfer.Sour
 func (c *migrateCommand) look(ctx context.Context, from transfer.Source, open store.Config) (string, error) {
 	open.ReadOnly = true
 	to, err := store.OpenTarget(ctx, c.To, open)
-	if errors.Is(err, fs.ErrNotExist) {
+	if notThere(err) {
 		at, _ := store.PlaceOf(c.To) // it could be opened
 		if err := store.CheckPlace(at); err != nil {
 			return "", c.explain("TO", err)
