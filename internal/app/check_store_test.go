@@ -52,6 +52,13 @@ func TestCheckAsksTheDatabase(t *testing.T) {
 			t.Errorf("after %q: %d\n%s", change, got, complaint)
 		}
 	}
+	if _, complaint, code := w.with(keysVariable("a:"+keyA), "check"); code != 2 ||
+		!strings.Contains(complaint, "store is not encrypted, although keys are given") {
+		t.Errorf("with keys for a plain store: %d\n%s", code, complaint)
+	}
+	refused("insert into countersign.store_keys (number, id, salt, check_text) values (0, 'a', '', '')", "2",
+		"COUNTERSIGN_ENCRYPTION_KEYS: PostgreSQL at ")
+	refused("create table countersign.transfer (one int)", "2", "store is half of a move")
 	refused("update countersign.format set number = 99", "2", "nothing is lost: run the newer program")
 	refused("insert into countersign.migrations values (99, 'later', '', 'countersign v9')", "2", "this program knows")
 	refused("alter database "+databaseOf(w.store)+" set synchronous_commit = off", "2", "set it to on")

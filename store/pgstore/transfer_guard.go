@@ -70,10 +70,14 @@ func (s *Store) notHalf(ctx context.Context) error {
 	var half bool
 	err := s.clicks.QueryRow(ctx, "select to_regclass($1) is not null", s.schema+".transfer").Scan(&half)
 	if err == nil && half {
-		err = fmt.Errorf("schema %s: %w: run the same \"countersign migrate\" again, which goes on where it was; "+
-			"until it is done, the store it comes from is the one to use", s.schema, transfer.ErrHalf)
+		err = halfError(s.schema)
 	}
 	return err
+}
+
+func halfError(schema string) error {
+	return fmt.Errorf("schema %s: %w: run the same \"countersign migrate\" again, which goes on where it was; "+
+		"until it is done, the store it comes from is the one to use", schema, transfer.ErrHalf)
 }
 
 // unfilled refuses, before anything in it is changed, a schema to move into that holds records which no move has put
