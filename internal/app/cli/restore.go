@@ -134,7 +134,7 @@ func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside st
 	}
 	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-restore-*")
 	if err != nil {
-		return nil, err
+		return nil, unmade(filepath.Join(folder, filepath.Base(path)), err)
 	}
 	defer os.Remove(f.Name())
 	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync(), f.Close()); err != nil {
