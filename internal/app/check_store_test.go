@@ -66,6 +66,23 @@ func TestCheckAsksTheDatabase(t *testing.T) {
 	refused("", "1", "start it, or look at host, port and firewall; \"countersign check --offline\" checks all else")
 }
 
+// TestCommandsMakeNoSchema: a command on a schema that is not there, as when it is mistyped, says so and makes none,
+// also one that would write.
+func TestCommandsMakeNoSchema(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{postgres: true})
+	for _, args := range []string{"outbox replay --all", "runs list", "audit verify"} {
+		out, complaint, code := w.run(strings.Fields(args)...)
+		if code != 2 || out != "" || !strings.Contains(complaint, "there is no store in PostgreSQL at ") ||
+			!strings.Contains(complaint, "; COUNTERSIGN_STORE says where it is") {
+			t.Errorf("%s: %d\n%s%s", args, code, out, complaint)
+		}
+	}
+	if out := w.must("check", "--offline", "--store"); !strings.Contains(out, "schema is not there yet") {
+		t.Errorf("a command has made the schema:\n%s", out)
+	}
+}
+
 // databaseOf returns the name of the database of a URL.
 func databaseOf(url string) string {
 	_, rest, _ := strings.Cut(url, "@localhost/")
