@@ -213,7 +213,7 @@ func TestOlderHomeNeverOvertakes(t *testing.T) {
 // TestHomeIsPaged: many requests are shown page by page, with fewer than a hundred blocks each.
 func TestHomeIsPaged(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, setUp{})
+	s := newStage(t, setUp{tune: func(b *Bot) { b.homes.every = time.Hour }}) // the tab changes by presses alone
 	all := listed(s, 70)
 	view := s.atHome("U0BEN")
 	seen := map[string]bool{}

@@ -32,6 +32,8 @@ func postgresError(err error) error {
 	switch {
 	case errors.Is(err, pgstore.ErrURL):
 		return fmt.Errorf("%w: %w", ErrURL, err)
+	case errors.Is(err, pgstore.ErrAway):
+		return err
 	case refusedForGood(err), errors.Is(err, pgstore.ErrPooler), errors.Is(err, pgstore.ErrTLS):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -54,6 +56,9 @@ func refusedForGood(err error) bool {
 func Waits(err error) bool {
 	if err == nil || errors.Is(err, ErrRefused) {
 		return false
+	}
+	if errors.Is(err, pgstore.ErrAway) {
+		return true
 	}
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		const connection, resources, operator = "08", "53", "57" // classes: the server is starting up, for instance

@@ -9,3 +9,6 @@ var ErrOlder = boltstore.ErrOlder
 // Replace puts the file at from in the place of the store's file at path; what was there is called aside from then on.
 // boltstore.Replace has the details.
 func Replace(path, from, aside string) error { return boltstore.Replace(path, from, aside) }
+
+// Beside returns the folder in which the file at from of Replace has to be.
+func Beside(path string) (string, error) { return boltstore.Beside(path) }

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,4 +80,61 @@ func TestRefusedIsNotWaitedFor(t *testing.T) {
 	if err := postgresError(errors.Join(pgstore.ErrTLS, away)); Waits(err) || !errors.Is(err, ErrRefused) {
 		t.Errorf("no TLS: %v", err)
 	}
+}
+
+// TestOneOfSeveralIsAway: what one of several servers refuses is not final while another one is away: a standby that is
+// made anew lacks the database, and the primary is just started again.
+func TestOneOfSeveralIsAway(t *testing.T) {
+	t.Parallel()
+	noTLS := answering(t, "N")
+	noDatabase := answering(t, "E\x00\x00\x00\x19SFATAL\x00C3D000\x00Mgone\x00\x00")
+	starting := answering(t, "E\x00\x00\x00\x19SFATAL\x00C57P03\x00Mwait\x00\x00")
+	for _, c := range []struct {
+		name, hosts, mode string
+		waits             bool
+	}{
+		{"one has no TLS", "127.0.0.1:1," + noTLS, "require", true},
+		{"one lacks the database", "127.0.0.1:1," + noDatabase, "disable", true},
+		{"one starts", starting + "," + noDatabase, "disable", true},
+		{"both have no TLS", noTLS + "," + answering(t, "N"), "require", false},
+		{"the only one has no TLS", noTLS, "require", false},
+		{"the only one lacks the database", noDatabase, "disable", false},
+	} {
+		url := "postgres://bot:hunter2@" + c.hosts + "/bots?sslmode=" + c.mode
+		_, opened := Open(t.Context(), url, Config{})
+		_, examined := Examine(t.Context(), url)
+		for who, err := range map[string]error{"Open": opened, "Examine": examined} {
+			if err == nil || Waits(err) != c.waits || errors.Is(err, ErrRefused) == c.waits {
+				t.Errorf("%s: %s: %v; want one to wait for: %v", c.name, who, err, c.waits)
+			}
+		}
+	}
+}
+
+// answering returns the address of a server that says the same to everybody.
+func answering(t *testing.T, says string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := conn.Read(make([]byte, 1<<10)); err == nil {
+				io.WriteString(conn, says)
+			}
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-ended
+	})
+	return l.Addr().String()
 }

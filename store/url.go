@@ -50,5 +50,5 @@ func PlaceOf(url string) (Place, error) {
 }
 
 // ErrRefused is returned by Open when the server of a database has answered that it lets nobody in with the URL: the
-// password is wrong, for instance, or the database does not exist.
+// password is wrong, for instance, or the database does not exist. Where the URL names several servers, all have.
 var ErrRefused = errors.New("the database server refuses")

@@ -52,11 +52,35 @@ func TestCheckAsksTheDatabase(t *testing.T) {
 			t.Errorf("after %q: %d\n%s", change, got, complaint)
 		}
 	}
+	if _, complaint, code := w.with(keysVariable("a:"+keyA), "check"); code != 2 ||
+		!strings.Contains(complaint, "store is not encrypted, although keys are given") {
+		t.Errorf("with keys for a plain store: %d\n%s", code, complaint)
+	}
+	refused("insert into countersign.store_keys (number, id, salt, check_text) values (0, 'a', '', '')", "2",
+		"COUNTERSIGN_ENCRYPTION_KEYS: PostgreSQL at ")
+	refused("create table countersign.transfer (one int)", "2", "store is half of a move")
 	refused("update countersign.format set number = 99", "2", "nothing is lost: run the newer program")
 	refused("insert into countersign.migrations values (99, 'later', '', 'countersign v9')", "2", "this program knows")
 	refused("alter database "+databaseOf(w.store)+" set synchronous_commit = off", "2", "set it to on")
 	w.store = "postgres://bot:" + canaryStore + "@127.0.0.1:1/countersign"
 	refused("", "1", "start it, or look at host, port and firewall; \"countersign check --offline\" checks all else")
+}
+
+// TestCommandsMakeNoSchema: a command on a schema that is not there, as when it is mistyped, says so and makes none,
+// also one that would write.
+func TestCommandsMakeNoSchema(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{postgres: true})
+	for _, args := range []string{"outbox replay --all", "runs list", "audit verify"} {
+		out, complaint, code := w.run(strings.Fields(args)...)
+		if code != 2 || out != "" || !strings.Contains(complaint, "there is no store in PostgreSQL at ") ||
+			!strings.Contains(complaint, "; COUNTERSIGN_STORE says where it is") {
+			t.Errorf("%s: %d\n%s%s", args, code, out, complaint)
+		}
+	}
+	if out := w.must("check", "--offline", "--store"); !strings.Contains(out, "schema is not there yet") {
+		t.Errorf("a command has made the schema:\n%s", out)
+	}
 }
 
 // databaseOf returns the name of the database of a URL.

@@ -209,6 +209,38 @@ func TestReloadDuringTheStart(t *testing.T) {
 	w.answer(w.mention("pay 1"), "R-1")
 }
 
+// TestStopDuringTheStart: who stops the program while it waits for Slack or for its database has what they asked for.
+func TestStopDuringTheStart(t *testing.T) {
+	t.Parallel()
+	t.Run("Slack", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, settings{})
+		came := make(chan struct{})
+		asked := sync.OnceFunc(func() { close(came) })
+		w.slack.Fail(slackdev.Fault{Method: "auth.test", Delay: 2 * time.Second,
+			Match: func(map[string]any) bool { asked(); return true }})
+		bot := w.spawn(binary(t), w.env(), "run")
+		<-came
+		stopped(t, bot)
+	})
+	t.Run("database", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, settings{})
+		bot := w.spawn(binary(t), w.env("COUNTERSIGN_STORE=postgres://bot@127.0.0.1:1/bots"), "run")
+		bot.says("the database does not answer yet")
+		stopped(t, bot)
+	})
+}
+
+// stopped stops a bot that is not ready yet.
+func stopped(t *testing.T, bot *process) {
+	t.Helper()
+	if code := bot.stop(); code != 0 || !strings.Contains(bot.out.String(), "stopped before it was ready") ||
+		strings.Contains(bot.out.String(), "context canceled") {
+		t.Errorf("it ended with %d:\n%s", code, bot.out.String())
+	}
+}
+
 // TestHTTP serves health, readiness and metrics, and refuses what Slack did not sign.
 func TestHTTP(t *testing.T) {
 	t.Parallel()

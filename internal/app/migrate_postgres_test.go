@@ -1,11 +1,13 @@
 package app_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"countersign/internal/pgdev"
+	"countersign/store"
 )
 
 // TestMigrateToPostgres moves the store of a bot that has worked into a database and back, with kills on the way. A bot
@@ -94,4 +96,38 @@ func (w *world) mentionAgain(url string) (said string) {
 		said = strings.Join(w.said(thread), "\n")
 	})
 	return said
+}
+
+// TestMigrateAskedNobody: a database that is away is not taken for one without a store, though the socket of its server
+// is a file that is not there; and one without a store is no file.
+func TestMigrateAskedNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{postgres: true})
+	from := "bolt:" + filepath.Join(w.dir, "from.db")
+	st, err := store.Open(t.Context(), from, store.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	away := "postgres://bot@localhost/bots?host=" + filepath.Join(w.dir, "absent")
+	nobody := ": open PostgreSQL store: " + filepath.Join(w.dir, "absent") + ":5432: nobody answers"
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{away, "bolt:to.db"}, 1, "migrate: FROM" + nobody},
+		{[]string{"--dry-run", from, away}, 1, "migrate: TO" + nobody},
+		{[]string{w.store, "bolt:to.db"}, 2, "migrate: FROM: there is no store in PostgreSQL at "},
+	} {
+		out, complaint, code := w.run(append([]string{"migrate"}, c.args...)...)
+		if code != c.code || out != "" || !strings.Contains(complaint, c.want) {
+			t.Errorf("%q: %d\n%s%s", c.args, code, out, complaint)
+		}
+	}
+	if out := w.must("migrate", "--dry-run", from, w.store); !strings.Contains(out, "TO is not there and would be") {
+		t.Errorf("the control: %s", out)
+	}
 }

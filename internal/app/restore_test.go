@@ -131,6 +131,73 @@ func TestNothingToBringIn(t *testing.T) {
 	}
 }
 
+// TestRestoreByALink: where COUNTERSIGN_STORE is a symbolic link to a disk, and the disk is a new one, the backup comes
+// to where the link leads, and the link stays.
+func TestRestoreByALink(t *testing.T) {
+	fileOnly(t, "it is about files")
+	t.Parallel()
+	w := newWorld(t, settings{})
+	if err := w.openFile().Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.must("backup", "copy.db")
+	for _, err := range []error{
+		os.Mkdir(filepath.Join(w.dir, "disk"), 0o700),
+		os.Symlink(filepath.Join("disk", "real.db"), filepath.Join(w.dir, "link.db")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{"restore copy.db", "restore --force copy.db", "audit verify"} {
+		out, complaint, code := w.with("COUNTERSIGN_STORE=bolt:link.db", strings.Fields(args)...)
+		if code != 0 {
+			t.Errorf("%s: %d\n%s%s", args, code, out, complaint)
+		}
+	}
+	if info, err := os.Lstat(filepath.Join(w.dir, "disk", "real.db")); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("where the link leads: %v, %v", info, err)
+	}
+}
+
+// TestSameStore: a store is not moved into itself, by whatever name, and URLs that name no store are told as such, and
+// not taken for the same one.
+func TestSameStore(t *testing.T) {
+	fileOnly(t, "it is about files")
+	t.Parallel()
+	w := newWorld(t, settings{})
+	if err := w.openFile().Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.Symlink("countersign.db", filepath.Join(w.dir, "link.db")),
+		os.Link(filepath.Join(w.dir, "countersign.db"), filepath.Join(w.dir, "name.db")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := w.names()
+	const itself = "countersign: FROM and TO are the same store\n"
+	const unusable = ": unusable store URL: it has no scheme: use bolt:PATH"
+	for _, c := range []struct{ args, want string }{
+		{"migrate bolt:countersign.db bolt:./countersign.db", itself},
+		{"migrate bolt:countersign.db bolt:link.db", itself},
+		{"migrate bolt:countersign.db bolt:name.db", itself},
+		{"migrate --dry-run bolt:link.db bolt:countersign.db", itself},
+		{"migrate countersign.db to.db", "countersign: migrate: FROM" + unusable},
+		{"migrate bolt:countersign.db to.db", "countersign: migrate: TO" + unusable},
+	} {
+		out, complaint, code := w.run(strings.Fields(c.args)...)
+		if code != 2 || out != "" || !strings.HasPrefix(complaint, c.want) {
+			t.Errorf("%s: %d\n%s%s", c.args, code, out, complaint)
+		}
+	}
+	if got := w.names(); got != before {
+		t.Errorf("left behind: %s, before: %s", got, before)
+	}
+}
+
 // TestNowhereToBringIt: a destination in a folder that is not there ends the command before anything is done.
 func TestNowhereToBringIt(t *testing.T) {
 	fileOnly(t, "it is about files")

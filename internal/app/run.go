@@ -50,6 +50,10 @@ func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer)
 	}
 	s.parts = catalog.Config{Functions: tools, Model: newModels(cfg, s.log, s.metrics).model, Servers: servers}
 	if err := s.open(ctx); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) { // it was told to stop, and this is what that cut off
+			s.log.Info("stopped before it was ready")
+			return nil
+		}
 		return err
 	}
 	defer s.store.Close()

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrNoStore is returned by Open when there is no store file. None is made.
+	// ErrNoStore is returned by Open when there is no store, neither a file nor a schema. None is made.
 	ErrNoStore = errors.New("there is no store")
 	// ErrFileOnly is returned for what is done with a store's file, when the store is a database.
 	ErrFileOnly = errors.New("the store is a PostgreSQL database")
@@ -94,6 +94,13 @@ func dial(ctx context.Context, cfg Config) (*Client, error) {
 func openDatabase(ctx context.Context, cfg Config) (Desk, error) {
 	if err := lineage.CheckSelf(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
+	found, err := store.Examine(ctx, cfg.URL)
+	switch {
+	case err == nil && found.Version == 0:
+		return nil, fmt.Errorf("%w in %s", ErrNoStore, found.Place)
+	case store.Waits(err): // what else is wrong, opening it says
+		return nil, err
 	}
 	if cfg.Rules == nil {
 		return openStore(ctx, cfg, !cfg.Write)

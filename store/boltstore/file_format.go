@@ -52,7 +52,24 @@ func (s *Store) readFormat() (has found, err error) {
 		return has, fmt.Errorf("open store %s: %w: run the same \"countersign migrate\" again, which goes on where it "+
 			"was; until it is done, the store it comes from is the one to use", s.path, transfer.ErrHalf)
 	}
+	if s.cfg.moving && !has.moving {
+		if err := t.unfilled(); err != nil {
+			return has, err
+		}
+	}
 	return has, s.unlock(t, has)
+}
+
+// unfilled refuses a file that holds records which no move has put there, of whatever format and under whatever keys,
+// before anything in it is changed: whoever it belongs to goes on with it as it is.
+func (t *tx) unfilled() (err error) {
+	defer t.end(t.begin(), &err)
+	return t.btx.ForEach(func(name []byte, b *bolt.Bucket) error {
+		if k, _ := b.Cursor().First(); k == nil || string(name) == string(bucketMeta) {
+			return nil
+		}
+		return fmt.Errorf("open store %s: %w", t.path, transfer.ErrNotEmpty)
+	})
 }
 
 // bringUp makes what a new or older file lacks.
@@ -61,7 +78,7 @@ func (s *Store) bringUp(has found) error {
 	case has.version == format && !has.migrating && len(has.missing) == 0:
 		return nil
 	case s.cfg.ReadOnly && has.version == 0:
-		return fmt.Errorf("open store %s: %w: it is empty", s.path, ErrNotStore)
+		return fmt.Errorf("open store %s: %w", s.path, errEmpty)
 	case s.cfg.ReadOnly && (has.migrating || has.version < format):
 		return fmt.Errorf(
 			"open store %s: %w: start the bot once, which brings the file up to date; it cannot be read before",

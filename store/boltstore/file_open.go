@@ -34,6 +34,9 @@ var (
 	// ErrOlder is returned by Open when an older version of the program has written the file and this one cannot read
 	// it any more.
 	ErrOlder = errors.New("store file was written by an older version of this program")
+
+	// errEmpty is ErrNotStore for a file in which the next start makes a store.
+	errEmpty = fmt.Errorf("%w: it is empty", ErrNotStore)
 )
 
 // Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
@@ -189,7 +192,7 @@ func (s *Store) start() error {
 			return err
 		}
 	} else if s.cfg.ReadOnly {
-		return fmt.Errorf("open store %s: %w: it is empty", s.path, ErrNotStore)
+		return fmt.Errorf("open store %s: %w", s.path, errEmpty)
 	} else if err := syncFolder(s.path); err != nil {
 		return err
 	}

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Replace puts the file at from, a whole store in the same folder, in the place of the store at path. What was there
-// keeps its bytes and is called aside from then on; there is no moment at which path names nothing. The new file
-// belongs to whom the old one belonged: a bot of another user than this one still opens it. Errors: ErrInUse while
-// another process has the store open; fs.ErrExist when there is a store and aside is empty, or when there is a file
-// called so. from is gone when Replace has succeeded.
+// Replace puts the file at from, a whole store in the folder that Beside returns, in the place of the store at path.
+// What was there keeps its bytes and is called aside from then on; there is no moment at which path names nothing. The
+// new file belongs to whom the old one belonged: a bot of another user than this one still opens it. Errors: ErrInUse
+// while another process has the store open; fs.ErrExist when there is a store and aside is empty, or when there is a
+// file called so. from is gone when Replace has succeeded.
 func Replace(path, from, aside string) error {
 	path, err := resolve(path)
 	if err != nil {
@@ -34,13 +34,23 @@ func Replace(path, from, aside string) error {
 	return syncFolder(path)
 }
 
-// resolve returns where the file really is: a rename would replace a symbolic link to it.
+// resolve returns where the file really is: a rename would replace a symbolic link to it. A link to nothing stays, and
+// leads to the new file then.
 func resolve(path string) (string, error) {
 	found, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil
+		return target(path), nil
 	}
 	return found, err
+}
+
+// Beside returns the folder in which the file at from of Replace has to be.
+func Beside(path string) (string, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return "", fmt.Errorf("replace store: %w", err)
+	}
+	return filepath.Dir(path), nil
 }
 
 // appear gives the file the name, which no other file has.

@@ -57,6 +57,32 @@ func TestReplace(t *testing.T) {
 	expect(aside, "new")
 }
 
+// TestReplaceByADanglingLink: a symbolic link to a store that is gone leads to the new one, as it leads to the one that
+// Open makes.
+func TestReplaceByADanglingLink(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	disk, link := filepath.Join(folder, "disk"), filepath.Join(folder, "a.db")
+	from, made := filepath.Join(disk, "b"), filepath.Join(disk, "real.db")
+	for _, err := range []error{
+		os.Mkdir(disk, 0o700), os.WriteFile(from, []byte("new"), 0o600),
+		os.Symlink(filepath.Join("disk", "real.db"), link),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := boltstore.Replace(link, from, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(made); string(got) != "new" {
+		t.Errorf("the link leads to %q, %v", got, err)
+	}
+	if to, err := os.Readlink(link); to != filepath.Join("disk", "real.db") {
+		t.Errorf("the link is %q, %v", to, err)
+	}
+}
+
 // TestReplaceInUse replaces no store that somebody has open.
 func TestReplaceInUse(t *testing.T) {
 	t.Parallel()

@@ -1,10 +1,12 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/store/seal"
 	"countersign/store/storetest"
 	"countersign/store/transfer"
 )
@@ -124,6 +127,52 @@ func TestHalfIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, open(t, path)) // control: it was the mark alone
+}
+
+// TestTargetWithRecords: a store with records of its own is not moved into, and nothing of it is changed before that is
+// said: neither is it brought to a new format, nor does it get a key that whoever it belongs to has not.
+func TestTargetWithRecords(t *testing.T) {
+	t.Parallel()
+	encrypted := newPath(t)
+	s := openWith(t, encrypted, "a")
+	mustUpdate(t, s, func(tx approvals.Tx) error {
+		return tx.PutRun(&approvals.Run{Workspace: "T1", ID: "run_1", Status: approvals.RunQueued})
+	})
+	mustClose(t, s)
+	for _, c := range []struct {
+		name, path string
+		keys       *seal.Keyring
+	}{{"of an older format", frozenStore(t), nil}, {"under another key", encrypted, testKeys(t, "b", "a")}} {
+		before := must(os.ReadFile(c.path))
+		for _, readOnly := range []bool{true, false} {
+			to, err := OpenTarget(c.path, Config{Keys: c.keys, ReadOnly: readOnly})
+			if !errors.Is(err, transfer.ErrNotEmpty) || !strings.Contains(err.Error(), c.path) {
+				t.Errorf("%s, read-only %v: %v, want ErrNotEmpty", c.name, readOnly, err)
+			}
+			if err == nil {
+				to.Close()
+			}
+		}
+		if !bytes.Equal(must(os.ReadFile(c.path)), before) {
+			t.Errorf("the store %s has changed", c.name)
+		}
+	}
+	mustClose(t, openWith(t, encrypted, "a"))
+}
+
+// TestEmptyTarget: a file with nothing in it can be moved into, which a look at it says too.
+func TestEmptyTarget(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenTarget(path, Config{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("to look at: %v, want ErrNotExist", err)
+	}
+	if err := must(OpenTarget(path, Config{})).Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestOlderProgramRefusesHalf shows what a program says that knows nothing of moves: it takes the format for a newer

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -23,10 +24,14 @@ type Target struct{ *Store }
 var _ transfer.Target = Target{}
 
 // OpenTarget opens the store at path for moving another one into it, and creates it when it is not there. It is for
-// nothing else, and has the file for itself until Close.
+// nothing else, and has the file for itself until Close. A file with records that no move has put there gives
+// transfer.ErrNotEmpty and stays as it is; for reading only, one in which there is nothing yet gives fs.ErrNotExist.
 func OpenTarget(path string, cfg Config) (transfer.Target, error) {
 	cfg.moving = true
 	s, err := Open(path, cfg)
+	if cfg.ReadOnly && errors.Is(err, errEmpty) {
+		return nil, fmt.Errorf("open store %s: there is no store yet: %w", path, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, err
 	}

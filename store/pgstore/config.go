@@ -3,6 +3,7 @@ package pgstore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"regexp"
@@ -90,6 +91,10 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	sized := query.Has("pool_max_conns")
 	u.RawQuery = query.Encode()
 	cfg, err := pgxpool.ParseConfig(u.String())
+	if file, ok := errors.AsType[*fs.PathError](err); ok { // its text is about the file alone, which is not the store
+		return nil, "", fmt.Errorf("%w: a file that it, or the environment (PGSSLROOTCERT and the like), names cannot "+
+			"be read: %v", ErrURL, file)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
 	}

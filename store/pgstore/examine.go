@@ -22,6 +22,7 @@ type Examination struct {
 	// MayCreate says, where the schema is not there, whether the role may make it.
 	MayCreate bool
 	Encrypted bool
+	half      bool // of what is being moved into it
 	// Synchronous and Asynchronous count the replicas of the server, as far as the role may see them.
 	Synchronous, Asynchronous int
 	SynchronousCommit         string
@@ -31,8 +32,8 @@ type Examination struct {
 }
 
 // Examine looks at the database that the URL names and changes nothing. It returns an error for what Open would refuse:
-// a server that cannot be reached, a standby, synchronous_commit=off, and a schema or records of a newer version. Keys
-// are not tried.
+// a server that cannot be reached, a standby, synchronous_commit=off, a schema or records of a newer version, and half
+// of a move. Keys are not tried.
 func Examine(ctx context.Context, url string) (*Examination, error) {
 	pool, schema, err := readURL(url, true)
 	if err != nil {
@@ -76,10 +77,11 @@ func (e *Examination) ask(ctx context.Context, conn *pgx.Conn, schema string) er
 		(select count(*) from pg_stat_replication where sync_state = 'async'),
 		(select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum', 'potential')),
 		to_regclass($1 || '.migrations') is not null, to_regclass($1 || '.format') is not null,
+		to_regclass($1 || '.transfer') is not null,
 		has_database_privilege(current_database(), 'create')
 			or exists (select from pg_namespace where nspname = $1 and has_schema_privilege(oid, 'create'))`,
 		schema).Scan(&e.Server, &e.SynchronousCommit, &e.Fsync, &e.FullPageWrites, &e.Asynchronous, &e.Synchronous,
-		&there, &announced, &e.MayCreate)
+		&there, &announced, &e.half, &e.MayCreate)
 	if err != nil || !there {
 		return err
 	}
@@ -101,6 +103,8 @@ func (e *Examination) refusal(schema string) error {
 	case e.Format > formatNow:
 		return fmt.Errorf("%w: the records of schema %s are written in format %d, and this program reads %d; "+
 			"nothing is lost: run the newer program", ErrNewer, schema, e.Format, formatNow)
+	case e.half:
+		return halfError(schema)
 	case e.Version == 0 && !e.MayCreate:
 		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: "+
 			"grant create on the database, or make the schema (docs/postgresql.md)", ErrNoSchema, schema)

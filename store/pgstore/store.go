@@ -99,6 +99,9 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 	if err := s.alone(ctx); err != nil {
 		return err
 	}
+	if err := s.unfilled(ctx); err != nil {
+		return err
+	}
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,10 +70,43 @@ func (s *Store) notHalf(ctx context.Context) error {
 	var half bool
 	err := s.clicks.QueryRow(ctx, "select to_regclass($1) is not null", s.schema+".transfer").Scan(&half)
 	if err == nil && half {
-		err = fmt.Errorf("schema %s: %w: run the same \"countersign migrate\" again, which goes on where it was; "+
-			"until it is done, the store it comes from is the one to use", s.schema, transfer.ErrHalf)
+		err = halfError(s.schema)
 	}
 	return err
+}
+
+func halfError(schema string) error {
+	return fmt.Errorf("schema %s: %w: run the same \"countersign migrate\" again, which goes on where it was; "+
+		"until it is done, the store it comes from is the one to use", schema, transfer.ErrHalf)
+}
+
+// unfilled refuses, before anything in it is changed, a schema to move into that holds records which no move has put
+// there: whoever it belongs to goes on with it as it is, also with an older program and with other keys.
+func (s *Store) unfilled(ctx context.Context) error {
+	if !s.cfg.half {
+		return nil
+	}
+	rows, err := s.clicks.Query(ctx, "select tablename::text from pg_tables where schemaname = $1", s.schema)
+	if err != nil {
+		return err
+	}
+	there, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || slices.Contains(there, "transfer") {
+		return err
+	}
+	for _, table := range recordTables { // an older schema lacks some
+		if !slices.Contains(there, table) {
+			continue
+		}
+		var has bool
+		if err := s.clicks.QueryRow(ctx, "select exists (select from "+table+")").Scan(&has); err != nil {
+			return err
+		}
+		if has {
+			return fmt.Errorf("schema %s: %w", s.schema, transfer.ErrNotEmpty)
+		}
+	}
+	return nil
 }
 
 const (

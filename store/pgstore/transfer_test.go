@@ -44,9 +44,10 @@ func TestTransfer(t *testing.T) {
 
 // emptied leaves nothing in a schema of what was moved into it.
 func emptied(t *testing.T, url string, cfg Config) {
-	to := must(OpenTarget(t.Context(), url, cfg)).(Target)
-	defer to.Close()
-	_, err := to.clicks.Exec(t.Context(), "truncate "+strings.Join(slices.Concat(recordTables, listTables), ", ")+
+	cfg.moving = true
+	s := must(Open(t.Context(), url, cfg))
+	defer s.Close()
+	_, err := s.clicks.Exec(t.Context(), "truncate "+strings.Join(slices.Concat(recordTables, listTables), ", ")+
 		"; drop table if exists transfer", pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +82,42 @@ func TestHalfIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	openStore(t, url, Config{}) // control: it was the mark alone
+}
+
+// TestTargetWithRecords: a schema with records of its own is not moved into, and nothing of it is changed before that
+// is said: neither is it brought up to date, nor does it get a key that whoever it belongs to has not.
+func TestTargetWithRecords(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := must(Open(t.Context(), url, Config{Keys: testKeys(t, "a")}))
+	job := approvals.Job{Workspace: "T1", Kind: approvals.JobRun, ID: "run_1", Group: "C1"}
+	if err := s.Update(t.Context(), func(tx approvals.Tx) error { return tx.Enqueue(job, job) }); err != nil {
+		t.Fatal(err)
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := s.clicks.QueryRow(t.Context(), "select count(*) from "+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	steps := count("migrations")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{true, false} {
+		to, err := OpenTarget(t.Context(), url, Config{Keys: testKeys(t, "b", "a"), ReadOnly: readOnly})
+		if !errors.Is(err, transfer.ErrNotEmpty) {
+			t.Errorf("read-only %v: %v, want ErrNotEmpty", readOnly, err)
+		}
+		if err == nil {
+			to.Close()
+		}
+	}
+	s = openStore(t, url, Config{Keys: testKeys(t, "a")}) // with the key that it has
+	if keys, now := count("store_keys"), count("migrations"); keys != 1 || now != steps {
+		t.Errorf("%d keys and %d migrations, want 1 and %d", keys, now, steps)
+	}
 }
 
 // TestMoveIsAlone opens a store while it is moved, and moves one that is open.

@@ -22,6 +22,10 @@ import (
 // ErrTLS is returned where the URL asks for TLS and the server has none, or a certificate that does not hold.
 var ErrTLS = errors.New("no TLS with the PostgreSQL server")
 
+// ErrAway is what an error is where the URL names several servers, and not all of them have refused: what one of them
+// says may be of no account once another one is back.
+var ErrAway = errors.New("a PostgreSQL server is away")
+
 // errNoTLS is what a server says that has no TLS. Whether that matters depends on the URL.
 var errNoTLS = errors.New("server has no TLS")
 
@@ -54,9 +58,21 @@ func explainConnect(failed *pgconn.ConnectError, err error) error {
 		if is != nil {
 			e.causes = append(e.causes, is)
 		}
+		if is == nil && away(attempt) && len(placeOfConfig(cfg).Hosts) > 1 {
+			e.causes = append(e.causes, ErrAway)
+		}
 	}
 	e.says = placeOfConfig(cfg).hosts() + ": " + strings.Join(reasons, "; ")
 	return e
+}
+
+// away reports whether an attempt failed in a way that may be over by itself: there was no answer, or one of a server
+// that starts, stops, is full or follows another one.
+func away(attempt error) bool {
+	if refusal, ok := errors.AsType[*pgconn.PgError](attempt); ok {
+		return slices.Contains([]string{"08", "53", "57"}, refusal.Code[:2])
+	}
+	return !errors.Is(attempt, ErrAsync) && !errors.Is(attempt, transfer.ErrInUse)
 }
 
 // attemptsOf returns the error of each attempt.

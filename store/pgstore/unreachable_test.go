@@ -124,6 +124,18 @@ func TestMisreadURL(t *testing.T) {
 	}
 }
 
+// TestMissingCertificate: a file of certificates that is not there is named; nothing else of the URL is.
+func TestMissingCertificate(t *testing.T) {
+	t.Parallel()
+	for _, parameters := range []string{"sslrootcert=/gone.pem", "sslcert=/gone.pem&sslkey=/gone.pem"} {
+		_, err := PlaceOf("postgres://bot:s3cret@host/bots?sslmode=verify-full&" + parameters)
+		if !errors.Is(err, ErrURL) || !strings.Contains(fmt.Sprint(err), "open /gone.pem: no such file") ||
+			strings.Contains(fmt.Sprint(err), "s3cret") {
+			t.Errorf("%s: %v", parameters, err)
+		}
+	}
+}
+
 // TestBadCertificates: what is wrong with the server's certificate stands in one line, and is told apart.
 func TestBadCertificates(t *testing.T) {
 	t.Parallel()

@@ -128,6 +128,9 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 	if c.Offline {
 		return rep, nil
 	}
+	if err := rep.Store.checkKeys(cfg); err != nil {
+		return nil, err
+	}
 	if cfg.Installs() {
 		rep.Slack, err = app.CheckInstalls(ctx, cfg)
 		return rep, err

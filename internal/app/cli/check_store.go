@@ -25,6 +25,8 @@ type storeReport struct {
 	Needs        int      `json:"schema_needs,omitempty"`
 	Processes    *int     `json:"processes,omitempty"`
 	ClockSeconds *float64 `json:"clock_ahead_seconds,omitempty"`
+
+	made, encrypted bool // the schema is there; what is in it is encrypted
 }
 
 // checkPatience is how long a database may take to answer.
@@ -57,7 +59,21 @@ func examineStore(ctx context.Context, cfg *app.Config) (*storeReport, error) {
 	ahead := e.Ahead.Seconds()
 	rep.ClockSeconds = &ahead
 	rep.Says, rep.Warnings = saysOf(e), warningsOf(e)
+	rep.made, rep.encrypted = e.Version > 0, e.Encrypted
 	return rep, nil
+}
+
+// checkKeys says where a start would be refused for the keys that are given, or for none.
+func (s *storeReport) checkKeys(cfg *app.Config) error {
+	keys, err := cfg.Keys()
+	switch {
+	case err == nil && s.made && s.encrypted && keys == nil:
+		err = fmt.Errorf("%s: %w: none is set", s.Place, store.ErrKeys)
+	case err == nil && s.made && !s.encrypted && keys != nil:
+		err = fmt.Errorf("%s: %w, although keys are given: copy it into a schema that is made with them "+
+			"(countersign migrate)", s.Place, store.ErrPlain)
+	}
+	return app.ExplainStore(err)
 }
 
 // saysOf tells in sentences what was found.

@@ -2,9 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -63,10 +62,26 @@ func (c *migrateCommand) stores(cmd *cobra.Command, args []string) error {
 		return misused("%s needs two stores, FROM and TO", cmd.CommandPath())
 	}
 	c.From, c.To = args[0], args[1]
-	if store.Describe(c.From) == store.Describe(c.To) {
+	if same(c.From, c.To) {
 		return misused("FROM and TO are the same store")
 	}
 	return none(cmd, args[2:])
+}
+
+// same reports whether two URLs name the same store, as far as that shows without opening it: a file may have several
+// names. Of a URL that names none, opening it says what is wrong.
+func same(from, to string) bool {
+	a, err := store.PlaceOf(from)
+	b, errTo := store.PlaceOf(to)
+	if err != nil || errTo != nil {
+		return false
+	}
+	if store.Describe(from) == store.Describe(to) {
+		return true
+	}
+	infoA, err := os.Stat(a.File) // an error where it is none
+	infoB, errTo := os.Stat(b.File)
+	return err == nil && errTo == nil && os.SameFile(infoA, infoB)
 }
 
 // Run moves the store, or says what would be moved.
@@ -131,7 +146,7 @@ func (c *migrateCommand) try(ctx context.Context, p *Program, from transfer.Sour
 func (c *migrateCommand) look(ctx context.Context, from transfer.Source, open store.Config) (string, error) {
 	open.ReadOnly = true
 	to, err := store.OpenTarget(ctx, c.To, open)
-	if errors.Is(err, fs.ErrNotExist) {
+	if notThere(err) {
 		at, _ := store.PlaceOf(c.To) // it could be opened
 		if err := store.CheckPlace(at); err != nil {
 			return "", c.explain("TO", err)

@@ -40,10 +40,14 @@ func (c *migrateCommand) explain(which string, err error) error {
 	if which != "" {
 		about += ": " + which
 	}
-	if which == "FROM" && errors.Is(err, fs.ErrNotExist) {
+	if which == "FROM" && notThere(err) {
 		at, _ := store.PlaceOf(c.From) // it could be opened
-		return app.Misconfigured(fmt.Errorf("%s: there is no file %s; FROM is the store to move, as COUNTERSIGN_STORE "+
-			"names it for the bot", about, at.File))
+		what := "file " + at.File
+		if at.Shared() {
+			what = "store in " + at.String()
+		}
+		return app.Misconfigured(fmt.Errorf("%s: there is no %s; FROM is the store to move, as COUNTERSIGN_STORE "+
+			"names it for the bot", about, what))
 	}
 	err = fmt.Errorf("%s: %w", about, err)
 	broken, isBroken := errors.AsType[*approvals.AuditError](err)
@@ -70,6 +74,10 @@ func (c *migrateCommand) explain(which string, err error) error {
 	}
 	return err
 }
+
+// notThere reports whether an error of opening a store says that there is none; not, that a database cannot be asked,
+// whose socket is a file that is not there either.
+func notThere(err error) bool { return errors.Is(err, fs.ErrNotExist) && !store.Waits(err) }
 
 func (c *migrateCommand) printMoved(w io.Writer, r transfer.Report) error {
 	from, to := store.Describe(c.From), store.Describe(c.To)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"countersign/internal/app"
 )
@@ -17,11 +18,13 @@ func writeNew(path string, write func(*os.File) error) error {
 	case err == nil:
 		return app.Misconfigured(fmt.Errorf("%s exists already; choose another name", path))
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return unmade(path, err)
+	case os.IsPathSeparator(path[len(path)-1]):
+		return app.Misconfigured(fmt.Errorf("%s names a folder; name a file", path))
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return err
+		return unmade(path, err)
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
@@ -35,6 +38,25 @@ func writeNew(path string, write func(*os.File) error) error {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
+}
+
+// unmade is the error for a file that cannot be made at path, which a person mends where it is about its folder. It
+// does not name the file that would have been written first.
+func unmade(path string, err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
+	}
+	folder := filepath.Dir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return app.Misconfigured(fmt.Errorf("%s cannot be made: the folder %s is not there", path, folder))
+	case errors.Is(err, syscall.ENOTDIR):
+		return app.Misconfigured(fmt.Errorf("%s cannot be made: %s is no folder", path, folder))
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return app.Misconfigured(fmt.Errorf("%s cannot be made: this user must be able to write the folder %s: %w",
+			path, folder, err))
+	}
+	return fmt.Errorf("%s cannot be made: %w", path, err)
 }
 
 func syncFolder(path string) error {

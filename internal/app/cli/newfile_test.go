@@ -5,7 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+
+	"countersign/internal/app"
 )
 
 // TestInterrupted: a restore that a signal cuts off leaves nothing behind, and its error says how things stand, not
@@ -30,5 +34,41 @@ func TestInterrupted(t *testing.T) {
 	other := errors.New("the disk is full")
 	if err := interrupted(other, "x"); err != other {
 		t.Errorf("the control: %v", err)
+	}
+}
+
+// TestNowhereToWrite: where a file cannot be made the error names it and its folder, and a person mends it; nothing is
+// written before.
+func TestNowhereToWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(in("text"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		in("absent/copy.db"):            "the folder " + in("absent") + " is not there",
+		in("text/copy.db"):              in("text") + " is no folder",
+		in("absent") + "/":              "names a folder; name a file",
+		"/proc/countersign-absent/x.db": "the folder /proc/countersign-absent is not there",
+	} {
+		err := writeNew(path, func(*os.File) error {
+			t.Errorf("%s is written", path)
+			return nil
+		})
+		if !errors.Is(err, app.ErrConfig) || !strings.HasPrefix(err.Error(), path) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want one that says %q", path, err, want)
+		}
+	}
+	for _, c := range []struct {
+		is     error
+		mended bool
+	}{{syscall.EACCES, true}, {syscall.EROFS, true}, {syscall.ENOSPC, false}, {syscall.EIO, false}} {
+		err := unmade("copy.db", &os.PathError{Op: "open", Path: ".copy.db-1234", Err: c.is})
+		if errors.Is(err, app.ErrConfig) != c.mended || !errors.Is(err, c.is) ||
+			strings.Contains(err.Error(), "1234") {
+			t.Errorf("%v: %v, one that a person mends: want %v", c.is, err, c.mended)
+		}
 	}
 }

@@ -128,13 +128,13 @@ func (c *restoreCommand) admit(ctx context.Context, at store.Place) (aside strin
 
 // replace copies the backup beside the store, checks the copy and exchanges the files.
 func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside string) (*restored, error) {
-	beside := path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		beside = real
-	}
-	f, err := os.CreateTemp(filepath.Dir(beside), "."+filepath.Base(beside)+"-restore-*")
+	folder, err := store.Beside(path)
 	if err != nil {
 		return nil, err
+	}
+	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-restore-*")
+	if err != nil {
+		return nil, unmade(filepath.Join(folder, filepath.Base(path)), err)
 	}
 	defer os.Remove(f.Name())
 	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync(), f.Close()); err != nil {
