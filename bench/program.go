@@ -128,7 +128,8 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL="+cmp.Or(l.model, "http://127.0.0.1:1/v1"),
 		"COUNTERSIGN_AGENTS="+agents,
-		"COUNTERSIGN_STORE="+cmp.Or(o.store, "bolt:"+filepath.Join(dir, "countersign.db")), "COUNTERSIGN_SLACK_MODE=http",
+		"COUNTERSIGN_STORE="+cmp.Or(o.store, "bolt:"+filepath.Join(dir, "countersign.db")),
+		"COUNTERSIGN_SLACK_MODE=http",
 		"COUNTERSIGN_LISTEN="+listen,
 		"COUNTERSIGN_LOG_LEVEL=error")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
