@@ -257,8 +257,8 @@ func (w *world) copied() {
 	if _, complaint, code := w.run("backup", "copy.db"); code != 2 || !strings.Contains(complaint, "exists already") {
 		w.t.Errorf("backup over a file: %d %s", code, complaint)
 	}
-	if _, complaint, code := w.run("backup", filepath.Join("copy.db", "copy.db")); code != 1 ||
-		!strings.Contains(complaint, "not a directory") {
+	if _, complaint, code := w.run("backup", filepath.Join("copy.db", "copy.db")); code != 2 ||
+		!strings.Contains(complaint, "copy.db is no folder") {
 		w.t.Errorf("backup below a file: %d %s", code, complaint)
 	}
 	w.extra = append(w.extra, "COUNTERSIGN_STORE=bolt:copy.db")
