@@ -75,6 +75,8 @@ func TestResultIsProvidedInAForm(t *testing.T) {
 		}
 		return false
 	})
+	w.modalOf("U0BEN", "provide_result")
+	w.modalOf("U0CLEO", "provide_result") // before Ben answers: nobody gets a form for what is answered
 	if answer := w.provide("U0BEN", "   "); answer["response_action"] != "errors" {
 		t.Errorf("a result of nothing was answered with %v", answer)
 	}
