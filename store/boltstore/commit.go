@@ -30,8 +30,10 @@ type committer struct {
 	mu      sync.Mutex
 	leading bool // a batch is under way
 	queue   []*update
-	later   []*update // wait for company, see updateSoon
-	shared  bool      // the last batch had several updates
+	later   []*update   // wait for company, see updateSoon
+	waits   int         // how many have been the first of later
+	waited  *time.Timer // of the newest of those; see patience
+	shared  bool        // the last batch had several updates
 	stats   struct{ commits, updates atomic.Uint64 }
 	kept    room // for the next batch
 }
@@ -80,7 +82,9 @@ func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 	u := &update{ctx: ctx, fn: fn, wake: make(chan signal, 1)}
 	c.mu.Lock()
 	if c.later = append(c.later, u); len(c.later) == 1 {
-		time.AfterFunc(patience, c.hurry)
+		c.waits++
+		this := c.waits
+		c.waited = time.AfterFunc(patience, func() { c.hurry(this) })
 	}
 	c.mu.Unlock()
 	lead, err := c.wait(u)
@@ -90,10 +94,14 @@ func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 	return c.lead(u)
 }
 
-// hurry has those that wait for company wait for nothing any more.
-func (c *committer) hurry() {
+// hurry ends the wait for company of those that have waited since the given wait began. Others may wait by now, who have
+// begun another one.
+func (c *committer) hurry(wait int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if wait != c.waits {
+		return
+	}
 	c.bringLater()
 	if !c.leading {
 		c.next()
@@ -102,6 +110,10 @@ func (c *committer) hurry() {
 
 // bringLater puts those that wait for company behind the queue. c.mu is held.
 func (c *committer) bringLater() {
+	if len(c.later) == 0 {
+		return
+	}
+	c.waited.Stop()
 	c.queue = append(c.queue, c.later...)
 	c.later = nil
 }

@@ -65,6 +65,63 @@ func TestSoonAloneIsWrittenAfterAMoment(t *testing.T) {
 	})
 }
 
+// TestSoonWaitsItsOwnTime: a wait that a commit has ended, or whoever began it, shortens nobody else's.
+func TestSoonWaitsItsOwnTime(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, s *Store, cancel func()){
+		"committed": func(t *testing.T, s *Store, _ func()) {
+			if err := s.Update(t.Context(), put(0)); err != nil {
+				t.Error(err)
+			}
+		},
+		"cancelled": func(_ *testing.T, _ *Store, cancel func()) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t, newPath(t))
+				defer s.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var first sync.WaitGroup
+				first.Go(func() { _ = s.UpdateSoon(ctx, put(1)) })
+				time.Sleep(patience / 2)
+				end(t, s, cancel)
+				first.Wait()
+				began := time.Now()
+				if err := s.UpdateSoon(t.Context(), put(2)); err != nil {
+					t.Error(err)
+				}
+				if waited := time.Since(began); waited != patience {
+					t.Errorf("written after %s, want %s", waited, patience)
+				}
+			})
+		})
+	}
+}
+
+// TestSoonOutlivesTheFirst: who waits for company is written in time although whoever began the wait has gone.
+func TestSoonOutlivesTheFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, newPath(t))
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		var first sync.WaitGroup
+		first.Go(func() { _ = s.UpdateSoon(ctx, put(1)) })
+		synctest.Wait()
+		time.AfterFunc(patience/2, cancel)
+		began := time.Now()
+		if err := s.UpdateSoon(t.Context(), put(2)); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited > patience || !has(t, s, 2) || has(t, s, 1) {
+			t.Errorf("written after %s, want %s", waited, patience)
+		}
+		first.Wait()
+	})
+}
+
 func TestSoonCancelledDoesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
