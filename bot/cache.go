@@ -73,10 +73,7 @@ func (c *cache[V]) find(
 ) (known V, f *flight[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if floor := c.floors[key]; floor.After(since) {
-		since = floor
-	}
-	if e, ok := c.answers[key]; ok && time.Since(e.asked) < c.age && reaches(e.asked, since) {
+	if e, ok := c.remembered(key, &since); ok {
 		return e.value, nil
 	}
 	f = c.flights[key]
@@ -84,6 +81,24 @@ func (c *cache[V]) find(
 		f = c.launch(context.WithoutCancel(ctx), key, f, ask)
 	}
 	return known, f
+}
+
+// remembered returns the answer about the key that get would, and sets since to the instant that an answer has to have
+// been asked at for get. c.mu is held.
+func (c *cache[V]) remembered(key string, since *time.Time) (e answered[V], ok bool) {
+	if floor := c.floors[key]; floor.After(*since) {
+		*since = floor
+	}
+	e, ok = c.answers[key]
+	return e, ok && time.Since(e.asked) < c.age && reaches(e.asked, *since)
+}
+
+// serves reports whether get would return a remembered answer, and sets since as remembered does.
+func (c *cache[V]) serves(key string, since *time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.remembered(key, since)
+	return ok
 }
 
 // reaches reports whether a question put then serves somebody who needs one put at or after since.

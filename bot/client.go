@@ -49,9 +49,13 @@ type Client struct {
 	members  *cache[[]string]
 	places   *cache[conversations]
 	presence *cache[bool]
-	links    *cache[string] // permalinks of messages; empty where Slack gives none
-	limits   *limits
-	standing *standing
+	// crowd is the list of the bot's own conversations, by which many channels are learnt of at once; infoCalls are the
+	// questions about one.
+	crowd     *cache[conversations]
+	infoCalls recentCalls
+	links     *cache[string] // permalinks of messages; empty where Slack gives none
+	limits    *limits
+	standing  *standing
 
 	mu       sync.Mutex
 	identity *identity
@@ -101,10 +105,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		groups:   newCache[[]string](directoryAge, 1_000),
 		groupsOf: newCache[map[string][]string](directoryAge, 1),
 		handles:  newCache[map[string]string](directoryAge, 1),
-		channels: newCache[approvals.Channel](directoryAge, 1_000),
+		channels: newCache[approvals.Channel](directoryAge, 5*channelPage),
 		members:  newCache[[]string](directoryAge, 1_000),
 		places:   newCache[conversations](directoryAge, 1_000),
 		presence: newCache[bool](directoryAge, 10_000),
+		crowd:    newCache[conversations](directoryAge, 1),
 		links:    newCache[string](linkAge, 5_000),
 		limits:   newLimits(),
 		standing: &standing{log: cfg.Logger},

@@ -140,7 +140,7 @@ func (c *Client) among(ctx context.Context, channel, user string) (found bool, e
 
 // placesQuery asks for conversations of a person: those of some types, from a cursor on.
 type placesQuery struct {
-	user   string
+	user   string // empty: the bot
 	types  []string
 	cursor string
 }
@@ -192,7 +192,10 @@ func (c *Client) placesOf(ctx context.Context, q placesQuery) (conversations, er
 	if len(q.types) == 0 {
 		return conversations{}, &ScopeError{Missing: methodScopes[methodPlaces]}
 	}
-	form := url.Values{"user": {q.user}, "types": {strings.Join(q.types, ",")}, "limit": {fmt.Sprint(channelPage)}}
+	form := url.Values{"types": {strings.Join(q.types, ",")}, "limit": {fmt.Sprint(channelPage)}}
+	if q.user != "" {
+		form.Set("user", q.user)
+	}
 	if q.cursor != "" {
 		form.Set("cursor", q.cursor)
 	}

@@ -74,29 +74,6 @@ func (c *Client) GroupsOf(ctx context.Context, u approvals.UserID, since time.Ti
 	return groups[u.Local()], err
 }
 
-// Channel returns what a channel is. See approvals.Directory. The fields are those of
-// https://docs.slack.dev/reference/objects/conversation-object.
-func (c *Client) Channel(
-	ctx context.Context, ws approvals.WorkspaceID, channel string, since time.Time,
-) (approvals.Channel, error) {
-	if _, err := c.inWorkspace(ctx, ws); err != nil {
-		return approvals.Channel{}, err
-	}
-	return c.channels.get(ctx, channel, since, func(ctx context.Context) (approvals.Channel, error) {
-		var answer struct {
-			Channel channelObject `json:"channel"`
-		}
-		what := "look up channel " + channel
-		if err := c.ask(ctx, methodChannelInfo, url.Values{"channel": {channel}}, &answer); err != nil {
-			return approvals.Channel{}, unanswered(what, err)
-		}
-		if answer.Channel.ID != channel {
-			return approvals.Channel{}, fmt.Errorf("%s: Slack answered about another one", what)
-		}
-		return answer.Channel.channel(), nil
-	})
-}
-
 // channelObject is what is read of https://docs.slack.dev/reference/objects/conversation-object.
 type channelObject struct {
 	ID        string `json:"id"`
