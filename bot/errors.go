@@ -45,7 +45,10 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 		p = notAllowed(err, wordsDecide)
 		switch refusalIn(err).Rule {
 		case approvals.RuleAsked:
-		case approvals.RuleFrozen: // which keeps others too, and the reason names those whom it does not
+		case approvals.RuleFrozen: // which keeps others too: nobody is sent to them
+			if r != nil {
+				p = frozen(r, p)
+			}
 		default:
 			if r != nil {
 				p = append(append(p, " "), whoCan(r, by)...)
@@ -66,6 +69,20 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 		return wordsRunEnded(), true
 	}
 	return nil, false
+}
+
+// frozen says which freezes keep people from approving the request, and whom they do not keep; otherwise where it has
+// none.
+func frozen(r *approvals.Request, otherwise phrase) phrase {
+	lines := freezes(r)
+	if len(lines) == 0 {
+		return otherwise
+	}
+	p := wordsCannotApproveNow()
+	for _, line := range lines {
+		p = append(append(append(p, " "), line...), ".")
+	}
+	return p
 }
 
 // notAllowed says why somebody may not do something, as a sentence about them. what is a verb and what belongs to it.

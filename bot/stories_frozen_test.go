@@ -10,7 +10,7 @@ import (
 )
 
 // TestFrozenSendsNobodyToOthersWhoCannot: during a freeze nobody but those whom it excepts can approve. Whoever is
-// refused because of it reads that, and not that other members of the channel can.
+// refused because of it reads that, with the names of those who can, and not that other members of the channel can.
 func TestFrozenSendsNobodyToOthersWhoCannot(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -27,7 +27,7 @@ func TestFrozenSendsNobodyToOthersWhoCannot(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.hears("U0BEN", "is frozen until ")
+	w.hears("U0BEN", "You cannot approve this now. Frozen from ", ": only ", "U0CLEO", " can approve; rejecting is possible.")
 	for _, m := range w.slack.Ephemerals("U0BEN") {
 		if strings.Contains(m.Text, "Other members") {
 			t.Errorf("Ben is sent to people who cannot approve either: %s", m.Text)

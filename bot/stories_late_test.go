@@ -20,15 +20,15 @@ func TestTooLateIsNotAnswered(t *testing.T) {
 		says    string
 	}{
 		"an expired question": {wonder(nil), func(r *approvals.Request) { r.Status = approvals.RequestExpired },
-			"Your answer came too late, and nothing was recorded. Expired: ask_team, "},
+			"This answer came too late and was not recorded. Expired: ask_team, "},
 		"an expired call": {transfer(`{}`), func(r *approvals.Request) {
 			r.Status, r.Outcome = approvals.RequestExpired, approvals.OutcomeNotRun
-		}, "Your answer came too late, and nothing was recorded. Expired: transfer_funds, "},
+		}, "This answer came too late and was not recorded. Expired: transfer_funds, "},
 		"an unknown outcome": {transfer(`{}`), func(r *approvals.Request) {
 			r.Kind, r.Status, r.Outcome = agent.OutcomeUnknown, approvals.RequestExpired, approvals.OutcomeUnknown
-		}, "Your answer came too late, and nothing was recorded. Expired: transfer_funds, "},
+		}, "This answer came too late and was not recorded. Expired: transfer_funds, "},
 		"a stale call": {transfer(`{}`), func(r *approvals.Request) { r.Status = approvals.RequestStale },
-			"Your answer came too late, and nothing was recorded. Stale: transfer_funds, "},
+			"This answer came too late and was not recorded. Stale: transfer_funds, "},
 		"the control": {wonder(nil), func(r *approvals.Request) {
 			r.Status = approvals.RequestApproved
 			r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.Answer}}
@@ -63,5 +63,5 @@ func TestLateClickOnWhatWasCancelled(t *testing.T) {
 	if err := w.slack.ClickRaw(w.ctx(), late); err != nil {
 		t.Fatal(err)
 	}
-	w.whispered("U0BEN", "Your answer came too late, and nothing was recorded. Cancelled by ")
+	w.whispered("U0BEN", "This answer came too late and was not recorded. Cancelled by ")
 }

@@ -209,6 +209,8 @@ func wordsTheyCannot(who, what string) phrase { return phrase{who + " cannot " +
 
 func wordsYouCannot(what, why string) phrase { return phrase{"You cannot " + what + why + "."} }
 
+func wordsCannotApproveNow() phrase { return phrase{"You cannot approve this now."} }
+
 func wordsYouAsked() phrase { return phrase{"You asked for this, so somebody else has to decide."} }
 
 func wordsYouChanged() phrase {

@@ -260,7 +260,7 @@ const (
 	wordsAlreadyDecided  = "Already decided. "
 	wordsAlreadySettled  = "Already settled. "
 	wordsAlreadyAnswered = "Already answered. "
-	wordsCameTooLate     = "Your answer came too late, and nothing was recorded. " // before what nobody has decided
+	wordsCameTooLate     = "This answer came too late and was not recorded. " // before what nobody has decided
 )
 
 func wordsPlaceTaken(by approvals.RequestID) phrase {
