@@ -1,6 +1,8 @@
 package boltstore
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"runtime/debug"
 
@@ -113,6 +115,12 @@ func (b *batch) commit() error {
 	b.acked = b.c.store.acks.write(t)
 	if b.note(t); b.damage != nil {
 		return b.commit()
+	}
+	if err := b.c.store.stillThere(context.WithoutCancel(b.updates[0].ctx)); err != nil {
+		if errors.Is(err, ErrGone) {
+			b.c.store.fail(err)
+		}
+		return err
 	}
 	if err := b.write(); err != nil {
 		return b.c.store.commitFailed(err)

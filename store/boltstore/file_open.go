@@ -54,8 +54,12 @@ func Open(path string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), f.Close())
+	}
 	s := &Store{
-		cfg: cfg, path: path, file: f, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks(),
+		cfg: cfg, path: path, file: f, opened: opened, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks(),
 	}
 	s.commit = &committer{store: s}
 	s.hole = filler{file: f, size: func() (int64, error) { return sizeOf(f) }}
@@ -130,6 +134,11 @@ func openLocked(path string, cfg Config) (*os.File, error) {
 		return nil, irregular(path, info)
 	case err == nil && info.Mode().Perm()&0o077 != 0:
 		cfg.Logger.Warn("store file is open to others; chmod 600 is advised", "path", path, "mode", info.Mode().Perm())
+	}
+	if missing && !cfg.ReadOnly {
+		if err := leftBehind(path); err != nil {
+			return nil, err
+		}
 	}
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {

@@ -41,6 +41,9 @@ func CheckPlace(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if err := leftBehind(path); err != nil {
+			return err
+		}
 		return checkFolder(path)
 	case err != nil:
 		return openError(path, false, err)

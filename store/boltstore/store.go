@@ -48,7 +48,8 @@ type Config struct {
 type Store struct {
 	cfg       Config
 	path      string
-	file      *os.File // also db's
+	file      *os.File    // also db's
+	opened    os.FileInfo // the file when it was opened: which one it is
 	db        *bolt.DB
 	commit    *committer
 	hole      filler // used by one commit at a time

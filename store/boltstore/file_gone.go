@@ -1,0 +1,91 @@
+package boltstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrGone is returned by every call after the path of the open store was found to name another file, or none: what
+// would be written now, nobody would find again.
+var ErrGone = errors.New("the store's file was taken away while it was open")
+
+// rescued is what the name of a copy has more than the store's that is made of a file which was deleted while it was
+// open, before the time.
+const rescued = ".rescued-"
+
+// stillThere returns ErrGone, with what to do, unless the path names the file that is open. It is asked before each
+// commit. A file that was deleted goes with the process that has it open: it is copied beside its path first.
+func (s *Store) stillThere(ctx context.Context) error {
+	now, err := os.Stat(s.path)
+	switch {
+	case err == nil && os.SameFile(now, s.opened):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look for store %s: %w", s.path, err)
+	}
+	place := "nothing is in its place"
+	if err == nil {
+		place = "another file is in its place"
+	}
+	if !deleted(s.file) {
+		return fmt.Errorf("%w: %s, and %s; find the file that was moved, and move it back before the next start",
+			ErrGone, s.path, place)
+	}
+	to := target(s.path) + rescued + time.Now().UTC().Format("20060102T150405.000Z")
+	if err := s.rescue(ctx, to); err != nil {
+		return fmt.Errorf("%w: %s was deleted, %s, and it cannot be copied: %w; put the newest backup there",
+			ErrGone, s.path, place, err)
+	}
+	return fmt.Errorf("%w: %s was deleted, and %s; all that was recorded in it is in %s now: move that to %s before the "+
+		"next start", ErrGone, s.path, place, to, s.path)
+}
+
+// rescue copies the store to a file that is not there yet.
+func (s *Store) rescue(ctx context.Context, to string) (err error) {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(to))
+		}
+	}()
+	if _, err := s.Backup(ctx, f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return syncFolder(to)
+}
+
+// leftBehind returns ErrPlace where no file is at the path but the copy of one that was deleted: a new store in its
+// place would have people believe that nothing was ever asked.
+func leftBehind(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	path = target(path)
+	all, err := os.ReadDir(filepath.Dir(path)) // in order of their names, which is that of time
+	if err != nil {
+		return nil // of which opening the file tells
+	}
+	var newest string
+	for _, e := range all {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+rescued) {
+			newest = filepath.Join(filepath.Dir(path), e.Name())
+		}
+	}
+	if newest == "" {
+		return nil
+	}
+	return placeError{fmt.Errorf("open store %s: the file was deleted while it was open, and what was recorded in it "+
+		"is in %s; move that to %s, or away from there to begin with an empty store", path, newest, path)}
+}
