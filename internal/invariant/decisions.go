@@ -3,6 +3,7 @@ package invariant
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -55,7 +56,7 @@ func (h *history) quorum(r *approvals.Request) string {
 			return ""
 		case d.Verdict == approvals.BreakGlass:
 			return ""
-		case !r.Expires.IsZero() && d.At.After(r.Expires):
+		case overdue(r, d.At):
 			return "it had expired when " + string(d.By) + " approved it"
 		case h.Deciders != nil && !slices.Contains(h.Deciders, d.By):
 			return string(d.By) + " may not decide"
@@ -81,6 +82,16 @@ func (h *history) quorum(r *approvals.Request) string {
 		return "fewer people approved it than it takes"
 	}
 	return ""
+}
+
+// overdue reports whether the request had expired at the instant. Where the clock was set back since it was made, and its
+// times were set anew with it, the instant may be one of the clock before.
+func overdue(r *approvals.Request, at time.Time) bool {
+	if r.Expires.IsZero() || !at.After(r.Expires) {
+		return false
+	}
+	before := r.Asked.Before(r.Created) && !r.Asked.IsZero() && !at.Before(r.Created)
+	return !before || at.After(r.Created.Add(r.Requirement.ExpiresIn))
 }
 
 // requestsHaveOneEnd is I6, as far as records show it: a request is settled once, and only what was approved can still

@@ -26,6 +26,29 @@ func TestTrueHistory(t *testing.T) {
 	})
 }
 
+// TestClockSetBack has it say nothing about an approval that was given before the clock was set back, in time by that
+// clock.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := tell(t)
+		err := s.store.Update(t.Context(), func(tx approvals.Tx) error {
+			f := &forger{Tx: tx, t: t, world: &s.world, now: tx.Now()}
+			r := f.request(approvals.RequestApproved)
+			setBack(r)
+			f.must(f.PutRequest(r))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := invariant.Check(t.Context(), s.store, &s.world)
+		if err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+	})
+}
+
 // forgery is what a control does to a true history.
 type forgery struct {
 	name string
@@ -80,6 +103,12 @@ func (f *forger) entry(action approvals.AuditAction, r *approvals.Request, data 
 		Action: action, Actor: "system", Run: r.Run, Request: r.ID, Data: []byte(data)}))
 }
 
+// setBack gives a request the times that it has where the clock was set back by two days while it waited.
+func setBack(r *approvals.Request) {
+	r.Asked = r.Created.Add(-48 * time.Hour)
+	r.Expires = r.Asked.Add(r.Requirement.ExpiresIn)
+}
+
 // forgeries has at least one control for every invariant.
 var forgeries = []forgery{
 	{"a click that was taken is not recorded", 1, func(f *forger) {
@@ -116,6 +145,18 @@ var forgeries = []forgery{
 	{"an approval came too late", 2, func(f *forger) {
 		r := f.request(approvals.RequestApproved)
 		r.Expires = r.Created
+		f.must(f.PutRequest(r))
+	}},
+	{"an approval came too late, and the clock was set back since the question", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		setBack(r)
+		r.Decisions[0].At = r.Expires.Add(time.Minute)
+		f.must(f.PutRequest(r))
+	}},
+	{"an approval came too late, and the clock was set back afterwards", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		setBack(r)
+		r.Decisions[0].At = r.Created.Add(r.Requirement.ExpiresIn + time.Minute)
 		f.must(f.PutRequest(r))
 	}},
 	{"a call happened twice", 3, func(f *forger) {
