@@ -52,8 +52,8 @@ func (m *manyChannels) answer(method string, form url.Values) string {
 	return string(raw)
 }
 
-// TestManyChannelsAreLearntOfAtOnce: posts in thirty channels, each of which needs an answer that is five seconds old at
-// most, get one within what Slack takes of either method.
+// TestManyChannelsAreLearntOfAtOnce: posts in thirty channels, each of which needs an answer that is five seconds old
+// at most, get one within what Slack takes of either method.
 func TestManyChannelsAreLearntOfAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, enterprise := range map[string]string{"workspace": "", "organisation, which has to ask of each": "E0DEV"} {
@@ -92,8 +92,8 @@ func TestManyChannelsAreLearntOfAtOnce(t *testing.T) {
 	}
 }
 
-// TestCrowdLeavesListsToDecisions: a decision needs an answer of its own each time, and the list is what rights rest on.
-// It is taken only where Slack refuses to tell of one channel.
+// TestCrowdLeavesListsToDecisions: a decision needs an answer of its own each time, and the list is what rights rest
+// on. It is taken only where Slack refuses to tell of one channel.
 func TestCrowdLeavesListsToDecisions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

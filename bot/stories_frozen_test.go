@@ -27,7 +27,8 @@ func TestFrozenSendsNobodyToOthersWhoCannot(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.hears("U0BEN", "You cannot approve this now. Frozen from ", ": only ", "U0CLEO", " can approve; rejecting is possible.")
+	w.hears("U0BEN", "You cannot approve this now. Frozen from ", ": only ", "U0CLEO",
+		" can approve; rejecting is possible.")
 	for _, m := range w.slack.Ephemerals("U0BEN") {
 		if strings.Contains(m.Text, "Other members") {
 			t.Errorf("Ben is sent to people who cannot approve either: %s", m.Text)

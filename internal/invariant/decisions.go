@@ -84,8 +84,8 @@ func (h *history) quorum(r *approvals.Request) string {
 	return ""
 }
 
-// overdue reports whether the request had expired at the instant. Where the clock was set back since it was made, and its
-// times were set anew with it, the instant may be one of the clock before.
+// overdue reports whether the request had expired at the instant. Where the clock was set back since it was made, and
+// its times were set anew with it, the instant may be one of the clock before.
 func overdue(r *approvals.Request, at time.Time) bool {
 	if r.Expires.IsZero() || !at.After(r.Expires) {
 		return false

@@ -94,8 +94,8 @@ func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 	return c.lead(u)
 }
 
-// hurry ends the wait for company of those that have waited since the given wait began. Others may wait by now, who have
-// begun another one.
+// hurry ends the wait for company of those that have waited since the given wait began. Others may wait by now, who
+// have begun another one.
 func (c *committer) hurry(wait int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

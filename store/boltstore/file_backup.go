@@ -11,17 +11,26 @@ import (
 // Backup writes the store as it is now to w and returns how many bytes that were: a file that Open opens. What is
 // damaged is not copied: the snapshot is checked first, as by Check. The store stays usable meanwhile.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
-	err = s.snapshot(ctx, func(btx *bolt.Tx, h head) error {
+	if err = s.enter(ctx); err == nil {
+		defer s.active.Done()
+		n, err = s.copyTo(ctx, w)
+	}
+	if err != nil {
+		return n, fmt.Errorf("back up store: %w", err)
+	}
+	return n, nil
+}
+
+// copyTo is Backup for callers who were admitted already.
+func (s *Store) copyTo(ctx context.Context, w io.Writer) (n int64, err error) {
+	err = s.inSnapshot(ctx, func(btx *bolt.Tx, h head) error {
 		if err := s.check(ctx, btx, h); err != nil {
 			return err
 		}
 		n, err = btx.WriteTo(&cancelWriter{ctx, w})
 		return err
 	})
-	if err != nil {
-		return n, fmt.Errorf("back up store: %w", err)
-	}
-	return n, nil
+	return n, err
 }
 
 // cancelWriter writes until ctx ends.

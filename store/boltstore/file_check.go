@@ -22,6 +22,11 @@ func (s *Store) snapshot(ctx context.Context, fn func(*bolt.Tx, head) error) err
 		return err
 	}
 	defer s.active.Done()
+	return s.inSnapshot(ctx, fn)
+}
+
+// inSnapshot is snapshot for callers who were admitted already.
+func (s *Store) inSnapshot(ctx context.Context, fn func(*bolt.Tx, head) error) error {
 	for ctx.Err() == nil {
 		again, err := s.trySnapshot(fn)
 		if !again {

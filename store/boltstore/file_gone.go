@@ -46,7 +46,7 @@ func (s *Store) stillThere(ctx context.Context) error {
 		"next start", ErrGone, s.path, place, to, s.path)
 }
 
-// rescue copies the store to a file that is not there yet.
+// rescue copies the store to a file that is not there yet. Close waits for it.
 func (s *Store) rescue(ctx context.Context, to string) (err error) {
 	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) rescue(ctx context.Context, to string) (err error) {
 			err = errors.Join(err, os.Remove(to))
 		}
 	}()
-	if _, err := s.Backup(ctx, f); err != nil {
+	if _, err := s.copyTo(ctx, f); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {

@@ -59,7 +59,8 @@ func Open(path string, cfg Config) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), f.Close())
 	}
 	s := &Store{
-		cfg: cfg, path: path, file: f, opened: opened, clock: newClock(cfg.Logger), wake: make(chan struct{}, 1), acks: newAcks(),
+		cfg: cfg, path: path, file: f, opened: opened, clock: newClock(cfg.Logger),
+		wake: make(chan struct{}, 1), acks: newAcks(),
 	}
 	s.commit = &committer{store: s}
 	s.hole = filler{file: f, size: func() (int64, error) { return sizeOf(f) }}
