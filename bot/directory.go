@@ -81,7 +81,7 @@ func (c *Client) Members(
 // ask puts a question of the directory to Slack: see call and limits. It is not slack-go's, which takes an answer that
 // says neither "ok" nor an error for an empty list.
 func (c *Client) ask(ctx context.Context, method string, form url.Values, out any) error {
-	return c.limits.call(method, func() error {
+	return c.limits.call(ctx, method, func() error {
 		_, err := c.call(ctx, method, c.token, form, out)
 		return err
 	})

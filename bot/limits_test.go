@@ -1,0 +1,102 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/approvals"
+)
+
+// TestQuestionsGetTurns: somebody answers card after card, four at a time, more often than Slack takes users.info. Once
+// Slack has said so, hardly a question is left without an answer within the time that a click has. Without turns there
+// would be none after each 429, until Slack takes calls again.
+func TestQuestionsGetTurns(t *testing.T) {
+	t.Parallel()
+	for name, minute := range map[string]time.Duration{"a minute": time.Minute, "a short minute": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				slack := rationed{calls: map[string][]time.Time{}}
+				limit, window := map[string]int{"": 100}, map[string]time.Duration{"": minute}
+				m := &memory{answer: func(string, url.Values) string {
+					time.Sleep(20 * time.Millisecond) // the way to Slack
+					if wait := slack.call(limit, window); wait > 0 {
+						return fmt.Sprint("429 ", int(wait.Seconds()))
+					}
+					return `{"ok":true,"user":{"id":"U0BEN","team_id":"T0DEV"}}`
+				}}
+				c := m.client(t)
+				asked, unanswered, longest := 0, 0, time.Duration(0)
+				for began := time.Now(); time.Since(began) < 6*minute; {
+					learnt := time.Since(began) > 2*minute
+					var four sync.WaitGroup
+					var mu sync.Mutex
+					for range 4 {
+						four.Go(func() {
+							since := time.Now()
+							_, err := c.Person(t.Context(), user("U0BEN"), since)
+							mu.Lock()
+							defer mu.Unlock()
+							if learnt {
+								asked++
+							}
+							if err == nil {
+								longest = max(longest, time.Since(since))
+							} else if learnt {
+								unanswered++
+							}
+						})
+					}
+					four.Wait()
+					time.Sleep(50 * time.Millisecond) // and people go on at once, also when they have no answer
+				}
+				t.Logf("%d questions, %d without an answer, the longest took %s, %d answers of 429", asked, unanswered,
+					longest, slack.refused)
+				if asked < 500 || unanswered > asked/20 || slack.refused > 4 || longest > decideBudget {
+					t.Error("too many, or too long")
+				}
+			})
+		})
+	}
+}
+
+// TestNoTurnTooFarAway: where turns are further away than a click has time, the question is sent away at once, and its
+// turn is not lost for those who come in time.
+func TestNoTurnTooFarAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimits()
+		later := func(err error) time.Duration {
+			retry, ok := errors.AsType[*approvals.RetryError](err)
+			if !ok {
+				return 0
+			}
+			return retry.After
+		}
+		calls := 0
+		ok := func() error { calls++; return nil }
+		l.done(methodUserInfo, time.Now(), 5*time.Second, false)
+		for range 3 {
+			if err := l.call(t.Context(), methodUserInfo, ok); later(err) != 5*time.Second || calls > 0 {
+				t.Errorf("while Slack asks to wait: %v, %d calls", err, calls)
+			}
+		}
+		if err := l.call(t.Context(), methodMembers, ok); err != nil || calls != 1 {
+			t.Errorf("another method: %v, %d calls", err, calls)
+		}
+		time.Sleep(5*time.Second - mostTurn)
+		began := time.Now()
+		if err := l.call(t.Context(), methodUserInfo, ok); err != nil || time.Since(began) != mostTurn {
+			t.Errorf("a turn within reach: %v after %s", err, time.Since(began))
+		}
+		began = time.Now()
+		if err := l.call(t.Context(), methodUserInfo, ok); err != nil || time.Since(began) != firstDistance {
+			t.Errorf("the turn behind it: %v after %s", err, time.Since(began))
+		}
+	})
+}
