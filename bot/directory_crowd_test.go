@@ -56,7 +56,7 @@ func (m *manyChannels) answer(method string, form url.Values) string {
 // at most, get one within what Slack takes of either method.
 func TestManyChannelsAreLearntOfAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, enterprise := range map[string]string{"workspace": "", "organisation, which has to ask of each": "E0DEV"} {
+	for name, enterprise := range map[string]string{"workspace": "", "organisation, one by one": "E0DEV"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

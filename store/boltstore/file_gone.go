@@ -42,8 +42,8 @@ func (s *Store) stillThere(ctx context.Context) error {
 		return fmt.Errorf("%w: %s was deleted, %s, and it cannot be copied: %w; put the newest backup there",
 			ErrGone, s.path, place, err)
 	}
-	return fmt.Errorf("%w: %s was deleted, and %s; all that was recorded in it is in %s now: move that to %s before the "+
-		"next start", ErrGone, s.path, place, to, s.path)
+	return fmt.Errorf("%w: %s was deleted, and %s; all that was recorded in it is in %s now: move that to %s before "+
+		"the next start", ErrGone, s.path, place, to, s.path)
 }
 
 // rescue copies the store to a file that is not there yet. Close waits for it.
