@@ -20,7 +20,9 @@ func TestReadRun(t *testing.T) {
 	tools[0] = guarded(tools[0], "ceiling", func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
 		return guardrail.Verdict{Message: strings.Repeat("é", 400)}, nil
 	})
-	b.agent(asks(call("c1", "pay", `{"amount":4711}`), call("c2", "note", `{"amount":4712}`)), tools...)
+	// Numbers that no digest, id or instant has by chance.
+	const first, second = "471147114711471", "471247124712471"
+	b.agent(asks(call("c1", "pay", `{"amount":`+first+`}`), call("c2", "note", `{"amount":`+second+`}`)), tools...)
 	b.start()
 	id := b.submit()
 	b.must(b.question(id), bob, approvals.Approve, "")
@@ -51,7 +53,7 @@ func TestReadRun(t *testing.T) {
 	if err = errors.Join(err, json.Unmarshal(text, &top)); err != nil || top.ID != string(id) || top.Status != "done" {
 		t.Errorf("as JSON: %+v, %v", top, err)
 	}
-	if strings.Contains(string(text), "4711") || strings.Contains(string(text), "4712") {
+	if strings.Contains(string(text), first) || strings.Contains(string(text), second) {
 		t.Errorf("arguments are in %s", text)
 	}
 	if _, err := approvals.ReadRun(t.Context(), b.store, ws, "run_absent"); !errors.Is(err, approvals.ErrNotFound) {
