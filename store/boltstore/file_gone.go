@@ -46,15 +46,15 @@ func (s *Store) stillThere(ctx context.Context) error {
 		"the next start", ErrGone, s.path, place, to, s.path)
 }
 
-// rescue copies the store to a file that is not there yet. Close waits for it.
+// rescue copies the store to a file that is not there yet, and has that name once it is whole. Close waits for it.
 func (s *Store) rescue(ctx context.Context, to string) (err error) {
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(to), ".rescue-*")
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
-			err = errors.Join(err, os.Remove(to))
+			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
 	if _, err := s.copyTo(ctx, f); err != nil {
@@ -63,7 +63,13 @@ func (s *Store) rescue(ctx context.Context, to string) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	return syncFolder(to)
+	if err := os.Rename(f.Name(), to); err != nil {
+		return err
+	}
+	if err := syncFolder(to); err != nil {
+		s.cfg.Logger.Warn("the copy of a deleted store may not outlast a power cut", "path", to, "error", err)
+	}
+	return nil
 }
 
 // leftBehind returns ErrPlace where no file is at the path but the copy of one that was deleted: a new store in its
