@@ -21,17 +21,30 @@ var errNotItem = errors.New("not an item: it has neither a type nor a role")
 // not know are kept in Raw and otherwise ignored. Invalid UTF-8 in raw is replaced by U+FFFD, except in Arguments,
 // where it stays visible so that it can be refused.
 func ParseItem(raw json.RawMessage) (Item, error) {
-	r := strictjson.NewReader(raw, maxItemDepth)
-	it, err := readWire(r)
+	it, err := readWhole(raw)
+	if err == nil && !utf8.Valid(raw) {
+		// Everything else is read from the bytes that are saved, so that it reads the same once it was saved.
+		arguments := it.Arguments
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+		it, err = readWhole(raw)
+		it.Arguments = arguments
+	}
 	if err != nil {
 		return Item{}, fmt.Errorf("parse item: %w", err)
 	}
-	if end := r.End(); end != nil {
-		return Item{}, fmt.Errorf("parse item: %w", end)
-	}
 	it.Raw = bytes.TrimSpace(bytes.Clone(raw))
-	if !utf8.Valid(it.Raw) {
-		it.Raw = bytes.ToValidUTF8(it.Raw, []byte("\uFFFD"))
+	return it, nil
+}
+
+// readWhole reads the typed fields of an item that is all there is in raw.
+func readWhole(raw []byte) (Item, error) {
+	r := strictjson.NewReader(raw, maxItemDepth)
+	it, err := readWire(r)
+	if err != nil {
+		return Item{}, err
+	}
+	if end := r.End(); end != nil {
+		return Item{}, end
 	}
 	return it, nil
 }
