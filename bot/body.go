@@ -25,43 +25,56 @@ func encodeForm(form url.Values) []byte {
 			size += 2 + escapedLen(name) + escapedLen(v)
 		}
 	}
-	out := make([]byte, 0, size)
+	out := make([]byte, size+escapeRoom)
+	n := 0
 	for name, values := range form {
 		for _, v := range values {
-			if len(out) > 0 {
-				out = append(out, '&')
+			if n > 0 {
+				out[n] = '&'
+				n++
 			}
-			out = append(appendEscaped(out, name), '=')
-			out = appendEscaped(out, v)
+			n += putEscaped(out[n:], name)
+			out[n] = '='
+			n++
+			n += putEscaped(out[n:], v)
 		}
 	}
-	return out
+	return out[:n]
 }
 
-func escapedLen(s string) int {
-	n := len(s)
+// formByte is how a character is written in a form: the first bytes of text. All are written, and what is too much is
+// overwritten by the next: a branch for each character would cost several times as much.
+type formByte struct {
+	text [4]byte
+	size int
+}
+
+// escapeRoom is how many bytes putEscaped may write behind what it returns.
+const escapeRoom = len(formByte{}.text)
+
+var formBytes = func() (of [256]formByte) {
+	for c := range of {
+		text := url.QueryEscape(string([]byte{byte(c)}))
+		of[c].size = copy(of[c].text[:], text)
+	}
+	return of
+}()
+
+func escapedLen(s string) (n int) {
 	for i := range len(s) {
-		if !unreserved[s[i]] && s[i] != ' ' {
-			n += 2
-		}
+		n += formBytes[s[i]].size
 	}
 	return n
 }
 
-// appendEscaped appends s as url.QueryEscape writes it.
-func appendEscaped(b []byte, s string) []byte {
-	const hex = "0123456789ABCDEF"
+// putEscaped writes s as url.QueryEscape does, and returns how many bytes that takes. out has escapeRoom more.
+func putEscaped(out []byte, s string) (n int) {
 	for i := range len(s) {
-		switch c := s[i]; {
-		case unreserved[c]:
-			b = append(b, c)
-		case c == ' ':
-			b = append(b, '+')
-		default:
-			b = append(b, '%', hex[c>>4], hex[c&15])
-		}
+		e := &formBytes[s[i]]
+		*(*[escapeRoom]byte)(out[n:]) = e.text
+		n += e.size
 	}
-	return b
+	return n
 }
 
 // onlyField returns the value of a form's field, where the form has that field alone; false also where it is not
@@ -103,12 +116,4 @@ var hexValue = func() (of [256]byte) {
 		of[bytes.ToUpper([]byte{c})[0]] = byte(i)
 	}
 	return of
-}()
-
-// unreserved has the characters that stand for themselves in a form.
-var unreserved = func() (set [256]bool) {
-	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~") {
-		set[c] = true
-	}
-	return set
 }()

@@ -36,7 +36,9 @@ func TestEveryByteIsEscapedAsInTheStandardLibrary(t *testing.T) {
 	t.Parallel()
 	for c := range 256 {
 		s := string([]byte{byte(c)})
-		if got, want := string(appendEscaped(nil, s)), url.QueryEscape(s); got != want {
+		escaped := make([]byte, escapedLen(s)+escapeRoom)
+		n := putEscaped(escaped, s)
+		if got, want := string(escaped[:n]), url.QueryEscape(s); got != want || escapedLen(s) != n {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}

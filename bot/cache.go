@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -47,40 +48,75 @@ func newCache[V any](age time.Duration, size int) *cache[V] {
 	return &cache[V]{age: age, size: size, answers: map[string]answered[V]{}, flights: map[string]*flight[V]{}}
 }
 
+// errAbandoned is what a question came to whose caller has given up.
+var errAbandoned = errors.New("the question was given up")
+
 // get returns an answer about the key whose question was put at or after since; with the zero time a remembered one
 // will do. It takes a remembered answer, joins a question under way, or asks. While a question is under way that began
-// before since, all who need a newer one share the next, which is put a moment after that one has ended. Others may
-// wait for an answer too, so ask outlives the ctx of the caller who happened to be first; it must end by itself.
+// before since, all who need a newer one share the next, which is put a moment after that one has ended.
+//
+// Who needs an answer that new, and finds no question under way, asks it on its own goroutine: a person waits, and a
+// lone click shares with nobody. When its ctx ends before the answer, those who have joined ask anew. Any other
+// question outlives the ctx of the caller who happened to be first; it must end by itself.
 func (c *cache[V]) get(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
 ) (V, error) {
-	known, f := c.find(ctx, key, since, ask)
-	if f == nil {
-		return known, nil
-	}
-	select {
-	case <-f.done:
-		return f.value, f.err
-	case <-ctx.Done():
-		var none V
-		return none, context.Cause(ctx)
+	for {
+		known, f, own := c.find(ctx, key, since, ask)
+		switch {
+		case f == nil:
+			return known, nil
+		case own:
+			return c.put(ctx, key, f, ask)
+		}
+		select {
+		case <-f.done:
+			if !errors.Is(f.err, errAbandoned) {
+				return f.value, f.err
+			}
+		case <-ctx.Done():
+			var none V
+			return none, context.Cause(ctx)
+		}
 	}
 }
 
-// find returns the remembered answer that serves the caller, or else the question to wait for.
+// find returns the remembered answer that serves the caller, or else the question to wait for; one of its own the
+// caller has to put.
 func (c *cache[V]) find(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
-) (known V, f *flight[V]) {
+) (known V, f *flight[V], own bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.remembered(key, &since); ok {
-		return e.value, nil
+	needed := since
+	if e, ok := c.remembered(key, &needed); ok {
+		return e.value, nil, false
 	}
 	f = c.flights[key]
-	if f == nil || !f.asked.IsZero() && !reaches(f.asked, since) {
+	switch {
+	case f == nil && !since.IsZero():
+		f = &flight[V]{done: make(chan struct{}), asked: time.Now()}
+		c.flights[key] = f
+		return known, f, true
+	case f == nil || !f.asked.IsZero() && !reaches(f.asked, needed):
 		f = c.launch(context.WithoutCancel(ctx), key, f, ask)
 	}
-	return known, f
+	return known, f, false
+}
+
+// put asks the caller's own question.
+func (c *cache[V]) put(
+	ctx context.Context, key string, f *flight[V], ask func(context.Context) (V, error),
+) (V, error) {
+	defer close(f.done)
+	f.err = errAbandoned // should ask panic
+	defer func() { c.land(key, f) }()
+	value, err := ask(ctx)
+	if err != nil && ctx.Err() != nil {
+		return value, context.Cause(ctx)
+	}
+	f.value, f.err = value, err
+	return value, err
 }
 
 // remembered returns the answer about the key that get would, and sets since to the instant that an answer has to have
@@ -150,12 +186,12 @@ func (c *cache[V]) land(key string, f *flight[V]) {
 		delete(c.flights, key)
 	}
 	if f.err == nil && !f.asked.Before(c.answers[key].asked) && !f.asked.Before(c.floors[key]) {
-		c.put(key, answered[V]{f.value, f.asked})
+		c.keep(key, answered[V]{f.value, f.asked})
 	}
 }
 
-// put remembers an answer. c.mu is held.
-func (c *cache[V]) put(key string, e answered[V]) {
+// keep remembers an answer. c.mu is held.
+func (c *cache[V]) keep(key string, e answered[V]) {
 	if len(c.answers) >= c.size {
 		c.evict()
 	}
@@ -190,6 +226,6 @@ func (c *cache[V]) learn(key string, v V, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !asked.Before(c.answers[key].asked) && !asked.Before(c.floors[key]) {
-		c.put(key, answered[V]{v, asked})
+		c.keep(key, answered[V]{v, asked})
 	}
 }

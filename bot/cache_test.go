@@ -187,6 +187,59 @@ func TestCacheOvertakes(t *testing.T) {
 	})
 }
 
+// TestCacheAsksAnewWhatWasGivenUp: who has joined the question of somebody who gives up, or panics, asks anew.
+func TestCacheAsksAnewWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(context.Context) (int, error){
+		"gives up": func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, fmt.Errorf("asked in vain: %w", ctx.Err())
+		},
+		"panics": func(context.Context) (int, error) {
+			time.Sleep(time.Second)
+			panic("unreadable")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := newOracle(t, 100*time.Millisecond)
+				why := errors.New("no time left")
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
+				defer cancel()
+				began, ended := time.Now(), make(chan error, 1)
+				go func() {
+					defer func() {
+						if v := recover(); v != nil {
+							ended <- fmt.Errorf("panicked: %v", v)
+						}
+					}()
+					_, err := o.cache.get(ctx, "k", began, end)
+					ended <- err
+				}()
+				synctest.Wait()
+				var all sync.WaitGroup
+				for range 3 {
+					all.Go(func() {
+						if got := o.get(began); got != 1 {
+							t.Errorf("answer %d", got)
+						}
+						if took := time.Since(began); took != 1100*time.Millisecond {
+							t.Errorf("an answer took %v", took)
+						}
+					})
+				}
+				all.Wait()
+				if err := <-ended; name == "gives up" && err != why || err == nil {
+					t.Errorf("who asked first got %v", err)
+				}
+				if o.asked != 1 || len(o.flights) != 0 {
+					t.Errorf("asked %d times, %d questions under way", o.asked, len(o.flights))
+				}
+			})
+		})
+	}
+}
+
 // TestCacheKeepsNoError also gives an error to all who share its question, and lets callers give up alone.
 func TestCacheKeepsNoError(t *testing.T) {
 	t.Parallel()

@@ -17,15 +17,6 @@ type message struct {
 	thread   string // ts of the message it answers; empty begins none
 }
 
-// encodeBlocks returns blocks as Slack takes them.
-func encodeBlocks(blocks []slack.Block) (json.RawMessage, error) {
-	raw, err := json.Marshal(blocks)
-	if err != nil {
-		return nil, fmt.Errorf("encode blocks: %w", err)
-	}
-	return raw, nil
-}
-
 // newMessage returns a message of blocks for which p stands in notifications.
 func newMessage(p phrase, blocks []slack.Block) (message, error) {
 	raw, err := encodeBlocks(blocks)

@@ -12,12 +12,12 @@ import (
 // maxBatch bounds how many updates share one commit, so that the first of them does not wait for a stream of others.
 const maxBatch = 128
 
-// committer is a group commit: callers that wait for the disk share its next write. It owns no goroutine and no
-// timer. The first caller becomes the leader of a batch: it runs its own function, has those of all callers that wait
-// by then run in the same bbolt transaction, commits once, tells all of them the result, and makes the first caller
-// that has come meanwhile the next leader. Functions run one after the other: the leader's on its own goroutine, the
-// others on one that is started for them, because to wake each caller for its turn costs more than most functions do.
-// A lone caller pays for nothing but its own commit.
+// committer is a group commit: callers that wait for the disk share its next write. The first caller becomes the leader
+// of a batch: it runs its own function, has those of all callers that wait by then run in the same bbolt transaction,
+// commits once, tells all of them the result, and makes the first caller that has come meanwhile the next leader.
+// Functions run one after the other: the leader's on its own goroutine, the others on one that is there for them,
+// because to wake each caller for its turn costs more than most functions do. A lone caller pays for nothing but its own
+// commit.
 //
 // Callers in no hurry wait for others to share a write with, for as long as patience.
 //
@@ -36,6 +36,7 @@ type committer struct {
 	shared  bool        // the last batch had several updates
 	stats   struct{ commits, updates atomic.Uint64 }
 	kept    room // for the next batch
+	aside   aside
 }
 
 // update is one call of Store.Update on its way.

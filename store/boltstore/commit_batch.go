@@ -41,8 +41,7 @@ func (b *batch) run(u *update) {
 
 // runWaiting runs the waiting updates until none is left, the file turns out to be damaged, or one of them ends the
 // goroutine.
-func (b *batch) runWaiting(ended chan<- struct{}) {
-	defer func() { ended <- struct{}{} }()
+func (b *batch) runWaiting() {
 	for len(b.waiting) > 0 && b.damage == nil {
 		u := b.waiting[0]
 		b.waiting = b.waiting[1:]
@@ -83,9 +82,8 @@ func (b *batch) fill() {
 			return
 		}
 		b.updates = append(b.updates, b.waiting...)
-		for ended := make(chan struct{}); len(b.waiting) > 0 && b.damage == nil; {
-			go b.runWaiting(ended)
-			<-ended
+		for len(b.waiting) > 0 && b.damage == nil {
+			b.c.aside.run(b)
 		}
 	}
 }

@@ -65,10 +65,12 @@ type scheduler struct {
 	queues map[approvals.JobKind]*readyQueue
 	queued map[string]string // keys in the queues, and in which group; what another group still has of them is void
 	soon   soonQueue
-	busy   map[string]bool   // keys of jobs that are being handled
+	busy   map[string]bool   // keys of jobs that are being handled; true: it may be due again by now
 	acked  map[string]uint64 // of the claim under way: what the file still has and was handled
 	// horizon is a time in nanoseconds: all jobs that the file has planned for no later have been put into the queues.
 	horizon uint64
+	lookAt  time.Time // when a job will be due that is planned; zero: none is
+	woken   bool      // a commit has planned something since the last look at the file
 	handlers
 	ended chan claimedJob
 	flush flusher
@@ -84,6 +86,7 @@ func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *
 		acked:    make(map[string]uint64),
 		handlers: newHandlers(),
 		ended:    make(chan claimedJob),
+		woken:    true,
 		flush:    flusher{store: s, done: make(chan error)},
 	}
 }
@@ -118,6 +121,7 @@ func (d *scheduler) wait(ctx context.Context, most time.Duration) {
 	case <-ctx.Done():
 	case <-alarm:
 	case <-d.store.wake:
+		d.woken = true
 	case j := <-d.ended:
 		d.end(j)
 	case err := <-d.flush.done:
@@ -132,7 +136,8 @@ func (d *scheduler) takeEnded() {
 		select {
 		case j := <-d.ended:
 			d.end(j)
-		case <-d.store.wake: // start looks anyway
+		case <-d.store.wake:
+			d.woken = true
 		default:
 			return
 		}
@@ -153,11 +158,14 @@ func (d *scheduler) add(kind approvals.JobKind, group, key string) {
 	q.add(group, key)
 }
 
-// end notes that a handler has ended. What was enqueued meanwhile may be due now.
+// end notes that a handler has ended. Its job may be due again: what was enqueued meanwhile, and what failed.
 func (d *scheduler) end(j claimedJob) {
+	again := d.busy[j.key] || !j.done
 	delete(d.busy, j.key)
 	d.queues[j.Kind].ended(j.Group)
-	d.add(j.Kind, j.Group, j.key)
+	if again {
+		d.add(j.Kind, j.Group, j.key)
+	}
 }
 
 // findReady puts into the queues what the file has that was due, or soon to be due, when it was written.
@@ -191,13 +199,19 @@ func (d *scheduler) drain() {
 // start starts handlers for what is due, as far as there are free slots, and returns in which time to look again;
 // zero for when something happens.
 func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
-	for _, j := range d.store.announced.take() {
+	announced := d.store.announced.take()
+	for _, j := range announced {
 		switch {
 		case instant(j.due) <= d.horizon:
 			d.add(j.kind, j.group, j.key)
 		case j.soon:
 			d.soon.add(j)
 		default: // it will be found in the file
+		}
+	}
+	if len(announced) == 0 && !d.woken {
+		if wait, idle := d.nothingDue(); idle {
+			return wait, nil
 		}
 	}
 	// Acknowledgements are read before the file: those that a commit has written since are in neither place twice.
@@ -212,8 +226,26 @@ func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
 	for _, j := range c.jobs {
 		d.handOver(ctx, j)
 	}
+	d.woken, d.lookAt = false, time.Time{}
 	if c.next.IsZero() {
 		return 0, nil
 	}
-	return min(max(c.next.Sub(c.t.now), time.Microsecond), maxWait), nil
+	wait = min(max(c.next.Sub(c.t.now), time.Microsecond), maxWait)
+	d.lookAt = time.Now().Add(wait)
+	return wait, nil
+}
+
+// nothingDue reports whether the file has nothing to do for the free slots, unless a commit has planned something since
+// the last look at it, and for how long; zero for until something happens.
+func (d *scheduler) nothingDue() (wait time.Duration, idle bool) {
+	for _, q := range d.queues {
+		if q.ready() {
+			return 0, false
+		}
+	}
+	if d.lookAt.IsZero() {
+		return 0, true
+	}
+	wait = time.Until(d.lookAt)
+	return wait, wait > 0
 }

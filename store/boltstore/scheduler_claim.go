@@ -12,6 +12,7 @@ import (
 type claimedJob struct {
 	key string
 	approvals.Job
+	done bool // it was handled well
 }
 
 // claim is one look of the scheduler at the file, in one snapshot: it finds the jobs for the free slots.
@@ -105,7 +106,8 @@ func (c *claim) serve(kind approvals.JobKind, q *readyQueue) error {
 // the file or among those that are due soon; one that is acknowledged and due later is announced by the commit that
 // writes the acknowledgement.
 func (c *claim) read(key string) (*storedJob, error) {
-	if c.d.busy[key] {
+	if _, busy := c.d.busy[key]; busy {
+		c.d.busy[key] = true
 		return nil, nil
 	}
 	rec, err := c.t.job([]byte(key))
@@ -124,7 +126,7 @@ func (c *claim) read(key string) (*storedJob, error) {
 }
 
 func (c *claim) start(key string, rec *storedJob) {
-	c.d.busy[key] = true
+	c.d.busy[key] = false
 	c.jobs = append(c.jobs, claimedJob{key: key, Job: rec.Job})
 }
 

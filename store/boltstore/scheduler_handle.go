@@ -77,6 +77,7 @@ func (d *scheduler) work(ctx context.Context, j claimedJob) {
 	switch {
 	case err == nil:
 		acks.add(j.key, j.Generation)
+		j.done = true
 		return
 	case ctx.Err() != nil:
 		return

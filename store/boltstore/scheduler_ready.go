@@ -91,9 +91,12 @@ func (q *readyQueue) add(group, key string) {
 	q.update(g)
 }
 
+// ready reports whether a job waits for which there is a free slot.
+func (q *readyQueue) ready() bool { return len(q.turn) > 0 && q.running < q.most }
+
 // next takes the first key of the group whose turn it is. Nothing is ready for a free slot when g is nil.
 func (q *readyQueue) next() (g *readyGroup, key string) {
-	if len(q.turn) == 0 || q.running >= q.most {
+	if !q.ready() {
 		return nil, ""
 	}
 	g = q.turn[0]

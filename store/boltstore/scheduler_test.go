@@ -356,6 +356,30 @@ func TestEndedJobIsLookedAtAgain(t *testing.T) {
 	})
 }
 
+// TestEnqueuedWhileHandled enqueues a job while it is handled: it is handled again as soon as that has ended, not only
+// when its end has been written.
+func TestEnqueuedWhileHandled(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *Store) {
+		began, handled := time.Now(), make(chan time.Duration, 2)
+		stop := dispatch(t, s, func(context.Context, approvals.Job) error {
+			if len(handled) == 0 {
+				enqueueIn(t, s, "g", "run_1")
+				synctest.Wait() // until the scheduler has seen that
+			}
+			handled <- time.Since(began)
+			return nil
+		})
+		enqueueIn(t, s, "g", "run_1")
+		for range 2 {
+			if after := <-handled; after != 0 {
+				t.Errorf("handled after %v", after)
+			}
+		}
+		stop()
+	})
+}
+
 // TestLateAnnouncement has a job committed whose due time the scheduler has already passed in the file: it is not
 // missed.
 func TestLateAnnouncement(t *testing.T) {

@@ -158,6 +158,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.wakeUp() // ends Dispatch
 	s.active.Wait()
+	s.commit.aside.end()
 	if s.stuck {
 		return s.file.Close() // releases the lock; db.Close would wait for ever
 	}
