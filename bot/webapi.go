@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -44,7 +45,9 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
-	body = without(body, repeated)
+	if strings.HasPrefix(method, "chat.") {
+		body = without(body, repeated)
+	}
 	status, err := statusOf(body, out != nil)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: unreadable answer: %w", method, err)
@@ -73,10 +76,10 @@ type answerStatus struct {
 }
 
 // statusOf reads what an answer says of itself. One that begins with the word that all is well, as Slack's do, is not
-// decoded for it where that is done for the rest of it anyway.
+// decoded for it, only checked to be JSON, and not even that where the rest of it is decoded anyway.
 func statusOf(body []byte, decoded bool) (s answerStatus, err error) {
-	if decoded && bytes.HasPrefix(body, []byte(`{"ok":true,`)) && bytes.Count(body, []byte(`"ok"`)) == 1 &&
-		!bytes.Contains(body, []byte(`"error"`)) {
+	if bytes.HasPrefix(body, []byte(`{"ok":true,`)) && bytes.Count(body, []byte(`"ok"`)) == 1 &&
+		!bytes.Contains(body, []byte(`"error"`)) && (decoded || json.Valid(body)) {
 		return answerStatus{OK: true}, nil
 	}
 	err = json.Unmarshal(body, &s)
@@ -90,7 +93,7 @@ func late(ctx context.Context) bool {
 	return ok && !time.Now().Before(deadline)
 }
 
-// repeated is what answers repeat of a message that was posted or changed, and nobody reads.
+// repeated is what the answers of the methods about messages repeat of one that was posted or changed, and nobody reads.
 var repeated = omit{"message": {"blocks": nil, "text": nil, "metadata": nil, "bot_profile": nil}}
 
 func statusError(resp *http.Response) error {
