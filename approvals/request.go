@@ -170,8 +170,8 @@ type RequestHead struct {
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
 	Covers []Covered `json:"-"`
-	// Progress is what it still takes to approve a pending request, as Service.Progress or Decide has found out; else
-	// nil.
+	// Progress is what it still takes to approve a pending request, as Service.Progress, or Decide where the policy has
+	// changed, has found out; else nil.
 	Progress *Progress `json:"-"`
 	// Replaced is what was asked next instead of a stale request. It is filled in where Covers is.
 	Replaced *Replacement `json:"-"`

@@ -146,7 +146,7 @@ func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arr
 	}
 	seen.RequestHead = *head
 	if refused == nil && g != nil && seen.Status == RequestPending {
-		seen.Progress, _ = g.progress(ctx, seen, now) // for showing: whoever finds none asks Service.Progress
+		seen.Progress = g.changed(ctx, seen, now)
 	}
 	return seen, refused
 }

@@ -93,6 +93,17 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 	return p, nil
 }
 
+// changed is progress where the policy asks others by now than were recorded with r; nil where it does not, or where that
+// cannot be found out.
+func (g *gatherer) changed(ctx context.Context, r *Request, now time.Time) *Progress {
+	current, err := g.demand(ctx, r)
+	if err != nil || r.Requirement.asks(current) {
+		return nil
+	}
+	p, _ := g.progress(ctx, r, now)
+	return p
+}
+
 // asks reports whether o asks the same of the same people. How long an approval lasts does not matter.
 func (q Requirement) asks(o Requirement) bool {
 	return slices.EqualFunc(q.Seats, o.Seats, Seat.equal) && q.DenyQuorum == o.DenyQuorum &&

@@ -64,18 +64,22 @@ type process struct {
 	started  time.Duration
 	requests []*approvals.Request
 	slack    *slackdev.Workspace
+	quick    *quickSlack // if launching.quick
 	ended    func()
 }
 
 // startProgram starts the program in HTTP mode on a store with that many pending requests, whose cards are posted,
 // against a local workspace.
 func startProgram(ctx context.Context, o options, dir string, pending int) (*process, error) {
-	return launch(ctx, o, dir, func(ws *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
-		requests, err := rig.seed(ctx, pending, programRequirement())
-		if err != nil {
-			return nil, err
-		}
-		return requests, rig.postCards(ctx, ws.APIURL(), requests)
+	return launchWith(ctx, o, dir, launching{
+		quick: true,
+		prepare: func(ws *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
+			requests, err := rig.seed(ctx, pending, programRequirement())
+			if err != nil {
+				return nil, err
+			}
+			return requests, rig.postCards(ctx, ws.APIURL(), requests)
+		},
 	})
 }
 
@@ -91,6 +95,7 @@ func launch(
 type launching struct {
 	model   string                 // where the model is; empty: nowhere
 	slack   func(*slackdev.Config) // what is special about the workspace; may be nil
+	quick   bool                   // Slack answers through quickSlack
 	prepare func(*slackdev.Workspace, *serviceRig) ([]*approvals.Request, error)
 }
 
@@ -123,9 +128,16 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 	if err := os.WriteFile(agents, []byte(agentsFile), 0o600); err != nil {
 		return nil, err
 	}
+	api := ws.APIURL()
+	var quick *quickSlack
+	if l.quick {
+		if quick, api, err = startQuickSlack(ws); err != nil {
+			return nil, err
+		}
+	}
 	cmd := exec.CommandContext(ctx, o.program, "run")
 	cmd.Env = append(os.Environ(),
-		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+ws.APIURL(),
+		"SLACK_BOT_TOKEN=xoxb-dev-0000", "SLACK_SIGNING_SECRET="+benchSecret, "SLACK_API_URL="+api,
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL="+cmp.Or(l.model, "http://127.0.0.1:1/v1"),
 		"COUNTERSIGN_AGENTS="+agents,
 		"COUNTERSIGN_STORE="+cmp.Or(o.store, "bolt:"+filepath.Join(dir, "countersign.db")),
@@ -133,7 +145,13 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 		"COUNTERSIGN_LISTEN="+listen,
 		"COUNTERSIGN_LOG_LEVEL=error")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, slack: ws, ended: func() { ws.Close() }}
+	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, slack: ws, quick: quick}
+	p.ended = func() {
+		if quick != nil {
+			quick.server.Close()
+		}
+		ws.Close()
+	}
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -229,11 +247,9 @@ func (p *process) cardsUpToDate(ctx context.Context, clicks int) (time.Duration,
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		updated := 0
-		for _, c := range p.slack.Calls() {
-			if c.Method == "chat.update" {
-				updated++
-			}
+		updated, err := p.quick.updated()
+		if err != nil {
+			return 0, err
 		}
 		if updated >= clicks {
 			return time.Since(began), nil

@@ -178,7 +178,7 @@ func (b *Bot) conclude(c click, d approvals.Decision, res result) (answer, error
 	if _, known := res.refusal(d); res.err != nil && !known {
 		return b.reply(c, unrecorded(res.err)), fmt.Errorf("decide: %w", res.err)
 	}
-	if res.err == nil && c.onCard() && informed(res.request) && !policyChanged(res.request) {
+	if res.err == nil && c.onCard() && !policyChanged(res.request) {
 		return answer{}, nil // the card itself tells
 	}
 	return answer{then: func(ctx context.Context) {

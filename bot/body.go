@@ -81,15 +81,14 @@ func putEscaped(out []byte, s string) (n int) {
 // encoded as it should be. Clicks come so, and are long: they are decoded into one piece of memory.
 func onlyField(body []byte, name string) (value []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(body, []byte(name+"="))
-	if !ok || bytes.ContainsAny(rest, "&;") {
+	if !ok || bytes.IndexByte(rest, '&') >= 0 || bytes.IndexByte(rest, ';') >= 0 {
 		return nil, false
 	}
-	value = make([]byte, 0, len(rest))
+	value = make([]byte, len(rest))
+	n := 0
 	for i := 0; i < len(rest); i++ {
-		switch c := rest[i]; c {
-		case '+':
-			value = append(value, ' ')
-		case '%':
+		c := rest[i]
+		if c == '%' {
 			if i+2 >= len(rest) {
 				return nil, false
 			}
@@ -97,13 +96,15 @@ func onlyField(body []byte, name string) (value []byte, ok bool) {
 			if high|low > 15 {
 				return nil, false
 			}
-			value = append(value, high<<4|low)
+			c = high<<4 | low
 			i += 2
-		default:
-			value = append(value, c)
+		} else if c == '+' {
+			c = ' '
 		}
+		value[n] = c
+		n++
 	}
-	return value, true
+	return value[:n], true
 }
 
 // hexValue is what a hexadecimal digit says; more than 15 for what is none.

@@ -75,10 +75,14 @@ func (c *committer) update(ctx context.Context, fn func(*tx) error) error {
 	return c.lead(u)
 }
 
-// patience is how long an update that nobody waits for waits for the next commit.
-const patience = 5 * time.Millisecond
+// An update that nobody waits for waits for the next commit for as long as patience, unless a company of them waits.
+const (
+	patience = 20 * time.Millisecond
+	company  = 32
+)
 
-// updateSoon is update with the next batch that somebody begins, or one of its own when nobody has within patience.
+// updateSoon is update with the next batch that somebody begins, or with one of their own when nobody has within patience
+// or a company waits.
 func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 	u := &update{ctx: ctx, fn: fn, wake: make(chan signal, 1)}
 	c.mu.Lock()
@@ -86,6 +90,8 @@ func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 		c.waits++
 		this := c.waits
 		c.waited = time.AfterFunc(patience, func() { c.hurry(this) })
+	} else if len(c.later) == company {
+		c.begin()
 	}
 	c.mu.Unlock()
 	lead, err := c.wait(u)
@@ -100,9 +106,14 @@ func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 func (c *committer) hurry(wait int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if wait != c.waits {
-		return
+	if wait == c.waits {
+		c.begin()
 	}
+}
+
+// begin has those that wait for company written with the next batch, which begins now unless one is under way. c.mu is
+// held.
+func (c *committer) begin() {
 	c.bringLater()
 	if !c.leading {
 		c.next()
