@@ -93,8 +93,8 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 	return p, nil
 }
 
-// changed is progress where the policy asks others by now than were recorded with r; nil where it does not, or where that
-// cannot be found out.
+// changed is progress where the policy asks others by now than were recorded with r; nil where it does not, or where
+// that cannot be found out.
 func (g *gatherer) changed(ctx context.Context, r *Request, now time.Time) *Progress {
 	current, err := g.demand(ctx, r)
 	if err != nil || r.Requirement.asks(current) {

@@ -20,8 +20,8 @@ import (
 const checkEvery = 64
 
 // quickSlack stands before a local workspace and answers from memory what a program asks at every click. The workspace
-// takes twice as long to judge a card as the program to write it, on the cores that the program is measured on; Slack is
-// elsewhere. One change of a message in checkEvery goes on to the workspace, as all other calls do.
+// takes twice as long to judge a card as the program to write it, on the cores that the program is measured on; Slack
+// is elsewhere. One change of a message in checkEvery goes on to the workspace, as all other calls do.
 type quickSlack struct {
 	server  *http.Server
 	to      *url.URL
@@ -55,8 +55,8 @@ func startQuickSlack(ws *slackdev.Workspace) (*quickSlack, string, error) {
 	return s, "http://" + l.Addr().String() + "/api/", nil
 }
 
-// serve answers as the workspace has answered the method before, about what key says; the workspace is asked when it has
-// not, and when that is to be checked.
+// serve answers as the workspace has answered the method before, about what key says; the workspace is asked when it
+// has not, and when that is to be checked.
 func (s *quickSlack) serve(w http.ResponseWriter, r *http.Request, key func([]byte) string, check bool) {
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(r.Body); err != nil {
@@ -81,7 +81,8 @@ func (s *quickSlack) serve(w http.ResponseWriter, r *http.Request, key func([]by
 }
 
 func (s *quickSlack) ask(r *http.Request, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.to.JoinPath(r.URL.Path).String(), bytes.NewReader(body))
+	to := s.to.JoinPath(r.URL.Path).String()
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ var written = struct {
 	blocks, rich, spans, elements []any
 }{
 	blocks: []any{
-		&slack.HeaderBlock{}, &slack.RichTextBlock{}, &slack.ActionBlock{}, &slack.ContextBlock{}, &slack.DividerBlock{},
-		&slack.SectionBlock{},
+		&slack.HeaderBlock{}, &slack.RichTextBlock{}, &slack.ActionBlock{}, &slack.ContextBlock{},
+		&slack.DividerBlock{}, &slack.SectionBlock{},
 	},
 	rich: []any{
 		&slack.RichTextSection{}, &slack.RichTextQuote{}, &slack.RichTextPreformatted{}, &slack.RichTextList{},

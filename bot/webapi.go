@@ -93,7 +93,7 @@ func late(ctx context.Context) bool {
 	return ok && !time.Now().Before(deadline)
 }
 
-// repeated is what the answers of the methods about messages repeat of one that was posted or changed, and nobody reads.
+// repeated is what the answers of the methods about messages repeat of one that was posted or changed; nobody reads it.
 var repeated = omit{"message": {"blocks": nil, "text": nil, "metadata": nil, "bot_profile": nil}}
 
 func statusError(resp *http.Response) error {

@@ -16,8 +16,8 @@ const maxBatch = 128
 // of a batch: it runs its own function, has those of all callers that wait by then run in the same bbolt transaction,
 // commits once, tells all of them the result, and makes the first caller that has come meanwhile the next leader.
 // Functions run one after the other: the leader's on its own goroutine, the others on one that is there for them,
-// because to wake each caller for its turn costs more than most functions do. A lone caller pays for nothing but its own
-// commit.
+// because to wake each caller for its turn costs more than most functions do. A lone caller pays for nothing but its
+// own commit.
 //
 // Callers in no hurry wait for others to share a write with, for as long as patience.
 //
@@ -81,8 +81,8 @@ const (
 	company  = 32
 )
 
-// updateSoon is update with the next batch that somebody begins, or with one of their own when nobody has within patience
-// or a company waits.
+// updateSoon is update with the next batch that somebody begins, or with one of their own when nobody has within
+// patience or a company waits.
 func (c *committer) updateSoon(ctx context.Context, fn func(*tx) error) error {
 	u := &update{ctx: ctx, fn: fn, wake: make(chan signal, 1)}
 	c.mu.Lock()

@@ -65,6 +65,42 @@ func TestSoonAloneIsWrittenAfterAMoment(t *testing.T) {
 	})
 }
 
+// TestSoonInCompany: as many as are worth a write of their own wait no longer, and whoever comes next waits anew.
+func TestSoonInCompany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, newPath(t))
+		defer s.Close()
+		began := time.Now()
+		soon := func(i int, want time.Duration) func() {
+			return func() {
+				if err := s.UpdateSoon(t.Context(), put(i)); err != nil {
+					t.Error(err)
+				}
+				if waited := time.Since(began); waited != want {
+					t.Errorf("%d was written after %s, want %s", i, waited, want)
+				}
+			}
+		}
+		n := commitsOf(s, func() {
+			var all sync.WaitGroup
+			for i := range company {
+				all.Go(soon(i, patience/2))
+				if i == company-2 {
+					synctest.Wait()
+					time.Sleep(patience / 2)
+				}
+			}
+			synctest.Wait()
+			all.Go(soon(company, patience+patience/2))
+			all.Wait()
+		})
+		if n != 2 {
+			t.Errorf("%d commits", n)
+		}
+	})
+}
+
 // TestSoonWaitsItsOwnTime: a wait that a commit has ended, or whoever began it, shortens nobody else's.
 func TestSoonWaitsItsOwnTime(t *testing.T) {
 	t.Parallel()
