@@ -215,7 +215,7 @@ func (b *Bot) record(
 		defer cancel()
 		r, err := b.service.DecideOn(ctx, seen, d)
 		done <- b.settle(ctx, d, r, err)
-	}, func() { done <- result{err: errors.New("the handler gave up")} })
+	}, func() { done <- result{err: errPanicked} })
 	timer := time.NewTimer(time.Until(arrived.Add(decideBudget)))
 	defer timer.Stop()
 	select {

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -170,6 +171,9 @@ func others(r *approvals.Request, by approvals.UserID, sets []approvals.Approver
 	}
 	return who
 }
+
+// errPanicked is what an answer came to while it was recorded by code that panicked: it may have been recorded before.
+var errPanicked = fmt.Errorf("the handler gave up: %w", approvals.ErrCommitUnknown)
 
 // unrecorded says that what somebody did had no effect, for an error that is nobody's doing; where the store itself
 // cannot tell, it says that.

@@ -179,7 +179,7 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 		defer cancel()
 		answers, err := b.service.DecideAll(ctx, batch)
 		done <- b.batchResult(ctx, s, answers, err)
-	}, func() { done <- wordsView(wordsUnrecorded()) })
+	}, func() { done <- wordsView(unrecorded(errPanicked)) })
 	timer := time.NewTimer(time.Until(s.arrived.Add(decideBudget)))
 	defer timer.Stop()
 	select {

@@ -37,7 +37,7 @@ func (b *Bot) cancelRun(ctx context.Context, c click) (answer, error) {
 	if c.fromMenu() {
 		return b.openForm(ctx, c)
 	}
-	failed := cancellation{wordsUnrecorded(), errors.New("the handler gave up")}
+	failed := cancellation{unrecorded(errPanicked), errPanicked}
 	end, late := inTime(ctx, b, c.arrived, failed, func(ctx context.Context) cancellation {
 		return b.cancelFor(ctx, c)
 	})

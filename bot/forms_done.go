@@ -46,7 +46,7 @@ func inTime[T any](
 
 // doForm does what submitting the form means, and answers it in time.
 func (b *Bot) doForm(ctx context.Context, s submitted) answer {
-	failed := done{words: wordsUnrecorded(), mendable: true}
+	failed := done{words: unrecorded(errPanicked), mendable: true}
 	d, late := inTime(ctx, b, s.arrived, failed, func(ctx context.Context) done { return s.form.do(b, ctx, s) })
 	switch {
 	case late != nil:

@@ -49,6 +49,7 @@ type fakeService struct {
 	issued []approvals.CallbackIssue // in order
 
 	hold func(what string) // called outside the lock, before a commit
+	kept func()            // called when a decision is recorded
 	read func()            // called outside the lock, before a request is read
 	slow func()            // called outside the lock, before a run is cancelled or a requester asked
 }
@@ -57,7 +58,7 @@ func newFakeService() *fakeService {
 	return &fakeService{
 		busy: map[approvals.Place]bool{}, seen: map[string]bool{},
 		requests: map[approvals.RequestID]*approvals.Request{}, hold: func(string) {}, read: func() {},
-		slow: func() {},
+		slow: func() {}, kept: func() {},
 	}
 }
 
@@ -151,6 +152,7 @@ func (f *fakeService) DecideOn(
 	}
 	f.requests[d.Request] = &next
 	f.decided++
+	f.kept()
 	if f.forget {
 		f.forget = false
 		return nil, errors.New("the connection broke")

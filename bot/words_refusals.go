@@ -108,7 +108,7 @@ func wordsUnrecorded() phrase {
 
 // wordsUnsureWhetherRecorded is said when it may have been written, and may not.
 func wordsUnsureWhetherRecorded() phrase {
-	return phrase{"I cannot tell whether this was recorded: my store gave no clear answer. The card or its thread " +
+	return phrase{"I cannot tell whether this was recorded: something went wrong on my side. The card or its thread " +
 		"shows it if it was; look there in a minute, and try again if it does not."}
 }
 
