@@ -34,9 +34,20 @@ type Store interface {
 // chain when they are appended, and a copy's delivery needs no lease.
 type Exclusive interface{ Exclusive() bool }
 
+type unhurried struct{}
+
+// WithoutHurry marks what is done under the context as nothing that a person waits for with a button pressed. A store
+// that cannot serve everybody at once serves the others first, and this in time all the same; any store may ignore it.
+func WithoutHurry(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unhurried{}, true)
+}
+
+// Unhurried reports whether the context was marked by WithoutHurry.
+func Unhurried(ctx context.Context) bool { return ctx.Value(unhurried{}) != nil }
+
 // Deferrer is implemented by stores in which updates that wait at the same time share a write.
 type Deferrer interface {
-	// UpdateSoon is Update for what nobody waits for: fn may run a few milliseconds later, together with what others
+	// UpdateSoon is Update for what nobody waits for: fn may run some milliseconds later, together with what others
 	// write then. Like Update it returns when the changes are durable.
 	UpdateSoon(ctx context.Context, fn func(Tx) error) error
 }

@@ -98,7 +98,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 	if text == "" {
 		return tell(append(fileHelp(attached), wordsMentionHelp()...)), nil
 	}
-	got, err := b.service.Submit(ctx, approvals.Submission{
+	// Slack delivers a mention again that is not acknowledged in time; clicks it does not.
+	got, err := b.service.Submit(approvals.WithoutHurry(ctx), approvals.Submission{
 		Workspace: id.workspace, Place: at, Requester: asker, Agent: b.agent, Text: text, Message: e.TS,
 		State: b.stateMessage(id, e.TS), Files: attached,
 		Keys: []string{"event:" + p.EventID, "message:" + e.Channel + ":" + e.TS},

@@ -61,6 +61,13 @@ func newStage(t *testing.T, with setUp) *stage {
 	}
 	t.Cleanup(func() { ws.Close() })
 	s := &stage{t: t, slack: ws, service: newFakeService(), logs: &logs{}}
+	t.Cleanup(func() {
+		s.service.mu.Lock()
+		defer s.service.mu.Unlock()
+		if s.service.hurried {
+			t.Error("a mention does not let clicks go first")
+		}
+	})
 	logger := slog.New(slog.NewTextHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	client, err := NewClient(ClientConfig{Token: ws.Config().BotToken, APIURL: ws.APIURL(), Logger: logger})
 	if err != nil {

@@ -25,6 +25,7 @@ type fakeService struct {
 
 	mu          sync.Mutex
 	submissions []approvals.Submission
+	hurried     bool // a submission would not let clicks go first
 	busy        map[approvals.Place]bool
 	seen        map[string]bool
 	requests    map[approvals.RequestID]*approvals.Request
@@ -90,10 +91,11 @@ func (f *fakeService) submitted() []approvals.Submission {
 	return slices.Clone(f.submissions)
 }
 
-func (f *fakeService) Submit(_ context.Context, in approvals.Submission) (approvals.Receipt, error) {
+func (f *fakeService) Submit(ctx context.Context, in approvals.Submission) (approvals.Receipt, error) {
 	f.hold("submit")
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.hurried = f.hurried || !approvals.Unhurried(ctx)
 	if f.fail != nil {
 		return approvals.Receipt{}, f.fail
 	}

@@ -6,18 +6,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"countersign/approvals"
 )
 
-type workKey struct{}
+// isWork reports whether nobody waits at a button for what is done under the context, as for what handlers of jobs do.
+func isWork(ctx context.Context) bool { return approvals.Unhurried(ctx) }
 
-// withWork marks what is done under the context as work: it has connections of its own, so that no amount of it keeps
+// pool returns the connections for what is done under the context. Work has its own, so that no amount of it keeps
 // somebody waiting who has pressed a button.
-func withWork(ctx context.Context) context.Context { return context.WithValue(ctx, workKey{}, true) }
-
-// isWork reports whether what is done under the context is work.
-func isWork(ctx context.Context) bool { return ctx.Value(workKey{}) != nil }
-
-// pool returns the connections for what is done under the context.
 func (s *Store) pool(ctx context.Context) *pgxpool.Pool {
 	if isWork(ctx) {
 		return s.work

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
+
+	"countersign/approvals"
 )
 
 // A job that fails is repeated after minBackOff, twice that, and so on up to maxBackOff, each shortened by up to a
@@ -32,7 +34,7 @@ var (
 
 // work has a goroutine handle the job. begun is when its claim was asked for.
 func (d *scheduler) work(ctx context.Context, j claimedJob, begun time.Time) {
-	ctx, cancel := context.WithCancelCause(withWork(ctx))
+	ctx, cancel := context.WithCancelCause(approvals.WithoutHurry(ctx))
 	if len(d.busy) == 0 {
 		d.renew = begun.Add(d.set.claimLease() / 3)
 	}

@@ -23,7 +23,7 @@ type Store struct {
 	cfg    Config
 	schema string
 	clicks *pgxpool.Pool // for people who wait for an answer
-	work   *pgxpool.Pool // for what handlers of jobs do; see withWork
+	work   *pgxpool.Pool // for what handlers of jobs do, and all else that may wait; see isWork
 	leave  func()        // of a move: gives up the lock of transfer_guard.go
 	born   time.Time     // elapsed times count from here
 	clock  *clock

@@ -105,7 +105,7 @@ func TestWholeRunIsShared(t *testing.T) {
 	defer stop()
 	working.Go(func() { worker.Run(ctx) })
 	for i := range 2 { // the second one of the place remembers the first
-		receipt, err := o.service.Submit(withWork(t.Context()), approvals.Submission{Workspace: "T1",
+		receipt, err := o.service.Submit(approvals.WithoutHurry(t.Context()), approvals.Submission{Workspace: "T1",
 			Keys: []string{strconv.Itoa(i)}, Requester: asks, Agent: "ops", Text: "pay", Message: strconv.Itoa(i),
 			Place: listedAt})
 		if err != nil {
@@ -120,7 +120,7 @@ func TestWholeRunIsShared(t *testing.T) {
 	if n := s.counts.apart.Load(); n > 0 {
 		t.Errorf("%d transactions had to be the closure's own", n)
 	}
-	if err := s.update(withWork(t.Context()), func(tx *tx) error { // the control
+	if err := s.update(approvals.WithoutHurry(t.Context()), func(tx *tx) error { // the control
 		_, err := tx.Grants("T1", "", 1)
 		return err
 	}); err != nil || s.counts.apart.Load() != 1 {
