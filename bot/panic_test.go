@@ -50,7 +50,8 @@ func TestPanicMayHaveRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		by := approvals.NewUserID(id.workspace, "U0BEN")
-		sent := submitted{interaction: interaction{arrived: time.Now(), View: &view{ID: "V1"}}, act: actApproveAll, id: id, by: by}
+		sent := submitted{act: actApproveAll, id: id, by: by}
+		sent.arrived, sent.View = time.Now(), &view{ID: "V1"}
 		said, err := json.Marshal(s.bot.submitBatch(s.ctx(), sent, n).payload)
 		if err != nil || !strings.Contains(string(said), unsure) {
 			t.Errorf("the window says %s, %v", said, err)
