@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/slackdev"
 )
 
 // TestPanicMayHaveRecorded: where code panics that records answers, some of them may be recorded. Nobody is told that
@@ -24,7 +25,7 @@ func TestPanicMayHaveRecorded(t *testing.T) {
 	}
 	t.Run("a click", func(t *testing.T) {
 		t.Parallel()
-		s := newStage(t, setUp{})
+		s := newStage(t, setUp{slack: slackdev.Config{AckTimeout: 200 * time.Millisecond}})
 		r := transfer(small)
 		card := s.show(r)
 		panicAt(s, 1)
