@@ -76,8 +76,7 @@ func (w *blockWriter) header(b *slack.HeaderBlock) {
 	}
 	w.optional("block_id", b.BlockID)
 	if b.Level != 0 {
-		w.key("level")
-		w.out = strconv.AppendInt(w.out, int64(b.Level), 10)
+		w.number("level", int64(b.Level))
 	}
 	w.end()
 }
