@@ -198,13 +198,18 @@ func (p post) message(thread string) (message, error) {
 // *approvals.RetryError.
 func (b *Bot) paced(c paced, call func() error) error {
 	defer b.pace.enter(c.method)()
+	began, answered := time.Now(), false // before its turn: what is learnt meanwhile is news to it
 	if wait := b.pace.wait(c); wait > 0 {
 		return &approvals.RetryError{After: wait, Err: fmt.Errorf("%s in %s: slowed down", c.method, c.channel)}
 	}
-	began := time.Now()
+	defer func() {
+		if !answered { // a panic too
+			b.pace.dropped(c)
+		}
+	}()
 	err := call()
 	after, limit := limited(err)
-	if err == nil || limit {
+	if answered = err == nil || limit; answered {
 		b.pace.done(c, began, after)
 	}
 	switch {

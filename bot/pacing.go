@@ -21,19 +21,22 @@ const (
 	mostLanes      = 1000
 	mostDistance   = 30 * time.Second
 	firstDistance  = time.Second
+	inOneChannel   = time.Second // "generally 1 message per second per channel"
 	leastDistance  = 20 * time.Millisecond
 	easeEvery      = 30 * time.Second // the distance shrinks by a tenth
 	countedFor     = time.Minute      // what Slack's limits speak of
 	promisedFor    = 2 * time.Minute  // after which a turn that nobody took is given up
-	crowdedChannel = 2                // so many posts within crowdedFor make a channel the reason for a 429
+	crowdedChannel = 2                // so many other posts within crowdedFor make a channel the reason for a 429
 	crowdedFor     = 5 * time.Second
+	enough         = 5 // calls that say how far apart they may be; of fewer it is mostly the pause that would be measured
 )
 
 // distance is how far apart calls are to be; zero while nothing is slowed down.
 type distance struct {
 	gap     time.Duration
-	since   time.Time // when it changed
-	limited time.Time // when a 429 last taught something
+	said    time.Duration // what Slack's documentation says, where it does
+	since   time.Time     // when it changed
+	limited time.Time     // when a 429 last taught something
 }
 
 // ease shrinks the distance when it has held for a while.
@@ -47,7 +50,7 @@ func (d *distance) ease(now time.Time) {
 	}
 }
 
-// widen sets the distance after a 429: to what the calls that went well before it say, or to more than it was.
+// widen sets the distance after a 429: to what the calls that went well before it say, but to more than it was.
 func (d *distance) widen(now time.Time, measured time.Duration) {
 	d.gap, d.since, d.limited = min(max(measured, d.gap*3/2, leastDistance), mostDistance), now, now
 }
@@ -58,11 +61,14 @@ type lane struct {
 	until    time.Time            // nothing is called before
 	next     time.Time            // the first turn that is nobody's
 	turns    map[string]time.Time // promised, by what waits for them
+	flying   int                  // calls under way
 	recent   []time.Time          // when the calls of the last minute began that went well
 	inFlight chan struct{}
 }
 
-func newPacing() *pacing { return &pacing{lanes: map[string]*lane{}} }
+func newPacing() *pacing {
+	return &pacing{lanes: map[string]*lane{}, inChannels: distance{said: inOneChannel}}
+}
 
 // call is something that wants to call a method.
 type paced struct {
@@ -99,27 +105,77 @@ func (p *pacing) wait(c paced) (longest time.Duration) {
 	return 0
 }
 
+// dropped reports that a call which had its turn has ended otherwise than by a success or a 429.
+func (p *pacing) dropped(c paced) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	landed(p.of(c))
+}
+
+func landed(lanes []*lane) {
+	for _, l := range lanes {
+		l.flying--
+	}
+}
+
 // done reports how a call went that began then: after is what Slack asked to wait, zero for a success.
 func (p *pacing) done(c paced, began time.Time, after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, lanes := time.Now(), p.of(c)
+	landed(lanes)
 	if after <= 0 {
 		for _, l := range lanes {
 			l.worked(began, now)
 		}
 		return
 	}
-	l := lanes[0]
 	if len(lanes) > 1 && lanes[1].crowded(now) && !p.inChannels.knownBefore(began) {
-		l = lanes[1] // else it is too much for the workspace: this channel had little, or is slowed down already
+		lanes[1].refused(began, now, after)
+		p.spread(now)
+		return
 	}
-	l.refused(began, now, after)
+	lanes[0].refused(began, now, after) // too much for the workspace: this channel had little, or is slowed down already
+}
+
+// spread has what was posted in every channel before the distance was known count as if it had been kept, so that not
+// each of them meets a 429 of its own.
+func (p *pacing) spread(now time.Time) {
+	for _, l := range p.lanes {
+		if l.distance == &p.inChannels {
+			l.next = latest(l.next, l.spread(now))
+		}
+	}
+}
+
+// spread is when the next call is due if those of the last crowdedFor had kept the distance; one later, as Slack counts
+// when they arrive.
+func (l *lane) spread(now time.Time) time.Time {
+	var next time.Time
+	for _, at := range l.recent {
+		if now.Sub(at) < crowdedFor {
+			next = latest(next, at).Add(l.distance.gap)
+		}
+	}
+	for range l.flying {
+		next = latest(next, now).Add(l.distance.gap)
+	}
+	if next.After(now) {
+		next = next.Add(l.distance.gap)
+	}
+	return next
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // knownBefore reports whether a 429 had taught the distance when a call began.
 func (d *distance) knownBefore(began time.Time) bool {
-	return !d.limited.IsZero() && !began.Before(d.limited)
+	return !d.limited.IsZero() && began.After(d.limited)
 }
 
 // of returns the lanes that the call is in, that of the workspace first.
@@ -148,7 +204,7 @@ func (p *pacing) forget() {
 	now := time.Now()
 	for key, l := range p.lanes {
 		l.age(now)
-		if len(l.recent) == 0 && len(l.turns) == 0 && len(l.inFlight) == 0 && now.After(l.until) &&
+		if len(l.recent) == 0 && len(l.turns) == 0 && l.flying == 0 && len(l.inFlight) == 0 && now.After(l.until) &&
 			(l.distance == &p.inChannels || l.distance.gap == 0) {
 			delete(p.lanes, key)
 		}
@@ -175,6 +231,7 @@ func (l *lane) left(c paced, now time.Time) time.Duration {
 }
 
 func (l *lane) take(c paced, now time.Time) {
+	l.flying++
 	if _, promised := l.turns[c.what]; promised {
 		delete(l.turns, c.what)
 		return
@@ -202,9 +259,10 @@ func (l *lane) age(now time.Time) {
 	}
 }
 
-// crowded reports whether so much was posted in the channel just now that the channel is the reason for a 429.
+// crowded reports whether so much was posted in the channel just now that the channel is the reason for a 429. What is
+// under way counts: Slack sends a call away sooner than it takes one.
 func (l *lane) crowded(now time.Time) bool {
-	n := 0
+	n := l.flying
 	for _, at := range l.recent {
 		if now.Sub(at) < crowdedFor {
 			n++
@@ -217,16 +275,18 @@ func (l *lane) crowded(now time.Time) bool {
 func (l *lane) refused(began, now time.Time, after time.Duration) {
 	l.age(now)
 	if l.distance.limited.IsZero() || l.distance.knownBefore(began) {
-		measured := firstDistance
-		if n := len(l.recent); n > 1 {
+		measured := l.distance.gap
+		switch n := len(l.recent); {
+		case l.distance.said > 0:
+			measured = l.distance.said
+		case n >= enough:
 			measured = now.Add(after).Sub(l.recent[0]) / time.Duration(n)
+		case measured == 0:
+			measured = firstDistance
 		}
 		l.distance.widen(now, measured)
-		l.recent = nil
 	}
-	if until := now.Add(after); until.After(l.until) {
-		l.until = until
-	}
+	l.until = latest(l.until, now.Add(after))
 	l.postpone()
 }
 

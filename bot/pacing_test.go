@@ -2,6 +2,7 @@ package bot
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,9 +40,9 @@ func (r *rationed) call(limits map[string]int, window map[string]time.Duration) 
 func insistently(p *pacing, c paced, call func() time.Duration) {
 	for {
 		leave := p.enter(c.method)
+		began := time.Now()
 		wait := p.wait(c)
 		if wait == 0 {
-			began := time.Now()
 			time.Sleep(50 * time.Millisecond) // the way to Slack
 			if wait = call(); wait == 0 {
 				p.done(c, began, 0)
@@ -148,6 +149,143 @@ func TestPacingRecoversLittleByLittle(t *testing.T) {
 		}
 		if before != 0 {
 			t.Errorf("still %s apart", before)
+		}
+	})
+}
+
+// TestCrowdedChannelSlowsDownItself: Slack refuses faster than it posts, so that the first 429 of a channel is known
+// before any of its posts is.
+func TestCrowdedChannelSlowsDownItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range 2 * mostInFlight {
+			all.Go(func() {
+				insistently(p, paced{method: methodPost, channel: "crowded", what: fmt.Sprint(i)}, func() time.Duration {
+					wait := slack.call(map[string]int{"crowded": 5}, map[string]time.Duration{"crowded": 5 * time.Second})
+					if wait == 0 {
+						time.Sleep(200 * time.Millisecond)
+					}
+					return wait
+				})
+			})
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if slack.refused == 0 {
+			t.Fatal("nothing was refused; the test shows nothing")
+		}
+		if d := p.wait(paced{method: methodPost, channel: "another", what: "other"}); d != 0 {
+			t.Errorf("a post in another channel waits %s", d)
+		}
+		all.Wait()
+		if took := time.Since(began); took > 25*time.Second {
+			t.Errorf("%d posts took %s", 2*mostInFlight, took)
+		}
+	})
+}
+
+// TestBurstBeforeTheLesson: what other channels had posted before the first 429 counts with them, so that they meet none
+// of their own, from which the workspace would be slowed down.
+func TestBurstBeforeTheLesson(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
+		post := func(channel string, i int) {
+			insistently(p, paced{method: methodPost, channel: channel, what: fmt.Sprint(channel, i)}, func() time.Duration {
+				return slack.call(map[string]int{channel: 5}, map[string]time.Duration{channel: 5 * time.Second})
+			})
+		}
+		channels := []string{"A", "B", "C"}
+		var all sync.WaitGroup
+		for i := range 5 {
+			for _, c := range channels {
+				all.Go(func() { post(c, i) })
+			}
+		}
+		all.Wait()
+		for _, c := range channels {
+			all.Go(func() { post(c, 5) })
+			time.Sleep(60 * time.Millisecond) // each after the 429 of the one before
+		}
+		all.Wait()
+		if slack.refused != 1 {
+			t.Errorf("%d answers of 429", slack.refused)
+		}
+		if d := p.wait(paced{method: methodPost, channel: "another", what: "other"}); d != 0 {
+			t.Errorf("a post in another channel waits %s", d)
+		}
+		if gap := p.inChannels.gap; gap != inOneChannel {
+			t.Errorf("posts in a channel are %s apart", gap)
+		}
+	})
+}
+
+// TestPacingIsSoonAtTheLimit: a thousand posts take little more than the 200 s that Slack's 300 a minute allow, however
+// long calls take and whatever 429 comes first. What a 429 of one channel teaches the workspace costs minutes.
+func TestPacingIsSoonAtTheLimit(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			random := rand.New(rand.NewPCG(seed, seed))
+			upTo := func(ms int) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(random.IntN(ms)) * time.Millisecond
+			}
+			p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
+			began := time.Now()
+			var all sync.WaitGroup
+			for i := range 1000 {
+				all.Go(func() {
+					time.Sleep(upTo(5000))
+					call := paced{method: methodPost, channel: fmt.Sprint("C", i%100), what: fmt.Sprint(i)}
+					insistently(p, call, func() time.Duration {
+						wait := slack.call(map[string]int{call.channel: 5, "all": 300},
+							map[string]time.Duration{call.channel: 5 * time.Second, "all": time.Minute})
+						if wait == 0 { // Slack refuses faster than it posts
+							time.Sleep(50*time.Millisecond + upTo(300))
+						}
+						return wait
+					})
+				})
+			}
+			all.Wait()
+			if took := time.Since(began); took > 215*time.Second || slack.refused > 3*mostInFlight {
+				t.Errorf("seed %d: it took %s, with %d answers of 429", seed, took, slack.refused)
+			}
+		})
+	}
+}
+
+// TestOneCallTeachesNoDistance: of the one or two calls that went well since the last 429 nothing can be measured.
+func TestOneCallTeachesNoDistance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacing()
+		call := func(i int, after time.Duration) {
+			c := paced{method: methodUpdate, what: fmt.Sprint(i)}
+			for d := p.wait(c); d > 0; d = p.wait(c) {
+				time.Sleep(d)
+			}
+			p.done(c, time.Now(), after)
+		}
+		for i := range 50 {
+			call(i, 0)
+		}
+		call(50, time.Second)
+		gap := func() time.Duration { return p.lanes[methodUpdate].distance.gap }
+		before := gap()
+		if before <= 0 || before > 2*time.Second/50 {
+			t.Fatalf("50 calls in a second are to be %s apart", before)
+		}
+		call(50, 0)
+		call(51, time.Second)
+		if g := gap(); g <= before || g > 2*before {
+			t.Errorf("%s apart, then %s after one call that went well", before, g)
 		}
 	})
 }
