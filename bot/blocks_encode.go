@@ -321,6 +321,11 @@ func (w *blockWriter) number(name string, n int64) {
 	w.out = strconv.AppendInt(w.out, n, 10)
 }
 
+func (w *blockWriter) bool(name string, b bool) {
+	w.key(name)
+	w.out = strconv.AppendBool(w.out, b)
+}
+
 // string writes a string as json.Marshal does, to which it leaves what is rare.
 func (w *blockWriter) string(s string) {
 	const hex = "0123456789abcdef"

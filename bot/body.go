@@ -2,18 +2,38 @@ package bot
 
 import (
 	"bytes"
-	"io"
 	"net/url"
+	"sync"
 )
 
-// readAll is io.ReadAll for a body that says how long it is, or a negative number: it is read into one piece of memory
-// instead of growing ones. What the body claims gets it no more than mostAhead before it has sent as much.
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	const mostAhead = 64 << 10
-	var all bytes.Buffer
-	all.Grow(int(min(max(length, 0), mostAhead)) + bytes.MinRead)
-	_, err := all.ReadFrom(r)
-	return all.Bytes(), err
+// buffer is memory that a body is read into, and that the next one takes over: a body is long, and is gone as soon as
+// it is decoded.
+type buffer struct{ bytes.Buffer }
+
+// mostKept is how large a buffer may be to serve the next body, and what the claim of a body gets it before it has sent
+// as much.
+const mostKept = 64 << 10
+
+// spoil is called with what has been read when it is given back; tests make it useless.
+var spoil = func([]byte) {}
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// takeBuffer returns an empty buffer for a body that says how long it is, or a negative number.
+func takeBuffer(length int64) *buffer {
+	b := buffers.Get().(*buffer)
+	b.Grow(int(min(max(length, 0), mostKept-bytes.MinRead)) + bytes.MinRead)
+	return b
+}
+
+// giveBack leaves the buffer to others: nothing of what was read into it is looked at any more.
+func (b *buffer) giveBack() {
+	if b.Cap() > mostKept {
+		return
+	}
+	spoil(b.Bytes())
+	b.Reset()
+	buffers.Put(b)
 }
 
 // encodeForm is form.Encode, but for the order of the fields. It writes into one piece of memory: cards are long, and
@@ -77,34 +97,33 @@ func putEscaped(out []byte, s string) (n int) {
 	return n
 }
 
-// onlyField returns the value of a form's field, where the form has that field alone; false also where it is not
-// encoded as it should be. Clicks come so, and are long: they are decoded into one piece of memory.
-func onlyField(body []byte, name string) (value []byte, ok bool) {
+// onlyField decodes the value of a form's field in place, where the form has that field alone; otherwise alone is
+// false, and body as it was. An error says that the value is not encoded as it should be. Clicks come so, and are long.
+func onlyField(body []byte, name string) (value []byte, alone bool, err error) {
 	rest, ok := bytes.CutPrefix(body, []byte(name+"="))
 	if !ok || bytes.IndexByte(rest, '&') >= 0 || bytes.IndexByte(rest, ';') >= 0 {
-		return nil, false
+		return nil, false, nil
 	}
-	value = make([]byte, len(rest))
 	n := 0
 	for i := 0; i < len(rest); i++ {
 		c := rest[i]
 		if c == '%' {
 			if i+2 >= len(rest) {
-				return nil, false
+				return nil, true, errUnreadable
 			}
 			high, low := hexValue[rest[i+1]], hexValue[rest[i+2]]
 			if high|low > 15 {
-				return nil, false
+				return nil, true, errUnreadable
 			}
 			c = high<<4 | low
 			i += 2
 		} else if c == '+' {
 			c = ' '
 		}
-		value[n] = c
+		rest[n] = c
 		n++
 	}
-	return value[:n], true
+	return rest[:n], true, nil
 }
 
 // hexValue is what a hexadecimal digit says; more than 15 for what is none.

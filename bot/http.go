@@ -34,10 +34,13 @@ func (b *Bot) Handler() http.Handler {
 	return mux
 }
 
-// signed passes on requests that carry Slack's signature over their body.
+// signed passes on requests that carry Slack's signature over their body, which is next's until it returns.
 func (b *Bot) signed(next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := readAll(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+		buffer := takeBuffer(r.ContentLength)
+		defer buffer.giveBack()
+		_, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+		body := buffer.Bytes()
 		var large *http.MaxBytesError
 		switch {
 		case errors.As(err, &large):
@@ -88,11 +91,15 @@ func (b *Bot) httpDelivery(w http.ResponseWriter, r *http.Request, body []byte) 
 		b.httpEvent(w, r, body)
 		return
 	}
-	if payload, ok := onlyField(body, "payload"); ok {
+	payload, alone, err := onlyField(body, "payload")
+	if alone && err == nil {
 		b.await(w, r, kindInteractive, payload)
 		return
 	}
-	form, err := url.ParseQuery(string(body))
+	var form url.Values
+	if err == nil {
+		form, err = url.ParseQuery(string(body))
+	}
 	if err != nil {
 		http.Error(w, "unreadable", http.StatusBadRequest)
 		return

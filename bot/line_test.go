@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +34,7 @@ type line struct {
 	opened int               // how often an address was asked for
 	refuse error             // the answer to who asks for one
 	acked  []string          // envelopes
-	said   []url.Values      // chat.postEphemeral
+	said   []ephemeral       // chat.postEphemeral
 	conns  []*websocket.Conn // those that are open, the newest last
 }
 
@@ -159,12 +158,18 @@ func (l *line) told(user string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
-	for _, form := range l.said {
-		if form.Get("user") == user {
-			out = append(out, form.Get("text"))
+	for _, said := range l.said {
+		if said.User == user {
+			out = append(out, said.Text)
 		}
 	}
 	return out
+}
+
+// ephemeral is a message to one person.
+type ephemeral struct {
+	User string `json:"user"`
+	Text string `json:"text"`
 }
 
 // webAPI is the Web API of a line. It takes private messages.
@@ -174,12 +179,13 @@ func (w webAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path != "/api/"+methodEphemeral {
 		w.l.t.Errorf("the bot calls %s", r.URL.Path)
 	}
-	if err := r.ParseForm(); err != nil {
+	var said ephemeral
+	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
 		return nil, err
 	}
 	w.l.mu.Lock()
 	defer w.l.mu.Unlock()
-	w.l.said = append(w.l.said, r.PostForm)
+	w.l.said = append(w.l.said, said)
 	body := io.NopCloser(strings.NewReader(`{"ok":true}`))
 	return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
 }

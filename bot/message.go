@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 
 	"github.com/slack-go/slack"
 )
@@ -23,19 +22,27 @@ func newMessage(p phrase, blocks []slack.Block) (message, error) {
 	return message{text: p.fallback(), blocks: raw}, err
 }
 
-func (m message) form() (url.Values, error) {
-	form := url.Values{"text": {m.text}, "blocks": {string(m.blocks)}}
-	if m.thread != "" {
-		form.Set("thread_ts", m.thread)
+// encode returns the message as Slack takes it in JSON, which costs less than a form in which most characters of the
+// blocks are escaped. begin writes what comes before it.
+func (m message) encode(begin func(*blockWriter)) ([]byte, error) {
+	const others = 512
+	w := blockWriter{out: make([]byte, 0, len(m.blocks)+len(m.text)+others)}
+	begin(&w)
+	w.value("text", m.text)
+	if len(m.blocks) > 0 {
+		w.key("blocks")
+		w.out = append(w.out, m.blocks...)
 	}
+	w.optional("thread_ts", m.thread)
 	if m.metadata != nil {
-		raw, err := json.Marshal(m.metadata)
-		if err != nil {
-			return nil, fmt.Errorf("encode metadata: %w", err)
-		}
-		form.Set("metadata", string(raw))
+		w.key("metadata")
+		w.other(m.metadata)
 	}
-	return form, nil
+	w.end()
+	if w.err != nil {
+		return nil, fmt.Errorf("encode a message: %w", w.err)
+	}
+	return w.out, nil
 }
 
 // postMessage posts in a conversation and returns the message's ts. Links are not unfolded: what a model writes may
@@ -48,20 +55,21 @@ func (c *Client) postMessage(ctx context.Context, channel string, m message) (ts
 // postReply is postMessage, and returns the thread that the message is in too: none, when Slack has put it into the
 // conversation itself because the message that it answers is gone.
 func (c *Client) postReply(ctx context.Context, channel string, m message) (ts, thread string, err error) {
-	form, err := m.form()
+	body, err := m.encode(func(w *blockWriter) {
+		w.begin("channel", channel)
+		w.bool("unfurl_links", false)
+		w.bool("unfurl_media", false)
+	})
 	if err != nil {
 		return "", "", err
 	}
-	form.Set("channel", channel)
-	form.Set("unfurl_links", "false")
-	form.Set("unfurl_media", "false")
 	var posted struct {
 		TS      string `json:"ts"`
 		Message *struct {
 			ThreadTS string `json:"thread_ts"`
 		} `json:"message"`
 	}
-	if _, err := c.call(ctx, methodPost, c.token, form, &posted); err != nil {
+	if _, err := c.callJSON(ctx, methodPost, body, &posted); err != nil {
 		return "", "", err
 	}
 	switch {
@@ -75,24 +83,26 @@ func (c *Client) postReply(ctx context.Context, channel string, m message) (ts, 
 
 // updateMessage replaces a message. The answer repeats the whole message; only whether it is one is read.
 func (c *Client) updateMessage(ctx context.Context, channel, ts string, m message) error {
-	form, err := m.form()
+	body, err := m.encode(func(w *blockWriter) {
+		w.begin("channel", channel)
+		w.value("ts", ts)
+	})
 	if err != nil {
 		return err
 	}
-	form.Set("channel", channel)
-	form.Set("ts", ts)
-	_, err = c.call(ctx, methodUpdate, c.token, form, nil)
+	_, err = c.callJSON(ctx, methodUpdate, body, nil)
 	return err
 }
 
 // postEphemeral shows a message to one person in a conversation.
 func (c *Client) postEphemeral(ctx context.Context, channel, user string, m message) error {
-	form, err := m.form()
+	body, err := m.encode(func(w *blockWriter) {
+		w.begin("channel", channel)
+		w.value("user", user)
+	})
 	if err != nil {
 		return err
 	}
-	form.Set("channel", channel)
-	form.Set("user", user)
-	_, err = c.call(ctx, methodEphemeral, c.token, form, nil)
+	_, err = c.callJSON(ctx, methodEphemeral, body, nil)
 	return err
 }

@@ -28,7 +28,7 @@ const (
 	promisedFor    = 2 * time.Minute  // after which a turn that nobody took is given up
 	crowdedChannel = 2                // so many other posts within crowdedFor make a channel the reason for a 429
 	crowdedFor     = 5 * time.Second
-	enough         = 5 // calls that say how far apart they may be; of fewer it is mostly the pause that would be measured
+	enough         = 5 // calls that say how far apart they may be; of fewer it is the pause that would be measured
 )
 
 // distance is how far apart calls are to be; zero while nothing is slowed down.
@@ -135,7 +135,8 @@ func (p *pacing) done(c paced, began time.Time, after time.Duration) {
 		p.spread(now)
 		return
 	}
-	lanes[0].refused(began, now, after) // too much for the workspace: this channel had little, or is slowed down already
+	// It is too much for the workspace: this channel had little, or is slowed down already.
+	lanes[0].refused(began, now, after)
 }
 
 // spread has what was posted in every channel before the distance was known count as if it had been kept, so that not

@@ -163,8 +163,10 @@ func TestCrowdedChannelSlowsDownItself(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 2 * mostInFlight {
 			all.Go(func() {
-				insistently(p, paced{method: methodPost, channel: "crowded", what: fmt.Sprint(i)}, func() time.Duration {
-					wait := slack.call(map[string]int{"crowded": 5}, map[string]time.Duration{"crowded": 5 * time.Second})
+				turn := paced{method: methodPost, channel: "crowded", what: fmt.Sprint(i)}
+				insistently(p, turn, func() time.Duration {
+					wait := slack.call(map[string]int{"crowded": 5},
+						map[string]time.Duration{"crowded": 5 * time.Second})
 					if wait == 0 {
 						time.Sleep(200 * time.Millisecond)
 					}
@@ -187,14 +189,15 @@ func TestCrowdedChannelSlowsDownItself(t *testing.T) {
 	})
 }
 
-// TestBurstBeforeTheLesson: what other channels had posted before the first 429 counts with them, so that they meet none
-// of their own, from which the workspace would be slowed down.
+// TestBurstBeforeTheLesson: what other channels had posted before the first 429 counts with them, so that they meet
+// none of their own, from which the workspace would be slowed down.
 func TestBurstBeforeTheLesson(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
 		post := func(channel string, i int) {
-			insistently(p, paced{method: methodPost, channel: channel, what: fmt.Sprint(channel, i)}, func() time.Duration {
+			turn := paced{method: methodPost, channel: channel, what: fmt.Sprint(channel, i)}
+			insistently(p, turn, func() time.Duration {
 				return slack.call(map[string]int{channel: 5}, map[string]time.Duration{channel: 5 * time.Second})
 			})
 		}

@@ -24,15 +24,27 @@ const maxAnswer = 16 << 20
 // receives the answer unless it is nil; the header comes back for the scopes in it. Errors are of the kinds slack-go
 // returns.
 func (c *Client) call(ctx context.Context, method, token string, form url.Values, out any) (http.Header, error) {
+	return c.send(ctx, method, token, "application/x-www-form-urlencoded", encodeForm(form), out)
+}
+
+// callJSON is call, with the bot's token, for a method that takes JSON: of those that write, nearly all do. See
+// https://docs.slack.dev/apis/web-api#posting-json.
+func (c *Client) callJSON(ctx context.Context, method string, body []byte, out any) (http.Header, error) {
+	return c.send(ctx, method, c.token, "application/json; charset=utf-8", body, out)
+}
+
+func (c *Client) send(
+	ctx context.Context, method, token, contentType string, sent []byte, out any,
+) (http.Header, error) {
 	if late(ctx) {
 		return nil, fmt.Errorf("call %s: %w", method, context.DeadlineExceeded)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, bytes.NewReader(encodeForm(form)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.apiURL+method, bytes.NewReader(sent))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Content-Type", contentType)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
@@ -41,7 +53,10 @@ func (c *Client) call(ctx context.Context, method, token string, form url.Values
 	if err := statusError(resp); err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}
-	body, err := readAll(io.LimitReader(resp.Body, maxAnswer), resp.ContentLength)
+	buffer := takeBuffer(resp.ContentLength)
+	defer buffer.giveBack()
+	_, err = buffer.ReadFrom(io.LimitReader(resp.Body, maxAnswer))
+	body := buffer.Bytes() // which what is decoded from it does not refer to
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
 	}

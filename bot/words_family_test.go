@@ -30,7 +30,8 @@ var notSaid = map[string]string{
 	"the installation in ": "name of a token, for operators",
 	"Update the app from manifest.yaml and install it again": "of a log line",
 	"Nothing has to be done: they are complete":              "of a log line",
-	"(secret address)": "what a secret prints",
+	"application/json; charset=utf-8":                        "a content type",
+	"(secret address)":                                       "what a secret prints",
 
 	"runs ": "of an explanation that is read", "program ": "of a fact that is read",
 	" sha256:": "of a fact that is read",

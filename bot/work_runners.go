@@ -2,8 +2,8 @@ package bot
 
 import "sync"
 
-// mostSpare is how many goroutines wait for something to do.
-const mostSpare = 64
+// mostSpare is how many goroutines wait for something to do: two for each of the clicks that many people make at once.
+const mostSpare = 192
 
 // runners are goroutines that stay for the next function when they have run one: a new goroutine begins with a small
 // stack, and to let that grow took a twentieth of the processor time of a click.
